@@ -1,0 +1,76 @@
+package schema
+
+import "github.com/apache/arrow/go/v15/arrow"
+
+// The Arrow schemas of what travels through Kafka. A counter batch's schema
+// depends on its columns; the others are fixed.
+
+// Keys of the schema metadata of a counter batch.
+const (
+	MetaFabric   = "giverny.fabric"
+	MetaSource   = "giverny.source"
+	MetaAgent    = "giverny.agent"
+	MetaSequence = "giverny.sequence"
+	MetaEpoch    = "giverny.epoch"
+	MetaInterval = "giverny.interval_ns"
+)
+
+// Names of the columns that every counter batch begins with, in this order.
+const (
+	ColumnTime   = "time"   // int64, ns UTC
+	ColumnDevice = "device" // dictionary<uint32, utf8>
+	ColumnPort   = "port"   // dictionary<uint32, utf8>
+)
+
+var dictionaryText = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, ValueType: arrow.BinaryTypes.String}
+
+// CounterBatchArrow is the Arrow schema of a counter batch: time, device, port,
+// then a nullable uint64 column per counter, under the counter's name.
+func CounterBatchArrow(b *CounterBatch, meta arrow.Metadata) *arrow.Schema {
+	fields := make([]arrow.Field, 0, 3+len(b.Columns))
+	fields = append(fields,
+		arrow.Field{Name: ColumnTime, Type: arrow.PrimitiveTypes.Int64},
+		arrow.Field{Name: ColumnDevice, Type: dictionaryText},
+		arrow.Field{Name: ColumnPort, Type: dictionaryText})
+	for _, c := range b.Columns {
+		fields = append(fields, arrow.Field{Name: c.Name, Type: arrow.PrimitiveTypes.Uint64, Nullable: true})
+	}
+	return arrow.NewSchema(fields, &meta)
+}
+
+// EventArrow is the Arrow schema of events.
+var EventArrow = arrow.NewSchema([]arrow.Field{
+	{Name: "time", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "fabric", Type: arrow.BinaryTypes.String},
+	{Name: "kind", Type: arrow.BinaryTypes.String},
+	{Name: "device", Type: arrow.BinaryTypes.String},
+	{Name: "port", Type: arrow.BinaryTypes.String},
+	{Name: "region_id", Type: arrow.PrimitiveTypes.Uint64},
+	{Name: "job_id", Type: arrow.BinaryTypes.String},
+	{Name: "detail", Type: arrow.BinaryTypes.String},
+}, nil)
+
+// SnapshotArrow is the Arrow schema of a snapshot: a row per link, a nullable
+// float32 column per metric; the interval, version and bounds are metadata.
+func SnapshotArrow(s *Snapshot, meta arrow.Metadata) *arrow.Schema {
+	fields := make([]arrow.Field, 0, len(s.Series))
+	for i := range s.Series {
+		fields = append(fields, arrow.Field{Name: s.Series[i].Metric.String(), Type: arrow.PrimitiveTypes.Float32, Nullable: true})
+	}
+	return arrow.NewSchema(fields, &meta)
+}
+
+// RegionArrow is the Arrow schema of the regions of one fabric and interval.
+var RegionArrow = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Uint64},
+	{Name: "metric", Type: arrow.BinaryTypes.String},
+	{Name: "severity", Type: arrow.BinaryTypes.String},
+	{Name: "mean", Type: arrow.PrimitiveTypes.Float64},
+	{Name: "max", Type: arrow.PrimitiveTypes.Float64},
+	{Name: "name", Type: arrow.BinaryTypes.String},
+	{Name: "age_intervals", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "birth_ns", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "links", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)},
+	{Name: "box_min", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int32)},
+	{Name: "box_max", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int32)},
+}, nil)

@@ -1,0 +1,43 @@
+package schema
+
+// PortName names a port within the fabric of its batch.
+type PortName struct{ Device, Port string }
+
+// CounterColumn is one counter of a batch, a value per row.
+type CounterColumn struct {
+	Name   string   // canonical name, see LookupCounter; unknown names travel as they are
+	Values []uint64 // raw readings, len = rows
+	Valid  Bitmap   // nil: every row has a value; absent is not zero
+}
+
+// CounterBatch is what one poll of a source read: a row per port and instant, a
+// column per counter. Columns fit the data as devices report it (a device has
+// its set of counters), and a counter that nobody knows yet is one more column.
+//
+// Rows of one port must be in time order within a batch. A batch owns its
+// slices; Reset keeps their memory.
+type CounterBatch struct {
+	Fabric   string
+	Source   string // name of the collector: "ibsysfs", "perfquery", ...
+	Agent    string // who read it: host name of the collector
+	Sequence uint64 // rises by one per batch of an agent; a gap is a lost batch
+	// Epoch changes when the source knows that its counters began anew (agent
+	// restart with a driver reload, a reset command); 0 if it cannot know.
+	Epoch uint64
+	// IntervalNanos is the polling interval the readings belong to.
+	IntervalNanos int64
+
+	Ports     []PortName // dictionary for PortIndex, no duplicates
+	TimeNanos []int64    // when the row was read, the source's clock, ns UTC
+	PortIndex []uint32   // index into Ports
+	Columns   []CounterColumn
+}
+
+// Rows is the number of rows.
+func (b *CounterBatch) Rows() int { return len(b.TimeNanos) }
+
+// Reset empties the batch and keeps its memory.
+func (b *CounterBatch) Reset() {
+	b.Ports, b.TimeNanos, b.PortIndex = b.Ports[:0], b.TimeNanos[:0], b.PortIndex[:0]
+	b.Columns = b.Columns[:0]
+}

@@ -1,0 +1,34 @@
+package schema
+
+// EventKind says what happened.
+type EventKind string
+
+// Kinds of events.
+const (
+	LinkFailed     EventKind = "link_failed"
+	LinkRestored   EventKind = "link_restored"
+	SwitchFailed   EventKind = "switch_failed"
+	SwitchRestored EventKind = "switch_restored"
+	NodeFailed     EventKind = "node_failed"
+	Throttled      EventKind = "congestion_protection" // a congestion protection event (CPE)
+	JobStarted     EventKind = "job_started"
+	JobEnded       EventKind = "job_ended"
+	RegionBorn     EventKind = "region_born"
+	RegionEnded    EventKind = "region_ended"
+	RegionMerged   EventKind = "region_merged"
+	RegionSplit    EventKind = "region_split"
+	GraphChanged   EventKind = "graph_changed"
+	Story          EventKind = "story" // a scripted line of a simulated day
+)
+
+// Event is something that happened to a fabric at an instant.
+type Event struct {
+	TimeNanos int64
+	Fabric    string
+	Kind      EventKind
+	Device    string // empty if none
+	Port      string // empty if none
+	RegionID  uint64 // 0 if none
+	JobID     string // empty if none
+	Detail    string // for a person
+}

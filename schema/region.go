@@ -1,0 +1,26 @@
+package schema
+
+// Box is the bounding box of a region on a torus or mesh, in switch
+// coordinates, both corners inside. Where a region crosses the wraparound,
+// Max < Min in that dimension.
+type Box struct {
+	Min []int `json:"min"`
+	Max []int `json:"max"`
+}
+
+// Region is a set of near links with similar stall (Monet, section 4).
+type Region struct {
+	Metric   Metric   `json:"metric"`
+	Links    []LinkID `json:"links"` // ascending
+	Size     int      `json:"size"`
+	Mean     float64  `json:"mean"` // percent of time, over the measured links
+	Max      float64  `json:"max"`
+	Severity Severity `json:"severity"`
+	Box      *Box     `json:"box,omitempty"`  // where the fabric has coordinates
+	Name     string   `json:"name,omitempty"` // where, for a person: "pod 3", "leaf 4-9", "(0,16,16) 4x4x9"
+
+	// Over time; zero when the region was not tracked.
+	ID           uint64 `json:"id,omitempty"` // stable across intervals, unique in its fabric
+	AgeIntervals int    `json:"age_intervals,omitempty"`
+	BirthNanos   int64  `json:"birth_nanos,omitempty"`
+}

@@ -1,0 +1,76 @@
+package schema_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+func TestSeverityOf(t *testing.T) {
+	for _, c := range []struct {
+		mean float64
+		want schema.Severity
+	}{{0, schema.Negligible}, {4.999, schema.Negligible}, {5, schema.Low}, {14.99, schema.Low}, {15, schema.Medium},
+		{24.99, schema.Medium}, {25, schema.High}, {100, schema.High}} {
+		if got := schema.SeverityOf(c.mean); got != c.want {
+			t.Errorf("SeverityOf(%v) = %v, want %v", c.mean, got, c.want)
+		}
+	}
+}
+
+func TestMetricNamesRoundTrip(t *testing.T) {
+	for m := schema.Metric(1); int(m) < schema.NumMetrics; m++ {
+		got, err := schema.ParseMetric(m.String())
+		if err != nil || got != m {
+			t.Errorf("ParseMetric(%q) = %v, %v", m.String(), got, err)
+		}
+	}
+	if _, err := schema.ParseMetric("nonsense"); err == nil {
+		t.Error("an unknown metric must be an error")
+	}
+	if schema.PFCPauseRx(3).String() != "pfc_pause_rx_prio3" || schema.PFCPauseTx(7).String() != "pfc_pause_tx_prio7" {
+		t.Error("PFC metrics are misnumbered")
+	}
+}
+
+// Every counter that becomes a metric must say how: a side, and a unit from
+// which the metric's unit can be made.
+func TestCounterTableIsConsistent(t *testing.T) {
+	durations := map[schema.Unit]bool{schema.Ticks: true, schema.Nanoseconds: true, schema.Microseconds: true, schema.Cycles1GHz: true}
+	percents := map[schema.Unit]bool{schema.Percent: true, schema.PercentE6: true}
+	for _, c := range schema.Counters() {
+		if !strings.Contains(c.Name, ".") || c.Help == "" {
+			t.Errorf("%s: needs a family and a help text", c.Name)
+		}
+		if (c.Kind == schema.Counter) != (c.Width > 0) {
+			t.Errorf("%s: counters have a width, gauges have none", c.Name)
+		}
+		if c.Metric == schema.NoMetric {
+			continue
+		}
+		if c.Side == schema.NoSide {
+			t.Errorf("%s: becomes %s of which link?", c.Name, c.Metric)
+		}
+		ok := false
+		switch c.Metric.Unit() {
+		case schema.Percent:
+			ok = c.Kind == schema.Counter && durations[c.Unit] || c.Kind != schema.Counter && percents[c.Unit]
+		case schema.BytesPerSecond:
+			ok = c.Unit == schema.Bytes || c.Unit == schema.Words4
+		case schema.PacketsPerSecond:
+			ok = c.Unit == schema.Packets
+		}
+		if !ok {
+			t.Errorf("%s: %s cannot become %s", c.Name, c.Unit, c.Metric.Unit())
+		}
+	}
+}
+
+func TestIntervalAt(t *testing.T) {
+	for _, c := range []struct{ nanos, d, start int64 }{{0, 60, 0}, {59, 60, 0}, {60, 60, 60}, {-1, 60, -60}, {-60, 60, -60}} {
+		if got := schema.IntervalAt(c.nanos, c.d); got.StartNanos != c.start || !got.Contains(c.nanos) {
+			t.Errorf("IntervalAt(%d, %d) starts at %d, want %d", c.nanos, c.d, got.StartNanos, c.start)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package schema
+
+import "fmt"
+
+// Severity grades a region by the mean stall of its links (Monet, section 4.1).
+type Severity uint8
+
+// The levels of Monet: Neg < 5% <= Low < 15% <= Medium < 25% <= High. The paper
+// writes "> 25%" for High; a mean of exactly 25 is High here, so that every
+// value has a level.
+const (
+	Negligible Severity = iota
+	Low
+	Medium
+	High
+)
+
+// Severities lists the levels in rising order.
+var Severities = [...]Severity{Negligible, Low, Medium, High}
+
+var severityNames = [...]string{"Neg", "Low", "Medium", "High"}
+
+// SeverityOf grades a mean stall in percent of time.
+func SeverityOf(meanPercent float64) Severity {
+	switch {
+	case meanPercent >= 25:
+		return High
+	case meanPercent >= 15:
+		return Medium
+	case meanPercent >= 5:
+		return Low
+	}
+	return Negligible
+}
+
+func (s Severity) String() string {
+	if int(s) < len(severityNames) {
+		return severityNames[s]
+	}
+	return fmt.Sprintf("Severity(%d)", uint8(s))
+}
+
+// MarshalText makes the level's name its JSON and YAML form.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a level's name.
+func (s *Severity) UnmarshalText(b []byte) error {
+	for i, n := range severityNames {
+		if n == string(b) {
+			*s = Severity(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("severity %q: want one of %v", b, severityNames)
+}

@@ -1,0 +1,250 @@
+package topology
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Builder collects devices and links and checks them.
+type Builder struct {
+	g      Graph
+	ports  map[string]uint32
+	byPort map[endKey]schema.LinkID // by the port that the link leaves
+	errs   []error
+}
+
+type endKey struct {
+	device DeviceID
+	port   uint32
+}
+
+// NewBuilder starts a graph of directed links.
+func NewBuilder(fabric string) *Builder {
+	return &Builder{g: Graph{fabric: fabric, byName: map[string]DeviceID{}, byGUID: map[string]DeviceID{}},
+		ports: map[string]uint32{}, byPort: map[endKey]schema.LinkID{}}
+}
+
+// NewVersion starts the next version of a graph: every device and link of prev
+// keeps its number and is down until it is added again, at the same or another
+// peer; new ones are numbered behind them.
+func NewVersion(prev *Graph) *Builder {
+	b := NewBuilder(prev.fabric)
+	b.g.duplex, b.g.grid = prev.duplex, prev.grid
+	for _, d := range prev.devices {
+		b.Device(d)
+	}
+	for id := range prev.from {
+		l := prev.Link(schema.LinkID(id))
+		l.Up = false
+		b.put(l)
+	}
+	return b
+}
+
+// SetDuplex makes each link stand for both directions.
+func (b *Builder) SetDuplex() { b.g.duplex = true }
+
+// SetGrid gives the graph coordinates; every switch then needs a Coord.
+func (b *Builder) SetGrid(grid Grid) { b.g.grid = &grid }
+
+// Device adds a device, or returns the one of that name with its description
+// brought up to date.
+func (b *Builder) Device(d Device) DeviceID {
+	id, known := b.g.byName[d.Name]
+	if !known {
+		id = DeviceID(len(b.g.devices))
+		b.g.byName[d.Name] = id
+		b.g.devices = append(b.g.devices, d)
+	} else {
+		b.g.devices[id] = d
+	}
+	if d.GUID != "" {
+		if other, taken := b.g.byGUID[d.GUID]; taken && other != id {
+			b.errs = append(b.errs, fmt.Errorf("devices %q and %q have the same GUID %s", b.g.devices[other].Name, d.Name, d.GUID))
+		}
+		b.g.byGUID[d.GUID] = id
+	}
+	return id
+}
+
+// Link adds a link that is up. A port sends into one link only: the same link
+// given twice is one link, a second peer for the same port is an error.
+func (b *Builder) Link(l Link) schema.LinkID {
+	l.Up = true
+	return b.put(l)
+}
+
+// Both adds the two directions of a cable between two ports; on a duplex graph,
+// the one link that stands for both.
+func (b *Builder) Both(l Link) {
+	b.Link(l)
+	if !b.g.duplex {
+		l.From, l.To, l.FromPort, l.ToPort = l.To, l.From, l.ToPort, l.FromPort
+		b.Link(l)
+	}
+}
+
+func (b *Builder) put(l Link) schema.LinkID {
+	key := endKey{l.From, b.portID(l.FromPort)}
+	to := b.portID(l.ToPort)
+	id, known := b.byPort[key]
+	if known {
+		if b.g.up[id] && (b.g.to[id] != l.To || b.g.toPort[id] != to) {
+			b.errs = append(b.errs, fmt.Errorf("port %s of %q leads to both %s:%s and %s:%s", l.FromPort, b.g.devices[l.From].Name,
+				b.g.devices[b.g.to[id]].Name, b.g.portName[b.g.toPort[id]], b.g.devices[l.To].Name, l.ToPort))
+			return id
+		}
+		b.g.to[id], b.g.toPort[id], b.g.capacity[id] = l.To, to, l.CapacityBytesPerSecond
+		b.g.class[id], b.g.dim[id], b.g.up[id] = l.Class, l.Dim, l.Up
+		return id
+	}
+	id = schema.LinkID(len(b.g.from))
+	b.byPort[key] = id
+	g := &b.g
+	g.from, g.to = append(g.from, l.From), append(g.to, l.To)
+	g.fromPort, g.toPort = append(g.fromPort, key.port), append(g.toPort, to)
+	g.capacity, g.class = append(g.capacity, l.CapacityBytesPerSecond), append(g.class, l.Class)
+	g.dim, g.up = append(g.dim, l.Dim), append(g.up, l.Up)
+	return id
+}
+
+func (b *Builder) portID(name string) uint32 {
+	id, ok := b.ports[name]
+	if !ok {
+		id = uint32(len(b.g.portName))
+		name = strings.Clone(name)
+		b.ports[name] = id
+		b.g.portName = append(b.g.portName, name)
+	}
+	return id
+}
+
+// Build checks what was added and makes the graph. The builder must not be used
+// afterwards.
+func (b *Builder) Build() (*Graph, error) {
+	g := &b.g
+	if len(g.from) == 0 {
+		b.errs = append(b.errs, fmt.Errorf("fabric %q has no links", g.fabric))
+	}
+	for id := range g.from {
+		if c := g.capacity[id]; !(c >= 0) || math.IsInf(c, 0) {
+			b.errs = append(b.errs, fmt.Errorf("link %d of %q: capacity %v bytes/s", id, g.fabric, c))
+		}
+	}
+	if g.grid != nil {
+		for _, d := range g.devices {
+			if d.Kind == Switch && len(d.Coord) != len(g.grid.Dims) {
+				b.errs = append(b.errs, fmt.Errorf("switch %q has %d coordinates on a grid of %d dimensions", d.Name, len(d.Coord), len(g.grid.Dims)))
+			}
+		}
+	}
+	if err := errors.Join(b.errs...); err != nil {
+		return nil, err
+	}
+	b.buildLinksAt()
+	b.buildPorts()
+	g.version = g.hash()
+	return g, nil
+}
+
+func (b *Builder) buildLinksAt() {
+	g := &b.g
+	g.linksOff = make([]uint32, len(g.devices)+1)
+	for id := range g.from {
+		g.linksOff[g.from[id]+1]++
+		if g.to[id] != g.from[id] {
+			g.linksOff[g.to[id]+1]++
+		}
+	}
+	for d := range g.devices {
+		g.linksOff[d+1] += g.linksOff[d]
+	}
+	g.linksAt = make([]schema.LinkID, g.linksOff[len(g.devices)])
+	fill := slices.Clone(g.linksOff)
+	put := func(d DeviceID, l schema.LinkID) {
+		g.linksAt[fill[d]] = l
+		fill[d]++
+	}
+	for id := range g.from {
+		put(g.from[id], schema.LinkID(id))
+		if g.to[id] != g.from[id] {
+			put(g.to[id], schema.LinkID(id))
+		}
+	}
+}
+
+// buildPorts lists every port that a link leaves or enters.
+func (b *Builder) buildPorts() {
+	g := &b.g
+	perDevice := make([][]portRow, len(g.devices))
+	row := func(d DeviceID, port uint32) *PortLinks {
+		for i := range perDevice[d] {
+			if perDevice[d][i].name == port {
+				return &perDevice[d][i].links
+			}
+		}
+		perDevice[d] = append(perDevice[d], portRow{port, PortLinks{schema.NoLink, schema.NoLink}})
+		return &perDevice[d][len(perDevice[d])-1].links
+	}
+	for i := range g.from {
+		id := schema.LinkID(i)
+		near := row(g.from[id], g.fromPort[id])
+		near.Egress = id
+		if g.duplex {
+			near.Ingress = id
+		}
+		far := row(g.to[id], g.toPort[id])
+		if far.Ingress == schema.NoLink || g.up[id] { // a link that is down gives way
+			far.Ingress = id
+		}
+		if g.duplex {
+			far.Egress = id
+		}
+	}
+	g.portsOff = make([]uint32, len(g.devices)+1)
+	for d, rows := range perDevice {
+		sort.Slice(rows, func(i, j int) bool { return g.portName[rows[i].name] < g.portName[rows[j].name] })
+		g.ports = append(g.ports, rows...)
+		g.portsOff[d+1] = uint32(len(g.ports))
+	}
+}
+
+// hash is FNV-1a over all that makes two graphs differ for analysis.
+func (g *Graph) hash() uint64 {
+	h := fnv.New64a()
+	var buf [8]byte
+	num := func(v uint64) {
+		binary.LittleEndian.PutUint64(buf[:], v)
+		h.Write(buf[:])
+	}
+	text := func(s string) {
+		num(uint64(len(s)))
+		h.Write([]byte(s))
+	}
+	text(g.fabric)
+	if g.duplex {
+		num(1)
+	}
+	for _, d := range g.devices {
+		text(d.Name)
+		num(uint64(d.Kind))
+	}
+	for id := range g.from {
+		num(uint64(g.from[id])<<32 | uint64(g.to[id]))
+		text(g.portName[g.fromPort[id]])
+		text(g.portName[g.toPort[id]])
+		num(math.Float64bits(g.capacity[id]))
+		if g.up[id] {
+			num(1)
+		}
+	}
+	return h.Sum64()
+}

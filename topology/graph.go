@@ -1,0 +1,202 @@
+package topology
+
+import (
+	"sort"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// DeviceID numbers the devices of one version of a graph densely from zero.
+type DeviceID uint32
+
+// DeviceKind tells switches, which forward, from hosts, which do not.
+type DeviceKind uint8
+
+// Kinds of devices.
+const (
+	Switch DeviceKind = iota
+	Host
+)
+
+func (k DeviceKind) String() string { return [...]string{"switch", "host"}[k] }
+
+// Device is a switch or a host adapter.
+type Device struct {
+	Name  string // unique in the fabric
+	Kind  DeviceKind
+	GUID  string // node GUID in hexadecimal where the fabric has them, or empty
+	Label string // what people call it; Name if empty
+	Level int8   // 0 host, 1 leaf, 2 spine or aggregation, 3 core; -1 unknown
+	Group int32  // pod, dragonfly group; -1 none
+	Coord []int  // position on a torus or mesh, or nil
+}
+
+// LinkClass groups links of like capacity and role.
+type LinkClass uint8
+
+// Classes of links.
+const (
+	ClassHost   LinkClass = iota // host to switch, either way
+	ClassSwitch                  // switch to switch
+	ClassLocal                   // within a dragonfly group
+	ClassGlobal                  // between dragonfly groups
+	ClassTorus                   // along a dimension of a torus or mesh
+)
+
+var classNames = [...]string{"host", "switch", "local", "global", "torus"}
+
+func (c LinkClass) String() string { return classNames[c] }
+
+// Link is one edge of the graph, from the port that sends to the port that
+// receives. On a duplex graph it stands for both directions.
+type Link struct {
+	From, To               DeviceID
+	FromPort, ToPort       string
+	CapacityBytesPerSecond float64
+	Class                  LinkClass
+	Dim                    int8 // dimension of a torus or mesh; -1 elsewhere
+	Up                     bool // false: known from an earlier version, absent now
+}
+
+// PortLinks are the two links of a port. On a duplex graph they are the same.
+type PortLinks struct {
+	Egress, Ingress schema.LinkID // schema.NoLink where there is none
+}
+
+// Graph is one version of a fabric. It is immutable and safe for concurrent use.
+type Graph struct {
+	fabric  string
+	version uint64
+	duplex  bool
+	grid    *Grid
+
+	devices  []Device
+	byName   map[string]DeviceID
+	byGUID   map[string]DeviceID
+	portName []string // dictionary of port names
+
+	from, to         []DeviceID
+	fromPort, toPort []uint32 // into portName
+	capacity         []float64
+	class            []LinkClass
+	dim              []int8
+	up               []bool
+
+	linksOff []uint32 // CSR: links that touch device d, ascending
+	linksAt  []schema.LinkID
+	portsOff []uint32 // CSR: ports of device d, ordered by name
+	ports    []portRow
+}
+
+type portRow struct {
+	name  uint32
+	links PortLinks
+}
+
+// Fabric is the name of the plane or rail.
+func (g *Graph) Fabric() string { return g.fabric }
+
+// Version identifies the graph's content; two graphs with the same devices,
+// links and states have the same version.
+func (g *Graph) Version() uint64 { return g.version }
+
+// Duplex reports whether each link stands for both directions, so that the
+// readings of its two ends are to be merged (Gemini's aggregated links).
+func (g *Graph) Duplex() bool { return g.duplex }
+
+// Grid is the coordinate system of a torus or mesh, or nil.
+func (g *Graph) Grid() *Grid { return g.grid }
+
+// NumLinks is the number of links; LinkIDs are 0..NumLinks-1.
+func (g *Graph) NumLinks() int { return len(g.from) }
+
+// NumDevices is the number of devices; DeviceIDs are 0..NumDevices-1.
+func (g *Graph) NumDevices() int { return len(g.devices) }
+
+// NumPorts is the number of ports that have a link.
+func (g *Graph) NumPorts() int { return len(g.ports) }
+
+// Link is the link with the given number.
+func (g *Graph) Link(id schema.LinkID) Link {
+	return Link{From: g.from[id], To: g.to[id], FromPort: g.portName[g.fromPort[id]], ToPort: g.portName[g.toPort[id]],
+		CapacityBytesPerSecond: g.capacity[id], Class: g.class[id], Dim: g.dim[id], Up: g.up[id]}
+}
+
+// Ends are the devices that a link leaves and enters.
+func (g *Graph) Ends(id schema.LinkID) (from, to DeviceID) { return g.from[id], g.to[id] }
+
+// Device is the device with the given number.
+func (g *Graph) Device(id DeviceID) *Device { return &g.devices[id] }
+
+// IsSwitch reports whether the device forwards traffic.
+func (g *Graph) IsSwitch(id DeviceID) bool { return g.devices[id].Kind == Switch }
+
+// FindDevice finds a device by name, or by GUID.
+func (g *Graph) FindDevice(name string) (DeviceID, bool) {
+	if id, ok := g.byName[name]; ok {
+		return id, true
+	}
+	id, ok := g.byGUID[name]
+	return id, ok
+}
+
+// LinksAt lists the links that leave or enter a device, ascending. The slice is
+// the graph's own: do not change it.
+func (g *Graph) LinksAt(d DeviceID) []schema.LinkID { return g.linksAt[g.linksOff[d]:g.linksOff[d+1]] }
+
+// PortAt finds the links of a device's port.
+func (g *Graph) PortAt(d DeviceID, port string) (PortLinks, bool) {
+	rows := g.ports[g.portsOff[d]:g.portsOff[d+1]]
+	i := sort.Search(len(rows), func(i int) bool { return g.portName[rows[i].name] >= port })
+	if i == len(rows) || g.portName[rows[i].name] != port {
+		return PortLinks{schema.NoLink, schema.NoLink}, false
+	}
+	return rows[i].links, true
+}
+
+// FindPort finds the links of a port by the names of device and port.
+func (g *Graph) FindPort(device, port string) (PortLinks, bool) {
+	d, ok := g.FindDevice(device)
+	if !ok {
+		return PortLinks{schema.NoLink, schema.NoLink}, false
+	}
+	return g.PortAt(d, port)
+}
+
+// PortKey is the lasting name of the port that a link leaves.
+func (g *Graph) PortKey(id schema.LinkID) schema.PortKey {
+	return schema.PortKey{Fabric: g.fabric, Device: g.devices[g.from[id]].Name, Port: g.portName[g.fromPort[id]]}
+}
+
+// Hosts lists the hosts in order of number; on a fabric without hosts (a torus
+// of switches, each with its NIC) it lists the switches.
+func (g *Graph) Hosts() []DeviceID {
+	var hosts, all []DeviceID
+	for d := range g.devices {
+		all = append(all, DeviceID(d))
+		if g.devices[d].Kind == Host {
+			hosts = append(hosts, DeviceID(d))
+		}
+	}
+	if hosts == nil {
+		return all
+	}
+	return hosts
+}
+
+// AppendNeighbours appends to buf the links that share a switch with id
+// (Monet, section 4.2: "the switch is an edge"), without id itself. A link that
+// shares both switches appears twice.
+func (g *Graph) AppendNeighbours(buf []schema.LinkID, id schema.LinkID) []schema.LinkID {
+	for _, d := range [2]DeviceID{g.from[id], g.to[id]} {
+		if !g.IsSwitch(d) {
+			continue
+		}
+		for _, l := range g.LinksAt(d) {
+			if l != id {
+				buf = append(buf, l)
+			}
+		}
+	}
+	return buf
+}

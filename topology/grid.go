@@ -1,0 +1,69 @@
+package topology
+
+import "github.com/giverny/giverny/schema"
+
+// Grid is the coordinate system of a torus or mesh: switch (x, y, z, ...) has
+// number x + X*(y + Y*(z + ...)).
+type Grid struct {
+	Dims []int
+	Wrap bool // torus: the last switch of a line is joined to the first
+}
+
+// Switches is the number of grid points.
+func (g *Grid) Switches() int {
+	n := 1
+	for _, d := range g.Dims {
+		n *= d
+	}
+	return n
+}
+
+// Coord writes the coordinates of switch number n into c.
+func (g *Grid) Coord(n int, c []int) {
+	for i, d := range g.Dims {
+		c[i] = n % d
+		n /= d
+	}
+}
+
+// Number is the switch at coordinates c.
+func (g *Grid) Number(c []int) int {
+	n := 0
+	for i := len(g.Dims) - 1; i >= 0; i-- {
+		n = n*g.Dims[i] + c[i]
+	}
+	return n
+}
+
+// HalfCoord writes into c the doubled coordinates of a link of the grid: the
+// point half-way between its two switches (Monet, section 4.2), times two so
+// that it is whole.
+func (g *Graph) HalfCoord(id schema.LinkID, c []int) {
+	for i, x := range g.devices[g.from[id]].Coord {
+		c[i] = 2 * x
+	}
+	c[g.dim[id]]++
+}
+
+// L1 is the distance between two links on a torus or mesh: the L1 norm between
+// half-way points, with wraparound, in switch spacings (a whole number plus,
+// for links of different dimension, no fraction: two halves make one). Links
+// that share a switch are at most 1 apart. It panics on a graph without a grid.
+func (g *Graph) L1(a, b schema.LinkID) int {
+	var pa, pb [8]int
+	n := len(g.grid.Dims)
+	g.HalfCoord(a, pa[:n])
+	g.HalfCoord(b, pb[:n])
+	sum := 0
+	for i, dim := range g.grid.Dims {
+		d := pa[i] - pb[i]
+		if d < 0 {
+			d = -d
+		}
+		if g.grid.Wrap && 2*dim-d < d {
+			d = 2*dim - d
+		}
+		sum += d
+	}
+	return sum / 2
+}
