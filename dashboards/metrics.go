@@ -1,0 +1,26 @@
+package dashboards
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Registerer is where the metrics are registered.
+type Registerer = prometheus.Registerer
+
+type metrics struct {
+	requests   *prometheus.CounterVec
+	seconds    *prometheus.HistogramVec
+	listeners  prometheus.Gauge
+	missed     prometheus.Counter
+	pollErrors prometheus.Counter
+}
+
+func newMetrics(reg Registerer) *metrics {
+	m := &metrics{
+		requests:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_dashboards_requests_total", Help: "API requests by endpoint and status."}, []string{"endpoint", "status"}),
+		seconds:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_dashboards_request_seconds", Help: "Time to answer an API request.", Buckets: prometheus.ExponentialBuckets(.001, 4, 7)}, []string{"endpoint"}),
+		listeners:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_dashboards_listeners", Help: "Pages that follow the stream."}),
+		missed:     prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_announcements_dropped_total", Help: "Announcements that a slow page did not take."}),
+		pollErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_poll_errors_total", Help: "Failed looks for a new interval in the store."}),
+	}
+	reg.MustRegister(m.requests, m.seconds, m.listeners, m.missed, m.pollErrors)
+	return m
+}

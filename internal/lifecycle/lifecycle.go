@@ -1,0 +1,111 @@
+// Package lifecycle runs the stages of a process together and stops them in
+// order, so that what a source has read still reaches its sink. It knows
+// nothing of what the stages do.
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Stage is one part of a process. Run blocks until ctx is cancelled and what it
+// holds has been handed on; it returns nil on cancel.
+type Stage struct {
+	Name string
+	Run  func(ctx context.Context) error
+}
+
+// Group is a list of stages in the order of the data: source, buffer, analysis,
+// sink. Stages of the same step are stopped together.
+type Group struct {
+	log   *slog.Logger
+	grace time.Duration
+	steps [][]Stage
+}
+
+// New makes a group that gives every step at most grace to drain.
+func New(log *slog.Logger, grace time.Duration) *Group { return &Group{log: log, grace: grace} }
+
+// Add appends a step whose stages run and stop side by side.
+func (g *Group) Add(stages ...Stage) { g.steps = append(g.steps, stages) }
+
+type outcome struct {
+	stage string
+	err   error
+}
+
+type runningStep struct {
+	cancel context.CancelFunc
+	done   chan outcome // one per stage
+	left   map[string]bool
+}
+
+// Run starts every stage and waits. When ctx is cancelled, or a stage ends by
+// itself, it stops the steps first to last, waiting for each to drain before
+// the next is told to stop. It returns the stages' errors, nil if there were
+// none.
+func (g *Group) Run(ctx context.Context) error {
+	ended := make(chan struct{}, g.count())
+	steps := make([]runningStep, len(g.steps))
+	for i := len(g.steps) - 1; i >= 0; i-- { // sinks first, so that nothing is produced into the void
+		steps[i] = g.start(g.steps[i], ended)
+	}
+	select {
+	case <-ctx.Done():
+	case <-ended:
+	}
+	var errs []error
+	for i := range steps {
+		errs = append(errs, g.stop(&steps[i])...)
+	}
+	return errors.Join(errs...)
+}
+
+func (g *Group) count() (n int) {
+	for _, s := range g.steps {
+		n += len(s)
+	}
+	return n
+}
+
+func (g *Group) start(stages []Stage, ended chan<- struct{}) runningStep {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := runningStep{cancel: cancel, done: make(chan outcome, len(stages)), left: map[string]bool{}}
+	for _, stage := range stages {
+		s.left[stage.Name] = true
+		go func() {
+			err := stage.Run(ctx)
+			if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+				err = nil
+			}
+			s.done <- outcome{stage.Name, err}
+			ended <- struct{}{}
+		}()
+	}
+	return s
+}
+
+func (g *Group) stop(s *runningStep) (errs []error) {
+	s.cancel()
+	deadline := time.NewTimer(g.grace)
+	defer deadline.Stop()
+	for len(s.left) > 0 {
+		select {
+		case o := <-s.done:
+			delete(s.left, o.stage)
+			if o.err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", o.stage, o.err))
+			}
+		case <-deadline.C:
+			for name := range s.left {
+				errs = append(errs, fmt.Errorf("%s: did not stop within %v; what it held is read again after the restart", name, g.grace))
+			}
+			return errs
+		}
+	}
+	g.log.Debug("step stopped")
+	return errs
+}

@@ -1,0 +1,82 @@
+package lifecycle_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/internal/lifecycle"
+)
+
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) add(s string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, s)
+}
+
+func (j *journal) stage(name string, drain time.Duration) lifecycle.Stage {
+	return lifecycle.Stage{Name: name, Run: func(ctx context.Context) error {
+		<-ctx.Done()
+		time.Sleep(drain)
+		j.add(name)
+		return nil
+	}}
+}
+
+func TestStopsInOrderOfData(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var j journal
+	g := lifecycle.New(slog.New(slog.DiscardHandler), time.Second)
+	g.Add(j.stage("source", 20*time.Millisecond))
+	g.Add(j.stage("analysis", 0))
+	g.Add(j.stage("sink", 0))
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := g.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"source", "analysis", "sink"}; !slices.Equal(j.lines, want) {
+		t.Errorf("stopped %v, want %v", j.lines, want)
+	}
+}
+
+func TestOneFailureStopsAllAndIsReported(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var j journal
+	boom := errors.New("boom")
+	g := lifecycle.New(slog.New(slog.DiscardHandler), time.Second)
+	g.Add(j.stage("source", 0))
+	g.Add(lifecycle.Stage{Name: "analysis", Run: func(context.Context) error { return boom }})
+	err := g.Run(context.Background())
+	if !errors.Is(err, boom) || !strings.Contains(err.Error(), "analysis") {
+		t.Errorf("got %v", err)
+	}
+	if len(j.lines) != 1 {
+		t.Error("the source was not stopped")
+	}
+}
+
+func TestStuckStageIsNamed(t *testing.T) {
+	release := make(chan struct{})
+	defer goleak.VerifyNone(t)
+	defer func() { close(release); time.Sleep(10 * time.Millisecond) }()
+	g := lifecycle.New(slog.New(slog.DiscardHandler), 10*time.Millisecond)
+	g.Add(lifecycle.Stage{Name: "stuck", Run: func(context.Context) error { <-release; return nil }})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := g.Run(ctx); err == nil || !strings.Contains(err.Error(), "stuck") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,114 @@
+// Package ops serves what operators and machines ask of every part of Giverny:
+// /metrics, /-/healthy, /-/ready and /debug/pprof/. It takes a metrics registry
+// and named readiness checks; it decides nothing itself.
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// checkTimeout bounds each readiness check.
+const checkTimeout = 2 * time.Second
+
+// Check reports nil when the part can do its work now.
+type Check func(ctx context.Context) error
+
+// Ops is the registry of one process and its readiness checks.
+type Ops struct {
+	Registry *prometheus.Registry
+
+	mu     sync.Mutex // guards checks
+	checks map[string]Check
+}
+
+// New makes a registry with the Go runtime's and the process's own metrics and
+// giverny_build_info.
+func New(version string) *Ops {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_build_info", Help: "1; the version is in the label.",
+		ConstLabels: prometheus.Labels{"version": version}})
+	info.Set(1)
+	r.MustRegister(info)
+	return &Ops{Registry: r, checks: map[string]Check{}}
+}
+
+// AddCheck makes readiness depend on a part.
+func (o *Ops) AddCheck(part string, c Check) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.checks[part] = c
+}
+
+// Ready runs every check side by side and returns the faults by part; an empty
+// map means ready.
+func (o *Ops) Ready(ctx context.Context) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	faults := map[string]string{}
+	for part, check := range o.checks {
+		wg.Go(func() {
+			if err := check(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				faults[part] = err.Error()
+			}
+		})
+	}
+	wg.Wait()
+	return faults
+}
+
+// Register adds the endpoints to mux.
+func (o *Ops) Register(mux *http.ServeMux) {
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("healthy\n"))
+	})
+	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, r *http.Request) {
+		faults := o.Ready(r.Context())
+		w.Header().Set("Content-Type", "application/json")
+		if len(faults) > 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"ready": len(faults) == 0, "faults": faults})
+	})
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+}
+
+// Serve answers on l until ctx is cancelled, then lets running requests end for
+// at most grace.
+func Serve(ctx context.Context, l net.Listener, handler http.Handler, grace time.Duration) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	if server.Shutdown(stop) != nil {
+		server.Close()
+	}
+	<-failed
+	return nil
+}

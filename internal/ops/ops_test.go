@@ -1,0 +1,44 @@
+package ops_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/internal/ops"
+)
+
+func get(t *testing.T, mux http.Handler, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w.Code, w.Body.String()
+}
+
+func TestEndpoints(t *testing.T) {
+	o := ops.New("1.2.3")
+	mux := http.NewServeMux()
+	o.Register(mux)
+	if code, body := get(t, mux, "/-/ready"); code != 200 || !strings.Contains(body, "true") {
+		t.Errorf("ready without checks: %d %s", code, body)
+	}
+	kafka := errors.New("no broker")
+	o.AddCheck("kafka", func(context.Context) error { return kafka })
+	o.AddCheck("store", func(context.Context) error { return nil })
+	if code, body := get(t, mux, "/-/ready"); code != 503 || !strings.Contains(body, "no broker") || strings.Contains(body, "store") {
+		t.Errorf("not ready: %d %s", code, body)
+	}
+	kafka = nil
+	if code, _ := get(t, mux, "/-/ready"); code != 200 {
+		t.Errorf("ready again: %d", code)
+	}
+	if code, _ := get(t, mux, "/-/healthy"); code != 200 {
+		t.Errorf("healthy: %d", code)
+	}
+	if _, body := get(t, mux, "/metrics"); !strings.Contains(body, `giverny_build_info{version="1.2.3"} 1`) {
+		t.Error("no build info")
+	}
+}

@@ -1,0 +1,189 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+)
+
+// cableList gathers what a discovery says, each cable from one end or both, and
+// builds a graph of directed links from it.
+type cableList struct {
+	fabric string
+	prev   *Graph
+	nodes  []*cableNode // in order of appearance
+	byGUID map[string]*cableNode
+	ends   []cableLine
+	from   map[cableEnd]int // into ends
+
+	warnings []string
+}
+
+type cableNode struct {
+	guid     string
+	label    string
+	isSwitch bool
+	level    int8
+	id       DeviceID // once built
+}
+
+type cableEnd struct {
+	node *cableNode
+	port string
+}
+
+type cableLine struct {
+	from, to cableEnd
+	capacity float64
+	line     int
+}
+
+func newCableList(fabric string, prev *Graph) *cableList {
+	return &cableList{fabric: fabric, prev: prev, byGUID: map[string]*cableNode{}, from: map[cableEnd]int{}}
+}
+
+func (c *cableList) node(guid string, isSwitch bool) *cableNode {
+	n := c.byGUID[guid]
+	if n == nil {
+		n = &cableNode{guid: strings.Clone(guid), isSwitch: isSwitch, level: -1}
+		c.byGUID[n.guid] = n
+		c.nodes = append(c.nodes, n)
+	}
+	return n
+}
+
+// end notes that the port from leads to the port to, as a line says.
+func (c *cableList) end(from, to cableEnd, capacity float64, line int) {
+	from.port, to.port = strings.Clone(from.port), strings.Clone(to.port)
+	if i, twice := c.from[from]; twice {
+		if c.ends[i].to != to {
+			c.contradict(cableLine{from, to, capacity, line}, c.ends[i])
+		}
+		return
+	}
+	c.from[from] = len(c.ends)
+	c.ends = append(c.ends, cableLine{from, to, capacity, line})
+}
+
+func (c *cableList) contradict(l, other cableLine) {
+	c.warnings = append(c.warnings, fmt.Sprintf("left out: line %d says that %s leads to %s, line %d that %s leads to %s",
+		l.line, l.from, l.to, other.line, other.from, other.to))
+}
+
+func (e cableEnd) String() string { return fmt.Sprintf("port %s of %q", e.port, e.node.name()) }
+
+func (n *cableNode) name() string {
+	if label := strings.TrimSpace(n.label); label != "" {
+		return label
+	}
+	return n.guid
+}
+
+// complete adds the missing ends and leaves out those that disagree. One cable
+// that was moved during the run, or one GUID that two devices claim, must not
+// cost the fabric; where many disagree the input is no fabric.
+func (c *cableList) complete() error {
+	kept := c.ends[:0:0]
+	for _, l := range c.ends {
+		back, known := c.from[l.to]
+		switch {
+		case l.from == l.to || known && c.ends[back].to != l.from:
+			if !known {
+				back = c.from[l.from]
+			}
+			c.contradict(l, c.ends[back])
+		case known:
+			kept = append(kept, l)
+		default:
+			kept = append(kept, l, cableLine{l.to, l.from, l.capacity, l.line})
+		}
+	}
+	if len(c.warnings) > 1 && len(c.warnings) > len(kept)/10 {
+		return fmt.Errorf("%d cables have ends that disagree; is this the output of one run on one fabric? First: %s", len(c.warnings), c.warnings[0])
+	}
+	c.ends = kept
+	return nil
+}
+
+func (c *cableList) build() (*Graph, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	c.setLevels()
+	b := NewBuilder(c.fabric)
+	if c.prev != nil {
+		b = NewVersion(c.prev)
+	}
+	names := c.names()
+	for i, n := range c.nodes {
+		kind := Host
+		if n.isSwitch {
+			kind = Switch
+		}
+		n.id = b.Device(Device{Name: names[i], Kind: kind, GUID: n.guid, Label: n.name(), Level: n.level, Group: -1})
+	}
+	for _, l := range c.ends {
+		class := ClassHost
+		if l.from.node.isSwitch && l.to.node.isSwitch {
+			class = ClassSwitch
+		}
+		b.Link(Link{From: l.from.node.id, FromPort: l.from.port, To: l.to.node.id, ToPort: l.to.port,
+			CapacityBytesPerSecond: l.capacity, Class: class, Dim: -1})
+	}
+	return b.Build()
+}
+
+// names gives each node a unique name: the one it had in the earlier graph, its
+// description, or where several share it the description and the GUID.
+func (c *cableList) names() []string {
+	users := map[string]int{}
+	for _, n := range c.nodes {
+		users[n.name()]++
+	}
+	names := make([]string, len(c.nodes))
+	for i, n := range c.nodes {
+		names[i] = n.name()
+		if users[names[i]] > 1 {
+			names[i] += " " + n.guid
+		}
+		if c.prev == nil {
+			continue
+		}
+		if d, known := c.prev.byGUID[n.guid]; known {
+			names[i] = c.prev.devices[d].Name
+		} else if _, taken := c.prev.byName[names[i]]; taken {
+			names[i] = n.name() + " " + n.guid
+		}
+	}
+	return names
+}
+
+// isAggregationNode reports whether an adapter is a switch's own SHARP engine:
+// it aggregates, but no traffic begins or ends there.
+func isAggregationNode(label string) bool { return strings.Contains(label, "Aggregation Node") }
+
+// setLevels numbers hosts 0, switches with hosts 1, and the others by their
+// distance from those.
+func (c *cableList) setLevels() {
+	var frontier []*cableNode
+	peers := map[*cableNode][]*cableNode{}
+	for _, l := range c.ends {
+		peers[l.from.node] = append(peers[l.from.node], l.to.node)
+		if !l.from.node.isSwitch {
+			l.from.node.level = 0
+		}
+		if !l.from.node.isSwitch && l.to.node.isSwitch && l.to.node.level < 0 && !isAggregationNode(l.from.node.label) {
+			l.to.node.level = 1
+			frontier = append(frontier, l.to.node)
+		}
+	}
+	for len(frontier) > 0 {
+		n := frontier[0]
+		frontier = frontier[1:]
+		for _, p := range peers[n] {
+			if p.isSwitch && p.level < 0 {
+				p.level = n.level + 1
+				frontier = append(frontier, p)
+			}
+		}
+	}
+}
