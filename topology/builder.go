@@ -52,7 +52,7 @@ func NewVersion(prev *Graph) *Builder {
 // SetDuplex makes each link stand for both directions.
 func (b *Builder) SetDuplex() { b.g.duplex = true }
 
-// SetGrid gives the graph coordinates; every switch then needs a Coord.
+// SetGrid gives the graph coordinates; every device then needs a Coord.
 func (b *Builder) SetGrid(grid Grid) { b.g.grid = &grid }
 
 // Device adds a device, or returns the one of that name with its description
@@ -140,11 +140,7 @@ func (b *Builder) Build() (*Graph, error) {
 		}
 	}
 	if g.grid != nil {
-		for _, d := range g.devices {
-			if d.Kind == Switch && len(d.Coord) != len(g.grid.Dims) {
-				b.errs = append(b.errs, fmt.Errorf("switch %q has %d coordinates on a grid of %d dimensions", d.Name, len(d.Coord), len(g.grid.Dims)))
-			}
-		}
+		b.checkGrid()
 	}
 	if err := errors.Join(b.errs...); err != nil {
 		return nil, err
@@ -153,6 +149,23 @@ func (b *Builder) Build() (*Graph, error) {
 	b.buildPorts()
 	g.version = g.hash()
 	return g, nil
+}
+
+func (b *Builder) checkGrid() {
+	dims := b.g.grid.Dims
+	if len(dims) < 1 || len(dims) > len(dimNames) {
+		b.errs = append(b.errs, fmt.Errorf("a grid of %d dimensions: want 1 to %d", len(dims), len(dimNames)))
+		return
+	}
+	for _, d := range b.g.devices {
+		inside := len(d.Coord) == len(dims)
+		for i := 0; inside && i < len(dims); i++ {
+			inside = d.Coord[i] >= 0 && d.Coord[i] < dims[i]
+		}
+		if !inside {
+			b.errs = append(b.errs, fmt.Errorf("device %q: coordinates %v do not lie on the grid %v", d.Name, d.Coord, dims))
+		}
+	}
 }
 
 func (b *Builder) buildLinksAt() {

@@ -1,0 +1,113 @@
+package topology
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Reader reads a fabric from text. name stands for the input in errors; prev,
+// an earlier version or nil, lets every link that it knew keep its number. The
+// strings are warnings: what was left out and why.
+type Reader func(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error)
+
+// Format is a way in which fabrics are described.
+type Format struct {
+	Name string
+	Read Reader
+	Help string
+	sign func(head []byte) bool
+}
+
+// Formats lists what can be read.
+var Formats = []Format{
+	{"yaml", ReadYAML, "Giverny's own format", func(h []byte) bool { return bytes.Contains(h, []byte("giverny_topology")) }},
+	{"ibnetdiscover", ReadIBNetDiscover, "output of ibnetdiscover, plain or with -p", func(h []byte) bool {
+		return bytes.Contains(h, []byte("switchguid=")) || bytes.Contains(h, []byte("caguid=")) || bytes.Contains(h, []byte("Initiated from node")) ||
+			bytes.HasPrefix(h, []byte("CA ")) || bytes.HasPrefix(h, []byte("SW "))
+	}},
+	{"slurm", ReadSlurm, "Slurm's topology.conf, tree plugin", func(h []byte) bool {
+		return bytes.Contains(bytes.ToLower(h), []byte("switchname="))
+	}},
+	{"netq", ReadNetQ, "topology graph of NVIDIA NetQ's API, JSON", func(h []byte) bool { return bytes.Contains(h, []byte("compounded_links")) }},
+}
+
+// DetectSize is how much of an input DetectFormat wants to see.
+const DetectSize = 4 << 10
+
+// DetectFormat tells the format from the beginning of a text.
+func DetectFormat(head []byte) (Format, error) {
+	for _, f := range Formats {
+		if f.sign(head) {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("format not recognised; say which it is: %s", formatNames())
+}
+
+// FindFormat finds a format by name.
+func FindFormat(name string) (Format, error) {
+	for _, f := range Formats {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("unknown topology format %q; want %s", name, formatNames())
+}
+
+func formatNames() string {
+	names := make([]string, len(Formats))
+	for i, f := range Formats {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Summary counts what a graph holds.
+type Summary struct {
+	Fabric           string         `json:"fabric"`
+	Version          string         `json:"version"`
+	Switches         int            `json:"switches"`
+	ChannelAdapters  int            `json:"channel_adapters"` // hosts' adapters and aggregation nodes
+	AggregationNodes int            `json:"aggregation_nodes"`
+	Ports            int            `json:"ports"` // connected ports
+	Links            int            `json:"links"`
+	LinksDown        int            `json:"links_down"`
+	Duplex           bool           `json:"duplex"`
+	Dims             []int          `json:"dims,omitempty"`
+	LinksByClass     map[string]int `json:"links_by_class"`
+	LinksByGbps      map[string]int `json:"links_by_gbps"` // data rate of a link, Gb/s
+	SwitchesByLevel  map[string]int `json:"switches_by_level"`
+}
+
+// Summarize counts what g holds.
+func Summarize(g *Graph) Summary {
+	s := Summary{Fabric: g.fabric, Version: fmt.Sprintf("%016x", g.version), Ports: g.NumPorts(), Links: g.NumLinks(), Duplex: g.duplex,
+		LinksByClass: map[string]int{}, LinksByGbps: map[string]int{}, SwitchesByLevel: map[string]int{}}
+	if g.grid != nil {
+		s.Dims = g.grid.Dims
+	}
+	for i := range g.devices {
+		switch d := &g.devices[i]; {
+		case d.Kind == Switch:
+			s.Switches++
+			s.SwitchesByLevel[fmt.Sprint(d.Level)]++
+		default:
+			s.ChannelAdapters++
+			if isAggregationNode(d.Label) {
+				s.AggregationNodes++
+			}
+		}
+	}
+	for id := range schema.LinkID(g.NumLinks()) {
+		s.LinksByClass[g.class[id].String()]++
+		s.LinksByGbps[fmt.Sprintf("%g", g.capacity[id]*8/1e9)]++
+		if !g.up[id] {
+			s.LinksDown++
+		}
+	}
+	return s
+}

@@ -1,0 +1,77 @@
+package topology
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// netqCapacity stands for every link of a NetQ graph, which gives no speeds:
+// 100 Gb/s.
+const netqCapacity = 100e9 / 8
+
+type netqGraph struct {
+	Links []struct {
+		Compounded []struct {
+			ID         string `json:"id"`
+			Interfaces []struct {
+				Interface string `json:"interface"`
+				Node      string `json:"node"`
+			} `json:"interfaces"`
+		} `json:"compounded_links"`
+	} `json:"links"`
+	Nodes []struct {
+		Compounded []netqNode `json:"compounded_nodes"`
+	} `json:"nodes"`
+}
+
+type netqNode struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	DeviceType string `json:"device_type"`
+	Tier       int    `json:"tier"`
+}
+
+// ReadNetQ reads the topology graph that NVIDIA NetQ's API returns: an Ethernet
+// fabric as LLDP sees it. What is not a switch is a host.
+func ReadNetQ(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
+	var graphs []netqGraph
+	if err := json.NewDecoder(r).Decode(&graphs); err != nil {
+		return nil, nil, fmt.Errorf("%s: not NetQ's topology graph (a JSON list): %w", name, err)
+	}
+	c := newCableList(fabric, prev)
+	known := map[string]bool{}
+	for _, g := range graphs {
+		for _, tier := range g.Nodes {
+			for _, n := range tier.Compounded {
+				node := c.node(n.ID, n.DeviceType == "switch")
+				node.label = n.Name
+				known[n.ID] = true
+			}
+		}
+	}
+	cable := 0
+	for _, g := range graphs {
+		for _, l := range g.Links {
+			for _, w := range l.Compounded {
+				cable++
+				if len(w.Interfaces) != 2 {
+					return nil, nil, fmt.Errorf("%s: link %q has %d interfaces, want 2", name, w.ID, len(w.Interfaces))
+				}
+				var ends [2]cableEnd
+				for i, in := range w.Interfaces {
+					if !known[in.Node] {
+						return nil, nil, fmt.Errorf("%s: link %q leads to node %q, which is not under nodes", name, w.ID, in.Node)
+					}
+					ends[i] = cableEnd{c.byGUID[in.Node], in.Interface}
+				}
+				c.end(ends[0], ends[1], netqCapacity, cable)
+			}
+		}
+	}
+	g, err := c.build()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return g, c.warnings, nil
+}
