@@ -212,6 +212,9 @@ func set(v reflect.Value, name, value string) (known bool, err error) {
 		}
 		if i == v.Len() { // one may be added at the end
 			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+			if err := yaml.Unmarshal([]byte("{}"), v.Index(i).Addr().Interface()); err != nil { // its defaults
+				return true, err
+			}
 		}
 		return set(v.Index(i), rest, value)
 	}

@@ -1,0 +1,84 @@
+// Command giverny watches the links of RDMA and HPC fabrics, finds the regions
+// where traffic is congested and keeps what it finds. It is one binary with a
+// subcommand per role; this package wires the parts and owns their goroutines,
+// and holds no analysis of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/internal/config"
+)
+
+// version is set when the binary is built.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := newRoot().ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "giverny:", err)
+		os.Exit(1)
+	}
+}
+
+// newRoot is the command with all its subcommands.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "giverny",
+		Short:         "See, explain and act on congestion in RDMA and HPC fabrics",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+	}
+	g := &globals{}
+	flags := root.PersistentFlags()
+	flags.StringVarP(&g.configFile, "config", "c", os.Getenv(config.FileVariable), "configuration file; "+config.FileVariable+" names it too")
+	flags.BoolVar(&g.dumpConfig, "dump-config", false, "print the configuration in force, without secrets, and exit")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		newTopology(g), newSegment(g), newConfig(g), newVersion(),
+	)
+	return root
+}
+
+// globals are the flags that every subcommand has.
+type globals struct {
+	configFile string
+	dumpConfig bool
+}
+
+// errDumped ends a command that was only asked for its configuration.
+var errDumped = errors.New("configuration printed")
+
+// load reads the configuration and makes the log.
+func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) {
+	cfg, err := config.Load(g.configFile, os.Environ())
+	if err != nil {
+		return cfg, nil, err
+	}
+	if g.dumpConfig {
+		return cfg, nil, errors.Join(printConfig(cmd.OutOrStdout(), cfg), errDumped)
+	}
+	return cfg, newLog(cmd, cfg.Log), nil
+}
+
+// newLog writes to standard error, so that results alone are on standard output.
+func newLog(cmd *cobra.Command, cfg config.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(cfg.Level)) // validated with the configuration
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), options))
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), options))
+}
