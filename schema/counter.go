@@ -132,6 +132,8 @@ func infinibandCounters() []CounterInfo {
 		{"ib.port_rcv_packets_32", Packets, 32, Saturates, Rx, Counter, Ingress, PacketRate, "packets received"},
 		{"ib.port_xmit_wait_32", Ticks, 32, Saturates, Tx, Counter, Egress, XmitWait, "ticks in which data waited and nothing was sent"},
 		{TickColumn, Nanoseconds, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "length of the port's tick, ps"},
+		{"ib.port_state", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "1 down, 2 initialising, 3 armed, 4 active"},
+		{"ib.rate_megabits", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "rate of the link, Mb/s"},
 		{"ib.port_xmit_discards", Packets, 16, Saturates, Tx, Counter, Egress, DropRate, "packets the port dropped"},
 	}
 	t = append(t, diagnostic("ib", 16, "symbol_error", "port_rcv_errors", "port_rcv_remote_physical_errors",

@@ -122,6 +122,9 @@ func (g *Graph) Link(id schema.LinkID) Link {
 		CapacityBytesPerSecond: g.capacity[id], Class: g.class[id], Dim: g.dim[id], Up: g.up[id]}
 }
 
+// Capacity is the link's, in bytes per second; 0 if unknown.
+func (g *Graph) Capacity(id schema.LinkID) float64 { return g.capacity[id] }
+
 // Ends are the devices that a link leaves and enters.
 func (g *Graph) Ends(id schema.LinkID) (from, to DeviceID) { return g.from[id], g.to[id] }
 

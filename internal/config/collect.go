@@ -28,14 +28,17 @@ type Collect struct {
 
 // IBSysfs reads /sys/class/infiniband.
 type IBSysfs struct {
-	Enabled bool   `yaml:"enabled"`
-	Root    string `yaml:"root"`
+	// Read it.
+	Enabled bool `yaml:"enabled"`
+	// Where the kernel shows the devices.
+	Root string `yaml:"root"`
 	// How devices are named: description, guid or hostname.
 	Identify string `yaml:"identify"`
 }
 
 // Ethtool reads interfaces' statistics.
 type Ethtool struct {
+	// Read them.
 	Enabled bool `yaml:"enabled"`
 	// Patterns of interface names; empty: all whose driver is known.
 	Interfaces []string `yaml:"interfaces"`
@@ -45,10 +48,12 @@ type Ethtool struct {
 
 // Perfquery reads a subnet.
 type Perfquery struct {
+	// Read it.
 	Enabled bool `yaml:"enabled"`
-	// Local adapter and port to send from; empty: the first that is up.
+	// Local adapter to send from; empty: the first that is up.
 	Adapter string `yaml:"adapter"`
-	Port    int    `yaml:"port"`
+	// Its port; 0: the first that is up.
+	Port int `yaml:"port"`
 	// How many queries run side by side.
 	Workers int `yaml:"workers"`
 	// How long one query may take.

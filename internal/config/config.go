@@ -114,12 +114,14 @@ type Kafka struct {
 
 // TLS of a connection.
 type TLS struct {
+	// Speak TLS to the brokers.
 	Enabled bool `yaml:"enabled"`
 	// PEM file of the authorities to trust; empty: the system's.
 	CA string `yaml:"ca"`
-	// PEM files of this client's certificate and key, for mutual TLS.
+	// PEM file of this client's certificate, for mutual TLS.
 	Cert string `yaml:"cert"`
-	Key  string `yaml:"key"`
+	// PEM file of its key.
+	Key string `yaml:"key"`
 	// The name that the server's certificate must hold; empty: the host name.
 	ServerName string `yaml:"server_name"`
 }
@@ -128,8 +130,10 @@ type TLS struct {
 type SASL struct {
 	// none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
 	Mechanism string `yaml:"mechanism"`
-	Username  string `yaml:"username"`
-	Password  string `yaml:"password"`
+	// The user.
+	Username string `yaml:"username"`
+	// The password; better given by the environment or password_file.
+	Password string `yaml:"password"`
 	// A file that holds the password alone, instead of password.
 	PasswordFile string `yaml:"password_file"`
 }
@@ -142,15 +146,19 @@ type Store struct {
 	URL string `yaml:"url"`
 	// Replaces the password of the url.
 	Password string `yaml:"password"`
-	// PEM files: authorities to trust, this client's certificate and key.
-	CA   string `yaml:"ca"`
+	// PEM file of the authorities to trust; empty: the system's.
+	CA string `yaml:"ca"`
+	// PEM file of this client's certificate.
 	Cert string `yaml:"cert"`
-	Key  string `yaml:"key"`
+	// PEM file of its key.
+	Key string `yaml:"key"`
 	// Make replicated tables, with the server's macros.
 	Replicated bool `yaml:"replicated"`
-	// How long values of links, raw readings, and regions with their events are kept; 0: for ever.
+	// How long values of links are kept; 0: for ever.
 	KeepSamples time.Duration `yaml:"keep_samples"`
-	KeepRaw     time.Duration `yaml:"keep_raw"`
+	// How long readings that became no metric are kept; 0: for ever.
+	KeepRaw time.Duration `yaml:"keep_raw"`
+	// How long regions, network states and events are kept; 0: for ever.
 	KeepRegions time.Duration `yaml:"keep_regions"`
 	// The embedded engine's library; empty: looked for beside the binary and in the project's .deps.
 	Library string `yaml:"library"`

@@ -1,0 +1,85 @@
+# The everyday commands; `make` alone lists them. Each prints what it did on its last line.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+export PATH := $(CURDIR)/.deps/go/bin:$(PATH)
+export GOTOOLCHAIN := local
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+ARGS ?=
+
+# What `make check` does, in this order; each is a target of its own.
+CHECKS := deps deps-test format vet staticcheck imports generated compose race integration
+
+.DEFAULT_GOAL := help
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment chaos clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+toolchain:
+	@scripts/deps.sh go
+
+deps: ## fetch the Go toolchain and the embedded ClickHouse engine into .deps, where they are missing
+	@scripts/deps.sh
+
+deps-test: ## install what the tests need: Debian packages (as root), Apache Kafka's jars
+	@scripts/deps-test.sh
+
+build: toolchain ## bin/giverny
+	@go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/giverny ./cmd/giverny
+	@echo "make build: bin/giverny $(VERSION)"
+
+demo: ## a simulated fabric, analysed live in your browser; options for `giverny demo` go into ARGS
+	@scripts/demo.sh $(ARGS)
+
+test: ## every test, those with real services too
+	@scripts/deps.sh && scripts/deps-test.sh || \
+	{ echo "make test: FAILED: the dependencies could not be fetched; what went wrong stands above"; exit 1; }
+	@scripts/gotest.sh unit integration
+
+check: ## all that must hold before a commit, step by step, with times
+	@scripts/steps.sh $(CHECKS)
+
+fmt: toolchain ## format the Go files
+	@gofmt -w $$(scripts/gofiles.sh)
+
+format: toolchain
+	@files=$$(gofmt -l $$(scripts/gofiles.sh)); \
+	[ -z "$$files" ] || { echo "not formatted; run make fmt:"; echo "$$files"; exit 1; }
+
+vet: toolchain
+	@go vet ./... && go vet -tags integration ./...
+
+staticcheck: toolchain
+	@go tool staticcheck -tags integration ./...
+
+imports: toolchain
+	@go test ./internal/importrules/...
+
+generate: toolchain ## make the generated files anew
+	@go generate ./...
+
+generated: toolchain
+	@scripts/generated.sh
+
+compose: toolchain
+	@go test ./deploy/compose/...
+
+race: toolchain ## the unit tests under the race detector
+	@scripts/gotest.sh race
+
+integration: deps deps-test ## the tests that start Kafka, the subnet simulator or a browser
+	@scripts/gotest.sh integration
+
+bench: toolchain ## every benchmark, briefly
+	@go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...
+
+bench-segment: toolchain ## the segmenter's benchmarks, six times, summed up by benchstat
+	@mkdir -p bin && go test -run '^$$' -bench . -benchmem -count 6 ./segment/... | tee bin/bench-segment.txt
+	@go tool benchstat bin/bench-segment.txt
+
+chaos: deps deps-test ## the fault tests (TestChaos...) alone, each five times
+	@scripts/gotest.sh chaos
+
+clean: ## remove what make build and make bench-segment made; .deps stays
+	@rm -rf bin

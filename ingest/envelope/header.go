@@ -1,0 +1,165 @@
+package envelope
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/golang/snappy"
+)
+
+// Bounds. What exceeds one is refused on both sides.
+const (
+	MaxCompressedBytes   = 1 << 20  // of the snappy block
+	MaxUncompressedBytes = 16 << 20 // of the Arrow stream
+	MaxRows              = 1 << 20
+	MaxColumns           = 1024
+	MaxNameBytes         = 256       // fabric, device, port, counter, source, agent, job
+	MaxTextBytes         = 4 << 10   // an event's detail, a region's name
+	MaxDocumentBytes     = 256 << 10 // one diagnosis, command or result
+)
+
+// HeaderBytes is the length of the header. All numbers are little-endian, as in the Arrow stream:
+//
+//	 0  magic "GVNY"
+//	 4  version u8
+//	 5  kind u8
+//	 6  flags u16, 0 in version 1
+//	 8  rows u32
+//	12  uncompressed length u32
+//	16  compressed length u32
+//	20  CRC-32C (Castagnoli, RFC 3720 appendix B.4) of bytes 0-19 and of the body
+const HeaderBytes = 24
+
+const (
+	magic      = "GVNY"
+	version    = 1
+	checkedLen = 20 // of the header, what the checksum covers
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Kind says what the rows of a payload are.
+type Kind uint8
+
+// Kinds of payloads.
+const (
+	Counters  Kind = iota + 1 // a schema.CounterBatch
+	Events                    // schema.Event rows
+	Snapshots                 // one schema.Snapshot, a row per link
+	Regions                   // the regions of one fabric and interval
+	Diagnoses                 // documents
+	Commands                  // documents
+	Results                   // documents
+)
+
+var kindNames = [...]string{"", "counters", "events", "snapshots", "regions", "diagnoses", "commands", "results"}
+
+func (k Kind) String() string {
+	if k.known() {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+func (k Kind) known() bool { return k >= Counters && k <= Results }
+
+// Header is what a payload says about itself.
+type Header struct {
+	Kind                     Kind
+	Rows                     int
+	Uncompressed, Compressed int // bytes
+}
+
+// ParseHeader checks a payload as far as that goes without unpacking it: magic, version, kind, lengths and
+// checksum. What passes was written by an Encoder and is undamaged, or was forged.
+func ParseHeader(payload []byte) (Header, error) {
+	if len(payload) < HeaderBytes {
+		return Header{}, refuse(Truncated, "%d bytes, a header alone has %d", len(payload), HeaderBytes)
+	}
+	if string(payload[:4]) != magic {
+		return Header{}, refuse(BadMagic, "begins with %q, want %q", payload[:4], magic)
+	}
+	if payload[4] != version {
+		return Header{}, refuse(BadVersion, "version %d, this build reads version %d; upgrade the reader", payload[4], version)
+	}
+	h := Header{
+		Kind:         Kind(payload[5]),
+		Rows:         int(binary.LittleEndian.Uint32(payload[8:])),
+		Uncompressed: int(binary.LittleEndian.Uint32(payload[12:])),
+		Compressed:   int(binary.LittleEndian.Uint32(payload[16:])),
+	}
+	flags := binary.LittleEndian.Uint16(payload[6:])
+	body := payload[HeaderBytes:]
+	switch {
+	case !h.Kind.known():
+		return Header{}, refuse(BadKind, "kind %d is unknown", payload[5])
+	case flags != 0:
+		return Header{}, refuse(BadVersion, "flags %#x are unknown to this build", flags)
+	case h.Rows > MaxRows:
+		return Header{}, refuse(TooLarge, "%d rows, the limit is %d", h.Rows, MaxRows)
+	case h.Uncompressed > MaxUncompressedBytes:
+		return Header{}, refuse(TooLarge, "%d bytes uncompressed, the limit is %d", h.Uncompressed, MaxUncompressedBytes)
+	case h.Compressed > MaxCompressedBytes:
+		return Header{}, refuse(TooLarge, "%d bytes compressed, the limit is %d", h.Compressed, MaxCompressedBytes)
+	case h.Compressed != len(body):
+		return Header{}, refuse(Truncated, "body of %d bytes, the header says %d", len(body), h.Compressed)
+	}
+	if got, want := checksum(payload), binary.LittleEndian.Uint32(payload[checkedLen:]); got != want {
+		return Header{}, refuse(BadCRC, "checksum %08x, the header says %08x", got, want)
+	}
+	return h, nil
+}
+
+func checksum(payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(payload[:checkedLen], castagnoli), castagnoli, payload[HeaderBytes:])
+}
+
+// seal appends the payload that holds the stream to dst.
+func seal(dst []byte, kind Kind, rows int, stream []byte) ([]byte, error) {
+	if len(stream) > MaxUncompressedBytes {
+		return dst, refuse(TooLarge, "%s of %d bytes uncompressed, the limit is %d", kind, len(stream), MaxUncompressedBytes)
+	}
+	start := len(dst)
+	dst = grow(dst, HeaderBytes+snappy.MaxEncodedLen(len(stream)))
+	body := snappy.Encode(dst[start+HeaderBytes:], stream)
+	if len(body) > MaxCompressedBytes {
+		return dst[:start], refuse(TooLarge, "%s of %d bytes compressed, the limit is %d: send fewer rows at a time", kind, len(body), MaxCompressedBytes)
+	}
+	payload := dst[start : start+HeaderBytes+len(body)]
+	copy(payload, magic)
+	payload[4], payload[5] = version, byte(kind)
+	binary.LittleEndian.PutUint16(payload[6:], 0)
+	binary.LittleEndian.PutUint32(payload[8:], uint32(rows))
+	binary.LittleEndian.PutUint32(payload[12:], uint32(len(stream)))
+	binary.LittleEndian.PutUint32(payload[16:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(payload[checkedLen:], checksum(payload))
+	return dst[:start+len(payload)], nil
+}
+
+// unseal unpacks the stream into buf, which grows as needed and is returned with it.
+func unseal(payload, buf []byte, want Kind) (Header, []byte, error) {
+	h, err := ParseHeader(payload)
+	if err != nil {
+		return h, buf, err
+	}
+	if h.Kind != want {
+		return h, buf, refuse(BadKind, "%s, want %s", h.Kind, want)
+	}
+	body := payload[HeaderBytes:]
+	if n, err := snappy.DecodedLen(body); err != nil || n != h.Uncompressed {
+		return h, buf, refuse(BadSnappy, "block of %d bytes, the header says %d (%v)", n, h.Uncompressed, err)
+	}
+	buf = grow(buf[:0], h.Uncompressed)
+	if _, err := snappy.Decode(buf, body); err != nil {
+		return h, buf, refuse(BadSnappy, "%v", err)
+	}
+	return h, buf, nil
+}
+
+// grow makes b longer by n bytes of any content.
+func grow(b []byte, n int) []byte {
+	if need := len(b) + n; need <= cap(b) {
+		return b[:need]
+	}
+	return append(b, make([]byte, n)...)
+}

@@ -1,0 +1,103 @@
+package envelope
+
+import "github.com/giverny/giverny/schema"
+
+// A batch numbers its ports; on the wire device and port are dictionaries of their own, since six ports of
+// a switch share its name and every switch has the same six.
+
+// portEncoder turns port numbers into pairs of dictionary indices.
+type portEncoder struct {
+	device, port []uint32 // by row
+	seen         []pair   // by port number
+	devices      map[string]uint32
+	names        map[string]uint32
+}
+
+type pair struct {
+	device, port uint32
+	known        bool
+}
+
+func (e *portEncoder) encode(b *schema.CounterBatch, devices, names *textBuilder) error {
+	if e.devices == nil {
+		e.devices, e.names = make(map[string]uint32), make(map[string]uint32)
+	}
+	clear(e.devices)
+	clear(e.names)
+	e.seen = resized(e.seen, len(b.Ports))
+	clear(e.seen)
+	e.device, e.port = resized(e.device, b.Rows()), resized(e.port, b.Rows())
+	for row, number := range b.PortIndex {
+		if int(number) >= len(b.Ports) {
+			return refuse(BadRows, "row %d names port %d of %d", row, number, len(b.Ports))
+		}
+		p := &e.seen[number]
+		if !p.known {
+			name := &b.Ports[number]
+			*p = pair{indexOf(e.devices, devices, name.Device), indexOf(e.names, names, name.Port), true}
+		}
+		e.device[row], e.port[row] = p.device, p.port
+	}
+	return nil
+}
+
+func indexOf(index map[string]uint32, column *textBuilder, name string) uint32 {
+	i, ok := index[name]
+	if !ok {
+		i = uint32(len(index))
+		index[name] = i
+		column.add(name)
+	}
+	return i
+}
+
+// portDecoder numbers the pairs of dictionary indices.
+type portDecoder struct {
+	devices, names []string // the dictionaries
+
+	start  []uint32 // by device: where its rows begin in order
+	order  []uint32 // rows, grouped by device
+	number []uint32 // by port name: the number of the port of the device at hand
+	owner  []uint32 // by port name: device + 1 for which number holds
+}
+
+// decode fills Ports and PortIndex. Rows are grouped by device with a counting sort, so that a table of
+// port names is enough and no input makes it slow. Ports come out by device, then by first appearance.
+func (d *portDecoder) decode(device, port []uint32, into *schema.CounterBatch) {
+	d.group(device, len(d.devices))
+	d.number, d.owner = resized(d.number, len(d.names)), resized(d.owner, len(d.names))
+	clear(d.owner)
+	into.Ports, into.PortIndex = into.Ports[:0], resized(into.PortIndex, len(device))
+	for _, row := range d.order {
+		dev, name := device[row], port[row]
+		if d.owner[name] != dev+1 {
+			d.owner[name], d.number[name] = dev+1, uint32(len(into.Ports))
+			into.Ports = append(into.Ports, schema.PortName{Device: d.devices[dev], Port: d.names[name]})
+		}
+		into.PortIndex[row] = d.number[name]
+	}
+}
+
+func (d *portDecoder) group(device []uint32, devices int) {
+	d.start = resized(d.start, devices+1)
+	clear(d.start)
+	for _, dev := range device {
+		d.start[dev+1]++
+	}
+	for i := range devices {
+		d.start[i+1] += d.start[i]
+	}
+	d.order = resized(d.order, len(device))
+	for row, dev := range device {
+		d.order[d.start[dev]] = uint32(row)
+		d.start[dev]++
+	}
+}
+
+// resized is a slice of n elements of any content, in s's memory where it fits.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

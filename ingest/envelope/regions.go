@@ -1,0 +1,180 @@
+package envelope
+
+import (
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// RegionSet is the regions of one fabric in one interval; that there are none is worth a payload too.
+type RegionSet struct {
+	Fabric       string
+	GraphVersion uint64
+	Interval     schema.Interval
+	Regions      []schema.Region
+}
+
+// maxBoxDimensions bounds a bounding box: tori have up to six dimensions.
+const maxBoxDimensions = 16
+
+// Regions appends the payload of a set of regions to dst.
+func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
+	if err := checkName("fabric", set.Fabric); err != nil {
+		return dst, err
+	}
+	b := regionBuilder{texts: e.emptyTexts(3)}
+	for i := range set.Regions {
+		if err := b.add(&set.Regions[i]); err != nil {
+			return dst, err
+		}
+	}
+	if len(b.links.values) > maxElements {
+		return dst, refuse(TooLarge, "regions of %d links together, the limit is %d", len(b.links.values), maxElements)
+	}
+	var w metaWriter
+	w.text(schema.MetaFabric, set.Fabric)
+	w.unsigned(metaGraphVersion, set.GraphVersion)
+	w.signed(metaIntervalStart, set.Interval.StartNanos)
+	w.signed(schema.MetaInterval, set.Interval.DurationNanos)
+	meta := w.metadata()
+	s := arrow.NewSchema(schema.RegionArrow.Fields(), &meta)
+	return e.write(dst, Regions, s, len(set.Regions), []arrow.Array{
+		fixed(arrow.PrimitiveTypes.Uint64, b.ids, nil),
+		b.texts[0].column(), b.texts[1].column(),
+		fixed(arrow.PrimitiveTypes.Float64, b.means, nil),
+		fixed(arrow.PrimitiveTypes.Float64, b.maxima, nil),
+		b.texts[2].column(),
+		fixed(arrow.PrimitiveTypes.Int64, b.ages, nil),
+		fixed(arrow.PrimitiveTypes.Int64, b.births, nil),
+		b.links.column(s.Field(8).Type, arrow.PrimitiveTypes.Uint32),
+		b.low.column(s.Field(9).Type, arrow.PrimitiveTypes.Int32),
+		b.high.column(s.Field(10).Type, arrow.PrimitiveTypes.Int32),
+	})
+}
+
+type regionBuilder struct {
+	ids           []uint64
+	means, maxima []float64
+	ages, births  []int64
+	texts         []textBuilder // metric, severity, name
+	links         listBuilder[uint32]
+	low, high     listBuilder[int32]
+}
+
+func (b *regionBuilder) add(r *schema.Region) error {
+	if r.Metric == schema.NoMetric || int(r.Metric) >= schema.NumMetrics {
+		return refuse(BadRows, "region %d has no metric", r.ID)
+	}
+	if err := checkText("name", r.Name, MaxTextBytes); err != nil {
+		return err
+	}
+	b.ids = append(b.ids, r.ID)
+	b.means, b.maxima = append(b.means, r.Mean), append(b.maxima, r.Max)
+	b.ages, b.births = append(b.ages, int64(r.AgeIntervals)), append(b.births, r.BirthNanos)
+	b.texts[0].add(r.Metric.String())
+	b.texts[1].add(r.Severity.String())
+	b.texts[2].add(r.Name)
+	for _, link := range r.Links {
+		b.links.values = append(b.links.values, uint32(link))
+	}
+	if box := r.Box; box != nil {
+		if len(box.Min) == 0 || len(box.Min) > maxBoxDimensions || len(box.Max) != len(box.Min) {
+			return refuse(BadRows, "region %d has a box of %d and %d dimensions", r.ID, len(box.Min), len(box.Max))
+		}
+		for i := range box.Min {
+			if box.Min[i] != int(int32(box.Min[i])) || box.Max[i] != int(int32(box.Max[i])) {
+				return refuse(BadRows, "region %d has a box beyond 32 bits", r.ID)
+			}
+			b.low.values = append(b.low.values, int32(box.Min[i]))
+			b.high.values = append(b.high.values, int32(box.Max[i]))
+		}
+	}
+	b.links.end()
+	b.low.end()
+	b.high.end()
+	return nil
+}
+
+// listBuilder collects a column of lists of numbers.
+type listBuilder[T arrow.NumericType] struct {
+	ends   []int32
+	values []T
+}
+
+func (b *listBuilder[T]) end() { b.ends = append(b.ends, int32(len(b.values))) }
+
+func (b *listBuilder[T]) column(list, element arrow.DataType) arrow.Array {
+	return listOf(list, append([]int32{0}, b.ends...), fixed(element, b.values, nil))
+}
+
+// Regions reads a set of regions. It is the caller's own.
+func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
+	set := new(RegionSet)
+	err := d.read(payload, Regions, func(h Header, record arrow.Record) error {
+		meta := metaReader{meta: record.Schema().Metadata()}
+		set.Fabric = meta.name(schema.MetaFabric)
+		set.GraphVersion = meta.unsigned(metaGraphVersion)
+		set.Interval = schema.Interval{StartNanos: meta.signed(metaIntervalStart), DurationNanos: meta.signed(schema.MetaInterval)}
+		if meta.err != nil {
+			return meta.err
+		}
+		if err := sameColumns(record.Schema(), schema.RegionArrow); err != nil {
+			return err
+		}
+		return set.read(&reader{record: record, rows: h.Rows})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+func (set *RegionSet) read(r *reader) error {
+	ids, means, maxima := numbers[uint64](r, 0), numbers[float64](r, 3), numbers[float64](r, 4)
+	metrics, severities, names := r.texts(1, 1, MaxNameBytes), r.texts(2, 1, MaxNameBytes), r.texts(5, 0, MaxTextBytes)
+	ages, births := numbers[int64](r, 6), numbers[int64](r, 7)
+	links, low, high := readList[uint32](r, 8), readList[int32](r, 9), readList[int32](r, 10)
+	if r.err != nil {
+		return r.err
+	}
+	set.Regions = make([]schema.Region, r.rows)
+	for i := range set.Regions {
+		region := &set.Regions[i]
+		*region = schema.Region{ID: ids[i], Mean: means[i], Max: maxima[i], Name: string(names.at(i)),
+			AgeIntervals: int(ages[i]), BirthNanos: births[i], Size: len(links.at(i))}
+		if err := region.Metric.UnmarshalText(metrics.at(i)); err != nil {
+			return refuse(BadRows, "%v", err)
+		}
+		if err := region.Severity.UnmarshalText(severities.at(i)); err != nil {
+			return refuse(BadRows, "%v", err)
+		}
+		if math.IsNaN(region.Mean) || math.IsNaN(region.Max) {
+			return refuse(BadRows, "region %d has a mean or maximum that is no number", region.ID)
+		}
+		region.Links = make([]schema.LinkID, region.Size)
+		for j, link := range links.at(i) {
+			region.Links[j] = schema.LinkID(link)
+		}
+		if err := readBox(region, low.at(i), high.at(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readBox(region *schema.Region, low, high []int32) error {
+	if len(low) != len(high) || len(low) > maxBoxDimensions {
+		return refuse(BadRows, "region %d has a box of %d and %d dimensions", region.ID, len(low), len(high))
+	}
+	if len(low) == 0 {
+		return nil
+	}
+	box := schema.Box{Min: make([]int, len(low)), Max: make([]int, len(high))}
+	for i := range low {
+		box.Min[i], box.Max[i] = int(low[i]), int(high[i])
+	}
+	region.Box = &box
+	return nil
+}

@@ -1,0 +1,139 @@
+package envelope
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+)
+
+// Encoder makes payloads. The zero value is ready; it keeps its buffers from one payload to the next, so
+// that encoding allocates no more for many rows than for few. It is not for concurrent use.
+//
+// Its methods append one payload to dst and return it, as append does.
+type Encoder struct {
+	arena  arena
+	stream streamBuffer
+	texts  []textBuilder // scratch, one per column of text
+	ports  portEncoder
+	split  splitter
+}
+
+// Decoder takes payloads apart. The zero value is ready; it keeps its buffers from one payload to the next.
+// It is not for concurrent use.
+type Decoder struct {
+	arena  arena
+	stream []byte
+	frames []frame
+	names  interner
+	ports  portDecoder
+}
+
+type streamBuffer struct{ b []byte }
+
+func (s *streamBuffer) Write(p []byte) (int, error) {
+	s.b = append(s.b, p...)
+	return len(p), nil
+}
+
+// encoderBudget bounds what Arrow takes beside the columns themselves: bitmaps and metadata.
+const encoderBudget = 2 * MaxUncompressedBytes
+
+// write appends a payload of one record batch to dst.
+func (e *Encoder) write(dst []byte, kind Kind, schema *arrow.Schema, rows int, columns []arrow.Array) (_ []byte, err error) {
+	if rows > MaxRows {
+		return dst, refuse(TooLarge, "%s of %d rows, the limit is %d", kind, rows, MaxRows)
+	}
+	e.arena.reset(encoderBudget)
+	e.stream.b = e.stream.b[:0]
+	record := array.NewRecord(schema, columns, int64(rows))
+	defer record.Release()
+	w := ipc.NewWriter(&e.stream, ipc.WithSchema(schema), ipc.WithAllocator(&e.arena))
+	if err := w.Write(record); err != nil {
+		return dst, refuse(BadArrow, "write %s: %v", kind, err)
+	}
+	if err := w.Close(); err != nil {
+		return dst, refuse(BadArrow, "write %s: %v", kind, err)
+	}
+	return seal(dst, kind, rows, e.stream.b)
+}
+
+// read hands the record batch of a payload to use. The record and all that hangs on it is valid until the
+// decoder's next call. Whatever panics on the way, in Arrow or in flatbuffers, refuses the payload.
+func (d *Decoder) read(payload []byte, want Kind, use func(Header, arrow.Record) error) (err error) {
+	var h Header
+	if h, d.stream, err = unseal(payload, d.stream, want); err != nil {
+		return err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = refuse(BadArrow, "%v", r)
+		}
+	}()
+	if d.frames, err = frames(d.stream, d.frames); err != nil {
+		return err
+	}
+	// Every buffer lies apart in the stream; each piece of the arena is rounded up.
+	d.arena.reset(2*len(d.stream) + alignment*6*(MaxColumns+3))
+	r, err := ipc.NewReaderFromMessageReader(&frameReader{rest: d.frames},
+		ipc.WithAllocator(&d.arena), ipc.WithEnsureNativeEndian(false))
+	if err != nil {
+		return refuse(BadArrow, "%v", err)
+	}
+	defer r.Release()
+	if !r.Schema().IsNativeEndian() {
+		return refuse(BadSchema, "a big-endian stream")
+	}
+	record, err := r.Read()
+	if err != nil {
+		return refuse(BadArrow, "%v", err)
+	}
+	if record.NumRows() != int64(h.Rows) {
+		return refuse(BadRows, "%d rows, the header says %d", record.NumRows(), h.Rows)
+	}
+	return use(h, record)
+}
+
+// frameReader is Arrow's source of messages, over frames that were checked.
+type frameReader struct {
+	rest    []frame
+	current *ipc.Message
+}
+
+func (r *frameReader) Message() (*ipc.Message, error) {
+	r.Release()
+	if len(r.rest) == 0 {
+		return nil, io.EOF
+	}
+	next := r.rest[0]
+	r.rest = r.rest[1:]
+	r.current = ipc.NewMessage(next.meta, next.body)
+	return r.current, nil
+}
+
+func (r *frameReader) Retain() {}
+
+func (r *frameReader) Release() {
+	if r.current != nil {
+		r.current.Release()
+		r.current = nil
+	}
+}
+
+// sameColumns refuses a record whose columns are not those wanted.
+func sameColumns(got, want *arrow.Schema) error {
+	if !got.Equal(want) {
+		return refuse(BadSchema, "columns %v, want %v", describe(got), describe(want))
+	}
+	return nil
+}
+
+func describe(s *arrow.Schema) string {
+	names := make([]string, min(s.NumFields(), 16))
+	for i := range names {
+		names[i] = s.Field(i).Name + " " + s.Field(i).Type.String()
+	}
+	return fmt.Sprintf("%d: %s", s.NumFields(), names)
+}

@@ -1,0 +1,91 @@
+package importrules
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// commentFaults: one file of a package says what the package is for.
+func commentFaults(m *Module) []string {
+	var faults []string
+	for pkg, source := range m.Packages {
+		var carriers []string
+		onlyTests := !slices.ContainsFunc(source.Files, func(f File) bool { return !f.IsTest })
+		for _, file := range source.Files {
+			if file.IsTest == onlyTests && file.Syntax.Doc.Text() != "" {
+				carriers = append(carriers, file.Path)
+			}
+		}
+		if len(carriers) != 1 {
+			faults = append(faults, fmt.Sprintf("package %s has %d package comments, want exactly one %v", pkg, len(carriers), carriers))
+		}
+	}
+	return faults
+}
+
+// emptyNames say nothing about what is inside.
+var emptyNames = regexp.MustCompile(`^(utils?|common|helpers?|misc|base|types|shared)$`)
+
+func nameFaults(m *Module) []string {
+	var faults []string
+	for pkg, source := range m.Packages {
+		if emptyNames.MatchString(path.Base(pkg)) {
+			faults = append(faults, fmt.Sprintf("folder %s: name it after what it contains", pkg))
+		}
+		for _, file := range source.Files {
+			if emptyNames.MatchString(strings.TrimSuffix(path.Base(file.Path), ".go")) {
+				faults = append(faults, fmt.Sprintf("file %s: name it after what it contains", file.Path))
+			}
+		}
+	}
+	return faults
+}
+
+// initFaults: nothing registers itself behind the reader's back.
+func initFaults(m *Module) []string {
+	var faults []string
+	for _, source := range m.Packages {
+		for _, file := range source.Files {
+			if ast.IsGenerated(file.Syntax) {
+				continue
+			}
+			for _, decl := range file.Syntax.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+					faults = append(faults, m.position(f)+": an init function; do it where it is called for")
+				}
+			}
+		}
+	}
+	return faults
+}
+
+// machineMention finds what ties a file to one machine: hosts of package registries, which a mirror
+// replaces, and folders of one developer's disk. The names are split so that this file passes.
+var machineMention = regexp.MustCompile(`(?:^|[^\w./~-])/(?:wo` + `rk|ro` + `ot)/` +
+	`|registry\.npm` + `js\.org|proxy\.gol` + `ang\.org|sum\.gol` + `ang\.org|repo1?\.mav` + `en\.(?:org|apache\.org)` +
+	`|(?:deb|security|snapshot)\.deb` + `ian\.org|(?:static|index)\.crat` + `es\.io|files\.pythonhos` + `ted\.org`)
+
+func mentionFaults(m *Module) []string {
+	var faults []string
+	for file, text := range m.Texts {
+		for number, line := range strings.Split(text, "\n") {
+			if found := machineMention.FindString(line); found != "" {
+				faults = append(faults, fmt.Sprintf("%s:%d: mentions %s, which holds on one machine only",
+					file, number+1, strings.TrimLeft(found, " \t\"'`=(")))
+			}
+		}
+	}
+	return faults
+}
+
+// Check returns every fault of the module against the table and the rules of the house, in order.
+func Check(m *Module, table []Row) []string {
+	faults := slices.Concat(tableFaults(m, table), pureFaults(m, table), commentFaults(m),
+		nameFaults(m), initFaults(m), mentionFaults(m))
+	slices.Sort(faults)
+	return faults
+}

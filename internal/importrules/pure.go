@@ -1,0 +1,94 @@
+package importrules
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// impureImports bring I/O, a clock, a logger or global state into a package. A trailing "/..." covers all below.
+var impureImports = []string{
+	"context", "crypto/rand", "log/...", "net/...", "os/...", "runtime/...", "syscall",
+	"github.com/prometheus/client_golang/...",
+}
+
+// clockCalls of package time read or wait for the wall clock; its types and constants are values.
+var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+// seeded names of math/rand and math/rand/v2 make or name a source of one's own; all else draws from the global one.
+var seeded = []string{
+	"New", "NewSource", "NewZipf", "NewPCG", "NewChaCha8", "Rand", "Source", "Source64", "Zipf", "PCG", "ChaCha8",
+}
+
+// pureFaults checks the packages that live, replayed and simulated runs share: values in, values out, no
+// goroutine, logger, context, wall clock, global random source, file or network. Tests may do as they like.
+func pureFaults(m *Module, table []Row) []string {
+	var faults []string
+	for pkg, source := range m.Packages {
+		row := rowOf(table, pkg)
+		if row == nil || row.Kind != Pure {
+			continue
+		}
+		for _, file := range source.Files {
+			if !file.IsTest {
+				faults = append(faults, impurities(m, pkg, file)...)
+			}
+		}
+	}
+	return faults
+}
+
+func impurities(m *Module, pkg string, file File) []string {
+	var faults []string
+	report := func(node ast.Node, what string) {
+		faults = append(faults, fmt.Sprintf("%s: %s is pure but %s", m.position(node), pkg, what))
+	}
+	names := map[string]string{} // local name of an import -> its path
+	for _, spec := range file.Syntax.Imports {
+		imported := importPath(spec)
+		names[localName(spec)] = imported
+		if slices.ContainsFunc(impureImports, func(pattern string) bool { return matches(pattern, imported) }) {
+			report(spec, "imports "+imported)
+		}
+	}
+	ast.Inspect(file.Syntax, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.GoStmt:
+			report(node, "starts a goroutine")
+		case *ast.SelectorExpr:
+			if base, ok := node.X.(*ast.Ident); ok && impureName(names[base.Name], node.Sel.Name) {
+				report(node, "uses "+names[base.Name]+"."+node.Sel.Name)
+			}
+		}
+		return true
+	})
+	return faults
+}
+
+func impureName(imported, name string) bool {
+	switch imported {
+	case "time":
+		return slices.Contains(clockCalls, name)
+	case "math/rand", "math/rand/v2":
+		return !slices.Contains(seeded, name)
+	}
+	return false
+}
+
+var majorVersion = regexp.MustCompile(`^v\d+$`)
+
+// localName is the name under which a file knows an import; for one without a name of its own the last
+// element of the path, which holds for the standard library.
+func localName(spec *ast.ImportSpec) string {
+	if spec.Name != nil {
+		return spec.Name.Name
+	}
+	imported := importPath(spec)
+	if base := path.Base(imported); !majorVersion.MatchString(base) {
+		return strings.TrimSuffix(base, ".go")
+	}
+	return path.Base(path.Dir(imported))
+}

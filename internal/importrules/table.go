@@ -1,0 +1,82 @@
+// Package importrules holds the architecture of the project as a table, which package may import which,
+// and checks the source against it. In goes the root of a checkout, out come the faults. It reads the
+// files with go/parser, never through the build cache, and also checks the rules of the house that a
+// parser can see: pure packages, package comments, names, init functions, what a file may mention.
+package importrules
+
+// Row is the permission of one package, or of all below a folder if Package ends in "/..."; a row of
+// the package's own name goes before one of a folder. Paths are relative to the module.
+type Row struct {
+	Package string
+	May     []string // what it may import of the module, beside schema; "x/..." is x and all below, "..." all
+	Tests   []string // what its tests may import beyond that
+	Kind    Kind
+}
+
+// Kind is what else holds for a package.
+type Kind int
+
+const (
+	Shell   Kind = iota // may do I/O
+	Pure                // values in, values out: see pureFaults
+	Testing             // serves tests: imported by tests and by its like alone, and by every test that likes
+)
+
+// Everywhere may be imported by every package.
+const Everywhere = "schema"
+
+// Architecture is the module. A package without a row is a fault, and so is a row without a package.
+var Architecture = []Row{
+	// The vocabulary, and the shape of a fabric.
+	{Package: "schema", Kind: Pure},
+	{Package: "topology", Kind: Pure},
+
+	// Sources: from a device, a file or a scheduler to readings and events.
+	{Package: "collectors"},
+	{Package: "collectors/...", May: []string{"collectors", "topology"}},
+	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
+
+	// Transport, and the way from counters to one snapshot per interval.
+	{Package: "ingest/envelope", Kind: Pure},
+	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
+	{Package: "ingest/kafka", May: []string{"ingest/envelope"}},
+
+	// Analysis.
+	{Package: "segment", May: []string{"topology"}, Kind: Pure},
+	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
+	{Package: "segment/bench", May: []string{"topology"}, Kind: Pure},
+	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "topology"}},
+	{Package: "internal/analysis", May: []string{"ingest/window", "segment", "topology"}, Kind: Pure},
+
+	// The simulator and its ground truth.
+	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
+	{Package: "simulate/fluid", May: []string{"simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
+
+	// Storage, and the engine in a child process.
+	{Package: "store", Tests: []string{"store/engine"}},
+	{Package: "store/engine", May: []string{"store/engine/..."}},
+	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
+	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
+	{Package: "store/engine/enginetest", May: []string{"store/engine"}, Kind: Testing},
+
+	// What people and machines see.
+	{Package: "dashboards", May: []string{"topology"}},
+
+	// The binary wires them all; what no outsider may import serves it, or the tests.
+	{Package: "cmd/giverny", May: []string{"..."}},
+	{Package: "internal/config", May: []string{"internal/settings", "topology"}},
+	{Package: "internal/lifecycle"},
+	{Package: "internal/ops"},
+	{Package: "internal/settings"},
+	{Package: "internal/importrules", Kind: Testing},
+	{Package: "internal/refdocs", May: []string{"internal/settings"}, Kind: Testing},
+	{Package: "internal/reporoot", Kind: Testing},
+	{Package: "internal/testibsim", May: []string{"internal/testproc"}, Kind: Testing},
+	{Package: "internal/testkafka", May: []string{"internal/reporoot", "internal/testproc"}, Kind: Testing},
+	{Package: "internal/testproc", Kind: Testing},
+
+	// Tests of files that are no Go.
+	{Package: "deploy/compose"},
+}

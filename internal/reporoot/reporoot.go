@@ -1,0 +1,52 @@
+// Package reporoot finds the root of the checkout and the shared fixtures beside it, for tests: a test
+// runs in its package's folder and needs files that belong to the whole project. It reads nothing else.
+package reporoot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Dir is the folder that holds go.mod, sought from the working directory upwards.
+func Dir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := find()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+// Fixture is the path of a recorded fixture, such as Fixture(t, "topology", "dragonfly.txt"). The
+// fixtures lie in ../shared/fixtures of the root; one that is missing fails the test.
+func Fixture(tb testing.TB, elem ...string) string {
+	tb.Helper()
+	path := filepath.Join(append([]string{Dir(tb), "..", "shared", "fixtures"}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		tb.Fatalf("fixture %s: %v; the tests expect the recorded fixtures in shared/fixtures beside the checkout",
+			filepath.Join(elem...), err)
+	}
+	return path
+}
+
+func find() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the root of the checkout: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("find the root of the checkout: %w", err)
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod in %s or above: run the tests inside the checkout", start)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package testkafka
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names inside the broker's own folder, where it runs. Relative, since a comma in the folder's name would
+// make two of log.dirs, and the names of subtests end up in it.
+const (
+	propertiesFile = "server.properties"
+	dataFolder     = "data"
+	keystoreFile   = "broker.pem"
+	truststoreFile = "ca.pem"
+)
+
+// properties is the broker's configuration file. CLIENT is the listener under test; INTERNAL and
+// CONTROLLER stay in plain text so that the options concern the clients alone.
+func (b *Broker) properties() string {
+	p := map[string]string{
+		"process.roles":                            "broker,controller",
+		"node.id":                                  "1",
+		"controller.quorum.voters":                 "1@" + b.ports.addr(b.ports.controller),
+		"controller.listener.names":                "CONTROLLER",
+		"inter.broker.listener.name":               "INTERNAL",
+		"listeners":                                b.listeners() + ",CONTROLLER://" + b.ports.addr(b.ports.controller),
+		"advertised.listeners":                     b.listeners(),
+		"listener.security.protocol.map":           "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,CLIENT:" + b.protocol(),
+		"log.dirs":                                 dataFolder,
+		"auto.create.topics.enable":                "false", // a topic that nobody made shows as an error
+		"broker.session.timeout.ms":                "4000",  // how long a killed broker's place stays taken; 9 s is usual
+		"broker.heartbeat.interval.ms":             "500",
+		"offsets.topic.replication.factor":         "1",
+		"offsets.topic.num.partitions":             "1",
+		"transaction.state.log.replication.factor": "1",
+		"transaction.state.log.min.isr":            "1",
+		"group.initial.rebalance.delay.ms":         "0",
+		"num.network.threads":                      "2",
+		"num.io.threads":                           "4",
+	}
+	b.addTLS(p)
+	b.addSASL(p)
+	if b.opts.MaxMessageBytes > 0 {
+		p["message.max.bytes"] = strconv.Itoa(b.opts.MaxMessageBytes)
+	}
+	maps.Copy(p, b.opts.Properties)
+
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(p)) {
+		fmt.Fprintf(&text, "%s=%s\n", key, p[key])
+	}
+	return text.String()
+}
+
+func (b *Broker) listeners() string {
+	return "CLIENT://" + b.ports.addr(b.ports.client) + ",INTERNAL://" + b.ports.addr(b.ports.internal)
+}
+
+func (b *Broker) protocol() string {
+	switch {
+	case b.opts.TLS != NoTLS && b.opts.SASL != NoSASL:
+		return "SASL_SSL"
+	case b.opts.TLS != NoTLS:
+		return "SSL"
+	case b.opts.SASL != NoSASL:
+		return "SASL_PLAINTEXT"
+	}
+	return "PLAINTEXT"
+}
+
+func (b *Broker) addTLS(p map[string]string) {
+	if b.opts.TLS == NoTLS {
+		return
+	}
+	const listener = "listener.name.client.ssl."
+	p[listener+"keystore.type"] = "PEM"
+	p[listener+"keystore.location"] = keystoreFile
+	p[listener+"truststore.type"] = "PEM"
+	p[listener+"truststore.location"] = truststoreFile
+	p[listener+"client.auth"] = "none"
+	if b.opts.TLS == MutualTLS {
+		p[listener+"client.auth"] = "required"
+	}
+}
+
+func (b *Broker) addSASL(p map[string]string) {
+	if b.opts.SASL == NoSASL {
+		return
+	}
+	mechanism := string(b.opts.SASL)
+	p["listener.name.client.sasl.enabled.mechanisms"] = mechanism
+	login := "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+	if b.opts.SASL == Plain {
+		login = fmt.Sprintf("org.apache.kafka.common.security.plain.PlainLoginModule required user_%s=%q;",
+			b.opts.User, b.opts.Password)
+	}
+	p["listener.name.client."+strings.ToLower(mechanism)+".sasl.jaas.config"] = login
+}

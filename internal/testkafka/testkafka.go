@@ -1,0 +1,322 @@
+// Package testkafka starts a real Apache Kafka broker for a test: one node, KRaft, on loopback, its data
+// in the test's temporary folder, with TLS and SASL if asked for. In go the options, out come an address
+// and a client that can reach it. The broker ends with the test, or with the test process if that dies
+// first; it can be killed and restarted on the way. The jars come from `make deps-test`.
+package testkafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/testproc"
+	"github.com/segmentio/kafka-go"
+)
+
+const (
+	startTimeout = 90 * time.Second // a start takes 3-5 s on two idle cores
+	stopTimeout  = 20 * time.Second
+	startTries   = 3 // another process may take a port between the choice and the broker's start
+	logTailLines = 40
+)
+
+// Options say what the clients' listener asks of them. The zero value is plain text without a login.
+type Options struct {
+	TLS             TLS
+	SASL            SASL
+	User, Password  string            // for SASL, in ASCII without commas; Start picks them if User is empty
+	MaxMessageBytes int               // message.max.bytes; 0 is the broker's default, 1 MiB
+	Properties      map[string]string // further server properties; they win over the starter's own
+}
+
+// TLS is how the listener is protected.
+type TLS int
+
+const (
+	NoTLS     TLS = iota
+	ServerTLS     // the broker shows a certificate
+	MutualTLS     // so must the client
+)
+
+// SASL is the login mechanism, in Kafka's spelling.
+type SASL string
+
+const (
+	NoSASL      SASL = ""
+	Plain       SASL = "PLAIN"
+	ScramSHA256 SASL = "SCRAM-SHA-256"
+	ScramSHA512 SASL = "SCRAM-SHA-512"
+)
+
+// Broker is one running Kafka.
+type Broker struct {
+	tb        testing.TB
+	opts      Options
+	dir       string // properties, certificates, data, log
+	classpath string
+	certs     *Certificates // nil without TLS
+	ports     ports
+	process   *testproc.Process
+	transport *kafka.Transport
+}
+
+// Start returns once the broker answers a client that uses the same protection and login as the tests
+// will. What is missing on the machine fails the test and says what to install.
+func Start(tb testing.TB, opts Options) *Broker {
+	tb.Helper()
+	b := &Broker{tb: tb, opts: opts, dir: tb.TempDir(), classpath: classpath(tb)}
+	if opts.SASL != NoSASL && opts.User == "" {
+		b.opts.User, b.opts.Password = "giverny", "water-lilies"
+	}
+	if opts.TLS != NoTLS {
+		b.certs = newCertificates(tb, b.dir)
+	}
+	b.transport = b.newTransport(b.opts.User, b.opts.Password)
+	tb.Cleanup(b.cleanup)
+	for try := 1; ; try++ {
+		err := b.formatAndRun()
+		if err == nil {
+			return b
+		}
+		if try == startTries || !errors.Is(err, errPortTaken) {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// Addr is the host:port of the clients' listener; it stays the same over a restart.
+func (b *Broker) Addr() string { return b.ports.addr(b.ports.client) }
+
+// Login is the user and the password that the listener accepts; both are empty without SASL.
+func (b *Broker) Login() (user, password string) { return b.opts.User, b.opts.Password }
+
+// Certificates are the authority and the client's pair; nil without TLS.
+func (b *Broker) Certificates() *Certificates { return b.certs }
+
+// Transport speaks the listener's protection and login; it is the one that Client uses.
+func (b *Broker) Transport() *kafka.Transport { return b.transport }
+
+// Client is a client on Transport.
+func (b *Broker) Client() *kafka.Client {
+	return &kafka.Client{Addr: kafka.TCP(b.Addr()), Timeout: 10 * time.Second, Transport: b.transport}
+}
+
+// Log is the end of the broker's log.
+func (b *Broker) Log() string { return b.process.LogTail(logTailLines) }
+
+// Kill9 ends the broker as a crash would. The data stay for Restart.
+func (b *Broker) Kill9() {
+	b.process.Kill()
+	b.transport.CloseIdleConnections()
+}
+
+// Stop ends the broker in good order. The data stay for Restart.
+func (b *Broker) Stop() {
+	b.process.Stop(stopTimeout)
+	b.transport.CloseIdleConnections()
+}
+
+// Restart starts the broker again, at the same address with the same data, and returns once every
+// partition takes messages. One that still runs is killed first.
+func (b *Broker) Restart() {
+	b.tb.Helper()
+	b.Kill9()
+	if err := b.run(); err != nil {
+		b.tb.Fatal(err)
+	}
+}
+
+// CreateTopic returns once every partition takes messages. config holds topic
+// settings such as max.message.bytes.
+func (b *Broker) CreateTopic(name string, partitions int, config map[string]string) {
+	b.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	topic := kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: 1}
+	for key, value := range config {
+		topic.ConfigEntries = append(topic.ConfigEntries, kafka.ConfigEntry{ConfigName: key, ConfigValue: value})
+	}
+	made, err := b.Client().CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{topic}})
+	if err == nil {
+		err = made.Errors[name]
+	}
+	if err != nil {
+		b.tb.Fatalf("create topic %s: %v", name, err)
+	}
+	if err := b.poll(ctx, func() error { return b.settled(ctx, name) }); err != nil {
+		b.tb.Fatalf("create topic %s: %v", name, err)
+	}
+}
+
+// settled asks for the topics, or for all without a name, and objects while a partition does not answer.
+// The metadata alone do not tell: they name a leader before it has opened its log.
+func (b *Broker) settled(ctx context.Context, topics ...string) error {
+	transport := b.newTransport(b.opts.User, b.opts.Password) // the shared one answers from its cache
+	defer transport.CloseIdleConnections()
+	client := &kafka.Client{Addr: kafka.TCP(b.Addr()), Timeout: 10 * time.Second, Transport: transport}
+	cluster, err := client.Metadata(ctx, &kafka.MetadataRequest{Topics: topics})
+	if err != nil {
+		return err
+	}
+	if len(cluster.Brokers) == 0 {
+		return errors.New("the controller has not admitted the broker yet")
+	}
+	ends := &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}}
+	for _, topic := range cluster.Topics {
+		if topic.Error != nil {
+			return fmt.Errorf("topic %s: %w", topic.Name, topic.Error)
+		}
+		for _, partition := range topic.Partitions {
+			ends.Topics[topic.Name] = append(ends.Topics[topic.Name], kafka.LastOffsetOf(partition.ID))
+		}
+	}
+	if len(ends.Topics) == 0 {
+		return nil
+	}
+	answer, err := client.ListOffsets(ctx, ends)
+	if err != nil {
+		return err
+	}
+	for topic, partitions := range answer.Topics {
+		for _, partition := range partitions {
+			if partition.Error != nil {
+				return fmt.Errorf("partition %d of topic %s: %w", partition.Partition, topic, partition.Error)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *Broker) formatAndRun() error {
+	if err := os.RemoveAll(filepath.Join(b.dir, dataFolder)); err != nil {
+		return err
+	}
+	var err error
+	if b.ports, err = freePorts(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, propertiesFile), []byte(b.properties()), 0o600); err != nil {
+		return err
+	}
+	if err := b.format(); err != nil {
+		return err
+	}
+	return b.run()
+}
+
+// format lays out the data folder; SCRAM logins are part of the cluster's metadata from the first record.
+func (b *Broker) format() error {
+	args := []string{"kafka.tools.StorageTool", "format", "--config", propertiesFile,
+		"--cluster-id", "Z2l2ZXJueS10ZXN0LWthZg"}
+	if b.opts.SASL == ScramSHA256 || b.opts.SASL == ScramSHA512 {
+		args = append(args, "--add-scram",
+			fmt.Sprintf("%s=[name=%s,password=%s]", b.opts.SASL, b.opts.User, b.opts.Password))
+	}
+	if out, err := b.java(args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("format the broker's data folder: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// errPortTaken is worth another try with other ports.
+var errPortTaken = errors.New("a port was taken by another process")
+
+func (b *Broker) run() error {
+	var err error
+	b.process, err = testproc.Start(b.java("kafka.Kafka", propertiesFile), filepath.Join(b.dir, "broker.log"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	err = b.poll(ctx, func() error { return b.settled(ctx) })
+	if err == nil {
+		return nil
+	}
+	if strings.Contains(b.Log(), "Address already in use") {
+		err = errPortTaken
+	}
+	return fmt.Errorf("kafka on %s is not ready: %w\n%s", b.Addr(), err, b.Log())
+}
+
+// poll tries until it succeeds, the broker has ended, or the time is over.
+func (b *Broker) poll(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-b.process.Done():
+			return fmt.Errorf("the broker ended: %w", errors.Join(b.process.Err(), err))
+		case <-ctx.Done():
+			return fmt.Errorf("gave up after %s: %w", startTimeout, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (b *Broker) java(args ...string) *exec.Cmd {
+	jvm := []string{
+		"-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData",
+		"-Djava.io.tmpdir=" + b.dir,
+		"-Dorg.slf4j.simpleLogger.showDateTime=true",
+		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+		"-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaConfig=warn", // else it prints every setting
+		"-Dorg.slf4j.simpleLogger.log.org.apache.kafka.common.config.AbstractConfig=warn",
+		"-cp", b.classpath,
+	}
+	cmd := exec.Command("java", append(jvm, args...)...)
+	cmd.Dir = b.dir
+	return cmd
+}
+
+func (b *Broker) cleanup() {
+	b.transport.CloseIdleConnections()
+	if b.process == nil {
+		return
+	}
+	if b.tb.Failed() {
+		b.tb.Logf("end of the broker's log:\n%s", b.Log())
+	}
+	b.process.Kill()
+}
+
+func classpath(tb testing.TB) string {
+	tb.Helper()
+	if _, err := exec.LookPath("java"); err != nil {
+		tb.Fatal("java is missing: run `make deps-test` as root, or install Debian's default-jdk-headless")
+	}
+	libs := filepath.Join(reporoot.Dir(tb), ".deps", "kafka", "libs")
+	if jars, _ := filepath.Glob(filepath.Join(libs, "kafka_*.jar")); len(jars) == 0 {
+		tb.Fatalf("no Apache Kafka in %s: run `make deps-test`", libs)
+	}
+	return filepath.Join(libs, "*")
+}
+
+// ports are the three listeners of a node: for the tests, for the broker itself, for the controller.
+type ports struct{ client, internal, controller int }
+
+func (ports) addr(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
+
+// freePorts holds all three open until all are chosen, so that they differ.
+func freePorts() (ports, error) {
+	var free [3]int
+	for i := range free {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return ports{}, fmt.Errorf("choose ports for the broker: %w", err)
+		}
+		defer listener.Close()
+		free[i] = listener.Addr().(*net.TCPAddr).Port
+	}
+	return ports{client: free[0], internal: free[1], controller: free[2]}, nil
+}

@@ -1,0 +1,96 @@
+// Package testproc starts the real services that tests talk to, as child processes that cannot outlive
+// the test: the kernel kills them when the test process dies, however it dies. It takes a command and a
+// log file and gives back a handle; what the service is, and when it is ready, the caller knows.
+package testproc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// Process is a running child.
+type Process struct {
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{}
+	err  error // how it ended; read after done is closed
+}
+
+// Start runs cmd with its standard output and error appended to logPath. cmd.SysProcAttr may be set; the
+// death signal is added to it.
+func Start(cmd *exec.Cmd, logPath string) (*Process, error) {
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+
+	p := &Process{cmd: cmd, log: logPath, done: make(chan struct{})}
+	started := make(chan error, 1)
+	go p.run(started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	return p, nil
+}
+
+// run holds its thread until the child has ended: the death signal is sent when the thread that forked
+// ends, not when the process does (prctl(2), PR_SET_PDEATHSIG).
+func (p *Process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.done)
+	err := p.cmd.Start()
+	started <- err
+	if err == nil {
+		p.err = p.cmd.Wait()
+	}
+}
+
+// Pid is the child's process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed once the child has ended and was waited for.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err says how the child ended; it waits for that.
+func (p *Process) Err() error {
+	<-p.done
+	return p.err
+}
+
+// Kill sends SIGKILL and waits for the end. On a child that has ended it does nothing.
+func (p *Process) Kill() {
+	p.cmd.Process.Kill()
+	<-p.done
+}
+
+// Stop sends SIGTERM and waits up to grace for the end, then kills.
+func (p *Process) Stop(grace time.Duration) {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(grace):
+		p.Kill()
+	}
+}
+
+// LogTail is the last n lines of the child's log.
+func (p *Process) LogTail(n int) string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return fmt.Sprintf("(no log: %v)", err)
+	}
+	lines := bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+}

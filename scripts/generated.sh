@@ -1,0 +1,12 @@
+#!/bin/bash
+# generated.sh: makes the generated files anew and fails if that changed any. It compares with the working
+# tree, not with the last commit, so that it also serves before one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+state() { git ls-files -z --cached --others --exclude-standard | xargs -0 -r sha256sum 2>/dev/null || true; }
+
+before=$(state)
+go generate ./...
+changed=$(diff <(echo "$before") <(state) | awk '/^[<>]/ { print $3 }' | sort -u || true)
+[ -z "$changed" ] || { echo "out of date; commit what make generate made of:"; echo "$changed"; exit 1; }

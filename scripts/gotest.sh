@@ -1,0 +1,53 @@
+#!/bin/bash
+# gotest.sh KIND...: runs the tests of each kind and sums them up in the last lines.
+#   unit         all that needs no service
+#   race         the same under the race detector
+#   integration  the packages with tests that start a real service
+#   chaos        the fault tests of those packages (TestChaos...), five times
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+# Packages whose tests carry the tag; the others have nothing to add to their unit tests.
+integration_packages() {
+  grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:build.*\bintegration\b' . |
+    xargs -r -n1 dirname | sort -u
+}
+
+run() { # KIND: go test, one service at a time where there are any
+  local packages
+  case $1 in
+    unit) go test ./... ;;
+    race) go test -race ./... ;;
+    integration | chaos)
+      mapfile -t packages < <(integration_packages)
+      if [ "$1" = integration ]; then
+        go test -tags integration -p 1 "${packages[@]}"
+      else
+        go test -tags integration -p 1 -count 5 -timeout 30m -run '^TestChaos' "${packages[@]}"
+      fi
+      ;;
+    *) echo "gotest.sh: there are no '$1' tests" >&2; return 2 ;;
+  esac
+}
+
+status=0
+for kind in "$@"; do
+  echo "$kind tests:"
+  run "$kind" 2>&1 | tee "$logs/$kind" || status=1
+done
+
+passed=$(cat "$logs"/* | grep -c '^ok ')
+failures=$(cd "$logs" && awk '$1 == "FAIL" && NF > 1 { print "  " $2 " (" FILENAME ")" }' "$@" | sort -u)
+failed=$(printf '%s' "$failures" | grep -c .)
+echo
+[ "$failed" = 0 ] || printf 'failed packages:\n%s\n' "$failures"
+echo "packages: $passed passed, $failed failed"
+if [ $status = 0 ]; then
+  echo "tests ($*): all passed"
+else
+  echo "tests ($*): FAILED"
+fi
+exit $status
