@@ -25,7 +25,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := newRoot().ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if err := newRoot().ExecuteContext(ctx); err != nil && !errors.Is(err, errDumped) {
 		fmt.Fprintln(os.Stderr, "giverny:", err)
 		os.Exit(1)
 	}
@@ -46,7 +46,8 @@ func newRoot() *cobra.Command {
 	flags.BoolVar(&g.dumpConfig, "dump-config", false, "print the configuration in force, without secrets, and exit")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		newTopology(g), newSegment(g), newConfig(g), newVersion(),
+		newDemo(g), newUp(g), newCollect(g), newAnalyze(g), newServe(g), newReplay(g), newSegment(g), newTopology(g), newMigrate(g), newConfig(g),
+		newVersion(), newEngine(),
 	)
 	return root
 }

@@ -33,7 +33,7 @@ var Architecture = []Row{
 
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors"},
-	{Package: "collectors/...", May: []string{"collectors", "topology"}},
+	{Package: "collectors/...", May: []string{"collectors", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
 	// Transport, and the way from counters to one snapshot per interval.
@@ -52,6 +52,7 @@ var Architecture = []Row{
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
 	{Package: "simulate/fluid", May: []string{"simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/packet", May: []string{"simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.

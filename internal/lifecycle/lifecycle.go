@@ -48,6 +48,9 @@ type runningStep struct {
 // the next is told to stop. It returns the stages' errors, nil if there were
 // none.
 func (g *Group) Run(ctx context.Context) error {
+	if g.count() == 0 {
+		return nil
+	}
 	ended := make(chan struct{}, g.count())
 	steps := make([]runningStep, len(g.steps))
 	for i := len(g.steps) - 1; i >= 0; i-- { // sinks first, so that nothing is produced into the void

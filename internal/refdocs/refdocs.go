@@ -119,7 +119,7 @@ func (r *Recorder) MustRegister(cs ...prometheus.Collector) {
 	}
 }
 
-var description = regexp.MustCompile(`^Desc{fqName: "(giverny_[^"]*)", help: "(.*)", constLabels: {(.*)}, variableLabels: {(.*)}}$`)
+var description = regexp.MustCompile(`^Desc{fqName: "(giverny_[^"]*)", help: "(.*?)"(?:, unit: "[^"]*")?, constLabels: {(.*)}, variableLabels: {(.*)}}$`)
 
 // WriteMetrics writes the page of Prometheus metrics.
 func WriteMetrics(w io.Writer, r *Recorder) {

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/scenario"
+)
+
+type demoFlags struct {
+	duration time.Duration
+	json     bool
+	keep     string
+	story    string
+	seed     uint64
+	stay     bool
+}
+
+func newDemo(g *globals) *cobra.Command {
+	var f demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch congestion regions grow on a simulated fabric",
+		Long: `Play a story on a simulated fabric and analyse it live: the simulator reports
+counters as real devices do, through Kafka, and regions are found, stored and
+shown on a page. No server is needed; everything runs in this process and one
+child, on files that are removed at the end.
+
+With --for the story is told in that time. It ends after one telling; with --stay
+it is told again and again, until interrupted.
+
+With --json the story goes to standard error, and standard output gets one line
+at the end: the number of intervals, links and counter readings; regions by
+severity, counted once per interval; what was dropped, by reason; and the time
+from the reading of a counter until the region is stored.`,
+		Example: "  giverny demo\n  giverny demo --for 60s --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			return runDemo(cmd, cfg, log, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.DurationVar(&f.duration, "for", 0, "how long the story takes; 0: its own length")
+	flags.BoolVar(&f.json, "json", false, "end with one line of JSON")
+	flags.StringVar(&f.keep, "keep", "", "directory to keep the data in (default: a temporary one)")
+	flags.StringVar(&f.story, "story", "demo", "which story to tell: "+fmt.Sprint(scenario.BuiltinNames()))
+	flags.Uint64Var(&f.seed, "seed", 1, "of everything random in the story")
+	flags.BoolVar(&f.stay, "stay", false, "tell it again and again, until interrupted")
+	return cmd
+}
+
+func runDemo(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f demoFlags) (err error) {
+	if cfg.DataDir = f.keep; f.keep == "" {
+		if cfg.DataDir, err = os.MkdirTemp("", "giverny-demo-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(cfg.DataDir)
+	}
+	script, err := scenario.Builtin(f.story)
+	if err != nil {
+		return err
+	}
+	if f.duration > 0 {
+		script.Stretch(f.duration)
+	}
+	cfg.Log.Level = quieter(cfg.Log.Level)
+	log = newLog(cmd, cfg.Log)
+	entry := config.DefaultFabric()
+	entry.Name, entry.Topology, entry.Partition, entry.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
+	cfg.Fabrics = []config.Fabric{entry}
+	cfg.Kafka.Embedded, cfg.Kafka.Brokers = true, nil
+	cfg.Store.Embedded, cfg.Store.URL = true, ""
+	fabrics, err := loadFabrics(cfg.Fabrics, log)
+	if err != nil {
+		return err
+	}
+	p := newProcess(cfg, log)
+	if err := errors.Join(p.useKafka(), p.useStore()); err != nil {
+		return err
+	}
+	l, err := p.listenAnywhere()
+	if err != nil {
+		return err
+	}
+	pages, err := p.pages(fabrics)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		out = cmd.ErrOrStderr()
+	}
+	teller := newTeller(out, fabrics[0], script)
+	fmt.Fprintf(out, "%s\nThe page: http://%s\n\n", script.About, l.Addr())
+	err = p.run(cmd.Context(), l, func(ctx context.Context) ([][]lifecycle.Stage, error) {
+		steps, err := p.roleStages(ctx, role{analyse: true, onStored: teller.stored}, fabrics, pages)
+		if err != nil {
+			return nil, err
+		}
+		return nil, p.tell(ctx, steps, fabrics[0], script, f, teller)
+	})
+	if err != nil && cmd.Context().Err() == nil {
+		return err
+	}
+	return teller.end(cmd.OutOrStdout(), f.json)
+}
+
+// quieter keeps the log from talking into the story.
+func quieter(level string) string {
+	if level == "info" {
+		return "warn"
+	}
+	return level
+}
+
+// listenAnywhere takes the configured address, or a free port where it is in use.
+func (p *process) listenAnywhere() (net.Listener, error) {
+	if l, err := p.listen(); err == nil {
+		return l, nil
+	}
+	p.cfg.HTTP.Listen = "127.0.0.1:0"
+	return p.listen()
+}
+
+// tell runs the analysers and the page, and before them the story until it is
+// over.
+func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric, script *scenario.Script, flags demoFlags, teller *teller) error {
+	ctx, over := context.WithCancel(ctx)
+	defer over()
+	stages := lifecycle.New(p.log, p.cfg.StopTimeout)
+	story := storyteller{fabric: f, script: script, sink: newEmitter(kafka.NewProducer(p.client), p.cfg.Fabrics), teller: teller}
+	stages.Add(lifecycle.Stage{Name: "story", Run: func(ctx context.Context) error {
+		defer over()
+		for seed := flags.seed; ; seed++ {
+			if err := story.run(ctx, seed); err != nil || ctx.Err() != nil || !flags.stay {
+				return err
+			}
+		}
+	}})
+	for _, step := range steps {
+		stages.Add(step...)
+	}
+	return stages.Run(ctx)
+}
+
+// storyteller plays a script in real time and sends what its devices report.
+type storyteller struct {
+	fabric fabric
+	script *scenario.Script
+	sink   *emitter
+	teller *teller
+}
+
+// settle is how many intervals the analysis gets after the story's end.
+const settle = 2
+
+func (s *storyteller) run(ctx context.Context, seed uint64) error {
+	interval := s.script.Interval
+	start := time.Now().Truncate(interval).Add(interval)
+	runner, err := scenario.New(s.fabric.graph, s.script, seed, start.UnixNano())
+	if err != nil {
+		return err
+	}
+	s.teller.begin(start)
+	for {
+		step, ok := runner.Step()
+		if !ok {
+			sleepUntil(ctx, time.Now().Add(settle*interval))
+			return nil
+		}
+		if !sleepUntil(ctx, time.Unix(0, step.Interval.EndNanos())) {
+			return nil
+		}
+		s.teller.happened(step.Events)
+		if err := s.sink.emitEvents(ctx, s.fabric.Name, step.Events); err != nil {
+			return err
+		}
+		for _, b := range step.Batches {
+			if err := s.sink.Emit(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// sleepUntil returns false if ctx ends first.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// teller prints the story and the regions as they are found, and sums up.
+type teller struct {
+	mu      sync.Mutex // guards what follows
+	out     io.Writer
+	start   time.Time
+	known   map[uint64]schema.Region
+	summary demoSummary
+	seconds []float64 // from counter to store, by interval
+}
+
+type demoSummary struct {
+	Intervals int               `json:"intervals"`
+	Links     int               `json:"links"`
+	Samples   int               `json:"samples"`
+	Regions   map[string]int    `json:"regions"`
+	Dropped   map[string]uint64 `json:"dropped"`
+	Latency   struct {
+		P50 float64 `json:"p50"`
+		P99 float64 `json:"p99"`
+	} `json:"latency_seconds"`
+}
+
+func newTeller(out io.Writer, f fabric, _ *scenario.Script) *teller {
+	return &teller{out: out, known: map[uint64]schema.Region{}, summary: demoSummary{Links: f.graph.NumLinks(),
+		Regions: map[string]int{"Low": 0, "Medium": 0, "High": 0}, Dropped: map[string]uint64{}}}
+}
+
+func (t *teller) begin(start time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.start = start
+}
+
+func (t *teller) line(nanos int64, mark, format string, args ...any) {
+	at := time.Duration(nanos - t.start.UnixNano()).Round(time.Second)
+	fmt.Fprintf(t.out, "%02d:%02d %s %s\n", int(at.Minutes()), int(at.Seconds())%60, mark, fmt.Sprintf(format, args...))
+}
+
+func (t *teller) happened(events []schema.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range events {
+		if e.Kind == schema.Story {
+			t.line(e.TimeNanos, "~", "%s", e.Detail)
+		}
+	}
+}
+
+// stored tells what is new in an interval's regions.
+func (t *teller) stored(r *analysis.Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := r.Snapshot
+	if s.LastReadNanos > 0 {
+		t.seconds = append(t.seconds, time.Since(time.Unix(0, s.LastReadNanos)).Seconds())
+	}
+	t.summary.Intervals++
+	t.summary.Samples += s.Samples
+	for reason, n := range r.Dropped {
+		t.summary.Dropped[reason] += n
+	}
+	now := map[uint64]schema.Region{}
+	for _, region := range r.Regions {
+		t.summary.Regions[region.Severity.String()]++
+		now[region.ID] = region
+		was, known := t.known[region.ID]
+		switch {
+		case !known:
+			t.line(s.Interval.EndNanos(), "+", "%s region %d at %s: %d links, %s %.1f%% of the time", region.Severity, region.ID, region.Name, region.Size, region.Metric, region.Mean)
+		case was.Severity != region.Severity:
+			t.line(s.Interval.EndNanos(), ">", "region %d at %s is %s now: %d links, %s %.1f%%", region.ID, region.Name, region.Severity, region.Size, region.Metric, region.Mean)
+		}
+	}
+	for id, region := range t.known {
+		if _, still := now[id]; !still {
+			t.line(s.Interval.EndNanos(), "-", "region %d at %s is gone", id, region.Name)
+		}
+	}
+	t.known = now
+}
+
+// end prints the summary.
+func (t *teller) end(w io.Writer, asJSON bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slices.Sort(t.seconds)
+	if n := len(t.seconds); n > 0 {
+		t.summary.Latency.P50, t.summary.Latency.P99 = t.seconds[n/2], t.seconds[min(n-1, n*99/100)]
+	}
+	if asJSON {
+		return json.NewEncoder(w).Encode(t.summary)
+	}
+	s := t.summary
+	_, err := fmt.Fprintf(w, "\n%d intervals of %d links analysed, %d counter readings; regions, counted once per interval: %d Low, %d Medium, %d High; counter to store %.2f s (p99 %.2f s)\n",
+		s.Intervals, s.Links, s.Samples, s.Regions["Low"], s.Regions["Medium"], s.Regions["High"], s.Latency.P50, s.Latency.P99)
+	return err
+}

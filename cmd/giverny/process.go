@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/internal/ops"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine"
+)
+
+// process is one running giverny: what its parts have in common, and the parts
+// that a role may need. The parts are made inert and started by run.
+type process struct {
+	cfg config.Config
+	log *slog.Logger
+	ops *ops.Ops
+	mux *http.ServeMux
+
+	registerer prometheus.Registerer // of the parts' metrics
+
+	engine *engine.Engine  // nil without an embedded store
+	broker *kafka.Embedded // nil without an embedded broker
+	client *kafka.Client
+	db     *store.DB
+
+	kafkaMetrics *kafka.Metrics
+}
+
+func newProcess(cfg config.Config, log *slog.Logger) *process {
+	p := &process{cfg: cfg, log: log, ops: ops.New(version), mux: http.NewServeMux()}
+	p.registerer = p.ops.Registry
+	p.ops.Register(p.mux)
+	return p
+}
+
+// useKafka makes the client, and the embedded broker if configured.
+func (p *process) useKafka() error {
+	var err error
+	if p.kafkaMetrics, err = kafka.NewMetrics(p.registerer); err != nil {
+		return err
+	}
+	cfg := kafkaConfig(p.cfg)
+	var dial kafka.Dial
+	if p.cfg.Kafka.Embedded {
+		if p.broker, err = kafka.NewEmbedded(cfg, p.log); err != nil {
+			return err
+		}
+		cfg.Brokers, dial = []string{kafka.EmbeddedAddress}, p.broker.Dial
+	}
+	if p.client, err = kafka.NewClient(cfg, dial, p.kafkaMetrics, p.log); err != nil {
+		return err
+	}
+	p.ops.AddCheck("kafka", p.client.Ping)
+	return nil
+}
+
+func kafkaConfig(c config.Config) kafka.Config {
+	k := kafka.DefaultConfig()
+	if len(c.Kafka.Brokers) > 0 {
+		k.Brokers = c.Kafka.Brokers
+	}
+	k.TopicPrefix = c.Kafka.TopicPrefix
+	k.Topics.Replicas = max(0, c.Kafka.Replication)
+	k.Topics.Retention = c.Kafka.Retention
+	t, s := c.Kafka.TLS, c.Kafka.SASL
+	k.TLS = kafka.TLS{Enabled: t.Enabled, CA: t.CA, Cert: t.Cert, Key: t.Key, ServerName: t.ServerName}
+	k.SASL = kafka.SASL{Mechanism: s.Mechanism, Username: s.Username, Password: kafka.Secret(s.Password), PasswordFile: s.PasswordFile}
+	k.Spool.Dir = filepath.Join(c.DataDir, "spool")
+	k.Spool.MaxBytes = c.Collect.SpoolBytes
+	k.Embedded.Dir = filepath.Join(c.DataDir, "kafka")
+	return k
+}
+
+// useStore makes the database, and the embedded engine if configured.
+func (p *process) useStore() error {
+	options, err := p.storeOptions()
+	if err != nil {
+		return err
+	}
+	cfg := store.DefaultConfig()
+	cfg.Replicated = p.cfg.Store.Replicated
+	cfg.Retention = store.Retention{Samples: p.cfg.Store.KeepSamples, Raw: p.cfg.Store.KeepRaw, Regions: p.cfg.Store.KeepRegions}
+	p.db, err = store.New(options, cfg, store.Deps{Log: p.log, Registerer: p.registerer, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	p.ops.AddCheck("store", p.db.Ping)
+	return nil
+}
+
+func (p *process) storeOptions() (*clickhouse.Options, error) {
+	s := p.cfg.Store
+	if !s.Embedded {
+		server := store.ServerConfig{URL: s.URL, Password: s.Password, CAFile: s.CA, CertFile: s.Cert, KeyFile: s.Key}
+		return server.Options()
+	}
+	library, err := engine.FindLibrary(s.Library)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to start the engine with: %w", err)
+	}
+	cfg := engine.DefaultConfig()
+	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(p.cfg.DataDir, "clickhouse"), []string{self, engineCommand}
+	p.engine, err = engine.New(cfg, engine.Deps{Logger: p.log, Registerer: p.registerer})
+	if err != nil {
+		return nil, err
+	}
+	return p.engine.Options(store.DefaultDatabase), nil
+}
+
+// listen opens the HTTP server's socket now, so that a port in use is an error
+// before anything starts.
+func (p *process) listen() (net.Listener, error) {
+	l, err := net.Listen("tcp", p.cfg.HTTP.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on http.listen: %w; choose another port, or 127.0.0.1:0 for any", err)
+	}
+	return l, nil
+}
+
+// run starts the engine and the broker, then the stages that layOut returns once
+// those answer, and stops everything in the order of the data: the pipeline
+// first, what it stands on last.
+func (p *process) run(ctx context.Context, l net.Listener, layOut func(ctx context.Context) ([][]lifecycle.Stage, error)) error {
+	pipeline := lifecycle.Stage{Name: "pipeline", Run: func(ctx context.Context) error {
+		steps, err := layOut(ctx)
+		if err != nil {
+			return err
+		}
+		stages := lifecycle.New(p.log, p.cfg.StopTimeout)
+		for _, step := range steps {
+			stages.Add(step...)
+		}
+		return stages.Run(ctx)
+	}}
+	web := lifecycle.Stage{Name: "http", Run: func(ctx context.Context) error { return ops.Serve(ctx, l, p.mux, time.Second) }}
+	return p.runSteps(ctx, []lifecycle.Stage{pipeline}, []lifecycle.Stage{web}, p.infrastructure())
+}
+
+// runOnce runs a task on the store and broker, without the HTTP server.
+func (p *process) runOnce(ctx context.Context, task func(ctx context.Context) error) error {
+	return p.runSteps(ctx, []lifecycle.Stage{{Name: "task", Run: task}}, p.infrastructure())
+}
+
+func (p *process) infrastructure() (stages []lifecycle.Stage) {
+	if p.engine != nil {
+		stages = append(stages, lifecycle.Stage{Name: "engine", Run: p.engine.Run})
+	}
+	if p.broker != nil {
+		stages = append(stages, lifecycle.Stage{Name: "broker", Run: p.broker.Run})
+	}
+	return stages
+}
+
+func (p *process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) error {
+	const afterPipeline = 5 * time.Second // its own stages have their deadlines
+	group := lifecycle.New(p.log, p.cfg.StopTimeout+afterPipeline)
+	for _, step := range steps {
+		if len(step) > 0 {
+			group.Add(step...)
+		}
+	}
+	err := group.Run(ctx)
+	if p.client != nil {
+		p.client.Close()
+	}
+	if p.db != nil {
+		err = errors.Join(err, p.db.Close())
+	}
+	return err
+}
+
+// awaitStore waits for the store and brings its tables up to date.
+func (p *process) awaitStore(ctx context.Context) error {
+	if p.engine != nil {
+		if err := p.engine.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	return p.db.Migrate(ctx)
+}

@@ -1,0 +1,67 @@
+package collectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Agent is what the pollers of one process share: the name under which they
+// report, the emitter and the numbering of batches.
+type Agent struct {
+	name    string
+	emitter Emitter
+	log     *slog.Logger
+	metrics *metrics
+
+	emitting sync.Mutex // guards sequence; held while a batch is emitted, so that batches leave in the order of their numbers
+	sequence uint64
+}
+
+// NewAgent makes an agent. name is usually the host's name.
+func NewAgent(name string, e Emitter, log *slog.Logger, reg prometheus.Registerer) (*Agent, error) {
+	if name == "" {
+		return nil, errors.New("agent: no name; give it the name of this host")
+	}
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: %w", name, err)
+	}
+	return &Agent{name: name, emitter: e, log: log, metrics: m}, nil
+}
+
+// emit numbers the batch, the first of an agent's life being 1, and sends it.
+// The number of a batch that could not be sent is not used again: the gap says
+// that it was lost.
+func (a *Agent) emit(ctx context.Context, b *schema.CounterBatch) error {
+	a.emitting.Lock()
+	defer a.emitting.Unlock()
+	a.sequence++
+	b.Agent, b.Sequence = a.name, a.sequence
+	return a.emitter.Emit(ctx, b)
+}
+
+// BootIDPath is where Linux names the current boot.
+const BootIDPath = "/proc/sys/kernel/random/boot_id"
+
+// BootEpoch makes an epoch of the file that names the current boot: counters of
+// this host's devices began anew when it changed. 0 if the file cannot be read.
+func BootEpoch(path string) uint64 {
+	id, err := os.ReadFile(path)
+	text := strings.TrimSpace(string(id))
+	if err != nil || text == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
+}

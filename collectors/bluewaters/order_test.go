@@ -1,0 +1,138 @@
+package bluewaters
+
+import (
+	"errors"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRowsOutOfOrder(t *testing.T) {
+	var lines []string
+	for m := range 30 {
+		for x := range 3 {
+			lines = append(lines, line(start+int64(m)*60, x, 0, 0, uint32(m)), line(start+int64(m)*60, x, 1, 1, uint32(m)),
+				line(start+int64(m)*60, x, 1, 0, uint32(m)))
+		}
+	}
+	shuffled := slices.Clone(lines)
+	rng := rand.New(rand.NewSource(1))
+	for i := range shuffled { // by up to 4 minutes
+		j := min(len(shuffled)-1, i+rng.Intn(36))
+		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+	}
+	ordered, _ := mustRead(t, small(), text("f", strings.Join(lines, "")))
+	got, s := mustRead(t, small(), text("f", strings.Join(shuffled, "")))
+	if len(got) != len(ordered) || s.Bad() != 0 {
+		t.Errorf("%d values, %d in order; %+v", len(got), len(ordered), s)
+	}
+	for at, v := range ordered {
+		if got[at] != v {
+			t.Fatalf("%v is %d, want %d", at, got[at], v)
+		}
+	}
+}
+
+func TestLateRowsAreCounted(t *testing.T) {
+	var sb strings.Builder
+	for m := range 30 {
+		for n := range 12 {
+			sb.WriteString(line(start+int64(m)*60, n%3, n/3%2, n/6))
+		}
+	}
+	sb.WriteString(line(start+60, 0, 0, 0))
+	cfg := small()
+	_, s := mustRead(t, cfg, text("f", sb.String()))
+	if s.Dropped[Late] != 0 { // a file of one block is in memory before the first minute is given
+		t.Errorf("%+v", s)
+	}
+	sorter := newSorter(&cfg)
+	var f fields
+	for m := range int64(30) {
+		f.unixSeconds = start + m*60
+		for n := range uint32(12) {
+			f.coord = [3]uint32{n / 6, n / 3 % 2, n % 3}
+			sorter.add(&f)
+		}
+		for slot := sorter.next(false); slot != nil; slot = sorter.next(false) {
+			sorter.recycle(slot)
+		}
+	}
+	for minute, want := range map[int64]bool{18: false, 19: false, 20: true, 29: true} {
+		f.unixSeconds = start + minute*60
+		if why, ok := sorter.add(&f); ok != want || !ok && why != Late {
+			t.Errorf("a row of minute %d, the newest being 29: %v %v", minute, why, ok)
+		}
+	}
+}
+
+// A clock that is years ahead or behind neither ends the window for all others
+// nor makes a batch.
+func TestBrokenClocks(t *testing.T) {
+	var sb strings.Builder
+	sb.WriteString(line(5, 0, 0, 0))
+	for m := range 40 {
+		if m == 7 {
+			sb.WriteString(line(start+1e8, 0, 0, 0))
+		}
+		for n := range 12 {
+			sb.WriteString(line(start+int64(m)*60, n%3, n/3%2, n/6))
+		}
+	}
+	got, s := mustRead(t, small(), text("f", sb.String()))
+	if s.Batches != 40 || len(got) != 40*12*18 || s.Dropped[Stray] != 2 || s.Dropped[Late] != 0 {
+		t.Errorf("%d values, %+v", len(got), s)
+	}
+}
+
+// An extract of one switch has too few rows for any minute to be vouched for.
+func TestFewRowsAMinute(t *testing.T) {
+	var sb strings.Builder
+	for m := range 500 {
+		sb.WriteString(line(start+int64(m)*60, 1, 1, 1, uint32(m)))
+	}
+	got, s := mustRead(t, small(), text("f", sb.String()))
+	if s.Batches != 500 || len(got) != 500*18 || s.Bad() != 0 {
+		t.Errorf("%d values, %+v", len(got), s)
+	}
+}
+
+// The files of the release may be written in blocks of nodes, each of them the
+// whole day.
+func TestFileInBlocksOfNodes(t *testing.T) {
+	var blocks strings.Builder
+	for n := range 12 {
+		for m := range 300 {
+			blocks.WriteString(line(start+int64(m)*60, n%3, n/3%2, n/6, uint32(n*m)))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "20170101")
+	padded := strings.Repeat(blocks.String(), 1+probeBytes/blocks.Len()) // large enough to be probed at many places
+	if err := os.WriteFile(path, []byte(padded), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []Input{text("sequential", blocks.String()), File(path)} {
+		got, s := mustRead(t, small(), in)
+		if s.Batches != 300 || len(got) != 300*12*18 || s.Bad() != 0 || !slices.Equal(s.WholeFiles, []string{in.Name}) {
+			t.Errorf("%s: %d values, %+v", in.Name, len(got), s)
+		}
+	}
+}
+
+// Where the probe is not enough, reading ends with a word on what to do.
+func TestUnorderedFileEndsWithAnError(t *testing.T) {
+	s := Summary{Rows: 20_000, MaxLateMinutes: 77}
+	s.Dropped[Late] = 201
+	cfg := small()
+	err := s.judge(&cfg, false)
+	var unordered *UnorderedError
+	if !errors.As(err, &unordered) || !strings.Contains(err.Error(), "whole_file") {
+		t.Errorf("%v", err)
+	}
+	if s.Dropped[Late] = 200; s.judge(&cfg, false) != nil {
+		t.Error("one percent is allowed")
+	}
+}

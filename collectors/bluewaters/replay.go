@@ -1,0 +1,104 @@
+package bluewaters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collectors"
+)
+
+// Replay hands the batches of a Reader on, at the pace at which they were
+// recorded or any other.
+type Replay struct {
+	reader  *Reader
+	speed   float64
+	emitter collectors.Emitter
+	log     *slog.Logger
+	metrics *metrics
+}
+
+// NewReplay makes a replay. speed is how many recorded seconds pass in one: 1 is
+// real time, 0 as fast as the emitter takes them.
+func NewReplay(r *Reader, speed float64, e collectors.Emitter, log *slog.Logger, reg prometheus.Registerer) (*Replay, error) {
+	if speed < 0 || math.IsNaN(speed) || math.IsInf(speed, 0) {
+		return nil, fmt.Errorf("bluewaters: replay at speed %v: want 0 (as fast as possible) or more", speed)
+	}
+	m, err := newMetrics(r.cfg.Fabric, reg)
+	if err != nil {
+		return nil, fmt.Errorf("bluewaters: %w", err)
+	}
+	return &Replay{reader: r, speed: speed, emitter: e, log: log.With("fabric", r.cfg.Fabric), metrics: m}, nil
+}
+
+// Run replays to the end of the data and returns nil; also on cancel. A batch
+// that the emitter refuses ends it with an error, as does what ends the reading
+// (see Reader.Next).
+func (p *Replay) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, p.reader.Close()) }()
+	var schedule schedule
+	for ctx.Err() == nil {
+		b, err := p.reader.Next()
+		p.metrics.count(p.reader.Summary())
+		if errors.Is(err, io.EOF) {
+			p.logSummary()
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+		if p.speed > 0 && b.Rows() > 0 && !p.wait(ctx, &schedule, b.TimeNanos[0]) {
+			return nil
+		}
+		if err := p.emitter.Emit(ctx, b); err != nil {
+			p.metrics.lost.Add(float64(b.Rows()))
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("replay: hand on the batch of %s: %w", time.Unix(0, b.TimeNanos[0]).UTC().Format(time.RFC3339), err)
+		}
+		p.metrics.batches.Inc()
+	}
+	return nil
+}
+
+// schedule fixes the first batch to the moment at which it was handed on.
+type schedule struct {
+	begun      time.Time
+	firstNanos int64
+}
+
+// wait sleeps until the batch's turn; false if ctx ended first. Each turn is
+// counted from the first batch's, so that delays do not add up.
+func (p *Replay) wait(ctx context.Context, s *schedule, nanos int64) bool {
+	if s.begun.IsZero() {
+		*s = schedule{time.Now(), nanos}
+	}
+	early := time.Duration(float64(nanos-s.firstNanos)/p.speed) - time.Since(s.begun)
+	p.metrics.behind.Set(max(0, -early).Seconds())
+	timer := time.NewTimer(max(0, early))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *Replay) logSummary() {
+	s := p.reader.Summary()
+	p.log.Info("replay is at its end", "files", s.Files, "rows", s.Rows, "batches", s.Batches, "bad_rows", s.Bad())
+	for _, e := range s.FirstErrors {
+		p.log.Warn("row dropped", "err", &e)
+	}
+	if n := s.Dropped[Outside]; n > 0 {
+		p.log.Warn("rows outside the torus dropped", "rows", n, "first", s.FirstOutside)
+	}
+}

@@ -1,0 +1,146 @@
+package bluewaters
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// slot is one minute of the whole torus.
+type slot struct {
+	minute int64
+	rows   int
+	seen   schema.Bitmap       // by switch
+	values [][numValues]uint32 // by switch, meaningless where not seen
+}
+
+// sorter puts rows into minutes and gives the minutes back in order, each once
+// no row within the window can belong to it any more.
+type sorter struct {
+	cfg      *Config
+	open     []*slot // ascending by minute
+	free     []*slot // memory of minutes that are done
+	newest   int64   // the newest minute that enough rows vouch for
+	released int64   // minutes up to this one have been given back
+	hold     bool    // keep everything, whatever the window
+	strays   int64   // rows of minutes that were thrown away
+}
+
+// never is before every minute, and far enough from the end of int64 to
+// subtract from.
+const never = math.MinInt64 / 2
+
+func newSorter(cfg *Config) *sorter { return &sorter{cfg: cfg, newest: never, released: never} }
+
+const (
+	// vouching rows must say that a minute has come before it counts as now: a
+	// single broken clock must not make everybody else late.
+	vouching = 8
+	// maxAhead is how many minutes may be open ahead of the newest one that is
+	// vouched for: where rows are few, the oldest of more counts nevertheless.
+	maxAhead = 64
+	// strayMinutes away from now, a minute that few rows vouch for is a broken
+	// clock's.
+	strayMinutes = 2 * 24 * 60
+)
+
+// add puts a row into its minute; the larger of two readings of a switch holds.
+func (s *sorter) add(f *fields) (why Reason, ok bool) {
+	z, y, x := int(f.coord[0]), int(f.coord[1]), int(f.coord[2])
+	if x >= s.cfg.Dims[0] || y >= s.cfg.Dims[1] || z >= s.cfg.Dims[2] {
+		return Outside, false
+	}
+	minute := minuteOf(f.unixSeconds, f.nanos)
+	if minute <= s.released {
+		return Late, false
+	}
+	m := s.slot(minute)
+	n := x + s.cfg.Dims[0]*(y+s.cfg.Dims[1]*z)
+	values := &m.values[n]
+	if !m.seen.Has(n) {
+		m.seen.Set(n)
+		*values = f.values
+	} else {
+		for i, v := range &f.values {
+			values[i] = max(values[i], v)
+		}
+	}
+	m.rows++
+	if minute > s.newest && m.rows >= min(vouching, s.cfg.switches()) {
+		s.newest = minute
+	}
+	return 0, true
+}
+
+// slot finds or opens a minute.
+func (s *sorter) slot(minute int64) *slot {
+	if len(s.open) > 0 { // mostly no minute is missing between the open ones
+		if i := minute - s.open[0].minute; i >= 0 && i < int64(len(s.open)) && s.open[i].minute == minute {
+			return s.open[i]
+		}
+	}
+	i, found := slices.BinarySearchFunc(s.open, minute, func(m *slot, minute int64) int { return cmp.Compare(m.minute, minute) })
+	if found {
+		return s.open[i]
+	}
+	m := s.newSlot(minute)
+	s.open = slices.Insert(s.open, i, m)
+	if ahead := len(s.open) - maxAhead; ahead > 0 {
+		s.newest = max(s.newest, s.open[ahead-1].minute)
+	}
+	return m
+}
+
+func (s *sorter) newSlot(minute int64) *slot {
+	if n := len(s.free); n > 0 {
+		m := s.free[n-1]
+		s.free = s.free[:n-1]
+		m.minute, m.rows = minute, 0
+		clear(m.seen)
+		return m
+	}
+	n := s.cfg.switches()
+	return &slot{minute: minute, seen: schema.NewBitmap(n), values: make([][numValues]uint32, n)}
+}
+
+// next gives the oldest minute that is complete, or with atEnd any; nil if there
+// is none. recycle takes it back.
+func (s *sorter) next(atEnd bool) *slot {
+	for len(s.open) > 0 && (atEnd || !s.hold && s.open[0].minute <= s.newest-int64(s.cfg.WindowMinutes)) {
+		m := s.open[0]
+		s.open = slices.Delete(s.open, 0, 1)
+		if away := max(m.minute-s.newest, s.newest-m.minute); m.rows < vouching && s.newest != never && away > strayMinutes {
+			s.strays += int64(m.rows)
+			s.recycle(m)
+			continue
+		}
+		s.released = m.minute
+		return m
+	}
+	return nil
+}
+
+func (s *sorter) recycle(m *slot) { s.free = append(s.free, m) }
+
+// fill makes a batch of a minute, six rows a switch.
+func (m *slot) fill(b *schema.CounterBatch) {
+	at := m.minute * IntervalNanos
+	b.TimeNanos, b.PortIndex = b.TimeNanos[:0], b.PortIndex[:0]
+	credit, inq, used := b.Columns[0].Values[:0], b.Columns[1].Values[:0], b.Columns[2].Values[:0]
+	for n := range m.values {
+		if !m.seen.Has(n) {
+			continue
+		}
+		v := &m.values[n]
+		for d := range int(NumDirections) {
+			b.TimeNanos = append(b.TimeNanos, at)
+			b.PortIndex = append(b.PortIndex, uint32(n*int(NumDirections)+d))
+			credit = append(credit, uint64(v[d]))
+			inq = append(inq, uint64(v[d+int(NumDirections)]))
+			used = append(used, uint64(v[d+2*int(NumDirections)]))
+		}
+	}
+	b.Columns[0].Values, b.Columns[1].Values, b.Columns[2].Values = credit, inq, used
+}

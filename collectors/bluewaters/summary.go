@@ -1,0 +1,112 @@
+package bluewaters
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reason is why a row was dropped, the label of a counter.
+type Reason uint8
+
+// Reasons.
+const (
+	WrongColumns Reason = iota // not the number of columns that the file has
+	NotANumber
+	NaN
+	Negative
+	TooLarge // over 100 percent, or a time beyond the year 2200
+	Outside  // the coordinates are not on the torus
+	Late     // further behind the newest row than the window
+	Stray    // days away from all others: its clock must be wrong
+	NumReasons
+)
+
+var reasonNames = [NumReasons]string{"wrong_columns", "not_a_number", "nan", "negative", "too_large", "outside", "late", "stray"}
+
+func (r Reason) String() string { return reasonNames[r] }
+
+var reasonTexts = [NumReasons]string{
+	fmt.Sprintf("want %d columns, or as many as the header has", numColumns), "want a number", "not a number (NaN)", "negative",
+	"more than 100 percent", "not on the torus", "older than the window", "days away from all other rows"}
+
+// LineError names a row that was dropped and why.
+type LineError struct {
+	File   string
+	Line   int // from 1
+	Column int // from 1
+	Reason Reason
+	Text   string // of the column, or of the line; cut short
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s:%d: column %d: %q: %s", e.File, e.Line, e.Column, e.Text, reasonTexts[e.Reason])
+}
+
+// Summary is what became of the rows.
+type Summary struct {
+	Files       int
+	Bytes       int64 // of text, unpacked
+	Rows        int64 // lines but headers and empty ones
+	Batches     int64 // one a minute
+	Dropped     [NumReasons]int64
+	FirstErrors []LineError // of rows that cannot be understood; the first Config.MaxLineErrors
+	// FirstOutside are the first five coordinates that are not on the torus.
+	FirstOutside []string
+	// MaxLateMinutes is how far behind the newest row the oldest late one was.
+	MaxLateMinutes int64
+	// WholeFiles are the files that were held whole because they are not in the
+	// order of time.
+	WholeFiles []string
+}
+
+// Bad is the number of rows that were dropped.
+func (s Summary) Bad() (n int64) {
+	for _, d := range s.Dropped {
+		n += d
+	}
+	return n
+}
+
+const keptOutside = 5
+
+// WrongTopologyError says that the rows are not of this torus.
+type WrongTopologyError struct {
+	Rows, Outside int64
+	First         []string
+	Dims          [3]int
+}
+
+func (e *WrongTopologyError) Error() string {
+	return fmt.Sprintf("wrong topology for the data: %d of %d rows lie outside the %dx%dx%d torus, the first at (%s); give the torus that the file was recorded on",
+		e.Outside, e.Rows, e.Dims[0], e.Dims[1], e.Dims[2], strings.Join(e.First, "), ("))
+}
+
+// UnorderedError says that too many rows came too late to be used.
+type UnorderedError struct {
+	Rows, Late, MaxLateMinutes int64
+	WindowMinutes              int
+}
+
+func (e *UnorderedError) Error() string {
+	return fmt.Sprintf("the file is not in the order of time: %d of %d rows are late, by up to %d minutes, and window_minutes is %d; raise it, or set whole_file",
+		e.Late, e.Rows, e.MaxLateMinutes, e.WindowMinutes)
+}
+
+// minRowsToJudge is how many rows must have been read before a share of bad
+// ones ends the reading.
+const minRowsToJudge = 10_000
+
+// judge ends the reading of data that cannot be what was configured.
+func (s *Summary) judge(cfg *Config, atEnd bool) error {
+	if s.Rows < minRowsToJudge && !atEnd {
+		return nil
+	}
+	over := func(n int64, percent float64) bool { return float64(n) > float64(s.Rows)*percent/100 }
+	if n := s.Dropped[Outside]; n > 0 && over(n, cfg.MaxOutsidePercent) {
+		return &WrongTopologyError{Rows: s.Rows, Outside: n, First: s.FirstOutside, Dims: cfg.Dims}
+	}
+	if n := s.Dropped[Late]; n > 0 && over(n, cfg.MaxLatePercent) {
+		return &UnorderedError{Rows: s.Rows, Late: n, MaxLateMinutes: s.MaxLateMinutes, WindowMinutes: cfg.WindowMinutes}
+	}
+	return nil
+}

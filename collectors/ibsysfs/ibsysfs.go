@@ -1,0 +1,143 @@
+// Package ibsysfs reads the counters of this host's RDMA adapters from
+// /sys/class/infiniband: counters, hw_counters, state and rate of every port.
+// It opens files and nothing else; a file that cannot be read costs its own
+// counter, a device that hangs its own rows.
+package ibsysfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/giverny/giverny/collectors"
+)
+
+// Identify says by which name an adapter's rows go, so that they meet the
+// ports of the fabric's graph.
+type Identify string
+
+// Ways to identify an adapter.
+const (
+	// Description is the node description that the subnet manager sees and
+	// ibnetdiscover prints ("node7 mlx5_0"). Adapters of this host that share
+	// one, since nobody set it, go by their GUID.
+	Description Identify = "description"
+	// GUID is the node GUID as 16 hexadecimal digits.
+	GUID Identify = "guid"
+	// Hostname is the host's name; the port is then the network interface of
+	// the adapter's port, or "mlx5_0/1" where it has none.
+	Hostname Identify = "hostname"
+)
+
+// Config says where to look and how to name what is found.
+type Config struct {
+	Root       string   `yaml:"root"`         // the folder that holds a folder per adapter
+	Identify   Identify `yaml:"identify"`     //
+	Hostname   string   `yaml:"hostname"`     // of this host
+	Devices    []string `yaml:"devices"`      // patterns of adapter names (path.Match); none means all
+	BootIDPath string   `yaml:"boot_id_path"` // the file that names the current boot
+}
+
+// DefaultConfig reads all adapters of the host.
+func DefaultConfig(hostname string) Config {
+	return Config{Root: "/sys/class/infiniband", Identify: Description, Hostname: hostname, BootIDPath: collectors.BootIDPath}
+}
+
+// Validate names every fault.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Root == "" {
+		errs = append(errs, errors.New("root: empty; want /sys/class/infiniband"))
+	}
+	if c.Hostname == "" {
+		errs = append(errs, errors.New("hostname: empty"))
+	}
+	if c.Identify != Description && c.Identify != GUID && c.Identify != Hostname {
+		errs = append(errs, fmt.Errorf("identify %q: want %s, %s or %s", c.Identify, Description, GUID, Hostname))
+	}
+	for _, p := range c.Devices {
+		if _, err := path.Match(p, ""); err != nil {
+			errs = append(errs, fmt.Errorf("devices: pattern %q: %w", p, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Collector lists the adapters of a host.
+type Collector struct {
+	cfg   Config
+	epoch uint64
+	known map[string]*adapter // by folder name; they keep what they learnt
+}
+
+// New makes a collector. It reads nothing yet but the current boot's name.
+func New(cfg Config) (*Collector, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("ibsysfs: %w", err)
+	}
+	return &Collector{cfg: cfg, epoch: collectors.BootEpoch(cfg.BootIDPath), known: map[string]*adapter{}}, nil
+}
+
+// Name of the source.
+func (c *Collector) Name() string { return "ibsysfs" }
+
+// Epoch names the current boot.
+func (c *Collector) Epoch() uint64 { return c.epoch }
+
+// Devices lists the adapters that are there now. A host without any, or
+// without the folder, has none: that is no error on a host whose driver is not
+// loaded yet, and the number of devices is a metric. The kernel answers what is
+// read here from memory, so that a hung adapter does not hold the list.
+func (c *Collector) Devices(context.Context) ([]collectors.Device, error) {
+	entries, err := os.ReadDir(c.cfg.Root)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	present := map[string]*adapter{}
+	var visits []*visit
+	sharing := map[string]int{} // adapters by description
+	for _, e := range entries {
+		name := e.Name()
+		if !c.wanted(name) {
+			continue
+		}
+		a := c.known[name]
+		if a == nil {
+			a = newAdapter(filepath.Join(c.cfg.Root, name), name)
+		}
+		present[name] = a
+		v := &visit{adapter: a, cfg: &c.cfg, description: text(filepath.Join(a.dir, "node_desc")),
+			guid: strings.ReplaceAll(text(filepath.Join(a.dir, "node_guid")), ":", "")}
+		sharing[v.description]++
+		visits = append(visits, v)
+	}
+	c.known = present
+	devices := make([]collectors.Device, len(visits))
+	for i, v := range visits {
+		v.shared = sharing[v.description] > 1
+		devices[i] = v
+	}
+	return devices, nil
+}
+
+func (c *Collector) wanted(name string) bool {
+	for _, p := range c.cfg.Devices {
+		if ok, _ := path.Match(p, name); ok { // the patterns were checked
+			return true
+		}
+	}
+	return len(c.cfg.Devices) == 0
+}
+
+// text is the content of a small file; of one that cannot be read, nothing.
+func text(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,90 @@
+package collectors
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Labels that every metric of a poller has, and the one that says why.
+const (
+	labelFabric    = "fabric"
+	labelCollector = "collector"
+	labelReason    = "reason"
+)
+
+// metrics are the collector metrics of one process.
+type metrics struct {
+	polls, skipped, rows, batches, abandoned  *prometheus.CounterVec
+	inventory, deviceErrors, unreadable, lost *prometheus.CounterVec
+	devices, stuck                            *prometheus.GaugeVec
+	pollSeconds                               *prometheus.HistogramVec
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	common := []string{labelFabric, labelCollector}
+	withReason := []string{labelFabric, labelCollector, labelReason}
+	var errs []error
+	counter := func(name, help string, labels []string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_collector_" + name, Help: help}, labels)
+		errs = append(errs, reg.Register(v))
+		return v
+	}
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_collector_" + name, Help: help}, common)
+		errs = append(errs, reg.Register(v))
+		return v
+	}
+	m := &metrics{
+		polls:        counter("polls_total", "Polls that ran.", common),
+		skipped:      counter("polls_skipped_total", "Interval boundaries at which no poll began because one was still running.", common),
+		rows:         counter("rows_total", "Rows read, one per port and kind of query.", common),
+		batches:      counter("batches_total", "Batches handed on.", common),
+		abandoned:    counter("devices_abandoned_total", "Devices that still hung when the poller ended.", common),
+		inventory:    counter("inventory_errors_total", "Failures to list the devices.", withReason),
+		deviceErrors: counter("device_errors_total", "Devices that a poll could not read, or not in full.", withReason),
+		unreadable:   counter("counters_unreadable_total", "Single counters that a device has and did not give.", withReason),
+		lost:         counter("rows_dropped_total", "Rows that were read and then lost.", withReason),
+		devices:      gauge("devices", "Devices of the last poll."),
+		stuck:        gauge("devices_stuck", "Devices that hang in a read now."),
+		pollSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_collector_poll_seconds",
+			Help: "Duration of a poll, to the last batch handed on.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, common),
+	}
+	errs = append(errs, reg.Register(m.pollSeconds))
+	return m, errors.Join(errs...)
+}
+
+type byReason [NumReasons]prometheus.Counter
+
+// pollerMetrics are those of one poller; all exist from its start, at zero.
+type pollerMetrics struct {
+	polls, skipped, rows, batches, abandoned prometheus.Counter
+	inventory, deviceErrors, unreadable      byReason
+	lostLate, lostEmit                       prometheus.Counter
+	devices, stuck                           prometheus.Gauge
+	pollSeconds                              prometheus.Observer
+}
+
+func (m *metrics) of(fabric, collector string) *pollerMetrics {
+	reasons := func(v *prometheus.CounterVec) (c byReason) {
+		for r := range NumReasons {
+			c[r] = v.WithLabelValues(fabric, collector, r.String())
+		}
+		return c
+	}
+	return &pollerMetrics{
+		polls:        m.polls.WithLabelValues(fabric, collector),
+		skipped:      m.skipped.WithLabelValues(fabric, collector),
+		rows:         m.rows.WithLabelValues(fabric, collector),
+		batches:      m.batches.WithLabelValues(fabric, collector),
+		abandoned:    m.abandoned.WithLabelValues(fabric, collector),
+		inventory:    reasons(m.inventory),
+		deviceErrors: reasons(m.deviceErrors),
+		unreadable:   reasons(m.unreadable),
+		lostLate:     m.lost.WithLabelValues(fabric, collector, "late"),
+		lostEmit:     m.lost.WithLabelValues(fabric, collector, "emit"),
+		devices:      m.devices.WithLabelValues(fabric, collector),
+		stuck:        m.stuck.WithLabelValues(fabric, collector),
+		pollSeconds:  m.pollSeconds.WithLabelValues(fabric, collector),
+	}
+}

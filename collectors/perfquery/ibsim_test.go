@@ -1,0 +1,92 @@
+//go:build integration
+
+package perfquery
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/collectors/collectortest"
+	"github.com/giverny/giverny/internal/testibsim"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+var tree = testibsim.FatTree{Leaves: 2, Spines: 2, HostsPerLeaf: 2}
+
+func overSubnet(s *testibsim.Subnet) Config {
+	cfg := DefaultConfig()
+	cfg.Command = s.Prefix()
+	return cfg
+}
+
+// A whole simulated subnet, read with the real tools between two changes of
+// PortXmitWait on a leaf's port.
+func TestXmitWaitShowsUpBetweenPolls(t *testing.T) {
+	subnet := testibsim.Start(t, tree.Netlist())
+	c := newCollector(t, overSubnet(subnet))
+	leaf0 := schema.PortName{Device: "leaf0", Port: "1"}
+	const counter = "ib.port_xmit_wait_32"
+
+	subnet.SetCounter(tree.Leaf(0), 1, "PortCounters.PortXmitWait", 1000)
+	before := collectortest.Read(t, c)
+	subnet.SetCounter(tree.Leaf(0), 1, "PortCounters.PortXmitWait", 251000)
+	after := collectortest.Read(t, c)
+	if was, is := before[leaf0][counter], after[leaf0][counter]; was != 1000 || is != 251000 {
+		t.Errorf("PortXmitWait was %d and is %d, want 1000 and 251000", was, is)
+	}
+	if len(after) != 4*4 { // 4 hosts, 2 leaves of 4 ports, 2 spines of 2
+		t.Errorf("%d ports were read, want 16: %v", len(after), after)
+	}
+	g, _, err := topology.ReadIBNetDiscover(strings.NewReader(subnet.Output("ibnetdiscover")), "ibnetdiscover", "ib", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for port, counters := range after {
+		if links, ok := g.FindPort(port.Device, port.Port); !ok || links.Egress == schema.NoLink {
+			t.Errorf("the graph has no port %v", port)
+		}
+		for _, name := range []string{"ib.port_xmit_data", "ib.port_rcv_data", counter, "ib.symbol_error"} {
+			if _, read := counters[name]; !read {
+				t.Errorf("%v: no %s among %v", port, name, counters)
+			}
+		}
+	}
+}
+
+// A node whose counters cannot be read, since every datagram to it is lost,
+// costs its own rows and soon no time.
+func TestDeafNodeOfALiveSubnet(t *testing.T) {
+	subnet := testibsim.Start(t, tree.Netlist())
+	cfg := overSubnet(subnet)
+	c := newCollector(t, cfg)
+	whole := collectortest.Read(t, c)
+	subnet.Console(`Error "` + tree.Leaf(1) + `" 100`)
+	begun := time.Now()
+	rest := collectortest.Read(t, c)
+	t.Logf("a sweep with a deaf leaf took %v", time.Since(begun))
+	if missing := len(whole) - len(rest); missing < 4 {
+		t.Errorf("%d ports of %d were read though a leaf is deaf", len(rest), len(whole))
+	}
+	if _, read := rest[schema.PortName{Device: "leaf0", Port: "1"}]; !read {
+		t.Error("the other leaf was not read")
+	}
+}
+
+// BenchmarkSweep reads the switches of a subnet of 768 switch ports.
+func BenchmarkSweep(b *testing.B) {
+	big := testibsim.FatTree{Leaves: 16, Spines: 8, HostsPerLeaf: 16, LinksPerPair: 2}
+	subnet := testibsim.Start(b, big.Netlist())
+	cfg := overSubnet(subnet)
+	cfg.SwitchesOnly = true
+	c, err := New(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ports := 0
+	for b.Loop() {
+		ports += len(collectortest.Read(b, c))
+	}
+	b.ReportMetric(float64(ports)/b.Elapsed().Seconds(), "ports/s")
+}

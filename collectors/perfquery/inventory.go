@@ -1,0 +1,122 @@
+package perfquery
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/giverny/giverny/collectors"
+)
+
+// target is a node to be queried.
+type target struct {
+	guid     string // of the node, 16 hexadecimal digits
+	name     string // its description; the GUID where several nodes share one
+	isSwitch bool
+	ports    []targetPort // those with a cable, in the order of the listing
+}
+
+// targetPort is a port and the GUID by which it is reached: a switch answers
+// for all its ports, each port of an adapter for itself.
+type targetPort struct {
+	number int
+	guid   string
+}
+
+func (t *target) equal(o *target) bool {
+	return t.guid == o.guid && t.name == o.name && t.isSwitch == o.isSwitch && slices.Equal(t.ports, o.ports)
+}
+
+// aggregationNode is the description of a switch's own SHARP engine, whose link
+// nobody's traffic takes.
+const aggregationNode = "Aggregation Node"
+
+// parseInventory reads the plain output of ibnetdiscover(8): of each node the
+// kind, the GUID and the description, of each of its ports with a cable the
+// number and, on an adapter, the GUID. The readers of package topology make the
+// graph of the same text.
+//
+//	Switch	41 "S-1c34da0300728866"		# "MF0;leaf-2:MQM8700/U1" enhanced port 0 lid 1600 lmc 0
+//	[39]	"S-1c34da030060a40c"[39]		# "MF0;spine-80:MQM8700/U1" lid 102 4xHDR
+//
+//	Ca	1 "H-1c34da0300608820"		# "node7 mlx5_0"
+//	[1](1c34da0300608820) 	"S-1c34da0300728866"[1]		# lid 837 lmc 0 "MF0;leaf-2:MQM8700/U1" lid 1600 4xHDR
+func parseInventory(text []byte) ([]target, error) {
+	var targets []target
+	number := 0
+	for raw := range bytes.Lines(text) {
+		number++
+		line := strings.TrimRight(string(raw), " \t\r\n")
+		var err error
+		switch {
+		case strings.HasPrefix(line, "Switch"), strings.HasPrefix(line, "Ca"), strings.HasPrefix(line, "Rt"):
+			var t target
+			if t, err = parseNode(line); err == nil {
+				targets = append(targets, t)
+			}
+		case strings.HasPrefix(line, "["):
+			if len(targets) == 0 {
+				err = fmt.Errorf("port %q stands under no node", line)
+				break
+			}
+			err = targets[len(targets)-1].parsePort(line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w: %w", number, err, collectors.ErrMalformed)
+		}
+	}
+	targets = slices.DeleteFunc(targets, func(t target) bool {
+		return len(t.ports) == 0 || !t.isSwitch && strings.Contains(t.name, aggregationNode)
+	})
+	if len(targets) == 0 {
+		return nil, fmt.Errorf("no node with a link: %w", collectors.ErrMalformed)
+	}
+	nameApart(targets)
+	return targets, nil
+}
+
+func parseNode(line string) (target, error) {
+	fields := strings.SplitN(line, `"`, 5)
+	if len(fields) != 5 {
+		return target{}, fmt.Errorf(`node %q: want KIND PORTS "ID" # "DESCRIPTION"`, line)
+	}
+	_, guid, ok := strings.Cut(fields[1], "-")
+	if _, err := strconv.ParseUint(guid, 16, 64); !ok || err != nil {
+		return target{}, fmt.Errorf("node %q: %q is no S-GUID or H-GUID", line, fields[1])
+	}
+	return target{guid: guid, name: strings.TrimSpace(fields[3]), isSwitch: strings.HasPrefix(line, "Switch")}, nil
+}
+
+func (t *target) parsePort(line string) error {
+	text, rest, ok := strings.Cut(line[1:], "]")
+	n, err := strconv.ParseUint(text, 10, 8)
+	if !ok || err != nil || n == 0 {
+		return fmt.Errorf("port %q: want [NUMBER] of 1 to 255", line)
+	}
+	port := targetPort{int(n), t.guid}
+	if !t.isSwitch {
+		guid, _, ok := strings.Cut(strings.TrimPrefix(rest, "("), ")")
+		if _, err := strconv.ParseUint(guid, 16, 64); !ok || err != nil {
+			return fmt.Errorf("port %q: want [NUMBER](GUID)", line)
+		}
+		port.guid = guid
+	}
+	t.ports = append(t.ports, port)
+	return nil
+}
+
+// nameApart gives nodes that share a description, or have none, their GUID as
+// name, under which the graph finds them as well.
+func nameApart(targets []target) {
+	users := map[string]int{}
+	for _, t := range targets {
+		users[t.name]++
+	}
+	for i := range targets {
+		if targets[i].name == "" || users[targets[i].name] > 1 {
+			targets[i].name = targets[i].guid
+		}
+	}
+}

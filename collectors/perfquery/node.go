@@ -1,0 +1,131 @@
+package perfquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/schema"
+)
+
+// node is one switch or adapter. Only Read touches what it has learnt, and of
+// one node only one Read runs at a time.
+type node struct {
+	cfg    *Config
+	target target
+
+	narrow   bool // it has no 64-bit counters: perfquery -x is no use
+	wide     bool // its 64-bit counters include PortXmitWait: the plain ones are no use
+	failures int  // in a row
+	waiting  int  // polls to be left alone
+}
+
+// Name is the node's description, or its GUID.
+func (n *node) Name() string { return n.target.name }
+
+// Read queries every port with a cable: the plain counters, unless the 64-bit
+// ones are known to include PortXmitWait, and the 64-bit ones where there are
+// any; each kind makes a row with its own time.
+func (n *node) Read(ctx context.Context, r *collectors.Reading) error {
+	if n.waiting > 0 {
+		n.waiting--
+		return fmt.Errorf("%w: it failed %d times in a row, %d polls to go", collectors.ErrBackoff, n.failures, n.waiting)
+	}
+	err := n.query(ctx, r)
+	switch {
+	case err == nil:
+		n.failures = 0
+	case ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded):
+		n.failures++
+		n.waiting = min(1<<min(n.failures-1, 30)-1, n.cfg.MaxBackoffPolls) // 0, 1, 3, 7, ...
+	}
+	return err
+}
+
+func (n *node) query(ctx context.Context, r *collectors.Reading) error {
+	for group := range n.groups() {
+		if !n.wide {
+			if err := n.queryGroup(ctx, r, group, false); err != nil {
+				return err
+			}
+		}
+		if !n.narrow { // the plain answer said so
+			if err := n.queryGroup(ctx, r, group, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// groups are the ports that one query reaches.
+func (n *node) groups() func(yield func([]targetPort) bool) {
+	if n.target.isSwitch {
+		return func(yield func([]targetPort) bool) { yield(n.target.ports) }
+	}
+	return func(yield func([]targetPort) bool) {
+		for i := range n.target.ports {
+			if !yield(n.target.ports[i : i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// queryGroup runs one perfquery. Blocks that were printed before it failed stand.
+func (n *node) queryGroup(ctx context.Context, r *collectors.Reading, ports []targetPort, extended bool) error {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.QueryTimeout)
+	defer cancel()
+	args := []string{"-l", "-G", "0x" + ports[0].guid, portList(ports)}
+	if extended {
+		args = append([]string{"-x"}, args...)
+	}
+	begun := time.Now()
+	out, runErr := n.cfg.run(ctx, n.cfg.Perfquery, args...)
+	took := time.Since(begun)
+	blocks, parseErr := parseBlocks(out)
+	if runErr != nil {
+		parseErr = nil // the end of what it printed means nothing
+		if k := len(blocks); k > 0 && !blocks[k-1].whole() {
+			blocks = blocks[:k-1]
+		}
+	}
+	for i := range blocks {
+		b := &blocks[i]
+		if !slices.ContainsFunc(ports, func(p targetPort) bool { return p.number == b.port }) || b.extended != extended || !b.whole() {
+			return errors.Join(runErr, fmt.Errorf("the answer holds port %d, which was not asked for, or half of it: %w", b.port, collectors.ErrMalformed))
+		}
+		// Its ports were read one after the other between begun and now.
+		at := begun.Add(took * time.Duration(i+1) / time.Duration(len(ports)+1))
+		n.take(r, b, at)
+	}
+	if runErr == nil && parseErr == nil && len(blocks) < len(ports) {
+		parseErr = fmt.Errorf("%d ports of %d were answered: %w", len(blocks), len(ports), collectors.ErrMalformed)
+	}
+	return errors.Join(runErr, parseErr)
+}
+
+func (n *node) take(r *collectors.Reading, b *block, at time.Time) {
+	set := "PortCounters"
+	if b.extended {
+		set = "PortCountersExtended"
+		n.wide = b.hasWideWait()
+	} else {
+		n.narrow = !b.hasExtended()
+	}
+	r.RowAt(set, schema.PortName{Device: n.target.name, Port: strconv.Itoa(b.port)}, at.UnixNano())
+	b.put(r)
+}
+
+func portList(ports []targetPort) string {
+	numbers := make([]string, len(ports))
+	for i, p := range ports {
+		numbers[i] = strconv.Itoa(p.number)
+	}
+	return strings.Join(numbers, ",")
+}

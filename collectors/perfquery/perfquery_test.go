@@ -1,0 +1,288 @@
+package perfquery
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/collectors/collectortest"
+	"github.com/giverny/giverny/schema"
+)
+
+const inventoryText = `vendid=0x2c9
+switchguid=0x1(1)
+Switch	4 "S-0000000000000001"		# "leaf0" base port 0 lid 1 lmc 0
+[1]	"H-0000000000000010"[1](11) 		# "node0 mlx5_0" lid 3 4xHDR
+[3]	"S-0000000000000002"[3]		# "old" lid 2 4xHDR
+
+Switch	4 "S-0000000000000002"		# "old" base port 0 lid 2 lmc 0
+[3]	"S-0000000000000001"[3]		# "leaf0" lid 1 4xHDR
+
+Ca	1 "H-0000000000000010"		# "node0 mlx5_0"
+[1](11) 	"S-0000000000000001"[1]		# lid 3 lmc 0 "leaf0" lid 1 4xHDR
+`
+
+// fakeTool answers like perfquery: leaf0 has 64-bit counters, node0 also a
+// 64-bit PortXmitWait, the old switch 32-bit ones only. A file named after a
+// GUID makes its node fail, hang, or break off, as the file says.
+const fakeTool = `#!/bin/sh
+dir=$(dirname "$0")
+kind=plain
+while [ $# -gt 0 ]; do
+	case $1 in
+	-x) kind=extended ;;
+	-l) ;;
+	-G) guid=$2; shift ;;
+	*) ports=$(echo "$1" | tr , ' ') ;;
+	esac
+	shift
+done
+echo "$kind $guid $ports" >> "$dir/log"
+fault=$(cat "$dir/$guid" 2>/dev/null)
+[ "$fault" = fail ] && { echo 'ibwarn: [1] mad_rpc failed' >&2; echo 'perfquery: iberror: failed: perfquery' >&2; exit 255; }
+[ "$fault" = hang ] && exec sleep 60
+case $guid in
+0x0000000000000001) mask='0x1300' mask2='0x0000000' ;;
+0x0000000000000002) mask='0x1000' mask2='0x0000000' ;;
+*) mask='0x5300' mask2='0x0000002' ;;
+esac
+for p in $ports; do
+	if [ $kind = plain ]; then
+		echo "# Port counters: Lid 1 port $p (CapMask: $mask)"
+		printf 'PortSelect:......................%s\nCounterSelect:...................0x0000\nSymbolErrorCounter:..............2\nCounterSelect2:..................0x00\nQP1Dropped:......................0\n' $p
+		[ "$fault" = half ] && exit 1
+		printf 'PortXmitData:....................4294967295\nPortXmitPkts:....................5\nPortRcvPkts:.....................6\nPortXmitWait:....................77\n'
+	else
+		echo "# Port extended counters: Lid 1 port $p (CapMask: $mask CapMask2: $mask2)"
+		printf 'PortSelect:......................%s\nCounterSelect:...................0x0000\nPortXmitData:....................123456789012\nPortRcvPkts:.....................6\nPortUnicastXmitPkts:.............5\nCounterSelect2:..................0x00000000\nSymbolErrorCounter:..............3\nPortXmitWait:....................88\n' $p
+	fi
+done
+`
+
+// fakeSubnet writes the tools into a folder.
+func fakeSubnet(t *testing.T) (dir string, cfg Config) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, script := range map[string]string{"perfquery": fakeTool, "ibnetdiscover": "#!/bin/sh\nexec cat \"$(dirname \"$0\")/inventory\"\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, dir, "inventory", inventoryText)
+	cfg = DefaultConfig()
+	cfg.Perfquery, cfg.IBNetDiscover = filepath.Join(dir, "perfquery"), filepath.Join(dir, "ibnetdiscover")
+	cfg.QueryTimeout, cfg.DiscoverTimeout = 5*time.Second, 5*time.Second
+	return dir, cfg
+}
+
+func put(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newCollector(t *testing.T, cfg Config) *Collector {
+	t.Helper()
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestReadsASubnet(t *testing.T) {
+	dir, cfg := fakeSubnet(t)
+	c := newCollector(t, cfg)
+	batches := collectortest.Poll(t, c, 2)
+	got := collectortest.Readings(batches)
+	for _, w := range []struct {
+		device, port string
+		want         map[string]uint64
+	}{
+		{"leaf0", "1", map[string]uint64{"ib.port_xmit_data": 123456789012, "ib.port_rcv_packets": 6, "ib.unicast_xmit_packets": 5, "ib.port_xmit_wait_32": 77, "ib.symbol_error": 2, "ib.qp1_dropped": 0}},
+		{"old", "3", map[string]uint64{"ib.port_xmit_data_32": 4294967295, "ib.port_xmit_packets_32": 5, "ib.port_rcv_packets_32": 6, "ib.port_xmit_wait_32": 77, "ib.symbol_error": 2, "ib.qp1_dropped": 0}},
+	} {
+		row := got[schema.PortName{Device: w.device, Port: w.port}]
+		if len(row) != len(w.want) {
+			t.Errorf("%s: %v, want %v", w.device, row, w.want)
+		}
+		for name, v := range w.want {
+			if have, read := row[name]; !read || have != v {
+				t.Errorf("%s: %s = %d (%v), want %d", w.device, name, have, read, v)
+			}
+		}
+	}
+	if row := got[schema.PortName{Device: "node0 mlx5_0", Port: "1"}]; row["ib.port_xmit_wait"] != 88 || row["ib.symbol_error"] != 3 {
+		t.Errorf("the adapter's 64-bit PortXmitWait: %v", row)
+	}
+	if len(got) != 4 {
+		t.Errorf("ports %v, want those with a cable", got)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]int{
+		"plain 0x0000000000000001 1 3": 2, "extended 0x0000000000000001 1 3": 2, // all ports of a switch at once
+		"plain 0x0000000000000002 3": 2, "extended 0x0000000000000002 3": 0, // it has none
+		"plain 0x11 1": 1, "extended 0x11 1": 2, // after the first poll it is known that they suffice
+	} {
+		if n := strings.Count(string(log), query+"\n"); n != want {
+			t.Errorf("%q was run %d times, want %d", query, n, want)
+		}
+	}
+}
+
+// read reads one device of a poll.
+func read(t *testing.T, c *Collector, device string) error {
+	t.Helper()
+	devices, err := c.Devices(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range devices {
+		if d.Name() == device {
+			return d.Read(t.Context(), &collectors.Reading{})
+		}
+	}
+	t.Fatalf("no device %s", device)
+	return nil
+}
+
+func TestDeadNodeIsLeftAlone(t *testing.T) {
+	dir, cfg := fakeSubnet(t)
+	put(t, dir, "0x0000000000000002", "fail")
+	c := newCollector(t, cfg)
+	var asked []int
+	for poll := range 14 {
+		err := read(t, c, "old")
+		switch why := collectors.ReasonOf(err); {
+		case err == nil:
+			t.Fatal("no error")
+		case why == collectors.Backoff:
+		case why == collectors.Failed && strings.Contains(err.Error(), "iberror: failed: perfquery"):
+			asked = append(asked, poll)
+		default:
+			t.Fatalf("poll %d: %v", poll, err)
+		}
+	}
+	for i, want := range []int{0, 1, 3, 7} { // with pauses of 0, 1, 3, 7 polls
+		if i >= len(asked) || asked[i] != want {
+			t.Fatalf("it was asked in polls %v", asked)
+		}
+	}
+	put(t, dir, "0x0000000000000002", "")
+	for range 2 {
+		read(t, c, "old")
+	}
+	for range 3 {
+		if err := read(t, c, "old"); err != nil {
+			t.Errorf("after it came back: %v", err)
+		}
+	}
+}
+
+// A node that hangs, or breaks off in the middle, costs its own rows.
+func TestNodeThatHangsOrBreaksOff(t *testing.T) {
+	leak := goleak.IgnoreCurrent()
+	dir, cfg := fakeSubnet(t)
+	cfg.QueryTimeout = 300 * time.Millisecond
+	put(t, dir, "0x0000000000000002", "hang")
+	c := newCollector(t, cfg)
+	begun := time.Now()
+	if err := read(t, c, "old"); collectors.ReasonOf(err) != collectors.Timeout || time.Since(begun) > 4*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+	cfg.QueryTimeout = 5 * time.Second
+	put(t, dir, "0x0000000000000001", "half")
+	put(t, dir, "0x0000000000000002", "")
+	got := collectortest.Read(t, newCollector(t, cfg))
+	if len(got) != 2 || len(got[schema.PortName{Device: "old", Port: "3"}]) == 0 {
+		t.Errorf("ports %v; want those of old and of node0", got)
+	}
+	goleak.VerifyNone(t, leak)
+}
+
+func TestDiscovery(t *testing.T) {
+	dir, cfg := fakeSubnet(t)
+	cfg.DiscoverEvery = time.Nanosecond
+	c := newCollector(t, cfg)
+	names := func() (names []string, err error) {
+		devices, err := c.Devices(t.Context())
+		for _, d := range devices {
+			names = append(names, d.Name())
+		}
+		return names, err
+	}
+	first, err := names()
+	if err != nil || strings.Join(first, ",") != "leaf0,old,node0 mlx5_0" {
+		t.Fatalf("%v, %v", first, err)
+	}
+	kept := c.nodes["0000000000000001"]
+	put(t, dir, "inventory", "garbage [")
+	if again, err := names(); err == nil || len(again) != 3 {
+		t.Errorf("after a failed discovery: %v, %v; want what was known, and the error", again, err)
+	}
+	without, _, _ := strings.Cut(inventoryText, "Ca\t")
+	put(t, dir, "inventory", without)
+	if now, err := names(); err != nil || strings.Join(now, ",") != "leaf0,old" || c.nodes["0000000000000001"] != kept {
+		t.Errorf("%v, %v; what is as before must keep what it learnt", now, err)
+	}
+	put(t, dir, "inventory", inventoryText)
+	cfg.SwitchesOnly = true
+	c = newCollector(t, cfg)
+	if now, err := names(); err != nil || strings.Join(now, ",") != "leaf0,old" {
+		t.Errorf("%v, %v", now, err)
+	}
+	cfg.IBNetDiscover = "no-such-program-of-giverny"
+	c = newCollector(t, cfg)
+	if _, err := names(); err == nil || !strings.Contains(err.Error(), "install infiniband-diags") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestArgumentVector(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Command, cfg.Env = []string{"env", "-u", "HOME"}, []string{"GIVERNY_A=b c;d"}
+	cfg.CA, cfg.CAPort = "mlx5_1", 2
+	out, err := cfg.run(t.Context(), "sh", "-c", "")
+	if err == nil || !strings.Contains(err.Error(), "sh") { // -C is no option of sh; it stands first
+		t.Errorf("%q, %v", out, err)
+	}
+	cfg.CA, cfg.CAPort = "", 0
+	if out, err := cfg.run(t.Context(), "sh", "-c", `echo "$GIVERNY_A $HOME"`); err != nil || string(out) != "b c;d \n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	_, err := New(Config{CAPort: -1, MaxBackoffPolls: -1, Env: []string{"x"}})
+	for _, key := range []string{"perfquery:", "ibnetdiscover:", "ca_port", "discover_every", "discover_timeout", "query_timeout", "max_backoff_polls", "env"} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("the error does not name %s: %v", key, err)
+		}
+	}
+	cfg := DefaultConfig()
+	if err := cfg.Validate(); err != nil {
+		t.Errorf("the default is refused: %v", err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	collectortest.Run(t, func(t *testing.T) collectortest.Fixture {
+		dir, cfg := fakeSubnet(t)
+		return collectortest.Fixture{
+			Collector: newCollector(t, cfg),
+			Break:     func(t *testing.T) { put(t, dir, "0x0000000000000002", "fail") },
+			Broken:    "old",
+			Absent:    "ib.port_xmit_data",
+			AbsentAt:  schema.PortName{Device: "old", Port: "3"},
+		}
+	})
+}

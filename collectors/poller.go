@@ -1,0 +1,223 @@
+package collectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Poller polls one collector. It is the only thing that reads its devices.
+type Poller struct {
+	cfg       Config
+	collector Collector
+	agent     *Agent
+	log       *slog.Logger
+	metrics   *pollerMetrics
+	readers   *readers
+	batcher   *batcher
+	failing   map[string]Reason // in the last poll; replaced, never changed
+
+	healthLock sync.Mutex
+	health     Health // guarded by healthLock
+}
+
+// Health is what the last poll found.
+type Health struct {
+	Collector    string            `json:"collector"`
+	Fabric       string            `json:"fabric"`
+	LastPoll     time.Time         `json:"last_poll"` // zero before the first
+	Devices      int               `json:"devices"`
+	Rows         int               `json:"rows"`
+	SkippedPolls int               `json:"skipped_polls"` // since the start
+	Failing      map[string]Reason `json:"failing"`       // devices, and why
+	Err          error             `json:"-"`             // the last poll could not list its devices or hand on its batches
+}
+
+// MarshalText makes the reason's name its JSON form.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// New makes a poller. It reads nothing yet.
+func New(cfg Config, c Collector, a *Agent) (*Poller, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("collector %s: %w", c.Name(), err)
+	}
+	m := a.metrics.of(cfg.Fabric, c.Name())
+	return &Poller{
+		cfg:       cfg,
+		collector: c,
+		agent:     a,
+		log:       a.log.With("fabric", cfg.Fabric, "collector", c.Name()),
+		metrics:   m,
+		readers:   newReaders(c.Name(), cfg, m),
+		batcher:   newBatcher(),
+		failing:   map[string]Reason{},
+		health:    Health{Collector: c.Name(), Fabric: cfg.Fabric},
+	}, nil
+}
+
+// Health is what the last poll found.
+func (p *Poller) Health() Health {
+	p.healthLock.Lock()
+	defer p.healthLock.Unlock()
+	return p.health
+}
+
+// Run polls at every boundary of the interval until ctx ends. Polls never
+// overlap: a boundary that passes during a poll is skipped and counted. On
+// cancel it hands on what the current poll has read, gives devices that hang
+// DrainTimeout to come back, and returns nil.
+func (p *Poller) Run(ctx context.Context) error {
+	defer p.drain()
+	for sleepUntilBoundary(ctx, p.cfg.Interval) {
+		started := time.Now()
+		p.poll(ctx)
+		elapsed := time.Since(started)
+		p.metrics.pollSeconds.Observe(elapsed.Seconds())
+		if missed := missedBoundaries(started, elapsed, p.cfg.Interval); missed > 0 && ctx.Err() == nil {
+			p.metrics.skipped.Add(float64(missed))
+			p.setHealth(func(h *Health) { h.SkippedPolls += missed })
+			p.log.Warn("polls skipped: the last one ran past the next boundary; raise the interval or lower the timeouts",
+				"polls", missed, "took", elapsed)
+		}
+	}
+	return nil
+}
+
+// Once reads a collector a single time, now, and hands its batches on. It
+// returns the devices that could not be read, each a *DeviceError, and what
+// kept the list of devices from being read or the batches from being handed on.
+func Once(ctx context.Context, cfg Config, c Collector, e Emitter) (failures []error, err error) {
+	agent, err := NewAgent("once", e, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	if err != nil {
+		return nil, err
+	}
+	p, err := New(cfg, c, agent)
+	if err != nil {
+		return nil, err
+	}
+	defer p.drain()
+	results, err := p.poll(ctx)
+	for _, r := range results {
+		if r.err != nil {
+			failures = append(failures, r.err)
+		}
+	}
+	return failures, errors.Join(ctx.Err(), err)
+}
+
+func (p *Poller) drain() {
+	if left := p.readers.wait(p.cfg.DrainTimeout); len(left) > 0 {
+		p.metrics.abandoned.Add(float64(len(left)))
+		p.log.Warn("devices still hang in the kernel and are left behind", "devices", left)
+	}
+}
+
+// poll reads all devices and hands on their rows.
+func (p *Poller) poll(ctx context.Context) ([]result, error) {
+	p.metrics.polls.Inc()
+	pollCtx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout)
+	inventory := &inventory{collector: p.collector}
+	listed := p.readers.readOne(pollCtx, inventory, p.cfg.PollTimeout)
+	var devices []Device
+	if listed.returned {
+		devices = inventory.devices
+		p.readers.release(listed.reading)
+	}
+	results := p.readers.read(pollCtx, devices)
+	cancel()
+
+	p.batcher.reset()
+	rows := 0
+	for i := range results {
+		rows += p.keep(&results[i])
+	}
+	p.metrics.rows.Add(float64(rows))
+	if ctx.Err() == nil { // else what failed did so because it was told to stop
+		p.note(append(results, listed))
+		p.metrics.devices.Set(float64(len(devices)))
+	}
+	err := errors.Join(listed.err, p.emit(ctx))
+	p.setHealth(func(h *Health) {
+		h.LastPoll, h.Devices, h.Rows, h.Failing, h.Err = time.Now(), len(devices), rows, p.failing, err
+	})
+	return results, err
+}
+
+// keep takes over the rows of a device.
+func (p *Poller) keep(r *result) int {
+	if !r.returned {
+		return 0
+	}
+	rows, refused := p.batcher.add(r.reading)
+	r.reading.unreadable[Malformed] += refused
+	for reason, n := range r.reading.unreadable {
+		p.metrics.unreadable[reason].Add(float64(n))
+	}
+	p.readers.release(r.reading)
+	return rows
+}
+
+// note counts the failures of a poll, and logs those that are not the same as
+// in the poll before.
+func (p *Poller) note(results []result) {
+	failing := map[string]Reason{}
+	for _, r := range results {
+		if r.err == nil {
+			continue
+		}
+		name := r.device.Name()
+		failing[name] = r.reason
+		if name == inventoryName {
+			p.metrics.inventory[r.reason].Inc()
+		} else {
+			p.metrics.deviceErrors[r.reason].Inc()
+		}
+		if before, known := p.failing[name]; !known || before != r.reason {
+			p.log.Warn("device cannot be read", "device", name, "reason", r.reason.String(), "err", r.err)
+		}
+	}
+	for name := range p.failing {
+		if _, still := failing[name]; !still {
+			p.log.Info("device is read again, or gone from the list", "device", name)
+		}
+	}
+	p.failing = failing
+}
+
+// emit hands on the batches. It has a deadline of its own, so that what was
+// read before ctx ended is not lost.
+func (p *Poller) emit(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.DrainTimeout)
+	defer cancel()
+	var errs []error
+	for _, s := range p.batcher.sets {
+		b := s.finish()
+		if b.Rows() == 0 {
+			continue
+		}
+		b.Fabric, b.Source, b.Epoch = p.cfg.Fabric, p.collector.Name(), p.collector.Epoch()
+		b.IntervalNanos = int64(p.cfg.Interval)
+		if err := p.agent.emit(ctx, b); err != nil {
+			p.metrics.lostEmit.Add(float64(b.Rows()))
+			errs = append(errs, err)
+			continue
+		}
+		p.metrics.batches.Inc()
+	}
+	err := errors.Join(errs...)
+	if err != nil {
+		p.log.Error("batches could not be handed on; their rows are lost", "batches", len(errs), "err", err)
+	}
+	return err
+}
+
+func (p *Poller) setHealth(set func(*Health)) {
+	p.healthLock.Lock()
+	defer p.healthLock.Unlock()
+	set(&p.health)
+}

@@ -1,0 +1,390 @@
+package collectors_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/collectors/collectortest"
+	"github.com/giverny/giverny/schema"
+)
+
+// fake is a collector whose devices do as they are told.
+type fake struct {
+	devices []collectors.Device
+	err     error
+	listing func()
+}
+
+func (f *fake) Name() string  { return "fake" }
+func (f *fake) Epoch() uint64 { return 7 }
+func (f *fake) Devices(context.Context) ([]collectors.Device, error) {
+	if f.listing != nil {
+		f.listing()
+	}
+	return f.devices, f.err
+}
+
+type device struct {
+	name string
+	read func(ctx context.Context, r *collectors.Reading) error
+}
+
+func (d device) Name() string                                          { return d.name }
+func (d device) Read(ctx context.Context, r *collectors.Reading) error { return d.read(ctx, r) }
+
+// steady reads one row at once.
+func steady(name string) device {
+	return device{name, func(_ context.Context, r *collectors.Reading) error {
+		r.Row("set", schema.PortName{Device: name, Port: "1"})
+		r.Put("ib.port_xmit_data", 1)
+		return nil
+	}}
+}
+
+type rig struct {
+	poller   *collectors.Poller
+	recorder *collectortest.Recorder
+	reg      *prometheus.Registry
+	log      *bytes.Buffer
+}
+
+func newRig(t *testing.T, c collectors.Collector, edit func(*collectors.Config)) *rig {
+	t.Helper()
+	r := &rig{recorder: &collectortest.Recorder{}, reg: prometheus.NewRegistry(), log: &bytes.Buffer{}}
+	r.poller = r.with(t, c, r.recorder, edit)
+	return r
+}
+
+func (r *rig) with(t *testing.T, c collectors.Collector, e collectors.Emitter, edit func(*collectors.Config)) *collectors.Poller {
+	t.Helper()
+	agent, err := collectors.NewAgent("agent", e, slog.New(slog.NewTextHandler(r.log, nil)), r.reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := collectors.DefaultConfig("rail0", time.Second)
+	if edit != nil {
+		edit(&cfg)
+	}
+	p, err := collectors.New(cfg, c, agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// run polls for d of the bubble's time.
+func (r *rig) run(t *testing.T, d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	if err := r.poller.Run(ctx); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func (r *rig) metric(t *testing.T, name string, labels ...string) float64 {
+	t.Helper()
+	return collectortest.Metric(t, r.reg, "giverny_collector_"+name, labels...)
+}
+
+func TestPollsAtBoundariesWithoutDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var delay time.Duration
+		slow := device{"slow", func(_ context.Context, r *collectors.Reading) error {
+			r.Row("set", schema.PortName{Device: "slow", Port: "1"})
+			r.Put("a.b", 1)
+			delay += 37 * time.Millisecond // every poll ends later
+			time.Sleep(delay % (400 * time.Millisecond))
+			return nil
+		}}
+		time.Sleep(123456789 * time.Nanosecond) // begin anywhere
+		r := newRig(t, &fake{devices: []collectors.Device{slow}}, nil)
+		r.run(t, 100*time.Second)
+		batches := r.recorder.Batches()
+		if len(batches) != 100 {
+			t.Errorf("%d batches in 100 s", len(batches))
+		}
+		for i, b := range batches {
+			if at := b.TimeNanos[0]; at%int64(time.Second) != 0 || i > 0 && at-batches[i-1].TimeNanos[0] != int64(time.Second) {
+				t.Fatalf("batch %d was read at %v", i, time.Unix(0, at).UTC())
+			}
+			if b.Sequence != uint64(i+1) || b.Epoch != 7 || b.Agent != "agent" || b.Fabric != "rail0" {
+				t.Fatalf("batch %d: %+v", i, b)
+			}
+		}
+	})
+}
+
+func TestOverlappingPollsAreSkippedAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running := 0
+		slow := device{"slow", func(_ context.Context, r *collectors.Reading) error {
+			running++
+			if running > 1 {
+				t.Error("two polls at a time")
+			}
+			time.Sleep(2500 * time.Millisecond)
+			running--
+			return nil
+		}}
+		r := newRig(t, &fake{devices: []collectors.Device{slow}}, func(c *collectors.Config) {
+			c.DeviceTimeout, c.PollTimeout = 3*time.Second, 3*time.Second
+		})
+		r.run(t, 9*time.Second+time.Millisecond) // polls at 1, 4 and 7; it is at 9.5 s that the last one ends
+		if polls, skipped := r.metric(t, "polls_total"), r.metric(t, "polls_skipped_total"); polls != 3 || skipped != 4 {
+			t.Errorf("%v polls, %v skipped; want 3 and 4", polls, skipped)
+		}
+		if h := r.poller.Health(); h.SkippedPolls != 4 {
+			t.Errorf("health says %d skipped", h.SkippedPolls)
+		}
+	})
+}
+
+func TestStuckDeviceIsLeftBehindAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := 0
+		hung := device{"hung", func(_ context.Context, r *collectors.Reading) error {
+			r.Row("set", schema.PortName{Device: "hung", Port: "1"})
+			r.Put("a.b", 1)
+			if begun++; begun == 1 {
+				time.Sleep(3300 * time.Millisecond) // deaf to its context
+			}
+			return nil
+		}}
+		r := newRig(t, &fake{devices: []collectors.Device{steady("a"), hung, steady("b")}}, nil)
+		r.run(t, 6500*time.Millisecond) // polls at 1 .. 6; it hangs from 1 to 4.3
+		rows := map[string]int{}
+		for _, b := range r.recorder.Batches() {
+			for _, p := range b.PortIndex {
+				rows[b.Ports[p].Device]++
+			}
+		}
+		if rows["a"] != 6 || rows["b"] != 6 || rows["hung"] != 2 || begun != 3 {
+			t.Errorf("rows %v, %d reads begun; want a and b 6 times, hung twice of 3", rows, begun)
+		}
+		for reason, want := range map[string]float64{"timeout": 1, "stuck": 3, "failed": 0} {
+			if got := r.metric(t, "device_errors_total", reason); got != want {
+				t.Errorf("device_errors_total{reason=%q} = %v, want %v", reason, got, want)
+			}
+		}
+		if late := r.metric(t, "rows_dropped_total", "late"); late != 1 {
+			t.Errorf("%v rows counted as late, want 1", late)
+		}
+		if stuck := r.metric(t, "devices_stuck"); stuck != 0 {
+			t.Errorf("%v devices stuck at the end", stuck)
+		}
+		// The first failure, the change of its reason, and the recovery: not every poll.
+		if lines := strings.Count(r.log.String(), "device=hung"); lines != 3 {
+			t.Errorf("%d lines logged about the device:\n%s", lines, r.log)
+		}
+	})
+}
+
+func TestStuckDevicesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		hang := func(context.Context, *collectors.Reading) error { <-release; return nil }
+		var devices []collectors.Device
+		for i := range 5 {
+			devices = append(devices, device{fmt.Sprint("hung", i), hang})
+		}
+		r := newRig(t, &fake{devices: devices}, func(c *collectors.Config) {
+			c.MaxStuck, c.Workers, c.DeviceTimeout = 2, 1, 100*time.Millisecond
+		})
+		r.run(t, 2500*time.Millisecond)
+		if stuck := r.metric(t, "devices_stuck"); stuck != 2 {
+			t.Errorf("%v devices stuck, want 2", stuck)
+		}
+		if left := r.metric(t, "devices_abandoned_total"); left != 2 {
+			t.Errorf("%v devices abandoned, want 2", left)
+		}
+		close(release)
+	})
+}
+
+func TestPollDeadlineLeavesTheRestUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		obedient := func(ctx context.Context, r *collectors.Reading) error {
+			r.Row("set", schema.PortName{Device: "x", Port: "1"})
+			r.Put("a.b", 1)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(400 * time.Millisecond):
+				return nil
+			}
+		}
+		r := newRig(t, &fake{devices: []collectors.Device{device{"a", obedient}, device{"b", obedient}, device{"c", obedient}, device{"d", obedient}}},
+			func(c *collectors.Config) { c.Workers = 1 })
+		r.run(t, 1950*time.Millisecond)
+		if to, un := r.metric(t, "device_errors_total", "timeout"), r.metric(t, "device_errors_total", "unread"); to != 1 || un != 1 {
+			t.Errorf("%v timeouts, %v unread; want 1 and 1", to, un)
+		}
+		if rows := r.metric(t, "rows_total"); rows != 3 { // the row of the one that was stopped stands
+			t.Errorf("%v rows, want 3", rows)
+		}
+	})
+}
+
+func TestListingThatFailsOrHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fake{devices: []collectors.Device{steady("a")}, err: errors.New("no such folder")}
+		r := newRig(t, c, nil)
+		r.run(t, 2500*time.Millisecond)
+		if n := r.metric(t, "inventory_errors_total", "failed"); n != 2 {
+			t.Errorf("%v failures counted, want 2", n)
+		}
+		if rows := r.metric(t, "rows_total"); rows != 2 {
+			t.Errorf("%v rows: what is still known must be read", rows)
+		}
+		if h := r.poller.Health(); h.Err == nil || len(h.Failing) != 1 {
+			t.Errorf("health: %+v", h)
+		}
+		hung := &fake{listing: func() { time.Sleep(1200 * time.Millisecond) }}
+		r = newRig(t, hung, nil)
+		r.run(t, 2990*time.Millisecond)
+		if n := r.metric(t, "inventory_errors_total", "stuck"); n != 1 {
+			t.Errorf("%v lists found stuck, want 1", n)
+		}
+		if n := r.metric(t, "inventory_errors_total", "timeout"); n != 1 {
+			t.Errorf("%v timeouts counted, want 1", n)
+		}
+	})
+}
+
+type refusing struct{}
+
+func (refusing) Emit(context.Context, *schema.CounterBatch) error { return errors.New("broker away") }
+
+func TestRowsThatCannotBeEmittedAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &fake{}, nil)
+		r.reg = prometheus.NewRegistry()
+		r.poller = r.with(t, &fake{devices: []collectors.Device{steady("a"), steady("b")}}, refusing{}, nil)
+		r.run(t, 1500*time.Millisecond)
+		if lost := r.metric(t, "rows_dropped_total", "emit"); lost != 2 {
+			t.Errorf("%v rows counted as lost, want 2", lost)
+		}
+		if r.poller.Health().Err == nil {
+			t.Error("health does not say so")
+		}
+	})
+}
+
+func TestOnce(t *testing.T) {
+	bad := device{"bad", func(context.Context, *collectors.Reading) error { return errors.New("input/output error") }}
+	recorder := &collectortest.Recorder{}
+	cfg := collectors.DefaultConfig("rail0", time.Minute)
+	failures, err := collectors.Once(t.Context(), cfg, &fake{devices: []collectors.Device{bad, steady("a")}}, recorder)
+	var failure *collectors.DeviceError
+	if err != nil || len(failures) != 1 || !errors.As(failures[0], &failure) || failure.Device != "bad" || len(recorder.Batches()) != 1 {
+		t.Errorf("%v, %v, %d batches", failures, err, len(recorder.Batches()))
+	}
+	for name, c := range map[string]struct {
+		collector collectors.Collector
+		emitter   collectors.Emitter
+	}{"list": {&fake{err: errors.New("no such folder")}, recorder}, "emit": {&fake{devices: []collectors.Device{steady("a")}}, refusing{}}} {
+		if _, err := collectors.Once(t.Context(), cfg, c.collector, c.emitter); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := collectors.Once(t.Context(), collectors.Config{}, &fake{}, recorder); err == nil {
+		t.Error("a faulty configuration was accepted")
+	}
+}
+
+// Two pollers of one agent share the numbering, without gap or repetition.
+func TestPollersOfAnAgentShareTheSequence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorder, reg := &collectortest.Recorder{}, prometheus.NewRegistry()
+		agent, err := collectors.NewAgent("agent", recorder, slog.New(slog.DiscardHandler), reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 5500*time.Millisecond)
+		defer cancel()
+		var wg sync.WaitGroup
+		for _, fabric := range []string{"rail0", "rail1"} {
+			p, err := collectors.New(collectors.DefaultConfig(fabric, time.Second), &fake{devices: []collectors.Device{steady("a")}}, agent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() { p.Run(ctx) })
+		}
+		wg.Wait()
+		batches := recorder.Batches()
+		if len(batches) != 10 {
+			t.Errorf("%d batches, want 10", len(batches))
+		}
+		for i, b := range batches {
+			if b.Sequence != uint64(i+1) {
+				t.Errorf("batch %d has sequence %d", i, b.Sequence)
+			}
+		}
+	})
+}
+
+// Every reason is a series from the start, at zero.
+func TestMetricsArePresentFromTheStart(t *testing.T) {
+	r := newRig(t, &fake{}, nil)
+	for reason := range collectors.NumReasons {
+		for _, name := range []string{"device_errors_total", "counters_unreadable_total", "inventory_errors_total"} {
+			if n := r.metric(t, name, reason.String(), "fake", "rail0"); n != 0 {
+				t.Errorf("%s{reason=%q} = %v", name, reason, n)
+			}
+		}
+	}
+}
+
+func TestConfigNamesEveryFault(t *testing.T) {
+	agent, err := collectors.NewAgent("agent", refusing{}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = collectors.New(collectors.Config{}, &fake{}, agent)
+	for _, key := range []string{"fabric", "interval", "device_timeout", "workers", "max_stuck", "drain_timeout"} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("the error does not name %s: %v", key, err)
+		}
+	}
+	for _, interval := range []time.Duration{100 * time.Millisecond, time.Second, time.Minute} {
+		if cfg := collectors.DefaultConfig("f", interval); cfg.Validate() != nil {
+			t.Errorf("the default for %v is refused: %v", interval, cfg.Validate())
+		}
+	}
+	if _, err := collectors.NewAgent("", refusing{}, nil, prometheus.NewRegistry()); err == nil {
+		t.Error("an agent without a name was accepted")
+	}
+}
+
+func TestConformance(t *testing.T) {
+	collectortest.Run(t, func(t *testing.T) collectortest.Fixture {
+		broken := false
+		fragile := device{"fragile", func(_ context.Context, r *collectors.Reading) error {
+			if broken {
+				return errors.New("input/output error")
+			}
+			r.Row("set", schema.PortName{Device: "fragile", Port: "1"})
+			r.Put("a.b", 0)
+			return nil
+		}}
+		return collectortest.Fixture{
+			Collector: &fake{devices: []collectors.Device{steady("a"), fragile}},
+			Break:     func(*testing.T) { broken = true },
+			Broken:    "fragile",
+			Absent:    "a.b",
+			AbsentAt:  schema.PortName{Device: "a", Port: "1"},
+		}
+	})
+}

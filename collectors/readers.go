@@ -1,0 +1,207 @@
+package collectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// readers reads devices side by side, each in a goroutine that can be left
+// behind: a read that hangs in the kernel holds that goroutine and nothing else.
+type readers struct {
+	collector string
+	cfg       Config
+	metrics   *pollerMetrics
+	wg        sync.WaitGroup // the goroutines that read
+
+	lock  sync.Mutex
+	stuck map[string]time.Time // guarded by lock: devices whose read was left behind, since when
+	free  []*Reading           // guarded by lock: memory for the next readings
+}
+
+func newReaders(collector string, cfg Config, m *pollerMetrics) *readers {
+	return &readers{collector: collector, cfg: cfg, metrics: m, stuck: map[string]time.Time{}}
+}
+
+// result is how the read of a device ended.
+type result struct {
+	device   Device
+	reading  *Reading // valid if returned
+	returned bool     // Read has come back
+	reason   Reason   // of err
+	err      error    // a *DeviceError, or nil
+}
+
+// grace is what a device gets to return its rows after it was told to stop.
+const grace = 50 * time.Millisecond
+
+// read reads all devices, cfg.Workers at a time, and returns a result for each
+// in the same order.
+func (r *readers) read(ctx context.Context, devices []Device) []result {
+	results := make([]result, len(devices))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(r.cfg.Workers, len(devices)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(devices); i = int(next.Add(1)) - 1 {
+				results[i] = r.readOne(ctx, devices[i], r.cfg.DeviceTimeout)
+			}
+		})
+	}
+	workers.Wait()
+	return results
+}
+
+var (
+	errUnread   = errors.New("the poll's time was over before its turn; raise poll_timeout or workers")
+	errTimeout  = errors.New("it did not answer in its time; see device_timeout")
+	errTooStuck = errors.New("too many devices hang; see max_stuck")
+)
+
+// readOne reads a device within a time.
+func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) result {
+	if ctx.Err() != nil {
+		return r.failed(d, Unread, errUnread)
+	}
+	if err := r.stuckError(d.Name()); err != nil {
+		return r.failed(d, Stuck, err)
+	}
+	deviceCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	reading := r.acquire()
+	ended := make(chan error)         // unbuffered: the read knows whether its rows were taken
+	leftBehind := make(chan struct{}) // closed when nobody waits any more
+	r.wg.Go(func() {
+		err := d.Read(deviceCtx, reading)
+		select {
+		case ended <- err:
+		case <-leftBehind:
+			r.comeBack(d.Name(), reading)
+		}
+	})
+	err, returned := await(deviceCtx, ended)
+	if !returned {
+		r.leave(d.Name())
+		close(leftBehind)
+		return r.failed(d, Timeout, errTimeout)
+	}
+	res := result{device: d, reading: reading, returned: true}
+	if err != nil {
+		res.reason = ReasonOf(err)
+		res.err = &DeviceError{r.collector, d.Name(), res.reason, err}
+	}
+	return res
+}
+
+// await waits for the read to end, and a little longer than ctx.
+func await(ctx context.Context, ended <-chan error) (err error, returned bool) {
+	select {
+	case err = <-ended:
+		return err, true
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err = <-ended:
+		return err, true
+	case <-timer.C:
+		return nil, false
+	}
+}
+
+func (r *readers) failed(d Device, why Reason, err error) result {
+	return result{device: d, reason: why, err: &DeviceError{r.collector, d.Name(), why, err}}
+}
+
+// stuckError says why a device must not be read now, or nil.
+func (r *readers) stuckError(name string) error {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if since, stuck := r.stuck[name]; stuck {
+		return fmt.Errorf("it hangs in a read since %s", since.UTC().Format(time.RFC3339))
+	}
+	if len(r.stuck) >= r.cfg.MaxStuck {
+		return errTooStuck
+	}
+	return nil
+}
+
+func (r *readers) leave(name string) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.stuck[name] = time.Now()
+	r.metrics.stuck.Set(float64(len(r.stuck)))
+}
+
+// comeBack ends the exile of a device; what it read is too old to be used.
+func (r *readers) comeBack(name string, reading *Reading) {
+	r.metrics.lostLate.Add(float64(len(reading.rows)))
+	r.release(reading)
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	delete(r.stuck, name)
+	r.metrics.stuck.Set(float64(len(r.stuck)))
+}
+
+func (r *readers) acquire() *Reading {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if n := len(r.free); n > 0 {
+		reading := r.free[n-1]
+		r.free = r.free[:n-1]
+		return reading
+	}
+	return &Reading{}
+}
+
+func (r *readers) release(reading *Reading) {
+	reading.reset()
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.free = append(r.free, reading)
+}
+
+// wait gives the devices that hang some time and names those that still do.
+func (r *readers) wait(limit time.Duration) []string {
+	done := make(chan struct{})
+	go func() {
+		r.wg.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-timer.C:
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	left := make([]string, 0, len(r.stuck))
+	for name := range r.stuck {
+		left = append(left, name)
+	}
+	slices.Sort(left)
+	return left
+}
+
+// inventoryName is the name of the listing among the devices that can hang.
+const inventoryName = "(list of devices)"
+
+// inventory lets the listing of devices be read like a device.
+type inventory struct {
+	collector Collector
+	devices   []Device
+}
+
+func (i *inventory) Name() string { return inventoryName }
+
+func (i *inventory) Read(ctx context.Context, _ *Reading) (err error) {
+	i.devices, err = i.collector.Devices(ctx)
+	return err
+}

@@ -1,0 +1,678 @@
+package kafka_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+)
+
+// noLeaks checks, once all else of the test is cleaned up, that nothing of it still runs.
+func noLeaks(t *testing.T, but ...goleak.Option) {
+	but = append(but, goleak.IgnoreCurrent())
+	t.Cleanup(func() { goleak.VerifyNone(t, but...) })
+}
+
+// broker is what the suite needs of a Kafka, real or embedded.
+type broker struct {
+	config kafka.Config
+	dial   kafka.Dial // nil: TCP
+	stop   func()     // as a crash would, where that is possible
+	start  func()     // after stop, with the same data
+}
+
+// conformance is what every broker must do for us. start starts one for a subtest.
+func conformance(t *testing.T, start func(t *testing.T) *broker) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, *broker)
+	}{
+		{"order", testOrder},
+		{"resume", testResume},
+		{"commit has no gaps", testContiguousCommit},
+		{"records deleted under the reader", testGap},
+		{"dead letters", testDeadLetters},
+		{"long payloads", testLongPayloads},
+		{"topics", testTopics},
+		{"handler fails", testHandlerFails},
+		{"broker restarts", testBrokerRestart},
+		{"spool outlives an outage", testSpoolOutage},
+		{"connections hang", testHangingConnections},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, start(t)) })
+	}
+}
+
+// testConfig is fast to notice and to try again.
+func testConfig() kafka.Config {
+	c := kafka.DefaultConfig()
+	c.RequestTimeout, c.RetryMin, c.RetryMax = 5*time.Second, 20*time.Millisecond, 300*time.Millisecond
+	c.Consumer.MaxWait = 50 * time.Millisecond
+	return c
+}
+
+// peer is a process with a client of its own.
+type peer struct {
+	client   *kafka.Client
+	producer *kafka.Producer
+	metrics  *prometheus.Registry
+	ctx      context.Context
+}
+
+func newPeer(t *testing.T, b *broker) *peer {
+	t.Helper()
+	p, err := newClientOf(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cancel context.CancelFunc
+	p.ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(func() {
+		cancel()
+		p.client.Close()
+	})
+	return p
+}
+
+func newClientOf(b *broker) (*peer, error) {
+	reg := prometheus.NewRegistry()
+	metrics, err := kafka.NewMetrics(reg)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kafka.NewClient(b.config, b.dial, metrics, quiet())
+	if err != nil {
+		return nil, err
+	}
+	return &peer{client: client, producer: kafka.NewProducer(client), metrics: reg}, nil
+}
+
+func quiet() *slog.Logger {
+	if testing.Testing() && flag.Parsed() && testing.Verbose() {
+		return slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+func (p *peer) topics(t *testing.T, fabrics int) {
+	t.Helper()
+	if err := p.client.EnsureTopics(p.ctx, fabrics); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *peer) produce(t *testing.T, records ...kafka.Record) {
+	t.Helper()
+	if n, err := p.producer.ProduceBatch(p.ctx, records); err != nil || n != len(records) {
+		t.Fatalf("%d of %d records: %v", n, len(records), err)
+	}
+}
+
+// metric is the value of a counter or gauge with one label value, or the sum of all.
+func (p *peer) metric(t *testing.T, name, label string) float64 {
+	t.Helper()
+	families, err := p.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, found := 0.0, false
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if label != "" && (len(m.GetLabel()) == 0 || m.GetLabel()[0].GetValue() != label) {
+				continue
+			}
+			found = true
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	if !found {
+		t.Fatalf("no metric %s %s", name, label)
+	}
+	return sum
+}
+
+func event(fabric string, partition, i int) kafka.Record {
+	return kafka.Record{Fabric: fabric, Partition: partition, Kind: envelope.Events, Payload: fmt.Appendf(nil, "%s-%d", fabric, i)}
+}
+
+func eventsOf(fabric string, partition int) kafka.Assignment {
+	return kafka.Assignment{Kind: envelope.Events, Fabric: fabric, Partition: partition}
+}
+
+// read runs a consumer until it has handed on n records, and returns them.
+func (p *peer) read(t *testing.T, a kafka.Assignment, n int) []kafka.Message {
+	t.Helper()
+	return p.readWith(t, kafka.NewConsumer(p.client, p.producer, a), n, func(context.Context, kafka.Message) error { return nil })
+}
+
+func (p *peer) readWith(t *testing.T, c *kafka.Consumer, n int, handle func(context.Context, kafka.Message) error) []kafka.Message {
+	t.Helper()
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+	var got []kafka.Message
+	err := c.Run(ctx, func(ctx context.Context, m kafka.Message) error {
+		m.Payload = bytes.Clone(m.Payload)
+		got = append(got, m)
+		err := handle(ctx, m)
+		if len(got) == n {
+			cancel()
+		}
+		return err
+	})
+	if err != nil || len(got) != n {
+		t.Fatalf("%d of %d records: %v", len(got), n, err)
+	}
+	return got
+}
+
+func wantPayloads(t *testing.T, got []kafka.Message, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d records, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if string(got[i].Payload) != want[i] {
+			t.Errorf("record %d is %.40q, want %.40q", i, got[i].Payload, want[i])
+		}
+	}
+}
+
+func testOrder(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 2)
+	if err := p.client.Ping(p.ctx); err != nil {
+		t.Fatal(err)
+	}
+	const n = 500
+	var want [2][]string
+	var records []kafka.Record
+	for i := range n {
+		r := event([]string{"left", "right"}[i%2], i%2, i)
+		want[i%2] = append(want[i%2], string(r.Payload))
+		records = append(records, r)
+	}
+	before := time.Now()
+	p.produce(t, records[:100]...) // alternating partitions: a request each
+	slices.SortStableFunc(records[100:], func(a, b kafka.Record) int { return a.Partition - b.Partition })
+	p.produce(t, records[100:]...)
+	for i, fabric := range []string{"left", "right"} {
+		got := p.read(t, eventsOf(fabric, i), n/2)
+		wantPayloads(t, got, want[i]...)
+		for j, m := range got {
+			if m.Fabric != fabric || m.Partition != i || m.Offset != int64(j) || m.Topic != b.config.Topic(envelope.Events) {
+				t.Fatalf("record %d: %+v", j, m)
+			}
+			if age := time.Since(m.Time); age < 0 || age > time.Since(before)+time.Second {
+				t.Fatalf("record %d was produced %v ago", j, age)
+			}
+		}
+	}
+	if got := p.metric(t, "giverny_kafka_produced_records_total", ""); got != n {
+		t.Errorf("%v records produced, want %d", got, n)
+	}
+	if got := p.metric(t, "giverny_kafka_consumed_records_total", ""); got < n-2 {
+		t.Errorf("%v records consumed, want %d", got, n)
+	}
+}
+
+func testResume(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	for i := range 10 {
+		p.produce(t, event("f", 0, i))
+	}
+	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	p.readWith(t, c, 6, func(ctx context.Context, m kafka.Message) error {
+		if m.Offset == 3 {
+			return c.CommitThrough(ctx, m.Offset)
+		}
+		return nil
+	})
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 6), "f-4", "f-5", "f-6", "f-7", "f-8", "f-9")
+}
+
+func testContiguousCommit(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	for i := range 5 {
+		p.produce(t, event("f", 0, i))
+	}
+	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	p.readWith(t, c, 5, func(ctx context.Context, m kafka.Message) error {
+		if m.Offset == 4 {
+			return c.Commit(ctx, 3, 0, 1, 99) // 2 is missing, 99 was never handed on
+		}
+		return nil
+	})
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 3), "f-2", "f-3", "f-4")
+	c = kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	p.readWith(t, c, 3, func(ctx context.Context, m kafka.Message) error { return c.Commit(ctx, m.Offset) })
+	p.produce(t, event("f", 0, 5))
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-5")
+}
+
+func testGap(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	for i := range 10 {
+		p.produce(t, event("f", 0, i))
+	}
+	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	p.readWith(t, c, 2, func(ctx context.Context, m kafka.Message) error { return c.Commit(ctx, m.Offset) })
+	deleteRecords(t, b, b.config.Topic(envelope.Events), 7)
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 3), "f-7", "f-8", "f-9")
+	if got := p.metric(t, "giverny_kafka_lost_records_total", "offset_out_of_range"); got != 5 {
+		t.Errorf("%v records counted as lost, want 5", got)
+	}
+}
+
+// deleteRecords asks for it with a client of another make, since ours cannot.
+func deleteRecords(t *testing.T, b *broker, topic string, before int64) {
+	t.Helper()
+	opts := []kgo.Opt{kgo.SeedBrokers(b.config.Brokers...)}
+	if b.dial != nil {
+		opts = append(opts, kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) { return b.dial(ctx, network, host) }))
+	}
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	request := kmsg.NewPtrDeleteRecordsRequest()
+	request.TimeoutMillis = 5000
+	request.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: topic, Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Partition: 0, Offset: before}}}}
+	response, err := request.RequestWith(context.Background(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := response.Topics[0].Partitions[0].ErrorCode; code != 0 {
+		t.Fatalf("delete records: %v", kafkago.Error(code))
+	}
+}
+
+func testDeadLetters(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	p.produce(t, event("f", 0, 0), event("other", 0, 1), event("f", 0, 2))
+	produceRaw(t, p, b.config.Topic(envelope.Events), kafkago.Record{Key: kafkago.NewBytes([]byte("f")), Value: kafkago.NewBytes([]byte("regions in the wrong topic")),
+		Headers: []kafkago.Header{{Key: "kind", Value: []byte("regions")}}})
+	p.produce(t, event("f", 0, 4), event("f", 0, 5))
+	var d envelope.Decoder
+	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	handed := p.readWith(t, c, 4, func(ctx context.Context, m kafka.Message) error {
+		switch m.Offset {
+		case 2:
+			_, err := d.Events(m.Payload, nil)
+			return fmt.Errorf("events: %w", err)
+		case 4:
+			return &kafka.Rejection{Err: errors.New("of no use")}
+		}
+		return c.Commit(ctx, m.Offset)
+	})
+	wantPayloads(t, handed, "f-0", "f-2", "f-4", "f-5")
+
+	type letter struct{ fabric, payload, kind, reason, topic, partition, offset string }
+	var got []letter
+	for _, r := range fetchRaw(t, p, b.config.DeadLetterTopic(), 4) {
+		l := letter{fabric: string(readAll(t, r.Key)), payload: string(readAll(t, r.Value))}
+		for _, h := range r.Headers {
+			*map[string]*string{"kind": &l.kind, "reason": &l.reason, "topic": &l.topic, "partition": &l.partition, "offset": &l.offset}[h.Key] = string(h.Value)
+		}
+		got = append(got, l)
+	}
+	topic := b.config.Topic(envelope.Events)
+	want := []letter{
+		{"other", "other-1", "events", "wrong_fabric", topic, "0", "1"},
+		{"f", "f-2", "events", "truncated", topic, "0", "2"},
+		{"f", "regions in the wrong topic", "regions", "wrong_kind", topic, "0", "3"},
+		{"f", "f-4", "events", "rejected", topic, "0", "4"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("dead letters\n%+v\nwant\n%+v", got, want)
+	}
+	for _, l := range want {
+		if n := p.metric(t, "giverny_kafka_dead_letters_total", l.reason); n != 1 {
+			t.Errorf("%v dead letters for %s, want 1", n, l.reason)
+		}
+	}
+	p.produce(t, event("f", 0, 6))
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-6") // the dead count as stored
+}
+
+func rawClient(p *peer, t *testing.T) *kafkago.Client {
+	t.Helper()
+	return kafka.RawClient(p.client)
+}
+
+func produceRaw(t *testing.T, p *peer, topic string, records ...kafkago.Record) {
+	t.Helper()
+	response, err := rawClient(p, t).Produce(p.ctx, &kafkago.ProduceRequest{Topic: topic, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...)})
+	if err == nil {
+		err = response.Error
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fetchRaw(t *testing.T, p *peer, topic string, n int) (records []kafkago.Record) {
+	t.Helper()
+	for len(records) < n {
+		response, err := rawClient(p, t).Fetch(p.ctx, &kafkago.FetchRequest{Topic: topic, Offset: int64(len(records)), MinBytes: 1, MaxBytes: 1 << 20, MaxWait: 100 * time.Millisecond})
+		if err == nil {
+			err = response.Error
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			r, err := response.Records.ReadRecord()
+			if err != nil {
+				break
+			}
+			if r.Offset >= int64(len(records)) {
+				records = append(records, *r)
+			}
+		}
+	}
+	return records
+}
+
+func readAll(t *testing.T, b kafkago.Bytes) []byte {
+	t.Helper()
+	s, err := kafkago.ReadAll(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func testLongPayloads(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	limit := b.config.MaxMessageBytes
+	for _, size := range []int{envelope.MaxKafkaPayload, limit} {
+		p.produce(t, kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: bytes.Repeat([]byte{7}, size)})
+	}
+	err := p.producer.Produce(p.ctx, kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+1)})
+	if refused, ok := errors.AsType[*kafka.RefusedError](err); !ok || refused.Reason != "too_large" {
+		t.Errorf("a payload above the limit: %v", err)
+	}
+	p.produce(t, event("f", 0, 3), kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit)}, event("f", 0, 4))
+	got := p.read(t, eventsOf("f", 0), 5)
+	if len(got[0].Payload) != envelope.MaxKafkaPayload || len(got[1].Payload) != limit || got[1].Payload[limit-1] != 7 {
+		t.Errorf("payloads of %d and %d bytes came back", len(got[0].Payload), len(got[1].Payload))
+	}
+
+	// A broker whose limit is lower than ours refuses it for good, and only that one.
+	larger := *b
+	larger.config.MaxMessageBytes = 2 << 20
+	q := newPeer(t, &larger)
+	n, err := q.producer.ProduceBatch(q.ctx, []kafka.Record{event("f", 0, 5), {Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+128<<10)}, event("f", 0, 6)})
+	if refused, ok := errors.AsType[*kafka.RefusedError](err); !ok || refused.Reason != "too_large" || n != 1 {
+		t.Errorf("%d records safe, then %v", n, err)
+	}
+	if got := q.metric(t, "giverny_kafka_produce_dropped_total", "too_large"); got != 1 {
+		t.Errorf("%v dropped, want 1", got)
+	}
+	q.topics(t, 1) // raises the topics' limit
+	q.produce(t, kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+128<<10)})
+}
+
+func testTopics(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	p.topics(t, 1)
+	p.topics(t, 3)
+	p.produce(t, event("third", 2, 0))
+	wantPayloads(t, p.read(t, eventsOf("third", 2), 1), "third-0")
+	p.topics(t, 2) // never fewer
+	p.produce(t, event("third", 2, 1))
+}
+
+func testHandlerFails(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	p.produce(t, event("f", 0, 0))
+	broken := errors.New("store is full")
+	err := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0)).Run(p.ctx, func(context.Context, kafka.Message) error { return broken })
+	if !errors.Is(err, broken) {
+		t.Errorf("Run ended with %v, want the handler's error", err)
+	}
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-0") // it was not committed
+}
+
+// testBrokerRestart produces and consumes while the broker dies and comes back.
+func testBrokerRestart(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+
+	var mu sync.Mutex
+	seen := map[string]int{}
+	count := func() int { mu.Lock(); defer mu.Unlock(); return len(seen) }
+	consumed := make(chan error, 1)
+	go func() {
+		c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+		consumed <- c.Run(ctx, func(ctx context.Context, m kafka.Message) error {
+			mu.Lock()
+			seen[string(m.Payload)]++
+			mu.Unlock()
+			return c.Commit(ctx, m.Offset)
+		})
+	}()
+	acked := 0
+	for ; acked < 40; acked++ {
+		p.produce(t, event("f", 0, acked))
+		if acked == 20 {
+			b.stop()
+			go func() { time.Sleep(300 * time.Millisecond); b.start() }()
+		}
+	}
+	waitFor(t, "all records", func() bool { return count() == acked })
+	cancel()
+	if err := <-consumed; err != nil {
+		t.Fatal(err)
+	}
+	if got := p.metric(t, "giverny_kafka_produce_retries_total", ""); got == 0 {
+		t.Error("the outage went unnoticed")
+	}
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(40 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("gave up waiting for %s", what)
+		}
+	}
+}
+
+func testSpoolOutage(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := kafka.DefaultConfig().Spool
+	config.Dir = t.TempDir()
+	spool, err := kafka.OpenSpool(config, metrics, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	producer, err := kafka.NewSpoolingProducer(p.producer, spool, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(ctx context.Context) chan error {
+		done := make(chan error, 1)
+		go func() { done <- producer.Run(ctx) }()
+		return done
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	done := run(ctx)
+
+	var want []string
+	put := func(n int) {
+		for range n {
+			r := event("f", 0, len(want))
+			want = append(want, string(r.Payload))
+			if err := producer.Produce(p.ctx, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(10)
+	if spool.Len() != 0 {
+		t.Error("records went to the disk although Kafka is there")
+	}
+	b.stop()
+	start := time.Now()
+	put(300)
+	if spool.Len() == 0 || time.Since(start) > 10*time.Second {
+		t.Errorf("%d records in the spool after %v", spool.Len(), time.Since(start))
+	}
+
+	// The agent restarts during the outage.
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if err := spool.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if spool, err = kafka.OpenSpool(config, metrics, quiet()); err != nil {
+		t.Fatal(err)
+	}
+	defer spool.Close()
+	if producer, err = kafka.NewSpoolingProducer(p.producer, spool, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	put(50)
+	ctx, cancel = context.WithCancel(p.ctx)
+	done = run(ctx)
+	b.start()
+	put(50)
+	waitFor(t, "the spool to drain", func() bool { return spool.Len() == 0 })
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	put(1)
+
+	got := withoutRepeats(p.readAtLeast(t, eventsOf("f", 0), want[len(want)-1]))
+	if !slices.Equal(got, want) {
+		t.Errorf("%d records in order, want %d", len(got), len(want))
+	}
+}
+
+// readAtLeast reads until a payload has come.
+func (p *peer) readAtLeast(t *testing.T, a kafka.Assignment, last string) (payloads []string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+	if err := kafka.NewConsumer(p.client, p.producer, a).Run(ctx, func(_ context.Context, m kafka.Message) error {
+		payloads = append(payloads, string(m.Payload))
+		if payloads[len(payloads)-1] == last {
+			cancel()
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return payloads
+}
+
+// withoutRepeats keeps the first of equal payloads: delivery is at least once.
+func withoutRepeats(payloads []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(payloads, func(s string) bool { again := seen[s]; seen[s] = true; return again })
+}
+
+// testHangingConnections lets the network swallow everything for a while, without an error.
+func testHangingConnections(t *testing.T, b *broker) {
+	hanging := *b
+	hanging.config.RequestTimeout = 300 * time.Millisecond
+	hanging.config.Consumer.StallTimeout = 500 * time.Millisecond
+	n := newTroubledNetwork(b.dial)
+	hanging.dial = n.dial
+	p := newPeer(t, &hanging)
+	p.topics(t, 1)
+	p.produce(t, event("f", 0, 0))
+	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	got := p.readWith(t, c, 2, func(ctx context.Context, m kafka.Message) error {
+		if m.Offset == 0 {
+			n.hang()
+			time.AfterFunc(1500*time.Millisecond, func() {
+				n.recover()
+				_ = p.producer.Produce(p.ctx, event("f", 0, 1))
+			})
+		}
+		return nil
+	})
+	wantPayloads(t, got, "f-0", "f-1")
+	if got := p.metric(t, "giverny_kafka_reconnects_total", "errors"); got == 0 {
+		t.Error("nobody opened new connections")
+	}
+}
+
+// troubledNetwork can swallow what is sent.
+type troubledNetwork struct {
+	next kafka.Dial
+	mu   sync.Mutex
+	hung bool
+}
+
+func newTroubledNetwork(next kafka.Dial) *troubledNetwork {
+	if next == nil {
+		next = new(net.Dialer).DialContext
+	}
+	return &troubledNetwork{next: next}
+}
+
+func (n *troubledNetwork) hang()    { n.mu.Lock(); defer n.mu.Unlock(); n.hung = true }
+func (n *troubledNetwork) recover() { n.mu.Lock(); defer n.mu.Unlock(); n.hung = false }
+func (n *troubledNetwork) isHung() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.hung
+}
+
+func (n *troubledNetwork) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := n.next(ctx, network, address)
+	return &troubledConn{conn, n}, err
+}
+
+type troubledConn struct {
+	net.Conn
+	network *troubledNetwork
+}
+
+func (c *troubledConn) Write(b []byte) (int, error) {
+	if c.network.isHung() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}

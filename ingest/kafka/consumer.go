@@ -1,0 +1,393 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/ingest/envelope"
+)
+
+// ConsumerConfig is of every consumer of a process.
+type ConsumerConfig struct {
+	Group         string        `yaml:"group"`           // under whose name offsets are kept
+	MaxFetchBytes int           `yaml:"max_fetch_bytes"` // of one answer
+	MaxWait       time.Duration `yaml:"max_wait"`        // for a record before an empty answer
+	// StallTimeout is how long the log may grow, or requests fail, without a record coming before all
+	// connections are opened anew.
+	StallTimeout time.Duration `yaml:"stall_timeout"`
+}
+
+func defaultConsumerConfig() ConsumerConfig {
+	return ConsumerConfig{Group: "giverny", MaxFetchBytes: 8 << 20, MaxWait: 250 * time.Millisecond, StallTimeout: 15 * time.Second}
+}
+
+func (c *ConsumerConfig) validate() error {
+	var faults []error
+	if c.Group == "" {
+		faults = append(faults, errors.New("kafka: consumer.group: empty; give the name under which offsets are kept"))
+	}
+	if c.MaxFetchBytes < 64<<10 || c.MaxFetchBytes > 1<<30 {
+		faults = append(faults, fmt.Errorf("kafka: consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
+	}
+	if c.MaxWait <= 0 || c.MaxWait > 5*time.Second {
+		faults = append(faults, fmt.Errorf("kafka: consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
+	}
+	if c.StallTimeout <= c.MaxWait {
+		faults = append(faults, fmt.Errorf("kafka: consumer.stall_timeout: %v; want more than max_wait (%v)", c.StallTimeout, c.MaxWait))
+	}
+	return errors.Join(faults...)
+}
+
+// Assignment is what a consumer reads.
+type Assignment struct {
+	Kind      envelope.Kind
+	Fabric    string // every record's key; empty: any
+	Partition int
+}
+
+// Message is a record that came out of Kafka.
+type Message struct {
+	Topic     string
+	Partition int
+	Offset    int64
+	Time      time.Time // when it was produced, the producer's clock
+	Fabric    string
+	Payload   []byte // valid until the handler returns
+}
+
+// Rejection is what a handler returns for a record that no further try will make readable: the record goes
+// to the dead letters and the next one follows. An error of package envelope does the same.
+type Rejection struct{ Err error }
+
+func (r *Rejection) Error() string { return "rejected: " + r.Err.Error() }
+func (r *Rejection) Unwrap() error { return r.Err }
+
+// Consumer reads one partition in order, from the offset that was committed last.
+type Consumer struct {
+	client   *Client
+	producer *Producer // of dead letters
+	assigned Assignment
+	topic    string
+	log      *slog.Logger
+	metrics  consumerMetrics
+	payload  []byte
+
+	mu      sync.Mutex
+	offsets offsets // guarded by mu
+
+	committing sync.Mutex // one commit at a time, so that they do not overtake each other
+	committed  int64      // guarded by committing; what the broker has
+}
+
+type consumerMetrics struct {
+	consumed, consumedBytes prometheus.Counter
+	lag, offset, committed  prometheus.Gauge
+}
+
+// NewConsumer makes a consumer; producer takes its dead letters.
+func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consumer {
+	topic, m := client.config.Topic(assigned.Kind), client.metrics
+	return &Consumer{
+		client: client, producer: producer, assigned: assigned, topic: topic,
+		log: client.log.With("fabric", assigned.Fabric, "topic", topic, "partition", assigned.Partition),
+		metrics: consumerMetrics{
+			consumed: m.consumed.WithLabelValues(topic, assigned.Fabric), consumedBytes: m.consumedBytes.WithLabelValues(topic, assigned.Fabric),
+			lag: m.lag.WithLabelValues(topic, assigned.Fabric), offset: m.offset.WithLabelValues(topic, assigned.Fabric),
+			committed: m.committed.WithLabelValues(topic, assigned.Fabric),
+		},
+	}
+}
+
+// Run hands on record after record until ctx ends, and then returns nil. It outlives brokers that restart.
+// An error of the handler ends it, except a *Rejection and errors of package envelope.
+func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message) error) error {
+	next, err := c.start(ctx)
+	if err != nil {
+		return endOf(ctx, err)
+	}
+	f := fetcher{consumer: c, next: next, progress: time.Now()}
+	for ctx.Err() == nil {
+		records, err := f.fetch(ctx)
+		if err != nil {
+			return endOf(ctx, err)
+		}
+		before := f.next
+		if err := c.handOn(ctx, &f, records, handle); err != nil {
+			return endOf(ctx, err)
+		}
+		if f.next == before {
+			f.watch(ctx)
+		}
+	}
+	return nil
+}
+
+// handOn takes the records of one answer to the handler.
+func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafka.RecordReader, handle func(context.Context, Message) error) error {
+	for ctx.Err() == nil {
+		m, err := c.read(records)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			f.failed(ctx, err)
+			return nil
+		}
+		if !f.accept(m.Offset) {
+			continue
+		}
+		if err := c.process(ctx, m, handle); err != nil {
+			return err
+		}
+		f.advance(m.Offset + 1)
+	}
+	return nil
+}
+
+// endOf is nil where the end was asked for.
+func endOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// start finds the offset to begin with.
+func (c *Consumer) start(ctx context.Context) (next int64, err error) {
+	err = c.client.retry(ctx, "look up the committed offset of "+c.name(), func() error {
+		next, err = c.committedOffset(ctx)
+		if err == nil && next < 0 {
+			next, err = c.listOffset(ctx, kafka.FirstOffset)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	c.offsets.reset(next)
+	c.mu.Unlock()
+	c.committing.Lock()
+	c.committed = next
+	c.committing.Unlock()
+	c.metrics.offset.Set(float64(next))
+	c.metrics.committed.Set(float64(next))
+	c.log.Info("reading", "offset", next)
+	return next, nil
+}
+
+func (c *Consumer) name() string { return fmt.Sprintf("%s/%d", c.topic, c.assigned.Partition) }
+
+// committedOffset is -1 if there is none.
+func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
+	response, err := c.client.kafka.OffsetFetch(ctx, &kafka.OffsetFetchRequest{
+		GroupID: c.client.config.Consumer.Group, Topics: map[string][]int{c.topic: {c.assigned.Partition}}})
+	if err != nil {
+		return 0, err
+	}
+	if errors.Is(response.Error, kafka.GroupIdNotFound) { // as some brokers say before the first commit
+		return -1, nil
+	}
+	if response.Error != nil {
+		return 0, response.Error
+	}
+	for _, p := range response.Topics[c.topic] {
+		if p.Partition == c.assigned.Partition {
+			return p.CommittedOffset, p.Error
+		}
+	}
+	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+}
+
+// listOffset is the log's kafka.FirstOffset or kafka.LastOffset.
+func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
+	response, err := c.client.kafka.ListOffsets(ctx, &kafka.ListOffsetsRequest{
+		Topics: map[string][]kafka.OffsetRequest{c.topic: {{Partition: c.assigned.Partition, Timestamp: which}}}})
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range response.Topics[c.topic] {
+		if p.Partition != c.assigned.Partition {
+			continue
+		}
+		if which == kafka.FirstOffset {
+			return p.FirstOffset, p.Error
+		}
+		return p.LastOffset, p.Error
+	}
+	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+}
+
+// read takes the next record out of an answer; its payload is in the consumer's memory.
+func (c *Consumer) read(records kafka.RecordReader) (m inbound, err error) {
+	record, err := records.ReadRecord()
+	if err != nil {
+		return m, err
+	}
+	m.Message = Message{Topic: c.topic, Partition: c.assigned.Partition, Offset: record.Offset, Time: record.Time}
+	if record.Key != nil {
+		defer record.Key.Close()
+		key, err := kafka.ReadAll(record.Key)
+		if err != nil {
+			return m, err
+		}
+		m.Fabric = string(key)
+	}
+	m.headers = record.Headers
+	if record.Value != nil {
+		defer record.Value.Close()
+		n := record.Value.Len()
+		if cap(c.payload) < n {
+			c.payload = make([]byte, n)
+		}
+		c.payload = c.payload[:n]
+		if _, err := io.ReadFull(record.Value, c.payload); err != nil {
+			return m, fmt.Errorf("read the record at offset %d: %w", record.Offset, err)
+		}
+		m.Payload = c.payload
+	}
+	return m, nil
+}
+
+// inbound is a message with what only the consumer looks at.
+type inbound struct {
+	Message
+	headers []kafka.Header
+}
+
+func (m *inbound) kind() string {
+	for _, h := range m.headers {
+		if h.Key == headerKind {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// process hands one record to the handler, or to the dead letters.
+func (c *Consumer) process(ctx context.Context, m inbound, handle func(context.Context, Message) error) error {
+	c.mu.Lock()
+	c.offsets.hand(m.Offset)
+	c.mu.Unlock()
+	var reason string
+	var err error
+	switch kind := m.kind(); {
+	case c.assigned.Fabric != "" && m.Fabric != c.assigned.Fabric:
+		reason, err = letterWrongFabric, fmt.Errorf("of fabric %q, want %q", m.Fabric, c.assigned.Fabric)
+	case kind != "" && kind != c.assigned.Kind.String():
+		reason, err = letterWrongKind, fmt.Errorf("of kind %q, want %q", kind, c.assigned.Kind)
+	default:
+		err = handle(ctx, m.Message)
+		reason = rejectionReason(err)
+	}
+	if err != nil && reason == "" {
+		return fmt.Errorf("handle %s at offset %d: %w", c.name(), m.Offset, err)
+	}
+	if err != nil {
+		if err := c.bury(ctx, m, reason, err); err != nil {
+			return err
+		}
+	}
+	c.metrics.consumed.Inc()
+	c.metrics.consumedBytes.Add(float64(len(m.Payload)))
+	return nil
+}
+
+func rejectionReason(err error) string {
+	if reason, ok := envelope.ReasonOf(err); ok {
+		return string(reason)
+	}
+	if _, ok := errors.AsType[*Rejection](err); ok {
+		return letterRejected
+	}
+	return ""
+}
+
+// bury puts a record into the dead letters, as it came and with the reason, and then counts it as stored.
+func (c *Consumer) bury(ctx context.Context, m inbound, reason string, cause error) error {
+	c.log.Warn("record goes to the dead letters", "offset", m.Offset, "reason", reason, "error", cause)
+	letter := message{key: []byte(m.Fabric), value: append([]byte{}, m.Payload...), headers: []kafka.Header{
+		{Key: headerKind, Value: []byte(m.kind())},
+		{Key: headerReason, Value: []byte(reason)},
+		{Key: headerTopic, Value: []byte(m.Topic)},
+		{Key: headerPartition, Value: fmt.Append(nil, m.Partition)},
+		{Key: headerOffset, Value: fmt.Append(nil, m.Offset)},
+	}}
+	topic := c.client.config.DeadLetterTopic()
+	err := c.producer.send(ctx, topicPartition{topic, 0}, len(letter.value), []message{letter})
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		c.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
+		c.log.Error("not even the dead letters take the record, it is dropped", "offset", m.Offset, "error", err)
+	} else if err != nil {
+		return fmt.Errorf("dead letter for %s at offset %d: %w", c.name(), m.Offset, err)
+	}
+	c.client.metrics.deadLetters.WithLabelValues(reason).Inc()
+	c.mu.Lock()
+	c.offsets.store(m.Offset)
+	c.mu.Unlock()
+	return nil
+}
+
+// Commit says that the results of the records at these offsets are stored, in any order. What is stored
+// without a gap from the last commit on is committed; a restart begins after that. It is for use during Run,
+// from the handler or beside it.
+func (c *Consumer) Commit(ctx context.Context, stored ...int64) error {
+	c.mu.Lock()
+	for _, offset := range stored {
+		c.offsets.store(offset)
+	}
+	c.mu.Unlock()
+	return c.commit(ctx)
+}
+
+// CommitThrough is Commit of every record handed on so far up to and including offset.
+func (c *Consumer) CommitThrough(ctx context.Context, offset int64) error {
+	c.mu.Lock()
+	c.offsets.storeThrough(offset)
+	c.mu.Unlock()
+	return c.commit(ctx)
+}
+
+func (c *Consumer) commit(ctx context.Context) error {
+	c.committing.Lock()
+	defer c.committing.Unlock()
+	c.mu.Lock()
+	offset := c.offsets.committed
+	c.mu.Unlock()
+	if offset == c.committed {
+		return nil
+	}
+	const noGeneration = -1 // a commit of one who is no member of the group
+	err := c.client.retry(ctx, fmt.Sprintf("commit offset %d of %s", offset, c.name()), func() error {
+		response, err := c.client.kafka.OffsetCommit(ctx, &kafka.OffsetCommitRequest{
+			GroupID: c.client.config.Consumer.Group, GenerationID: noGeneration,
+			Topics: map[string][]kafka.OffsetCommit{c.topic: {{Partition: c.assigned.Partition, Offset: offset}}}})
+		if err != nil {
+			return err
+		}
+		for _, p := range response.Topics[c.topic] {
+			if p.Partition == c.assigned.Partition {
+				return p.Error
+			}
+		}
+		return fmt.Errorf("the answer leaves out %s", c.name())
+	})
+	if err != nil {
+		return err
+	}
+	c.committed = offset
+	c.metrics.committed.Set(float64(offset))
+	return nil
+}
+
+// isCorrupt recognises an answer whose first batch fails its checksum; the library has no name for it.
+func isCorrupt(err error) bool { return strings.Contains(err.Error(), "crc32 checksum mismatch") }

@@ -1,0 +1,277 @@
+package kafka_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+)
+
+func TestEmbedded(t *testing.T) {
+	conformance(t, func(t *testing.T) *broker { return startEmbedded(t, testConfig()) })
+}
+
+// embedded is a broker that can stop and start again.
+type embedded struct {
+	config  kafka.Config
+	mu      sync.Mutex
+	current *kafka.Embedded // guarded by mu, as is stop
+	stop    func() error
+}
+
+// startEmbedded runs an embedded broker for the length of the test, on a folder of its own if none is given.
+func startEmbedded(t *testing.T, config kafka.Config) *broker {
+	t.Helper()
+	noLeaks(t)
+	config.Brokers = []string{kafka.EmbeddedAddress}
+	if config.Embedded.Dir == "" {
+		config.Embedded.Dir = t.TempDir()
+	}
+	e := &embedded{config: config}
+	check := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	check(e.run())
+	b := &broker{config: config, dial: e.dial, stop: func() { check(e.end()) }, start: func() { check(e.run()) }}
+	t.Cleanup(b.stop)
+	return b
+}
+
+func (e *embedded) run() error {
+	next, err := kafka.NewEmbedded(e.config, quiet())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- next.Run(ctx) }()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.current, e.stop = next, func() error { cancel(); return <-done }
+	return nil
+}
+
+func (e *embedded) end() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stop()
+}
+
+func (e *embedded) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	e.mu.Lock()
+	current := e.current
+	e.mu.Unlock()
+	return current.Dial(ctx, network, address)
+}
+
+func TestEmbeddedForgetsWhatIsOld(t *testing.T) {
+	config := testConfig()
+	config.Topics.RetentionBytes = 1 << 20
+	config.Embedded.SegmentBytes = 1 << 20
+	b := startEmbedded(t, config)
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	fill := func() {
+		for range 8 {
+			p.produce(t, kafka.Record{Fabric: "f", Kind: envelope.Counters, Payload: make([]byte, 512<<10)})
+		}
+	}
+	first := func() int64 {
+		answer, err := kafka.RawClient(p.client).ListOffsets(p.ctx, &kafkago.ListOffsetsRequest{
+			Topics: map[string][]kafkago.OffsetRequest{config.Topic(envelope.Counters): {kafkago.FirstOffsetOf(0)}}})
+		if err != nil {
+			return -1
+		}
+		return answer.Topics[config.Topic(envelope.Counters)][0].FirstOffset
+	}
+	fill()
+	waitFor(t, "the log to be cut", func() bool { return first() >= 5 })
+	b.stop()
+	b.start()
+	fill()
+	waitFor(t, "the log to be cut after a restart", func() bool { return first() >= 13 })
+}
+
+func TestEmbeddedFolderIsLocked(t *testing.T) {
+	b := startEmbedded(t, testConfig())
+	p := newPeer(t, b)
+	p.topics(t, 1) // it runs
+	second, err := kafka.NewEmbedded(b.config, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Run(p.ctx); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("a second broker ran in the folder: %v", err)
+	}
+	if _, err := second.Dial(p.ctx, "", ""); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("dialling a broker that ended: %v", err)
+	}
+}
+
+func TestEmbeddedInMemory(t *testing.T) {
+	noLeaks(t)
+	config := testConfig()
+	config.Brokers = []string{kafka.EmbeddedAddress}
+	e := &embedded{config: config}
+	if err := e.run(); err != nil {
+		t.Fatal(err)
+	}
+	defer e.end()
+	p := newPeer(t, &broker{config: config, dial: e.dial})
+	defer p.client.Close()
+	p.topics(t, 1)
+	p.produce(t, event("f", 0, 0))
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-0")
+}
+
+// childDir tells the test's own program to be a broker that is killed.
+const childDir = "GIVERNY_EMBEDDED_CHILD"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		if err := produceUntilKilled(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// A process with the embedded broker is killed again and again. Nothing acknowledged is lost, nor committed.
+func TestEmbeddedSurvivesKill(t *testing.T) {
+	dir := t.TempDir()
+	acked := 0
+	for round := range 3 {
+		acked = runChild(t, dir, acked, acked+200)
+		t.Logf("round %d: killed after %d records", round, acked)
+	}
+	config := testConfig()
+	config.Embedded.Dir = dir
+	p := newPeer(t, startEmbedded(t, config))
+	p.topics(t, 1)
+	p.produce(t, event("end", 0, 0))
+	got := withoutRepeats(p.readAtLeast(t, kafka.Assignment{Kind: envelope.Events}, "end-0"))
+	for i := range acked {
+		if want := fmt.Sprint("f-", i); got[i] != want {
+			t.Fatalf("record %d is %s, want %s", i, got[i], want)
+		}
+	}
+}
+
+// runChild starts the child, kills it once it has reported until records, and returns how many it reported.
+func runChild(t *testing.T, dir string, from, until int) (acked int) {
+	t.Helper()
+	child := exec.Command(os.Args[0], strconv.Itoa(from))
+	child.Env = append(os.Environ(), childDir+"="+dir)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for acked = from; acked < until && lines.Scan(); acked++ {
+		if lines.Text() != fmt.Sprint(acked) {
+			t.Errorf("the child says %q, want %d", lines.Text(), acked)
+		}
+	}
+	_ = child.Process.Kill()
+	for lines.Scan() { // what was acknowledged before the kill arrived
+		acked++
+	}
+	_ = child.Wait()
+	if acked < until {
+		t.Fatalf("the child ended after %d records, want %d", acked, until)
+	}
+	return acked
+}
+
+func produceUntilKilled(dir string) error {
+	from, err := strconv.Atoi(os.Args[1])
+	if err != nil {
+		return err
+	}
+	config := testConfig()
+	config.Brokers, config.Embedded.Dir = []string{kafka.EmbeddedAddress}, dir
+	e := &embedded{config: config}
+	if err := e.run(); err != nil {
+		return err
+	}
+	p, err := newClientOf(&broker{config: config, dial: e.dial})
+	if err != nil {
+		return err
+	}
+	if err := p.client.EnsureTopics(context.Background(), 1); err != nil {
+		return err
+	}
+	for i := from; ; i++ {
+		if err := p.producer.Produce(context.Background(), event("f", 0, i)); err != nil {
+			return err
+		}
+		fmt.Println(i)
+	}
+}
+
+func BenchmarkEmbedded(b *testing.B) {
+	for _, size := range []int{4 << 10, 512 << 10} {
+		b.Run(fmt.Sprintf("payload=%dKiB", size>>10), func(b *testing.B) { benchmarkEmbedded(b, size) })
+	}
+}
+
+// benchmarkEmbedded takes records through producer, broker, disk and consumer.
+func benchmarkEmbedded(b *testing.B, size int) {
+	config := testConfig()
+	config.Brokers, config.Embedded.Dir = []string{kafka.EmbeddedAddress}, b.TempDir()
+	e := &embedded{config: config}
+	if err := e.run(); err != nil {
+		b.Fatal(err)
+	}
+	defer e.end()
+	p, err := newClientOf(&broker{config: config, dial: e.dial})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.client.Close()
+	if err := p.client.EnsureTopics(context.Background(), 1); err != nil {
+		b.Fatal(err)
+	}
+	record := kafka.Record{Fabric: "f", Kind: envelope.Counters, Payload: make([]byte, size)}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	b.SetBytes(int64(size))
+	b.ResetTimer()
+	go func() {
+		n := 0
+		done <- kafka.NewConsumer(p.client, p.producer, kafka.Assignment{Kind: envelope.Counters, Fabric: "f"}).Run(ctx, func(context.Context, kafka.Message) error {
+			if n++; n == b.N {
+				cancel()
+			}
+			return nil
+		})
+	}()
+	for range b.N {
+		if err := p.producer.Produce(context.Background(), record); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,142 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// fetcher is where a consumer stands in the log, for the length of one Run.
+type fetcher struct {
+	consumer *Consumer
+	next     int64     // the offset wanted
+	progress time.Time // when a record came last, or when there was none to come
+	failures int       // in a row
+	failing  time.Time // when the first of them was
+	corrupt  int       // answers in a row whose first batch is damaged
+}
+
+// corruptTries is how often a damaged batch is asked for before it is given up: the wire or another replica
+// may do better.
+const corruptTries = 3
+
+// fetch returns the next records, perhaps none. It only fails when ctx ends.
+func (f *fetcher) fetch(ctx context.Context) (kafka.RecordReader, error) {
+	c := f.consumer
+	for ctx.Err() == nil {
+		start := time.Now()
+		response, err := c.client.kafka.Fetch(ctx, &kafka.FetchRequest{
+			Topic: c.topic, Partition: c.assigned.Partition, Offset: f.next,
+			MinBytes: 1, MaxBytes: int64(c.client.config.Consumer.MaxFetchBytes), MaxWait: c.client.config.Consumer.MaxWait,
+		})
+		if err == nil {
+			err = response.Error
+		}
+		if err == nil {
+			f.failures = 0
+			c.metrics.lag.Set(float64(max(0, response.HighWatermark-f.next)))
+			if response.HighWatermark > f.next {
+				c.client.metrics.fetchSeconds.Observe(time.Since(start).Seconds())
+			}
+			return response.Records, nil
+		}
+		f.failed(ctx, err)
+	}
+	return nil, ctx.Err()
+}
+
+// failed deals with an answer that was an error and waits before the next try.
+func (f *fetcher) failed(ctx context.Context, err error) {
+	c := f.consumer
+	if ctx.Err() != nil {
+		return
+	}
+	if f.failures++; f.failures == 1 {
+		f.failing = time.Now()
+	}
+	switch {
+	case errors.Is(err, kafka.OffsetOutOfRange):
+		f.rejoin(ctx)
+		return
+	case isCorrupt(err):
+		if f.corrupt++; f.corrupt >= corruptTries {
+			f.skipCorrupt(err)
+			return
+		}
+	case f.failures == 1 || f.failures%10 == 0:
+		c.log.Warn("cannot fetch, trying again", "offset", f.next, "failures", f.failures, "error", err)
+	}
+	if time.Since(f.failing) > c.client.config.Consumer.StallTimeout {
+		c.client.reset(reconnectErrors)
+		f.failing = time.Now()
+	}
+	c.client.pause(ctx, f.failures)
+}
+
+// rejoin begins at the start of the log, which has moved past the offset wanted, or was made anew.
+func (f *fetcher) rejoin(ctx context.Context) {
+	c := f.consumer
+	first, err := c.listOffset(ctx, kafka.FirstOffset)
+	if err != nil {
+		c.client.pause(ctx, f.failures)
+		return
+	}
+	if first < f.next {
+		c.mu.Lock()
+		c.offsets.reset(first)
+		c.mu.Unlock()
+	}
+	gone := max(0, first-f.next)
+	c.client.metrics.lost.WithLabelValues(lostOutOfRange).Add(float64(gone))
+	c.log.Error("offset is out of the log's range, going on at its start; lengthen the retention if records were lost",
+		"offset", f.next, "start", first, "lost", gone)
+	f.advance(first)
+}
+
+// skipCorrupt steps over a record that cannot be had undamaged.
+func (f *fetcher) skipCorrupt(err error) {
+	f.consumer.client.metrics.lost.WithLabelValues(lostCorrupt).Inc()
+	f.consumer.log.Error("record is damaged on the broker's disk, skipping it", "offset", f.next, "error", err)
+	f.corrupt, f.failures = corruptTries-1, 0 // the next record is in the same batch as like as not
+	f.advance(f.next + 1)
+}
+
+// accept reports whether a record is wanted: brokers answer in batches, which may begin earlier. A gap
+// before it is counted: the broker no longer has what was there.
+func (f *fetcher) accept(offset int64) bool {
+	if offset < f.next {
+		return false
+	}
+	if gap := offset - f.next; gap > 0 {
+		f.consumer.client.metrics.lost.WithLabelValues(lostGap).Add(float64(gap))
+		f.consumer.log.Error("records are missing in the log", "offset", f.next, "lost", gap)
+	}
+	f.corrupt = 0
+	return true
+}
+
+// advance goes on at offset; what lies before was handed on or does not exist.
+func (f *fetcher) advance(offset int64) {
+	c := f.consumer
+	f.next, f.progress = offset, time.Now()
+	c.metrics.offset.Set(float64(offset))
+	c.mu.Lock()
+	c.offsets.skip(offset)
+	c.mu.Unlock()
+}
+
+// watch, called when an answer brought nothing, opens new connections when the log grows all the same. What the stalled connection says of the
+// log is not believed: another request asks for its end.
+func (f *fetcher) watch(ctx context.Context) {
+	c := f.consumer
+	if time.Since(f.progress) < c.client.config.Consumer.StallTimeout {
+		return
+	}
+	f.progress = time.Now()
+	if end, err := c.listOffset(ctx, kafka.LastOffset); err != nil || end > f.next {
+		c.log.Warn("the log has records that do not come", "offset", f.next, "end", end)
+		c.client.reset(reconnectStalled)
+	}
+}

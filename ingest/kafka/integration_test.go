@@ -1,0 +1,106 @@
+//go:build integration
+
+package kafka_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/testkafka"
+)
+
+// One broker does the whole suite; every subtest has topics and a group of its own.
+func TestApacheKafka(t *testing.T) {
+	real := testkafka.Start(t, testkafka.Options{})
+	n := 0
+	conformance(t, func(t *testing.T) *broker {
+		n++
+		noLeaks(t, goleak.IgnoreAnyFunction("github.com/giverny/giverny/internal/testproc.(*Process).run"))
+		config := testConfig()
+		config.Brokers = []string{real.Addr()}
+		config.TopicPrefix = fmt.Sprintf("test%d.", n)
+		config.Consumer.Group = fmt.Sprintf("test%d", n)
+		return &broker{config: config, stop: real.Kill9, start: real.Restart}
+	})
+}
+
+func TestApacheKafkaSecurity(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options testkafka.Options
+	}{
+		{"TLS", testkafka.Options{TLS: testkafka.ServerTLS}},
+		{"mutual TLS", testkafka.Options{TLS: testkafka.MutualTLS}},
+		{"PLAIN over TLS", testkafka.Options{TLS: testkafka.ServerTLS, SASL: testkafka.Plain}},
+		{"SCRAM-SHA-256", testkafka.Options{SASL: testkafka.ScramSHA256}},
+		{"SCRAM-SHA-512 over mutual TLS", testkafka.Options{TLS: testkafka.MutualTLS, SASL: testkafka.ScramSHA512}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			real := testkafka.Start(t, c.options)
+			noLeaks(t)
+			b := &broker{config: secureConfig(t, real, c.options)}
+			testOrder(t, b)
+			strangers(t, b, c.options)
+		})
+	}
+}
+
+func secureConfig(t *testing.T, real *testkafka.Broker, options testkafka.Options) kafka.Config {
+	t.Helper()
+	config := testConfig()
+	config.Brokers = []string{real.Addr()}
+	if certs := real.Certificates(); certs != nil {
+		config.TLS = kafka.TLS{Enabled: true, CA: certs.CAFile}
+		if options.TLS == testkafka.MutualTLS {
+			config.TLS.Cert, config.TLS.Key = certs.ClientCert, certs.ClientKey
+		}
+	}
+	if options.SASL != testkafka.NoSASL {
+		user, password := real.Login()
+		file := filepath.Join(t.TempDir(), "password")
+		if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config.SASL = kafka.SASL{Mechanism: string(options.SASL), Username: user, PasswordFile: file}
+	}
+	return config
+}
+
+// strangers are clients that must be turned away, with an error that says why.
+func strangers(t *testing.T, b *broker, options testkafka.Options) {
+	t.Helper()
+	ping := func(change func(c *kafka.Config)) error {
+		stranger := *b
+		change(&stranger.config)
+		p := newPeer(t, &stranger)
+		return p.client.Ping(p.ctx)
+	}
+	if options.TLS != testkafka.NoTLS {
+		err := ping(func(c *kafka.Config) { c.TLS.CA = "" })
+		if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
+			t.Errorf("an unknown authority: %v", err)
+		}
+		if err := ping(func(c *kafka.Config) { c.TLS.ServerName = "elsewhere" }); err == nil || !strings.Contains(err.Error(), "not elsewhere") {
+			t.Errorf("another name in the certificate: %v", err)
+		}
+	}
+	if options.TLS == testkafka.MutualTLS {
+		if err := ping(func(c *kafka.Config) { c.TLS.Cert, c.TLS.Key = "", "" }); err == nil {
+			t.Error("a client without a certificate was let in")
+		}
+	}
+	if options.SASL != testkafka.NoSASL {
+		err := ping(func(c *kafka.Config) { c.SASL.Password, c.SASL.PasswordFile = "wrong", "" })
+		if !errors.Is(err, kafkago.SASLAuthenticationFailed) {
+			t.Errorf("a wrong password: %v", err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package kafka
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/ingest/envelope"
+)
+
+// Metrics are shared by all components of a process. Every label of a reason stands at zero from the start.
+type Metrics struct {
+	produced, producedBytes *prometheus.CounterVec // topic
+	produceSeconds          prometheus.Histogram
+	produceRetries          *prometheus.CounterVec // reason
+	produceDropped          *prometheus.CounterVec // reason
+	queuedBytes             prometheus.Gauge
+
+	consumed, consumedBytes *prometheus.CounterVec // topic, fabric
+	fetchSeconds            prometheus.Histogram
+	lag, offset, committed  *prometheus.GaugeVec   // topic, fabric
+	lost                    *prometheus.CounterVec // reason
+	deadLetters             *prometheus.CounterVec // reason
+	reconnects              *prometheus.CounterVec // reason
+
+	spoolRecords, spoolBytes prometheus.Gauge
+	spoolDropped             *prometheus.CounterVec // reason
+	spoolErrors              *prometheus.CounterVec // reason
+}
+
+// Labels of reasons. Those of dead letters are envelope's and the two that a Consumer finds by itself.
+const (
+	retryNetwork = "network" // no answer
+	retryBroker  = "broker"  // an answer that asks for another try
+
+	dropTooLarge  = "too_large" // longer than the limit, ours or the broker's
+	dropRefused   = "refused"   // refused by the broker for good
+	dropAbandoned = "abandoned" // not acknowledged when the caller gave up; it may arrive all the same
+
+	lostGap        = "offset_gap"          // records that the broker no longer had when they were asked for
+	lostOutOfRange = "offset_out_of_range" // the same, found at the start of the log
+	lostCorrupt    = "corrupt_batch"       // records whose checksum does not fit
+
+	letterWrongFabric = "wrong_fabric" // a record of another fabric in the partition
+	letterWrongKind   = "wrong_kind"   // a record of another kind in the topic
+	letterRejected    = "rejected"     // by the handler, for a reason of its own
+
+	reconnectStalled = "stalled" // the log grew, yet nothing came
+	reconnectErrors  = "errors"  // requests failed for too long
+
+	spoolFull    = "spool_full"  // the oldest had to make room
+	spoolCorrupt = "corrupt"     // a damaged record, and what followed it in its file
+	spoolWrite   = "write_error" // the disk is full, or worse
+	spoolRead    = "read_error"
+)
+
+// NewMetrics registers the metrics.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	r := registrar{reg: reg}
+	topic, flow := []string{"topic"}, []string{"topic", "fabric"}
+	m := &Metrics{
+		produced:       r.counter("giverny_kafka_produced_records_total", "Records that the brokers acknowledged.", topic),
+		producedBytes:  r.counter("giverny_kafka_produced_bytes_total", "Payload bytes that the brokers acknowledged.", topic),
+		produceSeconds: r.histogram("giverny_kafka_produce_seconds", "Time from a request to its acknowledgement, tries apart."),
+		produceRetries: r.reasons("giverny_kafka_produce_retries_total", "Requests to produce that were tried again.", retryNetwork, retryBroker),
+		produceDropped: r.reasons("giverny_kafka_produce_dropped_total", "Records that were given up.", dropTooLarge, dropRefused, dropAbandoned),
+		queuedBytes:    r.gauge("giverny_kafka_queued_bytes", "Payload bytes in memory that wait for an acknowledgement."),
+
+		consumed:      r.counter("giverny_kafka_consumed_records_total", "Records handed on.", flow),
+		consumedBytes: r.counter("giverny_kafka_consumed_bytes_total", "Payload bytes handed on.", flow),
+		fetchSeconds:  r.histogram("giverny_kafka_fetch_seconds", "Time of a fetch that brought records."),
+		lag:           r.gauges("giverny_kafka_lag_records", "Records in the partition that were not yet handed on.", flow),
+		offset:        r.gauges("giverny_kafka_offset", "Offset of the next record.", flow),
+		committed:     r.gauges("giverny_kafka_committed_offset", "Offset up to which the results are stored.", flow),
+		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had and never gave.", lostGap, lostOutOfRange, lostCorrupt),
+		deadLetters:   r.reasons("giverny_kafka_dead_letters_total", "Records put into the dead-letter topic.", deadLetterReasons()...),
+		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to begin anew.", reconnectStalled, reconnectErrors),
+
+		spoolRecords: r.gauge("giverny_spool_records", "Records in the spool."),
+		spoolBytes:   r.gauge("giverny_spool_bytes", "Bytes of the spool on the disk."),
+		spoolDropped: r.reasons("giverny_spool_dropped_total", "Records that the spool lost.", spoolFull, spoolCorrupt, spoolWrite, dropTooLarge, dropRefused),
+		spoolErrors:  r.reasons("giverny_spool_errors_total", "Operations of the spool that the disk failed.", spoolWrite, spoolRead),
+	}
+	return m, errors.Join(r.errs...)
+}
+
+func deadLetterReasons() []string {
+	reasons := []string{letterWrongFabric, letterWrongKind, letterRejected}
+	for _, r := range envelope.Reasons() {
+		reasons = append(reasons, string(r))
+	}
+	return reasons
+}
+
+// registrar registers metrics and keeps the faults.
+type registrar struct {
+	reg  prometheus.Registerer
+	errs []error
+}
+
+func (r *registrar) register(c prometheus.Collector) {
+	if err := r.reg.Register(c); err != nil {
+		r.errs = append(r.errs, err)
+	}
+}
+
+func (r *registrar) counter(name, help string, labels []string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	r.register(v)
+	return v
+}
+
+func (r *registrar) reasons(name, help string, reasons ...string) *prometheus.CounterVec {
+	v := r.counter(name, help, []string{"reason"})
+	for _, reason := range reasons {
+		v.WithLabelValues(reason)
+	}
+	return v
+}
+
+func (r *registrar) gauge(name, help string) prometheus.Gauge {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	r.register(g)
+	return g
+}
+
+func (r *registrar) gauges(name, help string, labels []string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	r.register(v)
+	return v
+}
+
+func (r *registrar) histogram(name, help string) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)})
+	r.register(h)
+	return h
+}

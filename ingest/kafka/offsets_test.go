@@ -1,0 +1,79 @@
+package kafka_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/ingest/kafka"
+)
+
+// The naive twin keeps every record handed on and looks for the first that is not stored.
+func TestOffsetsAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := rapid.Int64Range(0, 5).Draw(t, "start")
+		next := start
+		var handed []int64
+		stored := map[int64]bool{}
+		var o kafka.Offsets
+		o.Reset(start)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch offset := rapid.Int64Range(0, next+3).Draw(t, "offset"); rapid.IntRange(0, 5).Draw(t, "op") {
+			case 0, 1, 2: // at times with a gap
+				next += max(0, rapid.Int64Range(-5, 2).Draw(t, "gap"))
+				o.Hand(next)
+				handed = append(handed, next)
+				next++
+			case 3, 4:
+				o.Store(offset)
+				stored[offset] = offset < next
+			case 5:
+				o.StoreThrough(offset)
+				for _, h := range handed {
+					stored[h] = stored[h] || h <= offset
+				}
+			}
+			want := next
+			for _, h := range handed {
+				if !stored[h] {
+					want = h
+					break
+				}
+			}
+			if len(handed) == 0 {
+				want = start
+			}
+			if got := o.Committed(); got < want && !gapBetween(handed, got, want) || got > want {
+				t.Fatalf("committed %d, want %d; handed on %v, stored %v", got, want, handed, stored)
+			}
+		}
+	})
+}
+
+// gapBetween reports that no record lies between two offsets, so that they mean the same.
+func gapBetween(handed []int64, from, to int64) bool {
+	for _, h := range handed {
+		if h >= from && h < to {
+			return false
+		}
+	}
+	return true
+}
+
+func TestStoreTellsWhetherItMattered(t *testing.T) {
+	var o kafka.Offsets
+	o.Reset(5)
+	o.Hand(5)
+	o.Hand(7)
+	for _, c := range []struct {
+		offset int64
+		want   bool
+	}{{4, false}, {6, false}, {8, false}, {7, true}, {7, false}, {5, true}, {5, false}} {
+		if got := o.Store(c.offset); got != c.want {
+			t.Errorf("Store(%d) = %v, want %v", c.offset, got, c.want)
+		}
+	}
+	if o.Committed() != 8 {
+		t.Errorf("committed %d, want 8", o.Committed())
+	}
+}

@@ -1,0 +1,246 @@
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/giverny/giverny/ingest/envelope"
+)
+
+// Record is a payload on its way into Kafka.
+type Record struct {
+	Fabric    string // the record's key
+	Partition int    // of the fabric
+	Kind      envelope.Kind
+	Payload   []byte
+}
+
+// Header names of a record.
+const (
+	headerKind      = "kind"
+	headerReason    = "reason" // of a dead letter, and where it came from:
+	headerTopic     = "topic"
+	headerPartition = "partition"
+	headerOffset    = "offset"
+)
+
+// RefusedError is a record that no further try will bring in. The producer has counted it.
+type RefusedError struct {
+	Reason string // too_large or refused
+	Err    error
+}
+
+func (e *RefusedError) Error() string { return "Kafka refuses the record: " + e.Err.Error() }
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Producer writes records to the partitions that the caller names. A record counts as produced once all
+// in-sync replicas have it. It is for concurrent use; records of one caller stay in order.
+type Producer struct {
+	client *Client
+	queue  *semaphore.Weighted // bytes
+
+	mu         sync.Mutex
+	partitions map[topicPartition]chan struct{} // guarded by mu; a slot is taken by the request under way
+}
+
+type topicPartition struct {
+	topic     string
+	partition int
+}
+
+// NewProducer makes a producer. It holds nothing that must be closed.
+func NewProducer(client *Client) *Producer {
+	return &Producer{
+		client:     client,
+		queue:      semaphore.NewWeighted(int64(client.config.MaxQueuedBytes)),
+		partitions: make(map[topicPartition]chan struct{}),
+	}
+}
+
+// Produce writes one record and returns nil once it is safe. It tries until ctx ends; then, and only then,
+// the record may have arrived nevertheless. A *RefusedError is final.
+func (p *Producer) Produce(ctx context.Context, r Record) error {
+	_, err := p.ProduceBatch(ctx, []Record{r})
+	return err
+}
+
+// ProduceBatch writes records in order, neighbours of one topic and partition in one request. It returns how
+// many of them, from the first on, are safe; where that is not all of them, the error is that of the next.
+func (p *Producer) ProduceBatch(ctx context.Context, records []Record) (acked int, err error) {
+	acked, err = p.produce(ctx, records)
+	if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
+		p.client.metrics.produceDropped.WithLabelValues(dropAbandoned).Add(float64(len(records) - acked))
+	}
+	return acked, err
+}
+
+func (p *Producer) produce(ctx context.Context, records []Record) (acked int, err error) {
+	for acked < len(records) {
+		n := p.run(records[acked:])
+		done, err := p.produceRun(ctx, records[acked:acked+n])
+		acked += done
+		if err != nil {
+			return acked, err
+		}
+	}
+	return acked, nil
+}
+
+// run is how many records from the first on fit in one request.
+func (p *Producer) run(records []Record) int {
+	const overhead = 64 // of one record
+	first, size := &records[0], 0
+	for i := range records {
+		r := &records[i]
+		size += len(r.Payload) + len(r.Fabric) + overhead
+		if r.Kind != first.Kind || r.Partition != first.Partition || i > 0 && size > p.client.config.MaxMessageBytes {
+			return i
+		}
+	}
+	return len(records)
+}
+
+func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err error) {
+	topic := p.client.config.Topic(run[0].Kind)
+	messages := make([]message, len(run))
+	size := 0
+	for i := range run {
+		r := &run[i]
+		if err := p.check(topic, r); err != nil {
+			if i == 0 {
+				return 0, err
+			}
+			return p.produceRun(ctx, run[:i]) // the caller meets the long one next
+		}
+		size += len(r.Payload)
+		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafka.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}}
+	}
+	err = p.send(ctx, topicPartition{topic, run[0].Partition}, size, messages)
+	refused, isRefused := errors.AsType[*RefusedError](err)
+	switch {
+	case err == nil:
+		return len(run), nil
+	case isRefused && len(run) > 1: // find out which
+		for i := range run {
+			if done, err := p.produceRun(ctx, run[i:i+1]); done == 0 {
+				return i, err
+			}
+		}
+		return len(run), nil
+	case isRefused:
+		p.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
+	}
+	return 0, fmt.Errorf("produce to %s/%d for fabric %s: %w", topic, run[0].Partition, run[0].Fabric, err)
+}
+
+// check refuses what no broker needs to see.
+func (p *Producer) check(topic string, r *Record) error {
+	var refused *RefusedError
+	switch limit := p.client.config.MaxMessageBytes; {
+	case len(r.Payload) > limit:
+		refused = &RefusedError{dropTooLarge, fmt.Errorf("payload of %d bytes, kafka.max_message_bytes is %d; send fewer rows at a time", len(r.Payload), limit)}
+	case r.Fabric == "" || len(r.Fabric) > envelope.MaxNameBytes:
+		refused = &RefusedError{dropRefused, fmt.Errorf("fabric's name of %d bytes; want 1 to %d", len(r.Fabric), envelope.MaxNameBytes)}
+	default:
+		return nil
+	}
+	p.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
+	return fmt.Errorf("produce to %s/%d for fabric %.40q: %w", topic, r.Partition, r.Fabric, refused)
+}
+
+// message is a record as it stands in the topic. Its bytes are the producer's own: when ctx ends, the
+// transport may still be reading them.
+type message struct {
+	key, value []byte
+	headers    []kafka.Header
+}
+
+// send writes messages to a partition as one request, one request at a time so that tries cannot overtake.
+func (p *Producer) send(ctx context.Context, to topicPartition, size int, messages []message) error {
+	weight := int64(min(size, p.client.config.MaxQueuedBytes))
+	if err := p.queue.Acquire(ctx, weight); err != nil {
+		return fmt.Errorf("%d bytes wait for Kafka already: %w", p.client.config.MaxQueuedBytes, err)
+	}
+	p.client.metrics.queuedBytes.Add(float64(weight))
+	defer func() {
+		p.queue.Release(weight)
+		p.client.metrics.queuedBytes.Sub(float64(weight))
+	}()
+	slot := p.slot(to)
+	select {
+	case slot <- struct{}{}:
+		defer func() { <-slot }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for failures := 1; ; failures++ {
+		err := p.try(ctx, to, size, messages)
+		if err == nil {
+			return nil
+		}
+		if reason := refusal(err); reason != "" {
+			return &RefusedError{reason, err}
+		}
+		p.client.metrics.produceRetries.WithLabelValues(retryReason(err)).Inc()
+		if failures == 1 || failures%10 == 0 {
+			p.client.log.Warn("Kafka does not acknowledge, trying again", "topic", to.topic, "partition", to.partition, "failures", failures, "error", err)
+		}
+		if !p.client.pause(ctx, failures) {
+			return fmt.Errorf("not acknowledged after %d tries: %w", failures, errors.Join(err, ctx.Err()))
+		}
+	}
+}
+
+func (p *Producer) slot(to topicPartition) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slot, ok := p.partitions[to]
+	if !ok {
+		slot = make(chan struct{}, 1)
+		p.partitions[to] = slot
+	}
+	return slot
+}
+
+func (p *Producer) try(ctx context.Context, to topicPartition, size int, messages []message) error {
+	records := make([]kafka.Record, len(messages))
+	for i, m := range messages {
+		records[i] = kafka.Record{Key: kafka.NewBytes(m.key), Value: kafka.NewBytes(m.value), Headers: m.headers}
+	}
+	start := time.Now()
+	response, err := p.client.kafka.Produce(ctx, &kafka.ProduceRequest{
+		Topic: to.topic, Partition: to.partition, RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...),
+	})
+	if err == nil {
+		err = response.Error
+	}
+	if err != nil {
+		return err
+	}
+	p.client.metrics.produceSeconds.Observe(time.Since(start).Seconds())
+	p.client.metrics.produced.WithLabelValues(to.topic).Add(float64(len(messages)))
+	p.client.metrics.producedBytes.WithLabelValues(to.topic).Add(float64(size))
+	return nil
+}
+
+// refusal is the reason of an error that no further try will mend, or empty.
+func refusal(err error) string {
+	code, ok := errors.AsType[kafka.Error](err)
+	if !ok {
+		return ""
+	}
+	switch code {
+	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidMessageSize:
+		return dropTooLarge
+	case kafka.InvalidRecord, kafka.InvalidTopic, kafka.UnsupportedForMessageFormat, kafka.InvalidTimestamp:
+		return dropRefused
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package kafka
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"os"
+)
+
+// segment is a file of records in a Spool.
+type segment struct {
+	path  string
+	first uint64 // number of its first record
+	count uint64
+	bytes int64 // of whole records; there may be the beginning of one more behind them
+}
+
+func (s *segment) end() uint64 { return s.first + s.count }
+
+var errDamaged = errors.New("a record does not fit its checksum")
+
+// scan counts the whole records of a file that a former process left.
+func (s *segment) scan(log *slog.Logger) error {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(f, 256<<10)
+	var record []byte
+	for {
+		if record, err = readFrame(r, info.Size()-s.bytes, record); err != nil {
+			break
+		}
+		s.count++
+		s.bytes += frameBytes + int64(len(record))
+	}
+	if !errors.Is(err, io.EOF) {
+		log.Warn("segment of the spool ends in a damaged record", "path", s.path, "records", s.count, "bytes", info.Size()-s.bytes, "error", err)
+	}
+	return nil
+}
+
+// read returns up to maxRecords records from the byte at on, until they are longer than maxBytes together.
+// It returns no error if there is at least one.
+func (s *segment) read(at int64, maxRecords, maxBytes int) (records [][]byte, err error) {
+	if maxRecords <= 0 {
+		return nil, nil
+	}
+	r, f, err := s.open(at)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for size := 0; len(records) < maxRecords && size <= maxBytes; {
+		record, err := readFrame(r, s.bytes-at, nil)
+		if err != nil {
+			if len(records) > 0 {
+				return records, nil
+			}
+			return nil, err
+		}
+		size += len(record)
+		at += frameBytes + int64(len(record))
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// skip is where the n-th record after the byte at begins.
+func (s *segment) skip(at int64, n uint64) (int64, error) {
+	r, f, err := s.open(at)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for range n {
+		header, err := r.Peek(frameBytes)
+		if err != nil {
+			return 0, err
+		}
+		size := frameBytes + int64(binary.LittleEndian.Uint32(header))
+		if _, err := r.Discard(int(size)); err != nil {
+			return 0, err
+		}
+		at += size
+	}
+	return at, nil
+}
+
+func (s *segment) open(at int64) (*bufio.Reader, *os.File, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return bufio.NewReaderSize(f, 64<<10), f, nil
+}
+
+// readFrame reads one record into buf's memory; left bounds what there can be of it.
+func readFrame(r *bufio.Reader, left int64, buf []byte) ([]byte, error) {
+	var header [frameBytes]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return buf, err
+	}
+	size := int64(binary.LittleEndian.Uint32(header[:]))
+	if size == 0 || size > left-frameBytes {
+		return buf, errDamaged
+	}
+	if int64(cap(buf)) < size {
+		buf = make([]byte, size)
+	}
+	buf = buf[:size]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return buf, err
+	}
+	if crc32.Checksum(buf, castagnoli) != binary.LittleEndian.Uint32(header[4:]) {
+		return buf, errDamaged
+	}
+	return buf, nil
+}
+
+// syncDir makes a new file's name outlive the machine.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,386 @@
+package kafka
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// SpoolConfig is of the disk that keeps an agent's records while Kafka is away.
+type SpoolConfig struct {
+	Dir      string `yaml:"dir"`       // empty: no spool
+	MaxBytes int64  `yaml:"max_bytes"` // on the disk; when it is reached the oldest records go
+	// Fsync says when records are written through to the disk: never (they outlive the process, not the
+	// machine), segment (once per file) or always (after every record).
+	Fsync string `yaml:"fsync"`
+}
+
+func defaultSpoolConfig() SpoolConfig { return SpoolConfig{MaxBytes: 1 << 30, Fsync: "segment"} }
+
+func (c *SpoolConfig) validate() error {
+	var faults []error
+	if c.MaxBytes < minSpoolBytes {
+		faults = append(faults, fmt.Errorf("kafka: spool.max_bytes: %d; want at least 32 MiB", c.MaxBytes))
+	}
+	if c.Fsync != "never" && c.Fsync != "segment" && c.Fsync != "always" {
+		faults = append(faults, fmt.Errorf("kafka: spool.fsync: %q; want never, segment or always", c.Fsync))
+	}
+	return errors.Join(faults...)
+}
+
+// Spool is a queue of records on the disk, first in, first out. It survives the death of the process at any
+// instant: what was appended is there again, what was removed may be there again.
+//
+// It is a folder of segments, files of records named by the number of their first one, and a file that says
+// which record is next. A record is its length (u32) and CRC-32C (u32), little-endian, then its bytes. A
+// segment ends at the first record that is cut short or damaged. No record is empty: after a power failure a
+// file may end in zeros.
+type Spool struct {
+	config  SpoolConfig
+	metrics *Metrics
+	log     *slog.Logger
+	unlock  func()
+	create  func(path string) (segmentFile, error)
+
+	mu       sync.Mutex
+	segments []*segment // guarded by mu, as is all that follows; oldest first
+	out      segmentFile
+	next     uint64 // number of the record to append
+	first    uint64 // number of the oldest record
+	readAt   int64  // where first begins in segments[0]
+	bytes    int64
+	frame    []byte // scratch
+}
+
+type segmentFile interface {
+	io.Writer
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+const (
+	frameBytes    = 8
+	segmentSuffix = ".spool"
+	cursorName    = "next"
+	segmentsWhole = 16       // a full spool has about as many segments
+	minSpoolBytes = 32 << 20 // so that the longest record fits in a segment
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// OpenSpool reads what a former process left in the folder, which it makes if it is missing.
+func OpenSpool(config SpoolConfig, metrics *Metrics, log *slog.Logger) (*Spool, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	if config.Dir == "" {
+		return nil, errors.New("kafka: spool.dir: empty; name a folder on a local disk")
+	}
+	return openSpool(config, metrics, log)
+}
+
+func openSpool(config SpoolConfig, metrics *Metrics, log *slog.Logger) (*Spool, error) {
+	unlock, err := lockDir(config.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	s := &Spool{config: config, metrics: metrics, log: log, unlock: unlock, create: createSegment}
+	if err := s.load(); err != nil {
+		unlock()
+		return nil, fmt.Errorf("open spool %s: %w", config.Dir, err)
+	}
+	if len(s.segments) > 0 {
+		log.Info("spool holds records of a former run", "records", s.next-s.first, "bytes", s.bytes)
+	}
+	return s, nil
+}
+
+func createSegment(path string) (segmentFile, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o640)
+}
+
+// Close ends writing. The records stay.
+func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := errors.Join(s.saveCursor(), s.closeOut())
+	s.unlock()
+	return err
+}
+
+// Len is the number of records.
+func (s *Spool) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.next - s.first)
+}
+
+// Append puts a record at the end. Where that makes the spool too long, its oldest segment goes. An error is
+// that of the disk; the spool is then as it was before, and the record is counted as dropped.
+func (s *Spool) Append(record []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.report()
+	s.frame = binary.LittleEndian.AppendUint32(s.frame[:0], uint32(len(record)))
+	s.frame = binary.LittleEndian.AppendUint32(s.frame, crc32.Checksum(record, castagnoli))
+	s.frame = append(s.frame, record...)
+	if err := s.write(); err != nil {
+		s.metrics.spoolErrors.WithLabelValues(spoolWrite).Inc()
+		s.metrics.spoolDropped.WithLabelValues(spoolWrite).Inc()
+		return fmt.Errorf("spool %s: %w", s.config.Dir, err)
+	}
+	return nil
+}
+
+func (s *Spool) write() error {
+	size := int64(len(s.frame))
+	if size == frameBytes {
+		return errors.New("an empty record")
+	}
+	if size > s.segmentBytes() {
+		return fmt.Errorf("record of %d bytes, a segment has %d; raise spool.max_bytes", size, s.segmentBytes())
+	}
+	for s.bytes+size > s.config.MaxBytes && len(s.segments) > 0 {
+		s.dropOldest()
+	}
+	if s.out != nil && s.last().bytes+size > s.segmentBytes() {
+		if err := s.closeOut(); err != nil {
+			return err
+		}
+	}
+	if s.out == nil {
+		if err := s.openOut(); err != nil {
+			return err
+		}
+	}
+	last := s.last()
+	if _, err := s.out.Write(s.frame); err != nil {
+		// What was written of it ends the segment for a reader. Cut it off, or begin another file.
+		if cut := s.out.Truncate(last.bytes); cut != nil {
+			err = errors.Join(err, cut, s.closeOut())
+		}
+		return err
+	}
+	last.bytes += size
+	last.count++
+	s.bytes += size
+	s.next++
+	if s.config.Fsync == "always" {
+		return s.out.Sync()
+	}
+	return nil
+}
+
+func (s *Spool) segmentBytes() int64 { return s.config.MaxBytes / segmentsWhole }
+
+func (s *Spool) last() *segment { return s.segments[len(s.segments)-1] }
+
+func (s *Spool) openOut() error {
+	if n := len(s.segments); n > 0 && s.segments[n-1].count == 0 {
+		s.segments = s.segments[:n-1] // the disk failed its first record
+	}
+	path := filepath.Join(s.config.Dir, fmt.Sprintf("%020d%s", s.next, segmentSuffix))
+	out, err := s.create(path)
+	if err != nil {
+		return err
+	}
+	s.out = out
+	if len(s.segments) == 0 {
+		s.first, s.readAt = s.next, 0
+	}
+	s.segments = append(s.segments, &segment{path: path, first: s.next})
+	if s.config.Fsync == "never" {
+		return nil
+	}
+	return syncDir(s.config.Dir)
+}
+
+func (s *Spool) closeOut() error {
+	if s.out == nil {
+		return nil
+	}
+	var err error
+	if s.config.Fsync != "never" {
+		err = s.out.Sync()
+	}
+	err = errors.Join(err, s.out.Close())
+	s.out = nil
+	return err
+}
+
+// dropOldest makes room. What it takes away is lost, and counted.
+func (s *Spool) dropOldest() {
+	lost := s.segments[0].end() - s.first
+	s.removeOldest()
+	s.metrics.spoolDropped.WithLabelValues(spoolFull).Add(float64(lost))
+	s.log.Error("spool is full, its oldest records go; bring Kafka back or raise spool.max_bytes", "records", lost, "max_bytes", s.config.MaxBytes)
+}
+
+// removeOldest forgets a segment. If the disk keeps its file all the same, the cursor tells the next run that
+// its records are done.
+func (s *Spool) removeOldest() {
+	oldest := s.segments[0]
+	if len(s.segments) == 1 {
+		s.note(s.closeOut())
+	}
+	if err := os.Remove(oldest.path); !errors.Is(err, fs.ErrNotExist) {
+		s.note(err)
+	}
+	s.bytes -= oldest.bytes
+	s.segments = s.segments[1:]
+	s.first, s.readAt = max(s.first, oldest.end()), 0
+	if len(s.segments) > 0 {
+		s.first = max(s.first, s.segments[0].first)
+	}
+}
+
+// note counts a fault of the disk that loses no record.
+func (s *Spool) note(err error) {
+	if err != nil {
+		s.metrics.spoolErrors.WithLabelValues(spoolWrite).Inc()
+		s.log.Warn("the spool's disk fails us", "error", err)
+	}
+}
+
+func (s *Spool) report() {
+	s.metrics.spoolRecords.Set(float64(s.next - s.first))
+	s.metrics.spoolBytes.Set(float64(s.bytes))
+}
+
+// Peek returns the oldest records, at least one unless the spool is empty, up to maxRecords and about
+// maxBytes, and the number of the first of them for Remove. Their memory is the caller's. Records that cannot
+// be read are lost, and counted.
+func (s *Spool) Peek(maxRecords, maxBytes int) (records [][]byte, first uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.report()
+	for s.first < s.next {
+		oldest := s.segments[0]
+		records, err := oldest.read(s.readAt, min(maxRecords, int(oldest.end()-s.first)), maxBytes)
+		if err == nil && len(records) > 0 {
+			return records, s.first
+		}
+		if err != nil {
+			s.loseRest(err)
+		}
+		s.removeOldest()
+	}
+	return nil, s.first
+}
+
+// loseRest counts the records of the oldest segment that cannot be read.
+func (s *Spool) loseRest(err error) {
+	lost := s.segments[0].end() - s.first
+	s.metrics.spoolErrors.WithLabelValues(spoolRead).Inc()
+	s.metrics.spoolDropped.WithLabelValues(spoolCorrupt).Add(float64(lost))
+	s.log.Error("cannot read a segment of the spool, its records are lost", "path", s.segments[0].path, "records", lost, "error", err)
+}
+
+// Remove takes n records away that Peek returned under the number first. Records that had to make room in
+// between are gone already.
+func (s *Spool) Remove(first uint64, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.report()
+	for end := first + uint64(n); s.first < end && len(s.segments) > 0; {
+		oldest := s.segments[0]
+		if end >= oldest.end() {
+			s.removeOldest()
+			continue
+		}
+		readAt, err := oldest.skip(s.readAt, end-s.first)
+		if err != nil {
+			s.first = end // of the rest, nothing can be read either
+			s.loseRest(err)
+			s.removeOldest()
+			break
+		}
+		s.readAt, s.first = readAt, end
+	}
+	s.note(s.saveCursor())
+}
+
+// saveCursor writes down which record is next. If that is lost, some records come twice.
+func (s *Spool) saveCursor() error {
+	path := filepath.Join(s.config.Dir, cursorName)
+	if err := os.WriteFile(path+".new", strconv.AppendUint(nil, s.first, 10), 0o640); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// load finds the segments and the cursor.
+func (s *Spool) load() error {
+	paths, err := filepath.Glob(filepath.Join(s.config.Dir, "*"+segmentSuffix))
+	if err != nil {
+		return err
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		first, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(path), segmentSuffix), 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s is no segment; move it away", path)
+		}
+		seg := &segment{path: path, first: first}
+		if err := seg.scan(s.log); err != nil {
+			return err
+		}
+		if seg.count == 0 {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(s.segments) > 0 && first > s.next {
+			s.metrics.spoolDropped.WithLabelValues(spoolCorrupt).Add(float64(first - s.next))
+		}
+		s.segments = append(s.segments, seg)
+		s.bytes += seg.bytes
+		s.next = max(s.next, seg.end())
+	}
+	return s.loadCursor()
+}
+
+func (s *Spool) loadCursor() error {
+	if len(s.segments) > 0 {
+		s.first = s.segments[0].first
+	}
+	text, err := os.ReadFile(filepath.Join(s.config.Dir, cursorName))
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = strconv.AppendUint(nil, s.first, 10), nil
+	}
+	if err != nil {
+		return err
+	}
+	cursor, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil {
+		s.log.Warn("the spool's cursor is damaged, records may come twice", "error", err)
+		cursor = s.first
+	}
+	s.next = max(s.next, cursor) // numbers are not given twice
+	for len(s.segments) > 0 && s.segments[0].end() <= cursor {
+		s.removeOldest()
+	}
+	if len(s.segments) > 0 && cursor > s.segments[0].first {
+		if s.readAt, err = s.segments[0].skip(0, cursor-s.segments[0].first); err != nil {
+			return err
+		}
+		s.first = cursor
+	}
+	if len(s.segments) == 0 {
+		s.first = s.next
+	}
+	s.report()
+	return nil
+}

@@ -1,0 +1,357 @@
+package kafka_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+)
+
+// spoolUnderTest is a spool with its metrics.
+type spoolUnderTest struct {
+	*kafka.Spool
+	peer
+	config kafka.SpoolConfig
+}
+
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func openSpool(t fataler, config kafka.SpoolConfig) *spoolUnderTest {
+	t.Helper()
+	reg := prometheus.NewRegistry()
+	metrics, err := kafka.NewMetrics(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := kafka.OpenSmallSpool(config, metrics, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &spoolUnderTest{Spool: s, peer: peer{metrics: reg}, config: config}
+}
+
+// crash opens a copy of the spool's folder, as a process would that finds what another left when it died.
+func (s *spoolUnderTest) crash(t fataler, dir string) *spoolUnderTest {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(s.config.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	config := s.config
+	config.Dir = dir
+	return openSpool(t, config)
+}
+
+func (s *spoolUnderTest) put(t fataler, records ...string) {
+	t.Helper()
+	for _, r := range records {
+		if err := s.Append([]byte(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// drain takes everything out.
+func (s *spoolUnderTest) drain() (all []string) {
+	for {
+		records, first := s.Peek(3, 1<<20)
+		if len(records) == 0 {
+			return all
+		}
+		for _, r := range records {
+			all = append(all, string(r))
+		}
+		s.Remove(first, len(records))
+	}
+}
+
+func numbered(from, to int) (all []string) {
+	for i := from; i < to; i++ {
+		all = append(all, fmt.Sprintf("record %03d %s", i, strings.Repeat("x", i%40)))
+	}
+	return all
+}
+
+// The twin is a slice.
+func TestSpoolAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base, err := os.MkdirTemp("", "spool")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(base)
+		config := kafka.SpoolConfig{Dir: filepath.Join(base, "0"), MaxBytes: 1 << 12, Fsync: "never"}
+		s := openSpool(t, config)
+		var twin []string
+		written := 0
+		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch rapid.IntRange(0, 6).Draw(t, "op") {
+			case 0, 1, 2:
+				r := numbered(written, written+1)[0]
+				if (len(twin)+1)*60 > 1<<12 {
+					break // room is the matter of another test
+				}
+				written++
+				s.put(t, r)
+				twin = append(twin, r)
+			case 3, 4:
+				records, first := s.Peek(rapid.IntRange(1, 10).Draw(t, "records"), rapid.IntRange(0, 200).Draw(t, "bytes"))
+				if len(records) == 0 && len(twin) > 0 || len(records) > len(twin) {
+					t.Fatalf("%d records come out of %d", len(records), len(twin))
+				}
+				for j, r := range records {
+					if string(r) != twin[j] {
+						t.Fatalf("record %d is %q, want %q", j, r, twin[j])
+					}
+				}
+				n := rapid.IntRange(0, len(records)).Draw(t, "removed")
+				s.Remove(first, n)
+				twin = twin[n:]
+			case 5:
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = openSpool(t, s.config)
+			case 6:
+				s = s.crash(t, filepath.Join(base, fmt.Sprint(i+1)))
+			}
+			if s.Len() != len(twin) {
+				t.Fatalf("%d records, want %d", s.Len(), len(twin))
+			}
+		}
+		if got := s.drain(); !slices.Equal(got, twin) {
+			t.Fatalf("drained %q, want %q", got, twin)
+		}
+		_ = s.Close()
+	})
+}
+
+// However a crash cuts the last file, what comes out is what went in, up to some record.
+func TestSpoolCutShort(t *testing.T) {
+	want := numbered(0, 12)
+	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "always"})
+	s.put(t, want...)
+	path, whole := onlySegment(t, s.config.Dir)
+	_ = s.Close()
+	for cut := 0; cut <= len(whole); cut += 3 {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := openSpool(t, kafka.SpoolConfig{Dir: dir, MaxBytes: 1 << 16, Fsync: "never"})
+		s.put(t, "after")
+		got := s.drain()
+		n := len(got) - 1
+		if n > len(want) || !slices.Equal(got[:n], want[:n]) || got[n] != "after" {
+			t.Fatalf("cut at %d of %d: %q", cut, len(whole), got)
+		}
+		_ = s.Close()
+	}
+}
+
+func onlySegment(t *testing.T, dir string) (path string, content []byte) {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.spool"))
+	if len(paths) != 1 {
+		t.Fatalf("segments %q, want one", paths)
+	}
+	content, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths[0], content
+}
+
+func TestSpoolMakesRoom(t *testing.T) {
+	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "segment"})
+	defer s.Close()
+	all := numbered(0, 300)
+	s.put(t, all[:20]...)
+	peeked, first := s.Peek(5, 1<<20)
+	s.put(t, all[20:]...)
+	lost := int(s.metric(t, "giverny_spool_dropped_total", "spool_full"))
+	if lost == 0 || lost+s.Len() != len(all) {
+		t.Errorf("%d lost and %d kept of %d", lost, s.Len(), len(all))
+	}
+	if got := s.metric(t, "giverny_spool_bytes", ""); got > 1<<12 || got < 1<<11 {
+		t.Errorf("%v bytes on the disk, the limit is %d", got, 1<<12)
+	}
+	s.Remove(first, len(peeked)) // they made room long ago
+	if got := s.drain(); !slices.Equal(got, all[lost:]) {
+		t.Errorf("kept %d records, from %q; want %d from %q", len(got), got[0], len(all)-lost, all[lost])
+	}
+	if err := s.Append(make([]byte, 4096)); err == nil {
+		t.Error("a record longer than a segment was taken")
+	}
+	if err := s.Append(nil); err == nil {
+		t.Error("an empty record was taken")
+	}
+}
+
+func TestSpoolDamagedInTheMiddle(t *testing.T) {
+	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
+	all := numbered(0, 40)
+	s.put(t, all...)
+	paths, _ := filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
+	if len(paths) < 3 {
+		t.Fatalf("%d segments, want more", len(paths))
+	}
+	flip(t, paths[1], 20)
+	t.Run("while open", func(t *testing.T) { wantTwoGaps(t, s, all) })
+	s = s.crash(t, t.TempDir())
+	_ = s.Close()
+
+	s = openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
+	s.put(t, all...)
+	paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
+	flip(t, paths[1], 20)
+	s = s.crash(t, t.TempDir())
+	defer s.Close()
+	t.Run("after a restart", func(t *testing.T) { wantTwoGaps(t, s, all) })
+}
+
+func flip(t *testing.T, path string, at int) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[at] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantTwoGaps drains a spool whose second segment is damaged in its first record.
+func wantTwoGaps(t *testing.T, s *spoolUnderTest, all []string) {
+	t.Helper()
+	got := s.drain()
+	if s.Len() != 0 {
+		t.Errorf("%d records are left", s.Len())
+	}
+	lost := int(s.metric(t, "giverny_spool_dropped_total", "corrupt"))
+	if lost == 0 || lost+len(got) != len(all) {
+		t.Errorf("%d lost and %d kept of %d", lost, len(got), len(all))
+	}
+	for i := range got[1:] {
+		if got[i] >= got[i+1] {
+			t.Errorf("%q comes before %q", got[i], got[i+1])
+		}
+	}
+}
+
+// fullDisk takes so many bytes and then fails, in the middle of a record.
+type fullDisk struct {
+	kafka.SegmentFile
+	room     *int
+	truncate error
+}
+
+func (f fullDisk) Write(b []byte) (int, error) {
+	n := min(len(b), *f.room)
+	*f.room -= n
+	written, _ := f.SegmentFile.Write(b[:n])
+	if n < len(b) {
+		return written, syscall.ENOSPC
+	}
+	return written, nil
+}
+
+func (f fullDisk) Truncate(size int64) error {
+	if f.truncate != nil {
+		return f.truncate
+	}
+	return f.SegmentFile.Truncate(size)
+}
+
+func TestSpoolOnAFullDisk(t *testing.T) {
+	for name, truncate := range map[string]error{"that can be cut": nil, "that fails altogether": syscall.EIO} {
+		t.Run(name, func(t *testing.T) {
+			s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
+			defer s.Close()
+			room := 100
+			s.FailDisk(func(f kafka.SegmentFile, err error) (kafka.SegmentFile, error) {
+				return fullDisk{f, &room, truncate}, err
+			})
+			all := numbered(0, 30)
+			var kept []string
+			for i, r := range all {
+				if i == 20 {
+					room = 1 << 20
+				}
+				if err := s.Append([]byte(r)); err == nil {
+					kept = append(kept, r)
+				} else if !errors.Is(err, syscall.ENOSPC) {
+					t.Errorf("record %d: %v", i, err)
+				}
+			}
+			if failed := int(s.metric(t, "giverny_spool_dropped_total", "write_error")); failed == 0 || failed+len(kept) != len(all) {
+				t.Errorf("%d counted as dropped and %d kept of %d", failed, len(kept), len(all))
+			}
+			s = s.crash(t, t.TempDir())
+			defer s.Close()
+			if got := s.drain(); !slices.Equal(got, kept) {
+				t.Errorf("drained %q, want %q", got, kept)
+			}
+		})
+	}
+}
+
+func TestSpoolFolderIsLocked(t *testing.T) {
+	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
+	defer s.Close()
+	metrics, _ := kafka.NewMetrics(prometheus.NewRegistry())
+	if _, err := kafka.OpenSmallSpool(s.config, metrics, quiet()); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("a second process opened the spool: %v", err)
+	}
+}
+
+// FuzzSpoolSegment opens whatever a file may hold.
+func FuzzSpoolSegment(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1})
+	f.Add(make([]byte, 64))
+	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0})
+	f.Add([]byte("\x01\x00\x00\x00\x52\x7d\x53\x52a\x02\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "00000000000000000007.spool"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if len(content) > 0 {
+			if err := os.WriteFile(filepath.Join(dir, "next"), content[:1], 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := openSpool(t, kafka.SpoolConfig{Dir: dir, MaxBytes: 1 << 20, Fsync: "never"})
+		s.put(t, "last")
+		if got := s.drain(); len(got) == 0 || got[len(got)-1] != "last" {
+			t.Errorf("drained %q", got)
+		}
+		_ = s.Close()
+	})
+}
+
+func FuzzSpooledRecord(f *testing.F) {
+	f.Add(kafka.EncodeRecord(kafka.Record{Fabric: "f", Partition: 3, Kind: envelope.Counters, Payload: []byte("p")}))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := kafka.DecodeRecord(b); err == nil && !bytes.Equal(kafka.EncodeRecord(r), b) {
+			t.Errorf("%q becomes %+v and then another", b, r)
+		}
+	})
+}

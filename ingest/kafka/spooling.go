@@ -1,0 +1,128 @@
+package kafka
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/ingest/envelope"
+)
+
+// SpoolingProducer is a Producer that takes records while Kafka is away: they wait in a Spool and go out in
+// order when it is back. As long as the spool is empty nothing touches the disk.
+type SpoolingProducer struct {
+	producer *Producer
+	spool    *Spool
+	patience time.Duration
+	wake     chan struct{}
+}
+
+// Bounds of what is taken out of the spool for one request.
+const (
+	drainRecords = 512
+	drainBytes   = 512 << 10
+)
+
+// NewSpoolingProducer puts a spool behind a producer. patience is how long a record waits for Kafka before
+// it goes to the spool, more than zero.
+func NewSpoolingProducer(producer *Producer, spool *Spool, patience time.Duration) (*SpoolingProducer, error) {
+	if patience <= 0 {
+		return nil, fmt.Errorf("kafka: patience of %v; want more than 0", patience)
+	}
+	return &SpoolingProducer{producer: producer, spool: spool, patience: patience, wake: make(chan struct{}, 1)}, nil
+}
+
+// Produce returns nil once the record is in Kafka or in the spool. Records of one caller stay in order. When
+// ctx ends the record still goes to the spool. An error is a *RefusedError or that of the disk; either is
+// counted, and the record is lost.
+func (s *SpoolingProducer) Produce(ctx context.Context, r Record) error {
+	if err := s.producer.check(s.producer.client.config.Topic(r.Kind), &r); err != nil {
+		return err
+	}
+	if s.spool.Len() == 0 {
+		direct, cancel := context.WithTimeout(ctx, s.patience)
+		_, err := s.producer.produce(direct, []Record{r})
+		cancel()
+		if _, refused := errors.AsType[*RefusedError](err); err == nil || refused {
+			return err
+		}
+	}
+	if err := s.spool.Append(encodeRecord(r)); err != nil {
+		return err
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Run drains the spool into Kafka until ctx ends. What is left stays for the next run.
+func (s *SpoolingProducer) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		encoded, first := s.spool.Peek(drainRecords, drainBytes)
+		if len(encoded) == 0 {
+			select {
+			case <-s.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		s.spool.Remove(first, s.drain(ctx, encoded))
+	}
+	return nil
+}
+
+// drain returns how many of the records, from the first on, are in Kafka or will never be.
+func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
+	records := make([]Record, 0, len(encoded))
+	for _, b := range encoded {
+		r, err := decodeRecord(b)
+		if err != nil {
+			if len(records) > 0 {
+				break // it is the first one next time
+			}
+			s.drop(spoolCorrupt, err)
+			return 1
+		}
+		records = append(records, r)
+	}
+	done, err := s.producer.produce(ctx, records)
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		s.drop(refused.Reason, err)
+		done++
+	}
+	return done
+}
+
+func (s *SpoolingProducer) drop(reason string, err error) {
+	s.producer.client.metrics.spoolDropped.WithLabelValues(reason).Inc()
+	s.producer.client.log.Error("a record of the spool is dropped", "reason", reason, "error", err)
+}
+
+// encodeRecord is the form of a record in the spool: kind u8, partition u32, length of the fabric's name u16,
+// the name, the payload.
+func encodeRecord(r Record) []byte {
+	b := make([]byte, 0, 7+len(r.Fabric)+len(r.Payload))
+	b = append(b, byte(r.Kind))
+	b = binary.LittleEndian.AppendUint32(b, uint32(r.Partition))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(r.Fabric)))
+	b = append(b, r.Fabric...)
+	return append(b, r.Payload...)
+}
+
+func decodeRecord(b []byte) (Record, error) {
+	if len(b) < 7 {
+		return Record{}, fmt.Errorf("spooled record of %d bytes, want at least 7", len(b))
+	}
+	name := int(binary.LittleEndian.Uint16(b[5:]))
+	if len(b) < 7+name {
+		return Record{}, fmt.Errorf("spooled record of %d bytes with a name of %d", len(b), name)
+	}
+	return Record{
+		Kind: envelope.Kind(b[0]), Partition: int(binary.LittleEndian.Uint32(b[1:])),
+		Fabric: string(b[7 : 7+name]), Payload: b[7+name:],
+	}, nil
+}

@@ -1,0 +1,188 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/ingest/envelope"
+)
+
+// kinds are the payloads that have a topic.
+var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Snapshots, envelope.Regions,
+	envelope.Diagnoses, envelope.Commands, envelope.Results}
+
+// EnsureTopics makes the topics that are missing, each with a partition per fabric, adds partitions to those
+// that have too few, and makes room for messages as long as the configuration allows. It returns once all
+// partitions have a leader.
+func (c *Client) EnsureTopics(ctx context.Context, fabrics int) error {
+	want := map[string]int{c.config.DeadLetterTopic(): 1}
+	for _, kind := range kinds {
+		want[c.config.Topic(kind)] = max(1, fabrics)
+	}
+	old, err := c.createTopics(ctx, want)
+	if err != nil {
+		return err
+	}
+	if err := c.growTopics(ctx, want, old); err != nil {
+		return err
+	}
+	return c.awaitLeaders(ctx, want)
+}
+
+// maxBatchBytes is what brokers must take: they measure a payload with all that surrounds it.
+func (c *Client) maxBatchBytes() int { return c.config.MaxMessageBytes + recordOverhead }
+
+func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed []string, err error) {
+	replicas := c.config.Topics.Replicas
+	if replicas == 0 {
+		replicas = -1
+	}
+	configs := []kafka.ConfigEntry{
+		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
+		{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(c.config.Topics.Retention.Milliseconds(), 10)},
+		{ConfigName: "retention.bytes", ConfigValue: strconv.FormatInt(c.config.Topics.RetentionBytes, 10)},
+		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(c.maxBatchBytes())},
+	}
+	var request kafka.CreateTopicsRequest
+	for name, partitions := range want {
+		request.Topics = append(request.Topics, kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replicas, ConfigEntries: configs})
+	}
+	var response *kafka.CreateTopicsResponse
+	if err := c.retry(ctx, "create topics", func() (err error) {
+		response, err = c.kafka.CreateTopics(ctx, &request)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	var faults []error
+	for name, err := range response.Errors {
+		switch {
+		case errors.Is(err, kafka.TopicAlreadyExists):
+			existed = append(existed, name)
+		case err != nil:
+			faults = append(faults, fmt.Errorf("create topic %s: %w; create it by hand if this client may not", name, err))
+		}
+	}
+	return existed, errors.Join(faults...)
+}
+
+// growTopics brings topics that were there already up to what is wanted.
+func (c *Client) growTopics(ctx context.Context, want map[string]int, old []string) error {
+	if len(old) == 0 {
+		return nil
+	}
+	slices.Sort(old)
+	var metadata *kafka.MetadataResponse
+	if err := c.retry(ctx, "look up topics", func() (err error) {
+		metadata, err = c.kafka.Metadata(ctx, &kafka.MetadataRequest{Topics: old})
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, topic := range metadata.Topics {
+		if topic.Error != nil || len(topic.Partitions) >= want[topic.Name] {
+			continue
+		}
+		if err := c.addPartitions(ctx, topic.Name, want[topic.Name]); err != nil {
+			return err
+		}
+	}
+	return c.raiseLimits(ctx, old)
+}
+
+func (c *Client) addPartitions(ctx context.Context, topic string, partitions int) error {
+	response, err := c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{
+		Topics: []kafka.TopicPartitionsConfig{{Name: topic, Count: int32(partitions)}}})
+	if err == nil {
+		err = response.Errors[topic]
+	}
+	// The view of the topics may be two seconds old, or another process was faster.
+	if err != nil && !errors.Is(err, kafka.InvalidPartitionNumber) {
+		return fmt.Errorf("topic %s needs a partition per fabric, %d in all: %w; add them by hand if this client may not", topic, partitions, err)
+	}
+	return nil
+}
+
+func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
+	const key = "max.message.bytes"
+	var ask kafka.DescribeConfigsRequest
+	for _, topic := range topics {
+		ask.Resources = append(ask.Resources, kafka.DescribeConfigRequestResource{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: topic, ConfigNames: []string{key}})
+	}
+	answer, err := c.kafka.DescribeConfigs(ctx, &ask)
+	if err != nil {
+		return fmt.Errorf("look up %s of the topics: %w", key, err)
+	}
+	var change kafka.IncrementalAlterConfigsRequest
+	for _, resource := range answer.Resources {
+		for _, entry := range resource.ConfigEntries {
+			limit, err := strconv.Atoi(entry.ConfigValue)
+			if entry.ConfigName != key || err != nil || limit >= c.maxBatchBytes() {
+				continue
+			}
+			change.Resources = append(change.Resources, kafka.IncrementalAlterConfigsRequestResource{
+				ResourceType: kafka.ResourceTypeTopic, ResourceName: resource.ResourceName,
+				Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: key, Value: strconv.Itoa(c.maxBatchBytes()), ConfigOperation: kafka.ConfigOperationSet}}})
+		}
+	}
+	if len(change.Resources) == 0 {
+		return nil
+	}
+	result, err := c.kafka.IncrementalAlterConfigs(ctx, &change)
+	if err != nil {
+		return fmt.Errorf("raise %s to %d: %w", key, c.maxBatchBytes(), err)
+	}
+	var faults []error
+	for _, r := range result.Resources {
+		if r.Error != nil {
+			faults = append(faults, fmt.Errorf("raise %s of topic %s to %d: %w; raise it by hand if this client may not", key, r.ResourceName, c.maxBatchBytes(), r.Error))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// awaitLeaders waits until the transport, which looks every other second, knows all partitions' leaders.
+func (c *Client) awaitLeaders(ctx context.Context, want map[string]int) error {
+	return c.retry(ctx, "wait for the topics' leaders", func() error {
+		metadata, err := c.kafka.Metadata(ctx, &kafka.MetadataRequest{})
+		if err != nil {
+			return err
+		}
+		ready := make(map[string]int)
+		for _, topic := range metadata.Topics {
+			for _, p := range topic.Partitions {
+				if p.Error == nil && p.Leader.Host != "" {
+					ready[topic.Name]++
+				}
+			}
+		}
+		for name, partitions := range want {
+			if ready[name] < partitions {
+				return fmt.Errorf("topic %s: %d of %d partitions have a leader", name, ready[name], partitions)
+			}
+		}
+		return nil
+	})
+}
+
+// retry tries until it works or ctx ends.
+func (c *Client) retry(ctx context.Context, what string, try func() error) error {
+	for failures := 1; ; failures++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if failures == 1 || failures%10 == 0 {
+			c.log.Warn("Kafka fails us, trying again", "operation", what, "failures", failures, "error", err)
+		}
+		if !c.pause(ctx, failures) {
+			return fmt.Errorf("%s at %v, %d tries: %w", what, c.config.Brokers, failures, errors.Join(err, ctx.Err()))
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// reporter is a port as seen by the batches that one counter leads. Ports whose
+// counters come in several batches report by each.
+type reporter struct {
+	newest int64 // instant of its newest reading; never if there is none
+	// Who read the port last, and in which life of its counters.
+	agent, epoch uint64
+}
+
+// clocks knows how far ports and devices have reported, and so when the open
+// interval may close. The counts hold for the reporters' state at every row;
+// survey makes them anew when another interval opens.
+type clocks struct {
+	activeAfter int64 // who has reported nothing after this is not waited for
+	endNanos    int64 // end of the open interval
+	passNanos   int64 // the same and the allowed lateness
+	futureNanos int64 // who reported beyond has a clock far ahead
+
+	pending int  // active reporters that have not reached the end
+	active  int  // active devices
+	passed  int  // devices with a reading at or after passNanos
+	again   bool // somebody has reported for the second time, so that the first round is over
+
+	farthest int64   // the newest reading ever
+	newest   []int64 // by device: its newest reading; never if it is not active, or skewed
+	known    schema.Bitmap
+	numKnown int // ports that have reported
+
+	// The clocks of the devices, as last judged.
+	read, readBefore []int64 // by device: instant of its newest reading then, and the time before
+	offsets          []int64 // by device: against the median of all; 0 if not known
+	skewed           []bool  // by device: too far off
+	anySkewed        bool
+	scratch          []int64
+}
+
+func newClocks(devices, ports int) clocks {
+	c := clocks{farthest: never, known: schema.NewBitmap(ports), offsets: make([]int64, devices), skewed: make([]bool, devices)}
+	for _, byDevice := range []*[]int64{&c.newest, &c.read, &c.readBefore} {
+		*byDevice = slices.Repeat([]int64{never}, devices)
+	}
+	return c
+}
+
+// expected reports whether a reporter with a newest reading of an instant is
+// waited for. ahead is as in reachAhead.
+func (c *clocks) expected(nanos, ahead int64) bool {
+	return nanos > c.activeAfter && nanos < c.endNanos-ahead
+}
+
+// note takes down that a reporter of a port has a reading of an instant.
+func (w *Window) note(rep *reporter, p uint32, nanos int64) {
+	c, old := &w.clocks, rep.newest
+	if nanos <= old {
+		if old >= c.futureNanos { // the clock was set right
+			rep.newest = nanos
+			w.survey()
+		}
+		return
+	}
+	rep.newest = nanos
+	c.farthest = max(c.farthest, nanos)
+	if old != never {
+		c.again = true
+	} else if !c.known.Has(int(p)) {
+		c.known.Set(int(p))
+		c.numKnown++
+	}
+	d := w.ports.device[p]
+	if c.skewed[d] {
+		return
+	}
+	if c.expected(old, w.ahead) {
+		c.pending--
+	}
+	if c.expected(nanos, w.ahead) {
+		c.pending++
+	}
+	if last := c.newest[d]; nanos > last {
+		c.newest[d] = nanos
+		if last <= c.activeAfter && nanos > c.activeAfter {
+			c.active++
+		}
+		if last < c.passNanos && nanos >= c.passNanos {
+			c.passed++
+		}
+	}
+}
+
+// ready reports whether the open interval may close: nobody is waited for, or
+// more than half of the devices are so far that waiting is over.
+func (c *clocks) ready() bool {
+	return c.active > 0 && (c.pending == 0 && c.again || 2*c.passed > c.active)
+}
+
+// survey counts anew for the open interval.
+func (w *Window) survey() {
+	c := &w.clocks
+	c.endNanos = w.openStart + w.cfg.IntervalNanos
+	c.passNanos = c.endNanos + w.cfg.AllowedLatenessNanos
+	c.activeAfter = c.endNanos - w.maxGapNanos
+	c.futureNanos = w.horizonNanos + w.cfg.IntervalNanos
+	for d := range c.newest {
+		c.newest[d] = never
+	}
+	c.pending, c.active, c.passed = 0, 0, 0
+	for _, t := range w.tracks {
+		ahead := w.reachAhead(t)
+		for p := range t.reporters {
+			nanos := t.reporters[p].newest
+			if nanos <= c.activeAfter {
+				continue
+			}
+			d := w.ports.device[p]
+			if c.skewed[d] {
+				continue
+			}
+			if c.expected(nanos, ahead) {
+				c.pending++
+			}
+			c.newest[d] = max(c.newest[d], nanos)
+		}
+	}
+	for _, nanos := range c.newest {
+		if nanos > c.activeAfter {
+			c.active++
+		}
+		if nanos >= c.passNanos {
+			c.passed++
+		}
+	}
+}
+
+// watermark is the instant at or after which more than half of the active devices
+// have a reading.
+func (c *clocks) watermark() int64 {
+	c.scratch = c.scratch[:0]
+	for _, nanos := range c.newest {
+		if nanos > c.activeAfter {
+			c.scratch = append(c.scratch, nanos)
+		}
+	}
+	if len(c.scratch) == 0 {
+		return never
+	}
+	slices.Sort(c.scratch)
+	return c.scratch[(len(c.scratch)-1)/2]
+}
+
+// judgeClocks compares the newest readings of the devices that have reported
+// since the last time: now that an interval closes, they should be of about the
+// same instant. It takes three to tell who is wrong.
+func (w *Window) judgeClocks() {
+	c := &w.clocks
+	c.read, c.readBefore = c.readBefore, c.read
+	w.newestReadings(c.read)
+	c.scratch = c.scratch[:0]
+	for d, nanos := range c.read {
+		if nanos != c.readBefore[d] {
+			c.scratch = append(c.scratch, nanos)
+		}
+	}
+	if len(c.scratch) < 3 {
+		return
+	}
+	slices.Sort(c.scratch)
+	median := c.scratch[(len(c.scratch)-1)/2]
+	for d, nanos := range c.read {
+		if nanos != c.readBefore[d] {
+			c.offsets[d] = nanos - median
+			c.skewed[d] = c.offsets[d] > w.cfg.MaxSkewNanos || c.offsets[d] < -w.cfg.MaxSkewNanos
+		}
+	}
+	c.anySkewed = slices.Contains(c.skewed, true)
+}
+
+// newestReadings is the instant of each device's newest reading, or never.
+func (w *Window) newestReadings(byDevice []int64) {
+	for d := range byDevice {
+		byDevice[d] = never
+	}
+	for _, t := range w.tracks {
+		for p := range t.reporters {
+			d := w.ports.device[p]
+			byDevice[d] = max(byDevice[d], t.reporters[p].newest)
+		}
+	}
+}
+
+// Skew is how far the clock of a device is off the others'.
+type Skew struct {
+	Device      string
+	OffsetNanos int64 // positive: fast
+	Dropped     bool  // too far: its readings do not count
+}
+
+// Skews lists the devices whose clocks are off by at least so much, the worst
+// first, as judged when the last interval closed. Devices that are read at
+// different times look skewed by as much.
+func (w *Window) Skews(atLeastNanos int64) []Skew {
+	var list []Skew
+	for d, offset := range w.clocks.offsets {
+		if max(offset, -offset) >= atLeastNanos && offset != 0 || w.clocks.skewed[d] {
+			list = append(list, Skew{w.ports.graph.Device(topology.DeviceID(d)).Name, offset, w.clocks.skewed[d]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Skew) int {
+		return cmp.Compare(math.Abs(float64(b.OffsetNanos)), math.Abs(float64(a.OffsetNanos)))
+	})
+	return list
+}
+
+// renumbered is the state for another version of the graph: from[p] is the old
+// number of port p, or noPort.
+func (c *clocks) renumbered(old *topology.Graph, p *ports, from []uint32) clocks {
+	n := newClocks(p.graph.NumDevices(), p.len())
+	n.farthest, n.again, n.anySkewed = c.farthest, c.again, c.anySkewed
+	for d := range n.read {
+		if was, ok := old.FindDevice(p.graph.Device(topology.DeviceID(d)).Name); ok {
+			n.read[d], n.offsets[d], n.skewed[d] = c.read[was], c.offsets[was], c.skewed[was]
+		}
+	}
+	for port, o := range from {
+		if o != noPort && c.known.Has(int(o)) {
+			n.known.Set(port)
+			n.numKnown++
+		}
+	}
+	return n
+}

@@ -1,0 +1,328 @@
+package window
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// reading is one value of a counter of a port.
+type reading struct {
+	nanos int64
+	value uint64
+}
+
+// depth is how many readings of a counter are held, so that one which comes
+// late can still take its place in time: the start of the open interval, the
+// reading behind its end, and two to spare. Of a port that is read more often
+// than once an interval the older readings are folded into portions, which no
+// late reading can split any more.
+const depth = 4
+
+// history is the newest readings of a counter of a port, by time: a cache line.
+type history [depth]reading
+
+// portion is what fell into an interval so far: of a counter how far it rose
+// and in which time; of a gauge the sum of its readings and their number.
+type portion struct {
+	sum  float64
+	time int64
+}
+
+// track is the state of one counter, for all ports of the fabric.
+type track struct {
+	info   schema.CounterInfo
+	newest int64 // instant of the newest reading of any port
+
+	// Counters and gauges; by port.
+	held      []uint8 // number of readings in the history
+	histories []history
+	folded    [][]portion // by slot of interval, then by port; nil until something was folded
+
+	// Derived percentages; by slot of interval, then by port: reading + 1, or 0.
+	derived [][]uint64
+
+	// reporters are those of the batches that this counter leads, by port; nil
+	// if it leads none.
+	reporters []reporter
+}
+
+func newTrack(info schema.CounterInfo, ports, slots int) *track {
+	t := &track{info: info, newest: never}
+	if info.Kind == schema.DerivedPercent {
+		t.derived = make([][]uint64, slots)
+		for s := range t.derived {
+			t.derived[s] = make([]uint64, ports)
+		}
+		return t
+	}
+	t.held, t.histories = make([]uint8, ports), make([]history, ports)
+	return t
+}
+
+// lead makes the track keep account of who has reported.
+func (t *track) lead(ports int) {
+	if t.reporters == nil {
+		t.reporters = make([]reporter, ports)
+		for p := range t.reporters {
+			t.reporters[p].newest = never
+		}
+	}
+}
+
+// portions are those of a slot.
+func (t *track) portions(slot, slots int) []portion {
+	if t.folded == nil {
+		t.folded = make([][]portion, slots)
+		for s := range t.folded {
+			t.folded[s] = make([]portion, len(t.held))
+		}
+	}
+	return t.folded[slot]
+}
+
+// clearSlot forgets what a slot held of an interval.
+func (t *track) clearSlot(slot int) {
+	if t.derived != nil {
+		clear(t.derived[slot])
+	}
+	if t.folded != nil {
+		clear(t.folded[slot])
+	}
+}
+
+// forget forgets every reading and reporter.
+func (t *track) forget(slots int) {
+	t.newest = never
+	clear(t.held)
+	for s := range slots {
+		t.clearSlot(s)
+	}
+	for p := range t.reporters {
+		t.reporters[p].newest = never
+	}
+}
+
+// renumber moves what belongs to a port to its new number: from[p] is the old
+// number of port p, or noPort; readings go along where keep is set.
+func (t *track) renumber(from []uint32, keep schema.Bitmap) {
+	t.held = moved(t.held, from, keep)
+	t.histories = moved(t.histories, from, keep)
+	for s := range t.folded {
+		t.folded[s] = moved(t.folded[s], from, keep)
+	}
+	for s := range t.derived {
+		t.derived[s] = moved(t.derived[s], from, keep)
+	}
+	if t.reporters != nil {
+		old := t.reporters
+		t.reporters = nil
+		t.lead(len(from))
+		for p, o := range from {
+			if o != noPort {
+				t.reporters[p] = old[o]
+			}
+		}
+	}
+}
+
+func moved[T any](old []T, from []uint32, keep schema.Bitmap) []T {
+	if old == nil {
+		return nil
+	}
+	out := make([]T, len(from))
+	for p, o := range from {
+		if o != noPort && keep.Has(p) {
+			out[p] = old[o]
+		}
+	}
+	return out
+}
+
+// never is the instant of what has not been read.
+const never = math.MinInt64
+
+// store puts the selected rows of a batch into the tracks, column by column.
+func (w *Window) store(b *schema.CounterBatch) {
+	if len(w.rows) == 0 {
+		return
+	}
+	newest := int64(never)
+	for _, r := range w.rows {
+		newest = max(newest, b.TimeNanos[r])
+	}
+	w.newest = max(w.newest, newest)
+	if w.tickColumn != nil {
+		w.storeTicks(b, w.tickColumn)
+	}
+	for _, c := range w.planned {
+		c.track.newest = max(c.track.newest, newest)
+		if c.track.derived != nil {
+			w.storeDerived(c.track, b, c.column)
+		} else {
+			w.storeReadings(c.track, b, c.column)
+		}
+	}
+	w.rows = w.rows[:0]
+}
+
+func (w *Window) storeReadings(t *track, b *schema.CounterBatch, c *schema.CounterColumn) {
+	times, index, values := b.TimeNanos, b.PortIndex, c.Values
+	for _, r := range w.rows {
+		if c.Valid != nil && !c.Valid.Has(int(r)) {
+			continue
+		}
+		p := w.portOf[index[r]]
+		now := reading{times[r], values[r]}
+		n := t.held[p]
+		h := &t.histories[p]
+		if n == 0 || n < depth && now.nanos > h[n-1].nanos {
+			h[n] = now
+			t.held[p] = n + 1
+			continue
+		}
+		w.insert(t, p, now)
+	}
+}
+
+// insert puts a reading where it belongs in time. If the history is full, the
+// oldest reading makes room.
+func (w *Window) insert(t *track, p uint32, now reading) {
+	n, h := int(t.held[p]), &t.histories[p]
+	at := n
+	for at > 0 && h[at-1].nanos > now.nanos {
+		at--
+	}
+	switch {
+	case at > 0 && h[at-1].nanos == now.nanos:
+		w.dropped[Duplicate]++
+		return
+	case n < depth:
+		copy(h[at+1:n+1], h[at:n])
+		t.held[p]++
+	case at == 0:
+		w.dropped[OutOfOrder]++
+		return
+	default:
+		next := now
+		if at > 1 {
+			next = h[1]
+		}
+		w.fold(t, p, h[0], next)
+		at--
+		copy(h[:at], h[1:at+1])
+	}
+	h[at] = now
+}
+
+// fold adds what leaves the history to the portions of the open intervals.
+func (w *Window) fold(t *track, p uint32, a, next reading) {
+	if t.info.Kind == schema.Gauge {
+		w.foldGauge(t, p, a)
+		return
+	}
+	rise, fault := w.rise(t, p, a, next)
+	if fault != sound {
+		w.dropped[fault]++
+		return
+	}
+	span := next.nanos - a.nanos
+	from := w.openStart
+	for s := range w.slots {
+		if from >= next.nanos {
+			return
+		}
+		to := from + w.cfg.IntervalNanos
+		if overlap := min(next.nanos, to) - max(a.nanos, from); overlap > 0 {
+			slot := w.slotAt(s)
+			into := &t.portions(slot, len(w.slots))[p]
+			into.sum += rise * (float64(overlap) / float64(span))
+			into.time += overlap
+			w.slots[slot].saw(a.nanos, next.nanos)
+		}
+		from = to
+	}
+}
+
+func (w *Window) foldGauge(t *track, p uint32, a reading) {
+	if a.nanos < w.openStart || a.nanos >= w.horizonNanos {
+		return
+	}
+	slot := w.slotAt(int((a.nanos - w.openStart) / w.cfg.IntervalNanos))
+	into := &t.portions(slot, len(w.slots))[p]
+	into.sum += float64(a.value)
+	into.time++
+	w.slots[slot].saw(a.nanos, a.nanos)
+}
+
+// cut ends the histories of a port's counters: they began anew.
+func (w *Window) cut(p uint32) {
+	for _, c := range w.planned {
+		t := c.track
+		if t.info.Kind != schema.Counter || t.held[p] == 0 {
+			continue
+		}
+		n, h := t.held[p], t.histories[p]
+		for i := range n - 1 {
+			w.fold(t, p, h[i], h[i+1])
+		}
+		t.held[p] = 0
+		w.dropped[Reset]++
+	}
+}
+
+// storeDerived keeps the largest reading of the interval that ends at the
+// boundary nearest to the reading.
+func (w *Window) storeDerived(t *track, b *schema.CounterBatch, c *schema.CounterColumn) {
+	index, values := b.PortIndex, c.Values
+	for _, r := range w.rows {
+		if c.Valid != nil && !c.Valid.Has(int(r)) {
+			continue
+		}
+		nanos := b.TimeNanos[r]
+		after := nanos - w.afterBoundary - w.openStart
+		if after < 0 {
+			continue // late
+		}
+		offset := 0
+		for after >= w.cfg.IntervalNanos {
+			after -= w.cfg.IntervalNanos
+			offset++
+		}
+		slot := w.slotAt(offset)
+		cell := &t.derived[slot][w.portOf[index[r]]]
+		if *cell != 0 {
+			w.dropped[Duplicate]++
+		}
+		*cell = max(*cell, min(values[r], math.MaxUint64-1)+1)
+		w.slots[slot].saw(nanos, nanos)
+	}
+}
+
+// storeTicks notes the length of the ports' ticks. The instant does not matter:
+// a port's tick does not change while it is up.
+func (w *Window) storeTicks(b *schema.CounterBatch, c *schema.CounterColumn) {
+	if w.ticks == nil {
+		w.ticks = make([]uint64, w.ports.len())
+	}
+	for _, r := range w.rows {
+		if c.Valid == nil || c.Valid.Has(int(r)) {
+			w.ticks[w.portOf[b.PortIndex[r]]] = c.Values[r]
+		}
+	}
+}
+
+// slotMeta is what is known of an open interval beside its values.
+type slotMeta struct {
+	readings    int
+	first, last int64 // instants of readings; meaningless if there are none
+}
+
+// saw notes a reading whose value, since an earlier instant, fell into the interval.
+func (m *slotMeta) saw(from, to int64) {
+	if m.readings == 0 {
+		m.first, m.last = from, to
+	}
+	m.readings++
+	m.first, m.last = min(m.first, from), max(m.last, to)
+}

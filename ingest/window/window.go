@@ -1,0 +1,394 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Window makes snapshots of one fabric. It is not safe for concurrent use.
+type Window struct {
+	cfg         Config
+	wanted      [schema.NumMetrics]bool
+	maxGapNanos int64
+	ports       *ports
+	dictionaries
+	clocks  clocks
+	dropped [numReasons]uint64
+
+	// The open intervals: the first begins at openStart, the last ends at
+	// horizonNanos. Their values lie in slots, that of the first at head.
+	openStart, horizonNanos int64
+	slots                   []slotMeta
+	head                    int
+	opened                  bool  // a row has come
+	closed                  bool  // an interval has closed, so that time does not go back any more
+	newest                  int64 // instant of the newest reading kept
+	stale                   int   // rows in succession that were late by more than a jump
+
+	tracks  []*track // by metric
+	trackOf map[string]*track
+	ticks   []uint64 // by port: picoseconds, 0 if not known; nil if none is
+
+	ready []*schema.Snapshot // closed, not yet taken
+	spare []*schema.Snapshot // given back
+
+	batchPlan
+}
+
+// batchPlan is what Add worked out for the batch at hand.
+type batchPlan struct {
+	portOf        []uint32 // by index into the batch's ports
+	planned       []plannedColumn
+	tickColumn    *schema.CounterColumn
+	leader        *track
+	ahead         int64  // reachAhead of the leader
+	agent         uint64 // hash of agent and source
+	afterBoundary int64  // the interval of a derived percentage read at t is that which holds t - afterBoundary
+	lateBy        int64  // a row is late if its time less this lies before the open interval
+	rows          []uint32
+}
+
+type plannedColumn struct {
+	track  *track
+	column *schema.CounterColumn
+}
+
+// The instants that readings may have, 1897 to 2116, with room to reckon.
+const (
+	minTime = -1 << 61
+	maxTime = 1<<62 - 1
+)
+
+// New makes the window of one version of a fabric.
+func New(g *topology.Graph, cfg Config) (*Window, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("window of fabric %q: %w", g.Fabric(), err)
+	}
+	cfg = cfg.settled()
+	p := newPorts(g)
+	w := &Window{cfg: cfg, maxGapNanos: int64(cfg.MaxGapIntervals) * cfg.IntervalNanos, ports: p, dictionaries: newDictionaries(),
+		clocks: newClocks(g.NumDevices(), p.len()), slots: make([]slotMeta, cfg.HorizonIntervals), newest: never, trackOf: map[string]*track{}}
+	for m := range w.wanted {
+		w.wanted[m] = m != int(schema.NoMetric) && (cfg.Metrics == nil || slices.Contains(cfg.Metrics, schema.Metric(m)))
+	}
+	return w, nil
+}
+
+// Add takes a batch; intervals that close thereby are to be had from Next. It
+// refuses a batch of another fabric or one whose parts do not fit together, as a
+// whole; what else is wrong is counted in Drops. The window keeps nothing of the
+// batch's memory.
+func (w *Window) Add(b *schema.CounterBatch) error {
+	if fabric := w.ports.graph.Fabric(); b.Fabric != fabric {
+		return fmt.Errorf("batch %d of agent %q is of fabric %q, not %q; give each fabric a window of its own", b.Sequence, b.Agent, b.Fabric, fabric)
+	}
+	if err := check(b); err != nil {
+		return fmt.Errorf("batch %d of agent %q: %w", b.Sequence, b.Agent, err)
+	}
+	if !w.plan(b) {
+		return nil
+	}
+	w.portOf = w.resolve(w.ports, b, w.agent)
+	for r, nanos := range b.TimeNanos {
+		switch p := w.portOf[b.PortIndex[r]]; {
+		case p == noPort:
+			w.dropped[UnknownPort]++
+		case nanos < minTime || nanos > maxTime:
+			w.dropped[BadTime]++
+		default:
+			w.take(b, uint32(r), p, nanos)
+		}
+	}
+	w.store(b)
+	return nil
+}
+
+// check reports whether a batch's slices fit together.
+func check(b *schema.CounterBatch) error {
+	rows := b.Rows()
+	if len(b.PortIndex) != rows {
+		return fmt.Errorf("%d port indices for %d rows", len(b.PortIndex), rows)
+	}
+	for i := range b.Columns {
+		if c := &b.Columns[i]; len(c.Values) != rows || c.Valid != nil && len(c.Valid)*64 < rows {
+			return fmt.Errorf("counter %q has %d values and %d bits for %d rows", c.Name, len(c.Values), len(c.Valid)*64, rows)
+		}
+	}
+	for _, i := range b.PortIndex {
+		if int(i) >= len(b.Ports) {
+			return fmt.Errorf("port index %d in a dictionary of %d", i, len(b.Ports))
+		}
+	}
+	return nil
+}
+
+// plan finds the columns that become metrics, and what holds for all rows. It
+// reports whether there is anything to do.
+func (w *Window) plan(b *schema.CounterBatch) bool {
+	w.planned, w.tickColumn, w.leader, w.lateBy = w.planned[:0], nil, nil, 0
+	w.afterBoundary = w.cfg.IntervalNanos/2 + 1
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		if c.Name == schema.TickColumn {
+			w.tickColumn = c
+			continue
+		}
+		t := w.track(c.Name)
+		if t == nil {
+			continue
+		}
+		w.planned = append(w.planned, plannedColumn{t, c})
+		if t.derived != nil {
+			w.lateBy = w.afterBoundary
+		}
+		// Counters lead where there are any: of a row with both, they are
+		// complete last.
+		if w.leader == nil || w.leader.derived != nil && t.derived == nil {
+			w.leader = t
+		}
+	}
+	if w.leader == nil {
+		return false
+	}
+	w.leader.lead(w.ports.len())
+	w.ahead = w.reachAhead(w.leader)
+	w.agent = hashText(hashText(hashStart, b.Agent), b.Source)
+	return true
+}
+
+// track is the state of a counter, or nil if it becomes no metric that is wanted.
+func (w *Window) track(name string) *track {
+	if t := w.trackOf[name]; t != nil {
+		return t
+	}
+	info, known := schema.LookupCounter(name)
+	if !known {
+		w.dropped[UnknownCounter]++
+		return nil
+	}
+	if !w.wanted[info.Metric] {
+		return nil
+	}
+	t := newTrack(info, w.ports.len(), len(w.slots))
+	w.trackOf[info.Name] = t
+	at, _ := slices.BinarySearchFunc(w.tracks, info.Metric+1, func(t *track, m schema.Metric) int { return int(t.info.Metric) - int(m) })
+	w.tracks = slices.Insert(w.tracks, at, t)
+	return t
+}
+
+// take decides what becomes of a row.
+func (w *Window) take(b *schema.CounterBatch, r, p uint32, nanos int64) {
+	late := !w.opened || nanos-w.lateBy < w.openStart
+	if late && !w.closed {
+		w.store(b)
+		w.openAt(nanos - w.lateBy)
+		late = false
+	}
+	rep := &w.leader.reporters[p]
+	if rep.epoch != b.Epoch && !w.renew(b, rep, p, nanos) {
+		w.dropped[Late]++
+		return
+	}
+	w.note(rep, p, nanos)
+	if w.clocks.anySkewed && w.clocks.skewed[w.ports.device[p]] {
+		w.dropped[ClockSkew]++
+		return
+	}
+	early := nanos >= w.horizonNanos
+	if !early {
+		w.rows = append(w.rows, r)
+	}
+	if late {
+		w.dropped[Late]++
+		w.watchReturn(b, nanos)
+	} else {
+		w.stale = 0
+	}
+	if w.clocks.ready() {
+		w.store(b)
+		w.closeDue(never)
+		if early && nanos < w.horizonNanos {
+			w.rows = append(w.rows, r)
+			return
+		}
+	}
+	if early {
+		w.dropped[Early]++
+	}
+}
+
+// reachAhead is how far beyond its instant a reading completes what its counter
+// has to say: derived percentages complete the interval that ends at the nearest
+// boundary.
+func (w *Window) reachAhead(leader *track) int64 {
+	if leader.derived == nil {
+		return 0
+	}
+	return w.cfg.IntervalNanos - w.cfg.IntervalNanos/2 - 1
+}
+
+// renew takes note of who reads a port. If the same agent says that the port's
+// counters began anew, what was read before cannot be continued, and rows that
+// are left over from then are refused.
+func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos int64) bool {
+	if rep.agent == w.agent && rep.epoch != 0 && b.Epoch != 0 && rep.newest != never {
+		if nanos <= rep.newest {
+			return false
+		}
+		w.store(b)
+		w.cut(p)
+	}
+	rep.agent, rep.epoch = w.agent, b.Epoch
+	return true
+}
+
+// watchReturn recognises that time leapt back for good: for two rounds nothing
+// came but rows that are older than is worth waiting for.
+func (w *Window) watchReturn(b *schema.CounterBatch, nanos int64) {
+	if nanos >= w.openStart-int64(w.cfg.MaxJumpIntervals)*w.cfg.IntervalNanos {
+		w.stale = 0
+		return
+	}
+	if w.stale++; w.stale <= 2*w.clocks.numKnown {
+		return
+	}
+	w.dropped[Jump]++
+	for _, t := range w.tracks {
+		t.forget(len(w.slots))
+	}
+	clear(w.slots)
+	w.rows, w.stale, w.newest, w.closed, w.opened, w.clocks.again = w.rows[:0], 0, never, false, false, false
+	w.openAt(nanos - w.lateBy)
+}
+
+// openAt makes the interval that holds an instant the first of the open ones.
+// Before any has closed, that may be an earlier one than before: the clock of
+// the first device need not have been right.
+func (w *Window) openAt(nanos int64) {
+	start := schema.IntervalAt(nanos, w.cfg.IntervalNanos).StartNanos
+	if w.opened {
+		w.head = w.slotAt(-int((w.openStart - start) / w.cfg.IntervalNanos % int64(len(w.slots))))
+		for s := range min(int64(len(w.slots)), (w.openStart-start)/w.cfg.IntervalNanos) {
+			w.clearSlot(w.slotAt(int(s))) // what it holds is beyond the horizon now
+		}
+	}
+	w.opened = true
+	w.setOpen(start)
+}
+
+func (w *Window) setOpen(start int64) {
+	w.openStart = start
+	w.horizonNanos = start + int64(len(w.slots))*w.cfg.IntervalNanos
+	w.survey()
+}
+
+func (w *Window) clearSlot(slot int) {
+	for _, t := range w.tracks {
+		t.clearSlot(slot)
+	}
+	w.dropped[Early] += uint64(w.slots[slot].readings)
+	w.slots[slot] = slotMeta{}
+}
+
+// slotAt is the slot of the open interval with the given number, counted from
+// the first.
+func (w *Window) slotAt(interval int) int {
+	n := len(w.slots)
+	return ((w.head+interval)%n + n) % n
+}
+
+// Advance says what time it is, where readings do not: intervals that ended
+// longer ago than the allowed lateness close. It is for live data only.
+func (w *Window) Advance(nowNanos int64) {
+	if w.opened {
+		w.closeDue(min(nowNanos, maxTime) - w.cfg.AllowedLatenessNanos)
+	}
+}
+
+// Next is the next snapshot, or nil if no more intervals are closed. Call it
+// after every Add and Advance until it returns nil. The snapshot is the
+// caller's until Recycle.
+func (w *Window) Next() *schema.Snapshot {
+	if len(w.ready) == 0 {
+		return nil
+	}
+	s := w.ready[0]
+	w.ready = slices.Delete(w.ready, 0, 1)
+	return s
+}
+
+// Recycle gives a snapshot back, which nobody may use any more.
+func (w *Window) Recycle(s *schema.Snapshot) {
+	if s != nil && len(w.spare) < maxSpare {
+		w.spare = append(w.spare, s)
+	}
+}
+
+const maxSpare = 8
+
+// LowWater is the instant before which no reading is needed for the snapshots
+// that Next has yet to give: a new window that is given the batches from the
+// first one with a row at or after it makes the same ones. It is the least int64
+// if nothing is known yet.
+func (w *Window) LowWater() int64 {
+	switch {
+	case len(w.ready) > 0:
+		return w.ready[0].Interval.StartNanos - w.maxGapNanos
+	case w.opened:
+		return w.openStart - w.maxGapNanos
+	}
+	return never
+}
+
+// Ports is how many ports have reported, those that the graph has and those that
+// it does not have. Where the second is large, the topology is another's.
+func (w *Window) Ports() (known, unknown int) { return w.clocks.numKnown, len(w.unknown) }
+
+// Mismatches names the first few ports that reported and are not in the graph.
+func (w *Window) Mismatches() []string { return slices.Clone(w.mismatches) }
+
+// Drops is what was dropped since the start, by reason; each reason is there.
+func (w *Window) Drops() map[string]uint64 {
+	m := make(map[string]uint64, numReasons-1)
+	for _, r := range Reasons() {
+		m[r.String()] = w.dropped[r]
+	}
+	return m
+}
+
+// Dropped is what was dropped for one reason since the start, in its unit.
+func (w *Window) Dropped(r Reason) uint64 { return w.dropped[r] }
+
+// SetGraph goes on with another version of the graph. Ports are known by device
+// and name: what was read of them is kept, except where a port is joined to
+// another than before; such ports begin anew. Snapshots are of the version that
+// was in force when they closed: take those that are ready first.
+func (w *Window) SetGraph(g *topology.Graph) error {
+	if was := w.ports.graph.Fabric(); g.Fabric() != was {
+		return fmt.Errorf("graph of fabric %q given to the window of %q", g.Fabric(), was)
+	}
+	old := w.ports
+	w.ports = newPorts(g)
+	from := make([]uint32, w.ports.len())
+	keep := schema.NewBitmap(len(from))
+	for p := range from {
+		name := schema.PortName{Device: g.Device(w.ports.device[p]).Name, Port: w.ports.name[p]}
+		from[p] = old.find(name)
+		if from[p] != noPort && old.peers(from[p]) == w.ports.peers(uint32(p)) {
+			keep.Set(p)
+		}
+	}
+	for _, t := range w.tracks {
+		t.renumber(from, keep)
+	}
+	w.ticks = moved(w.ticks, from, keep)
+	w.dictionaries = newDictionaries()
+	w.clocks = w.clocks.renumbered(old.graph, w.ports, from)
+	if w.opened {
+		w.survey()
+	}
+	return nil
+}

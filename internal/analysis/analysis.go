@@ -1,0 +1,222 @@
+// Package analysis is the pure core of Giverny: counter batches and events of
+// one fabric go in, and for every interval that closes a snapshot, its regions
+// with their identity, and the events that belong to it come out. It is made of
+// the window, the segmenter and the tracker; it has no goroutine, no clock and
+// does no I/O, so that live, replayed and simulated data are analysed alike.
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/topology"
+)
+
+// Config of the parts.
+type Config struct {
+	Window  window.Config
+	Segment segment.Config
+	Track   segment.TrackConfig
+}
+
+// DefaultConfig analyses intervals of a minute.
+func DefaultConfig() Config {
+	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: segment.DefaultTrackConfig()}
+}
+
+// Result is what one interval left behind. It is the receiver's; its snapshot is
+// to be given back with Recycle.
+type Result struct {
+	Snapshot *schema.Snapshot
+	Regions  []schema.Region
+	Events   []schema.Event
+	Raw      []*schema.CounterBatch
+	Dropped  map[string]uint64 // readings and values that came to nothing since the last result, by reason
+}
+
+// Core analyses one fabric. It is not safe for concurrent use.
+type Core struct {
+	graph     *topology.Graph
+	window    *window.Window
+	segmenter *segment.Segmenter
+	tracker   *segment.Tracker
+	raw       *rawBuffer
+	events    []schema.Event // of intervals that are open, by time
+	resumed   int64          // intervals that start up to here were stored before
+	counted   map[string]uint64
+	checked   bool
+
+	storedEvents map[schema.Event]bool // of an earlier process
+}
+
+// New makes the core of one version of a fabric.
+func New(g *topology.Graph, cfg Config) (*Core, error) {
+	w, err := window.New(g, cfg.Window)
+	if err != nil {
+		return nil, err
+	}
+	s, err := segment.New(g, cfg.Segment)
+	if err != nil {
+		return nil, err
+	}
+	t, err := segment.NewTracker(g, cfg.Track)
+	if err != nil {
+		return nil, err
+	}
+	return &Core{graph: g, window: w, segmenter: s, tracker: t, raw: newRawBuffer(cfg.Window.IntervalNanos),
+		resumed: minInt64, counted: map[string]uint64{}}, nil
+}
+
+const minInt64 = -1 << 63
+
+// Resume makes the core go on after the intervals that an earlier process
+// stored, given in order of time: it gives no result up to and including the
+// last of them, their regions hand their identity on, and of their events none
+// comes out again.
+func (c *Core) Resume(stored []Interval, events []schema.Event) {
+	for _, in := range stored {
+		c.resumed = in.Interval.StartNanos
+		c.raw.openFrom = in.Interval.EndNanos()
+		c.tracker.Step(in.Interval, in.Regions)
+	}
+	c.storedEvents = make(map[schema.Event]bool, len(events))
+	for _, e := range events {
+		c.storedEvents[e] = true
+	}
+}
+
+// Interval is an interval with its regions as they were stored.
+type Interval struct {
+	Interval schema.Interval
+	Regions  []schema.Region
+}
+
+// Add takes a batch. It fails where the batch cannot be of this fabric: with
+// ErrOtherFabric, which costs the batch, or with ErrWrongTopology, after which
+// nothing that the core says can be trusted.
+func (c *Core) Add(b *schema.CounterBatch) error {
+	if b.Fabric != c.graph.Fabric() {
+		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
+	}
+	if err := c.window.Add(b); err != nil {
+		return err
+	}
+	c.raw.add(b)
+	if !c.checked {
+		return c.checkTopology()
+	}
+	return nil
+}
+
+// ErrOtherFabric and ErrWrongTopology say why a batch was refused.
+var (
+	ErrOtherFabric   = errors.New("another fabric")
+	ErrWrongTopology = errors.New("the topology does not fit the data")
+)
+
+// checkTopology refuses a topology that knows fewer than half of the ports that
+// report.
+func (c *Core) checkTopology() error {
+	known, unknown := c.window.Ports()
+	if unknown <= known {
+		return nil
+	}
+	return fmt.Errorf("fabric %q: %w: %d of %d ports that report are not in it, the first: %s; import the fabric anew, or name the right topology",
+		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
+}
+
+// AddEvent takes something that happened to the fabric. It comes out with the
+// interval in which it happened, or with the next.
+func (c *Core) AddEvent(e schema.Event) {
+	if c.storedEvents[e] {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(c.events, e.TimeNanos+1, func(o schema.Event, nanos int64) int {
+		if o.TimeNanos < nanos {
+			return -1
+		}
+		return 1
+	})
+	c.events = slices.Insert(c.events, at, e)
+}
+
+// Advance tells the core what time it is where no data do.
+func (c *Core) Advance(nowNanos int64) { c.window.Advance(nowNanos) }
+
+// LowWater is the time from which on input is needed again after a restart.
+func (c *Core) LowWater() int64 { return c.window.LowWater() }
+
+// Recycle gives a result's snapshot back for the next.
+func (c *Core) Recycle(r *Result) { c.window.Recycle(r.Snapshot) }
+
+// Next is the result of the next interval that has closed, or nil.
+func (c *Core) Next() *Result {
+	for {
+		snap := c.window.Next()
+		if snap == nil {
+			return nil
+		}
+		c.checked = true
+		raw, events := c.raw.take(snap.Interval.StartNanos), c.takeEvents(snap.Interval.EndNanos())
+		if snap.Interval.StartNanos <= c.resumed {
+			c.window.Recycle(snap)
+			continue
+		}
+		return c.analyse(snap, raw, events)
+	}
+}
+
+func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events []schema.Event) *Result {
+	regions := c.segmenter.Step(snap)
+	for i := range regions {
+		regions[i].Name = c.graph.Describe(regions[i].Links)
+	}
+	tracked := c.tracker.Step(snap.Interval, regions)
+	r := &Result{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...)}
+	r.Regions = make([]schema.Region, len(tracked.Regions))
+	for i, region := range tracked.Regions { // the segmenter uses its memory again
+		region.Links = slices.Clone(region.Links)
+		if region.Box != nil {
+			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
+		}
+		r.Regions[i] = region
+	}
+	return r
+}
+
+// takeEvents removes the events before an instant.
+func (c *Core) takeEvents(end int64) []schema.Event {
+	n := 0
+	for n < len(c.events) && c.events[n].TimeNanos < end {
+		n++
+	}
+	taken := slices.Clone(c.events[:n])
+	c.events = slices.Delete(c.events, 0, n)
+	return taken
+}
+
+// Drops is what came to nothing since the start, by reason; every reason is
+// there, at zero if need be.
+func (c *Core) Drops() map[string]uint64 {
+	d := c.window.Drops()
+	d["raw_late"], d["raw_full"] = c.raw.late, c.raw.full
+	return d
+}
+
+// dropped is what was added to Drops since the last call.
+func (c *Core) dropped() map[string]uint64 {
+	now := c.Drops()
+	diff := map[string]uint64{}
+	for reason, n := range now {
+		if n > c.counted[reason] {
+			diff[reason] = n - c.counted[reason]
+		}
+	}
+	c.counted = now
+	return diff
+}

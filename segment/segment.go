@@ -1,0 +1,128 @@
+package segment
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Segmenter finds the regions of one fabric, snapshot by snapshot. It keeps
+// nothing from one step to the next but memory. It is not safe for concurrent
+// use.
+type Segmenter struct {
+	cfg    Config
+	method method
+
+	values  []float32 // one series, cleaned
+	groups  partition
+	regions []schema.Region
+	arena   []schema.LinkID
+	boxes   boxer
+}
+
+// method finds the groups of one series: percent by link in [0, 100], or
+// missing. It appends groups to out; they need no order.
+type method interface {
+	segment(values []float32, out *partition)
+}
+
+// New makes a segmenter for one version of a fabric.
+func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg.Metrics = slices.Clone(cfg.Metrics)
+	s := &Segmenter{cfg: cfg, boxes: newBoxer(g)}
+	adj := newAdjacency(g)
+	switch cfg.Method {
+	case Paper:
+		s.method = newPaperMethod(newNearness(g, adj, cfg.Paper.Distance), cfg.Paper, cfg.MinLinks)
+	default:
+		s.method = newStatisticalMethod(adj, cfg)
+	}
+	s.values = make([]float32, g.NumLinks())
+	return s, nil
+}
+
+// Step finds the regions of a snapshot, ordered by metric (as configured), then
+// size, largest first, then first link. The result and all it points to belong
+// to the segmenter and hold until the next Step.
+//
+// A value that is NaN or infinite counts as missing, a negative one as 0, one
+// above 100 as 100. A missing link belongs to no region but does not part one.
+// Step panics if the snapshot is of another graph: the numbers would mean
+// nothing.
+func (s *Segmenter) Step(snap *schema.Snapshot) []schema.Region {
+	if snap.Links != len(s.values) {
+		panic(fmt.Sprintf("segment: snapshot of %d links for a graph of %d", snap.Links, len(s.values)))
+	}
+	s.regions, s.arena = s.regions[:0], s.arena[:0]
+	s.boxes.reset()
+	if len(s.cfg.Metrics) > 0 {
+		for _, m := range s.cfg.Metrics {
+			if series := snap.Find(m); series != nil {
+				s.stepSeries(series)
+			}
+		}
+		return s.regions
+	}
+	for i := range snap.Series {
+		if snap.Series[i].Metric.IsStall() {
+			s.stepSeries(&snap.Series[i])
+		}
+	}
+	return s.regions
+}
+
+func (s *Segmenter) stepSeries(series *schema.Series) {
+	clean(s.values, series)
+	s.groups.reset()
+	s.method.segment(s.values, &s.groups)
+	first := len(s.regions)
+	for i := range s.groups.len() {
+		s.addRegion(series.Metric, s.groups.group(i))
+	}
+	slices.SortFunc(s.regions[first:], func(a, b schema.Region) int {
+		return cmp.Or(cmp.Compare(b.Size, a.Size), slices.Compare(a.Links, b.Links))
+	})
+}
+
+// addRegion appends the region of a group, if it counts.
+func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) {
+	sum, highest := 0., float32(0)
+	for _, l := range group {
+		sum += float64(s.values[l])
+		highest = max(highest, s.values[l])
+	}
+	mean := sum / float64(len(group))
+	if len(group) < s.cfg.MinLinks || mean < s.cfg.MinMeanPercent {
+		return
+	}
+	begin := len(s.arena)
+	s.arena = append(s.arena, group...)
+	links := s.arena[begin:len(s.arena):len(s.arena)]
+	s.regions = append(s.regions, schema.Region{
+		Metric: metric, Links: links, Size: len(links), Mean: mean, Max: float64(highest),
+		Severity: schema.SeverityOf(mean), Box: s.boxes.box(links),
+	})
+}
+
+// clean writes the series into dst as percentages in [0, 100] or missing.
+func clean(dst []float32, series *schema.Series) {
+	for i := range dst {
+		v := series.Values[i]
+		switch {
+		case !series.Valid.Has(i) || v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:
+			v = missing
+		case v < 0:
+			v = 0
+		case v > 100:
+			v = 100
+		}
+		dst[i] = v
+	}
+}

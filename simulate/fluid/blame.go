@@ -1,0 +1,67 @@
+package fluid
+
+import "github.com/giverny/giverny/simulate/routing"
+
+// Blame is one flow's part in the stall of a channel.
+type Blame struct {
+	Owner              int
+	Root               Resource // what is full and blocks the flow in the end
+	HeldBackPerSecond  float64  // bytes/s that the flow offered and could not send
+	DetouredByAFailure bool
+}
+
+// EachBlocked calls yield for every flow that the last Solve found held up at or
+// before the channel's far end, because of what lies behind it or of the
+// channel itself.
+func (m *Model) EachBlocked(ch routing.Channel, yield func(Blame)) {
+	s := &m.solver
+	if len(s.flows) == 0 {
+		return
+	}
+	for _, e := range s.byRes[s.byOff[ch]:s.byOff[ch+1]] {
+		f := &s.flows[e.flow]
+		if f.root == NoResource || e.hop > f.hop {
+			continue
+		}
+		g := s.groups[f.group]
+		yield(Blame{Owner: g.Owner, Root: f.root, HeldBackPerSecond: f.demand - f.rate, DetouredByAFailure: g.detour[f.index]})
+	}
+}
+
+// Use is one owner's part in the load of a resource.
+type Use struct {
+	Owner              int
+	OfferedPerSecond   float64 // bytes/s
+	DetouredByAFailure bool
+}
+
+// EachUse calls yield for every flow that crosses a resource and was part of
+// the last Solve.
+func (m *Model) EachUse(r Resource, yield func(Use)) {
+	s := &m.solver
+	if len(s.flows) == 0 {
+		return
+	}
+	for _, e := range s.byRes[s.byOff[r]:s.byOff[r+1]] {
+		f := &s.flows[e.flow]
+		g := s.groups[f.group]
+		yield(Use{Owner: g.Owner, OfferedPerSecond: f.demand, DetouredByAFailure: g.detour[f.index]})
+	}
+}
+
+// Sent is what a group's flows offered and sent in the last Solve, bytes/s.
+func (m *Model) Sent(g *Flows) (offered, sent float64) {
+	s := &m.solver
+	if g.Scale <= 0 {
+		return 0, 0
+	}
+	for i, d := range g.demand {
+		offered += d * g.Scale
+		if len(s.flows) == 0 {
+			sent += m.demand(g, i)
+		} else {
+			sent += s.flows[g.solved+i].rate
+		}
+	}
+	return offered, sent
+}

@@ -1,0 +1,353 @@
+package fluid
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/topology"
+)
+
+// tolerance of comparisons between rates that should be equal.
+const tolerance = 1e-9
+
+// solver holds what one Solve computes, by resource and by flow. Its memory is
+// used again by the next.
+type solver struct {
+	sent      []float64 // by resource: what endpoints would send
+	offered   []float64 // the same after the limit of their sending side
+	load      []float64
+	remaining []float64 // capacity not yet given away
+	active    []int32   // flows not yet frozen
+	limit     []float64 // the most a flow may have here because of a block further on
+	limitRoot []Resource
+
+	flows   []flow
+	demands []int32 // flows by rising demand
+	byRes   []entry // CSR: flows that cross a resource
+	byOff   []uint32
+	heap    shareHeap
+	stamp   []uint32 // by resource: last channel for which it was counted as input
+	groups  []*Flows
+}
+
+type flow struct {
+	path   []Resource
+	demand float64
+	rate   float64
+	group  int32
+	index  int32
+	hop    int32    // where in path the flow is blocked: it has passed path[:hop]; len(path) if it is not
+	root   Resource // what blocks it in the end; NoResource if nothing
+	frozen bool
+}
+
+type entry struct{ flow, hop int32 }
+
+// Solve shares the fabric among the flows, max-min fair: no flow can have more
+// unless one that has no more than it gets less (Bertsekas and Gallager, Data
+// Networks, 6.5.2), by filling from below: the resource whose equal share is
+// smallest freezes its flows, what they leave is shared among the others.
+//
+// A flow that is blocked keeps the queues in front of the block full. Flows that
+// share a queue with it may then have VictimRatio times its rate at most, and
+// are blocked by the same root.
+func (m *Model) Solve(groups []*Flows, into *State) {
+	s := &m.solver
+	s.reset(len(m.nominal))
+	s.groups = groups
+	if m.offer(groups) {
+		m.include(groups)
+		m.fill()
+		for i := range s.flows {
+			f := &s.flows[i]
+			for _, r := range f.path[1:] {
+				s.load[r] += f.rate
+			}
+		}
+	} else {
+		copy(s.load, s.offered)
+	}
+	m.report(into)
+}
+
+func (s *solver) reset(resources int) {
+	for _, f := range []*[]float64{&s.sent, &s.offered, &s.load, &s.remaining, &s.limit} {
+		*f = zeroed(*f, resources)
+	}
+	s.active, s.limitRoot = zeroed(s.active, resources), zeroed(s.limitRoot, resources)
+	s.stamp = zeroed(s.stamp, resources)
+	s.flows, s.heap = s.flows[:0], s.heap[:0]
+}
+
+func zeroed[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// offer sums what is offered to every resource, and reports whether any has
+// more than it can carry. Endpoints share their sending side in proportion.
+func (m *Model) offer(groups []*Flows) (contended bool) {
+	s := &m.solver
+	for _, g := range groups {
+		if g.Scale <= 0 {
+			continue
+		}
+		for i, d := range g.demand {
+			s.sent[g.path[g.off[i]]] += d * g.Scale
+		}
+	}
+	for _, g := range groups {
+		if g.Scale <= 0 {
+			continue
+		}
+		for i := range g.demand {
+			d := m.demand(g, i)
+			for _, r := range g.path[g.off[i]+1 : g.off[i+1]] {
+				s.offered[r] += d
+			}
+		}
+	}
+	for r, o := range s.offered {
+		if o > m.Capacity(Resource(r))*(1+tolerance) {
+			return true
+		}
+	}
+	return false
+}
+
+// demand of flow i after the limit of its sending side.
+func (m *Model) demand(g *Flows, i int) float64 {
+	send := g.path[g.off[i]]
+	d := g.demand[i] * g.Scale
+	if sent, c := m.solver.sent[send], m.capacity[send]; sent > c {
+		d *= c / sent
+	}
+	return d
+}
+
+// include lists the flows by resource and by demand.
+func (m *Model) include(groups []*Flows) {
+	s := &m.solver
+	s.byOff = zeroed(s.byOff, len(m.nominal)+1)
+	for gi, g := range groups {
+		if g.Scale <= 0 {
+			continue
+		}
+		g.solved = len(s.flows)
+		for i := range g.demand {
+			path := g.Path(i)
+			s.flows = append(s.flows, flow{path: path, demand: m.demand(g, i), group: int32(gi), index: int32(i), hop: int32(len(path)), root: NoResource})
+			for _, r := range path[1:] {
+				s.byOff[r+1]++
+				s.active[r]++
+			}
+		}
+	}
+	for r := range m.nominal {
+		s.byOff[r+1] += s.byOff[r]
+		s.remaining[r] = m.Capacity(Resource(r))
+		s.limit[r] = math.Inf(1)
+	}
+	s.byRes = slices.Grow(s.byRes[:0], int(s.byOff[len(m.nominal)]))[:s.byOff[len(m.nominal)]]
+	s.demands = s.demands[:0]
+	for i := range s.flows {
+		s.demands = append(s.demands, int32(i))
+		for hop, r := range s.flows[i].path {
+			if hop > 0 {
+				s.byRes[s.byOff[r]] = entry{int32(i), int32(hop)}
+				s.byOff[r]++
+			}
+		}
+	}
+	copy(s.byOff[1:], s.byOff) // filling has moved each offset to the next one's place
+	s.byOff[0] = 0
+	slices.SortFunc(s.demands, func(a, b int32) int {
+		switch da, db := s.flows[a].demand, s.flows[b].demand; {
+		case da < db:
+			return -1
+		case da > db:
+			return 1
+		}
+		return int(a - b)
+	})
+}
+
+// fill is the water-filling. The shares on the heap are lower bounds: a share
+// rises when others are frozen below it, and is brought up to date when it comes
+// to the top.
+func (m *Model) fill() {
+	s := &m.solver
+	for r, o := range s.offered {
+		if o > m.Capacity(Resource(r))*(1+tolerance) {
+			s.heap.push(share{s.share(Resource(r)), Resource(r)})
+		}
+	}
+	next := 0
+	for {
+		for next < len(s.demands) && s.flows[s.demands[next]].frozen {
+			next++
+		}
+		if next == len(s.demands) {
+			return
+		}
+		f := &s.flows[s.demands[next]]
+		if len(s.heap) == 0 || f.demand <= s.heap[0].perFlow {
+			s.freeze(f, f.demand)
+			continue
+		}
+		top := s.heap.pop()
+		if s.active[top.res] == 0 {
+			continue
+		}
+		if now := s.share(top.res); now > top.perFlow*(1+tolerance) {
+			s.heap.push(share{now, top.res})
+			continue
+		}
+		m.saturate(top.res)
+	}
+}
+
+// share is what each flow that is left on a resource may have.
+func (s *solver) share(r Resource) float64 {
+	return min(s.limit[r], max(0, s.remaining[r])/float64(max(1, s.active[r])))
+}
+
+// saturate freezes the flows that are left on r at their share of it.
+func (m *Model) saturate(r Resource) {
+	s := &m.solver
+	rate, root, passed := s.share(r), r, int32(0)
+	if s.limit[r] <= rate { // not full itself, but held up by a block further on
+		root, passed = s.limitRoot[r], 1
+	}
+	for _, e := range s.byRes[s.byOff[r]:s.byOff[r+1]] {
+		f := &s.flows[e.flow]
+		if f.frozen {
+			continue
+		}
+		f.root, f.hop = root, e.hop+passed
+		if passed == 0 {
+			s.moveToFirstFull(f, rate)
+		} else {
+			s.moveToLastHeldUp(f, rate)
+		}
+		s.freeze(f, rate)
+		m.holdUp(f)
+	}
+}
+
+// moveToFirstFull moves a block to the first of the resources on the flow's way
+// that are full at the same rate: there its queue stands.
+func (s *solver) moveToFirstFull(f *flow, rate float64) {
+	for hop := int32(1); hop < f.hop; hop++ {
+		if r := f.path[hop]; s.remaining[r] <= rate*float64(s.active[r])*(1+tolerance) {
+			f.hop, f.root = hop, r
+			return
+		}
+	}
+}
+
+// moveToLastHeldUp moves the block of a flow that shares a blocked one's queues to
+// the last of those: it is held up all the way there.
+func (s *solver) moveToLastHeldUp(f *flow, rate float64) {
+	for int(f.hop) < len(f.path)-1 && s.limit[f.path[f.hop]] <= rate*(1+tolerance) {
+		f.root = s.limitRoot[f.path[f.hop]]
+		f.hop++
+	}
+}
+
+func (s *solver) freeze(f *flow, rate float64) {
+	f.frozen, f.rate = true, rate
+	for _, r := range f.path[1:] {
+		s.remaining[r] -= rate
+		s.active[r]--
+	}
+}
+
+// holdUp limits what others may have on the channels that a blocked flow passes
+// before its block.
+func (m *Model) holdUp(f *flow) {
+	if math.IsInf(m.cfg.VictimRatio, 1) {
+		return
+	}
+	s := &m.solver
+	limit := f.rate * m.cfg.VictimRatio
+	for _, r := range f.path[1:f.hop] {
+		if limit < s.limit[r] {
+			s.limit[r], s.limitRoot[r] = limit, f.root
+			if s.active[r] > 0 {
+				s.heap.push(share{s.share(r), r})
+			}
+		}
+	}
+}
+
+// report turns rates into the state of the channels.
+//
+// A sender that computes and sends by turns and, left alone, sends d on average
+// but gets r < d, is held up for the share 1-r/d of its time: sending takes
+// longer, computing does not. Where the senders of a channel take turns, the
+// channel is held up for the part of their offer that was held back. It cannot
+// stall while it sends, so the stall is at most what its use leaves over.
+func (m *Model) report(into *State) {
+	s, n := &m.solver, m.channels.Len()
+	into.LoadBytesPerSecond = append(into.LoadBytesPerSecond[:0], s.load[:n]...)
+	into.OfferedPerSecond = append(into.OfferedPerSecond[:0], s.offered[:n]...)
+	into.CreditStall, into.InqStall = zeroed(into.CreditStall, n), zeroed(into.InqStall, n)
+	into.LostPerSecond = zeroed(into.LostPerSecond, n)
+	into.ReceiveStall = zeroed(into.ReceiveStall, m.channels.Graph().NumDevices())
+	for i := range s.flows {
+		f := &s.flows[i]
+		if f.root == NoResource {
+			continue
+		}
+		heldBack := f.demand - f.rate
+		for _, r := range f.path[1:min(int(f.hop), len(f.path)-1)] {
+			into.CreditStall[r] += heldBack
+		}
+		if int(f.hop) == len(f.path)-1 {
+			d, _ := m.Endpoint(f.path[f.hop])
+			into.ReceiveStall[d] += heldBack
+		} else if int(f.hop) < len(f.path) {
+			into.InqStall[f.path[f.hop]] += heldBack
+		}
+	}
+	for ch := range n {
+		if s.offered[ch] <= 0 {
+			continue
+		}
+		r := Resource(ch)
+		used := min(1, s.load[ch]/m.Capacity(r))
+		into.CreditStall[ch] = min(1-used, into.CreditStall[ch]/s.offered[ch])
+		into.InqStall[ch] = max(min(m.inputSlack(r), into.InqStall[ch]/s.offered[ch]), m.cfg.ContentionShare*used*used)
+		if !m.channels.Up(routing.Channel(ch)) {
+			into.LostPerSecond[ch], into.LoadBytesPerSecond[ch] = s.load[ch], 0
+		}
+	}
+	for d := range into.ReceiveStall {
+		if o := s.offered[m.Receive(topology.DeviceID(d))]; o > 0 {
+			into.ReceiveStall[d] /= o
+		}
+	}
+}
+
+// inputSlack is the share of time that the inputs which feed a channel can wait
+// for it at most: what its load leaves over of their capacity.
+func (m *Model) inputSlack(r Resource) float64 {
+	s := &m.solver
+	if len(s.flows) == 0 {
+		return 1
+	}
+	inputs := 0.
+	for _, e := range s.byRes[s.byOff[r]:s.byOff[r+1]] {
+		if in := s.flows[e.flow].path[e.hop-1]; s.stamp[in] != uint32(r)+1 {
+			s.stamp[in] = uint32(r) + 1
+			inputs += m.Capacity(in)
+		}
+	}
+	return max(0, 1-s.load[r]/inputs)
+}

@@ -1,0 +1,191 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/fluid"
+	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/topology"
+)
+
+// deed is an event of the script resolved on the fabric: one thing, at once.
+type deed struct {
+	after    time.Duration
+	do       Action
+	undo     bool // of SlowLink, SlowHost, Throttle
+	channels []routing.Channel
+	device   topology.DeviceID
+	share    float64
+	text     string // of Say
+}
+
+// resolve finds what the events speak of, and writes out what lasts or repeats.
+func resolve(script *Script, channels *routing.Channels) ([]deed, error) {
+	var deeds []deed
+	for i := range script.Events {
+		e := &script.Events[i]
+		if e.Say != "" {
+			deeds = append(deeds, deed{after: e.After, text: e.Say})
+		}
+		if e.Do == Say {
+			continue
+		}
+		d := deed{after: e.After, do: e.Do, share: e.Percent / 100}
+		if err := d.find(e, channels); err != nil {
+			return nil, fmt.Errorf("event after %s: %w", e.After, err)
+		}
+		deeds = append(deeds, d.overTime(e)...)
+	}
+	slices.SortStableFunc(deeds, func(a, b deed) int { return int(a.after - b.after) })
+	return deeds, nil
+}
+
+func (d *deed) find(e *Event, channels *routing.Channels) error {
+	g := channels.Graph()
+	switch e.Do {
+	case FailLink, RestoreLink, FlapLink, SlowLink:
+		ch, err := channels.Find(e.Object)
+		if err != nil {
+			return err
+		}
+		d.device, _ = channels.Ends(ch)
+		d.channels = cable(channels, ch)
+	case FailSwitch, RestoreSwitch, SlowHost:
+		device, ok := g.FindDevice(e.Object)
+		if !ok {
+			return fmt.Errorf("fabric %q has no device %q; its devices are named like %q", g.Fabric(), e.Object, g.Device(0).Name)
+		}
+		d.device = device
+		if e.Do != SlowHost {
+			for _, l := range g.LinksAt(device) {
+				d.channels = append(d.channels, channels.Of(l)...)
+			}
+		}
+	}
+	return nil
+}
+
+// cable lists the channels of the cable that ch runs in: both ways.
+func cable(channels *routing.Channels, ch routing.Channel) []routing.Channel {
+	both := []routing.Channel{ch}
+	name := channels.Name(ch)
+	i := strings.LastIndexByte(name, ' ')
+	from, _ := channels.Ends(ch)
+	if _, back := channels.Ports(from, name[i+1:]); back != routing.NoChannel {
+		both = append(both, back)
+	}
+	return both
+}
+
+// overTime writes out the end of a deed that lasts, and the failures of a link
+// that flaps.
+func (d deed) overTime(e *Event) []deed {
+	switch d.do {
+	case FlapLink:
+		var all []deed
+		for at := time.Duration(0); at < e.For; at += e.Period {
+			fail, restore := d, d
+			fail.do, fail.after = FailLink, e.After+at
+			restore.do, restore.after = RestoreLink, e.After+at+e.Down
+			all = append(all, fail, restore)
+		}
+		return all
+	case RestoreLink, RestoreSwitch:
+		return []deed{d}
+	}
+	if e.For == 0 {
+		return []deed{d}
+	}
+	end := d
+	end.after += e.For
+	switch d.do {
+	case FailLink:
+		end.do = RestoreLink
+	case FailSwitch:
+		end.do = RestoreSwitch
+	default:
+		end.undo = true
+	}
+	return []deed{d, end}
+}
+
+// act carries out a deed and returns what a log would say of it.
+func (r *Runner) act(d *deed, now time.Duration) {
+	event := schema.Event{TimeNanos: r.nanos(now), Fabric: r.graph.Fabric()}
+	if d.do != Throttle && d.do != Say {
+		event.Device = r.graph.Device(d.device).Name
+	}
+	if len(d.channels) > 0 && (d.do == FailLink || d.do == RestoreLink) {
+		event.Port = strings.TrimPrefix(r.channels.Name(d.channels[0]), event.Device+" ")
+	}
+	switch d.do {
+	case Say:
+		event.Kind, event.Detail = schema.Story, d.text
+	case FailLink, FailSwitch:
+		event.Kind, event.Detail = schema.LinkFailed, "link down"
+		if d.do == FailSwitch {
+			event.Kind, event.Detail = schema.SwitchFailed, "switch down"
+			r.source.SetDown(d.device, true)
+			r.killJobsOn(d.device, now)
+		}
+		r.setUp(d, false)
+		r.rerouteAt = now + r.script.Fabric.RerouteAfter
+	case RestoreLink, RestoreSwitch:
+		event.Kind, event.Detail = schema.LinkRestored, "link up"
+		if d.do == RestoreSwitch {
+			event.Kind, event.Detail = schema.SwitchRestored, "switch up"
+			r.source.SetDown(d.device, false)
+		}
+		r.setUp(d, true)
+		r.rerouteAt = now
+	case SlowLink, SlowHost:
+		r.slow(d)
+		return
+	case Throttle:
+		r.throttle(!d.undo, now, "by hand")
+		return
+	}
+	r.events = append(r.events, event)
+}
+
+func (r *Runner) setUp(d *deed, up bool) {
+	for _, ch := range d.channels {
+		r.channels.SetUp(ch, up)
+		if up {
+			delete(r.failed, ch)
+		} else {
+			r.failed[ch] = d
+		}
+	}
+}
+
+// slow leaves a link or the receiving side of a host with a share of its rate,
+// or gives it all back. No log tells of it.
+func (r *Runner) slow(d *deed) {
+	share := d.share
+	if d.undo {
+		share = 1
+	}
+	if d.do == SlowHost {
+		r.setSlow(r.model.Receive(d.device), share)
+		return
+	}
+	for _, ch := range d.channels {
+		r.setSlow(resourceOf(ch), share)
+	}
+}
+
+func (r *Runner) setSlow(res fluid.Resource, share float64) {
+	r.model.SetShare(res, share)
+	if share < 1 {
+		r.slowed[res] = share
+	} else {
+		delete(r.slowed, res)
+	}
+}
+
+func resourceOf(ch routing.Channel) fluid.Resource { return fluid.Resource(ch) }

@@ -1,0 +1,56 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// guard is the state of congestion protection.
+type guard struct {
+	on    bool
+	until time.Duration
+}
+
+// throttle lets all NICs together send what one can receive, or frees them.
+func (r *Runner) throttle(on bool, now time.Duration, why string) {
+	if r.guard.on == on {
+		return
+	}
+	r.guard.on = on
+	share := 1.
+	if on {
+		share = 1 / float64(len(r.alloc.hosts))
+	}
+	for _, d := range r.alloc.hosts {
+		r.model.SetShare(r.model.Send(d), share)
+	}
+	if on {
+		r.events = append(r.events, schema.Event{TimeNanos: r.nanos(now), Fabric: r.graph.Fabric(), Kind: schema.Throttled, Detail: "all NICs throttled: " + why})
+	}
+}
+
+// protect throttles and frees by the state just found.
+func (r *Runner) protect() {
+	p := r.script.Protection
+	if p == nil {
+		return
+	}
+	over := func(percent float64) (n int) {
+		for ch := range r.state.CreditStall {
+			if 100*max(r.state.CreditStall[ch], r.state.InqStall[ch]) >= percent {
+				n++
+			}
+		}
+		return n
+	}
+	next := r.now + r.script.Step
+	switch {
+	case !r.guard.on && over(p.HighPercent) >= p.Links:
+		r.guard.until = next + p.Hold
+		r.throttle(true, next, fmt.Sprintf("%d links stalled for %v%% of the time or more", over(p.HighPercent), p.HighPercent))
+	case r.guard.on && next >= r.guard.until && over(p.LowPercent) < p.Links:
+		r.throttle(false, next, "")
+	}
+}

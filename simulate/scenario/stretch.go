@@ -1,0 +1,29 @@
+package scenario
+
+import "time"
+
+// Stretch makes a story take another time: every instant and span in it changes
+// in proportion, but for the interval at which devices report. A Workload, which
+// draws its own times, keeps them.
+func (s *Script) Stretch(duration time.Duration) {
+	by := func(d *time.Duration) {
+		*d = time.Duration(float64(*d) * float64(duration) / float64(s.Duration)).Round(s.Interval / 10)
+	}
+	by(&s.Fabric.RerouteAfter)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		by(&j.Start)
+		by(&j.End)
+		for k := range j.Traffic {
+			by(&j.Traffic[k].Ramp)
+		}
+	}
+	for i := range s.Events {
+		e := &s.Events[i]
+		by(&e.After)
+		by(&e.For)
+		by(&e.Period)
+		by(&e.Down)
+	}
+	s.Duration = duration
+}

@@ -1,0 +1,322 @@
+package scenario
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/fluid"
+	"github.com/giverny/giverny/simulate/routing"
+)
+
+// Class is a kind of cause (Monet, section 5.4).
+type Class string
+
+// Classes of causes.
+const (
+	SystemCause           Class = "system"            // jobs contend with each other, or for the file system
+	FailureCause          Class = "failure"           // traffic blocked by or turned off its way by a failure
+	IntraApplicationCause Class = "intra_application" // one job in its own way
+	SlowHostCause         Class = "slow_host"         // a host that does not take what arrives
+)
+
+// Truth is what really happened in an interval.
+type Truth struct {
+	Interval schema.Interval `json:"interval"`
+	Links    []LinkTruth     `json:"links"`  // those that stall for 5% of the time or more, ascending
+	Causes   []Cause         `json:"causes"` // of all stall, the heaviest first
+}
+
+// LinkTruth is a link that stalls.
+type LinkTruth struct {
+	Link          schema.LinkID `json:"link"`
+	CreditPercent float64       `json:"credit_percent"` // of time, the larger of the two ways
+	InqPercent    float64       `json:"inq_percent"`
+	Cause         int           `json:"cause"` // index into Causes of the heaviest; -1 none
+	Jobs          []JobShare    `json:"jobs"`  // by share of what the link is offered, the largest first
+}
+
+// JobShare is the part of a job's traffic of one pattern in what a link is offered.
+type JobShare struct {
+	JobID   string  `json:"job"`
+	Pattern Pattern `json:"pattern"`
+	Share   float64 `json:"share"` // 0 to 1
+}
+
+// Cause is something that holds traffic up.
+type Cause struct {
+	Class   Class           `json:"class"`
+	Jobs    []string        `json:"jobs,omitempty"`   // whose traffic it is, the heaviest first
+	Pattern Pattern         `json:"pattern"`          // of the heaviest
+	Object  string          `json:"object,omitempty"` // what failed or is slow
+	Roots   []string        `json:"roots"`            // what is full: ports, or hosts
+	Weight  float64         `json:"weight"`           // bytes/s held back, summed over links
+	Links   []schema.LinkID `json:"links"`            // that stall for 5% or more mainly by it
+}
+
+// CauseOf finds the cause of a set of links, a region: the one that most of
+// those that stall have, and their share of the set, 0 to 1. It reports -1 if
+// none of them has any.
+func (t *Truth) CauseOf(links []schema.LinkID) (cause int, share float64) {
+	votes := make([]int, len(t.Causes))
+	cause = -1
+	for _, l := range links {
+		i, found := slices.BinarySearchFunc(t.Links, l, func(x LinkTruth, l schema.LinkID) int { return cmp.Compare(x.Link, l) })
+		if !found || t.Links[i].Cause < 0 {
+			continue
+		}
+		c := t.Links[i].Cause
+		if votes[c]++; cause < 0 || votes[c] > votes[cause] {
+			cause = c
+		}
+	}
+	if cause < 0 {
+		return -1, 0
+	}
+	return cause, float64(votes[cause]) / float64(len(links))
+}
+
+// truthBuilder gathers blame over the steps of an interval.
+type truthBuilder struct {
+	r       *Runner
+	causes  []Cause
+	byKey   map[string]int
+	byRoot  map[fluid.Resource]int // of one step
+	blames  []blame
+	offered []streamOffer
+}
+
+type blame struct {
+	link   schema.LinkID
+	cause  int
+	weight float64
+}
+
+type streamOffer struct {
+	link   schema.LinkID
+	owner  int
+	weight float64
+}
+
+// hotPercent is the stall from which a link is part of the truth: the bound
+// between negligible and low.
+const hotPercent = 5
+
+func newTruthBuilder(r *Runner) truthBuilder {
+	return truthBuilder{r: r, byKey: map[string]int{}, byRoot: map[fluid.Resource]int{}}
+}
+
+func (b *truthBuilder) reset() {
+	b.causes, b.blames, b.offered = nil, b.blames[:0], b.offered[:0]
+	clear(b.byKey)
+}
+
+// add takes in the solution of a step.
+func (b *truthBuilder) add() {
+	clear(b.byRoot)
+	r := b.r
+	for i := range r.state.CreditStall {
+		if max(r.state.CreditStall[i], r.state.InqStall[i])*100 < hotPercent {
+			continue
+		}
+		ch := routing.Channel(i)
+		link := r.channels.Link(ch)
+		r.model.EachBlocked(ch, func(f fluid.Blame) {
+			if f.HeldBackPerSecond > 0 {
+				b.blames = append(b.blames, blame{link, b.causeOf(f.Root), f.HeldBackPerSecond})
+			}
+		})
+		r.model.EachUse(resourceOf(ch), func(u fluid.Use) {
+			b.offered = append(b.offered, streamOffer{link, u.Owner, u.OfferedPerSecond})
+		})
+	}
+}
+
+// dominantShare of what a full resource is offered makes it one job's own doing.
+const dominantShare = .7
+
+// causeOf says why a resource is full.
+func (b *truthBuilder) causeOf(root fluid.Resource) int {
+	if c, known := b.byRoot[root]; known {
+		return c
+	}
+	r := b.r
+	offers := map[int]float64{}
+	var total, detoured float64
+	r.model.EachUse(root, func(u fluid.Use) {
+		offers[u.Owner] += u.OfferedPerSecond
+		total += u.OfferedPerSecond
+		if u.DetouredByAFailure {
+			detoured += u.OfferedPerSecond
+		}
+	})
+	streams := byOffer(offers)
+	c := Cause{Jobs: r.jobIDs(streams), Pattern: r.streams[streams[0]].pattern}
+	_, slow := r.slowed[root]
+	device, isEndpoint := r.model.Endpoint(root)
+	switch {
+	case slow && isEndpoint:
+		c.Class, c.Object = SlowHostCause, r.graph.Device(device).Name
+	case !isEndpoint && r.failed[routing.Channel(root)] != nil:
+		c.Class, c.Object = FailureCause, r.failureName(r.failed[routing.Channel(root)])
+	case slow:
+		c.Class, c.Object = FailureCause, r.channels.Name(routing.Channel(root))
+	case detoured > 0 && total-detoured <= r.model.Capacity(root):
+		c.Class, c.Object = FailureCause, r.failures()
+	case offers[streams[0]] >= dominantShare*total:
+		c.Class, c.Jobs = IntraApplicationCause, c.Jobs[:1]
+		if c.Pattern == ReadFS || c.Pattern == WriteFS {
+			c.Class = SystemCause
+		}
+	default:
+		c.Class, c.Jobs = SystemCause, c.Jobs[:min(4, len(c.Jobs))]
+	}
+	i := b.intern(c, r.resourceName(root))
+	b.byRoot[root] = i
+	return i
+}
+
+// intern finds the cause, or adds it; roots that have the same cause share it.
+func (b *truthBuilder) intern(c Cause, root string) int {
+	key := string(c.Class) + "|" + c.Object
+	if c.Class == IntraApplicationCause || c.Class == SystemCause {
+		key += "|" + c.Jobs[0]
+	}
+	i, known := b.byKey[key]
+	if !known {
+		i = len(b.causes)
+		b.byKey[key] = i
+		b.causes = append(b.causes, c)
+	}
+	if at := &b.causes[i]; !slices.Contains(at.Roots, root) && len(at.Roots) < 8 {
+		at.Roots = append(at.Roots, root)
+	}
+	return i
+}
+
+func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Truth {
+	t := &Truth{Interval: interval, Links: []LinkTruth{}}
+	slices.SortFunc(b.blames, func(x, y blame) int { return cmp.Or(cmp.Compare(x.link, y.link), x.cause-y.cause) })
+	slices.SortFunc(b.offered, func(x, y streamOffer) int { return cmp.Or(cmp.Compare(x.link, y.link), x.owner-y.owner) })
+	blames, offered := b.blames, b.offered
+	for l := range b.r.graph.NumLinks() {
+		link := LinkTruth{Link: schema.LinkID(l), Cause: -1}
+		for _, ch := range b.r.channels.Of(link.Link) {
+			link.CreditPercent = max(link.CreditPercent, 100*mean.CreditStall[ch])
+			link.InqPercent = max(link.InqPercent, 100*mean.InqStall[ch])
+		}
+		link.Cause, blames = b.heaviest(blames, link.Link)
+		link.Jobs, offered = b.shares(offered, link.Link)
+		if max(link.CreditPercent, link.InqPercent) < hotPercent {
+			continue
+		}
+		t.Links = append(t.Links, link)
+		if link.Cause >= 0 {
+			b.causes[link.Cause].Links = append(b.causes[link.Cause].Links, link.Link)
+		}
+	}
+	t.orderCauses(b.causes)
+	return t
+}
+
+// heaviest sums the blames of a link, which come first, and returns the cause
+// with the most and the blames of the links behind.
+func (b *truthBuilder) heaviest(blames []blame, link schema.LinkID) (cause int, rest []blame) {
+	cause, most := -1, 0.
+	for len(blames) > 0 && blames[0].link == link {
+		c, sum := blames[0].cause, 0.
+		for len(blames) > 0 && blames[0].link == link && blames[0].cause == c {
+			sum += blames[0].weight
+			blames = blames[1:]
+		}
+		b.causes[c].Weight += sum
+		if sum > most {
+			cause, most = c, sum
+		}
+	}
+	return cause, blames
+}
+
+func (b *truthBuilder) shares(offered []streamOffer, link schema.LinkID) (shares []JobShare, rest []streamOffer) {
+	total := 0.
+	for len(offered) > 0 && offered[0].link == link {
+		owner, sum := offered[0].owner, 0.
+		for len(offered) > 0 && offered[0].link == link && offered[0].owner == owner {
+			sum += offered[0].weight
+			offered = offered[1:]
+		}
+		total += sum
+		shares = append(shares, JobShare{b.r.streams[owner].job.ID, b.r.streams[owner].pattern, sum})
+	}
+	for i := range shares {
+		shares[i].Share /= total
+	}
+	slices.SortStableFunc(shares, func(a, b JobShare) int { return cmp.Compare(b.Share, a.Share) })
+	return shares, offered
+}
+
+// orderCauses puts the heaviest first and renumbers the links' references.
+func (t *Truth) orderCauses(causes []Cause) {
+	order := make([]int, len(causes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(causes[b].Weight, causes[a].Weight) })
+	place := make([]int, len(causes))
+	t.Causes = make([]Cause, len(causes))
+	for to, from := range order {
+		place[from] = to
+		t.Causes[to] = causes[from]
+	}
+	for i := range t.Links {
+		if c := &t.Links[i].Cause; *c >= 0 {
+			*c = place[*c]
+		}
+	}
+}
+
+// byOffer lists streams by what they offer, the most first.
+func byOffer(offers map[int]float64) []int {
+	streams := make([]int, 0, len(offers))
+	for s := range offers {
+		streams = append(streams, s)
+	}
+	slices.SortFunc(streams, func(a, b int) int { return cmp.Or(cmp.Compare(offers[b], offers[a]), a-b) })
+	return streams
+}
+
+// jobIDs names the jobs of streams, each once.
+func (r *Runner) jobIDs(streams []int) []string {
+	var ids []string
+	for _, s := range streams {
+		if id := r.streams[s].job.ID; !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// failures names what is down now.
+func (r *Runner) failures() string {
+	var names []string
+	for _, d := range r.failed {
+		names = append(names, r.failureName(d))
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+func (r *Runner) failureName(d *deed) string {
+	if d.do == FailSwitch {
+		return r.graph.Device(d.device).Name
+	}
+	return r.channels.Name(d.channels[0])
+}
+
+func (r *Runner) resourceName(res fluid.Resource) string {
+	if d, ok := r.model.Endpoint(res); ok {
+		return r.graph.Device(d).Name
+	}
+	return r.channels.Name(routing.Channel(res))
+}

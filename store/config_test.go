@@ -1,0 +1,58 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestConfigNamesEveryFault(t *testing.T) {
+	cfg := DefaultConfig()
+	if err := cfg.Validate(); err != nil {
+		t.Errorf("the default: %v", err)
+	}
+	err := (&Config{Retention: Retention{Samples: -1, Raw: time.Millisecond}, RetryMin: 2, RetryMax: 1}).Validate()
+	for _, want := range []string{"retention.samples", "retention.raw", "insert timeout", "retry pauses"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a fault of %s in %v", want, err)
+		}
+	}
+}
+
+func TestServerOptions(t *testing.T) {
+	opts, err := (&ServerConfig{URL: "clickhouse://u:p@a:9440,b:9440/metrics?secure=true", Password: "q"}).Options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(opts.Addr) != 2 || opts.Auth.Database != "metrics" || opts.Auth.Username != "u" || opts.Auth.Password != "q" || opts.TLS == nil || opts.Compression == nil {
+		t.Errorf("%+v", opts)
+	}
+	for want, c := range map[string]ServerConfig{
+		"store url":                {URL: "clickhouse://"},
+		"store CA file":            {URL: "clickhouse://a:9000", CAFile: "testdata/none.pem"},
+		"holds no PEM":             {URL: "clickhouse://a:9000", CAFile: "config_test.go"},
+		"store client certificate": {URL: "clickhouse://a:9000", CertFile: "testdata/none.pem"},
+	} {
+		if _, err := c.Options(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+}
+
+func TestCountersStartAtZero(t *testing.T) {
+	db := openDB(t, testOptionsNowhere(), DefaultConfig())
+	families, err := db.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string]int{}
+	for _, f := range families {
+		series[f.GetName()] = len(f.GetMetric())
+	}
+	for name, want := range map[string]int{"giverny_store_intervals_total": 2, "giverny_store_rows_total": len(tables) + 1,
+		"giverny_store_retries_total": len(retryReasons), "giverny_store_values_dropped_total": 2, "giverny_store_ready": 1} {
+		if series[name] != want {
+			t.Errorf("%s has %d series, want %d", name, series[name], want)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// DefaultDatabase is used where the connection options name none.
+const DefaultDatabase = "giverny"
+
+// DB is a ClickHouse database with Giverny's tables. It is safe for concurrent
+// use; the intervals of one fabric are stored one after the other.
+type DB struct {
+	opts    *clickhouse.Options
+	conn    driver.Conn
+	cfg     Config
+	log     *slog.Logger
+	now     func() time.Time
+	metrics *metrics
+
+	// fault is why the last statement failed; nil inside if it succeeded.
+	fault atomic.Pointer[error]
+
+	mu      sync.Mutex // guards fabrics
+	fabrics map[string]*fabricState
+}
+
+// New prepares a DB and does not dial: opts come from the embedded engine or
+// from ServerConfig.Options. The database need not exist before Migrate.
+func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("store config: %w", err)
+	}
+	own := *opts
+	if own.Auth.Database == "" {
+		own.Auth.Database = DefaultDatabase
+	}
+	conn, err := clickhouse.Open(&own)
+	if err != nil {
+		return nil, fmt.Errorf("store options: %w", err)
+	}
+	m, err := newMetrics(deps.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("store metrics: %w", err)
+	}
+	db := &DB{opts: &own, conn: conn, cfg: cfg, log: deps.Log, now: deps.Now, metrics: m, fabrics: map[string]*fabricState{}}
+	db.fault.Store(&errNotTried)
+	return db, nil
+}
+
+var errNotTried = errors.New("no statement has been tried yet")
+
+// Close gives the connections back.
+func (db *DB) Close() error { return db.conn.Close() }
+
+// Ready is nil if the last statement succeeded, else why it failed.
+func (db *DB) Ready() error { return *db.fault.Load() }
+
+// Ping asks the server for a sign of life, which Ready then reflects.
+func (db *DB) Ping(ctx context.Context) error {
+	err := db.conn.Ping(ctx)
+	db.note(err)
+	return err
+}
+
+// note records how a statement went. A statement that the caller gave up says
+// nothing of the server.
+func (db *DB) note(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	db.fault.Store(&err)
+	if err == nil {
+		db.metrics.ready.Set(1)
+	} else {
+		db.metrics.ready.Set(0)
+	}
+}

@@ -1,0 +1,8 @@
+// Package store keeps results in ClickHouse: an interval's snapshot, regions,
+// events and counts go in, exactly once, and come out again as snapshots,
+// histories and the characterisation of Monet (NSDI 2020). It speaks through
+// clickhouse-go to a server, a cluster or the embedded engine alike; the tables
+// are in sql/, the questions in sql/query/.
+//
+// It does not analyse, does not decide what to keep, and starts no engine.
+package store

@@ -1,0 +1,97 @@
+// Package enginetest starts the real embedded engine for tests. A test binary
+// is its own engine process: it needs Main as its TestMain.
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/store/engine"
+)
+
+// verb is the first argument of a test binary that is to be the engine.
+const verb = "giverny-engine"
+
+// Main runs the tests, or the engine in a child of such a run.
+func Main(m *testing.M) {
+	if len(os.Args) < 2 || os.Args[1] != verb {
+		os.Exit(m.Run())
+	}
+	cfg, err := engine.ParseServeArgs(os.Args[2:])
+	if err == nil {
+		err = engine.Serve(context.Background(), cfg, slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Config is the configuration of an engine in a directory of the test. It
+// fails the test if libchdb is not there.
+func Config(tb testing.TB) engine.Config {
+	tb.Helper()
+	library, err := engine.FindLibrary("")
+	if err != nil {
+		tb.Fatalf("this test needs the embedded engine: %v", err)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg := engine.DefaultConfig()
+	cfg.LibraryPath = library
+	cfg.DataDir = tb.TempDir()
+	cfg.Command = []string{binary, verb}
+	cfg.StopTimeout = 3 * time.Second
+	return cfg
+}
+
+// Start runs an engine until the end of the test and waits until it is ready.
+func Start(tb testing.TB) *engine.Engine {
+	tb.Helper()
+	return Run(tb, Config(tb), engine.Deps{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry()})
+}
+
+// Run is Start with a configuration and dependencies of the caller's own.
+func Run(tb testing.TB, cfg engine.Config, deps engine.Deps) *engine.Engine {
+	tb.Helper()
+	e, err := engine.New(cfg, deps)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			tb.Errorf("run the engine: %v", err)
+		}
+	})
+	if err := e.Ready(ctx); err != nil {
+		tb.Fatalf("wait for the engine: %v", err)
+	}
+	return e
+}
+
+// Connect opens a connection to the database until the end of the test.
+func Connect(tb testing.TB, e *engine.Engine, database string) driver.Conn {
+	tb.Helper()
+	conn, err := clickhouse.Open(e.Options(database))
+	if err != nil {
+		tb.Fatalf("connect to the engine: %v", err)
+	}
+	tb.Cleanup(func() { conn.Close() })
+	return conn
+}

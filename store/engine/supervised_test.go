@@ -1,0 +1,186 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/store/engine"
+)
+
+// supervised is an engine whose parts a test can look at.
+type supervised struct {
+	*engine.Engine
+	t        *testing.T
+	registry *prometheus.Registry
+	log      *syncBuffer
+	cancel   context.CancelFunc
+	ended    chan error
+}
+
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// supervise runs an engine and checks, when the test ends, that it leaves no
+// goroutine behind.
+func supervise(t *testing.T, cfg engine.Config) *supervised {
+	t.Helper()
+	leaks := goleak.IgnoreCurrent()
+	s := &supervised{t: t, registry: prometheus.NewRegistry(), log: &syncBuffer{}, ended: make(chan error, 1)}
+	var err error
+	s.Engine, err = engine.New(cfg, engine.Deps{Logger: slog.New(slog.NewTextHandler(s.log, nil)), Registerer: s.registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	go func() { s.ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := s.wait(); err != nil {
+			t.Errorf("run the engine: %v", err)
+		}
+		goleak.VerifyNone(t, leaks)
+		if t.Failed() {
+			t.Logf("log:\n%s", s.log)
+		}
+	})
+	return s
+}
+
+// wait waits for Run to end; the result stays for the next who asks.
+func (s *supervised) wait() error {
+	err := <-s.ended
+	s.ended <- err
+	return err
+}
+
+func (s *supervised) ready() {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := s.Ready(ctx); err != nil {
+		s.t.Fatalf("wait for the engine: %v\n%s", err, s.log)
+	}
+}
+
+func (s *supervised) pid() int {
+	s.t.Helper()
+	pids := childPIDs(s.t, os.Getpid())
+	if len(pids) != 1 {
+		s.t.Fatalf("children %v, want one", pids)
+	}
+	return pids[0]
+}
+
+func (s *supervised) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := syscall.Kill(s.pid(), sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// awaitRestart waits until one restart is counted, for the reason.
+func (s *supervised) awaitRestart(reason string) {
+	s.t.Helper()
+	want := map[string]float64{"crash": 0, "exit": 0, "start_failed": 0, "start_timeout": 0, "unresponsive": 0}
+	want[reason] = 1
+	var diff string
+	for range 1000 {
+		if diff = cmp.Diff(want, s.metric("giverny_engine_restarts_total")); diff == "" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatalf("restarts (-want +got):\n%s", diff)
+}
+
+// metric returns the values of a metric by the value of its label.
+func (s *supervised) metric(name string) map[string]float64 {
+	s.t.Helper()
+	families, err := s.registry.Gather()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			label := ""
+			for _, pair := range m.GetLabel() {
+				label = pair.GetValue()
+			}
+			values[label] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return values
+}
+
+func childPIDs(t *testing.T, parent int) []int {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task) // the thread may be gone
+		for _, field := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "Z")
+}
+
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	for range 1000 {
+		if gone(pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("process %d still runs", pid)
+}

@@ -1,0 +1,318 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+// TestAcknowledgedIsStored kills the engine again and again while batches go
+// in. A batch that failed is sent again with its token, as the writer does it.
+// At the end every batch is there, once.
+func TestAcknowledgedIsStored(t *testing.T) {
+	cfg := enginetest.Config(t)
+	cfg.MinBackoff, cfg.MaxBackoff = 10*time.Millisecond, 50*time.Millisecond
+	s := supervise(t, cfg)
+	s.ready()
+	conn, err := clickhouse.Open(s.Options("default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	mustExec(t, conn, "CREATE TABLE t (batch UInt32, row UInt32) ENGINE = MergeTree ORDER BY (batch, row) SETTINGS non_replicated_deduplication_window = 1000")
+
+	const kills, rowsPerBatch = 4, 5000
+	killed := make(chan error, 1)
+	go func() {
+		for i := range kills {
+			time.Sleep(time.Duration(150+37*i) * time.Millisecond)
+			if err := s.Ready(context.Background()); err != nil {
+				killed <- err
+				return
+			}
+			for _, pid := range childPIDs(t, os.Getpid()) {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		killed <- nil
+	}()
+	batches, failures := uint32(0), 0
+	for killing := true; killing; batches++ {
+		for attempt := 0; ; attempt++ {
+			err := sendBatch(conn, batches, rowsPerBatch)
+			if err == nil {
+				break
+			}
+			failures++
+			if attempt > 100 {
+				t.Fatalf("batch %d: %v", batches, err)
+			}
+		}
+		select {
+		case err := <-killed:
+			if err != nil {
+				t.Fatal(err)
+			}
+			killing = false
+		default:
+		}
+	}
+	t.Logf("%d batches, %d failed attempts", batches, failures)
+	rows, distinct := scalar[uint64](t, conn, "SELECT count() FROM t"), scalar[uint64](t, conn, "SELECT uniqExact(batch, row) FROM t")
+	if want := uint64(batches) * rowsPerBatch; rows != want || distinct != want {
+		t.Errorf("%d rows stored, %d distinct, %d acknowledged", rows, distinct, want)
+	}
+	if failures == 0 {
+		t.Error("no batch failed: the test shows nothing")
+	}
+}
+
+func sendBatch(conn driver.Conn, number uint32, rows int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"insert_deduplication_token": fmt.Sprint(number)}))
+	batch, err := conn.PrepareBatch(ctx, "INSERT INTO t")
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := batch.Append(number, uint32(i)); err != nil {
+			return err
+		}
+	}
+	return batch.Send()
+}
+
+func TestRestartAfterCrash(t *testing.T) {
+	cfg := enginetest.Config(t)
+	s := supervise(t, cfg)
+	s.ready()
+	conn, err := clickhouse.Open(s.Options("default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	mustExec(t, conn, "CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY a")
+	mustExec(t, conn, "INSERT INTO t VALUES (1)")
+	s.signal(syscall.SIGSEGV)
+	s.awaitRestart("crash")
+	if got := scalar[uint64](t, conn, "SELECT count() FROM t"); got != 1 { // waits for the restart
+		t.Errorf("%d rows after the restart", got)
+	}
+	if !strings.Contains(s.log.String(), "engine ended, starting it again") {
+		t.Error("the log does not mention the restart")
+	}
+}
+
+func TestRestartWhenUnresponsive(t *testing.T) {
+	cfg := enginetest.Config(t)
+	cfg.HealthInterval, cfg.HealthTimeout = 50*time.Millisecond, 500*time.Millisecond
+	s := supervise(t, cfg)
+	s.ready()
+	s.signal(syscall.SIGSTOP)
+	s.awaitRestart("unresponsive")
+	s.ready()
+}
+
+// TestSignalsAreTheParents: what a terminal or a service manager sends to the
+// whole group does not stop the engine before its parent is done with it.
+func TestSignalsAreTheParents(t *testing.T) {
+	s := supervise(t, enginetest.Config(t))
+	s.ready()
+	pid := s.pid()
+	s.signal(syscall.SIGTERM)
+	s.signal(syscall.SIGINT)
+	conn := enginetest.Connect(t, s.Engine, "default")
+	for range 5 {
+		time.Sleep(20 * time.Millisecond)
+		scalar[uint8](t, conn, "SELECT 1")
+	}
+	if s.pid() != pid {
+		t.Error("a signal ended the engine")
+	}
+}
+
+// TestStopLetsStatementsFinish: an insert that runs when the engine is told to
+// stop is stored.
+func TestStopLetsStatementsFinish(t *testing.T) {
+	cfg := enginetest.Config(t)
+	s := supervise(t, cfg)
+	s.ready()
+	conn, err := clickhouse.Open(s.Options("default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, conn, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a")
+	result := make(chan error, 1)
+	go func() {
+		result <- conn.Exec(context.Background(), "INSERT INTO t SELECT number + sleepEachRow(0.1) FROM numbers(8) SETTINGS max_block_size = 1")
+	}()
+	time.Sleep(300 * time.Millisecond)
+	s.cancel()
+	if err := <-result; err != nil {
+		t.Errorf("the insert: %v", err)
+	}
+	conn.Close()
+	if err := s.wait(); err != nil {
+		t.Errorf("run: %v", err)
+	}
+	if err := s.Ready(context.Background()); !errors.Is(err, engine.ErrStopped) {
+		t.Errorf("ready after the end: %v", err)
+	}
+
+	again := supervise(t, cfg)
+	again.ready()
+	conn, err = clickhouse.Open(again.Options("default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if got := scalar[uint64](t, conn, "SELECT count() FROM t"); got != 8 {
+		t.Errorf("%d rows stored, want 8", got)
+	}
+}
+
+// TestStopKillsWhatDoesNotFinish: a statement without end does not hold up the
+// stop for ever.
+func TestStopKillsWhatDoesNotFinish(t *testing.T) {
+	cfg := enginetest.Config(t)
+	cfg.StopTimeout = 300 * time.Millisecond
+	s := supervise(t, cfg)
+	s.ready()
+	conn, err := clickhouse.Open(s.Options("default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	result := make(chan error, 1)
+	go func() {
+		result <- conn.Exec(context.Background(), "SELECT count() FROM numbers(1e13) WHERE sipHash64(number) = 7")
+	}()
+	time.Sleep(200 * time.Millisecond)
+	started := time.Now()
+	s.cancel()
+	if err := <-result; err == nil {
+		t.Error("the endless query succeeds")
+	}
+	if err := s.wait(); err != nil || time.Since(started) > 5*time.Second {
+		t.Errorf("run ends with %v after %v", err, time.Since(started))
+	}
+}
+
+func TestDataDirHasOneOwner(t *testing.T) {
+	cfg := enginetest.Config(t)
+	first := supervise(t, cfg)
+	first.ready()
+	second, err := engine.New(cfg, engine.Deps{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = second.Run(context.Background())
+	want := fmt.Sprintf("data directory %s is in use by process %d: stop that process", cfg.DataDir, first.pid())
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one that says %q", err, want)
+	}
+}
+
+func TestStartThatCannotSucceed(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(*engine.Config)
+		want  string
+	}{
+		{"library", func(c *engine.Config) { c.LibraryPath = "libm.so.6" }, "libm.so.6 has no chdb_"},
+		{"command", func(c *engine.Config) { c.Command = []string{"/nonexistent"} }, "/nonexistent"},
+		{"other program", func(c *engine.Config) { c.Command = []string{"/bin/true"} }, "exit status 0"},
+		{"silent program", func(c *engine.Config) {
+			c.Command = []string{"/bin/sh", "-c", "sleep 60"}
+			c.StartTimeout = 200 * time.Millisecond
+		}, "no answer within 200ms"},
+		{"data", func(c *engine.Config) { c.DataDir = "/proc/nonexistent" }, "/proc/nonexistent"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			cfg := enginetest.Config(t)
+			tt.spoil(&cfg)
+			e, err := engine.New(cfg, engine.Deps{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = e.Run(context.Background()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one that says %q", err, tt.want)
+			}
+			if err := e.Ready(context.Background()); !errors.Is(err, engine.ErrStopped) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("ready: %v", err)
+			}
+		})
+	}
+}
+
+// TestParentDeath: an engine does not outlive a parent that is killed.
+func TestParentDeath(t *testing.T) {
+	parent := exec.Command(os.Args[0], "-test.run=^TestParentThatDies$")
+	parent.Env = append(os.Environ(), "GIVERNY_TEST_PARENT="+t.TempDir())
+	parent.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	output, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Fscanf(output, "engine %d\n", &pid); err != nil {
+		t.Fatalf("the parent does not name its child: %v", err)
+	}
+	if gone(pid) {
+		t.Fatalf("engine %d does not run", pid)
+	}
+	parent.Process.Kill()
+	parent.Wait()
+	awaitGone(t, pid)
+}
+
+// TestParentThatDies is the parent of TestParentDeath, and else nothing.
+func TestParentThatDies(t *testing.T) {
+	dir := os.Getenv("GIVERNY_TEST_PARENT")
+	if dir == "" {
+		return
+	}
+	cfg := enginetest.Config(t)
+	cfg.DataDir, cfg.RuntimeDir = dir, dir // nobody is left to remove another
+	s := supervise(t, cfg)
+	s.ready()
+	fmt.Printf("engine %d\n", s.pid())
+	time.Sleep(time.Minute)
+}
+
+func TestMetricsFromTheStart(t *testing.T) {
+	s := supervise(t, enginetest.Config(t))
+	s.ready()
+	if got := s.metric("giverny_engine_ready")[""]; got != 1 {
+		t.Errorf("ready is %v", got)
+	}
+	for _, name := range []string{"giverny_engine_start_seconds", "giverny_engine_process_resident_memory_bytes"} {
+		if got := s.metric(name)[""]; got <= 0 {
+			t.Errorf("%s is %v", name, got)
+		}
+	}
+	if got := s.metric("giverny_engine_restarts_total"); len(got) != 5 {
+		t.Errorf("restarts %v, want five reasons", got)
+	}
+}

@@ -1,0 +1,327 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+// faulty stands between a DB and the engine. around may answer in its place.
+type faulty struct {
+	next   http.RoundTripper
+	n      atomic.Int64 // requests so far
+	around func(n int64, r *http.Request, next http.RoundTripper) (*http.Response, error)
+}
+
+func (f *faulty) RoundTrip(r *http.Request) (*http.Response, error) {
+	return f.around(f.n.Add(1), r, f.next)
+}
+
+func withFault(opts *clickhouse.Options, around func(n int64, r *http.Request, next http.RoundTripper) (*http.Response, error)) *clickhouse.Options {
+	own := *opts
+	own.TransportFunc = func(t *http.Transport) (http.RoundTripper, error) { return &faulty{next: t, around: around}, nil }
+	return &own
+}
+
+func exception(text string) *http.Response {
+	return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
+}
+
+func quickRetries() Config {
+	cfg := DefaultConfig()
+	cfg.RetryMin, cfg.RetryMax = time.Millisecond, 10*time.Millisecond
+	return cfg
+}
+
+// killChild ends the engine's process as a fault in the library would.
+func killChild(t *testing.T) {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(lists) == 0 {
+		t.Fatalf("the kernel does not list children: %v", err)
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for pid := range strings.FieldsSeq(string(text)) {
+			n, err := strconv.Atoi(pid)
+			if err == nil {
+				err = syscall.Kill(n, syscall.SIGKILL)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// The engine and the writer both die at every request of a Store in turn, before
+// the request arrives or after it was carried out; then a new writer replays
+// from the last stored interval. Nothing may be lost or doubled.
+func TestExactlyOnceThroughCrashes(t *testing.T) {
+	cfg := enginetest.Config(t)
+	cfg.MinBackoff, cfg.MaxBackoff = time.Millisecond, time.Millisecond
+	e := enginetest.Run(t, cfg, engine.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	db := openDB(t, e.Options(""), quickRetries())
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	crashes := 0
+	for request, finished := int64(2), 0; finished < 2; request++ { // the first is the handshake
+		finished = 0 // an interval that was begun needs fewer requests: both must be through
+		for _, carriedOut := range []bool{false, true} {
+			if crashAt(t, e, request, carriedOut) {
+				finished++
+			} else {
+				crashes++
+			}
+		}
+	}
+	last, err := db.LastStored(t.Context(), "bw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if crashes < 20 {
+		t.Errorf("only %d crashes: the test no longer does what it says", crashes)
+	}
+	intervals := uint64(last.StartNanos / minute)
+	if diff := cmp.Diff(wantContents(intervals), contents(t, db, "bw")); diff != "" {
+		t.Errorf("after %d crashes and %d intervals: %s", crashes, intervals, diff)
+	}
+}
+
+// crashAt stores the interval after the last one until the given request, at
+// which engine and writer die. It returns true if Store was through by then.
+func crashAt(t *testing.T, e *engine.Engine, request int64, carriedOut bool) (finished bool) {
+	ctx, crash := context.WithCancel(t.Context())
+	defer crash()
+	opts := withFault(e.Options(""), func(n int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if n != request {
+			return next.RoundTrip(r)
+		}
+		if carriedOut {
+			answer, err := next.RoundTrip(r)
+			if err == nil {
+				io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+			}
+		}
+		crash()
+		killChild(t)
+		return nil, errors.New("the writer has crashed")
+	})
+	db := openDB(t, opts, quickRetries())
+	next := int64(1)
+	if last, err := db.LastStored(ctx, "bw"); err == nil {
+		next = last.EndNanos() / minute
+	} else if !isNotFound(err) {
+		return false
+	}
+	err := db.Store(ctx, someResult("bw", next, 1000))
+	if err != nil && ctx.Err() == nil {
+		t.Fatalf("crash at request %d: %v", request, err)
+	}
+	return err == nil
+}
+
+// The engine dies at moments of its own choosing while the writer goes on.
+func TestExactlyOnceThroughKills(t *testing.T) {
+	cfg := enginetest.Config(t)
+	cfg.MinBackoff, cfg.MaxBackoff = time.Millisecond, time.Millisecond
+	e := enginetest.Run(t, cfg, engine.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	db := openDB(t, e.Options(""), quickRetries())
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var killing sync.WaitGroup
+	done := make(chan struct{})
+	killing.Go(func() {
+		defer close(done)
+		for range 8 {
+			time.Sleep(time.Duration(200+rand.IntN(300)) * time.Millisecond)
+			killChild(t)
+		}
+	})
+	defer killing.Wait()
+	n := uint64(0)
+	for going := true; going; {
+		select {
+		case <-done:
+			going = false // after one more interval
+		default:
+		}
+		n++
+		if err := db.Store(t.Context(), someResult("bw", int64(n), 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(wantContents(n), contents(t, db, "bw")); diff != "" {
+		t.Error(diff)
+	}
+	if count(db.metrics.retries.WithLabelValues(reasonUnreachable)) == 0 {
+		t.Error("no kill was ever in the way of an insert")
+	}
+}
+
+// Every answer is lost once on the way back: the writer cannot know whether its
+// insert was carried out, and sends it again.
+func TestExactlyOnceThroughLostAnswers(t *testing.T) {
+	e := enginetest.Start(t)
+	migrated := openDB(t, e.Options(""), DefaultConfig())
+	if err := migrated.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db := openDB(t, withFault(e.Options(""), func(n int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		answer, err := next.RoundTrip(r)
+		if insert := strings.Contains(r.URL.RawQuery, "INSERT"); err == nil && insert && n%3 != 0 {
+			io.Copy(io.Discard, answer.Body)
+			answer.Body.Close()
+			return nil, errors.New("the answer is lost")
+		}
+		return answer, err
+	}), quickRetries())
+	for n := int64(1); n <= 3; n++ {
+		if err := db.Store(t.Context(), someResult("bw", n, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(wantContents(3), contents(t, migrated, "bw")); diff != "" {
+		t.Error(diff)
+	}
+	if n := count(db.metrics.retries.WithLabelValues(reasonUnreachable)); n < 5 {
+		t.Errorf("%v retries: the test no longer does what it says", n)
+	}
+}
+
+func TestStoreOutlastsEveryFault(t *testing.T) {
+	e := enginetest.Start(t)
+	migrated := openDB(t, e.Options(""), DefaultConfig())
+	if err := migrated.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	for text, reason := range map[string]string{
+		"Code: 243. DB::Exception: Cannot reserve 1.00 MiB, not enough space. (NOT_ENOUGH_SPACE)":                                        reasonDiskFull,
+		"Code: 75. DB::Exception: Cannot write to file, errno: 28, strerror: No space left on device. (CANNOT_WRITE_TO_FILE_DESCRIPTOR)": reasonDiskFull,
+		"Code: 252. DB::Exception: Too many parts (3000). (TOO_MANY_PARTS)":                                                              reasonOverloaded,
+		"Code: 516. DB::Exception: default: Authentication failed. (AUTHENTICATION_FAILED)":                                              reasonRefused,
+		"Code: 60. DB::Exception: Table giverny.intervals does not exist. (UNKNOWN_TABLE)":                                               reasonSchema,
+		"Code: 49. DB::Exception: Oops. (LOGICAL_ERROR)":                                                                                 reasonOther,
+		"bad gateway": reasonUnreachable,
+	} {
+		n++
+		healthy := atomic.Bool{}
+		db := openDB(t, withFault(e.Options(""), func(_ int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if healthy.Load() {
+				return next.RoundTrip(r)
+			}
+			return exception(text), nil
+		}), quickRetries())
+		stored := make(chan error)
+		go func() { stored <- db.Store(t.Context(), someResult("bw", n, 1000)) }()
+		retries := db.metrics.retries.WithLabelValues(reason)
+		for deadline := time.Now().Add(5 * time.Second); count(retries) < 3; {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: not counted as %s", text, reason)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if err := db.Ready(); err == nil || !strings.Contains(err.Error(), text[len(text)-8:]) {
+			t.Errorf("%s: Ready is %v", text, err)
+		}
+		healthy.Store(true)
+		if err := <-stored; err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err := db.Ready(); err != nil {
+			t.Errorf("%s: not ready afterwards: %v", text, err)
+		}
+	}
+	if diff := cmp.Diff(wantContents(uint64(n)), contents(t, migrated, "bw")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The engine itself says that the disk is full, and takes the interval once
+// there is room.
+func TestStoreWaitsForRoomOnTheDisk(t *testing.T) {
+	e := enginetest.Start(t)
+	db := openDB(t, e.Options(""), quickRetries())
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	need := func(bytes string) {
+		if err := db.conn.Exec(t.Context(), "ALTER TABLE regions MODIFY SETTING min_free_disk_bytes_to_perform_insert = "+bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	need("9000000000000000000")
+	stored := make(chan error)
+	go func() { stored <- db.Store(t.Context(), someResult("bw", 1, 1000)) }()
+	for count(db.metrics.retries.WithLabelValues(reasonDiskFull)) < 3 {
+		select {
+		case err := <-stored:
+			t.Fatalf("stored without room: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if err := db.Ready(); err == nil || !strings.Contains(err.Error(), "NOT_ENOUGH_SPACE") {
+		t.Errorf("Ready is %v", err)
+	}
+	if _, err := db.LastStored(t.Context(), "bw"); !isNotFound(err) {
+		t.Errorf("half an interval is visible: %v", err)
+	}
+	need("0")
+	if err := <-stored; err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStoreGivesUpWithItsContextOnly(t *testing.T) {
+	var log bytes.Buffer
+	db, err := New(testOptionsNowhere(), quickRetries(), Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if db.Ready() == nil {
+		t.Error("ready before anything was tried")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err = db.Store(ctx, someResult("bw", 1, 10))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("want the deadline and the last fault, got %v", err)
+	}
+	if count(db.metrics.retries.WithLabelValues(reasonUnreachable)) < 2 || db.Ready() == nil {
+		t.Error("retries are not counted, or an unreachable server is ready")
+	}
+	if !strings.Contains(log.String(), "reason=unreachable") {
+		t.Errorf("retries are not logged: %s", log.String())
+	}
+}

@@ -1,0 +1,70 @@
+package store
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Reasons for another try.
+const (
+	reasonUnreachable = "unreachable" // no answer: network, restart, timeout
+	reasonDiskFull    = "disk_full"
+	reasonOverloaded  = "overloaded" // too many parts, queries or bytes in memory
+	reasonRefused     = "refused"    // credentials or rights
+	reasonSchema      = "schema"     // a table or column is not what it should be
+	reasonOther       = "other"
+)
+
+var retryReasons = []string{reasonUnreachable, reasonDiskFull, reasonOverloaded, reasonRefused, reasonSchema, reasonOther}
+
+// Reasons for a value that cannot be stored; it is stored as missing.
+const (
+	reasonNotFinite  = "not_finite"
+	reasonOutOfRange = "out_of_range"
+)
+
+// What became of an interval.
+const (
+	resultStored  = "stored"
+	resultAlready = "already_stored"
+)
+
+type metrics struct {
+	intervals     *prometheus.CounterVec
+	rows          *prometheus.CounterVec
+	retries       *prometheus.CounterVec
+	valuesDropped *prometheus.CounterVec
+	storeSeconds  prometheus.Histogram
+	readToStored  prometheus.Histogram
+	querySeconds  *prometheus.HistogramVec
+	ready         prometheus.Gauge
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		intervals:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_intervals_total", Help: "Intervals handed to the store, by what became of them."}, []string{"result"}),
+		rows:          prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rows_total", Help: "Rows written, by table."}, []string{"table"}),
+		retries:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_retries_total", Help: "Statements tried again, by reason."}, []string{"reason"}),
+		valuesDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_values_dropped_total", Help: "Values of links stored as missing because no column can hold them, by reason."}, []string{"reason"}),
+		storeSeconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_seconds", Help: "Time to store one interval, retries included.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14)}),
+		readToStored:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_read_to_stored_seconds", Help: "Time from an interval's first counter reading until the interval was stored.", Buckets: prometheus.ExponentialBuckets(0.25, 2, 14)}),
+		querySeconds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_store_query_seconds", Help: "Time to answer a question, by the name of its SQL file.", Buckets: prometheus.ExponentialBuckets(0.002, 4, 8)}, []string{"query"}),
+		ready:         prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_store_ready", Help: "1 if the last statement succeeded."}),
+	}
+	for _, c := range []prometheus.Collector{m.intervals, m.rows, m.retries, m.valuesDropped, m.storeSeconds, m.readToStored, m.querySeconds, m.ready} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, result := range []string{resultStored, resultAlready} {
+		m.intervals.WithLabelValues(result)
+	}
+	for _, t := range tables {
+		m.rows.WithLabelValues(t.name)
+	}
+	m.rows.WithLabelValues(markerTable)
+	for _, reason := range retryReasons {
+		m.retries.WithLabelValues(reason)
+	}
+	for _, reason := range []string{reasonNotFinite, reasonOutOfRange} {
+		m.valuesDropped.WithLabelValues(reason)
+	}
+	return m, nil
+}

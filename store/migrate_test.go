@@ -1,0 +1,196 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+func ownMigrations(t *testing.T) []Migration {
+	t.Helper()
+	steps, err := loadMigrations(migrationFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
+// freshDatabase is an empty database of the engine's.
+func freshDatabase(t *testing.T, e *engine.Engine, name string, cfg Config) testDB {
+	return openDB(t, e.Options(name), cfg)
+}
+
+// A released migration is never edited: what it made is out there. A new one is
+// released by adding its line to testdata/released.txt.
+func TestReleasedMigrationsAreUntouched(t *testing.T) {
+	var lines []string
+	for _, s := range ownMigrations(t) {
+		lines = append(lines, s.checksum+"  "+s.Name)
+	}
+	released, err := os.ReadFile("testdata/released.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Fields(string(released)), strings.Fields(strings.Join(lines, "\n"))); diff != "" {
+		t.Errorf("migrations differ from testdata/released.txt: %s", diff)
+	}
+}
+
+func TestUpgradeFromEveryEarlierSchema(t *testing.T) {
+	e := enginetest.Start(t)
+	steps := ownMigrations(t)
+	for have := range len(steps) + 1 {
+		db := freshDatabase(t, e, "from_"+string(rune('0'+have)), DefaultConfig())
+		err := db.migrate(t.Context(), ownMigrations(t)[:have])
+		if err != nil && have == len(steps) { // retention needs all tables
+			t.Fatal(err)
+		}
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatalf("from schema %d: %v", have, err)
+		}
+		if err := db.Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
+			t.Errorf("from schema %d: %s", have, diff)
+		}
+		status, err := db.MigrationStatus(t.Context())
+		if err != nil || len(status) != len(steps) {
+			t.Fatalf("from schema %d: status %+v, %v", have, status, err)
+		}
+		for _, s := range status {
+			if s.AppliedAt.IsZero() || s.Fault != "" {
+				t.Errorf("from schema %d: %+v", have, s)
+			}
+		}
+	}
+}
+
+// A step that was cut off runs again from its start: every statement bears that.
+func TestMigrateFinishesWhatWasCutOff(t *testing.T) {
+	db := openDB(t, enginetest.Start(t).Options(""), DefaultConfig())
+	if err := db.createDatabase(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range ownMigrations(t) {
+		for _, statement := range s.statements {
+			if err := db.conn.Exec(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	before, err := db.MigrationStatus(t.Context())
+	if err != nil || !before[0].AppliedAt.IsZero() {
+		t.Errorf("nothing is noted yet, but: %+v, %v", before, err)
+	}
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigrateAtOnce(t *testing.T) {
+	e := enginetest.Start(t)
+	var wg sync.WaitGroup
+	errs := make([]error, 3)
+	for i := range errs {
+		db := openDB(t, e.Options(""), DefaultConfig())
+		wg.Go(func() { errs[i] = db.Migrate(t.Context()) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigrateRefusesEditedAndNewerSchemas(t *testing.T) {
+	db := migratedDB(t)
+	steps := ownMigrations(t)
+	steps[1].checksum = "edited"
+	if err := db.migrate(t.Context(), steps); err == nil || !strings.Contains(err.Error(), "0002_samples: its file is not the one that was applied") {
+		t.Errorf("edited: %v", err)
+	}
+	steps = ownMigrations(t)
+	if err := db.migrate(t.Context(), steps[:len(steps)-1]); err == nil || !strings.Contains(err.Error(), "newer than this giverny") {
+		t.Errorf("newer: %v", err)
+	}
+}
+
+func TestMigrateAppliesRetention(t *testing.T) {
+	e := enginetest.Start(t)
+	for _, c := range []struct {
+		retention Retention
+		want      map[string]string
+	}{
+		{DefaultConfig().Retention, map[string]string{"link_samples": "toIntervalSecond(15552000)", "raw_counters": "toIntervalSecond(1209600)", "regions": "toIntervalSecond(63072000)", "events": "toIntervalSecond(63072000)"}},
+		{Retention{Samples: 0, Raw: time.Hour, Regions: 0}, map[string]string{"link_samples": "", "raw_counters": "toIntervalSecond(3600)", "network_states": ""}},
+		{Retention{Samples: time.Minute, Raw: time.Hour, Regions: 0}, map[string]string{"link_samples": "toIntervalSecond(60)", "raw_counters": "toIntervalSecond(3600)"}},
+	} {
+		cfg := DefaultConfig()
+		cfg.Retention = c.retention
+		db := openDB(t, e.Options(""), cfg)
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for table, want := range c.want {
+			var engine string
+			if err := db.conn.QueryRow(t.Context(), "SELECT engine_full FROM system.tables WHERE database = 'giverny' AND name = '"+table+"'").Scan(&engine); err != nil {
+				t.Fatal(err)
+			}
+			if has := strings.Contains(engine, " TTL "); has != (want != "") || !strings.Contains(engine, want) {
+				t.Errorf("retention %+v: %s is %s", c.retention, table, engine)
+			}
+		}
+		// Old data of a replay has just been stored, so it stays.
+		if err := db.Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.conn.Exec(t.Context(), "OPTIMIZE TABLE link_samples FINAL"); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// The embedded engine has no keeper; that it is missed shows that the tables
+// would be replicated.
+func TestReplicatedTablesAskForAKeeper(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Replicated = true
+	db := openDB(t, enginetest.Start(t).Options(""), cfg)
+	if err := db.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "Replicated") {
+		t.Errorf("want a complaint about ReplicatedMergeTree, got %v", err)
+	}
+}
+
+func TestSplitStatements(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                            nil,
+		"-- only;\n":                  nil,
+		"A;\nB":                       {"A", "B"},
+		"-- c;\nA\n  -- c\n  b; \nC;": {"A\n  b", "C"},
+		"SELECT ';' AS x\n;\n":        {"SELECT ';' AS x"},
+	} {
+		if diff := cmp.Diff(want, splitStatements(text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
+	for _, name := range []string{"sql/0002_a.sql", "sql/0x_a.sql"} {
+		if _, err := loadMigrations(fstest.MapFS{name: {}}); err == nil {
+			t.Errorf("%s as the first migration is no error", name)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Result is all that an interval of a fabric left behind. Its key is (fabric,
+// interval, graph version).
+type Result struct {
+	Snapshot *schema.Snapshot
+	Regions  []schema.Region
+	Events   []schema.Event
+	States   []NetworkState
+	// Dropped counts, by reason, the readings of the interval that came to
+	// nothing.
+	Dropped map[string]uint64
+	// Raw are the counter batches of the interval. Those of their columns from
+	// which no metric is made are stored, the others passed over.
+	Raw []*schema.CounterBatch
+}
+
+// NetworkState is how the network fares by one metric in one interval.
+type NetworkState struct {
+	Metric schema.Metric
+	// State is the severity of the worst region (Monet, section 5.2).
+	State schema.Severity
+	// Regions and RegionLinks count the regions and their links by severity.
+	Regions, RegionLinks [len(schema.Severities)]uint32
+	// Coverage is the share of links, 0 to 1, with a value.
+	Coverage float64
+}
+
+// NetworkStates derives the state by each stall metric of a snapshot from its
+// regions.
+func NetworkStates(s *schema.Snapshot, regions []schema.Region) []NetworkState {
+	var states []NetworkState
+	for i := range s.Series {
+		m := s.Series[i].Metric
+		if !m.IsStall() {
+			continue
+		}
+		state := NetworkState{Metric: m, Coverage: s.Coverage(m)}
+		for j := range regions {
+			if r := &regions[j]; r.Metric == m {
+				state.State = max(state.State, r.Severity)
+				state.Regions[r.Severity]++
+				state.RegionLinks[r.Severity] += uint32(r.Size)
+			}
+		}
+		states = append(states, state)
+	}
+	return states
+}
+
+// key is what a stored interval is known by, or a stored graph.
+type key struct {
+	fabric  string
+	start   time.Time // a whole millisecond; 1970 for a graph
+	version uint64
+}
+
+func (r *Result) key() key {
+	s := r.Snapshot
+	return key{fabric: s.Fabric, start: instant(s.Interval.StartNanos), version: s.GraphVersion}
+}
+
+func (k key) String() string {
+	return fmt.Sprintf("%s of fabric %s", k.start.Format(time.RFC3339Nano), k.fabric)
+}
+
+// token makes an insert recognisable: the same rows of the same table for the
+// same interval have the same token, whoever sends them and however often.
+func (k key) token(table string, chunk int) string {
+	return fmt.Sprintf("%s/%s/%d/%x/%d", table, k.fabric, k.start.UnixMilli(), k.version, chunk)
+}
+
+// validate finds what no table can hold. It is the caller's fault: trying again
+// does not help.
+func (r *Result) validate() error {
+	s := r.Snapshot
+	if s == nil || s.Fabric == "" {
+		return errors.New("store a result: it has no snapshot of a named fabric")
+	}
+	var errs []error
+	if iv := s.Interval; iv.DurationNanos <= 0 || iv.DurationNanos%1e6 != 0 || iv.StartNanos%1e6 != 0 {
+		errs = append(errs, errors.New("starts and lasts must be whole milliseconds"))
+	}
+	seen := map[schema.Metric]bool{}
+	for i := range s.Series {
+		series := &s.Series[i]
+		if series.Metric == schema.NoMetric || int(series.Metric) >= schema.NumMetrics || seen[series.Metric] {
+			errs = append(errs, fmt.Errorf("series %d is of %v: want each metric once", i, series.Metric))
+		}
+		seen[series.Metric] = true
+		if len(series.Values) != s.Links || len(series.Valid)*64 < s.Links {
+			errs = append(errs, fmt.Errorf("%v has %d values and %d validity bits for %d links", series.Metric, len(series.Values), 64*len(series.Valid), s.Links))
+		}
+	}
+	for i, b := range r.Raw {
+		if err := validateBatch(b); err != nil {
+			errs = append(errs, fmt.Errorf("raw batch %d: %w", i, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("store %s of fabric %q: %w", s.Interval, s.Fabric, err)
+	}
+	return nil
+}
+
+func validateBatch(b *schema.CounterBatch) error {
+	rows := b.Rows()
+	if len(b.PortIndex) != rows {
+		return fmt.Errorf("%d times and %d ports", rows, len(b.PortIndex))
+	}
+	for _, p := range b.PortIndex {
+		if int(p) >= len(b.Ports) {
+			return fmt.Errorf("port %d of %d", p, len(b.Ports))
+		}
+	}
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		if len(c.Values) != rows || c.Valid != nil && len(c.Valid)*64 < rows {
+			return fmt.Errorf("column %s does not have %d rows", c.Name, rows)
+		}
+	}
+	return nil
+}
+
+// instant is the time of a number of nanoseconds since 1970, UTC.
+func instant(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }

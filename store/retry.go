@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// untilDone tries do until it succeeds or ctx ends: an interval is never given
+// up, whatever the fault, because an operator can mend each of them.
+func (db *DB) untilDone(ctx context.Context, what string, k key, do func(context.Context) error) error {
+	pause := db.cfg.RetryMin
+	var fault error // of the last try that ended by itself
+	for {
+		try, cancel := context.WithTimeout(ctx, db.cfg.InsertTimeout)
+		err := do(try)
+		cancel()
+		if err == nil {
+			db.note(nil)
+			return nil
+		}
+		if ctx.Err() != nil && fault == nil {
+			return fmt.Errorf("%s for %s: %w", what, k, ctx.Err())
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s for %s: %w; the last try failed: %w", what, k, ctx.Err(), fault)
+		}
+		fault = err
+		db.note(err)
+		reason := retryReason(err)
+		db.metrics.retries.WithLabelValues(reason).Inc()
+		db.log.Warn("store: trying again", slog.String("fabric", k.fabric), slog.Time("interval", k.start),
+			slog.String("operation", what), slog.String("reason", reason), slog.Duration("pause", pause), slog.Any("error", err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause/2 + rand.N(pause/2+1)):
+		}
+		pause = min(2*pause, db.cfg.RetryMax)
+	}
+}
+
+// codeReasons tells the error codes of ClickHouse (src/Common/ErrorCodes.cpp)
+// apart by what mends them.
+var codeReasons = map[int32]string{
+	243: reasonDiskFull, // NOT_ENOUGH_SPACE
+
+	159: reasonOverloaded, // TIMEOUT_EXCEEDED
+	160: reasonOverloaded, // TOO_SLOW
+	173: reasonOverloaded, // CANNOT_ALLOCATE_MEMORY
+	201: reasonOverloaded, // QUOTA_EXCEEDED
+	202: reasonOverloaded, // TOO_MANY_SIMULTANEOUS_QUERIES
+	241: reasonOverloaded, // MEMORY_LIMIT_EXCEEDED
+	252: reasonOverloaded, // TOO_MANY_PARTS
+	439: reasonOverloaded, // CANNOT_SCHEDULE_TASK
+
+	164: reasonRefused, // READONLY
+	192: reasonRefused, // UNKNOWN_USER
+	193: reasonRefused, // WRONG_PASSWORD
+	194: reasonRefused, // REQUIRED_PASSWORD
+	497: reasonRefused, // ACCESS_DENIED
+	516: reasonRefused, // AUTHENTICATION_FAILED
+
+	8:   reasonSchema, // THERE_IS_NO_COLUMN
+	10:  reasonSchema, // NOT_FOUND_COLUMN_IN_BLOCK
+	16:  reasonSchema, // NO_SUCH_COLUMN_IN_TABLE
+	47:  reasonSchema, // UNKNOWN_IDENTIFIER
+	53:  reasonSchema, // TYPE_MISMATCH
+	60:  reasonSchema, // UNKNOWN_TABLE
+	81:  reasonSchema, // UNKNOWN_DATABASE
+	122: reasonSchema, // INCOMPATIBLE_COLUMNS
+}
+
+func retryReason(err error) string {
+	var exception *clickhouse.Exception
+	if !errors.As(err, &exception) {
+		return reasonUnreachable
+	}
+	if reason, ok := codeReasons[exception.Code]; ok {
+		return reason
+	}
+	// A write that failed half way is reported with the code of the call, and
+	// the cause in words (strerror of ENOSPC and EDQUOT).
+	if strings.Contains(exception.Message, "No space left on device") || strings.Contains(exception.Message, "Disk quota exceeded") {
+		return reasonDiskFull
+	}
+	return reasonOther
+}

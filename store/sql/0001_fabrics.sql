@@ -1,0 +1,57 @@
+-- What a fabric looks like, one copy per version of its graph. A row of
+-- `fabrics` is written after the devices and links of its version, so a version
+-- that is listed there is complete.
+CREATE TABLE IF NOT EXISTS fabrics
+(
+    fabric        LowCardinality(String),
+    graph_version UInt64,
+    valid_from    DateTime64(9, 'UTC'),
+    duplex        Bool,
+    grid_dims     Array(UInt32),
+    grid_wrap     Bool,
+    devices       UInt32,
+    links         UInt32,
+    stored_at     DateTime64(6, 'UTC')
+)
+ORDER BY (fabric, graph_version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1,
+    non_replicated_deduplication_window = 10000, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS devices
+(
+    fabric        LowCardinality(String),
+    graph_version UInt64 CODEC(Delta, ZSTD(1)),
+    device        UInt32 CODEC(Delta, ZSTD(1)),
+    name          String CODEC(ZSTD(1)),
+    kind          LowCardinality(String),
+    guid          String CODEC(ZSTD(1)),
+    label         String CODEC(ZSTD(1)),
+    level         Int8 CODEC(ZSTD(1)),
+    device_group  Int32 CODEC(Delta, ZSTD(1)),
+    coord         Array(Int32) CODEC(ZSTD(1))
+)
+ORDER BY (fabric, graph_version, device)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1,
+    non_replicated_deduplication_window = 10000, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS links
+(
+    fabric        LowCardinality(String),
+    graph_version UInt64 CODEC(Delta, ZSTD(1)),
+    link          UInt32 CODEC(Delta, ZSTD(1)),
+    from_device   String CODEC(ZSTD(1)),
+    from_port     LowCardinality(String),
+    to_device     String CODEC(ZSTD(1)),
+    to_port       LowCardinality(String),
+    class         LowCardinality(String),
+    -- bytes per second
+    capacity      Float64 CODEC(ZSTD(1)),
+    -- dimension of a torus or mesh, -1 elsewhere
+    dim           Int8 CODEC(ZSTD(1)),
+    -- of the device that the link leaves
+    coord         Array(Int32) CODEC(ZSTD(1)),
+    up            Bool
+)
+ORDER BY (fabric, graph_version, link)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1,
+    non_replicated_deduplication_window = 10000, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;

@@ -1,0 +1,17 @@
+-- Monet, section 5.3 and figure 8: congestion mitigation events (CME), throttling
+-- events coalesced by a sliding window (210 s in the paper). `end` is the time of
+-- the last of them.
+SELECT fromUnixTimestamp64Nano(run[1], 'UTC') AS begin, fromUnixTimestamp64Nano(run[-1], 'UTC') AS end, length(run) AS events
+FROM
+(
+    SELECT arrayJoin(arraySplit((t, gap) -> gap > {window_ns:Int64}, times, arrayDifference(times))) AS run
+    FROM
+    (
+        SELECT arraySort(groupArray(toUnixTimestamp64Nano(time))) AS times
+        FROM events
+        WHERE fabric = {fabric:String} AND kind = 'congestion_protection'
+            AND time >= fromUnixTimestamp64Nano({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Nano({to:Int64}, 'UTC')
+    )
+    WHERE notEmpty(times)
+)
+ORDER BY begin

@@ -1,0 +1,17 @@
+-- Monet, figure 5b: for how long regions live, by the highest severity that they
+-- reach. A region counts once; what was before and after the span does not count.
+-- A bucket holds durations from its own number of minutes to below twice that;
+-- below a minute it is 0.
+SELECT severity, toUInt64(roundToExp2(intDiv(life_ms, 60000))) AS bucket, count() AS regions
+FROM
+(
+    SELECT r.region_id AS id, max(r.severity) AS severity,
+        dateDiff('millisecond', min(r.time), max(r.time)) + max(i.duration_ms) AS life_ms
+    FROM regions AS r
+    INNER JOIN intervals AS i ON i.fabric = r.fabric AND i.time = r.time AND i.graph_version = r.graph_version
+    WHERE r.fabric = {fabric:String} AND r.metric = {metric:String} AND r.region_id != 0
+        AND r.time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND r.time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+    GROUP BY id
+)
+GROUP BY severity, bucket
+ORDER BY severity, bucket

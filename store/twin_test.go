@@ -1,0 +1,255 @@
+package store
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// twin answers the questions of the SQL files from the results themselves, in
+// the plainest way.
+type twin []Result
+
+const stall = schema.CreditStall
+
+// at is the result of a minute, or nil.
+func (w twin) at(minutes int) *Result {
+	for i := range w {
+		if w[i].Snapshot.Interval.StartNanos == int64(minutes)*minute {
+			return &w[i]
+		}
+	}
+	return nil
+}
+
+func (w twin) value(minutes, link int) (float64, bool) {
+	r := w.at(minutes)
+	if r == nil || !r.Snapshot.Series[0].Valid.Has(link) {
+		return 0, false
+	}
+	return float64(r.Snapshot.Series[0].Values[link]), true
+}
+
+func (w twin) region(minutes int, id uint64) *schema.Region {
+	if r := w.at(minutes); r != nil {
+		for i := range r.Regions {
+			if r.Regions[i].ID == id {
+				return &r.Regions[i]
+			}
+		}
+	}
+	return nil
+}
+
+const twinMinutes = 8
+
+func (w twin) hotspots(threshold float64) *HotspotDurations {
+	var durations []time.Duration
+	for link := range w[0].Snapshot.Links {
+		run := 0
+		for m := range twinMinutes + 1 {
+			if v, ok := w.value(m, link); ok && v >= threshold {
+				run++
+			} else if run > 0 {
+				durations = append(durations, time.Duration(run-1)*time.Minute)
+				run = 0
+			}
+		}
+	}
+	if len(durations) == 0 {
+		return nil
+	}
+	slices.Sort(durations)
+	quantile := func(q float64) time.Duration { return durations[int(q*float64(len(durations)))] }
+	return &HotspotDurations{threshold, len(durations), quantile(0.5), quantile(0.99), quantile(0.999)}
+}
+
+func (w twin) topLinks(n int) []LinkRank {
+	var ranks []LinkRank
+	for link := range w[0].Snapshot.Links {
+		rank, seen := LinkRank{Link: schema.LinkID(link), Max: math.Inf(-1)}, 0
+		for m := range twinMinutes {
+			if v, ok := w.value(m, link); ok {
+				rank.Mean, rank.Max = rank.Mean+v, max(rank.Max, v)
+				seen++
+			}
+		}
+		if seen > 0 {
+			rank.Mean /= float64(seen)
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.SortFunc(ranks, func(a, b LinkRank) int { return cmp.Or(cmp.Compare(b.Mean, a.Mean), cmp.Compare(a.Link, b.Link)) })
+	return ranks[:min(n, len(ranks))]
+}
+
+func (w twin) edges() (first, last int) {
+	minuteOf := func(r Result) int { return int(r.Snapshot.Interval.StartNanos / minute) }
+	return minuteOf(w[0]), minuteOf(w[len(w)-1])
+}
+
+func (w twin) regionTransitions() (t Transitions) {
+	first, last := w.edges()
+	for id := uint64(1); id <= 3; id++ {
+		for m := first; m < last; m++ {
+			a, b := w.region(m, id), w.region(m+1, id)
+			switch {
+			case a != nil && b != nil:
+				t[a.Severity][b.Severity]++
+			case a != nil:
+				t[a.Severity][schema.Negligible]++
+			case b != nil:
+				t[schema.Negligible][b.Severity]++
+			}
+		}
+	}
+	return t
+}
+
+func (w twin) networkTransitions() (t Transitions) {
+	for m := range twinMinutes {
+		if a, b := w.at(m), w.at(m+1); a != nil && b != nil {
+			t[a.States[0].State][b.States[0].State]++
+		}
+	}
+	return t
+}
+
+// congestionEvents tries every window: a minute is congested if no stretch of
+// `window` minutes around it is without a High region.
+func (w twin) congestionEvents(window int) []CongestionEvent {
+	high := func(m int) bool {
+		r := w.at(m)
+		return r != nil && r.States[0].State == schema.High
+	}
+	var events []CongestionEvent
+	lastHigh := -1
+	for m := range twinMinutes {
+		if !high(m) {
+			continue
+		}
+		if lastHigh >= 0 && m-lastHigh <= window {
+			events[len(events)-1].ToNanos = int64(m+1) * minute
+		} else {
+			events = append(events, CongestionEvent{Span: Span{int64(m) * minute, int64(m+1) * minute}})
+		}
+		lastHigh = m
+	}
+	for i := range events {
+		e := &events[i]
+		sum, highest := 0.0, 0.0
+		for m := int(e.FromNanos / minute); m < int(e.ToNanos/minute); m++ {
+			if r := w.at(m); r != nil {
+				for _, region := range r.Regions {
+					e.Regions++
+					sum, highest = sum+region.Mean, max(highest, region.Max)
+				}
+			}
+		}
+		e.MeanPercent = map[schema.Metric]float64{stall: sum / float64(e.Regions)}
+		e.MaxPercent = map[schema.Metric]float64{stall: highest}
+	}
+	return events
+}
+
+// drawTwin draws some intervals of twinMinutes, with links in one block or two.
+func drawTwin(rt *rapid.T, fabric string) twin {
+	links := rapid.SampledFrom([]int{1, 5, 512, 515}).Draw(rt, "links")
+	var w twin
+	for m := range twinMinutes {
+		if rapid.IntRange(0, 5).Draw(rt, "stored") == 0 && (m > 0 || len(w) > 0) {
+			continue
+		}
+		snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1, Links: links, Interval: schema.Interval{StartNanos: int64(m) * minute, DurationNanos: minute}}
+		s := schema.Series{Metric: stall, Values: make([]float32, links), Valid: schema.NewBitmap(links)}
+		halves := rapid.SliceOfN(rapid.IntRange(-20, 80), 10, 10).Draw(rt, "values") // negative: missing
+		for link := range links {
+			if half := halves[(link+m)%len(halves)]; half >= 0 {
+				s.Values[link] = float32(half) / 2
+				s.Valid.Set(link)
+				s.Count++
+			}
+		}
+		snap.Series = []schema.Series{s}
+		r := Result{Snapshot: snap}
+		for id := uint64(1); id <= 3; id++ {
+			if mean := rapid.IntRange(-20, 40).Draw(rt, "mean"); mean >= 0 {
+				r.Regions = append(r.Regions, schema.Region{Metric: stall, ID: id, Size: 1, Mean: float64(mean), Max: 2 * float64(mean), Severity: schema.SeverityOf(float64(mean))})
+			}
+		}
+		r.States = NetworkStates(snap, r.Regions)
+		w = append(w, r)
+	}
+	return w
+}
+
+// storeAtOnce inserts results table by table, which Store would do one by one.
+func storeAtOnce(rt *rapid.T, db testDB, results []Result) {
+	for _, t := range append(slices.Clone(tables), table{markerTable, "time", markerColumns, func(r *Result, s stamp, _ *metrics) rowSet { return markerRow(r, s) }}) {
+		batch, err := db.conn.PrepareBatch(rt.Context(), "INSERT INTO "+t.name+" ("+t.columns+")")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for i := range results {
+			for c, column := range t.rows(&results[i], stamp{results[i].key(), db.now()}, db.metrics).columns {
+				if err := column.appendTo(batch.Column(c)); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		if err := batch.Send(); err != nil {
+			rt.Fatal(err)
+		}
+	}
+}
+
+func TestQueriesAgreeWithTheTwin(t *testing.T) {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
+		t.Fatal(err)
+	}
+	db, n := migratedDB(t), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		fabric := fmt.Sprintf("fabric %d", n)
+		w := drawTwin(rt, fabric)
+		storeAtOnce(rt, db, w)
+		ctx, span, metrics := rt.Context(), Span{0, twinMinutes * minute}, []schema.Metric{stall}
+		check := func(name string, want, got any, err error) {
+			if diff := gocmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); err != nil || diff != "" {
+				rt.Errorf("%s: %v %s", name, err, diff)
+			}
+		}
+		hotspots, err := db.HotspotDurations(ctx, fabric, stall, span, []float64{5, 25})
+		var want []HotspotDurations
+		for _, threshold := range []float64{5, 25} {
+			if h := w.hotspots(threshold); h != nil {
+				want = append(want, *h)
+			}
+		}
+		check("HotspotDurations", want, hotspots, err)
+		top, err := db.TopLinks(ctx, fabric, stall, span, 7)
+		check("TopLinks", w.topLinks(7), top, err)
+		regions, err := db.RegionTransitions(ctx, fabric, stall, span)
+		check("RegionTransitions", w.regionTransitions(), regions, err)
+		network, err := db.NetworkTransitions(ctx, fabric, metrics, span)
+		check("NetworkTransitions", w.networkTransitions(), network, err)
+		events, err := db.CongestionEvents(ctx, fabric, metrics, span, 2*time.Minute)
+		check("CongestionEvents", w.congestionEvents(2), events, err)
+		last := w[len(w)-1].Snapshot
+		latest, err := db.LatestSnapshot(ctx, fabric)
+		if err == nil {
+			latest.FirstReadNanos, latest.LastReadNanos = last.FirstReadNanos, last.LastReadNanos
+		}
+		check("LatestSnapshot", last, latest, err)
+	})
+}
