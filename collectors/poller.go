@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Poller polls one collector. It is the only thing that reads its devices.
@@ -88,26 +86,12 @@ func (p *Poller) Run(ctx context.Context) error {
 	return nil
 }
 
-// Once reads a collector a single time, now, and hands its batches on. It
-// returns the devices that could not be read, each a *DeviceError, and what
-// kept the list of devices from being read or the batches from being handed on.
-func Once(ctx context.Context, cfg Config, c Collector, e Emitter) (failures []error, err error) {
-	agent, err := NewAgent("once", e, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-	if err != nil {
-		return nil, err
-	}
-	p, err := New(cfg, c, agent)
-	if err != nil {
-		return nil, err
-	}
+// Once polls a single time, now, and says what it found. It is for tools; it
+// must not be called during Run.
+func (p *Poller) Once(ctx context.Context) Health {
 	defer p.drain()
-	results, err := p.poll(ctx)
-	for _, r := range results {
-		if r.err != nil {
-			failures = append(failures, r.err)
-		}
-	}
-	return failures, errors.Join(ctx.Err(), err)
+	p.poll(ctx)
+	return p.Health()
 }
 
 func (p *Poller) drain() {
@@ -118,7 +102,7 @@ func (p *Poller) drain() {
 }
 
 // poll reads all devices and hands on their rows.
-func (p *Poller) poll(ctx context.Context) ([]result, error) {
+func (p *Poller) poll(ctx context.Context) {
 	p.metrics.polls.Inc()
 	pollCtx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout)
 	inventory := &inventory{collector: p.collector}
@@ -145,7 +129,6 @@ func (p *Poller) poll(ctx context.Context) ([]result, error) {
 	p.setHealth(func(h *Health) {
 		h.LastPoll, h.Devices, h.Rows, h.Failing, h.Err = time.Now(), len(devices), rows, p.failing, err
 	})
-	return results, err
 }
 
 // keep takes over the rows of a device.

@@ -284,23 +284,10 @@ func TestRowsThatCannotBeEmittedAreCounted(t *testing.T) {
 
 func TestOnce(t *testing.T) {
 	bad := device{"bad", func(context.Context, *collectors.Reading) error { return errors.New("input/output error") }}
-	recorder := &collectortest.Recorder{}
-	cfg := collectors.DefaultConfig("rail0", time.Minute)
-	failures, err := collectors.Once(t.Context(), cfg, &fake{devices: []collectors.Device{bad, steady("a")}}, recorder)
-	var failure *collectors.DeviceError
-	if err != nil || len(failures) != 1 || !errors.As(failures[0], &failure) || failure.Device != "bad" || len(recorder.Batches()) != 1 {
-		t.Errorf("%v, %v, %d batches", failures, err, len(recorder.Batches()))
-	}
-	for name, c := range map[string]struct {
-		collector collectors.Collector
-		emitter   collectors.Emitter
-	}{"list": {&fake{err: errors.New("no such folder")}, recorder}, "emit": {&fake{devices: []collectors.Device{steady("a")}}, refusing{}}} {
-		if _, err := collectors.Once(t.Context(), cfg, c.collector, c.emitter); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-	if _, err := collectors.Once(t.Context(), collectors.Config{}, &fake{}, recorder); err == nil {
-		t.Error("a faulty configuration was accepted")
+	r := newRig(t, &fake{devices: []collectors.Device{bad, steady("a")}}, nil)
+	h := r.poller.Once(t.Context())
+	if why, failing := h.Failing["bad"]; h.Err != nil || !failing || why != collectors.Failed || h.Rows != 1 || len(r.recorder.Batches()) != 1 {
+		t.Errorf("%+v, %d batches", h, len(r.recorder.Batches()))
 	}
 }
 

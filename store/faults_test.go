@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -77,9 +78,9 @@ func killChild(t *testing.T) {
 	}
 }
 
-// The engine and the writer both die at every request of a Store in turn, before
-// the request arrives or after it was carried out; then a new writer replays
-// from the last stored interval. Nothing may be lost or doubled.
+// The engine and the writer both die at every insert of a Store in turn, before
+// it or in the middle of it; then a new writer replays the interval. Nothing may
+// be lost or doubled.
 func TestExactlyOnceThroughCrashes(t *testing.T) {
 	cfg := enginetest.Config(t)
 	cfg.MinBackoff, cfg.MaxBackoff = time.Millisecond, time.Millisecond
@@ -88,62 +89,63 @@ func TestExactlyOnceThroughCrashes(t *testing.T) {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	crashes := 0
-	for request, finished := int64(2), 0; finished < 2; request++ { // the first is the handshake
-		finished = 0 // an interval that was begun needs fewer requests: both must be through
-		for _, carriedOut := range []bool{false, true} {
-			if crashAt(t, e, request, carriedOut) {
-				finished++
-			} else {
-				crashes++
+	for insert := 1; ; insert++ {
+		through := false
+		for _, amid := range []bool{false, true} {
+			fabric := fmt.Sprintf("insert %d, amid %v", insert, amid)
+			through = !crashAt(t, e, fabric, insert, amid)
+			replay := openDB(t, e.Options(""), quickRetries())
+			if err := replay.Store(t.Context(), someResult(fabric, 1, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(wantContents(1), contents(t, db, fabric)); diff != "" {
+				t.Errorf("crash at %s: %s", fabric, diff)
 			}
 		}
-	}
-	last, err := db.LastStored(t.Context(), "bw")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if crashes < 20 {
-		t.Errorf("only %d crashes: the test no longer does what it says", crashes)
-	}
-	intervals := uint64(last.StartNanos / minute)
-	if diff := cmp.Diff(wantContents(intervals), contents(t, db, "bw")); diff != "" {
-		t.Errorf("after %d crashes and %d intervals: %s", crashes, intervals, diff)
+		if through {
+			if inserts := insert - 1; inserts != len(tables)+1 {
+				t.Errorf("crashed at %d inserts, want one per table: %d", inserts, len(tables)+1)
+			}
+			return
+		}
 	}
 }
 
-// crashAt stores the interval after the last one until the given request, at
-// which engine and writer die. It returns true if Store was through by then.
-func crashAt(t *testing.T, e *engine.Engine, request int64, carriedOut bool) (finished bool) {
+// crashAt stores an interval until the given insert, at which engine and writer
+// die. It returns false if Store needed fewer inserts.
+func crashAt(t *testing.T, e *engine.Engine, fabric string, insert int, amid bool) (crashed bool) {
 	ctx, crash := context.WithCancel(t.Context())
 	defer crash()
-	opts := withFault(e.Options(""), func(n int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if n != request {
+	seen := 0
+	opts := withFault(e.Options(""), func(_ int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if strings.Contains(r.URL.RawQuery, "INSERT") {
+			seen++
+		}
+		if seen != insert {
 			return next.RoundTrip(r)
 		}
-		if carriedOut {
-			answer, err := next.RoundTrip(r)
-			if err == nil {
-				io.Copy(io.Discard, answer.Body)
-				answer.Body.Close()
+		crashed = true
+		var killing sync.WaitGroup
+		killing.Go(func() {
+			if amid {
+				time.Sleep(rand.N(30 * time.Millisecond))
 			}
+			killChild(t)
+		})
+		if !amid {
+			killing.Wait()
+		} else if answer, err := next.RoundTrip(r); err == nil {
+			answer.Body.Close()
 		}
+		killing.Wait()
 		crash()
-		killChild(t)
 		return nil, errors.New("the writer has crashed")
 	})
 	db := openDB(t, opts, quickRetries())
-	next := int64(1)
-	if last, err := db.LastStored(ctx, "bw"); err == nil {
-		next = last.EndNanos() / minute
-	} else if !isNotFound(err) {
-		return false
+	if err := db.Store(ctx, someResult(fabric, 1, 1000)); err != nil && ctx.Err() == nil {
+		t.Fatalf("crash at insert %d: %v", insert, err)
 	}
-	err := db.Store(ctx, someResult("bw", next, 1000))
-	if err != nil && ctx.Err() == nil {
-		t.Fatalf("crash at request %d: %v", request, err)
-	}
-	return err == nil
+	return crashed
 }
 
 // The engine dies at moments of its own choosing while the writer goes on.

@@ -72,7 +72,7 @@ func (db *DB) Store(ctx context.Context, r Result) error {
 	}
 	f.last = k.start
 	db.metrics.intervals.WithLabelValues(resultStored).Inc()
-	db.metrics.storeSeconds.Observe(done.Sub(began).Seconds())
+	db.metrics.storeSeconds.Observe(db.now().Sub(began).Seconds())
 	if first := r.Snapshot.FirstReadNanos; first != 0 {
 		db.metrics.readToStored.Observe(done.Sub(instant(first)).Seconds())
 	}

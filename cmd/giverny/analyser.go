@@ -154,7 +154,9 @@ func (a *analyser) takeEvents(_ context.Context, m kafka.Message) error {
 // has fallen silent for longer has nothing to say.
 const liveIntervals = 10
 
-// tick tells the core the time several times an interval.
+// tick tells the core the time several times an interval: the instant up to
+// which everything in Kafka has been read, so that a backlog, or a broker that is
+// away, closes nothing before its readings are here.
 func (a *analyser) tick(ctx context.Context) error {
 	ticker := time.NewTicker(max(a.fabric.Interval/8, 50*time.Millisecond))
 	defer ticker.Stop()
@@ -162,21 +164,21 @@ func (a *analyser) tick(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case now := <-ticker.C:
-			if err := a.advance(ctx, now.UnixNano()); err != nil {
+		case <-ticker.C:
+			if err := a.advance(ctx, a.counters.ReadUpTo().UnixNano()); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (a *analyser) advance(ctx context.Context, now int64) error {
+func (a *analyser) advance(ctx context.Context, nowNanos int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now-a.newestNanos >= liveIntervals*a.fabric.Interval.Nanoseconds() {
+	if nowNanos-a.newestNanos >= liveIntervals*a.fabric.Interval.Nanoseconds() {
 		return nil
 	}
-	a.core.Advance(now)
+	a.core.Advance(nowNanos)
 	return a.handOn(ctx)
 }
 

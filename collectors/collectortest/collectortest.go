@@ -237,7 +237,8 @@ func newPoller(t testing.TB, c collectors.Collector, e collectors.Emitter, reg p
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := config()
+	cfg := collectors.DefaultConfig(fabric, Interval)
+	cfg.DeviceTimeout, cfg.PollTimeout = 5*time.Second, 10*time.Second // a loaded machine is no failure
 	for _, edit := range edits {
 		edit(&cfg)
 	}
@@ -280,17 +281,10 @@ func (r *Recorder) Batches() []*schema.CounterBatch {
 func Read(t testing.TB, c collectors.Collector) map[schema.PortName]map[string]uint64 {
 	t.Helper()
 	recorder := &Recorder{}
-	if _, err := collectors.Once(t.Context(), config(), c, recorder); err != nil {
-		t.Fatal(err)
+	if health := newPoller(t, c, recorder, prometheus.NewRegistry()).Once(t.Context()); health.Err != nil {
+		t.Fatal(health.Err)
 	}
 	return Readings(recorder.Batches())
-}
-
-// config polls with much patience: a loaded machine is no failure.
-func config() collectors.Config {
-	cfg := collectors.DefaultConfig(fabric, Interval)
-	cfg.DeviceTimeout, cfg.PollTimeout = 5*time.Second, 10*time.Second
-	return cfg
 }
 
 // Readings are the valid values of batches, by port and counter; a later one

@@ -3,7 +3,6 @@
 package perfquery
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +15,18 @@ import (
 )
 
 // A quarter of a second of waiting, put into a live subnet's port between two
-// polls, comes out of the window as a quarter of a second of stall on the link
-// that leaves the port, and nowhere else.
+// sweeps, comes out of the window as 25 percent of stall in that second, on the
+// link that leaves the port and nowhere else. The sweeps are dated a second
+// apart, whatever this machine took for them.
 func TestXmitWaitBecomesStall(t *testing.T) {
 	subnet := testibsim.Start(t, tree.Netlist())
 	g, _, err := topology.ReadIBNetDiscover(strings.NewReader(subnet.Output("ibnetdiscover")), "ibnetdiscover", "test", nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	port, ok := g.FindPort("leaf0", "1")
+	if !ok {
+		t.Fatal("the graph has no port 1 of leaf0")
 	}
 	cfg := window.DefaultConfig()
 	cfg.IntervalNanos = int64(time.Second)
@@ -32,45 +36,39 @@ func TestXmitWaitBecomesStall(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCollector(t, overSubnet(subnet))
-	stalled, others := 0., 0.
-	ports, ok := g.FindPort("leaf0", "1")
-	if !ok {
-		t.Fatal("the graph has no port 1 of leaf0")
-	}
-	collect := func() {
-		for s := w.Next(); s != nil; s = w.Next() {
-			series := s.Find(schema.XmitWait)
-			if series == nil {
-				continue
-			}
-			for link, percent := range series.Values {
-				if !series.Valid.Has(link) {
-					continue
-				}
-				seconds := float64(percent) / 100
-				if schema.LinkID(link) == ports.Egress {
-					stalled += seconds
-				} else {
-					others += seconds
-				}
-			}
-		}
-	}
-	for round := range 8 {
-		if round == 3 {
+	start := schema.IntervalAt(time.Now().UnixNano(), cfg.IntervalNanos)
+	for second := range int64(5) {
+		if second == 3 {
 			subnet.SetCounter(tree.Leaf(0), 1, "PortCounters.PortXmitWait", 250_000)
 		}
 		for _, b := range collectortest.Poll(t, c, 1) {
+			for i := range b.TimeNanos {
+				b.TimeNanos[i] = start.StartNanos + second*cfg.IntervalNanos
+			}
 			if err := w.Add(b); err != nil {
 				t.Fatal(err)
 			}
 		}
-		collect()
-		time.Sleep(500 * time.Millisecond)
 	}
-	w.Advance(time.Now().Add(time.Minute).UnixNano())
-	collect()
-	if math.Abs(stalled-0.25) > 0.02 || others != 0 {
-		t.Errorf("%.3f s of stall on the port's link, %.3f s on others; want 0.25 and 0 (dropped: %v)", stalled, others, w.Drops())
+	w.Advance(start.StartNanos + 60*cfg.IntervalNanos)
+	got := map[int64]float32{}
+	for s := w.Next(); s != nil; s = w.Next() {
+		series := s.Find(schema.XmitWait)
+		if series == nil {
+			continue
+		}
+		for link, percent := range series.Values {
+			if percent == 0 || !series.Valid.Has(link) {
+				continue
+			}
+			if schema.LinkID(link) != port.Egress {
+				t.Errorf("%v: link %d stalled for %v percent", s.Interval, link, percent)
+				continue
+			}
+			got[(s.Interval.StartNanos-start.StartNanos)/cfg.IntervalNanos] = percent
+		}
+	}
+	if len(got) != 1 || got[2] != 25 { // read at the seconds 2 and 3
+		t.Errorf("percent of stall by second: %v, want 25 in second 2 (dropped: %v)", got, w.Drops())
 	}
 }

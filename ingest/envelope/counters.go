@@ -99,9 +99,9 @@ func checkColumnName(columns []schema.CounterColumn, i int) error {
 	return nil
 }
 
-// Counters reads a batch of counters into into, whose former content is lost. TimeNanos and the columns'
-// Values are in the decoder's memory, valid until its next call; Ports, PortIndex, the bitmaps and all
-// strings are into's own.
+// Counters reads a batch of counters into into, whose former content is lost, after an error too. TimeNanos and
+// the columns' Values are in the decoder's memory, valid until its next call; Ports, PortIndex, the bitmaps and
+// all strings are into's own. The order of the rows, and so of a port's times, is the sender's.
 func (d *Decoder) Counters(payload []byte, into *schema.CounterBatch) error {
 	return d.read(payload, Counters, func(h Header, record arrow.Record) error {
 		s := record.Schema()

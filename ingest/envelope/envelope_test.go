@@ -151,79 +151,89 @@ func TestEncoderRefusesWhatDecoderWould(t *testing.T) {
 	}
 }
 
-func TestOtherKindsRoundTrip(t *testing.T) {
-	var e envelope.Encoder
-	var d envelope.Decoder
-	interval := schema.Interval{StartNanos: 120e9, DurationNanos: 60e9}
+var minute = schema.Interval{StartNanos: 120e9, DurationNanos: 60e9}
 
+func TestEventsRoundTrip(t *testing.T) {
 	events := []schema.Event{
 		{TimeNanos: -1, Fabric: "plane0", Kind: schema.LinkFailed, Device: "sw1", Port: "2", Detail: "β"},
 		{TimeNanos: 5, Fabric: "plane1", Kind: schema.RegionBorn, RegionID: 1<<64 - 1, JobID: "4711.0"},
 	}
-	payload, err := e.Events(nil, events)
+	payload, err := new(envelope.Encoder).Events(nil, events)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gotEvents, err := d.Events(payload, nil)
+	got, err := new(envelope.Decoder).Events(payload, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, gotEvents, events)
+	same(t, got, events)
+}
 
-	set := &envelope.RegionSet{Fabric: "plane0", GraphVersion: 3, Interval: interval, Regions: []schema.Region{
+func TestRegionsRoundTrip(t *testing.T) {
+	set := &envelope.RegionSet{Fabric: "plane0", GraphVersion: 3, Interval: minute}
+	for _, regions := range [][]schema.Region{{}, {
 		{ID: 9, Metric: schema.CreditStall, Links: []schema.LinkID{1, 2, 500}, Size: 3, Mean: 17.5, Max: 99, Severity: schema.Medium,
 			Name: "(0,1,2) 4x4x9", AgeIntervals: 4, BirthNanos: 7, Box: &schema.Box{Min: []int{0, 1, 2}, Max: []int{3, 4, 0}}},
 		{ID: 10, Metric: schema.PFCPauseRx(3), Links: []schema.LinkID{}, Severity: schema.High},
-	}}
-	for _, regions := range [][]schema.Region{set.Regions, {}} {
+	}} {
 		set.Regions = regions
-		if payload, err = e.Regions(payload[:0], set); err != nil {
-			t.Fatal(err)
-		}
-		gotSet, err := d.Regions(payload)
+		payload, err := new(envelope.Encoder).Regions(nil, set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, gotSet, set)
+		got, err := new(envelope.Decoder).Regions(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, set)
 	}
+}
 
-	valid := schema.NewBitmap(70)
-	valid.Set(3)
-	valid.Set(69)
-	full := schema.NewBitmap(70)
+func TestSnapshotRoundTrip(t *testing.T) {
+	few, full := schema.NewBitmap(70), schema.NewBitmap(70)
+	few.Set(3)
+	few.Set(69)
 	for i := range 70 {
 		full.Set(i)
 	}
-	snapshot := &schema.Snapshot{Fabric: "plane0", GraphVersion: 3, Interval: interval, Links: 70, FirstReadNanos: 1, LastReadNanos: 2, Samples: 70,
+	snapshot := &schema.Snapshot{Fabric: "plane0", GraphVersion: 3, Interval: minute, Links: 70, FirstReadNanos: 1, LastReadNanos: 2, Samples: 70,
 		Series: []schema.Series{
-			{Metric: schema.XmitWait, Values: make([]float32, 70), Valid: valid, Count: 2},
+			{Metric: schema.XmitWait, Values: make([]float32, 70), Valid: few, Count: 2},
 			{Metric: schema.Throughput, Values: make([]float32, 70), Valid: full, Count: 70},
 			{Metric: schema.DropRate, Values: make([]float32, 70), Valid: schema.NewBitmap(70)},
 		}}
 	snapshot.Series[0].Values[69] = 12.5
+	var e envelope.Encoder
+	var d envelope.Decoder
 	for range 2 { // the second time in used memory
-		if payload, err = e.Snapshot(payload[:0], snapshot); err != nil {
-			t.Fatal(err)
-		}
-		gotSnapshot, err := d.Snapshot(payload)
+		payload, err := e.Snapshot(nil, snapshot)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, gotSnapshot, snapshot)
+		got, err := d.Snapshot(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, snapshot)
 	}
+}
 
+func TestDocumentsRoundTrip(t *testing.T) {
+	var e envelope.Encoder
+	var d envelope.Decoder
 	documents := []envelope.Document{{TimeNanos: 1, Fabric: "plane0", ID: "a", JSON: []byte(`{"x":1}`)}}
 	for _, kind := range []envelope.Kind{envelope.Diagnoses, envelope.Commands, envelope.Results} {
-		if payload, err = e.Documents(payload[:0], kind, documents); err != nil {
-			t.Fatal(err)
-		}
-		gotDocuments, err := d.Documents(payload, kind, nil)
+		payload, err := e.Documents(nil, kind, documents)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, gotDocuments, documents)
+		got, err := d.Documents(payload, kind, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, documents)
 	}
-	_, err = e.Documents(nil, envelope.Events, documents)
+	_, err := e.Documents(nil, envelope.Events, documents)
 	wantReason(t, err, envelope.BadKind)
 	_, err = e.Documents(nil, envelope.Results, []envelope.Document{{Fabric: "f", ID: "a", JSON: []byte("{")}})
 	wantReason(t, err, envelope.BadRows)

@@ -43,6 +43,9 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: config.DialTimeout}).DialContext
 	}
+	if mechanism != nil && tlsConfig == nil {
+		log.Warn("login to Kafka without TLS: whoever listens can read along; set kafka.tls.enabled", "mechanism", mechanism.Name())
+	}
 	c := &Client{config: config, metrics: metrics, log: log}
 	c.conns.dial = dial
 	c.transport = &kafka.Transport{

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -80,6 +81,7 @@ type Consumer struct {
 	log      *slog.Logger
 	metrics  consumerMetrics
 	payload  []byte
+	readUpTo atomic.Int64 // ns since 1970; see ReadUpTo
 
 	mu      sync.Mutex
 	offsets offsets // guarded by mu
@@ -107,8 +109,13 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 	}
 }
 
+// ReadUpTo is an instant before which nothing was produced that has not been
+// handed on; the year 1970 before that is known. During an outage it stands.
+func (c *Consumer) ReadUpTo() time.Time { return time.Unix(0, c.readUpTo.Load()) }
+
 // Run hands on record after record until ctx ends, and then returns nil. It outlives brokers that restart.
-// An error of the handler ends it, except a *Rejection and errors of package envelope.
+// An error of the handler ends it, except a *Rejection and errors of package envelope. A consumer runs once at
+// a time.
 func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message) error) error {
 	next, err := c.start(ctx)
 	if err != nil {

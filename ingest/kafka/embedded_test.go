@@ -151,7 +151,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process with the embedded broker is killed again and again. Nothing acknowledged is lost, nor committed.
+// A process with the embedded broker is killed again and again. Nothing acknowledged is lost.
 func TestEmbeddedSurvivesKill(t *testing.T) {
 	dir := t.TempDir()
 	acked := 0

@@ -37,6 +37,9 @@ func (f *fetcher) fetch(ctx context.Context) (kafka.RecordReader, error) {
 		if err == nil {
 			f.failures = 0
 			c.metrics.lag.Set(float64(max(0, response.HighWatermark-f.next)))
+			if response.HighWatermark <= f.next {
+				c.readUpTo.Store(start.UnixNano())
+			}
 			if response.HighWatermark > f.next {
 				c.client.metrics.fetchSeconds.Observe(time.Since(start).Seconds())
 			}
@@ -127,8 +130,8 @@ func (f *fetcher) advance(offset int64) {
 	c.mu.Unlock()
 }
 
-// watch, called when an answer brought nothing, opens new connections when the log grows all the same. What the stalled connection says of the
-// log is not believed: another request asks for its end.
+// watch, called when an answer brought nothing, opens new connections when the log grows all the same. What
+// that answer says of the log is not believed: another request asks for its end.
 func (f *fetcher) watch(ctx context.Context) {
 	c := f.consumer
 	if time.Since(f.progress) < c.client.config.Consumer.StallTimeout {

@@ -64,8 +64,8 @@ func NewProducer(client *Client) *Producer {
 	}
 }
 
-// Produce writes one record and returns nil once it is safe. It tries until ctx ends; then, and only then,
-// the record may have arrived nevertheless. A *RefusedError is final.
+// Produce writes one record and returns nil once it is safe. It tries until ctx ends; then the record may have
+// arrived nevertheless. One that took several tries may have arrived several times. A *RefusedError is final.
 func (p *Producer) Produce(ctx context.Context, r Record) error {
 	_, err := p.ProduceBatch(ctx, []Record{r})
 	return err

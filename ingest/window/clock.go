@@ -61,17 +61,14 @@ func (c *clocks) expected(nanos, ahead int64) bool {
 // note takes down that a reporter of a port has a reading of an instant.
 func (w *Window) note(rep *reporter, p uint32, nanos int64) {
 	c, old := &w.clocks, rep.newest
-	if nanos <= old {
-		if old >= c.futureNanos { // the clock was set right
-			rep.newest = nanos
-			w.survey()
-		}
+	setRight := old >= c.futureNanos // else what is older is just out of order
+	if nanos <= old && !setRight {
 		return
 	}
 	rep.newest = nanos
 	c.farthest = max(c.farthest, nanos)
 	if old != never {
-		c.again = true
+		c.again = c.again || nanos > old
 	} else if !c.known.Has(int(p)) {
 		c.known.Set(int(p))
 		c.numKnown++
@@ -86,15 +83,35 @@ func (w *Window) note(rep *reporter, p uint32, nanos int64) {
 	if c.expected(nanos, w.ahead) {
 		c.pending++
 	}
-	if last := c.newest[d]; nanos > last {
-		c.newest[d] = nanos
-		if last <= c.activeAfter && nanos > c.activeAfter {
-			c.active++
-		}
-		if last < c.passNanos && nanos >= c.passNanos {
-			c.passed++
+	was, is := c.newest[d], max(c.newest[d], nanos)
+	if setRight {
+		is = w.newestOf(d)
+	}
+	if is != was {
+		c.newest[d] = is
+		c.active += oneIf(is > c.activeAfter) - oneIf(was > c.activeAfter)
+		c.passed += oneIf(is >= c.passNanos) - oneIf(was >= c.passNanos)
+	}
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// newestOf is the instant of a device's newest reading, or never.
+func (w *Window) newestOf(d topology.DeviceID) int64 {
+	newest := int64(never)
+	for _, t := range w.tracks {
+		if t.reporters != nil {
+			for p := w.ports.first[d]; p < w.ports.first[d+1]; p++ {
+				newest = max(newest, t.reporters[p].newest)
+			}
 		}
 	}
+	return newest
 }
 
 // ready reports whether the open interval may close: nobody is waited for, or
@@ -163,9 +180,10 @@ func (c *clocks) watermark() int64 {
 func (w *Window) judgeClocks() {
 	c := &w.clocks
 	c.read, c.readBefore = c.readBefore, c.read
-	w.newestReadings(c.read)
 	c.scratch = c.scratch[:0]
-	for d, nanos := range c.read {
+	for d := range c.read {
+		nanos := w.newestOf(topology.DeviceID(d))
+		c.read[d] = nanos
 		if nanos != c.readBefore[d] {
 			c.scratch = append(c.scratch, nanos)
 		}
@@ -182,19 +200,6 @@ func (w *Window) judgeClocks() {
 		}
 	}
 	c.anySkewed = slices.Contains(c.skewed, true)
-}
-
-// newestReadings is the instant of each device's newest reading, or never.
-func (w *Window) newestReadings(byDevice []int64) {
-	for d := range byDevice {
-		byDevice[d] = never
-	}
-	for _, t := range w.tracks {
-		for p := range t.reporters {
-			d := w.ports.device[p]
-			byDevice[d] = max(byDevice[d], t.reporters[p].newest)
-		}
-	}
 }
 
 // Skew is how far the clock of a device is off the others'.

@@ -12,8 +12,8 @@ func (w *Window) closeDue(endedNanos int64) {
 	w.judgeClocks()
 	maxJumpNanos := int64(w.cfg.MaxJumpIntervals) * w.cfg.IntervalNanos
 	for due() {
-		if c := &w.clocks; w.openStart > w.newest && max(c.farthest, endedNanos)-c.endNanos > maxJumpNanos {
-			if to := max(c.watermark(), endedNanos); to-c.endNanos > maxJumpNanos {
+		if c := &w.clocks; w.openStart > w.newest && max(c.farthest, endedNanos) > c.endNanos+maxJumpNanos {
+			if to := max(c.watermark(), endedNanos); to > c.endNanos+maxJumpNanos {
 				w.dropped[Jump]++
 				w.setOpen(schema.IntervalAt(to, w.cfg.IntervalNanos).StartNanos)
 				return

@@ -69,7 +69,7 @@ func (c *Config) Validate() error {
 	check(c.AllowedLatenessNanos >= 0 && c.AllowedLatenessNanos <= day, "allowed lateness %v: want 0s to 24h", time.Duration(c.AllowedLatenessNanos))
 	check(c.MaxGapIntervals >= 1 && c.MaxGapIntervals < maxHorizonIntervals, "max gap of %d intervals: want 1 to %d", c.MaxGapIntervals, maxHorizonIntervals-1)
 	check(c.HorizonIntervals >= 0 && c.HorizonIntervals <= maxHorizonIntervals, "horizon of %d intervals: want 0 to %d", c.HorizonIntervals, maxHorizonIntervals)
-	check(c.MaxJumpIntervals >= 1 && c.MaxJumpIntervals <= 1<<20, "max jump of %d intervals: want 1 to %d", c.MaxJumpIntervals, 1<<20)
+	check(c.MaxJumpIntervals >= 1 && c.MaxJumpIntervals <= 10_000, "max jump of %d intervals: want 1 to 10000", c.MaxJumpIntervals)
 	check(c.MinCoverOfInterval >= 0 && c.MinCoverOfInterval <= 1, "min cover %v of an interval: want 0 to 1", c.MinCoverOfInterval)
 	check(c.MaxSkewNanos >= 0 && c.MaxSkewNanos <= 365*day, "max skew %v: want 0s to a year", time.Duration(c.MaxSkewNanos))
 	check(c.TickPicoseconds >= 0 && c.TickPicoseconds <= math.MaxUint32, "tick of %d ps: want 0 to %d", c.TickPicoseconds, math.MaxUint32)

@@ -270,13 +270,18 @@ func (w *Window) watchReturn(b *schema.CounterBatch, nanos int64) {
 func (w *Window) openAt(nanos int64) {
 	start := schema.IntervalAt(nanos, w.cfg.IntervalNanos).StartNanos
 	if w.opened {
-		w.head = w.slotAt(-int((w.openStart - start) / w.cfg.IntervalNanos % int64(len(w.slots))))
-		for s := range min(int64(len(w.slots)), (w.openStart-start)/w.cfg.IntervalNanos) {
+		back := (w.openStart - start) / w.cfg.IntervalNanos
+		w.head = w.slotAt(-int(back % int64(len(w.slots))))
+		for s := range min(back, int64(len(w.slots))) {
 			w.clearSlot(w.slotAt(int(s))) // what it holds is beyond the horizon now
 		}
 	}
 	w.opened = true
 	w.setOpen(start)
+	w.newest = min(w.newest, w.horizonNanos)
+	for _, t := range w.tracks {
+		t.newest = min(t.newest, w.horizonNanos)
+	}
 }
 
 func (w *Window) setOpen(start int64) {
@@ -331,16 +336,20 @@ const maxSpare = 8
 
 // LowWater is the instant before which no reading is needed for the snapshots
 // that Next has yet to give: a new window that is given the batches from the
-// first one with a row at or after it makes the same ones. It is the least int64
-// if nothing is known yet.
+// first one with a row at or after it makes the same ones. Differences begin up
+// to MaxGapIntervals before an interval, and who is waited for in it follows from
+// the rows since then. It is the least int64 if nothing is known yet.
 func (w *Window) LowWater() int64 {
+	start := w.openStart
 	switch {
 	case len(w.ready) > 0:
-		return w.ready[0].Interval.StartNanos - w.maxGapNanos
-	case w.opened:
-		return w.openStart - w.maxGapNanos
+		start = w.ready[0].Interval.StartNanos
+	case !w.opened:
+		return never
 	}
-	return never
+	// While rows of the interval come, one that is older by the lateness may
+	// still be waiting for somebody.
+	return start - w.maxGapNanos - w.cfg.AllowedLatenessNanos - w.cfg.IntervalNanos
 }
 
 // Ports is how many ports have reported, those that the graph has and those that

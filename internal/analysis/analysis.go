@@ -55,7 +55,13 @@ type Core struct {
 }
 
 // New makes the core of one version of a fabric.
+//
+// In event time an interval waits an interval longer than the allowed lateness
+// for those who have not reported: when a whole poll was missed, the first
+// readings of the next one are late for everybody, and the rest of that poll is
+// on its way. Advance, which knows the time, does not wait for it.
 func New(g *topology.Graph, cfg Config) (*Core, error) {
+	cfg.Window.AllowedLatenessNanos += cfg.Window.IntervalNanos
 	w, err := window.New(g, cfg.Window)
 	if err != nil {
 		return nil, err
@@ -145,8 +151,9 @@ func (c *Core) AddEvent(e schema.Event) {
 	c.events = slices.Insert(c.events, at, e)
 }
 
-// Advance tells the core what time it is where no data do.
-func (c *Core) Advance(nowNanos int64) { c.window.Advance(nowNanos) }
+// Advance tells the core up to when all that was sent has been added: an interval
+// closes by the allowed lateness after its end.
+func (c *Core) Advance(nowNanos int64) { c.window.Advance(nowNanos + c.raw.intervalNanos) }
 
 // LowWater is the time from which on input is needed again after a restart.
 func (c *Core) LowWater() int64 { return c.window.LowWater() }

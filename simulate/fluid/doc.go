@@ -5,7 +5,9 @@
 //
 // It is a mean-value model without packets, randomness or time of its own: what
 // takes a packet simulator hours per fabric-second takes it milliseconds. Against
-// packets its loads and stalls are within two points of percent where senders
-// are always busy, within five where queues are shared, and up to sixteen points
-// too low where a few senders work in bursts (TestAgainstPackets).
+// packets (TestAgainstPackets here, TestFluidAgainstPacketMode of
+// simulate/scenario) its loads and stalls are within two points of percent where
+// senders are always busy and inputs carry like numbers of flows, some ten off
+// where they do not, since switches are fair to inputs and the model to flows,
+// and up to sixteen points too low where a few senders work in bursts.
 package fluid

@@ -228,7 +228,7 @@ func drawn(t *rapid.T, ratio float64) (*bench, []*fluid.Flows, []twinFlow) {
 	b := newBench(t, spec, cfg)
 	hosts := b.graph.Hosts()
 	for _, h := range rapid.SliceOfN(rapid.IntRange(0, len(hosts)-1), 0, 2).Draw(t, "slow") {
-		b.model.SetShare(b.model.Receive(hosts[h]), rapid.Float64Range(.01, 1).Draw(t, "share"))
+		b.model.SetShare(b.model.Receive(hosts[h]), rapid.Float64Range(0, 1).Draw(t, "share"))
 	}
 	var groups []*fluid.Flows
 	var twins []twinFlow

@@ -3,7 +3,6 @@ package fluid
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
@@ -104,9 +103,10 @@ func (m *Model) Endpoint(r Resource) (topology.DeviceID, bool) {
 	return 0, false
 }
 
-// SetShare leaves a resource with a share, 0 to 1, of its nominal capacity.
+// SetShare leaves a resource with a share of its nominal capacity, a millionth
+// at least: what carries nothing at all is down (routing.Channels.SetUp).
 func (m *Model) SetShare(r Resource, share float64) {
-	m.capacity[r] = m.nominal[r] * math.Max(0, math.Min(1, share))
+	m.capacity[r] = m.nominal[r] * max(1e-6, min(1, share))
 }
 
 // Capacity is what a resource can carry now, in bytes per second: a channel that

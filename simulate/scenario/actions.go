@@ -113,7 +113,7 @@ func (d deed) overTime(e *Event) []deed {
 	return []deed{d, end}
 }
 
-// act carries out a deed and returns what a log would say of it.
+// act carries out a deed and notes what a log would say of it.
 func (r *Runner) act(d *deed, now time.Duration) {
 	event := schema.Event{TimeNanos: r.nanos(now), Fabric: r.graph.Fabric()}
 	if d.do != Throttle && d.do != Say {

@@ -57,7 +57,7 @@ func TestScriptErrors(t *testing.T) {
 		{"hosts", "jobs: [{hosts: '500-600'}]", "0-511"},
 		{"no room", "jobs: [{nodes: 1000}]", ""},
 		{"link", "events: [{do: fail_link, object: '0,0,0 Q+'}]", "0,0,0 X+"},
-		{"device", "events: [{do: slow_host, object: host1}]", "named like"},
+		{"device", "events: [{do: slow_host, object: host1, percent: 5}]", "named like"},
 		{"at the same time", `jobs: [{id: a, at: [0,0,0], size: [2,2,2]}, {id: b, at: [1,1,1], size: [1,1,1], start: 5s}]`, `"a" and "b" both want node "1,1,1"`},
 		{"storage", "{fabric: {storage: {hosts: '0-511'}}, jobs: [{nodes: 1}]}", "no room"},
 	} {
@@ -239,7 +239,8 @@ jobs: [{at: [0,0,0], size: [4,4,4], traffic: [{pattern: all_to_all, gigabytes_pe
 func TestWorkload(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
 fabric: {topology: "torus:12x12x12", storage: {every: 47}}
-duration: 24h
+interval: 10m
+duration: 48h
 workload: {jobs: 60, fill_percent: 70, gigabytes_per_second: 0.01}`), 1, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -413,7 +414,11 @@ func TestScriptsPlay(t *testing.T) {
 			if do == scenario.FailSwitch || do == scenario.SlowHost {
 				object = objects[topo][1]
 			}
-			s.Events = append(s.Events, scenario.Event{After: time.Duration(2*i) * time.Second, Do: do, Object: object, Percent: 30,
+			percent := 0.
+			if do == scenario.SlowLink || do == scenario.SlowHost {
+				percent = 30
+			}
+			s.Events = append(s.Events, scenario.Event{After: time.Duration(2*i) * time.Second, Do: do, Object: object, Percent: percent,
 				For: time.Duration(rapid.IntRange(0, 5).Draw(t, "for")) * time.Second})
 		}
 		r, err := scenario.New(nil, s, rapid.Uint64().Draw(t, "seed"), 0)

@@ -249,8 +249,8 @@ func (e *Event) validate() error {
 	if e.Do == FlapLink && !(e.Down > 0 && e.Period > e.Down && e.For > 0) {
 		errs = append(errs, fmt.Errorf("event after %s: flap_link: want for, and 0 < down < period", e.After))
 	}
-	if e.Percent < 0 || e.Percent > 100 {
-		errs = append(errs, fmt.Errorf("event after %s: percent %v: want 0 to 100", e.After, e.Percent))
+	if slows := e.Do == SlowLink || e.Do == SlowHost; slows != (e.Percent > 0) || e.Percent > 100 {
+		errs = append(errs, fmt.Errorf("event after %s: percent %v: want more than 0, up to 100, of slow_link and slow_host only", e.After, e.Percent))
 	}
 	if e.After < 0 || e.For < 0 {
 		errs = append(errs, fmt.Errorf("event after %s: times cannot be negative", e.After))

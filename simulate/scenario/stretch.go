@@ -15,7 +15,10 @@ func (s *Script) Stretch(duration time.Duration) {
 		by(&j.Start)
 		by(&j.End)
 		for k := range j.Traffic {
-			by(&j.Traffic[k].Ramp)
+			f := &j.Traffic[k]
+			for _, d := range []*time.Duration{&f.From, &f.To, &f.Ramp, &f.Period, &f.Active, &f.Offset} {
+				by(d)
+			}
 		}
 	}
 	for i := range s.Events {

@@ -39,7 +39,7 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
-	lock, err := lockDir(cfg.DataDir)
+	lock, err := lockDir(cfg.DataDir, lockPatience)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,10 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 	log.Info("engine is up", "version", engine.Version(), "data", cfg.DataDir, "socket", cfg.Socket)
 	return serveHTTP(ctx, listener, api, cfg.StopTimeout)
 }
+
+// lockPatience is how long an engine waits for the one before to leave the data
+// directory.
+const lockPatience = 10 * time.Second
 
 // untilEOF returns a context that ends with the file: with the pipe from a
 // parent that stops, or dies. The reader lives as long as the process does.

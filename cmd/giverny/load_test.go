@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestMain lets the test binary be the child processes that the tests start:
+// the embedded engine's, and a giverny under load.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && (os.Args[1] == engineCommand || os.Args[1] == loadCommand) {
+		root := newRoot()
+		root.AddCommand(newLoad())
+		if err := root.ExecuteContext(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// load makes the counters of a whole torus, read at both ends of each link, of
+// which every value is known: link l stalls loadPercent(l) percent of the time,
+// always.
+type load struct {
+	batch schema.CounterBatch
+	links []schema.LinkID // by row
+}
+
+func loadPercent(l schema.LinkID) float64 { return float64(l%97) / 4 }
+
+func newLoadSource(g *topology.Graph) *load {
+	s := &load{batch: schema.CounterBatch{Fabric: g.Fabric(), Source: "load", Agent: "load",
+		Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}, {Name: "gemini.inq_stall_ns"}, {Name: "gemini.traffic_bytes"}}}}
+	b := &s.batch
+	for id := range schema.LinkID(g.NumLinks()) {
+		l := g.Link(id)
+		for _, end := range [2]schema.PortName{{Device: g.Device(l.From).Name, Port: l.FromPort}, {Device: g.Device(l.To).Name, Port: l.ToPort}} {
+			b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
+			b.Ports = append(b.Ports, end)
+			s.links = append(s.links, id)
+		}
+	}
+	b.TimeNanos = make([]int64, len(s.links))
+	for i := range b.Columns {
+		b.Columns[i].Values = make([]uint64, len(s.links))
+	}
+	return s
+}
+
+// read is what every counter shows at an instant; they are 48 bits wide.
+func (s *load) read(nanos int64) *schema.CounterBatch {
+	for i, l := range s.links {
+		stalled := uint64(float64(nanos/1e6) * 1e4 * loadPercent(l)) // whole: nanos x percent / 100
+		s.batch.TimeNanos[i] = nanos
+		s.batch.Columns[0].Values[i] = stalled & (1<<48 - 1)
+		s.batch.Columns[1].Values[i] = stalled / 2 & (1<<48 - 1)
+		s.batch.Columns[2].Values[i] = uint64(nanos) & (1<<48 - 1) // 1 GB/s
+	}
+	return &s.batch
+}
+
+// underLoad is a process with everything embedded that analyses a load, an
+// interval a second, until ctx is cancelled.
+type underLoad struct {
+	dir, topology string
+	onAcked       func(nanos int64) // after Kafka has acknowledged a poll
+	onStored      func(*analysis.Result)
+}
+
+func (u underLoad) run(ctx context.Context) error {
+	cfg := config.Default()
+	cfg.DataDir, cfg.HTTP.Listen, cfg.Store.Library = u.dir, "127.0.0.1:0", os.Getenv("GIVERNY_TEST_LIBRARY")
+	entry := config.DefaultFabric()
+	entry.Name, entry.Topology, entry.Partition, entry.Interval = "load", u.topology, 0, time.Second
+	cfg.Fabrics = []config.Fabric{entry}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if path := os.Getenv("GIVERNY_TEST_LOG"); path != "" {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		log = slog.New(slog.NewTextHandler(file, nil))
+	}
+	fabrics, err := loadFabrics(cfg.Fabrics, log)
+	if err != nil {
+		return err
+	}
+	p := newProcess(cfg, log)
+	if err := p.useKafka(); err != nil {
+		return err
+	}
+	if err := p.useStore(); err != nil {
+		return err
+	}
+	l, err := p.listen()
+	if err != nil {
+		return err
+	}
+	return p.run(ctx, l, func(ctx context.Context) ([][]lifecycle.Stage, error) {
+		steps, err := p.roleStages(ctx, role{analyse: true, onStored: u.onStored}, fabrics, nil)
+		source := lifecycle.Stage{Name: "load", Run: func(ctx context.Context) error {
+			return u.poll(ctx, newLoadSource(fabrics[0].graph), newEmitter(kafka.NewProducer(p.client), cfg.Fabrics))
+		}}
+		return append([][]lifecycle.Stage{{source}}, steps...), err
+	})
+}
+
+func (u underLoad) poll(ctx context.Context, s *load, sink *emitter) error {
+	next := time.Now().Truncate(time.Second).Add(time.Second)
+	for sleepUntil(ctx, next) {
+		if err := sink.Emit(ctx, s.read(next.UnixNano())); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		if u.onAcked != nil {
+			u.onAcked(next.UnixNano())
+		}
+		next = time.Now().Truncate(time.Second).Add(time.Second)
+	}
+	return nil
+}
