@@ -13,7 +13,7 @@ import (
 )
 
 func newConfig(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Look at the configuration"}
+	cmd := newFolder("config", "Look at the configuration")
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Read the configuration and the fabrics it names, and say what is wrong",

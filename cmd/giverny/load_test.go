@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/internal/config"
@@ -17,8 +19,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestMain lets the test binary be the child processes that the tests start:
-// the embedded engine's, and a giverny under load.
+// TestMain lets the test binary be the processes that the tests start: the
+// embedded engine's child, a giverny under load, and, under its own name in the
+// scripts' PATH, giverny itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == engineCommand || os.Args[1] == loadCommand) {
 		root := newRoot()
@@ -29,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"giverny": main})
 }
 
 // load makes the counters of a whole torus, read at both ends of each link, of

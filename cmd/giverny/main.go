@@ -45,11 +45,19 @@ func newRoot() *cobra.Command {
 	flags.StringVarP(&g.configFile, "config", "c", os.Getenv(config.FileVariable), "configuration file; "+config.FileVariable+" names it too")
 	flags.BoolVar(&g.dumpConfig, "dump-config", false, "print the configuration in force, without secrets, and exit")
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %q lists them", err, cmd.CommandPath()+" --help")
+	})
 	root.AddCommand(
 		newDemo(g), newUp(g), newCollect(g), newAnalyze(g), newServe(g), newReplay(g), newSegment(g), newTopology(g), newMigrate(g), newConfig(g),
 		newVersion(), newEngine(),
 	)
 	return root
+}
+
+// newFolder is a command that only holds others: alone it lists them.
+func newFolder(use, short string) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 }
 
 // globals are the flags that every subcommand has.

@@ -14,7 +14,7 @@ import (
 )
 
 func newTopology(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "topology", Short: "Import and look at fabrics"}
+	cmd := newFolder("topology", "Import and look at fabrics")
 	cmd.AddCommand(newTopologyImport(), newTopologyShow(g))
 	return cmd
 }

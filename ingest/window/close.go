@@ -162,7 +162,7 @@ func (m *measurement) spans(t *track, p uint32, got *portion) {
 		}
 		got.sum += rise * (float64(overlap) / float64(b.nanos-a.nanos))
 		got.time += overlap
-		m.meta.saw(a.nanos, b.nanos)
+		m.meta.sawSpan(a, b, overlap, m.end-m.start)
 	}
 	if done > 0 {
 		copy(h[:], h[done:n])
@@ -188,7 +188,7 @@ func (m *measurement) gauge(t *track) {
 			if nanos := h[done].nanos; nanos >= m.start {
 				got.sum += float64(h[done].value)
 				got.time++
-				m.meta.saw(nanos, nanos)
+				m.meta.saw(nanos)
 			}
 			done++
 		}

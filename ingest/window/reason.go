@@ -10,7 +10,7 @@ const (
 	UnknownCounter               // nobody knows the counter; the caller may keep it raw
 	BadTime                      // the time is no time of our age
 	Late                         // the interval was closed; the reading only serves as the start of a later difference
-	Early                        // beyond the horizon
+	Early                        // beyond the horizon of the open interval, or of now
 	ClockSkew                    // the device's clock is too far off
 	Duplicate                    // a reading of that instant was there; of derived percentages the larger counts
 	OutOfOrder                   // older than all readings still held of the counter

@@ -81,14 +81,39 @@ func (t *track) portions(slot, slots int) []portion {
 	return t.folded[slot]
 }
 
-// clearSlot forgets what a slot held of an interval.
-func (t *track) clearSlot(slot int) {
+// clearSlot forgets what a slot held of an interval, and says how much that was.
+func (t *track) clearSlot(slot int) (cleared int) {
 	if t.derived != nil {
-		clear(t.derived[slot])
+		for p, v := range t.derived[slot] {
+			if v != 0 {
+				t.derived[slot][p] = 0
+				cleared++
+			}
+		}
 	}
 	if t.folded != nil {
-		clear(t.folded[slot])
+		for p := range t.folded[slot] {
+			if t.folded[slot][p].time != 0 {
+				t.folded[slot][p] = portion{}
+				cleared++
+			}
+		}
 	}
+	return cleared
+}
+
+// forgetFrom forgets the readings held of an instant and after, and says how many
+// they were.
+func (t *track) forgetFrom(nanos int64) (forgotten int) {
+	for p, n := range t.held {
+		for n > 0 && t.histories[p][n-1].nanos >= nanos {
+			n--
+			forgotten++
+		}
+		t.held[p] = n
+	}
+	t.newest = min(t.newest, nanos)
+	return forgotten
 }
 
 // forget forgets every reading and reporter.
@@ -238,7 +263,7 @@ func (w *Window) fold(t *track, p uint32, a, next reading) {
 			into := &t.portions(slot, len(w.slots))[p]
 			into.sum += rise * (float64(overlap) / float64(span))
 			into.time += overlap
-			w.slots[slot].saw(a.nanos, next.nanos)
+			w.slots[slot].sawSpan(a, next, overlap, w.cfg.IntervalNanos)
 		}
 		from = to
 	}
@@ -252,7 +277,7 @@ func (w *Window) foldGauge(t *track, p uint32, a reading) {
 	into := &t.portions(slot, len(w.slots))[p]
 	into.sum += float64(a.value)
 	into.time++
-	w.slots[slot].saw(a.nanos, a.nanos)
+	w.slots[slot].saw(a.nanos)
 }
 
 // cut ends the histories of a port's counters: they began anew.
@@ -295,7 +320,7 @@ func (w *Window) storeDerived(t *track, b *schema.CounterBatch, c *schema.Counte
 			w.dropped[Duplicate]++
 		}
 		*cell = max(*cell, min(values[r], math.MaxUint64-1)+1)
-		w.slots[slot].saw(nanos, nanos)
+		w.slots[slot].saw(nanos)
 	}
 }
 
@@ -318,11 +343,22 @@ type slotMeta struct {
 	first, last int64 // instants of readings; meaningless if there are none
 }
 
-// saw notes a reading whose value, since an earlier instant, fell into the interval.
-func (m *slotMeta) saw(from, to int64) {
+// saw notes a reading.
+func (m *slotMeta) saw(nanos int64) { m.sawFrom(nanos, nanos) }
+
+// sawSpan notes a reading, and the one before from which its difference was
+// made, where it overlaps the interval by more than half of either: each reading
+// counts about once.
+func (m *slotMeta) sawSpan(a, b reading, overlapNanos, intervalNanos int64) {
+	if 2*overlapNanos > min(b.nanos-a.nanos, intervalNanos) {
+		m.sawFrom(a.nanos, b.nanos)
+	}
+}
+
+func (m *slotMeta) sawFrom(first, last int64) {
 	if m.readings == 0 {
-		m.first, m.last = from, to
+		m.first, m.last = first, last
 	}
 	m.readings++
-	m.first, m.last = min(m.first, from), max(m.last, to)
+	m.first, m.last = min(m.first, first), max(m.last, last)
 }

@@ -100,19 +100,26 @@ func (t *twin) row(b *schema.CounterBatch, r int) {
 	}
 }
 
-// forgetBeyondHorizon drops the percentages for which there is no room any more
-// when an earlier interval opens. Readings of counters stay.
+// forgetBeyondHorizon drops what lies too far ahead when an earlier interval opens.
 func (t *twin) forgetBeyondHorizon() {
 	for at, readings := range t.readings {
-		if info, _ := schema.LookupCounter(at.counter); info.Kind == schema.DerivedPercent {
-			t.readings[at] = slices.DeleteFunc(readings, func(r twinReading) bool {
-				beyond := t.interval(info.Kind, r.nanos) >= t.open+t.horizon
+		info, _ := schema.LookupCounter(at.counter)
+		intervals := map[int64]bool{} // of the percentages forgotten
+		t.readings[at] = slices.DeleteFunc(readings, func(r twinReading) bool {
+			if info.Kind != schema.DerivedPercent {
+				beyond := r.nanos >= t.open+t.horizon
 				if beyond {
 					t.dropped[window.Early]++
 				}
 				return beyond
-			})
-		}
+			}
+			start := t.interval(info.Kind, r.nanos)
+			if start >= t.open+t.horizon {
+				intervals[start] = true
+			}
+			return intervals[start]
+		})
+		t.dropped[window.Early] += len(intervals)
 	}
 }
 
@@ -244,7 +251,9 @@ func (t *twin) value(info schema.CounterInfo, link schema.LinkID, readings []twi
 			}
 			sum += rise * overlap / 1e9 / seconds
 			weight += overlap
-			saw(before.nanos, r.nanos)
+			if overlap > seconds*1e9/2 || overlap > float64(t.cfg.IntervalNanos)/2 {
+				saw(before.nanos, r.nanos)
+			}
 		}
 	}
 	var value float64

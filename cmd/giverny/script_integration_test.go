@@ -1,0 +1,19 @@
+//go:build integration
+
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/giverny/giverny/store/engine"
+)
+
+// The scripts that start the embedded engine.
+func TestScriptsWithEngine(t *testing.T) {
+	library, err := engine.FindLibrary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runScripts(t, filepath.Join("testdata", "script", "engine"), library)
+}

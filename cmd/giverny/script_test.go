@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/giverny/giverny/internal/reporoot"
+)
+
+// The scripts run the binary as a user does. What the commands of their own do
+// stands at scriptCommands.
+func TestScripts(t *testing.T) { runScripts(t, filepath.Join("testdata", "script"), "") }
+
+// runScripts runs a folder of scripts; library, if not empty, is the embedded
+// engine's.
+func runScripts(t *testing.T, dir, library string) {
+	fixtures := reporoot.Fixture(t, "SOURCES.md")
+	fixtures, err := filepath.Abs(filepath.Dir(fixtures))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           dir,
+		Cmds:          scriptCommands,
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("FIXTURES", fixtures)
+			if library != "" {
+				env.Setenv("GIVERNY_LIBCHDB", library)
+			}
+			return nil
+		},
+	})
+}
+
+// scriptCommands are what scripts can do beside testscript's own commands:
+//
+//	freeport VARIABLE          an address nobody listens on
+//	occupy VARIABLE            an address that the test listens on
+//	await URL [TEXT]           until the URL answers with 200, and with the text in it
+//	dayfile FILE DIM MINUTES   a day file of a calm torus of DIM x DIM x DIM
+//	replace FILE OLD NEW       in the file's text
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
+	"freeport": func(ts *testscript.TestScript, _ bool, args []string) {
+		l := listen(ts)
+		ts.Setenv(args[0], l.Addr().String())
+		ts.Check(l.Close())
+	},
+	"occupy": func(ts *testscript.TestScript, _ bool, args []string) {
+		l := listen(ts)
+		ts.Setenv(args[0], l.Addr().String())
+		ts.Defer(func() { l.Close() })
+	},
+	"await":   func(ts *testscript.TestScript, _ bool, args []string) { await(ts, args[0], strings.Join(args[1:], " ")) },
+	"dayfile": func(ts *testscript.TestScript, _ bool, args []string) { writeDayFile(ts, args) },
+	"replace": func(ts *testscript.TestScript, _ bool, args []string) {
+		was := ts.ReadFile(args[0])
+		if !strings.Contains(was, args[1]) {
+			ts.Fatalf("%s holds no %q", args[0], args[1])
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(was, args[1], args[2])), 0o644))
+	},
+}
+
+func listen(ts *testscript.TestScript) net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	return l
+}
+
+func await(ts *testscript.TestScript, url, text string) {
+	var body string
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		response, err := http.Get(url)
+		if err != nil {
+			body = err.Error()
+			continue
+		}
+		var b strings.Builder
+		err = response.Write(&b)
+		response.Body.Close()
+		if body = b.String(); err == nil && response.StatusCode == http.StatusOK && strings.Contains(body, text) {
+			return
+		}
+	}
+	ts.Fatalf("%s has not answered with %q for a minute; the last answer: %s", url, text, body)
+}
+
+// dayFileStart is 2017-01-12 00:00 UTC.
+const dayFileStart = 1484179200
+
+// writeDayFile writes 5 percent of credit stall for every link.
+func writeDayFile(ts *testscript.TestScript, args []string) {
+	dim, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	minutes, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	var b strings.Builder
+	values := strings.Repeat("5000000,", 6) + strings.Repeat("1000000,", 6) + strings.Repeat("30000000,", 6)
+	for m := range minutes {
+		for n := range dim * dim * dim {
+			for range 2 { // a row for each of the two nodes
+				fmt.Fprintf(&b, "%d,%s%d,%d,%d\n", dayFileStart+60*m, values, n/dim/dim, n/dim%dim, n%dim)
+			}
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}

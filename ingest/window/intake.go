@@ -1,0 +1,208 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// check reports whether a batch's slices fit together.
+func check(b *schema.CounterBatch) error {
+	rows := b.Rows()
+	if len(b.PortIndex) != rows {
+		return fmt.Errorf("%d port indices for %d rows", len(b.PortIndex), rows)
+	}
+	for i := range b.Columns {
+		if c := &b.Columns[i]; len(c.Values) != rows || c.Valid != nil && len(c.Valid)*64 < rows {
+			return fmt.Errorf("counter %q has %d values and %d bits for %d rows", c.Name, len(c.Values), len(c.Valid)*64, rows)
+		}
+	}
+	for _, i := range b.PortIndex {
+		if int(i) >= len(b.Ports) {
+			return fmt.Errorf("port index %d in a dictionary of %d", i, len(b.Ports))
+		}
+	}
+	return nil
+}
+
+// plan finds the columns that become metrics, and what holds for all rows. It
+// reports whether there is anything to do.
+func (w *Window) plan(b *schema.CounterBatch) bool {
+	w.planned, w.tickColumn, w.leader, w.lateBy = w.planned[:0], nil, nil, 0
+	w.afterBoundary = w.cfg.IntervalNanos/2 + 1
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		if c.Name == schema.TickColumn {
+			w.tickColumn = c
+			continue
+		}
+		t := w.track(c.Name)
+		if t == nil {
+			continue
+		}
+		w.planned = append(w.planned, plannedColumn{t, c})
+		if t.derived != nil {
+			w.lateBy = w.afterBoundary
+		}
+		// Counters lead where there are any: of a row with both, they are
+		// complete last.
+		if w.leader == nil || w.leader.derived != nil && t.derived == nil {
+			w.leader = t
+		}
+	}
+	if w.leader == nil {
+		return false
+	}
+	w.leader.lead(w.ports.len())
+	w.ahead = w.reachAhead(w.leader)
+	w.agent = hashText(hashText(hashStart, b.Agent), b.Source)
+	return true
+}
+
+// track is the state of a counter, or nil if it becomes no metric that is wanted.
+func (w *Window) track(name string) *track {
+	if t := w.trackOf[name]; t != nil {
+		return t
+	}
+	info, known := schema.LookupCounter(name)
+	if !known {
+		w.dropped[UnknownCounter]++
+		return nil
+	}
+	if !w.wanted[info.Metric] {
+		return nil
+	}
+	t := newTrack(info, w.ports.len(), len(w.slots))
+	w.trackOf[info.Name] = t
+	at, _ := slices.BinarySearchFunc(w.tracks, info.Metric+1, func(t *track, m schema.Metric) int { return int(t.info.Metric) - int(m) })
+	w.tracks = slices.Insert(w.tracks, at, t)
+	return t
+}
+
+// take decides what becomes of a row.
+func (w *Window) take(b *schema.CounterBatch, r, p uint32, nanos int64) {
+	late := !w.opened || nanos-w.lateBy < w.openStart
+	if late && !w.closed {
+		w.store(b)
+		w.openAt(nanos - w.lateBy)
+		late = false
+	}
+	rep := &w.leader.reporters[p]
+	if rep.epoch != b.Epoch && !w.renew(b, rep, p, nanos) {
+		w.dropped[Late]++
+		return
+	}
+	w.note(rep, p, nanos)
+	if w.clocks.anySkewed && w.clocks.skewed[w.ports.device[p]] {
+		w.dropped[ClockSkew]++
+		return
+	}
+	early := nanos >= w.horizonNanos
+	if !early {
+		w.rows = append(w.rows, r)
+	}
+	if late {
+		w.dropped[Late]++
+		w.watchReturn(b, nanos)
+	} else {
+		w.stale = 0
+	}
+	if w.clocks.ready() {
+		w.store(b)
+		w.closeDue(never)
+		if early && nanos < w.horizonNanos {
+			w.rows = append(w.rows, r)
+			return
+		}
+	}
+	if early {
+		w.dropped[Early]++
+	}
+}
+
+// reachAhead is how far beyond its instant a reading completes what its counter
+// has to say: derived percentages complete the interval that ends at the nearest
+// boundary.
+func (w *Window) reachAhead(leader *track) int64 {
+	if leader.derived == nil {
+		return 0
+	}
+	return w.cfg.IntervalNanos - w.cfg.IntervalNanos/2 - 1
+}
+
+// renew takes note of who reads a port. If the same agent says that the port's
+// counters began anew, what was read before cannot be continued, and rows that
+// are left over from then are refused.
+func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos int64) bool {
+	if rep.agent == w.agent && rep.epoch != 0 && b.Epoch != 0 && rep.newest != never {
+		if nanos <= rep.newest && rep.newest < w.clocks.futureNanos {
+			return false
+		}
+		w.store(b)
+		w.cut(p)
+	}
+	rep.agent, rep.epoch = w.agent, b.Epoch
+	return true
+}
+
+// watchReturn recognises that time leapt back for good: for two rounds nothing
+// came but rows that are older than is worth waiting for.
+func (w *Window) watchReturn(b *schema.CounterBatch, nanos int64) {
+	if nanos >= w.openStart-int64(w.cfg.MaxJumpIntervals)*w.cfg.IntervalNanos {
+		w.stale = 0
+		return
+	}
+	if w.stale++; w.stale <= 2*w.clocks.numKnown {
+		return
+	}
+	w.dropped[Jump]++
+	for _, t := range w.tracks {
+		t.forget(len(w.slots))
+	}
+	clear(w.slots)
+	w.rows, w.stale, w.newest, w.closed, w.opened, w.clocks.again = w.rows[:0], 0, never, false, false, false
+	w.openAt(nanos - w.lateBy)
+}
+
+// openAt makes the interval that holds an instant the first of the open ones.
+// Before any has closed, that may be an earlier one than before: the clock of
+// the first device need not have been right. What lies beyond the horizon then
+// is forgotten.
+func (w *Window) openAt(nanos int64) {
+	start := schema.IntervalAt(nanos, w.cfg.IntervalNanos).StartNanos
+	back := (w.openStart - start) / w.cfg.IntervalNanos
+	first := !w.opened
+	w.opened = true
+	w.setOpen(start)
+	if first {
+		return
+	}
+	w.head = w.slotAt(-int(back % int64(len(w.slots))))
+	for s := range min(back, int64(len(w.slots))) {
+		slot := w.slotAt(int(s))
+		w.slots[slot] = slotMeta{}
+		for _, t := range w.tracks {
+			w.dropped[Early] += uint64(t.clearSlot(slot))
+		}
+	}
+	if w.newest >= w.horizonNanos {
+		w.newest = w.horizonNanos
+		for _, t := range w.tracks {
+			w.dropped[Early] += uint64(t.forgetFrom(w.horizonNanos))
+		}
+	}
+}
+
+func (w *Window) setOpen(start int64) {
+	w.openStart = start
+	w.horizonNanos = start + int64(len(w.slots))*w.cfg.IntervalNanos
+	w.survey()
+}
+
+// slotAt is the slot of the open interval with the given number, counted from
+// the first.
+func (w *Window) slotAt(interval int) int {
+	n := len(w.slots)
+	return ((w.head+interval)%n + n) % n
+}
