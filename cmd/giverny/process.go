@@ -116,8 +116,12 @@ func (p *process) storeOptions() (*clickhouse.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program to start the engine with: %w", err)
 	}
+	dataDir, err := filepath.Abs(p.cfg.DataDir) // ClickHouse resolves a relative one twice
+	if err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
 	cfg := engine.DefaultConfig()
-	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(p.cfg.DataDir, "clickhouse"), []string{self, engineCommand}
+	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(dataDir, "clickhouse"), []string{self, engineCommand}
 	p.engine, err = engine.New(cfg, engine.Deps{Logger: p.log, Registerer: p.registerer})
 	if err != nil {
 		return nil, err
@@ -178,6 +182,9 @@ func (p *process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) erro
 		}
 	}
 	err := group.Run(ctx)
+	if err == nil && ctx.Err() != nil {
+		p.log.Info("stopped")
+	}
 	if p.client != nil {
 		p.client.Close()
 	}

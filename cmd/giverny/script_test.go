@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -47,8 +48,7 @@ func runScripts(t *testing.T, dir, library string) {
 //	freeport VARIABLE          an address nobody listens on
 //	occupy VARIABLE            an address that the test listens on
 //	await URL [TEXT]           until the URL answers with 200, and with the text in it
-//	dayfile FILE DIM MINUTES   a day file of a calm torus of DIM x DIM x DIM
-//	replace FILE OLD NEW       in the file's text
+//	dayfile FILE DIM MINUTES   a day file of a calm torus of DIM x DIM x DIM, behind what the file holds already
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"freeport": func(ts *testscript.TestScript, _ bool, args []string) {
 		l := listen(ts)
@@ -60,15 +60,10 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 		ts.Setenv(args[0], l.Addr().String())
 		ts.Defer(func() { l.Close() })
 	},
-	"await":   func(ts *testscript.TestScript, _ bool, args []string) { await(ts, args[0], strings.Join(args[1:], " ")) },
-	"dayfile": func(ts *testscript.TestScript, _ bool, args []string) { writeDayFile(ts, args) },
-	"replace": func(ts *testscript.TestScript, _ bool, args []string) {
-		was := ts.ReadFile(args[0])
-		if !strings.Contains(was, args[1]) {
-			ts.Fatalf("%s holds no %q", args[0], args[1])
-		}
-		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(was, args[1], args[2])), 0o644))
+	"await": func(ts *testscript.TestScript, _ bool, args []string) {
+		await(ts, args[0], strings.Join(args[1:], " "))
 	},
+	"dayfile": func(ts *testscript.TestScript, _ bool, args []string) { writeDayFile(ts, args) },
 }
 
 func listen(ts *testscript.TestScript) net.Listener {
@@ -77,9 +72,11 @@ func listen(ts *testscript.TestScript) net.Listener {
 	return l
 }
 
+const awaitTimeout = 30 * time.Second
+
 func await(ts *testscript.TestScript, url, text string) {
 	var body string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		response, err := http.Get(url)
 		if err != nil {
 			body = err.Error()
@@ -92,7 +89,7 @@ func await(ts *testscript.TestScript, url, text string) {
 			return
 		}
 	}
-	ts.Fatalf("%s has not answered with %q for a minute; the last answer: %s", url, text, body)
+	ts.Fatalf("%s has not answered with %q within %v; the last answer: %s", url, text, awaitTimeout, body)
 }
 
 // dayFileStart is 2017-01-12 00:00 UTC.
@@ -113,5 +110,8 @@ func writeDayFile(ts *testscript.TestScript, args []string) {
 			}
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+	file, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	ts.Check(err)
+	_, err = file.WriteString(b.String())
+	ts.Check(errors.Join(err, file.Close()))
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/simulate/packet"
+	"github.com/giverny/giverny/simulate/pattern"
+	"github.com/giverny/giverny/topology"
+)
+
+// patternFlags say which program runs on which fabric and machine.
+type patternFlags struct {
+	topology, model string
+	params          []string
+	calls, file     string
+	builtin         string
+}
+
+func (f *patternFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.topology, "topology", "fattree:leaves=4,hosts=4,spines=4", "specification, or a topology file")
+	flags.StringVar(&f.model, "model", "nsim-ace", "machine: "+strings.Join(modelNames(), ", "))
+	flags.StringArrayVar(&f.params, "param", nil, "NAME=VALUE, a parameter of the machine; several may be given")
+	flags.StringVar(&f.calls, "calls", "", "calls CSV: process,node,op,peer,bytes,tag")
+	flags.StringVar(&f.file, "file", "", "pattern file, YAML")
+	flags.StringVar(&f.builtin, "pattern", "", "built-in pattern such as ring:processes=16,bytes=2MiB")
+}
+
+func modelNames() (names []string) {
+	for _, m := range pattern.Models() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func newSimulatePattern() *cobra.Command {
+	var f patternFlags
+	var asJSON bool
+	var long strings.Builder
+	long.WriteString(`Predict the times of an RDMA communication pattern (NSIM-ACE) by packet-level
+simulation.
+
+--calls names a CSV with the header process,node,op,peer,bytes,tag and each
+process's calls in program order: put, get, poll, complete, compute (bytes are
+nanoseconds) and barrier. A put is posted and the process goes on; it waits at
+complete or poll. peer is a process; one without calls of its own sits on the
+node of the same number.
+
+With --json each call is an object on a line, in the order of the file:
+{"process":0,"op":"put","peer":5,"bytes":1048576,"start_ns":0,"arrive_ns":377400.6857,"complete_ns":377831.0857}.
+Without, a summary tells where the time goes: alone, waiting for the DMA engine,
+contention, and which puts collided.
+
+Patterns:
+`)
+	for _, line := range pattern.Builtins() {
+		long.WriteString("    " + line + "\n")
+	}
+	long.WriteString("\nMachines:\n")
+	for _, m := range pattern.Models() {
+		fmt.Fprintf(&long, "    %-10s %s\n", m.Name, m.About)
+	}
+	long.WriteString("\nParameters of machines:\n")
+	for _, p := range packet.Parameters() {
+		fmt.Fprintf(&long, "    %-22s %s\n", p.Name, p.Help)
+	}
+	cmd := &cobra.Command{
+		Use:     "pattern",
+		Short:   "Predict the times of an RDMA communication pattern",
+		Long:    strings.TrimRight(long.String(), "\n"),
+		Example: "  giverny simulate pattern --calls calls.csv --json\n  giverny simulate pattern --pattern all-to-all:bytes=64KiB --model hdr200",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			graph, model, program, err := f.load(cmd)
+			if err != nil {
+				return err
+			}
+			report, err := pattern.Predict(graph, model, program)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return report.WriteJSON(cmd.OutOrStdout())
+			}
+			return report.WriteText(cmd.OutOrStdout())
+		},
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per call")
+	return cmd
+}
+
+func newSimulateExplain() *cobra.Command {
+	var f patternFlags
+	var w pattern.Without
+	cmd := &cobra.Command{
+		Use:     "explain",
+		Short:   "Show what changes in a pattern without its intra-node puts, or without some processes",
+		Example: "  giverny simulate explain --pattern halo:per-node=2 --without-intra-node",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			graph, model, program, err := f.load(cmd)
+			if err != nil {
+				return err
+			}
+			explanation, err := pattern.Explain(graph, model, program, w)
+			if err != nil {
+				return err
+			}
+			return explanation.WriteText(cmd.OutOrStdout())
+		},
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().BoolVar(&w.IntraNode, "without-intra-node", false, "take out puts between processes of one node")
+	cmd.Flags().IntSliceVar(&w.Processes, "without-processes", nil, "take out what these processes post: a job")
+	return cmd
+}
+
+// load builds the fabric, the machine and the program.
+func (f *patternFlags) load(cmd *cobra.Command) (*topology.Graph, pattern.Model, *pattern.Program, error) {
+	model, err := pattern.FindModel(f.model)
+	if err != nil {
+		return nil, model, nil, fmt.Errorf("--model: %w", err)
+	}
+	for _, p := range f.params {
+		if err := model.Set(p); err != nil {
+			return nil, model, nil, fmt.Errorf("--param: %w", err)
+		}
+	}
+	if err := model.Validate(); err != nil {
+		return nil, model, nil, fmt.Errorf("--param: %w", err)
+	}
+	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, newLog(cmd, config.Default().Log))
+	if err != nil {
+		return nil, model, nil, err
+	}
+	program, err := f.program(len(graph.Hosts()))
+	return graph, model, program, err
+}
+
+func (f *patternFlags) program(nodes int) (*pattern.Program, error) {
+	given := 0
+	for _, source := range []string{f.calls, f.file, f.builtin} {
+		if source != "" {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return nil, errors.New("which pattern? give one of --calls FILE, --file FILE, --pattern NAME")
+	case f.builtin != "":
+		return pattern.Builtin(f.builtin, nodes)
+	case f.calls != "":
+		return fromFile(f.calls, func(r io.Reader) (*pattern.Program, error) { return pattern.ReadCalls(r, f.calls) })
+	}
+	return fromFile(f.file, func(r io.Reader) (*pattern.Program, error) { return pattern.ReadYAML(r, f.file, nodes) })
+}
+
+func fromFile[T any](path string, read func(io.Reader) (T, error)) (v T, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return v, err
+	}
+	defer file.Close()
+	return read(bufio.NewReader(file))
+}

@@ -1,0 +1,93 @@
+package packet
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// permute posts a put from every node to another, no two to the same.
+func permute(t testing.TB, s *Sim, bytes int64) {
+	hosts := s.graph.Hosts()
+	order := rand.New(rand.NewPCG(7, 0)).Perm(len(hosts))
+	for i := range order { // a cycle has no fixed point
+		post(t, s, Request{Verb: Put, From: hosts[order[i]], To: hosts[order[(i+1)%len(order)]], Bytes: bytes})
+	}
+}
+
+func incast(t testing.TB, s *Sim, bytes int64) {
+	hosts := s.graph.Hosts()
+	for _, h := range hosts[1:] {
+		post(t, s, Request{Verb: Put, From: h, To: hosts[0], Bytes: bytes})
+	}
+}
+
+// linkPackets is how many packets all links have sent.
+func linkPackets(s *Sim) (n uint64) {
+	for i := range s.channels {
+		n += s.channels[i].counters.packets
+	}
+	return n
+}
+
+// cpuTime is what the process has had of the processor: unlike the wall clock's
+// time it does not depend on what else the machine does.
+func cpuTime(tb testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func benchmark(b *testing.B, spec string, cfg Config, load func(testing.TB, *Sim, int64), bytes int64) {
+	g, err := topology.Parse("f", spec)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var packets, events uint64
+	started := cpuTime(b)
+	for b.Loop() {
+		s, err := New(g, cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		load(b, s, bytes)
+		drain(s)
+		if s.Underway() > 0 {
+			b.Fatal("a transfer did not end")
+		}
+		packets += linkPackets(s)
+		events += s.events
+	}
+	b.ReportMetric(float64(packets)/(cpuTime(b)-started).Seconds()/1e6, "Mlinkpackets/cpu-s")
+	b.ReportMetric(float64(events)/float64(packets), "events/linkpacket")
+}
+
+func BenchmarkPermutation(b *testing.B) {
+	for _, c := range []struct {
+		hosts int
+		spec  string
+	}{
+		{128, "fattree:leaves=16,hosts=8,spines=8"},
+		{1024, "fattree:k=16"},
+	} {
+		for _, flow := range []FlowControl{Unlimited, Credits, PFC} {
+			b.Run(fmt.Sprintf("hosts=%d/%s", c.hosts, flow), func(b *testing.B) {
+				cfg := DefaultConfig()
+				cfg.FlowControl = flow
+				benchmark(b, c.spec, cfg, permute, 4<<20)
+			})
+		}
+	}
+}
+
+func BenchmarkIncast(b *testing.B) {
+	cfg := DefaultConfig()
+	cfg.FlowControl = Credits
+	benchmark(b, "fattree:leaves=16,hosts=8,spines=8", cfg, incast, 1<<20)
+}

@@ -1,0 +1,69 @@
+package packet
+
+import "github.com/giverny/giverny/simulate/routing"
+
+// tally is what a channel counts.
+type tally struct {
+	bytes, packets          uint64
+	busy, idle              Time
+	creditStall, pauseStall Time
+	inputStall              Time
+	marks                   uint64
+	drops                   [numReasons]uint64
+}
+
+// Counters of a directed link since the start, as its two ends would report
+// them. BusyNanos + IdleNanos + CreditStallNanos + PauseStallNanos is all time.
+type Counters struct {
+	Bytes, Packets   uint64 // sent
+	BusyNanos        float64
+	IdleNanos        float64
+	CreditStallNanos float64           // something waited, the far buffer had no room
+	PauseStallNanos  float64           // something waited, its priority was paused
+	InputStallNanos  float64           // at the far end: a packet stood at the head of a buffer and could not go on
+	XmitWaitTicks    uint64            // InfiniBand's PortXmitWait: the stalls in ticks
+	PauseRxNanos     [MaxLanes]float64 // per lane: the sender heeded a pause
+	PauseTxNanos     [MaxLanes]float64 // per lane: the receiver asked for one
+	Marks            uint64            // packets marked with congestion
+	Drops            [numReasons]uint64
+	QueuedBytes      int64 // now, in buffers before the link
+}
+
+// Counters reads a channel's counters at Now.
+func (s *Sim) Counters(ch routing.Channel) Counters {
+	c := s.channels[ch]
+	if c.since > s.now {
+		c.counters.busy -= c.since - s.now
+	} else {
+		s.idle(&c)
+	}
+	if c.heads > 0 {
+		c.counters.inputStall += s.now - c.headsAt
+	}
+	k := &c.counters
+	out := Counters{Bytes: k.bytes, Packets: k.packets, BusyNanos: k.busy.Nanoseconds(), IdleNanos: k.idle.Nanoseconds(),
+		CreditStallNanos: k.creditStall.Nanoseconds(), PauseStallNanos: k.pauseStall.Nanoseconds(),
+		InputStallNanos: k.inputStall.Nanoseconds(), Marks: k.marks, Drops: k.drops, QueuedBytes: c.queued,
+		XmitWaitTicks: uint64(float64(k.creditStall+k.pauseStall) / (s.cfg.XmitTickPicos * 1000))}
+	for lane := range s.lanes {
+		b := &s.buffers[int(ch)<<s.shift+lane]
+		rx, tx := b.pauseRx, b.pauseTx
+		if b.paused {
+			rx += s.now - b.pausedAt
+		}
+		if b.pausing {
+			tx += s.now - b.pausingAt
+		}
+		out.PauseRxNanos[lane], out.PauseTxNanos[lane] = rx.Nanoseconds(), tx.Nanoseconds()
+	}
+	return out
+}
+
+// Channels are the directed links that Counters counts.
+func (s *Sim) Channels() *routing.Channels { return s.routes }
+
+// Lost is the number of packets that were lost, wherever.
+func (s *Sim) Lost() uint64 { return s.lost }
+
+// Unrouted is the number of those that had no way to take.
+func (s *Sim) Unrouted() uint64 { return s.unrouted }

@@ -1,0 +1,122 @@
+package packet
+
+// vacate gives a packet's room in a buffer back at a time, the end of its way
+// out. A packet in a NIC's queue makes room as soon as it begins to leave.
+func (s *Sim) vacate(lane int32, bytes int64, at Time) {
+	ch := lane >> s.shift
+	if int(ch) >= len(s.channels) {
+		s.nicRoom(ch-int32(len(s.channels)), bytes)
+		return
+	}
+	switch s.cfg.FlowControl {
+	case Credits:
+		s.giveRoom(lane, bytes, at+s.cable)
+		if s.channels[ch].stall == noCredit {
+			s.wakeLater(ch, s.returns[s.buffers[lane].firstBack].at)
+		}
+	case PFC:
+		s.giveRoom(lane, bytes, at)
+		if s.buffers[lane].pausing {
+			s.drainLater(lane)
+		}
+	}
+}
+
+func (s *Sim) giveRoom(lane int32, bytes int64, at Time) {
+	b := &s.buffers[lane]
+	s.collect(b)
+	if b.lastBack != none {
+		at = max(at, s.returns[b.lastBack].at) // room comes back in order
+	}
+	g := giveBack{at, bytes, none}
+	i := s.spareBack
+	if i != none {
+		s.spareBack = s.returns[i].next
+		s.returns[i] = g
+	} else {
+		i = int32(len(s.returns))
+		s.returns = append(s.returns, g)
+	}
+	if b.lastBack == none {
+		b.firstBack = i
+	} else {
+		s.returns[b.lastBack].next = i
+	}
+	b.lastBack = i
+}
+
+// collect adds the room that has come back by now.
+func (s *Sim) collect(b *buffer) {
+	for b.firstBack != none {
+		i := b.firstBack
+		g := &s.returns[i]
+		if g.at > s.now {
+			return
+		}
+		b.room += g.bytes
+		b.firstBack = g.next
+		if b.firstBack == none {
+			b.lastBack = none
+		}
+		g.next = s.spareBack
+		s.spareBack = i
+	}
+}
+
+// admit takes room for a packet that has come over a PFC link, and asks for a
+// pause above Xoff (IEEE 802.1Qbb). It reports false where the headroom above
+// Xoff was too small.
+func (s *Sim) admit(lane int32, bytes int64) bool {
+	b := &s.buffers[lane]
+	s.collect(b)
+	if b.room < bytes {
+		return false
+	}
+	b.room -= bytes
+	if !b.pausing && s.cfg.BufferBytes-b.room > s.cfg.XoffBytes {
+		b.pausing, b.pausingAt = true, s.now
+		s.later(s.cable+Nanos(s.cfg.PauseNanos), atPause, lane)
+		s.drainLater(lane)
+	}
+	return true
+}
+
+func (s *Sim) drainLater(lane int32) {
+	b := &s.buffers[lane]
+	if !b.draining && b.firstBack != none {
+		b.draining = true
+		s.queue.push(s.returns[b.firstBack].at, atDrain, lane)
+	}
+}
+
+func (s *Sim) drain(lane int32) {
+	b := &s.buffers[lane]
+	b.draining = false
+	s.collect(b)
+	if !b.pausing {
+		return
+	}
+	if s.cfg.BufferBytes-b.room > s.cfg.XonBytes {
+		s.drainLater(lane)
+		return
+	}
+	b.pausing = false
+	b.pauseTx += s.now - b.pausingAt
+	s.later(s.cable+Nanos(s.cfg.PauseNanos), atPause, lane)
+}
+
+// setPaused turns the pause of a lane's sender on or off: Xoff and Xon come in
+// turns and take equally long.
+func (s *Sim) setPaused(lane int32) {
+	b := &s.buffers[lane]
+	b.paused = !b.paused
+	if b.paused {
+		b.pausedAt = s.now
+		return
+	}
+	b.pauseRx += s.now - b.pausedAt
+	ch := lane >> s.shift
+	if c := &s.channels[ch]; c.freeAt <= s.now {
+		s.serve(ch)
+	}
+}

@@ -1,0 +1,409 @@
+package packet
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/simulate/routing"
+)
+
+// parcel is a packet. It flies towards a lane, the buffer at the end of a
+// channel, or lies in the buffer before that channel and wants it.
+type parcel struct {
+	transfer int32
+	next     int32 // behind it in its buffer, or in the list of spares
+	size     int32 // payload
+	wire     int32 // bytes on a link
+	way      way
+	lane     int32 // way's lane number hop
+	hop      uint16
+	epoch    uint16 // of the channel that carries it
+	role     role
+	tries    uint8
+	marked   bool
+	tail     Time // when its tail has come through the device where it lies
+}
+
+type role uint8
+
+const (
+	payload role = iota
+	completion
+	getRequest
+	notification // of congestion
+)
+
+// channel is a directed link and its sender.
+type channel struct {
+	pace   pace
+	freeAt Time  // end of the packet that it carries
+	since  Time  // it idles, or stalls, since then; freeAt where it is busy
+	wakeAt Time  // of the next atLinkFree, or Never
+	first  int32 // buffers whose head wants it, in order of their wish
+	last   int32
+	holder int32 // transfer that it carried last
+	stall  stallCause
+	broken bool
+	epoch  uint16 // rises when it breaks: what it carried is lost
+
+	queued   int64 // bytes in buffers that want it
+	heads    int32 // packets that wait at the head of its far buffers
+	headsAt  Time  // since when heads > 0
+	counters tally
+}
+
+type stallCause uint8
+
+const (
+	notStalled stallCause = iota
+	noCredit
+	paused
+)
+
+// buffer is one lane of the input at the far end of a channel, or of a NIC's
+// queue for its first channel. Only the head may leave, one packet at a time.
+type buffer struct {
+	head, tail int32
+	next       int32 // in the list of the channel that its head wants
+	waiting    bool  // it is in that list
+	due        bool  // an atInputFree is pending
+	paused     bool  // its sender heeds a pause
+	pausing    bool  // it has sent a pause and not taken it back
+	draining   bool  // an atDrain is pending
+	busyUntil  Time  // the packet before leaves until then
+	room       int64 // credits: bytes its sender may send; PFC: bytes that fit
+	firstBack  int32 // room to come back
+	lastBack   int32
+	pausedAt   Time
+	pausingAt  Time
+	pauseRx    Time // sum of the pauses heeded by the sender
+	pauseTx    Time // sum of the pauses asked for
+}
+
+// giveBack is room that returns at a known time.
+type giveBack struct {
+	at    Time
+	bytes int64
+	next  int32
+}
+
+func (s *Sim) layChannels() error {
+	n := s.routes.Len()
+	if n*s.lanes+s.graph.NumDevices()*s.lanes >= 1<<argBits {
+		return fmt.Errorf("packet model: %d channels of %d lanes are too many", n, s.lanes)
+	}
+	s.channels = make([]channel, n)
+	for i := range s.channels {
+		ch := routing.Channel(i)
+		speed := s.speed(ch)
+		if speed <= 0 {
+			return fmt.Errorf("packet model: link %q has no capacity; set link_gbytes", s.routes.Name(ch))
+		}
+		s.channels[i] = channel{pace: paceOf(speed), wakeAt: Never, first: none, last: none, holder: none, broken: !s.routes.Up(ch)}
+	}
+	s.buffers = make([]buffer, (n+s.graph.NumDevices())*s.lanes)
+	for i := range s.buffers {
+		s.buffers[i] = buffer{head: none, tail: none, next: none, room: s.cfg.BufferBytes, firstBack: none, lastBack: none}
+	}
+	return nil
+}
+
+// speed of a whole link, GB/s.
+func (s *Sim) speed(ch routing.Channel) float64 {
+	if s.cfg.LinkSpeed > 0 {
+		return s.cfg.LinkSpeed
+	}
+	return s.graph.Capacity(s.routes.Link(ch)) / 1e9
+}
+
+func (s *Sim) newParcel(p parcel) int32 {
+	if s.spare != none {
+		i := s.spare
+		s.spare = s.parcels[i].next
+		s.parcels[i] = p
+		return i
+	}
+	s.parcels = append(s.parcels, p)
+	if len(s.parcels) >= 1<<argBits {
+		panic("packet: more than 2^28 packets at once")
+	}
+	return int32(len(s.parcels) - 1)
+}
+
+func (s *Sim) freeParcel(i int32) {
+	s.parcels[i].next = s.spare
+	s.spare = i
+}
+
+// aim gives a packet the lane number hop of its way.
+func (s *Sim) aim(p *parcel, hop uint16) {
+	p.hop = hop
+	p.lane = int32(s.ways[p.way.at+uint32(hop)])
+}
+
+// wants is the channel that the packet needs next.
+func (s *Sim) wants(p *parcel) int32 { return p.lane >> s.shift }
+
+// reach puts a packet into the buffer at the end of the channel that carried it.
+func (s *Sim) reach(i int32) {
+	p := &s.parcels[i]
+	lane := p.lane
+	c := &s.channels[lane>>s.shift]
+	if p.epoch != c.epoch {
+		s.lose(i, lane>>s.shift, LostOnLink)
+		return
+	}
+	if s.cfg.FlowControl == PFC && !s.admit(lane, int64(p.wire)) {
+		s.lose(i, lane>>s.shift, BufferFull)
+		return
+	}
+	s.aim(p, p.hop+1)
+	s.enqueue(lane, i)
+}
+
+// enqueue puts a packet at the end of a buffer.
+func (s *Sim) enqueue(lane, i int32) {
+	b := &s.buffers[lane]
+	p := &s.parcels[i]
+	p.next = none
+	s.channels[s.wants(p)].queued += int64(p.wire)
+	if b.head != none {
+		s.parcels[b.tail].next = i
+		b.tail = i
+		return
+	}
+	b.head, b.tail = i, i
+	s.headWaits(lane)
+	s.present(lane)
+}
+
+// headWaits and headLeaves keep the time in which a packet that is ready stands
+// at the head of a channel's far buffer: Gemini's input-queue stall.
+func (s *Sim) headWaits(lane int32) {
+	if ch := lane >> s.shift; int(ch) < len(s.channels) {
+		c := &s.channels[ch]
+		if c.heads == 0 {
+			c.headsAt = s.now
+		}
+		c.heads++
+	}
+}
+
+func (s *Sim) headLeaves(lane int32) {
+	if ch := lane >> s.shift; int(ch) < len(s.channels) {
+		c := &s.channels[ch]
+		if c.heads--; c.heads == 0 {
+			c.counters.inputStall += s.now - c.headsAt
+		}
+	}
+}
+
+// present lets the head of a buffer ask for its channel, once the packet before
+// it has left the input.
+func (s *Sim) present(lane int32) {
+	b := &s.buffers[lane]
+	if b.waiting || b.due {
+		return
+	}
+	for b.head != none {
+		ch := s.wants(&s.parcels[b.head])
+		c := &s.channels[ch]
+		if c.broken {
+			if !s.detour(lane) {
+				continue
+			}
+			ch = s.wants(&s.parcels[b.head])
+			c = &s.channels[ch]
+		}
+		if b.busyUntil > s.now && c.freeAt < b.busyUntil {
+			b.due = true
+			s.queue.push(b.busyUntil, atInputFree, lane)
+			return
+		}
+		s.ask(ch, lane)
+		return
+	}
+}
+
+// ask is granted at once on an idle channel, and else when its turn comes.
+func (s *Sim) ask(ch, lane int32) {
+	c := &s.channels[ch]
+	b := &s.buffers[lane]
+	if c.first == none && c.freeAt <= s.now {
+		if cause := s.obstacle(&s.parcels[b.head]); cause == notStalled {
+			s.transmit(ch, lane)
+			return
+		}
+	}
+	b.waiting, b.next = true, none
+	if c.first == none {
+		c.first = lane
+	} else {
+		s.buffers[c.last].next = lane
+	}
+	c.last = lane
+	if c.freeAt > s.now {
+		s.blame(s.parcels[b.head].transfer, c.holder, c.freeAt-s.now, OnLink)
+		s.wakeLater(ch, c.freeAt)
+		return
+	}
+	s.serve(ch)
+}
+
+// obstacle says why a packet may not enter the lane ahead of it.
+func (s *Sim) obstacle(p *parcel) stallCause {
+	switch s.cfg.FlowControl {
+	case Credits:
+		b := &s.buffers[p.lane]
+		if b.room < int64(p.wire) {
+			s.collect(b)
+			if b.room < int64(p.wire) {
+				return noCredit
+			}
+		}
+	case PFC:
+		if s.buffers[p.lane].paused {
+			return paused
+		}
+	}
+	return notStalled
+}
+
+func (s *Sim) wakeLater(ch int32, at Time) {
+	c := &s.channels[ch]
+	if c.wakeAt > at {
+		c.wakeAt = at
+		s.queue.push(at, atLinkFree, ch)
+	}
+}
+
+func (s *Sim) wake(ch int32) {
+	c := &s.channels[ch]
+	if c.wakeAt != s.now {
+		return // an earlier wake has taken its place
+	}
+	c.wakeAt = Never
+	if c.freeAt > s.now {
+		if c.first != none {
+			s.wakeLater(ch, c.freeAt)
+		}
+		return
+	}
+	s.serve(ch)
+}
+
+// serve grants an idle channel to the first in its list that may go.
+func (s *Sim) serve(ch int32) {
+	c := &s.channels[ch]
+	cause := notStalled
+	for before, lane := none, c.first; lane != none; before, lane = lane, s.buffers[lane].next {
+		b := &s.buffers[lane]
+		why := s.obstacle(&s.parcels[b.head])
+		if why != notStalled {
+			if cause == notStalled {
+				cause = why
+			}
+			continue
+		}
+		if before == none {
+			c.first = b.next
+		} else {
+			s.buffers[before].next = b.next
+		}
+		if c.last == lane {
+			c.last = before
+		}
+		b.waiting = false
+		s.transmit(ch, lane)
+		if c.first != none {
+			s.wakeLater(ch, c.freeAt)
+		}
+		return
+	}
+	if cause != notStalled {
+		s.stall(c, cause)
+		if s.cfg.FlowControl == Credits {
+			s.awaitCredit(ch)
+		}
+	}
+}
+
+// awaitCredit wakes a channel when the first room comes back to a lane that it
+// wants; where none is on its way yet, giveRoom will.
+func (s *Sim) awaitCredit(ch int32) {
+	for lane := s.channels[ch].first; lane != none; lane = s.buffers[lane].next {
+		p := &s.parcels[s.buffers[lane].head]
+		if back := s.buffers[p.lane].firstBack; back != none {
+			s.wakeLater(ch, s.returns[back].at)
+		}
+	}
+}
+
+// transmit sends the head of a buffer over an idle channel (virtual
+// cut-through: its head is at the next switch while its tail is still here).
+func (s *Sim) transmit(ch, lane int32) {
+	c := &s.channels[ch]
+	b := &s.buffers[lane]
+	i := b.head
+	p := &s.parcels[i]
+	s.idle(c)
+	finish := s.now + c.pace.of(int64(p.wire))
+	if p.tail > finish {
+		finish = p.tail // the link is faster than the one before
+	}
+	c.counters.busy += finish - s.now
+	c.counters.bytes += uint64(p.wire)
+	c.counters.packets++
+	c.freeAt, c.since = finish, finish
+	c.queued -= int64(p.wire)
+	if p.role == payload && s.cfg.Rate.Enabled && !p.marked {
+		p.marked = s.marks(c)
+	}
+	if s.observer != nil {
+		s.blameWaiting(c, p.transfer, finish-s.now)
+	}
+	c.holder = p.transfer
+
+	s.headLeaves(lane)
+	b.head = p.next
+	b.busyUntil = finish
+	s.vacate(lane, int64(p.wire), finish)
+
+	if s.cfg.FlowControl == Credits {
+		s.buffers[p.lane].room -= int64(p.wire)
+	}
+	p.epoch = c.epoch
+	switch {
+	case p.hop+1 == p.way.hops:
+		s.queue.push(finish+s.cable, atNIC, i)
+	case s.cfg.StoreAndForward:
+		p.tail = finish + s.cable + s.stages
+		s.queue.push(p.tail, atSwitch, i)
+	default:
+		p.tail = finish + s.cable + s.stages
+		s.queue.push(s.now+s.cable+s.stages, atSwitch, i)
+	}
+	if b.head != none {
+		s.headWaits(lane)
+		s.present(lane)
+	}
+}
+
+// idle ends the time without sending, of which the channel stalled part.
+func (s *Sim) idle(c *channel) {
+	switch d := s.now - c.since; c.stall {
+	case noCredit:
+		c.counters.creditStall += d
+	case paused:
+		c.counters.pauseStall += d
+	default:
+		c.counters.idle += d
+	}
+	c.stall, c.since = notStalled, s.now
+}
+
+func (s *Sim) stall(c *channel, cause stallCause) {
+	if c.stall != cause {
+		s.idle(c)
+		c.stall = cause
+	}
+}

@@ -1,0 +1,165 @@
+package packet
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/topology"
+)
+
+// Fault changes a link, or all links of a device, at a time.
+type Fault struct {
+	At     Time
+	Link   schema.LinkID     // or NoLink, and then
+	Device topology.DeviceID // is the device all of whose links are meant
+	Share  float64           // of its speed that the link keeps: 0 is down, 1 whole
+}
+
+// Strike lets a fault happen at its time, which is not in the past. A link that
+// breaks loses what it carries; the packets before it take another way if the
+// routes know one, and are else lost and sent again.
+func (s *Sim) Strike(f Fault) error {
+	switch {
+	case f.At < s.now:
+		return fmt.Errorf("fault at %v ns: it is %v ns already", f.At.Nanoseconds(), s.now.Nanoseconds())
+	case f.Share < 0 || f.Share > 1:
+		return fmt.Errorf("fault that leaves a link %v of its speed: want 0 (down) to 1 (whole)", f.Share)
+	case f.Link != schema.NoLink && int(f.Link) >= s.graph.NumLinks():
+		return fmt.Errorf("fault of link %d: the fabric has %d links", f.Link, s.graph.NumLinks())
+	case f.Link == schema.NoLink && int(f.Device) >= s.graph.NumDevices():
+		return fmt.Errorf("fault of device %d: the fabric has %d devices", f.Device, s.graph.NumDevices())
+	}
+	s.queue.push(f.At, atFault, int32(len(s.faults)))
+	s.faults = append(s.faults, f)
+	return nil
+}
+
+// strike breaks or mends. Routes follow a break after Config.RerouteMicros, in a
+// second event of the same fault.
+func (s *Sim) strike(number int32) {
+	f := &s.faults[number]
+	channels := s.links(f)
+	aware := f.At + Nanos(s.cfg.RerouteMicros*1000)
+	for _, ch := range channels {
+		c := &s.channels[ch]
+		switch {
+		case f.Share > 0:
+			c.broken = false
+			c.pace = paceOf(s.speed(ch) * f.Share)
+			s.reroute(ch, true)
+			continue
+		case s.now == f.At:
+			s.snap(int32(ch))
+		}
+		if s.now == aware && c.broken {
+			s.reroute(ch, false)
+		}
+	}
+	if f.Share > 0 || s.now > f.At {
+		return
+	}
+	for _, ch := range channels {
+		s.scatter(int32(ch))
+	}
+	if aware > s.now {
+		s.queue.push(aware, atFault, number)
+	}
+}
+
+func (s *Sim) reroute(ch routing.Channel, up bool) {
+	if s.routes.Up(ch) != up {
+		s.routes.SetUp(ch, up)
+		s.version++
+		clear(s.cached)
+	}
+}
+
+// snap breaks a channel: it is free, and what it carried is lost.
+func (s *Sim) snap(ch int32) {
+	c := &s.channels[ch]
+	if c.broken {
+		return
+	}
+	c.broken = true
+	c.epoch++
+	if c.freeAt > s.now {
+		c.counters.busy -= c.freeAt - s.now
+		c.freeAt, c.since = s.now, s.now
+	}
+	s.idle(c)
+}
+
+// scatter sends away the packets that wait for a broken channel.
+func (s *Sim) scatter(ch int32) {
+	c := &s.channels[ch]
+	lane := c.first
+	c.first, c.last = none, none
+	for lane != none {
+		b := &s.buffers[lane]
+		next := b.next
+		b.waiting, b.next = false, none
+		s.present(lane)
+		lane = next
+	}
+}
+
+// DropReason says why a packet was lost.
+type DropReason uint8
+
+// Reasons.
+const (
+	LostOnLink DropReason = iota // the link broke under it, or before it
+	BufferFull                   // PFC: the headroom was too small
+	NoRoute                      // there is no way left
+	numReasons
+)
+
+func (r DropReason) String() string { return [...]string{"lost_on_link", "buffer_full", "no_route"}[r] }
+
+// DropReasons lists the reasons, in order of number.
+func DropReasons() []DropReason { return []DropReason{LostOnLink, BufferFull, NoRoute} }
+
+// lose is drop for a packet that a channel has carried, or none.
+func (s *Sim) lose(i, ch int32, why DropReason) {
+	p := &s.parcels[i]
+	if why == LostOnLink && s.cfg.FlowControl == Credits {
+		s.vacate(p.lane, int64(p.wire), s.now)
+	}
+	s.drop(i, ch, why)
+}
+
+// drop counts a loss and has the packet sent again.
+func (s *Sim) drop(i, ch int32, why DropReason) {
+	if ch == none {
+		s.unrouted++
+	} else {
+		s.channels[ch].counters.drops[why]++
+	}
+	s.lost++
+	s.later(Nanos(s.cfg.RetransmitNanos), atResend, i)
+}
+
+// resend sends a lost packet from the start, or gives up its transfer.
+func (s *Sim) resend(i int32) (Notice, bool) {
+	p := &s.parcels[i]
+	id := p.transfer
+	t := &s.transfers[id]
+	p.tries++
+	p.marked = false
+	switch {
+	case t.state != underway:
+		s.freeParcel(i)
+	case int(p.tries) > s.cfg.Retries:
+		s.freeParcel(i)
+		return Notice{Kind: Failed, Transfer: TransferID(id)}, s.fail(id)
+	case p.role == payload:
+		n := &s.nics[t.src]
+		p.next = n.resend
+		n.resend = i
+		s.pump(t.src)
+	default:
+		s.launch(i)
+	}
+	return Notice{}, false
+}

@@ -1,0 +1,328 @@
+package packet
+
+// nic is the sending side of a node; its DMA channels stand in Sim.dmaFree.
+type nic struct {
+	first, last int32      // transfers that wait for their turn
+	active      []int32    // transfers that are served in turns
+	turn        int        // into active
+	resend      int32      // lost packets to send again
+	inDMA       int32      // packets between the begin and the end of their DMA
+	queued      int64      // bytes in DMA or waiting for the first channel
+	full        bool       // DMA waits for room in the NIC
+	pumpAt      Time       // of the next atPump, or Never
+	lastEnd     Time       // packets leave DMA in the order in which they entered
+	lastServed  int32      // transfer
+	carry       [2]float64 // fractions of DMA times, sending and receiving
+}
+
+func (s *Sim) layNICs() {
+	s.nics = make([]nic, s.graph.NumDevices())
+	for i := range s.nics {
+		s.nics[i] = nic{first: none, last: none, resend: none, pumpAt: Never, lastServed: none}
+	}
+	s.dmaFree = make([]Time, len(s.nics)*2*s.cfg.DMAChannels)
+}
+
+// submit puts a transfer into the queue of the NIC that sends its data.
+func (s *Sim) submit(id int32, at Time) {
+	t := &s.transfers[id]
+	t.eligible = at
+	if t.bytes > s.cfg.InlineBytes || t.verb == Get {
+		t.eligible += Nanos(s.cfg.DMASetupNanos)
+	}
+	n := &s.nics[t.src]
+	if n.last == none {
+		n.first = id
+	} else {
+		s.transfers[n.last].next = id
+	}
+	n.last = id
+	s.pump(t.src)
+}
+
+func (s *Sim) pumpDue(node int32) {
+	if n := &s.nics[node]; n.pumpAt == s.now {
+		n.pumpAt = Never
+		s.pump(node)
+	}
+}
+
+func (s *Sim) pumpLater(node int32, at Time) {
+	if n := &s.nics[node]; n.pumpAt > at {
+		n.pumpAt = at
+		s.queue.push(at, atPump, node)
+	}
+}
+
+// nicRoom notes that bytes have left a NIC's queue.
+func (s *Sim) nicRoom(node int32, bytes int64) {
+	n := &s.nics[node]
+	n.queued -= bytes
+	if n.full {
+		n.full = false
+		s.pumpLater(node, s.now)
+	}
+}
+
+// pump begins as many DMAs as there are free channels and packets to send.
+func (s *Sim) pump(node int32) {
+	n := &s.nics[node]
+	for {
+		if n.first == none && len(n.active) == 0 && n.resend == none {
+			return
+		}
+		if limit := s.cfg.NICBufferBytes; limit > 0 && n.queued+s.cfg.PacketBytes+s.cfg.HeaderBytes > limit {
+			n.full = true
+			return
+		}
+		slot := s.dmaSlot(node, 0)
+		if free := s.dmaFree[slot]; free > s.now {
+			if n.inDMA == 0 || s.cfg.DMAChunkBytes > 0 {
+				s.pumpLater(node, free)
+			} // and else the end of a DMA pumps again
+			return
+		}
+		if i := n.resend; i != none {
+			n.resend = s.parcels[i].next
+			s.startDMA(node, slot, i)
+			continue
+		}
+		place, at := s.pick(n)
+		if place < 0 {
+			s.pumpLater(node, at)
+			return
+		}
+		s.startDMA(node, slot, s.nextPacket(n, place))
+	}
+}
+
+// dmaSlot is the DMA channel of a node that is free first; way 0 sends, 1 receives.
+func (s *Sim) dmaSlot(node int32, way int) int32 {
+	k := s.cfg.DMAChannels
+	if s.cfg.SharedDMA {
+		way = 0
+	}
+	first := (int(node)*2 + way) * k
+	best := first
+	for i := first + 1; i < first+k; i++ {
+		if s.dmaFree[i] < s.dmaFree[best] {
+			best = i
+		}
+	}
+	return int32(best)
+}
+
+// pick chooses in turns among the active transfers that may send now; -1 and
+// the next time at which one may if there is none.
+func (s *Sim) pick(n *nic) (int, Time) {
+	for n.first != none && len(n.active) < s.cfg.ActivePuts {
+		id := n.first
+		n.first = s.transfers[id].next
+		if n.first == none {
+			n.last = none
+		}
+		n.active = append(n.active, id)
+	}
+	soonest := Never
+	for k := range n.active {
+		place := n.turn + k
+		if place >= len(n.active) {
+			place -= len(n.active)
+		}
+		at := s.transfers[n.active[place]].eligible
+		if at <= s.now {
+			return place, at
+		}
+		soonest = min(soonest, at)
+	}
+	return -1, soonest
+}
+
+// nextPacket cuts a packet off an active transfer.
+func (s *Sim) nextPacket(n *nic, place int) int32 {
+	id := n.active[place]
+	t := &s.transfers[id]
+	size := min(t.unsent, s.cfg.PacketBytes)
+	t.unsent -= size
+	if !t.started {
+		t.started, t.DMAStart = true, s.now
+	}
+	if t.unsent == 0 {
+		n.active = append(n.active[:place], n.active[place+1:]...)
+		n.turn = place
+	} else {
+		n.turn = place + 1
+	}
+	if n.turn >= len(n.active) {
+		n.turn = 0
+	}
+	wire := size + s.cfg.HeaderBytes
+	if s.cfg.Rate.Enabled && t.src != t.dst {
+		s.throttle(t, wire)
+	}
+	return s.newParcel(parcel{transfer: id, next: none, size: int32(size), wire: int32(wire), role: payload})
+}
+
+func (s *Sim) startDMA(node, slot, i int32) {
+	n := &s.nics[node]
+	p := &s.parcels[i]
+	t := &s.transfers[p.transfer]
+	end := s.now + s.fetch(n, t, int64(p.size))
+	end = max(end, n.lastEnd)
+	n.lastEnd, s.dmaFree[slot] = end, end
+	n.inDMA++
+	ready := end
+	if t.src != t.dst {
+		n.queued += int64(p.wire)
+		ready = s.early(t, p, end)
+	}
+	p.tail = end
+	s.queue.push(ready, atDMADone, i)
+}
+
+// fetch is how long a packet's data take into the NIC: by DMA, or written by
+// the processor in lines, of which the first is part of every doorbell.
+func (s *Sim) fetch(n *nic, t *transfer, size int64) Time {
+	if t.verb == Put && t.bytes <= s.cfg.InlineBytes && t.src != t.dst {
+		lines := (size + s.cfg.InlineHeader + s.cfg.InlineLineBytes - 1) / s.cfg.InlineLineBytes
+		return Nanos(float64(lines-1) * s.cfg.InlineLineNanos)
+	}
+	return s.dma.next(size, &n.carry[0])
+}
+
+// early is when a packet may leave: where the NIC sends while DMA goes on, as
+// soon as a chunk is there and the link will never wait for the next.
+func (s *Sim) early(t *transfer, p *parcel, end Time) Time {
+	chunk := min(s.cfg.DMAChunkBytes, int64(p.size))
+	if chunk == 0 || !s.direct(t) {
+		return end
+	}
+	link := s.channels[s.ways[t.way.at]>>s.shift].pace
+	return min(end, max(s.now+s.dma.of(chunk), end+link.of(chunk)-link.of(int64(p.wire))))
+}
+
+// inject puts a packet whose DMA is done before the NIC's first channel; an
+// intra-node one is where it should be.
+func (s *Sim) inject(i int32) {
+	p := &s.parcels[i]
+	t := &s.transfers[p.transfer]
+	node := t.src
+	s.nics[node].inDMA--
+	switch {
+	case t.src == t.dst:
+		t.pending--
+		id := p.transfer
+		s.freeParcel(i)
+		if t.pending == 0 {
+			s.delivered(id)
+		}
+	case s.direct(t):
+		p.way = t.way
+		s.depart(node, i)
+	default:
+		s.nics[node].queued -= int64(p.wire)
+		s.lose(i, none, NoRoute)
+	}
+	s.pump(node)
+}
+
+// direct sees to it that a transfer has a way that avoids what has failed.
+func (s *Sim) direct(t *transfer) bool {
+	if t.way.hops == 0 || t.way.version != s.version {
+		way, ok := s.route(t.src, t.dst, t)
+		if !ok {
+			return false
+		}
+		t.way = way
+	}
+	return true
+}
+
+// depart puts a packet with a way into its NIC's queue.
+func (s *Sim) depart(node, i int32) {
+	p := &s.parcels[i]
+	s.aim(p, 0)
+	s.enqueue((int32(len(s.channels))+node)<<s.shift|p.lane&int32(s.lanes-1), i)
+}
+
+// sendControl sends a control packet from the NIC where a transfer's data
+// arrive to the one that sends them. It takes no DMA.
+func (s *Sim) sendControl(id int32, r role) {
+	s.launch(s.newParcel(parcel{transfer: id, next: none, wire: int32(s.cfg.ControlBytes), role: r}))
+}
+
+func (s *Sim) launch(i int32) {
+	p := &s.parcels[i]
+	t := &s.transfers[p.transfer]
+	way, ok := s.route(t.dst, t.src, t)
+	if !ok {
+		s.lose(i, none, NoRoute)
+		return
+	}
+	p.way = way
+	s.nics[t.dst].queued += int64(p.wire)
+	s.depart(t.dst, i)
+}
+
+// receive takes a packet whose tail is at its last NIC.
+func (s *Sim) receive(i int32) {
+	p := &s.parcels[i]
+	lane := p.lane
+	ch := lane >> s.shift
+	switch {
+	case p.epoch != s.channels[ch].epoch:
+		s.lose(i, ch, LostOnLink)
+		return
+	case s.cfg.FlowControl == PFC && !s.admit(lane, int64(p.wire)):
+		s.lose(i, ch, BufferFull)
+		return
+	}
+	until := s.now
+	id := p.transfer
+	t := &s.transfers[id]
+	switch p.role {
+	case payload:
+		until = s.store(t, p, ch)
+	case completion:
+		if t.state == underway {
+			s.later(s.overhead, atCompleted, id)
+		}
+	case getRequest:
+		s.submit(id, s.now)
+	case notification:
+		if f := s.flowFor(t); f != nil {
+			f.cut(&s.cfg.Rate, s.now)
+		}
+	}
+	p = &s.parcels[i]
+	s.vacate(lane, int64(p.wire), until)
+	s.freeParcel(i)
+}
+
+// store moves a packet into memory and says until when that takes.
+func (s *Sim) store(t *transfer, p *parcel, ch int32) Time {
+	slot := s.dmaSlot(t.dst, 1)
+	begin, end := s.now, s.now
+	if chunk := min(s.cfg.DMAChunkBytes, int64(p.size)); chunk > 0 {
+		link := s.channels[ch].pace
+		begin += link.of(chunk) - link.of(int64(p.wire))
+		end += s.dma.of(chunk)
+	}
+	n := &s.nics[t.dst]
+	if free := s.dmaFree[slot]; free > begin {
+		s.blame(p.transfer, n.lastServed, free-begin, OnReceive)
+		begin = free
+	}
+	n.lastServed = p.transfer
+	end = max(end, begin+s.dma.next(int64(p.size), &n.carry[1]))
+	s.dmaFree[slot] = end
+	t.pending--
+	t.arriving = max(t.arriving, end)
+	if t.pending == 0 {
+		s.queue.push(t.arriving, atDelivered, p.transfer)
+	}
+	if p.marked {
+		s.notify(t, p.transfer)
+	}
+	return end
+}

@@ -1,0 +1,253 @@
+package packet
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/topology"
+)
+
+// world is a drawn simulation: what to build, what to post and when.
+type world struct {
+	spec   string
+	cfg    Config
+	posts  []Request
+	at     []Time
+	faults []Fault
+}
+
+func drawConfig(t *rapid.T, spec string) Config {
+	cfg := DefaultConfig()
+	cfg.FlowControl = rapid.SampledFrom([]FlowControl{Unlimited, Credits, PFC}).Draw(t, "flow control")
+	cfg.PacketBytes = rapid.SampledFrom([]int64{256, 1000, 4096}).Draw(t, "packet")
+	cfg.HeaderBytes = rapid.SampledFrom([]int64{0, 30}).Draw(t, "header")
+	cfg.BufferBytes = 8500
+	cfg.XoffBytes, cfg.XonBytes = 6000, 3000
+	if cfg.FlowControl == PFC {
+		cfg.BufferBytes = 24000
+	}
+	cfg.StoreAndForward = rapid.Bool().Draw(t, "store and forward")
+	cfg.SharedDMA = rapid.Bool().Draw(t, "shared")
+	cfg.DMAChannels = rapid.IntRange(1, 3).Draw(t, "channels")
+	cfg.ActivePuts = rapid.IntRange(1, 3).Draw(t, "active")
+	cfg.DMAChunkBytes = rapid.SampledFrom([]int64{0, 128}).Draw(t, "chunk")
+	cfg.NICBufferBytes = rapid.SampledFrom([]int64{0, 9000}).Draw(t, "NIC buffer")
+	cfg.OverheadNanos = rapid.SampledFrom([]float64{0, 35.5}).Draw(t, "overhead")
+	cfg.InlineBytes = rapid.SampledFrom([]int64{0, 200}).Draw(t, "inline")
+	cfg.DMASetupNanos = rapid.SampledFrom([]float64{0, 500}).Draw(t, "setup")
+	cfg.Classes = rapid.IntRange(1, 2).Draw(t, "classes")
+	cfg.Rate.Enabled = rapid.Bool().Draw(t, "ecn")
+	cfg.Rate.KmaxBytes, cfg.Rate.Pmax = 20<<10, 0.5
+	if spec[0] == 'd' {
+		cfg.Routing = rapid.SampledFrom([]routing.Policy{routing.Minimal, routing.Valiant}).Draw(t, "routing")
+	}
+	return cfg
+}
+
+func drawWorld(t *rapid.T) world {
+	w := world{spec: rapid.SampledFrom([]string{
+		"fattree:leaves=2,hosts=2,spines=2", "fattree:k=4", "torus:4x3", "torus:5", "mesh:3x3", "dragonfly:groups=4,routers=2,hosts=1",
+	}).Draw(t, "fabric")}
+	w.cfg = drawConfig(t, w.spec)
+	g, err := topology.Parse("f", w.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := g.Hosts()
+	for range rapid.IntRange(1, 40).Draw(t, "posts") {
+		w.posts = append(w.posts, Request{
+			Verb: Verb(rapid.IntRange(0, 1).Draw(t, "verb")), From: rapid.SampledFrom(hosts).Draw(t, "from"), To: rapid.SampledFrom(hosts).Draw(t, "to"),
+			Bytes: rapid.SampledFrom([]int64{0, 1, 199, 4096, 5000, 50_000}).Draw(t, "bytes"), Class: rapid.IntRange(0, w.cfg.Classes-1).Draw(t, "class")})
+		w.at = append(w.at, Time(rapid.IntRange(0, 30).Draw(t, "us"))*Microsecond)
+	}
+	slices.Sort(w.at)
+	return w
+}
+
+func (w *world) run(t *rapid.T, plain bool, audit func(*Sim)) *Sim {
+	g, err := topology.Parse("f", w.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(g, w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.queue.plain = plain
+	for _, f := range w.faults {
+		if err := s.Strike(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, q := range w.posts {
+		for ok := true; ok; {
+			_, ok = s.Next(w.at[i])
+		}
+		audit(s)
+		if _, err := s.Post(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drain(s)
+	audit(s)
+	return s
+}
+
+// TestConservation: nothing is lost without a fault, what goes into a switch
+// comes out of it, credits neither appear nor vanish, and the time of every
+// link is spent once.
+func TestConservation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		s := w.run(t, false, func(s *Sim) { auditTime(t, s); auditCredits(t, s) })
+		if s.Underway() != 0 || s.Lost() != 0 {
+			t.Fatalf("%d transfers underway, %d packets lost, want none", s.Underway(), s.Lost())
+		}
+		auditSwitches(t, s)
+		auditTimes(t, s, w)
+		for i := range s.buffers {
+			if b := &s.buffers[i]; b.head != none || b.waiting || b.paused != b.pausing {
+				t.Fatalf("lane %d is not at rest: %+v", i, *b)
+			}
+		}
+		for i := range s.nics {
+			if n := &s.nics[i]; n.queued != 0 || n.inDMA != 0 {
+				t.Fatalf("NIC %d is not at rest: %+v", i, *n)
+			}
+		}
+	})
+}
+
+// TestWheelIsAHeap: the timing wheel gives what one plain heap gives.
+func TestWheelIsAHeap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.faults = drawFaults(t, w.spec)
+		a := w.run(t, false, func(*Sim) {})
+		b := w.run(t, true, func(*Sim) {})
+		if a.events != b.events {
+			t.Fatalf("%d events on the wheel, %d on the heap", a.events, b.events)
+		}
+		for i := range a.transfers {
+			if a.transfers[i].Times != b.transfers[i].Times {
+				t.Fatalf("transfer %d: %+v on the wheel, %+v on the heap", i, a.transfers[i].Times, b.transfers[i].Times)
+			}
+		}
+	})
+}
+
+func drawFaults(t *rapid.T, spec string) (faults []Fault) {
+	g, err := topology.Parse("f", spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "faults") {
+		f := Fault{At: Time(rapid.IntRange(0, 40).Draw(t, "fault us")) * Microsecond, Link: schema.LinkID(rapid.IntRange(0, g.NumLinks()-1).Draw(t, "link")),
+			Share: rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "share")}
+		faults = append(faults, f, Fault{At: f.At + 20*Microsecond, Link: f.Link, Share: 1})
+	}
+	return faults
+}
+
+// TestFaultsEnd: with links that break and are mended within the retries, every
+// transfer completes, and the accounts still balance.
+func TestFaultsEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.cfg.Rate.Enabled = false
+		w.cfg.RerouteMicros = rapid.SampledFrom([]float64{0, 5}).Draw(t, "reroute")
+		w.cfg.VirtualChannels = 0
+		w.faults = drawFaults(t, w.spec)
+		if w.spec[0] == 't' || w.spec[0] == 'd' || w.spec[0] == 'm' {
+			w.cfg.FlowControl = Unlimited // detours on rings may wait for each other
+		}
+		s := w.run(t, false, func(s *Sim) { auditTime(t, s); auditCredits(t, s) })
+		if s.Underway() != 0 {
+			t.Fatalf("%d transfers underway after the links were mended; %d packets were lost", s.Underway(), s.Lost())
+		}
+		for i := range s.transfers {
+			if s.transfers[i].state != done {
+				t.Fatalf("transfer %d was given up", i)
+			}
+		}
+	})
+}
+
+func auditTime(t *rapid.T, s *Sim) {
+	for ch := range s.channels {
+		c := s.Counters(routing.Channel(ch))
+		sum := c.BusyNanos + c.IdleNanos + c.CreditStallNanos + c.PauseStallNanos
+		if math.Abs(sum-s.now.Nanoseconds()) > 0.01 || min(c.BusyNanos, c.IdleNanos, c.CreditStallNanos, c.PauseStallNanos, c.InputStallNanos) < 0 {
+			t.Fatalf("channel %d at %v ns: %+v", ch, s.now.Nanoseconds(), c)
+		}
+	}
+}
+
+// auditCredits adds up, per lane, the room at the sender, the room on its way
+// back, and the packets in the buffer or flying towards it.
+func auditCredits(t *rapid.T, s *Sim) {
+	if s.cfg.FlowControl != Credits {
+		return
+	}
+	sum := make([]int64, len(s.buffers))
+	for i := range sum {
+		b := &s.buffers[i]
+		sum[i] = b.room
+		for r := b.firstBack; r != none; r = s.returns[r].next {
+			sum[i] += s.returns[r].bytes
+		}
+		for p := b.head; p != none; p = s.parcels[p].next {
+			sum[i] += int64(s.parcels[p].wire)
+		}
+	}
+	for _, e := range pending(&s.queue) {
+		if k := e.kind(); k == atSwitch || k == atNIC {
+			p := &s.parcels[e.index()]
+			sum[p.lane] += int64(p.wire)
+		}
+	}
+	for i, n := range sum[:len(s.channels)<<s.shift] {
+		if n != s.cfg.BufferBytes {
+			t.Fatalf("lane %d accounts for %d bytes, want %d", i, n, s.cfg.BufferBytes)
+		}
+	}
+}
+
+func pending(q *queue) []event {
+	all := slices.Concat(q.sorted[q.next:], q.near, q.far)
+	for _, b := range q.buckets {
+		all = append(all, b...)
+	}
+	return all
+}
+
+func auditSwitches(t *rapid.T, s *Sim) {
+	balance := make([]int64, s.graph.NumDevices())
+	for ch := range s.channels {
+		from, to := s.routes.Ends(routing.Channel(ch))
+		balance[from] -= int64(s.channels[ch].counters.bytes)
+		balance[to] += int64(s.channels[ch].counters.bytes)
+	}
+	hosts := s.graph.Hosts()
+	for d := range s.graph.NumDevices() {
+		if s.graph.IsSwitch(topology.DeviceID(d)) && !s.graph.IsSwitch(hosts[0]) && balance[d] != 0 {
+			t.Fatalf("%d bytes more came to switch %d than left it", balance[d], d)
+		}
+	}
+}
+
+// auditTimes checks the order of each transfer's times, and that no put is
+// faster than its bytes.
+func auditTimes(t *rapid.T, s *Sim, w world) {
+	for i := range s.transfers {
+		x := &s.transfers[i]
+		if x.Posted > x.DMAStart || x.DMAStart > x.Arrived || x.Arrived > x.Completed || x.Completed == Never {
+			t.Fatalf("transfer %d (%+v): %+v", i, w.posts[i], x.Times)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package packet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// RateConfig are the parameters of marking and of the senders' reaction, DCQCN
+// (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
+// 2015, sections 3 and 5).
+type RateConfig struct {
+	Enabled      bool
+	KminBytes    int64   // queue for an output at which marking begins
+	KmaxBytes    int64   // queue from which every packet is marked
+	Pmax         float64 // probability of a mark just below KmaxBytes
+	NotifyMicros float64 // N: least time between a flow's notifications
+	Gain         float64 // g of the estimate alpha
+	TimerMicros  float64 // K and T: period of alpha's decay and of rate increases
+	ByteCounter  int64   // B: bytes between rate increases
+	FastSteps    int     // F: steps of fast recovery
+	AdditiveGbps float64 // R_AI
+	HyperGbps    float64 // R_HAI
+	MinGbps      float64
+}
+
+// DefaultRateConfig has the values of the paper's figure 14, off. The paper
+// leaves the hyper increase and the least rate to the firmware.
+func DefaultRateConfig() RateConfig {
+	return RateConfig{KminBytes: 5 << 10, KmaxBytes: 200 << 10, Pmax: 0.01, NotifyMicros: 50, Gain: 1.0 / 256,
+		TimerMicros: 55, ByteCounter: 10 << 20, FastSteps: 5, AdditiveGbps: 0.04, HyperGbps: 0.4, MinGbps: 0.1}
+}
+
+func (c RateConfig) validate() error {
+	var errs []error
+	if c.KmaxBytes < c.KminBytes {
+		errs = append(errs, fmt.Errorf("ecn_kmax_bytes=%d: want ecn_kmin_bytes=%d or more", c.KmaxBytes, c.KminBytes))
+	}
+	if c.Pmax < 0 || c.Pmax > 1 {
+		errs = append(errs, fmt.Errorf("ecn_pmax=%v: want 0 to 1", c.Pmax))
+	}
+	if c.TimerMicros <= 0 || c.ByteCounter <= 0 || c.MinGbps <= 0 {
+		errs = append(errs, errors.New("dcqcn_timer_us, dcqcn_byte_counter and dcqcn_min_gbps must be more than 0"))
+	}
+	return errors.Join(errs...)
+}
+
+// flow is the rate of what one NIC sends to another.
+type flow struct {
+	rate, target float64 // bytes per ns; 0: never slowed down
+	alpha        float64
+	lastNotified Time // at the receiver
+	lastDecay    Time
+	timerStart   Time // of the increases since the last cut
+	timerSteps   int
+	byteSteps    int
+	bytes        int64 // since the last byte step
+	line         float64
+}
+
+const gbps = 0.125 // bytes per ns
+
+// cut is the reaction to a notification (equation 1).
+func (f *flow) cut(c *RateConfig, now Time) {
+	if f.rate == 0 {
+		f.rate, f.alpha, f.lastDecay = f.line, 1, now
+	}
+	f.grow(c, now)
+	f.target = f.rate
+	f.rate = max(f.rate*(1-f.alpha/2), c.MinGbps*gbps)
+	f.alpha = (1-c.Gain)*f.alpha + c.Gain
+	f.timerStart, f.lastDecay = now, now
+	f.timerSteps, f.byteSteps, f.bytes = 0, 0, 0
+}
+
+// grow applies the timer's ticks up to now: the decay of alpha (equation 2) and
+// the increases of the rate (equations 3 and 4).
+func (f *flow) grow(c *RateConfig, now Time) {
+	period := Nanos(c.TimerMicros * 1000)
+	if n := int64((now - f.lastDecay) / period); n > 0 {
+		f.alpha *= math.Pow(1-c.Gain, float64(n))
+		f.lastDecay += Time(n) * period
+	}
+	for f.timerStart+period <= now && f.rate < f.line {
+		f.timerStart += period
+		f.timerSteps++
+		f.increase(c)
+	}
+}
+
+// sent counts bytes, which raise the rate too.
+func (f *flow) sent(c *RateConfig, bytes int64) {
+	f.bytes += bytes
+	if f.bytes >= c.ByteCounter {
+		f.bytes = 0
+		f.byteSteps++
+		f.increase(c)
+	}
+}
+
+func (f *flow) increase(c *RateConfig) {
+	switch low, high := min(f.timerSteps, f.byteSteps), max(f.timerSteps, f.byteSteps); {
+	case high <= c.FastSteps:
+	case low > c.FastSteps:
+		f.target += c.HyperGbps * gbps
+	default:
+		f.target += c.AdditiveGbps * gbps
+	}
+	f.target = min(f.target, f.line)
+	f.rate = (f.rate + f.target) / 2
+	if f.rate > 0.999*f.line {
+		f.rate = f.line
+	}
+}
+
+// flowFor is the rate of a transfer's data, made at first need.
+func (s *Sim) flowFor(t *transfer) *flow {
+	if !s.cfg.Rate.Enabled {
+		return nil
+	}
+	if t.flow == none {
+		key := uint64(t.src)<<32 | uint64(t.dst)<<3 | uint64(t.class)
+		n, known := s.flowOf[key]
+		if !known {
+			n = int32(len(s.flows))
+			s.flowOf[key] = n
+			line := s.cfg.DMASpeed * float64(s.cfg.DMAChannels)
+			if s.direct(t) {
+				line = min(line, 1e6/float64(s.channels[s.ways[t.way.at]>>s.shift].pace))
+			}
+			s.flows = append(s.flows, flow{line: line, lastNotified: -Second})
+		}
+		t.flow = n
+	}
+	return &s.flows[t.flow]
+}
+
+// throttle delays a transfer's next packet as its rate demands.
+func (s *Sim) throttle(t *transfer, bytes int64) {
+	f := s.flowFor(t)
+	if f.rate == 0 {
+		return
+	}
+	f.grow(&s.cfg.Rate, s.now)
+	f.sent(&s.cfg.Rate, bytes)
+	t.eligible = s.now
+	if f.rate < f.line {
+		t.eligible += Nanos(float64(bytes) / f.rate)
+	}
+}
+
+// marks decides by the queue for an output, as RED does (figure 4).
+func (s *Sim) marks(c *channel) bool {
+	r := &s.cfg.Rate
+	var mark bool
+	switch {
+	case c.queued <= r.KminBytes:
+	case c.queued >= r.KmaxBytes:
+		mark = true
+	default:
+		share := float64(c.queued-r.KminBytes) / float64(r.KmaxBytes-r.KminBytes)
+		mark = s.random.Float64() < share*r.Pmax
+	}
+	if mark {
+		c.counters.marks++
+	}
+	return mark
+}
+
+// notify answers a marked packet, at most once in an interval per flow.
+func (s *Sim) notify(t *transfer, id int32) {
+	f := s.flowFor(t)
+	if s.now-f.lastNotified >= Nanos(s.cfg.Rate.NotifyMicros*1000) {
+		f.lastNotified = s.now
+		s.sendControl(id, notification)
+	}
+}

@@ -1,0 +1,201 @@
+package packet
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/topology"
+)
+
+// kind is what an event does; its index is of what stands behind.
+type kind uint8
+
+const (
+	atSwitch    kind = iota // parcel: its head, or tail, has come through the switch's stages
+	atNIC                   // parcel: its tail has come to its last device
+	atLinkFree              // channel: it may send again
+	atInputFree             // lane: the next packet may leave the input
+	atDMADone               // parcel: it may leave the NIC
+	atPump                  // NIC: a DMA may begin
+	atDelivered             // transfer: its last DMA has ended
+	atArrived               // transfer: the target's library knows
+	atCompleted             // transfer: the poster's library knows
+	atRequest               // transfer: a get's request leaves
+	atTimer                 // number given to Timer
+	atFault                 // fault
+	atResend                // parcel: it was lost
+	atPause                 // lane: its sender falls silent, or speaks again
+	atDrain                 // lane: a paused buffer may have room
+)
+
+// Notice is something that a program may wait for.
+type Notice struct {
+	Kind     NoticeKind
+	Transfer TransferID
+	Timer    int32
+}
+
+// NoticeKind tells notices apart.
+type NoticeKind uint8
+
+// Kinds of notices.
+const (
+	Arrived   NoticeKind = iota // a put's data are in the target's memory
+	Completed                   // the poster's transfer is complete
+	Failed                      // the transfer was given up
+	Timed                       // a timer has run out
+)
+
+// Sim is one simulation. It is not safe for concurrent use.
+type Sim struct {
+	cfg      Config
+	graph    *topology.Graph
+	routes   *routing.Channels
+	router   *routing.Router
+	now      Time
+	queue    queue
+	random   *rand.Rand
+	overhead Time
+	stages   Time // of a switch
+	cable    Time
+	dma      pace
+	lanes    int // per channel, a power of two
+	shift    int // of lanes
+	vcs      int // per class
+
+	channels  []channel
+	buffers   []buffer // by channel and lane, then by NIC and lane
+	nics      []nic
+	dmaFree   []Time // by NIC, way and DMA channel
+	parcels   []parcel
+	spare     int32 // first free parcel
+	transfers []transfer
+	underway  int
+	returns   []giveBack
+	spareBack int32
+
+	ways     []uint32 // arena of hops: indices into buffers
+	cached   map[uint64]way
+	version  uint16 // of the routes
+	scratch  []routing.Channel
+	flows    []flow
+	flowOf   map[uint64]int32
+	faults   []Fault
+	observer func(waiting, holder TransferID, d Time, where Place)
+	events   uint64
+	lost     uint64
+	unrouted uint64
+}
+
+// New makes a simulation of a fabric at time 0.
+func New(g *topology.Graph, cfg Config) (*Sim, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("packet model: %w", err)
+	}
+	s := &Sim{cfg: cfg, graph: g, routes: routing.NewChannels(g), cached: map[uint64]way{}, flowOf: map[uint64]int32{},
+		random: rand.New(rand.NewPCG(uint64(cfg.Seed), 0)), overhead: Nanos(cfg.OverheadNanos),
+		stages: cfg.switchLatency(), cable: Nanos(cfg.CableNanos), dma: paceOf(cfg.DMASpeed), spare: none, spareBack: none}
+	policy := cfg.Routing
+	if policy == routing.Default && g.Grid() == nil && !hasGlobals(g) {
+		policy = routing.DModK
+	}
+	var err error
+	if s.router, err = routing.New(s.routes, policy); err != nil {
+		return nil, fmt.Errorf("packet model: %w", err)
+	}
+	if err := s.layLanes(); err != nil {
+		return nil, err
+	}
+	if err := s.layChannels(); err != nil {
+		return nil, err
+	}
+	s.layNICs()
+	return s, nil
+}
+
+func hasGlobals(g *topology.Graph) bool {
+	for l := range g.NumLinks() {
+		if g.Link(schema.LinkID(l)).Class == topology.ClassGlobal {
+			return true
+		}
+	}
+	return false
+}
+
+// Now is the simulated instant.
+func (s *Sim) Now() Time { return s.now }
+
+// Underway is the number of transfers that are neither complete nor given up.
+func (s *Sim) Underway() int { return s.underway }
+
+// Idle reports whether nothing is left to happen.
+func (s *Sim) Idle() bool { return s.queue.peek() == Never }
+
+// Events is the number of events so far.
+func (s *Sim) Events() uint64 { return s.events }
+
+// Timer asks for a Timed notice with a number after a delay.
+func (s *Sim) Timer(delay Time, number int32) {
+	s.queue.push(s.now+delay, atTimer, number)
+}
+
+// Next goes on to the next notice, or to the time limit if none comes before it
+// or at it. It reports false at the limit, or with limit Never where nothing is
+// left to happen.
+func (s *Sim) Next(limit Time) (Notice, bool) {
+	for {
+		at := s.queue.peek()
+		if at > limit || at == Never {
+			if limit != Never {
+				s.now = max(s.now, limit)
+			}
+			return Notice{}, false
+		}
+		e := s.queue.pop()
+		s.now = e.at
+		s.events++
+		if notice, ok := s.handle(e.kind(), e.index()); ok {
+			return notice, true
+		}
+	}
+}
+
+func (s *Sim) handle(k kind, i int32) (Notice, bool) {
+	switch k {
+	case atSwitch:
+		s.reach(i)
+	case atNIC:
+		s.receive(i)
+	case atLinkFree:
+		s.wake(i)
+	case atInputFree:
+		s.buffers[i].due = false
+		s.present(i)
+	case atDMADone:
+		s.inject(i)
+	case atPump:
+		s.pumpDue(i)
+	case atDelivered:
+		s.delivered(i)
+	case atArrived:
+		return Notice{Kind: Arrived, Transfer: TransferID(i)}, true
+	case atCompleted:
+		s.completed(i)
+		return Notice{Kind: Completed, Transfer: TransferID(i)}, true
+	case atRequest:
+		s.sendControl(i, getRequest)
+	case atTimer:
+		return Notice{Kind: Timed, Timer: i}, true
+	case atFault:
+		s.strike(i)
+	case atResend:
+		return s.resend(i)
+	case atPause:
+		s.setPaused(i)
+	case atDrain:
+		s.drain(i)
+	}
+	return Notice{}, false
+}

@@ -1,0 +1,144 @@
+package packet
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// TransferID numbers transfers densely in the order of their posts.
+type TransferID int32
+
+// Verb is what a transfer does.
+type Verb uint8
+
+// Verbs.
+const (
+	Put Verb = iota // memory of From to memory of To
+	Get             // memory of To to memory of From, on From's request
+)
+
+// Request is a transfer to post.
+type Request struct {
+	Verb     Verb
+	From, To topology.DeviceID // From posts; the same device twice is an intra-node transfer
+	Bytes    int64
+	Class    int
+}
+
+// Times of a transfer; Never is what has not happened.
+type Times struct {
+	Posted    Time // the call
+	DMAStart  Time // the first DMA of its data begins
+	Arrived   Time // the last DMA into the target memory ends (the paper's T_end)
+	Completed Time // the poster knows
+}
+
+type state uint8
+
+const (
+	underway state = iota
+	done
+	failed
+)
+
+// transfer is a Request on its way. Its data goes from src to dst, which for a
+// get are the target and the poster.
+type transfer struct {
+	src, dst int32
+	verb     Verb
+	state    state
+	class    uint8
+	started  bool
+	bytes    int64
+	unsent   int64 // payload that has not begun its DMA
+	pending  int32 // packets that have not ended their DMA at dst
+	next     int32 // in the NIC's queue
+	eligible Time  // of the first DMA
+	arriving Time  // latest end of a DMA at dst
+	way      way
+	flow     int32
+	Times
+}
+
+const none = int32(-1)
+
+// Post begins a transfer at Now.
+func (s *Sim) Post(r Request) (TransferID, error) {
+	if err := s.check(r); err != nil {
+		return 0, err
+	}
+	id := int32(len(s.transfers))
+	t := transfer{src: int32(r.From), dst: int32(r.To), verb: r.Verb, class: uint8(r.Class), bytes: r.Bytes, unsent: r.Bytes, next: none, flow: none,
+		pending: int32(max(1, (r.Bytes+s.cfg.PacketBytes-1)/s.cfg.PacketBytes)),
+		Times:   Times{Posted: s.now, DMAStart: Never, Arrived: Never, Completed: Never}}
+	if r.Verb == Get {
+		t.src, t.dst = t.dst, t.src
+	}
+	s.transfers = append(s.transfers, t)
+	s.underway++
+	switch {
+	case r.Verb == Put || t.src == t.dst:
+		s.submit(id, s.now+s.overhead)
+	case s.overhead > 0:
+		s.queue.push(s.now+s.overhead, atRequest, id)
+	default:
+		s.sendControl(id, getRequest)
+	}
+	return TransferID(id), nil
+}
+
+func (s *Sim) check(r Request) error {
+	n := topology.DeviceID(len(s.nics))
+	switch {
+	case r.From >= n || r.To >= n:
+		return fmt.Errorf("transfer from device %d to %d: the fabric has %d devices", r.From, r.To, n)
+	case s.graph.IsSwitch(r.From) != s.graph.IsSwitch(s.graph.Hosts()[0]) || s.graph.IsSwitch(r.To) != s.graph.IsSwitch(r.From):
+		return fmt.Errorf("transfer from %q to %q: both must be nodes of the fabric", s.graph.Device(r.From).Name, s.graph.Device(r.To).Name)
+	case r.Bytes < 0:
+		return fmt.Errorf("transfer of %d bytes: want 0 or more", r.Bytes)
+	case r.Class < 0 || r.Class >= s.cfg.Classes:
+		return fmt.Errorf("transfer in class %d: the model has classes=%d", r.Class, s.cfg.Classes)
+	case len(s.transfers) >= 1<<argBits-1:
+		return fmt.Errorf("more than %d transfers", len(s.transfers))
+	}
+	return nil
+}
+
+// Times of a transfer so far.
+func (s *Sim) Times(id TransferID) Times { return s.transfers[id].Times }
+
+// delivered is called when the last DMA of a transfer's data has ended.
+func (s *Sim) delivered(id int32) {
+	t := &s.transfers[id]
+	t.Arrived = s.now
+	if t.verb == Put {
+		s.later(s.overhead, atArrived, id)
+	}
+	if t.verb == Get || t.src == t.dst {
+		s.later(s.overhead, atCompleted, id)
+	} else {
+		s.sendControl(id, completion)
+	}
+}
+
+// later pushes an event, which with no delay happens within this instant.
+func (s *Sim) later(delay Time, k kind, index int32) { s.queue.push(s.now+delay, k, index) }
+
+func (s *Sim) completed(id int32) {
+	t := &s.transfers[id]
+	t.Completed = s.now
+	t.state = done
+	s.underway--
+}
+
+// fail gives up a transfer.
+func (s *Sim) fail(id int32) bool {
+	t := &s.transfers[id]
+	if t.state != underway {
+		return false
+	}
+	t.state = failed
+	s.underway--
+	return true
+}

@@ -1,0 +1,113 @@
+package pattern
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Exchange is how processes send each other a recorded, irregular list of puts,
+// as the paper's domain decomposition does: each packs what it sends, all meet at
+// a barrier, and each puts one piece per receiver and completes them.
+type Exchange struct {
+	Processes        int     // 0: one more than the largest in the list
+	PerNode          int     // processes on a node; 0: 1
+	PackNanosPerByte float64 // 0: nothing is packed
+	BarrierFirst     bool    // the barrier is before the packing, not behind it
+	NoBarrier        bool
+}
+
+// Piece is what one process sends another.
+type Piece struct {
+	From, To int
+	Bytes    int64
+}
+
+// ReadPieces reads a list of puts: a header from,to,bytes and a line each.
+func ReadPieces(r io.Reader, name string) ([]Piece, error) {
+	reader := csv.NewReader(r)
+	reader.Comment, reader.TrimLeadingSpace = '#', true
+	rows, err := reader.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(rows) == 0 || strings.Join(rows[0], ",") != "from,to,bytes" {
+		return nil, fmt.Errorf("%s: want a header from,to,bytes", name)
+	}
+	var pieces []Piece
+	for i, row := range rows[1:] {
+		from, err1 := strconv.Atoi(row[0])
+		to, err2 := strconv.Atoi(row[1])
+		size, err3 := parseSize(row[2])
+		err := errors.Join(err1, err2, err3)
+		if err == nil && (from < 0 || to < 0 || from >= 1<<20 || to >= 1<<20) {
+			err = errors.New("processes are numbered from 0 to 2^20-1")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: put %d: %w", name, i+1, err)
+		}
+		pieces = append(pieces, Piece{from, to, size})
+	}
+	return pieces, nil
+}
+
+// Program is what the processes do with the pieces.
+func (x Exchange) Program(name string, pieces []Piece) (*Program, error) {
+	n := x.Processes
+	for _, p := range pieces {
+		if top := max(p.From, p.To) + 1; top > n {
+			if x.Processes > 0 {
+				return nil, fmt.Errorf("%s: a put from %d to %d among %d processes", name, p.From, p.To, n)
+			}
+			n = top
+		}
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("%s: no puts", name)
+	}
+	lists := make([][]Call, n)
+	each := func(calls func(id int) []Call) {
+		for id := range lists {
+			lists[id] = append(lists[id], calls(id)...)
+		}
+	}
+	barrier := func(int) []Call { return []Call{{Op: Barrier}} }
+	if x.BarrierFirst && !x.NoBarrier {
+		each(barrier)
+	}
+	each(func(id int) []Call { return x.pack(id, pieces) })
+	if !x.BarrierFirst && !x.NoBarrier {
+		each(barrier)
+	}
+	for _, p := range pieces {
+		lists[p.From] = append(lists[p.From], Call{Op: Put, Peer: p.To, Bytes: p.Bytes})
+	}
+	prog := &Program{Name: name}
+	for id, calls := range lists {
+		calls = append(calls, Call{Op: Complete, Tag: AnyTag})
+		prog.Processes = append(prog.Processes, Process{ID: id, Node: nodeOf(id, x.PerNode), Meets: meets(calls), Start: list(calls).start})
+	}
+	return prog, nil
+}
+
+// pack is the time in which a process gathers what it sends.
+func (x Exchange) pack(id int, pieces []Piece) []Call {
+	bytes := int64(0)
+	for _, p := range pieces {
+		if p.From == id {
+			bytes += p.Bytes
+		}
+	}
+	if nanos := int64(float64(bytes) * x.PackNanosPerByte); nanos > 0 {
+		return []Call{{Op: Compute, Bytes: nanos}}
+	}
+	return nil
+}
+
+func meets(calls []Call) bool {
+	return slices.ContainsFunc(calls, func(c Call) bool { return c.Op == Barrier })
+}

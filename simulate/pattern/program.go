@@ -1,0 +1,115 @@
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/giverny/giverny/simulate/packet"
+)
+
+// Op is what a call does.
+type Op uint8
+
+// Operations. The paper's names are MGEN_rdma_put, MGEN_rdma_poll,
+// MGEN_acp_complete and MGEN_Comp; it says that NSIM-ACE has a get too, but not
+// what it looks like.
+const (
+	Put      Op = iota // post Bytes to Peer's memory and go on
+	Get                // post a read of Bytes of Peer's memory and go on
+	Poll               // wait until a put with Tag is in this process's memory
+	Complete           // wait until a put or get of this process with Tag is complete
+	Compute            // be busy for Nanos
+	Barrier            // wait for all processes that have barriers
+)
+
+var opNames = [...]string{"put", "get", "poll", "complete", "compute", "barrier"}
+
+func (o Op) String() string { return opNames[o] }
+
+func parseOp(name string) (Op, error) {
+	if i := slices.Index(opNames[:], strings.ToLower(name)); i >= 0 {
+		return Op(i), nil
+	}
+	return 0, fmt.Errorf("op %q%s", name, suggestion(name, opNames[:]))
+}
+
+// AnyTag on a Complete means all puts and gets that the process has posted.
+const AnyTag = -1 << 31
+
+// Call is one step of a process.
+//
+// The n-th poll of a tag waits for the n-th put with that tag to arrive,
+// whoever put it; the n-th complete of a tag for the n-th put or get with that
+// tag that the process posted, as the paper's handle does.
+type Call struct {
+	Op     Op
+	Peer   int   // process, of a put or get
+	Bytes  int64 // of a put or get; ns of a compute
+	Tag    int
+	Handle Handle // of a complete: waits for this one, whatever its tag; 0: by tag
+	Row    int    // where the program came from a file: its call's number, from 0
+}
+
+// Source yields a process's calls in program order. It is asked for the next
+// when the last is over, so that it may be a state machine or a coroutine.
+type Source func(now packet.Time) (Call, bool)
+
+// Process is a program on a node; nodes are numbered as in graph.Hosts().
+type Process struct {
+	ID    int
+	Node  int
+	Meets bool                    // at barriers
+	Start func() (Source, func()) // begins the program anew; the second, if not nil, abandons it
+}
+
+// Program is what all processes do. It may be run many times.
+type Program struct {
+	Name      string
+	Processes []Process
+	rows      bool // calls are numbered by Row
+}
+
+// machine is a program as a function of the number of its step.
+type machine func(step int) (Call, bool)
+
+func (m machine) start() (Source, func()) {
+	step := -1
+	return func(packet.Time) (Call, bool) {
+		step++
+		return m(step)
+	}, nil
+}
+
+// list is the machine of a list of calls.
+func list(calls []Call) machine {
+	return func(step int) (Call, bool) {
+		if step >= len(calls) {
+			return Call{}, false
+		}
+		return calls[step], true
+	}
+}
+
+// nodeOf places processes on nodes, perNode of them to each.
+func nodeOf(process, perNode int) int { return process / max(perNode, 1) }
+
+// validate checks what a run relies on.
+func (p *Program) validate(nodes int) error {
+	if len(p.Processes) == 0 {
+		return fmt.Errorf("program %q has no processes", p.Name)
+	}
+	var errs []error
+	seen := map[int]bool{}
+	for _, q := range p.Processes {
+		if q.Node < 0 || q.Node >= nodes {
+			errs = append(errs, fmt.Errorf("process %d: node %d is not one of the fabric's %d nodes", q.ID, q.Node, nodes))
+		}
+		if seen[q.ID] {
+			errs = append(errs, fmt.Errorf("process %d stands twice in program %q", q.ID, p.Name))
+		}
+		seen[q.ID] = true
+	}
+	return errors.Join(errs...)
+}

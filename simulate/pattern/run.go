@@ -1,0 +1,383 @@
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/giverny/giverny/simulate/packet"
+	"github.com/giverny/giverny/topology"
+)
+
+// member is a process in a run.
+type member struct {
+	*Process
+	next     Source
+	stop     func()
+	number   int32
+	rank     int // among those that meet at barriers
+	records  []int32
+	wait     wait
+	arrived  map[int]int                 // by tag: puts that have come and were not polled for
+	handles  map[int][]packet.TransferID // by tag: posted and not asked for by a complete
+	open     int                         // puts and gets that are not complete
+	timers   int                         // that have run out and were not waited for
+	barriers int                         // met so far
+	came     [64]int                     // barrier puts that have come, by round
+}
+
+// wait is what a process cannot go on without.
+type wait struct {
+	kind   waitKind
+	tag    int               // forTag
+	handle packet.TransferID // forHandle
+	round  int               // forRound
+}
+
+type waitKind uint8
+
+const (
+	forNothing waitKind = iota
+	forTag
+	forHandle
+	forAll
+	forTimer
+	forRound
+	forOthers
+	forEver // its program is over
+)
+
+// posted is a transfer as the programs know it.
+type posted struct {
+	owner, target int32 // members
+	record        int32 // or none for a barrier's put
+	tag           int   // or the barrier's round
+	complete      bool
+}
+
+const none = int32(-1)
+
+// gone is the handle of a transfer that was taken out.
+const gone = packet.TransferID(-1)
+
+// run is one program on one simulation.
+type run struct {
+	model   *Model
+	sim     *packet.Sim
+	nodes   []topology.DeviceID
+	members []*member
+	byID    map[int]*member
+	meeting []*member // those that meet at barriers, by rank
+	inside  int       // of them, at an ideal barrier
+	records []Record
+	posted  []posted
+	failed  int
+	without Without
+}
+
+func newRun(g *topology.Graph, m *Model, p *Program) (*run, error) {
+	if err := m.Validate(); err != nil {
+		return nil, fmt.Errorf("model %s: %w", m.Name, err)
+	}
+	r := &run{model: m, nodes: g.Hosts(), byID: map[int]*member{}}
+	if err := p.validate(len(r.nodes)); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.sim, err = packet.New(g, m.Packet); err != nil {
+		return nil, err
+	}
+	for i := range p.Processes {
+		q := &member{Process: &p.Processes[i], number: int32(i), arrived: map[int]int{}, handles: map[int][]packet.TransferID{}}
+		q.next, q.stop = q.Start()
+		r.members = append(r.members, q)
+		r.byID[q.ID] = q
+		if q.Meets {
+			q.rank = len(r.meeting)
+			r.meeting = append(r.meeting, q)
+		}
+	}
+	return r, nil
+}
+
+// close ends the coroutines of programs that were left before their end.
+func (r *run) close() {
+	for _, m := range r.members {
+		if m.stop != nil {
+			m.stop()
+		}
+	}
+}
+
+// execute runs the program to its end.
+func (r *run) execute(every packet.Time, sample func(*packet.Sim)) error {
+	for _, m := range r.members {
+		if err := r.advance(m); err != nil {
+			return err
+		}
+	}
+	due := packet.Never
+	if sample != nil {
+		due = every
+	}
+	for {
+		n, ok := r.sim.Next(due)
+		switch {
+		case ok:
+			if m := r.note(n); m != nil {
+				if err := r.advance(m); err != nil {
+					return err
+				}
+			}
+		case r.sim.Idle():
+			if sample != nil {
+				sample(r.sim)
+			}
+			return r.stuck()
+		default:
+			sample(r.sim)
+			due += every
+		}
+	}
+}
+
+// note records a notice and says which process it may set going.
+func (r *run) note(n packet.Notice) *member {
+	if n.Kind == packet.Timed {
+		if i := int(n.Timer) - len(r.members); i >= 0 {
+			return r.members[i]
+		}
+		m := r.members[n.Timer]
+		m.timers++
+		return m
+	}
+	t := &r.posted[n.Transfer]
+	if n.Kind == packet.Arrived {
+		m := r.members[t.target]
+		if t.record == none {
+			m.came[t.tag]++
+		} else {
+			m.arrived[t.tag]++
+		}
+		return m
+	}
+	t.complete = true
+	if n.Kind == packet.Failed {
+		r.failed++
+	}
+	m := r.members[t.owner]
+	if t.record != none {
+		m.open--
+	}
+	return m
+}
+
+// advance makes the calls of a process until it has to wait.
+func (r *run) advance(m *member) error {
+	for m.wait.kind != forEver {
+		over, err := r.over(m)
+		if err != nil || !over {
+			return err
+		}
+		if m.wait.kind != forNothing {
+			last := &r.records[m.records[len(m.records)-1]]
+			last.Arrive, last.Complete = r.sim.Now(), r.sim.Now()
+			m.wait = wait{}
+		}
+		c, ok := m.next(r.sim.Now())
+		if !ok {
+			m.wait.kind = forEver
+			return nil
+		}
+		if err := r.begin(m, c); err != nil {
+			return fmt.Errorf("process %d, %s (call %d): %w", m.ID, c.Op, len(m.records)-1, err)
+		}
+	}
+	return nil
+}
+
+// begin makes a call, and leaves in m.wait what it has to wait for.
+func (r *run) begin(m *member, c Call) error {
+	m.records = append(m.records, int32(len(r.records)))
+	r.records = append(r.records, Record{Process: m.ID, Number: len(m.records) - 1, Call: c, Start: r.sim.Now(), Arrive: packet.Never, Complete: packet.Never, transfer: -1})
+	switch c.Op {
+	case Put, Get:
+		return r.post(m, c)
+	case Poll:
+		m.wait = wait{kind: forTag, tag: c.Tag}
+	case Complete:
+		return r.awaitHandle(m, c)
+	case Compute:
+		m.wait = wait{kind: forTimer}
+		r.sim.Timer(packet.Nanos(float64(c.Bytes)), m.number)
+	case Barrier:
+		if !m.Meets {
+			return errors.New("the process is not among those that meet at barriers")
+		}
+		return r.enter(m)
+	}
+	return nil
+}
+
+func (r *run) awaitHandle(m *member, c Call) error {
+	switch {
+	case c.Handle > 0 && int(c.Handle) < len(m.records) && r.records[m.records[c.Handle-1]].Op <= Get:
+		m.wait = wait{kind: forHandle, handle: r.records[m.records[c.Handle-1]].transfer}
+	case c.Handle != 0:
+		return fmt.Errorf("handle %d is not a put or get of this process", c.Handle)
+	case c.Tag == AnyTag:
+		m.wait = wait{kind: forAll}
+	case len(m.handles[c.Tag]) == 0:
+		return fmt.Errorf("no put or get with tag %d was posted before", c.Tag)
+	default:
+		m.wait = wait{kind: forHandle, handle: m.handles[c.Tag][0]}
+		m.handles[c.Tag] = m.handles[c.Tag][1:]
+	}
+	return nil
+}
+
+func (r *run) post(m *member, c Call) error {
+	peer := r.byID[c.Peer]
+	if peer == nil {
+		return fmt.Errorf("no process %d", c.Peer)
+	}
+	verb := packet.Put
+	if c.Op == Get {
+		verb = packet.Get
+	}
+	record := m.records[len(m.records)-1]
+	if r.without.matches(m.Process, peer.Process) {
+		return r.vanish(m, peer, c, &r.records[record])
+	}
+	id, err := r.send(m, peer, verb, c.Bytes, posted{record: record, tag: c.Tag})
+	if err != nil {
+		return err
+	}
+	r.records[record].transfer = id
+	m.handles[c.Tag] = append(m.handles[c.Tag], id)
+	m.open++
+	return nil
+}
+
+// vanish does at once what a put or get that was taken out would have done.
+func (r *run) vanish(m, peer *member, c Call, rec *Record) error {
+	rec.Arrive, rec.Complete = rec.Start, rec.Start
+	m.handles[c.Tag] = append(m.handles[c.Tag], gone)
+	if c.Op == Put {
+		peer.arrived[c.Tag]++
+		if peer != m {
+			r.sim.Timer(0, r.nudge(peer))
+		}
+	}
+	return nil
+}
+
+// nudge is the number of a timer that only has a process look again.
+func (r *run) nudge(m *member) int32 { return int32(len(r.members)) + m.number }
+
+func (r *run) send(m, peer *member, verb packet.Verb, bytes int64, p posted) (packet.TransferID, error) {
+	p.owner, p.target = m.number, peer.number
+	id, err := r.sim.Post(packet.Request{Verb: verb, From: r.nodes[m.Node], To: r.nodes[peer.Node], Bytes: bytes})
+	if err == nil {
+		r.posted = append(r.posted, p)
+	}
+	return id, err
+}
+
+// over says whether what a process waits for has happened, and takes it.
+func (r *run) over(m *member) (bool, error) {
+	switch w := &m.wait; w.kind {
+	case forTag:
+		if m.arrived[w.tag] == 0 {
+			return false, nil
+		}
+		m.arrived[w.tag]--
+	case forHandle:
+		return w.handle == gone || r.posted[w.handle].complete, nil
+	case forAll:
+		return m.open == 0, nil
+	case forTimer:
+		if m.timers == 0 {
+			return false, nil
+		}
+		m.timers--
+	case forRound:
+		return r.rounds(m)
+	case forOthers:
+		return r.inside >= len(r.meeting)*(m.barriers), nil
+	}
+	return true, nil
+}
+
+// enter begins a barrier.
+func (r *run) enter(m *member) error {
+	m.barriers++
+	if r.model.Barrier == Ideal {
+		m.wait = wait{kind: forOthers}
+		r.inside++
+		if r.inside == len(r.meeting)*m.barriers {
+			for _, other := range r.meeting {
+				if other != m {
+					r.sim.Timer(0, r.nudge(other))
+				}
+			}
+		}
+		return nil
+	}
+	m.wait = wait{kind: forRound}
+	return r.signal(m)
+}
+
+// rounds goes on with a barrier by dissemination as far as others have come; in
+// round k a process hears from the one 2^k before it.
+func (r *run) rounds(m *member) (bool, error) {
+	last := bits.Len(uint(len(r.meeting) - 1))
+	for m.wait.round < last {
+		if m.came[m.wait.round] < m.barriers {
+			return false, nil
+		}
+		m.wait.round++
+		if err := r.signal(m); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (r *run) signal(m *member) error {
+	if m.wait.round >= bits.Len(uint(len(r.meeting)-1)) {
+		return nil
+	}
+	peer := r.meeting[(m.rank+1<<m.wait.round)%len(r.meeting)]
+	_, err := r.send(m, peer, packet.Put, r.model.BarrierBytes, posted{record: none, tag: m.wait.round})
+	return err
+}
+
+// stuck says which processes will never end.
+func (r *run) stuck() error {
+	var lines []string
+	for _, m := range r.members {
+		if m.wait.kind != forEver {
+			c := r.records[m.records[len(m.records)-1]]
+			lines = append(lines, fmt.Sprintf("process %d waits since %.0f ns at %s (tag %d, call %d)", m.ID, c.Start.Nanoseconds(), c.Op, c.Tag, len(m.records)-1))
+		}
+	}
+	if len(lines) == 0 && r.sim.Underway() == 0 {
+		return nil
+	}
+	why := "nothing is left to happen"
+	switch {
+	case r.failed > 0:
+		why = fmt.Sprintf("%d transfers were given up after retries", r.failed)
+	case r.sim.Underway() > 0:
+		why = fmt.Sprintf("%d transfers wait for each other's buffers: a deadlock; give the model more virtual_channels or buffer_bytes", r.sim.Underway())
+	}
+	if len(lines) > 5 {
+		lines = append(lines[:5], fmt.Sprintf("and %d more", len(lines)-5))
+	}
+	if len(lines) == 0 {
+		lines = []string{"all processes have ended"}
+	}
+	return fmt.Errorf("the program does not end: %s; %s", why, strings.Join(lines, "; "))
+}
