@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"slices"
@@ -52,11 +51,11 @@ from the reading of a counter until the region is stored.`,
 		Example: "  giverny demo\n  giverny demo --for 60s --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, log, err := g.load(cmd)
+			cfg, _, err := g.load(cmd)
 			if err != nil {
 				return err
 			}
-			return runDemo(cmd, cfg, log, f)
+			return runDemo(cmd, cfg, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -69,7 +68,7 @@ from the reading of a counter until the region is stored.`,
 	return cmd
 }
 
-func runDemo(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f demoFlags) (err error) {
+func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if cfg.DataDir = f.keep; f.keep == "" {
 		if cfg.DataDir, err = os.MkdirTemp("", "giverny-demo-"); err != nil {
 			return err
@@ -84,7 +83,7 @@ func runDemo(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f demoFlag
 		script.Stretch(f.duration)
 	}
 	cfg.Log.Level = quieter(cfg.Log.Level)
-	log = newLog(cmd, cfg.Log)
+	log := newLog(cmd, cfg.Log)
 	entry := config.DefaultFabric()
 	entry.Name, entry.Topology, entry.Partition, entry.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
 	cfg.Fabrics = []config.Fabric{entry}

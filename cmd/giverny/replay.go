@@ -219,9 +219,6 @@ func (s *coreSink) storeFinished(ctx context.Context) error {
 
 func printReplaySummary(w io.Writer, s bluewaters.Summary, took time.Duration) {
 	var out bytes.Buffer
-	for _, e := range s.FirstErrors {
-		fmt.Fprintln(&out, e.Error())
-	}
 	megabytes := float64(s.Bytes) / 1e6
 	fmt.Fprintf(&out, "replayed %d files, %.1f MB, %d rows, %d of them dropped", s.Files, megabytes, s.Rows, s.Bad())
 	for reason, n := range s.Dropped {

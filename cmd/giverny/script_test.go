@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ func runScripts(t *testing.T, dir, library string) {
 //	freeport VARIABLE          an address nobody listens on
 //	occupy VARIABLE            an address that the test listens on
 //	await URL [TEXT]           until the URL answers with 200, and with the text in it
+//	terminate                  SIGTERM to every command in the background
 //	dayfile FILE DIM MINUTES   a day file of a calm torus of DIM x DIM x DIM, behind what the file holds already
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"freeport": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -62,6 +64,11 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	},
 	"await": func(ts *testscript.TestScript, _ bool, args []string) {
 		await(ts, args[0], strings.Join(args[1:], " "))
+	},
+	"terminate": func(ts *testscript.TestScript, _ bool, _ []string) {
+		for _, cmd := range ts.BackgroundCmds() {
+			ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+		}
 	},
 	"dayfile": func(ts *testscript.TestScript, _ bool, args []string) { writeDayFile(ts, args) },
 }

@@ -20,6 +20,7 @@ type parcel struct {
 	role     role
 	tries    uint8
 	marked   bool
+	torn     bool // a link broke after its head had passed
 	tail     Time // when its tail has come through the device where it lies
 }
 
@@ -41,6 +42,7 @@ type channel struct {
 	first  int32 // buffers whose head wants it, in order of their wish
 	last   int32
 	holder int32 // transfer that it carried last
+	parcel int32 // packet that it carried last
 	stall  stallCause
 	broken bool
 	epoch  uint16 // rises when it breaks: what it carried is lost
@@ -361,7 +363,7 @@ func (s *Sim) transmit(ch, lane int32) {
 	if s.observer != nil {
 		s.blameWaiting(c, p.transfer, finish-s.now)
 	}
-	c.holder = p.transfer
+	c.holder, c.parcel = p.transfer, i
 
 	s.headLeaves(lane)
 	b.head = p.next

@@ -54,7 +54,7 @@ func TestOpenParameters(t *testing.T) {
 		{"header", func(c *Config) { c.HeaderBytes = 40 }, 2*n/d + (n+40)/b + latency},
 		{"packets of 1024", func(c *Config) { c.PacketBytes = 1024 }, n/d + 1024/b + 1024/d + latency},
 		{"two DMA channels", func(c *Config) { c.DMAChannels, c.PacketBytes = 2, 2048 }, 2*2048/d + 2*2048/b + latency},
-		{"DMA in chunks", func(c *Config) { c.DMAChunkBytes = 256 }, n/d + 256/d + 256/b + latency},
+		{"DMA in chunks", func(c *Config) { c.DMAChunkBytes = 256 }, 2*n/d - (n-2*256)/b + latency},
 		{"DMA setup", func(c *Config) { c.DMASetupNanos = 700 }, 700 + 2*n/d + n/b + latency},
 		{"inline", func(c *Config) { c.InlineBytes, c.InlineLineNanos = 4096, 10 }, 64*10 + n/b + n/d + latency},
 		{"overhead", func(c *Config) { c.OverheadNanos = 50 }, 50 + 2*n/d + n/b + latency},

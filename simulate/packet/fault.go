@@ -75,7 +75,8 @@ func (s *Sim) reroute(ch routing.Channel, up bool) {
 	}
 }
 
-// snap breaks a channel: it is free, and what it carried is lost.
+// snap breaks a channel: it is free, and what it carried is lost. A packet whose
+// head has passed goes on torn, and is dropped where its way ends.
 func (s *Sim) snap(ch int32) {
 	c := &s.channels[ch]
 	if c.broken {
@@ -84,6 +85,7 @@ func (s *Sim) snap(ch int32) {
 	c.broken = true
 	c.epoch++
 	if c.freeAt > s.now {
+		s.parcels[c.parcel].torn = true
 		c.counters.busy -= c.freeAt - s.now
 		c.freeAt, c.since = s.now, s.now
 	}
@@ -146,7 +148,7 @@ func (s *Sim) resend(i int32) (Notice, bool) {
 	id := p.transfer
 	t := &s.transfers[id]
 	p.tries++
-	p.marked = false
+	p.marked, p.torn = false, false
 	switch {
 	case t.state != underway:
 		s.freeParcel(i)

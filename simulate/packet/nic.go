@@ -270,7 +270,7 @@ func (s *Sim) receive(i int32) {
 	lane := p.lane
 	ch := lane >> s.shift
 	switch {
-	case p.epoch != s.channels[ch].epoch:
+	case p.epoch != s.channels[ch].epoch || p.torn:
 		s.lose(i, ch, LostOnLink)
 		return
 	case s.cfg.FlowControl == PFC && !s.admit(lane, int64(p.wire)):

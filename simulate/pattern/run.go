@@ -121,25 +121,23 @@ func (r *run) execute(every packet.Time, sample func(*packet.Sim)) error {
 	if sample != nil {
 		due = every
 	}
-	for {
+	for !r.sim.Idle() {
 		n, ok := r.sim.Next(due)
-		switch {
-		case ok:
-			if m := r.note(n); m != nil {
-				if err := r.advance(m); err != nil {
-					return err
-				}
-			}
-		case r.sim.Idle():
-			if sample != nil {
-				sample(r.sim)
-			}
-			return r.stuck()
-		default:
+		if !ok {
 			sample(r.sim)
 			due += every
+			continue
+		}
+		if m := r.note(n); m != nil {
+			if err := r.advance(m); err != nil {
+				return err
+			}
 		}
 	}
+	if sample != nil {
+		sample(r.sim)
+	}
+	return r.stuck()
 }
 
 // note records a notice and says which process it may set going.
