@@ -165,7 +165,11 @@ func (a *analyser) tick(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if err := a.advance(ctx, a.counters.ReadUpTo().UnixNano()); err != nil {
+			upTo := a.counters.ReadUpTo().UnixNano()
+			if upTo <= 0 { // not known yet
+				continue
+			}
+			if err := a.advance(ctx, upTo); err != nil {
 				return err
 			}
 		}

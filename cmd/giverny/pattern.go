@@ -104,7 +104,7 @@ func newSimulateExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain",
 		Short:   "Show what changes in a pattern without its intra-node puts, or without some processes",
-		Example: "  giverny simulate explain --pattern halo:per-node=2 --without-intra-node",
+		Example: "  giverny simulate explain --pattern halo:dims=4x8,per-node=2 --without-intra-node",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			graph, model, program, err := f.load(cmd)

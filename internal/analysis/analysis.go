@@ -52,6 +52,7 @@ type Core struct {
 	checked   bool
 
 	storedEvents map[schema.Event]bool // of an earlier process
+	names        map[uint64]string     // by region: where it was last, until its end
 }
 
 // New makes the core of one version of a fabric.
@@ -75,7 +76,7 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	return &Core{graph: g, window: w, segmenter: s, tracker: t, raw: newRawBuffer(cfg.Window.IntervalNanos),
-		resumed: minInt64, counted: map[string]uint64{}}, nil
+		resumed: minInt64, counted: map[string]uint64{}, names: map[uint64]string{}}, nil
 }
 
 const minInt64 = -1 << 63
@@ -88,7 +89,7 @@ func (c *Core) Resume(stored []Interval, events []schema.Event) {
 	for _, in := range stored {
 		c.resumed = in.Interval.StartNanos
 		c.raw.openFrom = in.Interval.EndNanos()
-		c.tracker.Step(in.Interval, in.Regions)
+		c.describe(c.tracker.Step(in.Interval, in.Regions))
 	}
 	c.storedEvents = make(map[schema.Event]bool, len(events))
 	for _, e := range events {
@@ -169,12 +170,12 @@ func (c *Core) Next() *Result {
 			return nil
 		}
 		c.checked = true
-		raw, events := c.raw.take(snap.Interval.StartNanos), c.takeEvents(snap.Interval.EndNanos())
-		if snap.Interval.StartNanos <= c.resumed {
+		raw := c.raw.take(snap.Interval.StartNanos)
+		if snap.Interval.StartNanos <= c.resumed { // an event that came too late to be stored with it waits for the next
 			c.window.Recycle(snap)
 			continue
 		}
-		return c.analyse(snap, raw, events)
+		return c.analyse(snap, raw, c.takeEvents(snap.Interval.EndNanos()))
 	}
 }
 
@@ -184,6 +185,7 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events
 		regions[i].Name = c.graph.Describe(regions[i].Links)
 	}
 	tracked := c.tracker.Step(snap.Interval, regions)
+	c.describe(tracked)
 	r := &Result{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...)}
 	r.Regions = make([]schema.Region, len(tracked.Regions))
 	for i, region := range tracked.Regions { // the segmenter uses its memory again
@@ -194,6 +196,29 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events
 		r.Regions[i] = region
 	}
 	return r
+}
+
+// describe says in the events what a person wants to know of their regions,
+// where the tracker does not.
+func (c *Core) describe(tracked *segment.Tracked) {
+	born := map[uint64]string{}
+	for i := range tracked.Regions {
+		r := &tracked.Regions[i]
+		born[r.ID] = fmt.Sprintf("%s region at %s, %d links", r.Severity, r.Name, r.Size)
+		c.names[r.ID] = r.Name
+	}
+	for i := range tracked.Events {
+		e := &tracked.Events[i]
+		switch {
+		case e.Kind == schema.RegionBorn && e.Detail == "":
+			e.Detail = born[e.RegionID]
+		case e.Kind == schema.RegionEnded:
+			if name, known := c.names[e.RegionID]; known && e.Detail == "" {
+				e.Detail = "Region at " + name + " is gone"
+			}
+			delete(c.names, e.RegionID)
+		}
+	}
 }
 
 // takeEvents removes the events before an instant.

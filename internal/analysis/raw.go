@@ -27,6 +27,7 @@ type batchKey struct {
 	source, agent   string
 	sequence, epoch uint64
 	firstNanos      int64
+	firstRow        int // rows of one interval may lie apart in a batch
 }
 
 // maxRawValues bounds what one interval of one fabric may keep raw.
@@ -82,7 +83,7 @@ func (r *rawBuffer) addRows(b *schema.CounterBatch, columns []int, from, to int,
 		in = &rawInterval{seen: map[batchKey]bool{}}
 		r.open[start] = in
 	}
-	key := batchKey{strings.Clone(b.Source), strings.Clone(b.Agent), b.Sequence, b.Epoch, b.TimeNanos[from]}
+	key := batchKey{strings.Clone(b.Source), strings.Clone(b.Agent), b.Sequence, b.Epoch, b.TimeNanos[from], from}
 	switch {
 	case in.seen[key]: // delivered again
 		return

@@ -46,7 +46,7 @@ var Architecture = []Row{
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "topology"}},
-	{Package: "internal/analysis", May: []string{"ingest/window", "segment", "topology"}, Kind: Pure},
+	{Package: "internal/analysis", May: []string{"ingest/window", "segment", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},

@@ -26,14 +26,6 @@ func incast(t testing.TB, s *Sim, bytes int64) {
 	}
 }
 
-// linkPackets is how many packets all links have sent.
-func linkPackets(s *Sim) (n uint64) {
-	for i := range s.channels {
-		n += s.channels[i].counters.packets
-	}
-	return n
-}
-
 // cpuTime is what the process has had of the processor: unlike the wall clock's
 // time it does not depend on what else the machine does.
 func cpuTime(tb testing.TB) time.Duration {
@@ -61,7 +53,7 @@ func benchmark(b *testing.B, spec string, cfg Config, load func(testing.TB, *Sim
 		if s.Underway() > 0 {
 			b.Fatal("a transfer did not end")
 		}
-		packets += linkPackets(s)
+		packets += s.LinkPackets()
 		events += s.events
 	}
 	b.ReportMetric(float64(packets)/(cpuTime(b)-started).Seconds()/1e6, "Mlinkpackets/cpu-s")

@@ -78,6 +78,9 @@ func DefaultConfig() Config {
 	}
 }
 
+// minSpeed in GB/s keeps the time of a packet far from the end of Time.
+const minSpeed = 1e-3
+
 // MaxLanes bounds classes times virtual channels.
 const MaxLanes = 8
 
@@ -89,8 +92,9 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(c.LinkSpeed < 0, "link_gbytes=%v: want 0 (the graph's) or more", c.LinkSpeed)
-	bad(c.DMASpeed <= 0, "dma_gbytes=%v: want more than 0", c.DMASpeed)
+	bad(c.LinkSpeed > 0 && c.LinkSpeed < minSpeed, "link_gbytes=%v: want 0 (the graph's) or at least %v", c.LinkSpeed, minSpeed)
+	bad(c.DMASpeed < minSpeed, "dma_gbytes=%v: want at least %v", c.DMASpeed, minSpeed)
+	bad(c.HeaderBytes > 1<<20, "header_bytes=%d: want at most 1048576", c.HeaderBytes)
 	bad(c.PacketBytes < 1 || c.PacketBytes > 1<<20, "packet_bytes=%d: want 1 to 1048576", c.PacketBytes)
 	bad(c.ControlBytes < 0 || c.ControlBytes > c.PacketBytes+c.HeaderBytes, "control_bytes=%d: want 0 to packet_bytes+header_bytes", c.ControlBytes)
 	bad(c.Classes < 1 || c.Classes*max(c.VirtualChannels, 1) > MaxLanes, "classes=%d with virtual_channels=%d: want at least one class and at most %d lanes", c.Classes, c.VirtualChannels, MaxLanes)
@@ -104,7 +108,7 @@ func (c Config) Validate() error {
 	bad(c.NICBufferBytes != 0 && c.NICBufferBytes < largest, "nic_buffer_bytes=%d: want 0 or a packet of %d", c.NICBufferBytes, largest)
 	for _, p := range parameters {
 		if v := p.float; v != nil {
-			bad(*v(&c) < 0, "%s=%v: want 0 or more", p.Name, *v(&c))
+			bad(!(*v(&c) >= 0 && *v(&c) <= 1e12), "%s=%v: want 0 to 1e12", p.Name, *v(&c))
 		}
 		if v := p.int64; v != nil {
 			bad(*v(&c) < 0, "%s=%d: want 0 or more", p.Name, *v(&c))

@@ -12,6 +12,26 @@ type tally struct {
 	drops                   [numReasons]uint64
 }
 
+// idle ends the time without sending, of which the channel stalled part.
+func (s *Sim) idle(c *channel) {
+	switch d := s.now - c.since; c.stall {
+	case noCredit:
+		c.counters.creditStall += d
+	case paused:
+		c.counters.pauseStall += d
+	default:
+		c.counters.idle += d
+	}
+	c.stall, c.since = notStalled, s.now
+}
+
+func (s *Sim) stall(c *channel, cause stallCause) {
+	if c.stall != cause {
+		s.idle(c)
+		c.stall = cause
+	}
+}
+
 // Counters of a directed link since the start, as its two ends would report
 // them. BusyNanos + IdleNanos + CreditStallNanos + PauseStallNanos is all time.
 type Counters struct {
@@ -57,6 +77,14 @@ func (s *Sim) Counters(ch routing.Channel) Counters {
 		out.PauseRxNanos[lane], out.PauseTxNanos[lane] = rx.Nanoseconds(), tx.Nanoseconds()
 	}
 	return out
+}
+
+// LinkPackets is the number of packets sent so far, summed over all links.
+func (s *Sim) LinkPackets() (n uint64) {
+	for i := range s.channels {
+		n += s.channels[i].counters.packets
+	}
+	return n
 }
 
 // Channels are the directed links that Counters counts.

@@ -389,23 +389,3 @@ func (s *Sim) transmit(ch, lane int32) {
 		s.present(lane)
 	}
 }
-
-// idle ends the time without sending, of which the channel stalled part.
-func (s *Sim) idle(c *channel) {
-	switch d := s.now - c.since; c.stall {
-	case noCredit:
-		c.counters.creditStall += d
-	case paused:
-		c.counters.pauseStall += d
-	default:
-		c.counters.idle += d
-	}
-	c.stall, c.since = notStalled, s.now
-}
-
-func (s *Sim) stall(c *channel, cause stallCause) {
-	if c.stall != cause {
-		s.idle(c)
-		c.stall = cause
-	}
-}

@@ -16,6 +16,8 @@ type Fault struct {
 	Share  float64           // of its speed that the link keeps: 0 is down, 1 whole
 }
 
+const minShare = 1e-3
+
 // Strike lets a fault happen at its time, which is not in the past. A link that
 // breaks loses what it carries; the packets before it take another way if the
 // routes know one, and are else lost and sent again.
@@ -23,8 +25,10 @@ func (s *Sim) Strike(f Fault) error {
 	switch {
 	case f.At < s.now:
 		return fmt.Errorf("fault at %v ns: it is %v ns already", f.At.Nanoseconds(), s.now.Nanoseconds())
-	case f.Share < 0 || f.Share > 1:
-		return fmt.Errorf("fault that leaves a link %v of its speed: want 0 (down) to 1 (whole)", f.Share)
+	case f.At > Horizon:
+		return fmt.Errorf("fault at %v s: a simulation lasts %v s", f.At.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
+	case f.Share != 0 && !(f.Share >= minShare && f.Share <= 1):
+		return fmt.Errorf("fault that leaves a link %v of its speed: want 0 (down), or %v to 1 (whole)", f.Share, minShare)
 	case f.Link != schema.NoLink && int(f.Link) >= s.graph.NumLinks():
 		return fmt.Errorf("fault of link %d: the fabric has %d links", f.Link, s.graph.NumLinks())
 	case f.Link == schema.NoLink && int(f.Device) >= s.graph.NumDevices():

@@ -136,9 +136,13 @@ func (s *Sim) Idle() bool { return s.queue.peek() == Never }
 // Events is the number of events so far.
 func (s *Sim) Events() uint64 { return s.events }
 
-// Timer asks for a Timed notice with a number after a delay.
-func (s *Sim) Timer(delay Time, number int32) {
-	s.queue.push(s.now+delay, atTimer, number)
+// Timer asks for a Timed notice, with a number below 2^28, after a delay.
+func (s *Sim) Timer(delay Time, number int32) error {
+	if delay < 0 || delay > Horizon || s.now+delay > Horizon {
+		return fmt.Errorf("a delay of %v s at %v s: a simulation lasts %v s", delay.Nanoseconds()/1e9, s.now.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
+	}
+	s.later(delay, atTimer, number)
+	return nil
 }
 
 // Next goes on to the next notice, or to the time limit if none comes before it

@@ -17,6 +17,9 @@ const (
 // Never is later than everything.
 const Never Time = math.MaxInt64
 
+// Horizon is the latest time at which something may be asked for.
+const Horizon = 7200 * Second
+
 // Nanos makes a Time of nanoseconds.
 func Nanos(ns float64) Time { return Time(math.Round(ns * float64(Nanosecond))) }
 

@@ -63,6 +63,9 @@ type transfer struct {
 
 const none = int32(-1)
 
+// maxPackets of one transfer.
+const maxPackets = 1 << 30
+
 // Post begins a transfer at Now.
 func (s *Sim) Post(r Request) (TransferID, error) {
 	if err := s.check(r); err != nil {
@@ -95,8 +98,10 @@ func (s *Sim) check(r Request) error {
 		return fmt.Errorf("transfer from device %d to %d: the fabric has %d devices", r.From, r.To, n)
 	case s.graph.IsSwitch(r.From) != s.graph.IsSwitch(s.graph.Hosts()[0]) || s.graph.IsSwitch(r.To) != s.graph.IsSwitch(r.From):
 		return fmt.Errorf("transfer from %q to %q: both must be nodes of the fabric", s.graph.Device(r.From).Name, s.graph.Device(r.To).Name)
-	case r.Bytes < 0:
-		return fmt.Errorf("transfer of %d bytes: want 0 or more", r.Bytes)
+	case r.Bytes < 0 || r.Bytes/s.cfg.PacketBytes >= maxPackets:
+		return fmt.Errorf("transfer of %d bytes: want 0 to %d packets of %d", r.Bytes, maxPackets, s.cfg.PacketBytes)
+	case s.now > Horizon:
+		return fmt.Errorf("transfer at %v s: a simulation lasts %v s", s.now.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
 	case r.Class < 0 || r.Class >= s.cfg.Classes:
 		return fmt.Errorf("transfer in class %d: the model has classes=%d", r.Class, s.cfg.Classes)
 	case len(s.transfers) >= 1<<argBits-1:

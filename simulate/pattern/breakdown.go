@@ -10,10 +10,9 @@ import (
 
 // profile is what the time of a transfer alone depends on.
 type profile struct {
-	verb  packet.Verb
-	bytes int64
-	intra bool
-	way   uint64
+	request packet.Request // without its nodes
+	intra   bool
+	way     uint64
 }
 
 // breakDown compares every transfer with the same one alone on the fabric.
@@ -34,10 +33,12 @@ func (r *run) breakDown(g *topology.Graph) error {
 		if rec.Op == Get {
 			verb = packet.Get
 		}
-		key := profile{verb, rec.Bytes, from == to, solo.Profile(from, to)}
+		request := packet.Request{Verb: verb, Bytes: rec.Bytes, Class: rec.Class}
+		key := profile{request, from == to, solo.Profile(from, to)}
 		alone, ok := known[key]
 		if !ok {
-			if alone, err = single(solo, packet.Request{Verb: verb, From: from, To: to, Bytes: rec.Bytes}); err != nil {
+			request.From, request.To = from, to
+			if alone, err = single(solo, request); err != nil {
 				return err
 			}
 			known[key] = alone
@@ -76,9 +77,14 @@ type Collision struct {
 // maxPairs bounds the memory of the collisions on links.
 const maxPairs = 1 << 20
 
-// watch adds up who waits for whom.
+// watch adds up who waits for whom. Waits come packet by packet and mostly for
+// the pairs of late, which a small table in front of the map catches.
 type watch struct {
-	pairs map[pair]packet.Time
+	pairs  map[pair]packet.Time
+	recent [1 << 12]struct {
+		pair
+		sum packet.Time
+	}
 }
 
 type pair struct {
@@ -87,17 +93,32 @@ type pair struct {
 }
 
 func newWatch(r *run) *watch {
-	w := &watch{map[pair]packet.Time{}}
-	r.sim.Observe(func(waiting, holder packet.TransferID, d packet.Time, place packet.Place) {
-		k := pair{waiting, holder, place}
-		if _, known := w.pairs[k]; known || len(w.pairs) < maxPairs {
-			w.pairs[k] += d
-		}
-	})
+	w := &watch{pairs: map[pair]packet.Time{}}
+	r.sim.Observe(w.add)
 	return w
 }
 
+func (w *watch) add(waiting, holder packet.TransferID, d packet.Time, place packet.Place) {
+	p := pair{waiting, holder, place}
+	hash := (uint64(uint32(waiting))<<32 | uint64(uint32(holder))) * 0x9e3779b97f4a7c15
+	slot := &w.recent[(hash>>50+uint64(place))%uint64(len(w.recent))]
+	if slot.pair != p {
+		w.flush(slot.pair, slot.sum)
+		slot.pair, slot.sum = p, 0
+	}
+	slot.sum += d
+}
+
+func (w *watch) flush(p pair, d packet.Time) {
+	if _, known := w.pairs[p]; d > 0 && (known || len(w.pairs) < maxPairs) {
+		w.pairs[p] += d
+	}
+}
+
 func (w *watch) collisions(r *run) []Collision {
+	for i := range w.recent {
+		w.flush(w.recent[i].pair, w.recent[i].sum)
+	}
 	var list []Collision
 	add := func(waiting, holder packet.TransferID, place string, d packet.Time) {
 		a, b := r.posted[waiting].record, r.posted[holder].record
@@ -124,7 +145,7 @@ func (r *run) ref(record int32) CallRef {
 // engineQueues finds, for each put that waited for its NIC's DMA engine, the
 // ones that had it in that time.
 func (r *run) engineQueues(add func(waiting, holder packet.TransferID, place string, d packet.Time)) {
-	const furthest = 64 // back in a queue
+	const furthest = 16 // back in a queue
 	byNode := map[int][]packet.TransferID{}
 	for i := range r.posted {
 		p := &r.posted[i]

@@ -3,6 +3,7 @@ package pattern
 import (
 	"bufio"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -131,6 +132,39 @@ func (e *Explanation) WriteText(w io.Writer) error {
 		fmt.Fprintf(out, "  process %d, call %d: %.3f us sooner\n", g.Call.Process, g.Call.Call, g.Gain.Nanoseconds()/1000)
 	}
 	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write the explanation: %w", err)
+	}
+	return nil
+}
+
+// WriteJSON writes the comparison as one object; times are ns.
+func (e *Explanation) WriteJSON(w io.Writer) error {
+	type side struct {
+		End         float64 `json:"end_ns"`
+		Latency     float64 `json:"mean_latency_ns"`
+		DMAWait     float64 `json:"mean_dma_wait_ns"`
+		Contention  float64 `json:"mean_contention_ns"`
+		ControlWait float64 `json:"mean_control_wait_ns"`
+	}
+	of := func(rep *Report, w Waits) side {
+		return side{rep.End.Nanoseconds(), w.Latency.Nanoseconds(), w.DMAWait.Nanoseconds(), w.Contention.Nanoseconds(), w.ControlWait.Nanoseconds()}
+	}
+	type gain struct {
+		Process int     `json:"process"`
+		Call    int     `json:"call"`
+		Nanos   float64 `json:"sooner_ns"`
+	}
+	gains := []gain{}
+	for _, g := range e.Gains {
+		gains = append(gains, gain{g.Call.Process, g.Call.Call, g.Gain.Nanoseconds()})
+	}
+	err := json.NewEncoder(w).Encode(struct {
+		Removed int    `json:"removed"`
+		With    side   `json:"with"`
+		Without side   `json:"without"`
+		Gains   []gain `json:"gains"`
+	}{e.Removed, of(e.With, e.Put[0]), of(e.Without, e.Put[1]), gains})
+	if err != nil {
 		return fmt.Errorf("write the explanation: %w", err)
 	}
 	return nil

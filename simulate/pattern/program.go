@@ -48,6 +48,7 @@ type Call struct {
 	Peer   int   // process, of a put or get
 	Bytes  int64 // of a put or get; ns of a compute
 	Tag    int
+	Class  int    // of a put or get: its service level or priority
 	Handle Handle // of a complete: waits for this one, whatever its tag; 0: by tag
 	Row    int    // where the program came from a file: its call's number, from 0
 }

@@ -35,6 +35,7 @@ type Report struct {
 	End                    packet.Time // the last call's return or the last transfer's completion
 	Records                []Record    // in the order of the file, or by process
 	Collisions             []Collision // by time lost, the most first
+	Events, LinkPackets    uint64      // of the simulation: how much work it was
 }
 
 // Predict runs a program on a fabric.
@@ -81,7 +82,7 @@ func (x Experiment) Run() (*Report, error) {
 }
 
 func (r *run) report(g *topology.Graph, p *Program, watch *watch) (*Report, error) {
-	rep := &Report{Program: p.Name, Model: r.model.Name, Fabric: g.Fabric()}
+	rep := &Report{Program: p.Name, Model: r.model.Name, Fabric: g.Fabric(), Events: r.sim.Events(), LinkPackets: r.sim.LinkPackets()}
 	for i := range r.records {
 		rec := &r.records[i]
 		if rec.transfer >= 0 {

@@ -53,6 +53,7 @@ type posted struct {
 	owner, target int32 // members
 	record        int32 // or none for a barrier's put
 	tag           int   // or the barrier's round
+	class         int
 	complete      bool
 }
 
@@ -121,20 +122,20 @@ func (r *run) execute(every packet.Time, sample func(*packet.Sim)) error {
 	if sample != nil {
 		due = every
 	}
+	sampled := packet.Time(0)
 	for !r.sim.Idle() {
 		n, ok := r.sim.Next(due)
-		if !ok {
-			sample(r.sim)
-			due += every
-			continue
-		}
-		if m := r.note(n); m != nil {
-			if err := r.advance(m); err != nil {
+		if ok {
+			if err := r.advance(r.note(n)); err != nil {
 				return err
 			}
+		} else if sample != nil {
+			sample(r.sim)
+			sampled = r.sim.Now()
+			due += every
 		}
 	}
-	if sample != nil {
+	if sample != nil && sampled < r.sim.Now() {
 		sample(r.sim)
 	}
 	return r.stuck()
@@ -208,7 +209,7 @@ func (r *run) begin(m *member, c Call) error {
 		return r.awaitHandle(m, c)
 	case Compute:
 		m.wait = wait{kind: forTimer}
-		r.sim.Timer(packet.Nanos(float64(c.Bytes)), m.number)
+		return r.sim.Timer(packet.Nanos(min(float64(c.Bytes), 1e13)), m.number)
 	case Barrier:
 		if !m.Meets {
 			return errors.New("the process is not among those that meet at barriers")
@@ -248,7 +249,7 @@ func (r *run) post(m *member, c Call) error {
 	if r.without.matches(m.Process, peer.Process) {
 		return r.vanish(m, peer, c, &r.records[record])
 	}
-	id, err := r.send(m, peer, verb, c.Bytes, posted{record: record, tag: c.Tag})
+	id, err := r.send(m, peer, verb, c.Bytes, posted{record: record, tag: c.Tag, class: c.Class})
 	if err != nil {
 		return err
 	}
@@ -265,7 +266,7 @@ func (r *run) vanish(m, peer *member, c Call, rec *Record) error {
 	if c.Op == Put {
 		peer.arrived[c.Tag]++
 		if peer != m {
-			r.sim.Timer(0, r.nudge(peer))
+			return r.sim.Timer(0, r.nudge(peer))
 		}
 	}
 	return nil
@@ -276,7 +277,7 @@ func (r *run) nudge(m *member) int32 { return int32(len(r.members)) + m.number }
 
 func (r *run) send(m, peer *member, verb packet.Verb, bytes int64, p posted) (packet.TransferID, error) {
 	p.owner, p.target = m.number, peer.number
-	id, err := r.sim.Post(packet.Request{Verb: verb, From: r.nodes[m.Node], To: r.nodes[peer.Node], Bytes: bytes})
+	id, err := r.sim.Post(packet.Request{Verb: verb, From: r.nodes[m.Node], To: r.nodes[peer.Node], Bytes: bytes, Class: p.class})
 	if err == nil {
 		r.posted = append(r.posted, p)
 	}
@@ -316,8 +317,8 @@ func (r *run) enter(m *member) error {
 		r.inside++
 		if r.inside == len(r.meeting)*m.barriers {
 			for _, other := range r.meeting {
-				if other != m {
-					r.sim.Timer(0, r.nudge(other))
+				if err := r.sim.Timer(0, r.nudge(other)); err != nil {
+					return err
 				}
 			}
 		}
@@ -352,13 +353,21 @@ func (r *run) signal(m *member) error {
 	return err
 }
 
+// tagText is " of tag N" where the call has one tag.
+func (c Call) tagText() string {
+	if c.Op != Poll && c.Op != Complete || c.Handle != 0 || c.Tag == AnyTag {
+		return ""
+	}
+	return fmt.Sprintf(" of tag %d", c.Tag)
+}
+
 // stuck says which processes will never end.
 func (r *run) stuck() error {
 	var lines []string
 	for _, m := range r.members {
 		if m.wait.kind != forEver {
 			c := r.records[m.records[len(m.records)-1]]
-			lines = append(lines, fmt.Sprintf("process %d waits since %.0f ns at %s (tag %d, call %d)", m.ID, c.Start.Nanoseconds(), c.Op, c.Tag, len(m.records)-1))
+			lines = append(lines, fmt.Sprintf("process %d waits since %.0f ns at call %d, %s%s", m.ID, c.Start.Nanoseconds(), c.Number, c.Op, c.tagText()))
 		}
 	}
 	if len(lines) == 0 && r.sim.Underway() == 0 {

@@ -52,7 +52,7 @@ type step struct {
 //	    calls:
 //	      - poll: 0
 //
-// Further calls are get: {from, bytes, tag}, barrier, and repeat: {times, calls}.
+// Puts and gets also take a class. Further calls are get: {from, bytes, tag}, barrier, and repeat: {times, calls}.
 // A peer is a process, or one relative to the caller: +1 and -2 around the
 // ring of all, ^4 with that bit of the number turned over. In place of programs,
 // pattern: names a built-in one.
@@ -187,7 +187,7 @@ func (s *step) UnmarshalYAML(node *yaml.Node) error {
 		return nil
 	}
 	if node.Kind != yaml.MappingNode || len(node.Content) != 2 {
-		return fmt.Errorf("line %d: want barrier, or one of put:, get:, poll:, complete:, compute:, repeat:", node.Line)
+		return fmt.Errorf("line %d: want barrier, or a mapping of one of put, get, poll, complete, compute and repeat", node.Line)
 	}
 	if err := s.read(node.Content[0].Value, node.Content[1]); err != nil {
 		return fmt.Errorf("line %d: %w", node.Line, err)
@@ -249,8 +249,10 @@ func (s *step) readTransfer(op Op, peerKey string, value *yaml.Node) error {
 			s.call.Bytes, err = parseSize(text)
 		case "tag":
 			s.call.Tag, err = strconv.Atoi(text)
+		case "class":
+			s.call.Class, err = strconv.Atoi(text)
 		default:
-			err = fmt.Errorf("key %q%s", key, suggestion(key, []string{peerKey, "bytes", "tag"}))
+			err = fmt.Errorf("key %q%s", key, suggestion(key, []string{peerKey, "bytes", "tag", "class"}))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", op, err)
