@@ -17,24 +17,34 @@ const (
 	PFC       FlowControl = "pfc"     // Ethernet: the far end pauses a priority between Xoff and Xon
 )
 
+// Arbitration is which of several packets that want a link goes first.
+type Arbitration string
+
+// Ways to arbitrate.
+const (
+	Oldest     Arbitration = "oldest"      // the first to have come to the head of its input
+	RoundRobin Arbitration = "round-robin" // inputs in turns
+)
+
 // Config are the parameters of a simulation. Sizes are bytes, times ns, speeds
 // GB/s (1e9). DefaultConfig says what NSIM-ACE's paper gives (its Table 1);
 // where it says "open" the paper does not.
 type Config struct {
 	// Links and switches.
-	LinkSpeed       float64 // of every link; 0: as the graph says (Table 1: 4.0)
-	CableNanos      float64 // Table 1: 0.6
-	SwitchNanos     float64 // Table 1: 128
-	RoutingNanos    float64 // Table 1: 4
-	VCNanos         float64 // virtual channel allocation; Table 1: 4
-	AllocationNanos float64 // switch allocation; Table 1: 4
-	StagesIncluded  bool    // SwitchNanos holds the three stages already; open: false
-	StoreAndForward bool    // switches wait for the whole packet; open: false, virtual cut-through
-	PacketBytes     int64   // largest payload; open: 4096
-	HeaderBytes     int64   // of every data packet, on links only; open: 0
-	ControlBytes    int64   // control packet on the wire; open: 32
-	VirtualChannels int     // per class; 0: what the routing needs against deadlock
-	Classes         int     // service levels or priorities, 1 to 8 with their virtual channels
+	LinkSpeed       float64     // of every link; 0: as the graph says (Table 1: 4.0)
+	CableNanos      float64     // Table 1: 0.6
+	SwitchNanos     float64     // Table 1: 128
+	RoutingNanos    float64     // Table 1: 4
+	VCNanos         float64     // virtual channel allocation; Table 1: 4
+	AllocationNanos float64     // switch allocation; Table 1: 4
+	StagesIncluded  bool        // SwitchNanos holds the three stages already; open: false
+	Arbitration     Arbitration // open: oldest
+	StoreAndForward bool        // switches wait for the whole packet; open: false, virtual cut-through
+	PacketBytes     int64       // largest payload; open: 4096
+	HeaderBytes     int64       // of every data packet, on links only; open: 0
+	ControlBytes    int64       // control packet on the wire; open: 32
+	VirtualChannels int         // per class; 0: what the routing needs against deadlock
+	Classes         int         // service levels or priorities, 1 to 8 with their virtual channels
 	Routing         routing.Policy
 	Seed            int64   // of hashed routes, Valiant's detours and marking
 	RerouteMicros   float64 // from a failure until routes avoid it; until then packets are lost there
@@ -70,7 +80,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		LinkSpeed: 4.0, CableNanos: 0.6, SwitchNanos: 128, RoutingNanos: 4, VCNanos: 4, AllocationNanos: 4,
-		PacketBytes: 4096, ControlBytes: 32, Classes: 1, Routing: routing.Default, Seed: 1,
+		PacketBytes: 4096, ControlBytes: 32, Classes: 1, Routing: routing.Default, Seed: 1, Arbitration: Oldest,
 		FlowControl: Unlimited, BufferBytes: 131072, XoffBytes: 65536, XonBytes: 49152, PauseNanos: 100,
 		XmitTickPicos: 1000, RetransmitNanos: 50000, Retries: 7,
 		DMASpeed: 2.8, DMAChannels: 1, ActivePuts: 1, InlineLineBytes: 64, InlineHeader: 36,
@@ -114,6 +124,7 @@ func (c Config) Validate() error {
 			bad(*v(&c) < 0, "%s=%d: want 0 or more", p.Name, *v(&c))
 		}
 	}
+	bad(c.Arbitration != Oldest && c.Arbitration != RoundRobin, "arbitration=%s: want oldest or round-robin", c.Arbitration)
 	switch c.FlowControl {
 	case Unlimited:
 	case Credits:

@@ -43,6 +43,7 @@ type channel struct {
 	last   int32
 	holder int32 // transfer that it carried last
 	parcel int32 // packet that it carried last
+	turn   int32 // lane behind the one that was served last
 	stall  stallCause
 	broken bool
 	epoch  uint16 // rises when it breaks: what it carried is lost
@@ -293,40 +294,55 @@ func (s *Sim) wake(ch int32) {
 	s.serve(ch)
 }
 
-// serve grants an idle channel to the first in its list that may go.
+// serve grants an idle channel to one in its list that may go.
 func (s *Sim) serve(ch int32) {
 	c := &s.channels[ch]
-	cause := notStalled
-	for before, lane := none, c.first; lane != none; before, lane = lane, s.buffers[lane].next {
-		b := &s.buffers[lane]
-		why := s.obstacle(&s.parcels[b.head])
-		if why != notStalled {
-			if cause == notStalled {
-				cause = why
+	before, lane, cause := s.choose(c)
+	if lane == none {
+		if cause != notStalled {
+			s.stall(c, cause)
+			if cause == noCredit {
+				s.awaitCredit(ch)
 			}
-			continue
-		}
-		if before == none {
-			c.first = b.next
-		} else {
-			s.buffers[before].next = b.next
-		}
-		if c.last == lane {
-			c.last = before
-		}
-		b.waiting = false
-		s.transmit(ch, lane)
-		if c.first != none {
-			s.wakeLater(ch, c.freeAt)
 		}
 		return
 	}
-	if cause != notStalled {
-		s.stall(c, cause)
-		if s.cfg.FlowControl == Credits {
-			s.awaitCredit(ch)
+	b := &s.buffers[lane]
+	if before == none {
+		c.first = b.next
+	} else {
+		s.buffers[before].next = b.next
+	}
+	if c.last == lane {
+		c.last = before
+	}
+	b.waiting = false
+	c.turn = lane + 1
+	s.transmit(ch, lane)
+	if c.first != none {
+		s.wakeLater(ch, c.freeAt)
+	}
+}
+
+// choose arbitrates among those that want a channel and may go: the first to
+// have asked, or the next in turn. It says which stands before the chosen one in
+// the list, and where there is none, why.
+func (s *Sim) choose(c *channel) (before, lane int32, cause stallCause) {
+	before, lane = none, none
+	for prev, l := none, c.first; l != none; prev, l = l, s.buffers[l].next {
+		why := s.obstacle(&s.parcels[s.buffers[l].head])
+		switch {
+		case why != notStalled:
+			if cause == notStalled {
+				cause = why
+			}
+		case s.cfg.Arbitration == Oldest:
+			return prev, l, notStalled
+		case lane == none || uint32(l-c.turn) < uint32(lane-c.turn):
+			before, lane = prev, l
 		}
 	}
+	return before, lane, cause
 }
 
 // awaitCredit wakes a channel when the first room comes back to a lane that it

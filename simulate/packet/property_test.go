@@ -32,6 +32,7 @@ func drawConfig(t *rapid.T, spec string) Config {
 		cfg.BufferBytes = 24000
 	}
 	cfg.StoreAndForward = rapid.Bool().Draw(t, "store and forward")
+	cfg.Arbitration = rapid.SampledFrom([]Arbitration{Oldest, RoundRobin}).Draw(t, "arbitration")
 	cfg.SharedDMA = rapid.Bool().Draw(t, "shared")
 	cfg.DMAChannels = rapid.IntRange(1, 3).Draw(t, "channels")
 	cfg.ActivePuts = rapid.IntRange(1, 3).Draw(t, "active")

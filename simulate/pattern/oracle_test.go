@@ -93,9 +93,9 @@ func TestOracles(t *testing.T) {
 		{"get 4 B", tree, "0,0,get,1,4,0\n", 294.2571, 0, 294.2571},
 		{"intra-node, then inter-node", tree, "0,0,put,9,1048576,0\n0,0,put,1,1048576,0\n9,0,compute,,0,\n", 751610.9143, 374491.4286, 751760.1143},
 	} {
-		for _, flow := range []string{"none", "credits", "pfc"} {
-			t.Run(c.name+"/"+flow, func(t *testing.T) {
-				rep := predictCalls(t, c.spec, c.calls, "flow_control="+flow)
+		for _, open := range []string{"flow_control=none", "flow_control=credits", "flow_control=pfc", "arbitration=round-robin", "nic_buffer_bytes=8192"} {
+			t.Run(c.name+"/"+open, func(t *testing.T) {
+				rep := predictCalls(t, c.spec, c.calls, open)
 				first, last := math.Inf(1), 0.0
 				for _, r := range rep.Records {
 					if r.Op == Put || r.Op == Get {
