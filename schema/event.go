@@ -17,6 +17,7 @@ const (
 	RegionEnded    EventKind = "region_ended"
 	RegionMerged   EventKind = "region_merged"
 	RegionSplit    EventKind = "region_split"
+	RegionSeverity EventKind = "region_severity" // a region changed its severity
 	GraphChanged   EventKind = "graph_changed"
 	Story          EventKind = "story" // a scripted line of a simulated day
 )

@@ -38,14 +38,24 @@ func loadFabrics(cfg []config.Fabric, log *slog.Logger) ([]fabric, error) {
 	return fabrics, nil
 }
 
+// minLateness is what a busy host or broker may take in any case. It costs no
+// time while everybody reports: intervals then close at once.
+const minLateness = 2 * time.Second
+
+// horizonBeyond is how many intervals readings may run ahead of those that
+// lateness keeps open.
+const horizonBeyond = 8
+
 // analysis translates the fabric's entry for the core.
 func (f *fabric) analysis() analysis.Config {
 	cfg := analysis.DefaultConfig()
 	cfg.Window.IntervalNanos = f.Interval.Nanoseconds()
-	cfg.Window.AllowedLatenessNanos = f.AllowedLateness.Nanoseconds()
-	if f.AllowedLateness == 0 {
-		cfg.Window.AllowedLatenessNanos = f.Interval.Nanoseconds() / 2
+	lateness := f.AllowedLateness
+	if lateness == 0 {
+		lateness = max(f.Interval/2, minLateness)
 	}
+	cfg.Window.AllowedLatenessNanos = lateness.Nanoseconds()
+	cfg.Window.HorizonIntervals = int(lateness/f.Interval) + horizonBeyond
 	cfg.Window.MaxGapIntervals = f.MaxGapIntervals
 	cfg.Window.TickPicoseconds = f.TickPicoseconds
 	cfg.Segment.Method = segment.Method(f.Segment.Method)

@@ -70,7 +70,7 @@ type Fabric struct {
 	Partition int `yaml:"partition"`
 	// Length of an interval, from 1s.
 	Interval time.Duration `yaml:"interval"`
-	// How long after an interval its readings may still arrive; 0 is half an interval.
+	// How long after an interval its readings may still arrive; 0 is half an interval, at least 2s. It costs no time while all devices report.
 	AllowedLateness time.Duration `yaml:"allowed_lateness"`
 	// The longest gap between two readings of a counter that still gives a rate, in intervals.
 	MaxGapIntervals int `yaml:"max_gap_intervals"`

@@ -43,6 +43,7 @@ var Architecture = []Row{
 
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Kind: Pure},
+	{Package: "segment/tracking", May: []string{"topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "topology"}},

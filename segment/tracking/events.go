@@ -1,0 +1,59 @@
+package tracking
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// place says for a person which region is meant.
+func place(severity schema.Severity, metric schema.Metric, name string) string {
+	if name == "" {
+		return fmt.Sprintf("%s %s region", severity, metric)
+	}
+	return fmt.Sprintf("%s %s region at %s", severity, metric, name)
+}
+
+func describe(r *schema.Region) string {
+	return fmt.Sprintf("%s, %s", place(r.Severity, r.Metric, r.Name), links(len(r.Links)))
+}
+
+func splitFrom(r *schema.Region, parent *track) string {
+	return fmt.Sprintf("%s, has split from region %d", describe(r), parent.id)
+}
+
+func cameApart(r *schema.Region) string {
+	return describe(r) + ", has come apart again from what it had merged into"
+}
+
+func mergedInto(tr *track, r *schema.Region, last schema.Interval) string {
+	return fmt.Sprintf("%s, %s, merged into region %d%s after %s", place(tr.severity, tr.metric, tr.name), links(len(tr.links)),
+		r.ID, at(r.Name), intervals(tr.age(last)))
+}
+
+func changedSeverity(from schema.Severity, r *schema.Region) string {
+	return fmt.Sprintf("%s %s region%s, %s, was %s: mean stall now %.1f%%", r.Severity, r.Metric, at(r.Name), links(len(r.Links)), from, r.Mean)
+}
+
+func ended(tr *track, durationNanos int64) string {
+	return fmt.Sprintf("%s, %s, is gone after %s", place(tr.severity, tr.metric, tr.name), links(len(tr.links)),
+		intervals(int((tr.seenNanos-tr.birthNanos)/durationNanos)))
+}
+
+func at(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " at " + name
+}
+
+func links(n int) string { return count(n, "link") }
+
+func intervals(n int) string { return count(n, "interval") }
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,220 @@
+package tracking
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// matcher finds which regions of now continue which tracks. Its cost follows the
+// links in regions. Regions and tracks go by their index in the step.
+type matcher struct {
+	numLinks int
+	links    [][]schema.LinkID // by region: ascending, of the graph
+	order    []int32           // regions in an order that depends on what they are alone
+	rank     []int32           // by region: its place in order
+
+	successor []int32 // by track: the region that continues it, or -1
+	ancestor  []int32 // by region: the track that it continues, or -1
+	into      []int32 // by track: the region it has merged into, or -1
+	parent    []int32 // by region: the track it has split from, or -1
+
+	pairs   []pair
+	head    []int32 // by link: the first of its holders, or -1
+	holders []holder
+	shared  []int32 // by track: links in common with the region at hand
+	touched []int32
+	arena   []schema.LinkID
+	most    []int32
+}
+
+// holder says that a track has a link; the holders of a link are chained.
+type holder struct{ track, next int32 }
+
+// pair is a region that shares links with a track.
+type pair struct {
+	region, track int32
+	shared        int32
+	smaller       int32 // size of the smaller of the two
+	jaccard       float64
+}
+
+func newMatcher(links int) matcher {
+	return matcher{numLinks: links, head: filled(nil, links)}
+}
+
+// filled is s with n elements, all -1.
+func filled(s []int32, n int) []int32 {
+	s = resize(s, n)
+	for i := range s {
+		s[i] = -1
+	}
+	return s
+}
+
+// find lists the regions and tracks of one metric that have links in common.
+func (m *matcher) find(tracks []*track, regions []schema.Region) {
+	m.prepare(regions)
+	m.holders, m.pairs = m.holders[:0], m.pairs[:0]
+	for k, tr := range tracks {
+		for _, l := range tr.links {
+			m.holders = append(m.holders, holder{int32(k), m.head[l]})
+			m.head[l] = int32(len(m.holders) - 1)
+		}
+	}
+	m.shared = resize(m.shared, len(tracks))
+	clear(m.shared)
+	for r := range regions {
+		m.findPairsOf(int32(r), regions[r].Metric, tracks)
+	}
+	for _, tr := range tracks {
+		for _, l := range tr.links {
+			m.head[l] = -1
+		}
+	}
+	slices.SortFunc(m.pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(b.jaccard, a.jaccard), cmp.Compare(a.track, b.track), cmp.Compare(m.rank[a.region], m.rank[b.region]))
+	})
+	m.successor, m.ancestor = filled(m.successor, len(tracks)), filled(m.ancestor, len(regions))
+}
+
+func (m *matcher) findPairsOf(r int32, metric schema.Metric, tracks []*track) {
+	m.touched = m.touched[:0]
+	for _, l := range m.links[r] {
+		for e := m.head[l]; e >= 0; e = m.holders[e].next {
+			k := m.holders[e].track
+			if tracks[k].metric != metric {
+				continue
+			}
+			if m.shared[k] == 0 {
+				m.touched = append(m.touched, k)
+			}
+			m.shared[k]++
+		}
+	}
+	for _, k := range m.touched {
+		a, b, n := len(m.links[r]), len(tracks[k].links), int(m.shared[k])
+		m.pairs = append(m.pairs, pair{r, k, int32(n), int32(min(a, b)), float64(n) / float64(a+b-n)})
+		m.shared[k] = 0
+	}
+}
+
+// prepare cleans the regions' links and orders the regions.
+func (m *matcher) prepare(regions []schema.Region) {
+	m.links, m.order, m.rank, m.arena = resize(m.links, len(regions)), resize(m.order, len(regions)), resize(m.rank, len(regions)), m.arena[:0]
+	for r := range regions {
+		m.order[r] = int32(r)
+		m.links[r] = m.cleaned(regions[r].Links)
+	}
+	slices.SortFunc(m.order, func(a, b int32) int {
+		x, y := &regions[a], &regions[b]
+		if c := cmp.Or(cmp.Compare(x.Metric, y.Metric), cmp.Compare(len(m.links[b]), len(m.links[a])), cmp.Compare(y.Mean, x.Mean), cmp.Compare(y.Max, x.Max)); c != 0 {
+			return c
+		}
+		return slices.Compare(m.links[a], m.links[b])
+	})
+	for i, r := range m.order {
+		m.rank[r] = int32(i)
+	}
+}
+
+// cleaned is the links as they are if they ascend and are of the graph, as they
+// should; otherwise a copy for which that is true.
+func (m *matcher) cleaned(links []schema.LinkID) []schema.LinkID {
+	good := true
+	for i, l := range links {
+		good = good && int64(l) < int64(m.numLinks) && (i == 0 || links[i-1] < l)
+	}
+	if good {
+		return links
+	}
+	begin := len(m.arena)
+	for _, l := range links {
+		if int64(l) < int64(m.numLinks) {
+			m.arena = append(m.arena, l)
+		}
+	}
+	slices.Sort(m.arena[begin:])
+	own := slices.Compact(m.arena[begin:])
+	return own[:len(own):len(own)]
+}
+
+// assign decides who continues whom; see the package comment. Tracks are in the
+// order of their age. lastEnd is when those seen in the last interval were seen.
+func (m *matcher) assign(tracks []*track, lastEnd int64, minOverlap float64) {
+	m.drop(minOverlap)
+	m.join()
+	for _, r := range m.order { // of those that merge, the oldest goes on
+		k := m.ancestor[r]
+		if k < 0 {
+			continue
+		}
+		heir, brought := k, int32(0)
+		for _, p := range m.pairs {
+			if p.region == r && p.track == k {
+				brought = p.shared
+			}
+		}
+		for _, p := range m.pairs {
+			if p.region == r && p.track < heir && m.successor[p.track] < 0 && tracks[p.track].seenNanos == lastEnd && 2*p.shared >= brought {
+				heir = p.track
+			}
+		}
+		if heir != k {
+			m.successor[k], m.successor[heir], m.ancestor[r] = -1, r, heir
+		}
+	}
+	m.join() // who gave way may have a part of its own
+}
+
+// drop forgets the pairs that do not have enough in common.
+func (m *matcher) drop(minOverlap float64) {
+	m.pairs = slices.DeleteFunc(m.pairs, func(p pair) bool { return float64(p.shared) <= minOverlap*float64(p.smaller) })
+}
+
+// join makes the free ones of each pair one.
+func (m *matcher) join() {
+	for _, p := range m.pairs {
+		if m.successor[p.track] < 0 && m.ancestor[p.region] < 0 {
+			m.successor[p.track], m.ancestor[p.region] = p.region, p.track
+		}
+	}
+}
+
+// assignStored gives regions with an identity to the tracks that have it, and
+// treats the others as join does.
+func (m *matcher) assignStored(tracks []*track, regions []schema.Region, minOverlap float64) {
+	m.drop(minOverlap)
+	for r := range regions {
+		for k, tr := range tracks {
+			if regions[r].ID == tr.id && regions[r].Metric == tr.metric {
+				m.successor[k], m.ancestor[r] = int32(r), int32(k)
+			}
+		}
+	}
+	for _, p := range m.pairs {
+		if regions[p.region].ID == 0 && m.successor[p.track] < 0 && m.ancestor[p.region] < 0 {
+			m.successor[p.track], m.ancestor[p.region] = p.region, p.track
+		}
+	}
+}
+
+// relate finds what the tracks that go on in no region merged into, and what
+// the regions that continue no track split from: that with which they share
+// most.
+func (m *matcher) relate(tracks []*track, lastEnd int64) {
+	m.into, m.parent = filled(m.into, len(tracks)), filled(m.parent, len(m.ancestor))
+	m.most = resize(m.most, len(tracks)+len(m.ancestor))
+	clear(m.most)
+	ofTrack, ofRegion := m.most[:len(tracks)], m.most[len(tracks):]
+	for _, p := range m.pairs { // the most alike first: of equals it stays
+		k, r := p.track, p.region
+		if m.successor[k] < 0 && m.ancestor[r] >= 0 && tracks[k].seenNanos == lastEnd && p.shared > ofTrack[k] {
+			m.into[k], ofTrack[k] = r, p.shared
+		}
+		if m.ancestor[r] < 0 && m.successor[k] >= 0 && p.shared > ofRegion[r] {
+			m.parent[r], ofRegion[r] = k, p.shared
+		}
+	}
+}

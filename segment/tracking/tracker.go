@@ -1,0 +1,289 @@
+package tracking
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Result is what a step found. It belongs to the tracker and holds until the
+// next step.
+type Result struct {
+	Regions  []schema.Region       // those given, with ID, AgeIntervals and BirthNanos set
+	Outlooks []Outlook             // by region
+	Events   []schema.Event        // by time, then region
+	States   []schema.NetworkState // by metric; every metric that has had a region
+	Network  schema.Severity       // the highest of them
+	// Congestion is the regions congestion event that goes on or has ended with
+	// this step; nil if there is none.
+	Congestion *CongestionEvent
+}
+
+// Outlook is where a region is heading.
+type Outlook struct {
+	GrowthLinks  int     // links gained since it was last seen, per interval; 0 at birth
+	TrendPercent float64 // rise of its mean per interval
+	Next, Later  Odds    // in the next interval, and in LaterIntervals
+}
+
+// Tracker gives the regions of successive intervals their identity. It is not
+// safe for concurrent use.
+type Tracker struct {
+	fabric       string
+	graphVersion uint64
+	cfg          Config
+
+	last    schema.Interval // of the last step; no length before the first
+	lastID  uint64
+	tracks  []*track // by ID
+	free    []*track
+	match   matcher
+	network network
+	model   model
+	result  Result
+}
+
+// track is a region over time.
+type track struct {
+	id         uint64
+	metric     schema.Metric
+	links      []schema.LinkID // ascending
+	name       string
+	birthNanos int64
+	seenNanos  int64           // end of the last interval that had it
+	severity   schema.Severity // when it was last seen, or of what it merged into
+	merged     bool            // lies in another region, and was said to
+	means      [trendSpan]float64
+	numMeans   int       // valid ones, the newest last
+	pending    []pending // forecasts that wait for their outcome, oldest first
+}
+
+// New makes a tracker for one version of a fabric.
+func New(g *topology.Graph, cfg Config) (*Tracker, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Tracker{fabric: g.Fabric(), graphVersion: g.Version(), cfg: cfg, match: newMatcher(g.NumLinks()), network: newNetwork(g.NumLinks())}, nil
+}
+
+// Step gives the regions of an interval their identity, in place. Intervals
+// without regions must come too; one that is left out is an outage, over which
+// nothing is learned. Links that the graph does not have count as absent, a mean
+// that is no number as 0. Step panics if the interval has no length or does not
+// lie behind the last: whoever closes intervals closes them in order.
+func (t *Tracker) Step(interval schema.Interval, regions []schema.Region) *Result {
+	if err := t.check(interval); err != nil {
+		panic(err)
+	}
+	t.match.find(t.tracks, regions)
+	t.match.assign(t.tracks, t.last.EndNanos(), t.cfg.MinOverlap)
+	t.advance(interval, regions)
+	return &t.result
+}
+
+// ErrInterval says that an interval cannot follow the last.
+var ErrInterval = errors.New("intervals must have a length and come in order")
+
+func (t *Tracker) check(interval schema.Interval) error {
+	if interval.DurationNanos <= 0 || interval.EndNanos() < interval.StartNanos || t.last.DurationNanos > 0 && interval.StartNanos < t.last.EndNanos() {
+		return fmt.Errorf("tracking: interval %s of fabric %s after %s: %w", interval, t.fabric, t.last, ErrInterval)
+	}
+	return nil
+}
+
+// Restore takes an interval as it was stored, with the identities of its
+// regions. After the stored intervals of the last GapIntervals+LaterIntervals, and
+// of all that is younger, the tracker gives the identities, ages, births and
+// events that it would have given without a restart. What is learned from longer
+// ago (odds and transitions) needs Save and Load. Regions without an identity
+// get one, in place.
+func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) error {
+	if err := t.check(interval); err != nil {
+		return err
+	}
+	seen := map[uint64]bool{}
+	for i := range regions {
+		if id := regions[i].ID; id != 0 && seen[id] {
+			return fmt.Errorf("tracking: interval %s of fabric %s: two regions have the identity %d", interval, t.fabric, id)
+		}
+		seen[regions[i].ID] = true
+		t.lastID = max(t.lastID, regions[i].ID)
+	}
+	t.match.find(t.tracks, regions)
+	t.match.assignStored(t.tracks, regions, t.cfg.MinOverlap)
+	t.advance(interval, regions)
+	slices.SortFunc(t.tracks, func(a, b *track) int { return cmp.Compare(a.id, b.id) })
+	return nil
+}
+
+// advance brings all that is known up to an interval, the matches being made.
+func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
+	steady := t.last.DurationNanos == interval.DurationNanos && t.last.EndNanos() == interval.StartNanos
+	t.result.Regions, t.result.Events = regions, t.result.Events[:0]
+	t.result.Outlooks = resize(t.result.Outlooks, len(regions))
+	t.match.relate(t.tracks, t.last.EndNanos())
+
+	known := len(t.tracks)
+	for k, tr := range t.tracks {
+		t.learn(tr, t.match.successor[k], interval, regions, steady)
+	}
+	for _, r := range t.match.order {
+		if k := t.match.ancestor[r]; k >= 0 {
+			t.carryOn(t.tracks[k], int(r), interval, steady)
+		} else {
+			t.begin(int(r), interval, steady)
+		}
+	}
+	kept := t.tracks[:0]
+	for k, tr := range t.tracks {
+		if k < known && t.match.successor[k] < 0 && !t.missed(tr, t.match.into[k], interval, steady) {
+			t.free = append(t.free, tr)
+			continue
+		}
+		kept = append(kept, tr)
+	}
+	clear(t.tracks[len(kept):])
+	t.tracks = kept
+	slices.SortStableFunc(t.result.Events, func(a, b schema.Event) int {
+		return cmp.Or(cmp.Compare(a.TimeNanos, b.TimeNanos), cmp.Compare(a.RegionID, b.RegionID))
+	})
+	t.result.States, t.result.Network, t.result.Congestion = t.network.step(interval, regions, steady, t.cfg.EventWindow.Nanoseconds())
+	t.last = interval
+}
+
+// carryOn lets a region go on as the track it continues.
+func (t *Tracker) carryOn(tr *track, r int, interval schema.Interval, steady bool) {
+	region, links := &t.result.Regions[r], t.match.links[r]
+	severity := severityOf(region)
+	elapsed := max(1, (interval.EndNanos()-tr.seenNanos)/interval.DurationNanos)
+	t.result.Outlooks[r].GrowthLinks = (len(links) - len(tr.links)) / int(elapsed)
+	if steady {
+		t.network.changed(tr.metric, State(tr.severity), State(severity))
+	}
+	if tr.merged {
+		tr.merged = false
+		t.event(interval.StartNanos, schema.RegionSplit, tr.id, cameApart(region))
+	} else if severity != tr.severity {
+		t.event(interval.StartNanos, schema.RegionSeverity, tr.id, changedSeverity(tr.severity, region))
+	}
+	if elapsed > 1 { // its trend is broken
+		tr.numMeans = 0
+	}
+	t.see(tr, r, interval)
+}
+
+// begin makes a track of a region that continues none.
+func (t *Tracker) begin(r int, interval schema.Interval, steady bool) {
+	region := &t.result.Regions[r]
+	tr := t.newTrack()
+	tr.metric, tr.birthNanos, tr.id = region.Metric, interval.StartNanos, region.ID
+	if region.ID == 0 {
+		t.lastID = nextID(t.lastID, interval)
+		tr.id = t.lastID
+	} else if region.BirthNanos != 0 { // stored by an earlier process
+		tr.birthNanos = min(region.BirthNanos, interval.StartNanos)
+	}
+	t.result.Outlooks[r].GrowthLinks = 0
+	if steady {
+		t.network.changed(tr.metric, Gone, State(severityOf(region)))
+	}
+	if k := t.match.parent[r]; k >= 0 {
+		t.event(interval.StartNanos, schema.RegionSplit, tr.id, splitFrom(region, t.tracks[k]))
+	} else {
+		t.event(interval.StartNanos, schema.RegionBorn, tr.id, describe(region))
+	}
+	t.tracks = append(t.tracks, tr)
+	t.see(tr, r, interval)
+}
+
+// nextID is unique in the fabric, the same in every replay, rising, and exact in
+// a float64: the second of birth, then a number within it.
+func nextID(last uint64, birth schema.Interval) uint64 {
+	return max(last, uint64(max(0, birth.StartNanos/1e9))<<20) + 1
+}
+
+func (t *Tracker) newTrack() *track {
+	if n := len(t.free); n > 0 {
+		tr := t.free[n-1]
+		t.free = t.free[:n-1]
+		*tr = track{links: tr.links[:0], pending: tr.pending[:0]}
+		return tr
+	}
+	return &track{}
+}
+
+// see notes what a track is now, in the track and in the region.
+func (t *Tracker) see(tr *track, r int, interval schema.Interval) {
+	region := &t.result.Regions[r]
+	tr.links = append(tr.links[:0], t.match.links[r]...)
+	tr.name, tr.severity, tr.seenNanos = region.Name, severityOf(region), interval.EndNanos()
+	tr.addMean(meanOf(region))
+	region.ID, region.BirthNanos, region.AgeIntervals = tr.id, tr.birthNanos, tr.age(interval)
+
+	out := &t.result.Outlooks[r]
+	out.TrendPercent = tr.trend()
+	p := pending{startNanos: interval.StartNanos, severity: tr.severity, mean: meanOf(region), trend: out.TrendPercent}
+	p.context = contextOf(p.mean, p.trend, region.AgeIntervals)
+	p.next, p.later = t.model.next.odds(&p), t.model.later.odds(&p)
+	out.Next, out.Later = p.next, p.later
+	tr.pending = append(tr.pending, p)
+}
+
+// missed reports whether a track that no region continues is kept.
+func (t *Tracker) missed(tr *track, into int32, interval schema.Interval, steady bool) bool {
+	if into >= 0 {
+		region := &t.result.Regions[into]
+		t.event(interval.StartNanos, schema.RegionMerged, tr.id, mergedInto(tr, region, t.last))
+		if steady {
+			t.network.changed(tr.metric, State(tr.severity), State(severityOf(region)))
+		}
+		tr.merged, tr.severity = true, severityOf(region)
+	}
+	if (interval.EndNanos()-tr.seenNanos)/interval.DurationNanos <= int64(t.cfg.GapIntervals) {
+		return true
+	}
+	if steady {
+		t.forget(tr)
+	}
+	if !tr.merged {
+		if steady {
+			t.network.changed(tr.metric, State(tr.severity), Gone)
+		}
+		t.event(tr.seenNanos, schema.RegionEnded, tr.id, ended(tr, interval.DurationNanos))
+	}
+	return false
+}
+
+func (t *Tracker) event(nanos int64, kind schema.EventKind, id uint64, detail string) {
+	t.result.Events = append(t.result.Events, schema.Event{TimeNanos: nanos, Fabric: t.fabric, Kind: kind, RegionID: id, Detail: detail})
+}
+
+// age is the number of intervals since birth, the first counting 1, those in
+// which the track was not seen counting too.
+func (tr *track) age(interval schema.Interval) int {
+	return int((interval.StartNanos-tr.birthNanos)/interval.DurationNanos) + 1
+}
+
+// severityOf is the region's severity, bounded for use as an index.
+func severityOf(r *schema.Region) schema.Severity { return min(r.Severity, schema.High) }
+
+// meanOf is the region's mean, bounded for use in sums.
+func meanOf(r *schema.Region) float64 {
+	if math.IsNaN(r.Mean) {
+		return 0
+	}
+	return min(max(r.Mean, 0), 100)
+}
+
+// resize is s with length n, its content unspecified, reallocated only to grow.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}
