@@ -14,21 +14,24 @@ import (
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/simulate/packet"
 	"github.com/giverny/giverny/simulate/pattern"
-	"github.com/giverny/giverny/topology"
 )
 
 // patternFlags say which program runs on which fabric and machine.
 type patternFlags struct {
 	topology, model string
 	params          []string
+	faults          []string
 	calls, file     string
 	builtin         string
+	json            bool
 }
 
 func (f *patternFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.topology, "topology", "fattree:leaves=4,hosts=4,spines=4", "specification, or a topology file")
 	flags.StringVar(&f.model, "model", "nsim-ace", "machine: "+strings.Join(modelNames(), ", "))
 	flags.StringArrayVar(&f.params, "param", nil, "NAME=VALUE, a parameter of the machine; several may be given")
+	flags.StringArrayVar(&f.faults, "fault", nil, "TIME,WHAT,STATE such as 100us,spine1,down or 1ms,leaf0 5,0.1 (a tenth of the speed is left); several may be given")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.calls, "calls", "", "calls CSV: process,node,op,peer,bytes,tag")
 	flags.StringVar(&f.file, "file", "", "pattern file, YAML")
 	flags.StringVar(&f.builtin, "pattern", "", "built-in pattern such as ring:processes=16,bytes=2MiB")
@@ -43,7 +46,6 @@ func modelNames() (names []string) {
 
 func newSimulatePattern() *cobra.Command {
 	var f patternFlags
-	var asJSON bool
 	var long strings.Builder
 	long.WriteString(`Predict the times of an RDMA communication pattern (NSIM-ACE) by packet-level
 simulation.
@@ -79,22 +81,21 @@ Patterns:
 		Example: "  giverny simulate pattern --calls calls.csv --json\n  giverny simulate pattern --pattern all-to-all:bytes=64KiB --model hdr200",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			graph, model, program, err := f.load(cmd)
+			experiment, err := f.load(cmd)
 			if err != nil {
 				return err
 			}
-			report, err := pattern.Predict(graph, model, program)
+			report, err := experiment.Run()
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if f.json {
 				return report.WriteJSON(cmd.OutOrStdout())
 			}
 			return report.WriteText(cmd.OutOrStdout())
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per call")
 	return cmd
 }
 
@@ -107,13 +108,16 @@ func newSimulateExplain() *cobra.Command {
 		Example: "  giverny simulate explain --pattern halo:dims=4x8,per-node=2 --without-intra-node",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			graph, model, program, err := f.load(cmd)
+			experiment, err := f.load(cmd)
 			if err != nil {
 				return err
 			}
-			explanation, err := pattern.Explain(graph, model, program, w)
+			explanation, err := experiment.Explain(w)
 			if err != nil {
 				return err
+			}
+			if f.json {
+				return explanation.WriteJSON(cmd.OutOrStdout())
 			}
 			return explanation.WriteText(cmd.OutOrStdout())
 		},
@@ -124,26 +128,31 @@ func newSimulateExplain() *cobra.Command {
 	return cmd
 }
 
-// load builds the fabric, the machine and the program.
-func (f *patternFlags) load(cmd *cobra.Command) (*topology.Graph, pattern.Model, *pattern.Program, error) {
-	model, err := pattern.FindModel(f.model)
-	if err != nil {
-		return nil, model, nil, fmt.Errorf("--model: %w", err)
+// load builds the fabric, the machine, the program and what goes wrong.
+func (f *patternFlags) load(cmd *cobra.Command) (x pattern.Experiment, err error) {
+	if x.Model, err = pattern.FindModel(f.model); err != nil {
+		return x, fmt.Errorf("--model: %w", err)
 	}
 	for _, p := range f.params {
-		if err := model.Set(p); err != nil {
-			return nil, model, nil, fmt.Errorf("--param: %w", err)
+		if err := x.Model.Set(p); err != nil {
+			return x, fmt.Errorf("--param: %w", err)
 		}
 	}
-	if err := model.Validate(); err != nil {
-		return nil, model, nil, fmt.Errorf("--param: %w", err)
+	if err := x.Model.Validate(); err != nil {
+		return x, fmt.Errorf("--param: %w", err)
 	}
-	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, newLog(cmd, config.Default().Log))
-	if err != nil {
-		return nil, model, nil, err
+	if x.Graph, err = config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, newLog(cmd, config.Default().Log)); err != nil {
+		return x, err
 	}
-	program, err := f.program(len(graph.Hosts()))
-	return graph, model, program, err
+	for _, text := range f.faults {
+		faults, err := packet.ParseFault(x.Graph, text)
+		if err != nil {
+			return x, fmt.Errorf("--fault: %w", err)
+		}
+		x.Faults = append(x.Faults, faults...)
+	}
+	x.Program, err = f.program(len(x.Graph.Hosts()))
+	return x, err
 }
 
 func (f *patternFlags) program(nodes int) (*pattern.Program, error) {
