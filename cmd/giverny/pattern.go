@@ -23,6 +23,9 @@ type patternFlags struct {
 	faults          []string
 	calls, file     string
 	builtin         string
+	puts            string
+	exchange        pattern.Exchange
+	barrier         string
 	json            bool
 }
 
@@ -34,6 +37,10 @@ func (f *patternFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.calls, "calls", "", "calls CSV: process,node,op,peer,bytes,tag")
 	flags.StringVar(&f.file, "file", "", "pattern file, YAML")
+	flags.StringVar(&f.puts, "puts", "", "list of puts, CSV: from,to,bytes; each process packs, all meet at a barrier, each puts")
+	flags.IntVar(&f.exchange.PerNode, "per-node", 1, "with --puts: processes on a node")
+	flags.Float64Var(&f.exchange.PackNanosPerByte, "pack-ns-per-byte", 0, "with --puts: time to pack what is sent")
+	flags.StringVar(&f.barrier, "barrier", "after", "with --puts: before or after the packing, or none")
 	flags.StringVar(&f.builtin, "pattern", "", "built-in pattern such as ring:processes=16,bytes=2MiB")
 }
 
@@ -157,20 +164,39 @@ func (f *patternFlags) load(cmd *cobra.Command) (x pattern.Experiment, err error
 
 func (f *patternFlags) program(nodes int) (*pattern.Program, error) {
 	given := 0
-	for _, source := range []string{f.calls, f.file, f.builtin} {
+	for _, source := range []string{f.calls, f.file, f.puts, f.builtin} {
 		if source != "" {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
-		return nil, errors.New("which pattern? give one of --calls FILE, --file FILE, --pattern NAME")
+		return nil, errors.New("which pattern? give one of --calls FILE, --file FILE, --puts FILE, --pattern NAME")
 	case f.builtin != "":
 		return pattern.Builtin(f.builtin, nodes)
 	case f.calls != "":
 		return fromFile(f.calls, func(r io.Reader) (*pattern.Program, error) { return pattern.ReadCalls(r, f.calls) })
+	case f.puts != "":
+		return f.putList()
 	}
 	return fromFile(f.file, func(r io.Reader) (*pattern.Program, error) { return pattern.ReadYAML(r, f.file, nodes) })
+}
+
+func (f *patternFlags) putList() (*pattern.Program, error) {
+	switch f.barrier {
+	case "before":
+		f.exchange.BarrierFirst = true
+	case "none":
+		f.exchange.NoBarrier = true
+	case "after":
+	default:
+		return nil, fmt.Errorf("--barrier %q: want before, after or none", f.barrier)
+	}
+	pieces, err := fromFile(f.puts, func(r io.Reader) ([]pattern.Piece, error) { return pattern.ReadPieces(r, f.puts) })
+	if err != nil {
+		return nil, err
+	}
+	return f.exchange.Program(f.puts, pieces)
 }
 
 func fromFile[T any](path string, read func(io.Reader) (T, error)) (v T, err error) {
