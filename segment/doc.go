@@ -1,11 +1,10 @@
-// Package segment finds the congestion regions of a fabric and follows them
-// through time: a snapshot of one interval and the fabric's graph go in, sets
-// of links that are near each other and stalled alike come out, each with its
-// severity, identity, events, and a forecast.
+// Package segment finds the congestion regions of a fabric: a snapshot of one
+// interval and the fabric's graph go in, sets of links that are near each other
+// and stalled alike come out, each with its severity. Package tracking below it
+// follows them through time.
 //
 // Two methods stand behind one Segmenter: "paper", the four stages of Monet
 // (NSDI'20, section 4.2) as written, and "statistical", which judges the same
-// question by the noise it finds in the data. A Tracker gives the regions of
-// successive intervals their identity. Both are values in, values out: no
+// question by the noise it finds in the data. Both are values in, values out: no
 // goroutine, clock, logger or random source, and no file is opened.
 package segment

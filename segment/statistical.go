@@ -210,7 +210,7 @@ func (m *statisticalMethod) mergeTouching(worth float64) {
 	m.borders.collect(m)
 	worthless := func(gain, length, _, _ float64) (float64, bool) { return gain / length, gain < worth*length }
 	m.borders.remove(m, worthless)
-	m.borders.remove(m, func(_, _, apart, smaller float64) (float64, bool) { return apart, smaller < float64(m.minLinks)/2 })
+	m.borders.remove(m, func(_, _, apart, smaller float64) (float64, bool) { return apart, smaller < float64(m.minLinks) })
 	m.borders.remove(m, worthless)
 }
 

@@ -176,13 +176,13 @@ func (a *analyser) tick(ctx context.Context) error {
 	}
 }
 
-func (a *analyser) advance(ctx context.Context, nowNanos int64) error {
+func (a *analyser) advance(ctx context.Context, upToNanos int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if nowNanos-a.newestNanos >= liveIntervals*a.fabric.Interval.Nanoseconds() {
+	if upToNanos-a.newestNanos >= liveIntervals*a.fabric.Interval.Nanoseconds() {
 		return nil
 	}
-	a.core.Advance(nowNanos)
+	a.core.Advance(upToNanos, time.Now().UnixNano())
 	return a.handOn(ctx)
 }
 
@@ -308,7 +308,9 @@ func (a *analyser) resume(ctx context.Context) error {
 	for i, in := range intervals {
 		recent[i] = analysis.Interval{Interval: in.Interval, Regions: byStart[in.StartNanos]}
 	}
-	a.core.Resume(recent, events)
+	if err := a.core.Resume(recent, events); err != nil {
+		a.log.Warn("some stored regions do not hand their identity on", "error", err)
+	}
 	a.log.Info("resuming behind the last stored interval", "interval", last.Interval.String())
 	return nil
 }

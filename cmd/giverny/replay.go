@@ -174,7 +174,8 @@ func (p *process) replayThroughStore(ctx context.Context, f fabric, reader *blue
 	if err := r.Run(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	core.Advance(sink.newestNanos + 2*f.Interval.Nanoseconds())
+	end := sink.newestNanos + 2*f.Interval.Nanoseconds()
+	core.Advance(end, end)
 	return sink.storeFinished(ctx)
 }
 

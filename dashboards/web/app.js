@@ -6,8 +6,9 @@ import { layoutOf } from "./layout.js";
 import { drawTimeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
-const api = async (path) => {
+const api = async (path, mayBeAbsent) => {
   const r = await fetch("api/v1/" + path);
+  if (mayBeAbsent && r.status === 404) return null;
   if (!r.ok) throw new Error(`${path}: ${r.status} ${await r.text()}`);
   return r.json();
 };
@@ -42,10 +43,24 @@ async function refresh() {
     do {
       again = false;
       const path = base + encodeURIComponent(fabric.name);
-      const [snapshot, history] = await Promise.all([api(path + "/now"), api(path + "/history")]);
-      show(snapshot, history);
+      const [snapshot, history] = await Promise.all([api(path + "/now", true), api(path + "/history")]);
+      if (snapshot) show(snapshot, history); else wait();
     } while (again);
   } finally { busy = false; }
+}
+
+// wait shows that nothing is stored yet.
+function wait() {
+  now = null;
+  heat.clear();
+  $("metric").replaceChildren();
+  $("severity").textContent = "no data yet";
+  $("severity").className = "Neg";
+  $("facts").replaceChildren();
+  for (const list of ["regions", "events"]) $(list).replaceChildren(element("li", "none yet", "none"));
+  drawTimeline($("timeline"), []);
+  $("status").className = "";
+  $("status").textContent = "waiting for the first interval";
 }
 
 function show(snapshot, history) {

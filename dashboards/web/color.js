@@ -26,7 +26,7 @@ export function drawLegend(host) {
   canvas.width = 220; canvas.height = 9;
   const c = canvas.getContext("2d");
   for (let x = 0; x < 220; x++) { c.fillStyle = stallColor(x / 220 * scaleMax); c.fillRect(x, 0, 1, 9); }
-  host.replaceChildren(canvas, ...[0, 5, 15, 25, 40, 60].map((v) => {
+  host.replaceChildren(canvas, ...[5, 15, 25, 40, 60].map((v) => {
     const s = document.createElement("span");
     s.textContent = v + "%"; s.style.left = v / scaleMax * 220 + "px";
     return s;

@@ -20,6 +20,11 @@ export class Heatmap {
     this.draw();
   }
 
+  clear() {
+    this.layout = null;
+    this.context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+  }
+
   scale() {
     const w = this.canvas.clientWidth, h = this.canvas.clientHeight;
     const s = Math.min(w / this.layout.width, h / this.layout.height);

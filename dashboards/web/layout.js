@@ -11,18 +11,18 @@ export function layoutOf(fabric, links) {
 function gridLayout(fabric, links) {
   const dims = fabric.dims, X = dims[0], Y = dims[1] ?? 1;
   const planes = dims.slice(2).reduce((a, b) => a * b, 1);
-  const aspect = 1.5, gap = 1.2;
+  const aspect = 1.5, gap = 1.2, head = planes > 1 ? Math.max(.95, X / 12) : .2; // room for a plane's name
   let best = { columns: 1, scale: 0 };
   for (let columns = 1; columns <= planes; columns++) {
-    const w = columns * (X + gap), h = Math.ceil(planes / columns) * (Y + gap + .6);
+    const w = columns * (X + gap), h = Math.ceil(planes / columns) * (Y + gap + head - .2);
     const scale = Math.min(aspect / w, 1 / h);
     if (scale > best.scale) best = { columns, scale };
   }
   const rects = [], titles = [];
-  const origin = (plane) => [plane % best.columns * (X + gap), Math.floor(plane / best.columns) * (Y + gap + .6) + .8];
+  const origin = (plane) => [plane % best.columns * (X + gap), Math.floor(plane / best.columns) * (Y + gap + head - .2) + head];
   for (let plane = 0; plane < planes && planes > 1; plane++) {
     const [x, y] = origin(plane);
-    titles.push({ x, y: y - .2, text: planeName(plane, dims) });
+    titles.push({ x, y: y - .35, text: planeName(plane, dims) });
   }
   links.dim.forEach((dim, id) => {
     const c = links.devices[links.from[id]].coord;
@@ -34,7 +34,7 @@ function gridLayout(fabric, links) {
     else rects.push({ id, x: x + .02 + (dim - 2) * .12, y: y + .02 + (dim - 2) * .12, w: .46 - (dim - 2) * .24, h: .46 - (dim - 2) * .24 });
   });
   const rows = Math.ceil(planes / best.columns);
-  return { rects, titles, width: best.columns * (X + gap) - gap + .2, height: rows * (Y + gap + .6) };
+  return { rects, titles, width: best.columns * (X + gap) - gap + .2, height: rows * (Y + gap + head - .2) };
 }
 
 function planeName(plane, dims) {
@@ -59,21 +59,26 @@ function matrixLayout(links) {
   };
   links.from.forEach((d, id) => { const s = slot(d, links.from_port[id]); if (s) s.out = id; });
   links.to.forEach((d, id) => { const s = slot(d, links.to_port[id]); if (s) s.in = id; });
-  const order = [...ports.keys()].sort((a, b) => links.devices[b].level - links.devices[a].level || a - b);
+  const device = (d) => links.devices[d];
+  const order = [...ports.keys()].sort((a, b) => device(b).level - device(a).level || device(a).group - device(b).group || a - b);
   const widest = Math.max(1, ...order.map((d) => ports.get(d).size));
   const perColumn = Math.max(1, Math.ceil(Math.sqrt(order.length * widest / 1.5)));
+  const oneLevel = order.every((d) => device(d).level === device(order[0]).level);
+  const heading = (d) => !oneLevel ? "level " + device(d).level : device(d).group >= 0 ? "group " + device(d).group : "";
   const rects = [], titles = [];
-  let lastLevel = null;
-  order.forEach((d, i) => {
-    const ox = Math.floor(i / perColumn) * (widest + 1), y = i % perColumn + .8;
-    const level = links.devices[d].level;
-    if (level !== lastLevel || i % perColumn === 0) titles.push({ x: ox, y: y - .12, text: level > 0 ? "level " + level : "" });
-    lastLevel = level;
+  let column = 0, y = 1, tallest = 0, last = null;
+  for (const d of order) {
+    const text = heading(d), fresh = text !== last;
+    if (y > 1 && y + (fresh ? 2 : 0) > perColumn + 1) { column++; y = 1; } // a heading never stands alone at the end
+    else if (fresh && y > 1) y += .9;
+    if (fresh || y === 1) titles.push({ x: column * (widest + 1), y: y - .12, text });
+    last = text;
+    const ox = column * (widest + 1);
     [...ports.get(d).entries()].sort((a, b) => a[0].localeCompare(b[0], "en", { numeric: true })).forEach(([, s], p) => {
       if (s.out != null) rects.push({ id: s.out, x: ox + p, y, w: .9, h: .38 });
       if (s.in != null) rects.push({ id: s.in, x: ox + p, y: y + .42, w: .9, h: .38 });
     });
-  });
-  const columns = Math.ceil(order.length / perColumn);
-  return { rects, titles, width: columns * (widest + 1) - 1, height: Math.min(perColumn, order.length) + 1 };
+    tallest = Math.max(tallest, ++y);
+  }
+  return { rects, titles, width: (column + 1) * (widest + 1) - 1, height: tallest };
 }

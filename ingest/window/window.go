@@ -113,11 +113,16 @@ func (w *Window) Add(b *schema.CounterBatch) error {
 // Advance says what time it is, where readings do not: intervals that ended
 // longer ago than the allowed lateness close, and what was read later than now
 // and the horizon is no sign of anything. It is for live data only.
-func (w *Window) Advance(nowNanos int64) {
+func (w *Window) Advance(nowNanos int64) { w.AdvanceTo(nowNanos, nowNanos) }
+
+// AdvanceTo is Advance for data that come by a way on which they may be held up:
+// all that was read before completeNanos has been added, and what comes now may
+// be as new as nowNanos.
+func (w *Window) AdvanceTo(completeNanos, nowNanos int64) {
 	nowNanos = max(minTime, min(nowNanos, maxTime))
 	w.latestNanos = nowNanos + w.cfg.IntervalNanos*int64(len(w.slots))
 	if w.opened {
-		w.closeDue(nowNanos - w.cfg.AllowedLatenessNanos)
+		w.closeDue(max(minTime, min(completeNanos, nowNanos)) - w.cfg.AllowedLatenessNanos)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -21,12 +22,12 @@ import (
 type Config struct {
 	Window  window.Config
 	Segment segment.Config
-	Track   segment.TrackConfig
+	Track   tracking.Config
 }
 
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
-	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: segment.DefaultTrackConfig()}
+	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: tracking.DefaultConfig()}
 }
 
 // Result is what one interval left behind. It is the receiver's; its snapshot is
@@ -44,7 +45,7 @@ type Core struct {
 	graph     *topology.Graph
 	window    *window.Window
 	segmenter *segment.Segmenter
-	tracker   *segment.Tracker
+	tracker   *tracking.Tracker
 	raw       *rawBuffer
 	events    []schema.Event // of intervals that are open, by time
 	resumed   int64          // intervals that start up to here were stored before
@@ -52,7 +53,6 @@ type Core struct {
 	checked   bool
 
 	storedEvents map[schema.Event]bool // of an earlier process
-	names        map[uint64]string     // by region: where it was last, until its end
 }
 
 // New makes the core of one version of a fabric.
@@ -71,12 +71,12 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := segment.NewTracker(g, cfg.Track)
+	t, err := tracking.New(g, cfg.Track)
 	if err != nil {
 		return nil, err
 	}
 	return &Core{graph: g, window: w, segmenter: s, tracker: t, raw: newRawBuffer(cfg.Window.IntervalNanos),
-		resumed: minInt64, counted: map[string]uint64{}, names: map[uint64]string{}}, nil
+		resumed: minInt64, counted: map[string]uint64{}}, nil
 }
 
 const minInt64 = -1 << 63
@@ -84,17 +84,20 @@ const minInt64 = -1 << 63
 // Resume makes the core go on after the intervals that an earlier process
 // stored, given in order of time: it gives no result up to and including the
 // last of them, their regions hand their identity on, and of their events none
-// comes out again.
-func (c *Core) Resume(stored []Interval, events []schema.Event) {
+// comes out again. It reports the intervals that cannot follow the one before
+// and hand nothing on, which is no reason not to go on.
+func (c *Core) Resume(stored []Interval, events []schema.Event) error {
+	var errs []error
 	for _, in := range stored {
 		c.resumed = in.Interval.StartNanos
 		c.raw.openFrom = in.Interval.EndNanos()
-		c.describe(c.tracker.Step(in.Interval, in.Regions))
+		errs = append(errs, c.tracker.Restore(in.Interval, in.Regions))
 	}
 	c.storedEvents = make(map[schema.Event]bool, len(events))
 	for _, e := range events {
 		c.storedEvents[e] = true
 	}
+	return errors.Join(errs...)
 }
 
 // Interval is an interval with its regions as they were stored.
@@ -152,9 +155,11 @@ func (c *Core) AddEvent(e schema.Event) {
 	c.events = slices.Insert(c.events, at, e)
 }
 
-// Advance tells the core up to when all that was sent has been added: an interval
-// closes by the allowed lateness after its end.
-func (c *Core) Advance(nowNanos int64) { c.window.Advance(nowNanos + c.raw.intervalNanos) }
+// Advance tells the core up to when all that was sent has been added, by which
+// intervals close after the allowed lateness, and what time it is.
+func (c *Core) Advance(completeNanos, nowNanos int64) {
+	c.window.AdvanceTo(completeNanos+c.raw.intervalNanos, nowNanos+c.raw.intervalNanos)
+}
 
 // LowWater is the time from which on input is needed again after a restart.
 func (c *Core) LowWater() int64 { return c.window.LowWater() }
@@ -185,7 +190,6 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events
 		regions[i].Name = c.graph.Describe(regions[i].Links)
 	}
 	tracked := c.tracker.Step(snap.Interval, regions)
-	c.describe(tracked)
 	r := &Result{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...)}
 	r.Regions = make([]schema.Region, len(tracked.Regions))
 	for i, region := range tracked.Regions { // the segmenter uses its memory again
@@ -196,29 +200,6 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events
 		r.Regions[i] = region
 	}
 	return r
-}
-
-// describe says in the events what a person wants to know of their regions,
-// where the tracker does not.
-func (c *Core) describe(tracked *segment.Tracked) {
-	born := map[uint64]string{}
-	for i := range tracked.Regions {
-		r := &tracked.Regions[i]
-		born[r.ID] = fmt.Sprintf("%s region at %s, %d links", r.Severity, r.Name, r.Size)
-		c.names[r.ID] = r.Name
-	}
-	for i := range tracked.Events {
-		e := &tracked.Events[i]
-		switch {
-		case e.Kind == schema.RegionBorn && e.Detail == "":
-			e.Detail = born[e.RegionID]
-		case e.Kind == schema.RegionEnded:
-			if name, known := c.names[e.RegionID]; known && e.Detail == "" {
-				e.Detail = "Region at " + name + " is gone"
-			}
-			delete(c.names, e.RegionID)
-		}
-	}
 }
 
 // takeEvents removes the events before an instant.

@@ -64,10 +64,10 @@ func TestTheDemosStory(t *testing.T) {
 			core.AddEvent(e)
 		}
 		add(t, core, step.Batches...)
-		core.Advance(end)
+		core.Advance(end, end)
 		take()
 	}
-	core.Advance(end + 2*script.Interval.Nanoseconds())
+	core.Advance(end+2*script.Interval.Nanoseconds(), end+2*script.Interval.Nanoseconds())
 	take()
 
 	if want := int(script.Duration / script.Interval); len(worst) < want {

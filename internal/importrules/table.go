@@ -46,8 +46,8 @@ var Architecture = []Row{
 	{Package: "segment/tracking", May: []string{"topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Kind: Pure},
-	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "topology"}},
-	{Package: "internal/analysis", May: []string{"ingest/window", "segment", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
+	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
+	{Package: "internal/analysis", May: []string{"ingest/window", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},

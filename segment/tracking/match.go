@@ -21,6 +21,7 @@ type matcher struct {
 	parent    []int32 // by region: the track it has split from, or -1
 
 	pairs   []pair
+	first   []int32 // by region: its first pair, or -1
 	head    []int32 // by link: the first of its holders, or -1
 	holders []holder
 	shared  []int32 // by track: links in common with the region at hand
@@ -37,6 +38,7 @@ type pair struct {
 	region, track int32
 	shared        int32
 	smaller       int32 // size of the smaller of the two
+	next          int32 // pair of the same region, or -1
 	jaccard       float64
 }
 
@@ -95,7 +97,7 @@ func (m *matcher) findPairsOf(r int32, metric schema.Metric, tracks []*track) {
 	}
 	for _, k := range m.touched {
 		a, b, n := len(m.links[r]), len(tracks[k].links), int(m.shared[k])
-		m.pairs = append(m.pairs, pair{r, k, int32(n), int32(min(a, b)), float64(n) / float64(a+b-n)})
+		m.pairs = append(m.pairs, pair{r, k, int32(n), int32(min(a, b)), -1, float64(n) / float64(a+b-n)})
 		m.shared[k] = 0
 	}
 }
@@ -145,27 +147,42 @@ func (m *matcher) cleaned(links []schema.LinkID) []schema.LinkID {
 func (m *matcher) assign(tracks []*track, lastEnd int64, minOverlap float64) {
 	m.drop(minOverlap)
 	m.join()
+	m.chain()
 	for _, r := range m.order { // of those that merge, the oldest goes on
-		k := m.ancestor[r]
-		if k < 0 {
-			continue
-		}
-		heir, brought := k, int32(0)
-		for _, p := range m.pairs {
-			if p.region == r && p.track == k {
-				brought = p.shared
+		if k := m.ancestor[r]; k >= 0 {
+			if heir := m.oldest(r, k, tracks, lastEnd); heir != k {
+				m.successor[k], m.successor[heir], m.ancestor[r] = -1, r, heir
 			}
-		}
-		for _, p := range m.pairs {
-			if p.region == r && p.track < heir && m.successor[p.track] < 0 && tracks[p.track].seenNanos == lastEnd && 2*p.shared >= brought {
-				heir = p.track
-			}
-		}
-		if heir != k {
-			m.successor[k], m.successor[heir], m.ancestor[r] = -1, r, heir
 		}
 	}
 	m.join() // who gave way may have a part of its own
+}
+
+// oldest is the track that r continues if k is the one most alike: k, or an older
+// one that would end in r, brings at least half as many links, and was not away.
+func (m *matcher) oldest(r, k int32, tracks []*track, lastEnd int64) int32 {
+	heir, brought := k, int32(0)
+	for i := m.first[r]; i >= 0; i = m.pairs[i].next {
+		if m.pairs[i].track == k {
+			brought = m.pairs[i].shared
+		}
+	}
+	for i := m.first[r]; i >= 0; i = m.pairs[i].next {
+		p := &m.pairs[i]
+		if p.track < heir && m.successor[p.track] < 0 && tracks[p.track].seenNanos == lastEnd && 2*p.shared >= brought {
+			heir = p.track
+		}
+	}
+	return heir
+}
+
+// chain links the pairs of each region.
+func (m *matcher) chain() {
+	m.first = filled(m.first, len(m.ancestor))
+	for i := range m.pairs {
+		r := m.pairs[i].region
+		m.pairs[i].next, m.first[r] = m.first[r], int32(i)
+	}
 }
 
 // drop forgets the pairs that do not have enough in common.

@@ -80,6 +80,7 @@ func (t *Tracker) Step(interval schema.Interval, regions []schema.Region) *Resul
 	if err := t.check(interval); err != nil {
 		panic(err)
 	}
+	t.expire(interval)
 	t.match.find(t.tracks, regions)
 	t.match.assign(t.tracks, t.last.EndNanos(), t.cfg.MinOverlap)
 	t.advance(interval, regions)
@@ -97,11 +98,12 @@ func (t *Tracker) check(interval schema.Interval) error {
 }
 
 // Restore takes an interval as it was stored, with the identities of its
-// regions. After the stored intervals of the last GapIntervals+LaterIntervals, and
-// of all that is younger, the tracker gives the identities, ages, births and
-// events that it would have given without a restart. What is learned from longer
-// ago (odds and transitions) needs Save and Load. Regions without an identity
-// get one, in place.
+// regions. After the last GapIntervals+LaterIntervals stored intervals or more, in
+// order, the tracker gives the identities, ages, births, trends and events that
+// it would have given without a restart; what is learned over a longer time,
+// odds and transitions, needs Save and Load. Regions without an identity get one,
+// in place. It fails, and leaves the interval out, if the interval does not lie
+// behind the last or an identity stands twice.
 func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) error {
 	if err := t.check(interval); err != nil {
 		return err
@@ -112,8 +114,11 @@ func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) err
 			return fmt.Errorf("tracking: interval %s of fabric %s: two regions have the identity %d", interval, t.fabric, id)
 		}
 		seen[regions[i].ID] = true
+	}
+	for i := range regions {
 		t.lastID = max(t.lastID, regions[i].ID)
 	}
+	t.expire(interval)
 	t.match.find(t.tracks, regions)
 	t.match.assignStored(t.tracks, regions, t.cfg.MinOverlap)
 	t.advance(interval, regions)
@@ -121,10 +126,31 @@ func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) err
 	return nil
 }
 
+// expire begins a step by ending the tracks that an outage has left unseen for
+// too long.
+func (t *Tracker) expire(interval schema.Interval) {
+	t.result.Events = t.result.Events[:0]
+	t.tracks = slices.DeleteFunc(t.tracks, func(tr *track) bool {
+		if (interval.StartNanos-tr.seenNanos)/interval.DurationNanos <= int64(t.cfg.GapIntervals) {
+			return false
+		}
+		t.end(tr, interval)
+		return true
+	})
+}
+
+// end announces that a track will not come back.
+func (t *Tracker) end(tr *track, interval schema.Interval) {
+	if !tr.merged {
+		t.event(tr.seenNanos, schema.RegionEnded, tr.id, ended(tr, interval.DurationNanos))
+	}
+	t.free = append(t.free, tr)
+}
+
 // advance brings all that is known up to an interval, the matches being made.
 func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	steady := t.last.DurationNanos == interval.DurationNanos && t.last.EndNanos() == interval.StartNanos
-	t.result.Regions, t.result.Events = regions, t.result.Events[:0]
+	t.result.Regions = regions
 	t.result.Outlooks = resize(t.result.Outlooks, len(regions))
 	t.match.relate(t.tracks, t.last.EndNanos())
 
@@ -142,7 +168,6 @@ func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	kept := t.tracks[:0]
 	for k, tr := range t.tracks {
 		if k < known && t.match.successor[k] < 0 && !t.missed(tr, t.match.into[k], interval, steady) {
-			t.free = append(t.free, tr)
 			continue
 		}
 		kept = append(kept, tr)
@@ -249,13 +274,11 @@ func (t *Tracker) missed(tr *track, into int32, interval schema.Interval, steady
 	}
 	if steady {
 		t.forget(tr)
-	}
-	if !tr.merged {
-		if steady {
+		if !tr.merged {
 			t.network.changed(tr.metric, State(tr.severity), Gone)
 		}
-		t.event(tr.seenNanos, schema.RegionEnded, tr.id, ended(tr, interval.DurationNanos))
 	}
+	t.end(tr, interval)
 	return false
 }
 

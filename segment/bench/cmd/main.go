@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/bench"
+	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -69,7 +70,7 @@ func measure(g *topology.Graph, set bench.Set, name string, cfg segment.Config, 
 	if err != nil {
 		return err
 	}
-	tracker, err := segment.NewTracker(g, segment.DefaultTrackConfig())
+	tracker, err := tracking.New(g, tracking.DefaultConfig())
 	if err != nil {
 		return err
 	}

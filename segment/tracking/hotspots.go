@@ -1,0 +1,220 @@
+package tracking
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// HotspotConfig says when a link is hot.
+type HotspotConfig struct {
+	ThresholdsPercent []float64 // rising
+	// GapIntervals is for how many intervals a link may go unmeasured and stay
+	// as hot as it was.
+	GapIntervals int
+}
+
+// DefaultHotspotConfig has thresholds over the range of Monet's Fig. 3.
+func DefaultHotspotConfig() HotspotConfig {
+	return HotspotConfig{ThresholdsPercent: []float64{5, 10, 15, 20, 25, 30, 40, 50}, GapIntervals: 2}
+}
+
+// Validate reports all that is wrong with the configuration.
+func (c *HotspotConfig) Validate() error {
+	var errs []error
+	if n := len(c.ThresholdsPercent); n == 0 || n > maxThresholds {
+		errs = append(errs, fmt.Errorf("tracking: %d hotspot thresholds: want 1 to %d", n, maxThresholds))
+	}
+	before := 0.
+	for _, v := range c.ThresholdsPercent {
+		if !(v > before && v <= 100) {
+			errs = append(errs, fmt.Errorf("tracking: hotspot thresholds %v: want percentages that rise, above 0", c.ThresholdsPercent))
+			break
+		}
+		before = v
+	}
+	if c.GapIntervals < 0 {
+		errs = append(errs, fmt.Errorf("tracking: hotspot gap of %d intervals: want 0 or more", c.GapIntervals))
+	}
+	return errors.Join(errs...)
+}
+
+const maxThresholds = 16
+
+// Hotspots measures for how long links stay at or above thresholds of stall
+// (Monet, section 4 and Fig. 3). A step looks at every value once and works on
+// hot links only. It is not safe for concurrent use.
+type Hotspots struct {
+	cfg      HotspotConfig
+	numLinks int
+	metrics  [schema.NumMetrics]*hotLinks
+}
+
+// hotLinks are the links at or above the lowest threshold of one metric.
+type hotLinks struct {
+	slot   []int32 // by link: its place in runs, or -1
+	runs   []run
+	counts []Durations // of the runs that have ended, by threshold
+}
+
+// run is a link for as long as it is hot.
+type run struct {
+	link       schema.LinkID
+	level      int8 // number of thresholds reached
+	seenNanos  int64
+	sinceNanos [maxThresholds]int64 // by threshold below level
+}
+
+// NewHotspots makes the measure for one version of a fabric.
+func NewHotspots(g *topology.Graph, cfg HotspotConfig) (*Hotspots, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg.ThresholdsPercent = slices.Clone(cfg.ThresholdsPercent)
+	return &Hotspots{cfg: cfg, numLinks: g.NumLinks()}, nil
+}
+
+// Step takes the stalls of an interval; intervals must come in order. It panics
+// if the snapshot is of another graph.
+func (h *Hotspots) Step(s *schema.Snapshot) {
+	if s.Links != h.numLinks {
+		panic(fmt.Sprintf("tracking: snapshot of %d links for a graph of %d", s.Links, h.numLinks))
+	}
+	for i := range s.Series {
+		series := &s.Series[i]
+		if !series.Metric.IsStall() {
+			continue
+		}
+		hot := h.metrics[series.Metric]
+		if hot == nil {
+			hot = &hotLinks{slot: filled(nil, h.numLinks), counts: make([]Durations, len(h.cfg.ThresholdsPercent))}
+			h.metrics[series.Metric] = hot
+		}
+		h.follow(hot, series, s.Interval)
+		h.discover(hot, series, s.Interval)
+	}
+}
+
+// follow brings the runs up to an interval.
+func (h *Hotspots) follow(hot *hotLinks, series *schema.Series, interval schema.Interval) {
+	for i := 0; i < len(hot.runs); {
+		r := &hot.runs[i]
+		level := int8(0)
+		switch v := series.Values[r.link]; {
+		case (interval.StartNanos-r.seenNanos)/interval.DurationNanos > int64(h.cfg.GapIntervals): // unmeasured for too long
+		case !series.Valid.Has(int(r.link)) || v != v:
+			i++
+			continue
+		default:
+			level = h.level(v)
+		}
+		for ; r.level > level; r.level-- {
+			hot.counts[r.level-1].add((r.seenNanos - r.sinceNanos[r.level-1]) / interval.DurationNanos)
+		}
+		for ; r.level < level; r.level++ {
+			r.sinceNanos[r.level] = interval.StartNanos
+		}
+		r.seenNanos = interval.EndNanos()
+		if level > 0 {
+			i++
+			continue
+		}
+		hot.slot[r.link] = -1
+		last := len(hot.runs) - 1
+		if i < last {
+			hot.runs[i] = hot.runs[last]
+			hot.slot[hot.runs[i].link] = int32(i)
+		}
+		hot.runs = hot.runs[:last]
+	}
+}
+
+// discover begins the runs of links that have become hot.
+func (h *Hotspots) discover(hot *hotLinks, series *schema.Series, interval schema.Interval) {
+	lowest := float32(h.cfg.ThresholdsPercent[0])
+	for l, v := range series.Values {
+		if !(v >= lowest) || hot.slot[l] >= 0 || !series.Valid.Has(l) {
+			continue
+		}
+		r := run{link: schema.LinkID(l), level: h.level(v), seenNanos: interval.EndNanos()}
+		for j := range r.level {
+			r.sinceNanos[j] = interval.StartNanos
+		}
+		hot.slot[l] = int32(len(hot.runs))
+		hot.runs = append(hot.runs, r)
+	}
+}
+
+// level is the number of thresholds that a stall reaches.
+func (h *Hotspots) level(percent float32) (n int8) {
+	for _, t := range h.cfg.ThresholdsPercent {
+		if percent < float32(t) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// Ended are the durations of the hot spells that have ended, of a metric at a
+// threshold by its index, and how many still go on.
+func (h *Hotspots) Ended(m schema.Metric, threshold int) (ended Durations, going int) {
+	hot := h.metrics[m]
+	if hot == nil {
+		return Durations{}, 0
+	}
+	for i := range hot.runs {
+		if int(hot.runs[i].level) > threshold {
+			going++
+		}
+	}
+	return hot.counts[threshold], going
+}
+
+// Durations is a histogram of durations in intervals: exact up to 15, above
+// with 8 classes to each doubling.
+type Durations struct {
+	Count   uint64
+	Longest int64
+	classes [488]uint64
+}
+
+func (d *Durations) add(intervals int64) {
+	intervals = max(intervals, 0)
+	d.Count++
+	d.Longest = max(d.Longest, intervals)
+	d.classes[durationClass(intervals)]++
+}
+
+func durationClass(v int64) int {
+	if v < 16 {
+		return int(v)
+	}
+	shift := bits.Len64(uint64(v)) - 4
+	return shift*8 + int(v>>shift)
+}
+
+// Quantile is the duration that the share q of all does not exceed, in
+// intervals, at most an eighth too high; 0 if there are none.
+func (d *Durations) Quantile(q float64) int64 {
+	rank, sum := uint64(q*float64(d.Count)), uint64(0)
+	for c, n := range d.classes {
+		if sum += n; n > 0 && (sum > rank || sum == d.Count) {
+			return min(d.Longest, classEnd(c))
+		}
+	}
+	return 0
+}
+
+// classEnd is the longest duration of a class.
+func classEnd(class int) int64 {
+	if class < 16 {
+		return int64(class)
+	}
+	shift := (class - 8) / 8
+	return int64(class-shift*8+1)<<shift - 1
+}

@@ -1,0 +1,75 @@
+package tracking_test
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+func torusOf(t *rapid.T) *topology.Graph {
+	g, err := topology.Parse("lily", "torus:4x4x4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func mustTracker(t *rapid.T) *tracking.Tracker {
+	tr, err := tracking.New(torusOf(t), tracking.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func savedStory(tb testing.TB) []byte {
+	tr := newTracker(tb)
+	for i := range 9 {
+		tr.Step(minuteAt(i), regions(region(0, 40+i, 10), region(60, 90+i, 12+3*float64(i)), region(100+5*i, 140, 30)))
+	}
+	return tr.Save(nil)
+}
+
+func TestDamageIsFound(t *testing.T) {
+	g, saved := torus(t, "torus:8x8x8"), savedStory(t)
+	for i := range saved {
+		bad := append([]byte(nil), saved...)
+		bad[i] ^= 1 << (i % 8)
+		if _, err := tracking.Load(g, tracking.DefaultConfig(), bad); !errors.Is(err, tracking.ErrSaved) {
+			t.Fatalf("byte %d of %d changed: %v", i, len(saved), err)
+		}
+		if _, err := tracking.Load(g, tracking.DefaultConfig(), saved[:i]); !errors.Is(err, tracking.ErrSaved) {
+			t.Fatalf("cut to %d of %d bytes: %v", i, len(saved), err)
+		}
+	}
+	if _, err := tracking.Load(torus(t, "torus:4x4x4"), tracking.DefaultConfig(), saved); !errors.Is(err, tracking.ErrSaved) {
+		t.Errorf("on another graph: %v", err)
+	}
+	t.Logf("%d bytes", len(saved))
+}
+
+// What loads, loads again after saving, and can go on.
+func FuzzLoad(f *testing.F) {
+	f.Add(savedStory(f))
+	f.Add(newTracker(f).Save(nil))
+	g := torus(f, "torus:8x8x8")
+	f.Fuzz(func(t *testing.T, saved []byte) {
+		tr, err := tracking.Load(g, tracking.DefaultConfig(), tracking.Sealed(saved))
+		if err != nil {
+			return
+		}
+		again := tr.Save(nil)
+		other, err := tracking.Load(g, tracking.DefaultConfig(), again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(other.Save(nil)) != string(again) {
+			t.Fatal("saved differently")
+		}
+		tr.Restore(minuteAt(20), regions(region(0, 40, 10), region(70, 90, 30)))
+	})
+}

@@ -1,0 +1,288 @@
+package tracking_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+const minute = int64(60e9)
+
+func minuteAt(i int) schema.Interval {
+	return schema.Interval{StartNanos: 1_700_000_040e9 + int64(i)*minute, DurationNanos: minute}
+}
+
+func torus(tb testing.TB, spec string) *topology.Graph {
+	tb.Helper()
+	g, err := topology.Parse("lily", spec)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+func newTracker(tb testing.TB) *tracking.Tracker {
+	tb.Helper()
+	t, err := tracking.New(torus(tb, "torus:8x8x8"), tracking.DefaultConfig())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// region has the links from a up to b, and a mean.
+func region(a, b int, mean float64) schema.Region {
+	r := schema.Region{Metric: schema.CreditStall, Size: b - a, Mean: mean, Max: mean, Severity: schema.SeverityOf(mean), Name: fmt.Sprintf("%d-%d", a, b)}
+	for l := a; l < b; l++ {
+		r.Links = append(r.Links, schema.LinkID(l))
+	}
+	return r
+}
+
+func regions(r ...schema.Region) []schema.Region { return r }
+
+// Each line of a story is an interval; the names of regions are those of the
+// links they have, "a:b" or "a:b@mean"; wanted are the ordinals of the identities in the
+// order of birth, and the events.
+func TestIdentity(t *testing.T) {
+	type line struct{ regions, ids, events string }
+	tests := map[string][]line{
+		"stays while it moves": {{"0:40", "1", "born 1"}, {"10:50", "1", ""}, {"20:60", "1", ""}},
+		"half of the smaller is not enough": {{"0:40", "1", "born 1"}, {"20:60", "2", "born 2"}, {"", "", ""},
+			{"20:60", "2", "ended 1"}},
+		"grows over it":           {{"0:20", "1", "born 1"}, {"0:400", "1", ""}, {"10:30", "1", ""}},
+		"split: the largest part": {{"0:100", "1", "born 1"}, {"0:40 41:100", "2 1", "split 2"}, {"0:40 41:100", "2 1", ""}},
+		"merge: the older": {{"0:30", "1", "born 1"}, {"0:30 40:80", "1 2", "born 2"}, {"0:80", "1", "merged 2"},
+			{"0:80", "1", ""}, {"0:80", "1", ""}, {"0:30 40:80", "3 1", "split 3"}},
+		"merge: no speck takes a giant over": {{"0:20", "1", "born 1"}, {"0:20 30:200", "1 2", "born 2"}, {"0:200", "2", "merged 1"}},
+		"merge: comes apart within the gap": {{"0:30 40:80", "2 1", "born 1, born 2"}, {"0:80", "1", "merged 2"},
+			{"0:30 40:80", "2 1", "split 2"}, {"0:30 40:80", "2 1", ""}},
+		"gives way and has a part of its own": {{"0:40", "1", "born 1"}, {"0:40 40:140", "1 2", "born 2"}, {"0:100 100:140", "1 2", ""}},
+		"gap":                                 {{"0:40", "1", "born 1"}, {"", "", ""}, {"", "", ""}, {"0:40", "1", ""}},
+		"longer than gap":                     {{"0:40", "1", "born 1"}, {"", "", ""}, {"", "", ""}, {"", "", "ended 1"}, {"0:40", "2", "born 2"}},
+		"most alike first":                    {{"0:40 50:90", "1 2", "born 1, born 2"}, {"0:40 30:90", "1 2", ""}},
+		"severity":                            {{"0:40@10", "1", "born 1"}, {"0:40@20", "1", "severity 1"}, {"0:40@21", "1", ""}, {"0:40@30", "1", "severity 1"}},
+	}
+	for name, story := range tests {
+		t.Run(name, func(t *testing.T) {
+			tr := newTracker(t)
+			ordinal := map[uint64]int{}
+			for i, l := range story {
+				var in []schema.Region
+				for _, f := range strings.Fields(l.regions) {
+					var a, b int
+					mean := 10.
+					if n, _ := fmt.Sscanf(f, "%d:%d@%g", &a, &b, &mean); n < 2 {
+						t.Fatalf("region %q", f)
+					}
+					in = append(in, region(a, b, mean))
+				}
+				res := tr.Step(minuteAt(i), in)
+				fresh := []uint64{}
+				for _, r := range res.Regions {
+					if _, known := ordinal[r.ID]; !known {
+						fresh = append(fresh, r.ID)
+					}
+				}
+				slices.Sort(fresh)
+				for _, id := range fresh {
+					n := len(ordinal) + 1
+					ordinal[id] = n
+				}
+				var ids, events []string
+				for _, r := range res.Regions {
+					ids = append(ids, fmt.Sprint(ordinal[r.ID]))
+				}
+				for _, e := range res.Events {
+					events = append(events, fmt.Sprintf("%s %d", strings.TrimPrefix(string(e.Kind), "region_"), ordinal[e.RegionID]))
+				}
+				if got := strings.Join(ids, " "); got != l.ids {
+					t.Errorf("interval %d: identities %q, want %q", i, got, l.ids)
+				}
+				if got := strings.Join(events, ", "); got != l.events {
+					t.Errorf("interval %d: events %q, want %q", i, got, l.events)
+				}
+			}
+		})
+	}
+}
+
+func TestEventsTellAPerson(t *testing.T) {
+	tr := newTracker(t)
+	steps := [][]schema.Region{
+		regions(region(0, 100, 10)), regions(region(0, 40, 10), region(41, 100, 20)), regions(region(0, 100, 30)), nil, nil, nil,
+	}
+	var got []string
+	for i, s := range steps {
+		for _, e := range tr.Step(minuteAt(i), s).Events {
+			if e.Fabric != "lily" || e.RegionID == 0 {
+				t.Errorf("event %+v names no region of the fabric", e)
+			}
+			got = append(got, fmt.Sprintf("%d %s: %s", (e.TimeNanos-minuteAt(0).StartNanos)/minute, e.Kind, e.Detail))
+		}
+	}
+	first := uint64(1_700_000_040)<<20 + 1
+	second := uint64(1_700_000_100)<<20 + 1
+	want := []string{
+		"0 region_born: Low credit_stall region at 0-100, 100 links",
+		"1 region_severity: Medium credit_stall region at 41-100, 59 links, was Low: mean stall now 20.0%",
+		fmt.Sprintf("1 region_split: Low credit_stall region at 0-40, 40 links, has split from region %d", first),
+		"2 region_severity: High credit_stall region at 0-100, 100 links, was Medium: mean stall now 30.0%",
+		fmt.Sprintf("2 region_merged: Low credit_stall region at 0-40, 40 links, merged into region %d at 0-100 after 1 interval", first),
+		"3 region_ended: High credit_stall region at 0-100, 100 links, is gone after 3 intervals",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if second >= 1<<53 {
+		t.Error("an identity is not exact in a float64")
+	}
+}
+
+func TestAgeGrowthAndState(t *testing.T) {
+	tr := newTracker(t)
+	tr.Step(minuteAt(0), regions(region(0, 40, 10)))
+	tr.Step(minuteAt(1), nil)
+	inq := region(200, 230, 17)
+	inq.Metric = schema.InqStall
+	res := tr.Step(minuteAt(2), regions(region(0, 60, 30), inq))
+	if r := res.Regions[0]; r.AgeIntervals != 3 || r.BirthNanos != minuteAt(0).StartNanos {
+		t.Errorf("age %d, birth %d", r.AgeIntervals, r.BirthNanos)
+	}
+	if g := res.Outlooks[0].GrowthLinks; g != 10 {
+		t.Errorf("growth %d links per interval, want 20 in 2", g)
+	}
+	want := []schema.NetworkState{
+		{Metric: schema.CreditStall, State: schema.High, Regions: [4]int{0, 0, 0, 1}, Links: 60},
+		{Metric: schema.InqStall, State: schema.Medium, Regions: [4]int{0, 0, 1, 0}, Links: 30},
+	}
+	if diff := cmp.Diff(want, res.States); diff != "" || res.Network != schema.High {
+		t.Errorf("network %v %s", res.Network, diff)
+	}
+	if got := tr.LinkTime(schema.CreditStall); got != [4]uint64{3*1536 - 1536 - 100 + 1536, 40, 0, 60} {
+		t.Errorf("link time %v", got)
+	}
+}
+
+func TestTransitions(t *testing.T) {
+	tr := newTracker(t)
+	for i, mean := range []float64{0, 10, 10, 20, 30, 30, 0, 30, 0, 0, 0, 0} {
+		var in []schema.Region
+		if mean > 0 {
+			in = regions(region(0, 40, mean))
+		}
+		tr.Step(minuteAt(i), in)
+	}
+	gone := tracking.Gone
+	var region, network tracking.Transitions
+	region[gone][schema.Low], region[schema.Low][schema.Low], region[schema.Low][schema.Medium] = 1, 1, 1
+	region[schema.Medium][schema.High], region[schema.High][schema.High], region[schema.High][gone] = 1, 2, 1
+	network[0][1], network[1][1], network[1][2], network[2][3], network[3][3], network[3][0], network[0][3], network[0][0] = 1, 1, 1, 1, 1, 2, 1, 3
+	if diff := cmp.Diff(region, tr.RegionTransitions(schema.CreditStall)); diff != "" {
+		t.Errorf("regions: %s", diff)
+	}
+	if diff := cmp.Diff(network, tr.NetworkTransitions(schema.NoMetric)); diff != "" {
+		t.Errorf("network: %s", diff)
+	}
+	if p, known := region.Probability(tracking.State(schema.High), gone); !known || math.Abs(p-1./3) > 1e-12 {
+		t.Errorf("High to gone: %v, %v", p, known)
+	}
+}
+
+func TestCongestionEvents(t *testing.T) {
+	tr := newTracker(t)
+	high := func(minutes ...int) func(int) bool { return func(i int) bool { return slices.Contains(minutes, i) } }(2, 3, 8, 15, 16)
+	type event struct{ began, minutes int64 }
+	var ended []event
+	for i := range 30 {
+		mean := 10.
+		if high(i) {
+			mean = 40
+		}
+		if e := tr.Step(minuteAt(i), regions(region(0, 40, mean))).Congestion; e != nil && e.Ended {
+			ended = append(ended, event{(e.BeginNanos - minuteAt(0).StartNanos) / minute, e.DurationNanos() / minute})
+		}
+	}
+	// Between 3 and 8 lie four minutes, between 8 and 15 six.
+	if want := []event{{2, 7}, {15, 2}}; !slices.Equal(ended, want) {
+		t.Errorf("events %v, want %v", ended, want)
+	}
+}
+
+func TestOutageTeachesNothing(t *testing.T) {
+	tr := newTracker(t)
+	tr.Step(minuteAt(0), regions(region(0, 40, 10)))
+	first := tr.Step(minuteAt(1), regions(region(0, 40, 10))).Regions[0].ID
+	if got := tr.Step(minuteAt(3), regions(region(0, 40, 20))).Regions[0]; got.ID != first || got.AgeIntervals != 4 {
+		t.Errorf("after one lost interval: %d of age %d, want %d of age 4", got.ID, got.AgeIntervals, first)
+	}
+	res := tr.Step(minuteAt(30), regions(region(0, 40, 20)))
+	if got := res.Regions[0]; got.ID == first || got.AgeIntervals != 1 || len(res.Events) != 2 || res.Events[0].TimeNanos != minuteAt(4).StartNanos {
+		t.Errorf("after an outage longer than the gap: %d of age %d, %v", got.ID, got.AgeIntervals, res.Events)
+	}
+	n := uint64(0)
+	for _, row := range tr.RegionTransitions(schema.NoMetric) {
+		for _, c := range row {
+			n += c
+		}
+	}
+	if next, _ := tr.Skill(); n != 1 || next.Forecasts != 1 {
+		t.Errorf("%d transitions and %d forecasts, want those of the two successive intervals", n, next.Forecasts)
+	}
+}
+
+func TestInputThatShouldNotBe(t *testing.T) {
+	tr := newTracker(t)
+	odd := []schema.Region{
+		{Metric: 255, Links: []schema.LinkID{5, 3, 3, 1 << 31, math.MaxUint32}, Mean: math.NaN(), Max: math.Inf(1), Severity: 200},
+		{Metric: schema.CreditStall, Mean: math.Inf(-1)}, {Metric: schema.CreditStall, Mean: math.Inf(1), Links: []schema.LinkID{9, 8, 7}},
+	}
+	var ids []uint64
+	for i := range 12 {
+		res := tr.Step(minuteAt(i), slices.Clone(odd))
+		for _, o := range res.Outlooks {
+			sum := 0.
+			for _, p := range o.Next {
+				sum += p
+			}
+			if !(math.Abs(sum-1) < 1e-9) {
+				t.Fatalf("odds %v", o.Next)
+			}
+		}
+		ids = append(ids, res.Regions[0].ID, res.Regions[2].ID)
+	}
+	if ids[0] != ids[22] || ids[1] != ids[23] {
+		t.Errorf("identities %v", ids)
+	}
+	for _, bad := range []schema.Interval{minuteAt(11), minuteAt(3), {}, {StartNanos: math.MaxInt64, DurationNanos: 5}} {
+		if err := tr.Restore(bad, nil); !errors.Is(err, tracking.ErrInterval) {
+			t.Errorf("interval %s: %v", bad, err)
+		}
+	}
+	twice := region(0, 30, 10)
+	twice.ID = 7
+	if err := tr.Restore(minuteAt(12), regions(twice, twice)); err == nil {
+		t.Error("an identity that stands twice is accepted")
+	}
+}
+
+func TestValidate(t *testing.T) {
+	bad := tracking.Config{GapIntervals: -1, MinOverlap: math.NaN(), EventWindow: -time.Second}
+	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("want three faults: %v", err)
+	}
+	hot := tracking.HotspotConfig{ThresholdsPercent: []float64{5, 5}, GapIntervals: -1}
+	if err := hot.Validate(); err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("want two faults: %v", err)
+	}
+}
