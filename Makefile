@@ -74,12 +74,11 @@ integration: deps deps-test ## the tests that start Kafka, the subnet simulator 
 bench: toolchain ## every benchmark, briefly
 	@go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...
 
-bench-segment: toolchain ## the segmenter's benchmarks, six times, summed up by benchstat
-	@mkdir -p bin && go test -run '^$$' -bench . -benchmem -count 6 ./segment/... | tee bin/bench-segment.txt
-	@go tool benchstat bin/bench-segment.txt
+bench-segment: toolchain ## how well and how fast each method finds the regions of each test set
+	@go run ./segment/bench/cmd
 
 chaos: deps deps-test ## the fault tests (TestChaos...) alone, each five times
 	@scripts/gotest.sh chaos
 
-clean: ## remove what make build and make bench-segment made; .deps stays
+clean: ## remove what make build made; .deps stays
 	@rm -rf bin
