@@ -154,6 +154,7 @@ func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric,
 			if err := story.run(ctx, seed); err != nil || ctx.Err() != nil || !flags.stay {
 				return err
 			}
+			teller.again()
 		}
 	}})
 	for _, step := range steps {
@@ -245,6 +246,12 @@ func (t *teller) begin(start time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.start = start
+}
+
+func (t *teller) again() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprint(t.out, "\nThe story begins again; Ctrl-C ends it.\n\n")
 }
 
 func (t *teller) line(nanos int64, mark, format string, args ...any) {
