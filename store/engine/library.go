@@ -16,8 +16,9 @@ var ErrNoLibrary = errors.New("libchdb.so not found")
 
 // FindLibrary returns the path of libchdb.so. An explicit path and then the
 // variable GIVERNY_LIBCHDB are taken at their word; if both are empty it looks
-// next to the binary (lib/libchdb.so), in .deps/libchdb of the working
-// directory and of those above it, and in the user's cache (giverny/).
+// next to the binary (lib/libchdb.so), in .deps/libchdb of the checkout that the
+// binary was built in, of the working directory and of those above it, and in
+// the user's cache (giverny/).
 func FindLibrary(explicit string) (string, error) {
 	if explicit != "" {
 		return named(explicit, "the configured library")
@@ -45,7 +46,8 @@ func named(path, source string) (string, error) {
 func libraryCandidates() []string {
 	var paths []string
 	if binary, err := os.Executable(); err == nil {
-		paths = append(paths, filepath.Join(filepath.Dir(binary), "lib", "libchdb.so"))
+		dir := filepath.Dir(binary)
+		paths = append(paths, filepath.Join(dir, "lib", "libchdb.so"), filepath.Join(filepath.Dir(dir), ".deps", "libchdb", "libchdb.so"))
 	}
 	if dir, err := os.Getwd(); err == nil {
 		for {
