@@ -77,7 +77,7 @@ bench: toolchain ## every benchmark, briefly
 bench-segment: toolchain ## how well and how fast each method finds the regions of each test set
 	@go run ./segment/bench/cmd
 
-chaos: deps deps-test ## the fault tests (TestChaos...) alone, each five times
+chaos: deps deps-test ## ten kill -9 under load, then the tables against what was acknowledged, with counts
 	@scripts/gotest.sh chaos
 
 clean: ## remove what make build made; .deps stays
