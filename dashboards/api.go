@@ -31,6 +31,8 @@ func (d *Dashboards) answer(endpoint string, h func(*http.Request) (any, error))
 		switch {
 		case errors.Is(err, errUnknownFabric), errors.Is(err, errNothingYet):
 			status = http.StatusNotFound
+		case errors.Is(err, errRequest):
+			status = http.StatusBadRequest
 		case err != nil:
 			status = http.StatusBadGateway // the store is behind every other failure
 			d.log.Warn("request failed", "endpoint", endpoint, "error", err)
@@ -140,6 +142,9 @@ type nowJSON struct {
 	Coverage       map[string]float64       `json:"coverage"`
 	Values         map[string][]stallNumber `json:"values"` // by link; null where missing
 	Regions        []schema.Region          `json:"regions"`
+	Network        schema.NetworkOutlook    `json:"network"`
+	Congestion     *schema.CongestionEvent  `json:"congestion"` // null if none is on
+	Hot            []schema.HotLink         `json:"hot"`
 }
 
 // stallNumber is a percentage with two decimals; NaN, a missing value, is null.
@@ -174,8 +179,16 @@ func (d *Dashboards) now(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	tracked, err := d.records.Tracking(ctx, name, stored.Interval.StartNanos)
+	if err != nil {
+		return nil, err
+	}
+	for i := range regions {
+		tracked.Network.State = max(tracked.Network.State, regions[i].Severity)
+	}
 	j := nowJSON{Interval: intervalJSON{stored.Interval.StartNanos, stored.Interval.DurationNanos}, LatencySeconds: stored.LatencySeconds,
-		Coverage: map[string]float64{}, Values: map[string][]stallNumber{}, Regions: append([]schema.Region{}, regions...)}
+		Coverage: map[string]float64{}, Values: map[string][]stallNumber{}, Regions: append([]schema.Region{}, regions...),
+		Network: tracked.Network, Congestion: tracked.Congestion, Hot: append([]schema.HotLink{}, tracked.Hot...)}
 	for i := range snap.Series {
 		s := &snap.Series[i]
 		if !s.Metric.IsStall() {

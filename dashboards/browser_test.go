@@ -68,7 +68,8 @@ func TestThePageInABrowser(t *testing.T) {
 					t.Errorf("the page does not list region %s", r.Name)
 				}
 			}
-			for _, text := range []string{"High congestion", "22:13:21 UTC, live", "A cable &lt;b&gt;dies&lt;/b&gt;.", "link failed 0,0,0 X+", "0.25 s", "for 7 s"} {
+			for _, text := range []string{"High congestion", "22:13:21 UTC, live", "A cable &lt;b&gt;dies&lt;/b&gt;.", "link failed 0,0,0 X+", "0.25 s", "for 7 s",
+				"Congestion event for 3 min", "in 1 s", "High 60%", "Low 50%", "in 5 s: High 20%, Low 50%, gone 30%", "(+3)", "High 90%", "0.7%, 101 s"} {
 				if !strings.Contains(dom, text) {
 					t.Errorf("the page does not say %q", text)
 				}

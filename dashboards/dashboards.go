@@ -1,6 +1,7 @@
 // Package dashboards serves the HTTP API and the web page: the fabrics' graphs,
-// the newest interval as a heatmap with its regions, their history, and a
-// stream that announces each interval. All it shows is read back from the
+// the newest interval as a heatmap with its regions and where they are heading,
+// their history, what months of them add up to, and a stream that announces each
+// interval. All it shows is read back from the
 // store, so live, replayed and historical data look the same. It changes
 // nothing.
 package dashboards
@@ -39,6 +40,7 @@ type StateAt struct {
 
 // Records is what the dashboards read; the store provides it.
 type Records interface {
+	Months
 	// Latest is the newest completed interval; false if there is none yet.
 	Latest(ctx context.Context, fabric string) (Stored, bool, error)
 	// Snapshot is the measured values of an interval, links long at most.
@@ -49,6 +51,8 @@ type Records interface {
 	States(ctx context.Context, fabric string, from int64) ([]StateAt, error)
 	// Events from an instant on, in order of time.
 	Events(ctx context.Context, fabric string, from int64) ([]schema.Event, error)
+	// Tracking is what is known over time in an interval.
+	Tracking(ctx context.Context, fabric string, start int64) (Tracking, error)
 }
 
 // Fabric is a fabric to be shown.
@@ -128,6 +132,10 @@ func (d *Dashboards) Register(mux *http.ServeMux) {
 	api("fabrics/{fabric}/links", d.listLinks)
 	api("fabrics/{fabric}/now", d.now)
 	api("fabrics/{fabric}/history", d.history)
+	api("fabrics/{fabric}/transitions", d.transitions)
+	api("fabrics/{fabric}/congestion", d.congestion)
+	api("fabrics/{fabric}/hotspots", d.hotspots)
+	api("fabrics/{fabric}/forecasts", d.forecasts)
 	mux.HandleFunc("GET /api/v1/stream", d.stream)
 }
 

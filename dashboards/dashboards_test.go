@@ -156,13 +156,13 @@ func TestHistory(t *testing.T) {
 
 func TestUnknownFabric(t *testing.T) {
 	_, server, reg := show(t, &memory{}, torus)
-	for _, endpoint := range []string{"links", "now", "history"} {
+	for _, endpoint := range []string{"links", "now", "history", "transitions", "congestion", "hotspots", "forecasts"} {
 		if body := ask(t, server.URL+"/api/v1/fabrics/nowhere/"+endpoint, http.StatusNotFound); !strings.Contains(body, "GET /api/v1/fabrics lists them") {
 			t.Errorf("%s: %s", endpoint, body)
 		}
 	}
-	if n := metric(t, reg, "giverny_dashboards_requests_total"); n != 3 {
-		t.Errorf("%v requests counted, want 3", n)
+	if n := metric(t, reg, "giverny_dashboards_requests_total"); n != 7 {
+		t.Errorf("%v requests counted, want 7", n)
 	}
 }
 
@@ -170,7 +170,8 @@ func TestFailingStore(t *testing.T) {
 	m := &memory{}
 	d, server, _ := show(t, m, torus)
 	m.put(torus, busy(d.fabrics[torus].Graph, noon))
-	for method, endpoints := range map[string][]string{"Latest": {"now", "history"}, "Snapshot": {"now"}, "Regions": {"now"}, "States": {"history"}, "Events": {"history"}} {
+	for method, endpoints := range map[string][]string{"Latest": {"now", "history", "congestion"}, "Snapshot": {"now"}, "Regions": {"now"}, "States": {"history"}, "Events": {"history"},
+		"Tracking": {"now"}, "Transitions": {"transitions"}, "Congestion": {"congestion"}, "HotDurations": {"hotspots?metric=credit_stall"}, "ForecastSkill": {"forecasts"}} {
 		m.fail(method)
 		for _, endpoint := range endpoints {
 			if body := ask(t, server.URL+"/api/v1/fabrics/"+torus+"/"+endpoint, http.StatusBadGateway); !strings.Contains(body, errStore.Error()) {

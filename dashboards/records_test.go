@@ -31,6 +31,7 @@ type interval struct {
 	regions  []schema.Region
 	states   []StateAt
 	events   []schema.Event
+	tracking Tracking
 }
 
 var errStore = errors.New("the disk is on fire")
@@ -92,6 +93,36 @@ func (m *memory) Events(_ context.Context, fabric string, from int64) (list []sc
 	return list, err
 }
 
+func (m *memory) Tracking(_ context.Context, fabric string, _ int64) (Tracking, error) {
+	in, _, err := m.find("Tracking", fabric)
+	return in.tracking, err
+}
+
+// The questions about a stretch of time are answered with what was asked.
+func (m *memory) Transitions(_ context.Context, fabric string, metric schema.Metric, span Span) (regions, network Moves, err error) {
+	_, _, err = m.find("Transitions", fabric)
+	regions[schema.Gone][schema.Low], regions[schema.Gone][schema.High], network[0][0] = 3, 1, int((span.ToNanos-span.FromNanos)/1e9)
+	if metric == schema.InqStall {
+		network[1][2] = 5
+	}
+	return regions, network, err
+}
+
+func (m *memory) Congestion(_ context.Context, fabric string, span Span) ([]schema.CongestionEvent, error) {
+	_, _, err := m.find("Congestion", fabric)
+	return []schema.CongestionEvent{{BeginNanos: span.FromNanos + 1, EndNanos: span.ToNanos - 1, PeakMeanPercent: 30}}, err
+}
+
+func (m *memory) HotDurations(_ context.Context, fabric string, _ schema.Metric, _ Span) ([]HotDurations, error) {
+	_, _, err := m.find("HotDurations", fabric)
+	return []HotDurations{{ThresholdPercent: 15, Spells: 7, MedianSeconds: 60, P99Seconds: 120, P999Seconds: 180}}, err
+}
+
+func (m *memory) ForecastSkill(_ context.Context, fabric string, _ Span) (next, later Skill, err error) {
+	_, _, err = m.find("ForecastSkill", fabric)
+	return Skill{10, .2, .3}, Skill{8, .5, .9}, err
+}
+
 const (
 	second = int64(time.Second)
 	noon   = int64(1_700_000_000) * second
@@ -105,6 +136,7 @@ func hot(g *topology.Graph, id uint64, severity schema.Severity, first, size int
 	}
 	r.Mean, r.Max = 12*float64(severity), 14*float64(severity)
 	r.Name = g.Describe(r.Links)
+	r.Outlook = &schema.Outlook{GrowthLinks: 3, TrendPercent: .5, Next: schema.Odds{schema.High: .6, schema.Medium: .3, schema.Gone: .1}, Later: schema.Odds{schema.High: .2, schema.Low: .5, schema.Gone: .3}}
 	return r
 }
 
@@ -127,6 +159,9 @@ func busy(g *topology.Graph, start int64, regions ...schema.Region) interval {
 			in.snapshot.Series[0].Values[l] = float32(r.Mean + 3*math.Sin(float64(i)))
 		}
 	}
+	in.tracking = Tracking{Network: schema.NetworkOutlook{Next: schema.Odds{schema.High: .9, schema.Medium: .1}, Later: schema.Odds{schema.High: .6, schema.Medium: .4}},
+		Congestion: &schema.CongestionEvent{BeginNanos: start - 200*second, EndNanos: start + second, PeakMeanPercent: 41},
+		Hot:        []schema.HotLink{{Metric: schema.CreditStall, Link: 7, SinceNanos: start - 100*second}, {Metric: schema.InqStall, Link: 2, SinceNanos: start}}}
 	in.states = []StateAt{{StartNanos: start - 1000*second}, {StartNanos: start - second, State: schema.Low, Low: 1}, {StartNanos: start, State: schema.High, Low: 1, Medium: 1, High: 1}}
 	in.events = []schema.Event{{TimeNanos: start - second, Fabric: g.Fabric(), Kind: schema.Story, Detail: "A cable <b>dies</b>."},
 		{TimeNanos: start, Fabric: g.Fabric(), Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+"}}

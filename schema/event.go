@@ -17,9 +17,12 @@ const (
 	RegionEnded    EventKind = "region_ended"
 	RegionMerged   EventKind = "region_merged"
 	RegionSplit    EventKind = "region_split"
-	RegionSeverity EventKind = "region_severity" // a region changed its severity
+	RegionSeverity EventKind = "region_severity" // a region changed its severity, and stayed with it
 	GraphChanged   EventKind = "graph_changed"
 	Story          EventKind = "story" // a scripted line of a simulated day
+
+	CongestionBegan EventKind = "congestion_began" // a regions congestion event (RCE)
+	CongestionEnded EventKind = "congestion_ended"
 )
 
 // Event is something that happened to a fabric at an instant.

@@ -23,4 +23,6 @@ type Region struct {
 	ID           uint64 `json:"id,omitempty"` // stable across intervals, unique in its fabric
 	AgeIntervals int    `json:"age_intervals,omitempty"`
 	BirthNanos   int64  `json:"birth_nanos,omitempty"`
+
+	Outlook *Outlook `json:"outlook,omitempty"` // nil where none was made
 }

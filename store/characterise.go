@@ -20,11 +20,15 @@ type HotspotDurations struct {
 // HotspotDurations answers figure 3 for a stall metric and thresholds in percent
 // of time.
 func (db *DB) HotspotDurations(ctx context.Context, fabric string, m schema.Metric, span Span, thresholdsPercent []float64) ([]HotspotDurations, error) {
+	return db.hotspots(ctx, "hotspot_durations", inSpan(fabric, span).with("metric", m.String()).with("thresholds", thresholdsPercent))
+}
+
+func (db *DB) hotspots(ctx context.Context, query string, a args) ([]HotspotDurations, error) {
 	rows, err := ask[struct {
 		Level       float64 `ch:"level"`
 		Hotspots    uint64  `ch:"hotspots"`
 		DurationsMs []int64 `ch:"durations_ms"`
-	}](ctx, db, "hotspot_durations", inSpan(fabric, span).with("metric", m.String()).with("thresholds", thresholdsPercent))
+	}](ctx, db, query, a)
 	if err != nil {
 		return nil, err
 	}

@@ -60,6 +60,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		m.rows.WithLabelValues(t.name)
 	}
 	m.rows.WithLabelValues(markerTable)
+	m.rows.WithLabelValues(statesTable)
 	for _, reason := range retryReasons {
 		m.retries.WithLabelValues(reason)
 	}

@@ -218,7 +218,7 @@ func (db *DB) applyRetention(ctx context.Context) error {
 	for _, t := range []struct {
 		name string
 		ttl  time.Duration
-	}{{"link_samples", keep.Samples}, {"raw_counters", keep.Raw}, {"regions", keep.Regions}, {"network_states", keep.Regions}, {"events", keep.Regions}} {
+	}{{"link_samples", keep.Samples}, {"raw_counters", keep.Raw}, {"regions", keep.Regions}, {"network_states", keep.Regions}, {"events", keep.Regions}, {statesTable, statesKept}} {
 		var engine string
 		err := db.conn.QueryRow(ctx, "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {name:String}",
 			clickhouse.Named("name", t.name)).Scan(&engine)

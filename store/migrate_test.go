@@ -130,7 +130,7 @@ func TestMigrateAppliesRetention(t *testing.T) {
 		retention Retention
 		want      map[string]string
 	}{
-		{DefaultConfig().Retention, map[string]string{"link_samples": "toIntervalSecond(15552000)", "raw_counters": "toIntervalSecond(1209600)", "regions": "toIntervalSecond(63072000)", "events": "toIntervalSecond(63072000)"}},
+		{DefaultConfig().Retention, map[string]string{"link_samples": "toIntervalSecond(15552000)", "raw_counters": "toIntervalSecond(1209600)", "regions": "toIntervalSecond(63072000)", "events": "toIntervalSecond(63072000)", "analysis_states": "toIntervalSecond(604800)"}},
 		{Retention{Samples: 0, Raw: time.Hour, Regions: 0}, map[string]string{"link_samples": "", "raw_counters": "toIntervalSecond(3600)", "network_states": ""}},
 		{Retention{Samples: time.Minute, Raw: time.Hour, Regions: 0}, map[string]string{"link_samples": "toIntervalSecond(60)", "raw_counters": "toIntervalSecond(3600)"}},
 	} {

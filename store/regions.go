@@ -28,6 +28,10 @@ type regionRow struct {
 	Birth        time.Time `ch:"birth"`
 	AgeIntervals uint32    `ch:"age_intervals"`
 	Links        []uint32  `ch:"links"`
+	OddsNext     []uint8   `ch:"odds_next"`
+	OddsLater    []uint8   `ch:"odds_later"`
+	GrowthLinks  int32     `ch:"growth_links"`
+	Trend        float32   `ch:"trend"`
 }
 
 func (r *regionRow) region() (RegionAt, error) {
@@ -35,6 +39,9 @@ func (r *regionRow) region() (RegionAt, error) {
 		Links: convert[schema.LinkID](r.Links), AgeIntervals: int(r.AgeIntervals), BirthNanos: r.Birth.UnixNano()}}
 	if len(r.BoxMin) > 0 {
 		at.Box = &schema.Box{Min: convert[int](r.BoxMin), Max: convert[int](r.BoxMax)}
+	}
+	if len(r.OddsNext) > 0 {
+		at.Outlook = &schema.Outlook{GrowthLinks: int(r.GrowthLinks), TrendPercent: float64(r.Trend), Next: decodeOdds(r.OddsNext), Later: decodeOdds(r.OddsLater)}
 	}
 	var err error
 	if at.Metric, err = schema.ParseMetric(r.Metric); err != nil {

@@ -15,6 +15,7 @@ type Result struct {
 	Regions  []schema.Region
 	Events   []schema.Event
 	States   []NetworkState
+	Tracking Tracking
 	// Dropped counts, by reason, the readings of the interval that came to
 	// nothing.
 	Dropped map[string]uint64

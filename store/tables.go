@@ -30,7 +30,7 @@ type table struct {
 // tables are written in this order, before the marker.
 var tables = []table{
 	{"link_samples", "time", "fabric, metric, block, time, graph_version, percents, rates, stored_at", sampleRows},
-	{"regions", "time", "fabric, time, graph_version, rank, metric, region_id, severity, size, mean, max, name, box_min, box_max, birth, age_intervals, links, stored_at", regionRows},
+	{"regions", "time", "fabric, time, graph_version, rank, metric, region_id, severity, size, mean, max, name, box_min, box_max, birth, age_intervals, links, odds_next, odds_later, growth_links, trend, stored_at", regionRows},
 	{"network_states", "time", "fabric, time, graph_version, metric, state, regions, region_links, coverage, stored_at", stateRows},
 	{"events", "interval_start", "fabric, time, interval_start, graph_version, rank, kind, device, port, region_id, job_id, detail, stored_at", eventRows},
 	{"raw_counters", "interval_start", "fabric, counter, device, port, time, value, interval_start, graph_version, stored_at", rawRows},
@@ -38,7 +38,7 @@ var tables = []table{
 
 const (
 	markerTable   = "intervals"
-	markerColumns = "fabric, time, graph_version, duration_ms, links, measured, samples, dropped, regions, events, raw, first_read, last_read, stored_at"
+	markerColumns = "fabric, time, graph_version, duration_ms, links, measured, samples, dropped, regions, events, raw, first_read, last_read, stored_at, " + trackingColumns
 )
 
 // rowSet is n rows, column by column.
@@ -189,7 +189,7 @@ func regionRows(r *Result, s stamp, _ *metrics) rowSet {
 			return convert[int32](corner(r.Box))
 		})
 	}
-	return rowSet{n, []column{repeat(s.fabric, n), repeat(s.start, n), repeat(s.version, n), ranks(n),
+	columns := []column{repeat(s.fabric, n), repeat(s.start, n), repeat(s.version, n), ranks(n),
 		each(rs, func(r *schema.Region) string { return r.Metric.String() }),
 		each(rs, func(r *schema.Region) uint64 { return r.ID }),
 		each(rs, func(r *schema.Region) int8 { return int8(r.Severity) }),
@@ -201,8 +201,8 @@ func regionRows(r *Result, s stamp, _ *metrics) rowSet {
 		box(func(b *schema.Box) []int { return b.Max }),
 		each(rs, func(r *schema.Region) time.Time { return instant(r.BirthNanos) }),
 		each(rs, func(r *schema.Region) uint32 { return uint32(r.AgeIntervals) }),
-		eachNested(rs, func(r *schema.Region) []uint32 { return convert[uint32](r.Links) }),
-		repeat(s.at, n)}}
+		eachNested(rs, func(r *schema.Region) []uint32 { return convert[uint32](r.Links) })}
+	return rowSet{n, append(append(columns, outlookColumns(rs)...), repeat(s.at, n))}
 }
 
 func stateRows(r *Result, s stamp, _ *metrics) rowSet {
@@ -287,11 +287,12 @@ func markerRow(r *Result, s stamp) rowSet {
 	if dropped == nil {
 		dropped = map[string]uint64{}
 	}
-	return rowSet{1, []column{plain[string]{s.fabric}, plain[time.Time]{s.start}, plain[uint64]{s.version},
+	columns := []column{plain[string]{s.fabric}, plain[time.Time]{s.start}, plain[uint64]{s.version},
 		plain[uint32]{uint32(snap.Interval.DurationNanos / 1e6)}, plain[uint32]{uint32(snap.Links)},
 		nested[map[string]uint32]{measured}, plain[uint64]{uint64(snap.Samples)}, nested[map[string]uint64]{dropped},
 		plain[uint32]{uint32(len(r.Regions))}, plain[uint32]{uint32(len(r.Events))}, plain[uint64]{uint64(rawCount(r))},
-		plain[time.Time]{instant(snap.FirstReadNanos)}, plain[time.Time]{instant(snap.LastReadNanos)}, plain[time.Time]{s.at}}}
+		plain[time.Time]{instant(snap.FirstReadNanos)}, plain[time.Time]{instant(snap.LastReadNanos)}, plain[time.Time]{s.at}}
+	return rowSet{1, append(columns, r.Tracking.columns()...)}
 }
 
 // convert copies numbers to another type, which must be able to hold them.

@@ -66,11 +66,16 @@ func (w twin) hotspots(threshold float64) *HotspotDurations {
 			}
 		}
 	}
+	return durationsOf(threshold, durations, func(q float64, n int) int { return int(q * float64(n)) })
+}
+
+// durationsOf takes the quantiles at the given places of the sorted durations.
+func durationsOf(threshold float64, durations []time.Duration, place func(q float64, n int) int) *HotspotDurations {
 	if len(durations) == 0 {
 		return nil
 	}
 	slices.Sort(durations)
-	quantile := func(q float64) time.Duration { return durations[int(q*float64(len(durations)))] }
+	quantile := func(q float64) time.Duration { return durations[place(q, len(durations))] }
 	return &HotspotDurations{threshold, len(durations), quantile(0.5), quantile(0.99), quantile(0.999)}
 }
 
@@ -162,6 +167,66 @@ func (w twin) congestionEvents(window int) []CongestionEvent {
 	return events
 }
 
+var twinOutlooks = []*schema.Outlook{nil, {Next: schema.Odds{.2, .2, .2, .2, .2}, Later: schema.Odds{0, 0, 0, .1, .9}}, {Next: schema.Odds{0, .5, .3, .2, 0}, Later: schema.Odds{1, 0, 0, 0, 0}}}
+
+// skill scores the forecasts for so many minutes ahead, if all in between are there.
+func (w twin) skill(ahead int) (s ForecastSkill) {
+	for m := range twinMinutes {
+		whole := true
+		for i := range ahead + 1 {
+			whole = whole && w.at(m+i) != nil
+		}
+		for id := uint64(1); whole && id <= 3; id++ {
+			r := w.region(m, id)
+			if r == nil || r.Outlook == nil {
+				continue
+			}
+			odds, became := r.Outlook.Next, schema.Gone
+			if ahead > 1 {
+				odds = r.Outlook.Later
+			}
+			if later := w.region(m+ahead, id); later != nil {
+				became = schema.State(later.Severity)
+			}
+			s.Forecasts++
+			if became != schema.State(r.Severity) {
+				s.Persistence += 2
+			}
+			odds[became]--
+			for _, miss := range odds {
+				s.Brier += miss * miss
+			}
+		}
+	}
+	if s.Forecasts > 0 {
+		s.Brier, s.Persistence = s.Brier/float64(s.Forecasts), s.Persistence/float64(s.Forecasts)
+	}
+	return s
+}
+
+func (w twin) moves(metric schema.Metric) (sum RegionMoves) {
+	for _, r := range w {
+		for _, m := range r.Tracking.Moves {
+			if metric == schema.NoMetric || m.Metric == metric {
+				sum[m.From][m.To]++
+			}
+		}
+	}
+	return sum
+}
+
+func (w twin) spells(threshold float64) *HotspotDurations {
+	var durations []time.Duration
+	for _, r := range w {
+		for _, s := range r.Tracking.Spells {
+			if s.Metric == stall && s.ThresholdPercent == threshold {
+				durations = append(durations, time.Duration(s.Intervals-1)*time.Minute)
+			}
+		}
+	}
+	return durationsOf(threshold, durations, func(q float64, n int) int { return max(0, int(math.Ceil(q*float64(n)))-1) }) // of two, the shorter is the median
+}
+
 // drawTwin draws some intervals of twinMinutes, with links in one block or two.
 func drawTwin(rt *rapid.T, fabric string) twin {
 	links := rapid.SampledFrom([]int{1, 5, 512, 515}).Draw(rt, "links")
@@ -184,9 +249,15 @@ func drawTwin(rt *rapid.T, fabric string) twin {
 		r := Result{Snapshot: snap}
 		for id := uint64(1); id <= 3; id++ {
 			if mean := rapid.IntRange(-20, 40).Draw(rt, "mean"); mean >= 0 {
-				r.Regions = append(r.Regions, schema.Region{Metric: stall, ID: id, Size: 1, Mean: float64(mean), Max: 2 * float64(mean), Severity: schema.SeverityOf(float64(mean))})
+				r.Regions = append(r.Regions, schema.Region{Metric: stall, ID: id, Size: 1, Mean: float64(mean), Max: 2 * float64(mean), Severity: schema.SeverityOf(float64(mean)),
+					Outlook: rapid.SampledFrom(twinOutlooks).Draw(rt, "outlook")})
 			}
 		}
+		r.Tracking.Moves = rapid.SliceOf(rapid.SampledFrom([]schema.Move{{Metric: stall, From: 1, To: 1}, {Metric: stall, From: 1, To: schema.Gone}, {Metric: schema.InqStall, From: 2, To: 3}})).Draw(rt, "moves")
+		r.Tracking.Spells = rapid.SliceOf(rapid.Custom(func(t *rapid.T) schema.HotSpell {
+			return schema.HotSpell{Metric: rapid.SampledFrom([]schema.Metric{stall, schema.InqStall}).Draw(t, "metric"),
+				ThresholdPercent: rapid.SampledFrom([]float64{5, 12.5}).Draw(t, "threshold"), Intervals: rapid.Int64Range(1, 9).Draw(t, "intervals")}
+		})).Draw(rt, "spells")
 		r.States = NetworkStates(snap, r.Regions)
 		w = append(w, r)
 	}
@@ -245,6 +316,22 @@ func TestQueriesAgreeWithTheTwin(t *testing.T) {
 		check("NetworkTransitions", w.networkTransitions(), network, err)
 		events, err := db.CongestionEvents(ctx, fabric, metrics, span, 2*time.Minute)
 		check("CongestionEvents", w.congestionEvents(2), events, err)
+		for ahead, want := range map[int]ForecastSkill{1: w.skill(1), schema.LaterIntervals: w.skill(schema.LaterIntervals)} {
+			next, later, err := db.ForecastSkill(ctx, fabric, span)
+			check(fmt.Sprint("ForecastSkill ", ahead), want, map[int]ForecastSkill{1: next, schema.LaterIntervals: later}[ahead], err)
+		}
+		for _, m := range []schema.Metric{stall, schema.NoMetric} {
+			moves, err := db.RegionMoves(ctx, fabric, m, span)
+			check("RegionMoves", w.moves(m), moves, err)
+		}
+		var wantSpells []HotspotDurations
+		for _, threshold := range []float64{5, 12.5} {
+			if h := w.spells(threshold); h != nil {
+				wantSpells = append(wantSpells, *h)
+			}
+		}
+		spells, err := db.HotSpells(ctx, fabric, stall, span)
+		check("HotSpells", wantSpells, spells, err)
 		last := w[len(w)-1].Snapshot
 		latest, err := db.LatestSnapshot(ctx, fabric)
 		if err == nil {

@@ -45,7 +45,13 @@ func someResult(fabric string, n int64, links int) Result {
 			Box: &schema.Box{Min: []int{0, 0, 23}, Max: []int{0, 0, 2}}, ID: 1<<63 + 5, AgeIntervals: int(n), BirthNanos: minute + 1},
 		{Metric: schema.InqStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: 7, Max: 8, Severity: schema.Low, Name: "leaf 'one'\n"},
 	}
+	r.Regions[0].Outlook = &schema.Outlook{GrowthLinks: -3, TrendPercent: .25, Next: schema.Odds{0, .1, .2, .6, .1}, Later: schema.Odds{.2, .2, .2, .2, .2}}
 	r.States = NetworkStates(snap, r.Regions)
+	r.Tracking = Tracking{Network: schema.NetworkOutlook{Next: schema.Odds{.5, .3, .1, .1}, Later: schema.Odds{.2, .4, .2, .2}},
+		Congestion: &schema.CongestionEvent{BeginNanos: minute, EndNanos: n*minute + minute, PeakMeanPercent: 27.5 + float64(n)},
+		Moves:      []schema.Move{{Metric: schema.CreditStall, From: 3, To: 3}, {Metric: schema.InqStall, From: schema.Gone, To: 1}, {Metric: schema.CreditStall, From: 3, To: 3}},
+		Hot:        []schema.HotLink{{Metric: schema.CreditStall, Link: 9, SinceNanos: minute}, {Metric: schema.InqStall, Link: 1, SinceNanos: n * minute}},
+		Spells:     []schema.HotSpell{{Metric: schema.InqStall, ThresholdPercent: 5, Intervals: n}, {Metric: schema.CreditStall, ThresholdPercent: 12.5, Intervals: 1}}}
 	r.Events = []schema.Event{{TimeNanos: n*minute + 5, Fabric: fabric, Kind: schema.RegionBorn, RegionID: 1<<63 + 5, Detail: "born"},
 		{TimeNanos: n*minute + 7, Fabric: fabric, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+"}}
 	r.Raw = []*schema.CounterBatch{{Fabric: fabric, Ports: []schema.PortName{{Device: "a", Port: "1"}, {Device: "b", Port: "2"}},
@@ -156,6 +162,11 @@ func TestStoreAndReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tracked, err := db.TrackingAt(ctx, "bw", 2*minute)
+	want.Tracking.Moves, want.Tracking.Spells = nil, nil
+	if diff := cmp.Diff(want.Tracking, tracked); err != nil || diff != "" {
+		t.Error("TrackingAt:", err, diff)
+	}
 	if diff := cmp.Diff([]StateAt{{2 * minute, want.States[0]}, {2 * minute, want.States[1]}}, states, cmpopts.EquateApprox(1e-6, 0)); diff != "" {
 		t.Error("NetworkStates:", diff)
 	}
@@ -168,6 +179,12 @@ func TestQueriesOfWhatIsNotThere(t *testing.T) {
 	}
 	if _, err := db.Snapshot(ctx, "bw", minute); !isNotFound(err) {
 		t.Errorf("Snapshot: %v", err)
+	}
+	if _, err := db.TrackingAt(ctx, "bw", minute); !isNotFound(err) {
+		t.Errorf("TrackingAt: %v", err)
+	}
+	if _, err := db.LastState(ctx, "bw", 1, minute); !isNotFound(err) {
+		t.Errorf("LastState: %v", err)
 	}
 	if _, err := db.LatestGraph(ctx, "bw"); !isNotFound(err) {
 		t.Errorf("LatestGraph: %v", err)

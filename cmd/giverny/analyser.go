@@ -238,9 +238,7 @@ const flushTimeout = 5 * time.Second
 
 func (a *analyser) storeOne(ctx context.Context, out output) error {
 	r := out.result
-	err := a.db.Store(ctx, store.Result{Snapshot: r.Snapshot, Regions: r.Regions, Events: r.Events,
-		States: store.NetworkStates(r.Snapshot, r.Regions), Dropped: r.Dropped, Raw: r.Raw})
-	if err != nil {
+	if err := storeResult(ctx, a.db, r); err != nil {
 		return err
 	}
 	a.metrics.stored(r)
@@ -271,48 +269,6 @@ func (a *analyser) announce(ctx context.Context, r *analysis.Result) error {
 		return nil
 	}
 	return a.producer.Produce(ctx, kafka.Record{Fabric: a.fabric.Name, Partition: a.fabric.Partition, Kind: envelope.Regions, Payload: payload})
-}
-
-// resumeIntervals is how many stored intervals hand their regions' identities
-// and their events on to a new process.
-const resumeIntervals = 30
-
-// resume finds out what is stored and lets the core go on behind it.
-func (a *analyser) resume(ctx context.Context) error {
-	last, err := a.db.LastStored(ctx, a.fabric.Name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	span := store.SpanOf(last.Interval)
-	span.FromNanos -= resumeIntervals * a.fabric.Interval.Nanoseconds()
-	intervals, err := a.db.Intervals(ctx, a.fabric.Name, span)
-	if err != nil {
-		return err
-	}
-	regions, err := a.db.Regions(ctx, a.fabric.Name, span)
-	if err != nil {
-		return err
-	}
-	events, err := a.db.Events(ctx, a.fabric.Name, span)
-	if err != nil {
-		return err
-	}
-	byStart := map[int64][]schema.Region{}
-	for _, r := range regions {
-		byStart[r.StartNanos] = append(byStart[r.StartNanos], r.Region)
-	}
-	recent := make([]analysis.Interval, len(intervals))
-	for i, in := range intervals {
-		recent[i] = analysis.Interval{Interval: in.Interval, Regions: byStart[in.StartNanos]}
-	}
-	if err := a.core.Resume(recent, events); err != nil {
-		a.log.Warn("some stored regions do not hand their identity on", "error", err)
-	}
-	a.log.Info("resuming behind the last stored interval", "interval", last.Interval.String())
-	return nil
 }
 
 // offsetQueue remembers, for the messages taken and not yet done with, how new

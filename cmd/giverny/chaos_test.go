@@ -56,9 +56,12 @@ func TestChaosKill9(t *testing.T) {
 	checkTables(t, dir, library, readJournal(t, dir, ackedJournal), target)
 }
 
-func startLoad(t *testing.T, dir, library string) *exec.Cmd {
+func startLoad(t *testing.T, dir, library string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], loadCommand, dir, chaosTopology)
+	if args == nil {
+		args = []string{chaosTopology}
+	}
+	cmd := exec.Command(os.Args[0], append([]string{loadCommand, dir}, args...)...)
 	cmd.Env = append(os.Environ(), "GIVERNY_TEST_LIBRARY="+library, "GIVERNY_TEST_LOG="+filepath.Join(dir, "log"))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -102,7 +105,9 @@ func awaitStored(t *testing.T, dir string, nanos int64) {
 	t.Fatalf("the last process does not catch up; its log:\n%s", log)
 }
 
-func checkTables(t *testing.T, dir, library string, acked []int64, until int64) {
+// openStore starts the engine on the files that a child has left, until done.
+func openStore(t *testing.T, dir, library string) (db *store.DB, e *engine.Engine, done func()) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	cfg := engine.DefaultConfig()
@@ -113,15 +118,24 @@ func checkTables(t *testing.T, dir, library string, acked []int64, until int64) 
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
-	defer func() { stop(); <-ended }()
 	if err := e.Ready(ctx); err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.New(e.Options(store.DefaultDatabase), store.DefaultConfig(), store.Deps{Log: quiet, Registerer: prometheus.NewRegistry(), Now: time.Now})
+	db, err = store.New(e.Options(store.DefaultDatabase), store.DefaultConfig(), store.Deps{Log: quiet, Registerer: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	return db, e, func() {
+		db.Close()
+		stop()
+		<-ended
+	}
+}
+
+func checkTables(t *testing.T, dir, library string, acked []int64, until int64) {
+	db, e, done := openStore(t, dir, library)
+	defer done()
+	ctx := t.Context()
 	doubled := countDoubles(t, ctx, e)
 	whole, missing := 0, 0
 	graph, err := topology.Parse("load", chaosTopology)
@@ -154,6 +168,8 @@ var tableKeys = map[string]string{
 	"network_states": "(fabric, metric, time, graph_version)",
 	"events":         "(fabric, interval_start, graph_version, rank)",
 	"links":          "(fabric, graph_version, link)",
+
+	"analysis_states": "(fabric, time, graph_version)",
 }
 
 // countDoubles counts the rows of each table that are there more than once.

@@ -220,7 +220,6 @@ type teller struct {
 	mu      sync.Mutex // guards what follows
 	out     io.Writer
 	start   time.Time
-	known   map[uint64]schema.Region
 	summary demoSummary
 	seconds []float64 // from counter to store, by interval
 }
@@ -238,7 +237,7 @@ type demoSummary struct {
 }
 
 func newTeller(out io.Writer, f fabric, _ *scenario.Script) *teller {
-	return &teller{out: out, known: map[uint64]schema.Region{}, summary: demoSummary{Links: f.graph.NumLinks(),
+	return &teller{out: out, summary: demoSummary{Links: f.graph.NumLinks(),
 		Regions: map[string]int{"Low": 0, "Medium": 0, "High": 0}, Dropped: map[string]uint64{}}}
 }
 
@@ -269,7 +268,23 @@ func (t *teller) happened(events []schema.Event) {
 	}
 }
 
-// stored tells what is new in an interval's regions.
+// markOf is the mark before an event of a region or of the network; empty for
+// what the story itself tells.
+func markOf(kind schema.EventKind) string {
+	switch kind {
+	case schema.RegionBorn, schema.RegionSplit:
+		return "+"
+	case schema.RegionEnded, schema.RegionMerged:
+		return "-"
+	case schema.RegionSeverity:
+		return ">"
+	case schema.CongestionBegan, schema.CongestionEnded:
+		return "!"
+	}
+	return ""
+}
+
+// stored tells what has happened to an interval's regions.
 func (t *teller) stored(r *analysis.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -282,24 +297,17 @@ func (t *teller) stored(r *analysis.Result) {
 	for reason, n := range r.Dropped {
 		t.summary.Dropped[reason] += n
 	}
-	now := map[uint64]schema.Region{}
-	for _, region := range r.Regions {
-		t.summary.Regions[region.Severity.String()]++
-		now[region.ID] = region
-		was, known := t.known[region.ID]
-		switch {
-		case !known:
-			t.line(s.Interval.EndNanos(), "+", "%s region %d at %s: %d links, %s %.1f%% of the time", region.Severity, region.ID, region.Name, region.Size, region.Metric, region.Mean)
-		case was.Severity != region.Severity:
-			t.line(s.Interval.EndNanos(), ">", "region %d at %s is %s now: %d links, %s %.1f%%", region.ID, region.Name, region.Severity, region.Size, region.Metric, region.Mean)
+	for i := range r.Regions {
+		t.summary.Regions[r.Regions[i].Severity.String()]++
+	}
+	for _, e := range r.Events {
+		switch mark := markOf(e.Kind); {
+		case mark != "" && e.RegionID != 0:
+			t.line(s.Interval.EndNanos(), mark, "%s [%d]", e.Detail, e.RegionID)
+		case mark != "":
+			t.line(s.Interval.EndNanos(), mark, "%s", e.Detail)
 		}
 	}
-	for id, region := range t.known {
-		if _, still := now[id]; !still {
-			t.line(s.Interval.EndNanos(), "-", "region %d at %s is gone", id, region.Name)
-		}
-	}
-	t.known = now
 }
 
 // end prints the summary.

@@ -62,7 +62,8 @@ func (f *fabric) analysis() analysis.Config {
 	cfg.Segment.Overlap = f.Segment.Overlap
 	cfg.Segment.Metrics = f.Segment.Metrics
 	cfg.Segment.MinLinks = f.Segment.MinLinks
-	cfg.Track.GapIntervals = f.Segment.GapIntervals
+	cfg.Track.GapIntervals, cfg.Track.HoldIntervals, cfg.Track.EventWindow = f.Tracking.GapIntervals, f.Tracking.HoldIntervals, f.Tracking.CongestionWindow
+	cfg.Hot.ThresholdsPercent, cfg.Hot.ListPercent, cfg.Hot.ListLinks = f.Tracking.HotThresholds, f.Tracking.HotPercent, f.Tracking.HotLinks
 	return cfg
 }
 

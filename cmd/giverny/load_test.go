@@ -36,17 +36,18 @@ func TestMain(m *testing.M) {
 }
 
 // load makes the counters of a whole torus, read at both ends of each link, of
-// which every value is known: link l stalls loadPercent(l) percent of the time,
+// which every value is known: link l stalls percent(l) percent of the time,
 // always.
 type load struct {
-	batch schema.CounterBatch
-	links []schema.LinkID // by row
+	batch   schema.CounterBatch
+	links   []schema.LinkID // by row
+	percent func(schema.LinkID) float64
 }
 
 func loadPercent(l schema.LinkID) float64 { return float64(l%97) / 4 }
 
 func newLoadSource(g *topology.Graph) *load {
-	s := &load{batch: schema.CounterBatch{Fabric: g.Fabric(), Source: "load", Agent: "load",
+	s := &load{percent: loadPercent, batch: schema.CounterBatch{Fabric: g.Fabric(), Source: "load", Agent: "load",
 		Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}, {Name: "gemini.inq_stall_ns"}, {Name: "gemini.traffic_bytes"}}}}
 	b := &s.batch
 	for id := range schema.LinkID(g.NumLinks()) {
@@ -67,7 +68,7 @@ func newLoadSource(g *topology.Graph) *load {
 // read is what every counter shows at an instant; they are 48 bits wide.
 func (s *load) read(nanos int64) *schema.CounterBatch {
 	for i, l := range s.links {
-		stalled := uint64(float64(nanos/1e6) * 1e4 * loadPercent(l)) // whole: nanos x percent / 100
+		stalled := uint64(float64(nanos/1e6) * 1e4 * s.percent(l)) // whole: nanos x percent / 100
 		s.batch.TimeNanos[i] = nanos
 		s.batch.Columns[0].Values[i] = stalled & (1<<48 - 1)
 		s.batch.Columns[1].Values[i] = stalled / 2 & (1<<48 - 1)
@@ -82,6 +83,17 @@ type underLoad struct {
 	dir, topology string
 	onAcked       func(nanos int64) // after Kafka has acknowledged a poll
 	onStored      func(*analysis.Result)
+	hot           bool // half of the links stall for 40% of the time, and regions outlive a restart
+}
+
+// hotPercent is a load with a High region.
+func hotPercent(links int) func(schema.LinkID) float64 {
+	return func(l schema.LinkID) float64 {
+		if int(l) < links/2 {
+			return 40
+		}
+		return 0
+	}
 }
 
 func (u underLoad) run(ctx context.Context) error {
@@ -90,6 +102,9 @@ func (u underLoad) run(ctx context.Context) error {
 	entry := config.DefaultFabric()
 	entry.Name, entry.Topology, entry.Partition, entry.Interval = "load", u.topology, 0, time.Second
 	entry.AllowedLateness = 15 * time.Second // however busy the machine is
+	if u.hot {
+		entry.Tracking.GapIntervals = 300
+	}
 	cfg.Fabrics = []config.Fabric{entry}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	if path := os.Getenv("GIVERNY_TEST_LOG"); path != "" {
@@ -117,7 +132,11 @@ func (u underLoad) run(ctx context.Context) error {
 	return p.run(ctx, l, func(ctx context.Context) ([][]lifecycle.Stage, error) {
 		steps, err := p.roleStages(ctx, role{analyse: true, onStored: u.onStored}, fabrics, nil)
 		source := lifecycle.Stage{Name: "load", Run: func(ctx context.Context) error {
-			return u.poll(ctx, newLoadSource(fabrics[0].graph), newEmitter(kafka.NewProducer(p.client), cfg.Fabrics))
+			source := newLoadSource(fabrics[0].graph)
+			if u.hot {
+				source.percent = hotPercent(fabrics[0].graph.NumLinks())
+			}
+			return u.poll(ctx, source, newEmitter(kafka.NewProducer(p.client), cfg.Fabrics))
 		}}
 		return append([][]lifecycle.Stage{{source}}, steps...), err
 	})

@@ -21,7 +21,7 @@ const (
 
 // newLoad is the child that the chaos test kills.
 func newLoad() *cobra.Command {
-	return &cobra.Command{Use: loadCommand + " DIR TOPOLOGY", Args: cobra.ExactArgs(2), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: loadCommand + " DIR TOPOLOGY [hot]", Args: cobra.RangeArgs(2, 3), RunE: func(cmd *cobra.Command, args []string) error {
 		var journals [2]*os.File
 		for i, name := range [2]string{ackedJournal, storedJournal} {
 			file, err := os.OpenFile(filepath.Join(args[0], name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -31,7 +31,7 @@ func newLoad() *cobra.Command {
 			defer file.Close()
 			journals[i] = file
 		}
-		u := underLoad{dir: filepath.Join(args[0], "data"), topology: args[1], // a line is one write: whole or not at all
+		u := underLoad{dir: filepath.Join(args[0], "data"), topology: args[1], hot: len(args) > 2, // a line is one write: whole or not at all
 			onAcked:  func(nanos int64) { fmt.Fprintln(journals[0], nanos) },
 			onStored: func(r *analysis.Result) { fmt.Fprintln(journals[1], r.Snapshot.Interval.EndNanos()) }}
 		return u.run(cmd.Context())

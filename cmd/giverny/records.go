@@ -67,6 +67,55 @@ func (r records) Events(ctx context.Context, fabric string, from int64) ([]schem
 	return r.db.Events(ctx, fabric, store.Span{FromNanos: from, ToNanos: openEnd})
 }
 
+func (r records) Tracking(ctx context.Context, fabric string, start int64) (dashboards.Tracking, error) {
+	t, err := r.db.TrackingAt(ctx, fabric, start)
+	return dashboards.Tracking{Network: t.Network, Congestion: t.Congestion, Hot: t.Hot}, err
+}
+
+func (r records) Transitions(ctx context.Context, fabric string, metric schema.Metric, span dashboards.Span) (regions, network dashboards.Moves, err error) {
+	moves, err := r.db.RegionMoves(ctx, fabric, metric, store.Span(span))
+	if err != nil {
+		return regions, network, err
+	}
+	metrics := []schema.Metric{metric}
+	if metric == schema.NoMetric {
+		metrics = stallMetrics()
+	}
+	states, err := r.db.NetworkTransitions(ctx, fabric, metrics, store.Span(span))
+	for from, row := range states {
+		copy(network[from][:], row[:])
+	}
+	return dashboards.Moves(moves), network, err
+}
+
+func stallMetrics() (list []schema.Metric) {
+	for m := range schema.Metric(schema.NumMetrics) {
+		if m.IsStall() {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (r records) Congestion(ctx context.Context, fabric string, span dashboards.Span) ([]schema.CongestionEvent, error) {
+	return r.db.Congestion(ctx, fabric, store.Span(span))
+}
+
+func (r records) HotDurations(ctx context.Context, fabric string, metric schema.Metric, span dashboards.Span) ([]dashboards.HotDurations, error) {
+	spells, err := r.db.HotSpells(ctx, fabric, metric, store.Span(span))
+	durations := make([]dashboards.HotDurations, len(spells))
+	for i, s := range spells {
+		durations[i] = dashboards.HotDurations{ThresholdPercent: s.ThresholdPercent, Spells: s.Hotspots,
+			MedianSeconds: s.Median.Seconds(), P99Seconds: s.P99.Seconds(), P999Seconds: s.P99_9.Seconds()}
+	}
+	return durations, err
+}
+
+func (r records) ForecastSkill(ctx context.Context, fabric string, span dashboards.Span) (next, later dashboards.Skill, err error) {
+	n, l, err := r.db.ForecastSkill(ctx, fabric, store.Span(span))
+	return dashboards.Skill(n), dashboards.Skill(l), err
+}
+
 // storedGraph is a graph as the store keeps it.
 func storedGraph(g *topology.Graph) store.Graph {
 	s := store.Graph{Fabric: g.Fabric(), Version: g.Version(), ValidFromNanos: time.Now().UnixNano(), Duplex: g.Duplex()}

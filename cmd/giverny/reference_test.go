@@ -65,7 +65,7 @@ func everyPart(t *testing.T) (*refdocs.Recorder, error) {
 	p := newProcess(config.Default(), slog.New(slog.DiscardHandler))
 	p.registerer = recorder
 	p.cfg.DataDir = t.TempDir()
-	p.cfg.Fabrics = []config.Fabric{{Name: "f", Topology: "torus:2x2", Interval: time.Minute, MaxGapIntervals: 3, Segment: config.DefaultFabric().Segment}}
+	p.cfg.Fabrics = []config.Fabric{{Name: "f", Topology: "torus:2x2", Interval: time.Minute, MaxGapIntervals: 3, Segment: config.DefaultFabric().Segment, Tracking: config.DefaultFabric().Tracking}}
 	p.cfg.Collect.Fabric, p.cfg.Collect.IBSysfs.Enabled = "f", true
 	fabrics, err := loadFabrics(p.cfg.Fabrics, p.log)
 	if err != nil {

@@ -202,9 +202,7 @@ func (s *coreSink) Emit(ctx context.Context, b *schema.CounterBatch) error {
 
 func (s *coreSink) storeFinished(ctx context.Context) error {
 	for r := s.core.Next(); r != nil; r = s.core.Next() {
-		err := s.db.Store(ctx, store.Result{Snapshot: r.Snapshot, Regions: r.Regions, Events: r.Events,
-			States: store.NetworkStates(r.Snapshot, r.Regions), Dropped: r.Dropped, Raw: r.Raw})
-		if err != nil {
+		if err := storeResult(ctx, s.db, r); err != nil {
 			return err
 		}
 		s.intervals++

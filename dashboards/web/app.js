@@ -3,6 +3,7 @@
 import { drawLegend, severityColor } from "./color.js";
 import { Heatmap } from "./heatmap.js";
 import { layoutOf } from "./layout.js";
+import { fillOutlook } from "./outlook.js";
 import { drawTimeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -56,8 +57,9 @@ function wait() {
   $("metric").replaceChildren();
   $("severity").textContent = "no data yet";
   $("severity").className = "Neg";
-  $("facts").replaceChildren();
-  for (const list of ["regions", "events"]) $(list).replaceChildren(element("li", "none yet", "none"));
+  for (const part of ["facts", "outlook"]) $(part).replaceChildren();
+  $("rce").hidden = true;
+  for (const list of ["regions", "hot", "events"]) $(list).replaceChildren(element("li", "none yet", "none"));
   drawTimeline($("timeline"), []);
   $("status").className = "";
   $("status").textContent = "waiting for the first interval";
@@ -73,6 +75,7 @@ function show(snapshot, history) {
   }
   paint();
   showRegions();
+  showHot();
   showState(history);
   showEvents(history.events);
   drawTimeline($("timeline"), history.states);
@@ -92,8 +95,10 @@ function showRegions() {
     li.tabIndex = 0;
     const mark = element("i");
     mark.style.background = severityColor[r.severity];
-    const about = `mean ${percent(r.mean)}, max ${percent(r.max)}` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "");
-    li.append(mark, element("b", r.name || "region " + r.id), element("span", r.size + " links"), element("small", `${r.severity}: ${about}`));
+    const about = `mean ${percent(r.mean)}${arrow(r.outlook)}, max ${percent(r.max)}` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "");
+    const outlook = element("div", null, "outlook");
+    fillOutlook(outlook, r.outlook, duration);
+    li.append(mark, element("b", r.name || "region " + r.id), element("span", r.size + " links" + growth(r.outlook)), element("small", `${r.severity}: ${about}`), outlook);
     const focus = (on) => { focused = on ? r.id : null; paint(); };
     li.addEventListener("mouseenter", () => focus(true));
     li.addEventListener("mouseleave", () => focus(false));
@@ -104,8 +109,33 @@ function showRegions() {
   $("regions").replaceChildren(...items.length ? items : [element("li", "no region of this metric", "none")]);
 }
 
+// arrow says whether a mean rises or falls by half a point per interval or more.
+function arrow(outlook) {
+  const trend = outlook?.trend_percent ?? 0;
+  return trend >= .5 ? " \u2197" : trend <= -.5 ? " \u2198" : "";
+}
+
+function growth(outlook) {
+  const links = outlook?.growth_links ?? 0;
+  return links ? ` (${links > 0 ? "+" : "\u2212"}${Math.abs(links)})` : "";
+}
+
+// showHot lists the links that have been hot for longest.
+function showHot() {
+  const end = now.interval.start_nanos + now.interval.duration_nanos;
+  const items = now.hot.filter((h) => h.metric === metricShown()).slice(0, 6).map((h) => {
+    const li = element("li"), seconds = (end - h.since_nanos) / 1e9;
+    const a = links.devices[links.from[h.link]].name, b = links.devices[links.to[h.link]].name;
+    const value = now.values[h.metric]?.[h.link];
+    li.append(element("span", `${a} ${links.duplex ? "\u2194" : "\u2192"} ${b}`), element("time", `${percent(value)}, ${duration(seconds / fabric.interval_seconds)}`));
+    li.title = `${a} : ${links.from_port[h.link]}, ${b} : ${links.to_port[h.link]} (link ${h.link}), hot since ${clock(h.since_nanos)} UTC`;
+    return li;
+  });
+  $("hot").replaceChildren(...items.length ? items : [element("li", "no hot link of this metric", "none")]);
+}
+
 function duration(intervals) {
-  const s = intervals * fabric.interval_seconds;
+  const s = Math.round(intervals * fabric.interval_seconds);
   return s < 120 ? s + " s" : s < 7200 ? Math.round(s / 60) + " min" : (s / 3600).toFixed(1) + " h";
 }
 
@@ -113,6 +143,14 @@ function showState(history) {
   const state = history.states.at(-1)?.state ?? "Neg";
   $("severity").textContent = state === "Neg" ? "calm" : state + " congestion";
   $("severity").className = state;
+  fillOutlook($("outlook"), now.network, duration);
+  const rce = now.congestion;
+  $("rce").hidden = !rce;
+  if (rce) {
+    const seconds = (now.interval.start_nanos + now.interval.duration_nanos - rce.begin_nanos) / 1e9;
+    $("rce").textContent = `Congestion event for ${duration(seconds / fabric.interval_seconds)}`;
+    $("rce").title = `High regions since ${clock(rce.begin_nanos)} UTC, last seen ${clock(rce.end_nanos)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
+  }
   const facts = { switches: fabric.switches, hosts: fabric.hosts, links: fabric.links, "links measured": (100 * (now.coverage[metricShown()] ?? 0)).toFixed(1) + "%",
     "counter to store": now.latency_seconds.toFixed(2) + " s" };
   $("facts").replaceChildren(...Object.entries(facts).filter(([, v]) => v).flatMap(([k, v]) => [element("dt", k), element("dd", v.toLocaleString("en"))]));
@@ -165,7 +203,7 @@ function listen() {
 
 drawLegend($("legend"));
 $("fabric").addEventListener("change", () => choose($("fabric").value).catch(fail));
-$("metric").addEventListener("change", () => { paint(); showRegions(); });
+$("metric").addEventListener("change", () => { paint(); showRegions(); showHot(); });
 addEventListener("resize", () => { if (now) paint(); });
 setInterval(status, 1000);
 choose().catch(fail).finally(listen);

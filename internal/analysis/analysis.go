@@ -1,7 +1,8 @@
 // Package analysis is the pure core of Giverny: counter batches and events of
 // one fabric go in, and for every interval that closes a snapshot, its regions
-// with their identity, and the events that belong to it come out. It is made of
-// the window, the segmenter and the tracker; it has no goroutine, no clock and
+// with their identity and outlook, and the events that belong to it come out. It is
+// made of the window, the segmenter, the tracker and the measure of hotspots, and
+// what it has learned can be saved and loaded; it has no goroutine, no clock and
 // does no I/O, so that live, replayed and simulated data are analysed alike.
 package analysis
 
@@ -23,11 +24,12 @@ type Config struct {
 	Window  window.Config
 	Segment segment.Config
 	Track   tracking.Config
+	Hot     tracking.HotspotConfig
 }
 
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
-	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: tracking.DefaultConfig()}
+	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: tracking.DefaultConfig(), Hot: tracking.DefaultHotspotConfig()}
 }
 
 // Result is what one interval left behind. It is the receiver's; its snapshot is
@@ -38,7 +40,26 @@ type Result struct {
 	Events   []schema.Event
 	Raw      []*schema.CounterBatch
 	Dropped  map[string]uint64 // readings and values that came to nothing since the last result, by reason
+
+	States     []schema.NetworkState   // by metric
+	Network    schema.NetworkOutlook   // of all metrics
+	Congestion *schema.CongestionEvent // that is on; nil if none is
+	Moves      []schema.Move           // of regions, since the interval before
+	Hot        []schema.HotLink        // by metric, those that have been hot for longest first
+	Spells     []schema.HotSpell       // that have ended
+	// Of all that was ever seen: transitions of regions and of the network, of all
+	// metrics together, and how good the forecasts were, for the next interval and
+	// for schema.LaterIntervals.
+	RegionTransitions, NetworkTransitions tracking.Transitions
+	SkillNext, SkillLater                 tracking.Skill
+	// Saved is for Load, all that is learned up to this interval; nil in most, see
+	// SaveIntervals.
+	Saved []byte
 }
+
+// SaveIntervals is how many results come between two that have Saved: between
+// them Resume needs what was stored.
+const SaveIntervals = 10
 
 // Core analyses one fabric. It is not safe for concurrent use.
 type Core struct {
@@ -46,6 +67,9 @@ type Core struct {
 	window    *window.Window
 	segmenter *segment.Segmenter
 	tracker   *tracking.Tracker
+	hotspots  *tracking.Hotspots
+	cfg       Config
+	unsaved   int // results since the last that was saved
 	raw       *rawBuffer
 	events    []schema.Event // of intervals that are open, by time
 	resumed   int64          // intervals that start up to here were stored before
@@ -75,8 +99,12 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Core{graph: g, window: w, segmenter: s, tracker: t, raw: newRawBuffer(cfg.Window.IntervalNanos),
-		resumed: minInt64, counted: map[string]uint64{}}, nil
+	h, err := tracking.NewHotspots(g, cfg.Hot)
+	if err != nil {
+		return nil, err
+	}
+	return &Core{graph: g, window: w, segmenter: s, tracker: t, hotspots: h, cfg: cfg, unsaved: SaveIntervals,
+		raw: newRawBuffer(cfg.Window.IntervalNanos), resumed: minInt64, counted: map[string]uint64{}}, nil
 }
 
 const minInt64 = -1 << 63
@@ -84,14 +112,23 @@ const minInt64 = -1 << 63
 // Resume makes the core go on after the intervals that an earlier process
 // stored, given in order of time: it gives no result up to and including the
 // last of them, their regions hand their identity on, and of their events none
-// comes out again. It reports the intervals that cannot follow the one before
-// and hand nothing on, which is no reason not to go on.
+// comes out again. After Load, those that Load knows are not looked at. It reports
+// the intervals that cannot follow the one before and hand nothing on, which is no
+// reason not to go on.
 func (c *Core) Resume(stored []Interval, events []schema.Event) error {
 	var errs []error
+	loaded := c.tracker.Last().EndNanos()
 	for _, in := range stored {
 		c.resumed = in.Interval.StartNanos
 		c.raw.openFrom = in.Interval.EndNanos()
-		errs = append(errs, c.tracker.Restore(in.Interval, in.Regions))
+		if in.Interval.StartNanos < loaded {
+			continue
+		}
+		err := c.tracker.Restore(in.Interval, in.Regions)
+		if s := in.Snapshot; err == nil && s != nil && s.GraphVersion == c.graph.Version() && s.Links == c.graph.NumLinks() {
+			c.hotspots.Step(s)
+		}
+		errs = append(errs, err)
 	}
 	c.storedEvents = make(map[schema.Event]bool, len(events))
 	for _, e := range events {
@@ -104,6 +141,7 @@ func (c *Core) Resume(stored []Interval, events []schema.Event) error {
 type Interval struct {
 	Interval schema.Interval
 	Regions  []schema.Region
+	Snapshot *schema.Snapshot // nil: the hotspots do not learn of it
 }
 
 // Add takes a batch. It fails where the batch cannot be of this fabric: with
@@ -190,10 +228,24 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events
 		regions[i].Name = c.graph.Describe(regions[i].Links)
 	}
 	tracked := c.tracker.Step(snap.Interval, regions)
-	r := &Result{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...)}
+	c.hotspots.Step(snap)
+	r := &Result{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...),
+		States: slices.Clone(tracked.States), Network: tracked.Network, Moves: slices.Clone(tracked.Moves),
+		Hot: slices.Clone(c.hotspots.Longest()), Spells: slices.Clone(c.hotspots.Spells()),
+		RegionTransitions: c.tracker.RegionTransitions(schema.NoMetric), NetworkTransitions: c.tracker.NetworkTransitions(schema.NoMetric)}
+	r.SkillNext, r.SkillLater = c.tracker.Skill()
+	if e := tracked.Congestion; e != nil && !e.Ended {
+		on := e.CongestionEvent
+		r.Congestion = &on
+	}
+	if c.unsaved++; c.unsaved > SaveIntervals {
+		c.unsaved, r.Saved = 1, c.save()
+	}
+	outlooks := slices.Clone(tracked.Outlooks)
 	r.Regions = make([]schema.Region, len(tracked.Regions))
 	for i, region := range tracked.Regions { // the segmenter uses its memory again
 		region.Links = slices.Clone(region.Links)
+		region.Outlook = &outlooks[i]
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
 		}

@@ -78,9 +78,11 @@ type Fabric struct {
 	TickPicoseconds int64 `yaml:"tick_picoseconds"`
 	// How regions are found.
 	Segment Segment `yaml:"segment"`
+	// How regions and hot links are followed through time.
+	Tracking Tracking `yaml:"tracking"`
 }
 
-// Segment says how regions are found and followed.
+// Segment says how regions are found.
 type Segment struct {
 	// statistical, or paper: Monet's algorithm as published.
 	Method string `yaml:"method"`
@@ -90,8 +92,6 @@ type Segment struct {
 	Metrics []schema.Metric `yaml:"metrics"`
 	// The size under which a region does not count.
 	MinLinks int `yaml:"min_links"`
-	// For how many intervals a region may be unseen and come back as itself.
-	GapIntervals int `yaml:"gap_intervals"`
 }
 
 // Kafka is the bus.
@@ -189,7 +189,7 @@ func Default() Config {
 
 // DefaultFabric is what holds for a fabric where its entry says nothing.
 func DefaultFabric() Fabric {
-	return Fabric{Partition: -1, Interval: time.Minute, MaxGapIntervals: 3, Segment: Segment{Method: "statistical", MinLinks: 20, GapIntervals: 2}}
+	return Fabric{Partition: -1, Interval: time.Minute, MaxGapIntervals: 3, Segment: Segment{Method: "statistical", MinLinks: 20}, Tracking: defaultTracking()}
 }
 
 // UnmarshalYAML lays an entry over DefaultFabric.
@@ -298,6 +298,7 @@ func (c *Config) validateFabrics() (errs []error) {
 		if f.AllowedLateness < 0 || f.MaxGapIntervals < 1 || f.TickPicoseconds < 0 {
 			bad("allowed_lateness and tick_picoseconds must not be negative, max_gap_intervals at least 1")
 		}
+		f.Tracking.validate(bad)
 	}
 	return errs
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ fabrics:
 kafka: {embedded: false, brokers: ["k1:9092"]}
 `)
 	c, err := config.Load(path, []string{"GIVERNY_FABRICS_1_INTERVAL=5s", "GIVERNY_STORE_URL=clickhouse://c/giverny", "GIVERNY_STORE_EMBEDDED=false",
-		"GIVERNY_FABRICS_2_NAME=ib2", "GIVERNY_FABRICS_2_TOPOLOGY=torus:4x4", "GIVERNY_CONFIG=x"})
+		"GIVERNY_FABRICS_1_TRACKING_HOT_THRESHOLDS=[15, 30]", "GIVERNY_FABRICS_2_NAME=ib2", "GIVERNY_FABRICS_2_TOPOLOGY=torus:4x4", "GIVERNY_CONFIG=x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +45,9 @@ kafka: {embedded: false, brokers: ["k1:9092"]}
 	}
 	if f[0].Interval != time.Minute || f[1].Interval != 5*time.Second || f[2].Interval != time.Minute || f[2].Segment.MinLinks != 20 {
 		t.Errorf("intervals and defaults: %+v", f)
+	}
+	if !slices.Equal(f[1].Tracking.HotThresholds, config.Percents{15, 30}) || f[2].Tracking.HoldIntervals != 2 {
+		t.Errorf("tracking: %+v, %+v", f[1].Tracking, f[2].Tracking)
 	}
 	if f[0].Topology != "fattree:k=4" || f[1].Topology != filepath.Join(filepath.Dir(path), "map.txt") {
 		t.Errorf("topologies: %q %q", f[0].Topology, f[1].Topology)
@@ -55,11 +59,13 @@ func TestFaultsAreJoined(t *testing.T) {
 log: {level: loud}
 fabrics:
   - {name: a, topology: "torus:4x4", interval: 10ms}
-  - {name: a, topology: "", partition: 0}
+  - {name: a, topology: "", partition: 0, tracking: {gap_intervals: -1, hold_intervals: 0, congestion_window: -1s, hot_thresholds: [5, 5], hot_links: -1}}
+  - {name: b, topology: "torus:4x4", tracking: {hot_percent: 7}}
 kafka: {brokers: [b]}
 store: {embedded: false}
 `), nil)
-	for _, want := range []string{"log.level", "fabrics.0 (a): interval", "fabrics.1 (a): name: stands twice", "partition", "fabrics.1 (a): topology", "both embedded and brokers", "store: no url"} {
+	for _, want := range []string{"log.level", "fabrics.0 (a): interval", "fabrics.1 (a): name: stands twice", "partition", "fabrics.1 (a): topology", "tracking.gap_intervals", "tracking.hold_intervals", "tracking.congestion_window", "tracking.hot_thresholds: [5 5]", "tracking.hot_links",
+		"fabrics.2 (b): tracking.hot_percent: 7: want one of", "both embedded and brokers", "store: no url"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q in %v", want, err)
 		}

@@ -8,39 +8,60 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// hard draws regions of four shapes, half of them against another one, and all
+// rough is regions of four shapes, half of them against another one, and all
 // that real counters do to them.
-func (c *canvas) hard() {
+type rough struct {
+	number      whole
+	percent     span
+	calm, waves float64 // percent: of the background, and of the waves on it
+	edgeDrop    span    // share of its level that a region loses at its edge
+	edgeWidth   whole   // links over which it does
+	slope       span    // share of its level that a region's ends differ from it
+	haloPercent span    // lift of the links around a region
+	haloWidth   whole   // links over which it fades
+	freedom     int     // degrees, of Student's t
+}
+
+func hard() rough {
+	return rough{number: whole{2, 8}, percent: span{10, 60}, calm: 1.5, waves: 1.2, edgeDrop: span{0, .25}, edgeWidth: whole{1, 1},
+		slope: span{0, .12}, haloPercent: span{0, 4.5}, haloWidth: whole{2, 2}, freedom: 3}
+}
+
+func hard2() rough {
+	p := hard()
+	p.edgeDrop, p.edgeWidth = span{0, .3}, whole{1, 3}
+	p.haloPercent, p.haloWidth = span{0, 6}, whole{1, 3}
+	p.freedom = 4
+	return p
+}
+
+func (p rough) draw(c *canvas) {
 	s := c.space()
 	for i := range c.layers {
 		l := &c.layers[i]
-		wave := c.waves(s)
-		for id := range l.value {
-			l.value[id] = max(0, 1.5+1.2*wave(c.cellOf(schema.LinkID(id))))
+		for cell, wave := range c.waves(s) {
+			for id := 3 * cell; id < 3*cell+3; id++ {
+				l.value[id] = max(0, p.calm+p.waves*wave)
+			}
 		}
 	}
-	placed := make([]placement, len(c.layers))
+	placed := make([]*spots, len(c.layers))
 	for i := range placed {
-		placed[i].owner = map[cell]int{}
+		placed[i] = newSpots(s, 3)
 	}
-	for range c.between(2, 8) {
+	for range c.count(p.number) {
 		i := c.rng.Intn(len(c.layers))
-		if cells, level, ok := c.place(s, &placed[i]); ok {
-			c.paint(s, &c.layers[i], &placed[i], cells, level)
+		if cells, level, ok := p.place(c, placed[i]); ok {
+			placed[i].take(cells, level)
+			p.paint(c, s, &c.layers[i], cells, level)
 		}
 	}
 	for i := range c.layers {
-		c.halo(&c.layers[i])
-		c.spoil(&c.layers[i])
+		p.halo(c, &c.layers[i])
+		p.spoil(c, &c.layers[i])
 		c.lose(s, &c.layers[i])
 		c.layers[i].clip()
 	}
-}
-
-// placement is what lies where on one layer.
-type placement struct {
-	owner  map[cell]int // index of a region
-	levels []float64
 }
 
 func (c *canvas) shape(s space) []cell {
@@ -57,99 +78,67 @@ func (c *canvas) shape(s space) []cell {
 
 // place finds a free spot for a shape; in half of the cases one that touches
 // an earlier region, at a level at least 7 points away.
-func (c *canvas) place(s space, p *placement) (cells []cell, level float64, ok bool) {
-	touch := len(p.levels) > 0 && c.rng.Intn(2) == 0
+func (p rough) place(c *canvas, placed *spots) (cells []cell, level float64, ok bool) {
+	s := placed.space
+	touch := len(placed.levels) > 0 && c.rng.Intn(2) == 0
 	for range 300 {
 		shape := c.shape(s)
-		level = c.uniform(10, 60)
+		level = c.from(p.percent)
 		to := cell{c.rng.Intn(s.dims[0]), c.rng.Intn(s.dims[1]), c.rng.Intn(s.dims[2])}
 		from := shape[c.rng.Intn(len(shape))]
 		if touch {
-			to = c.besideRegion(s, p)
+			beside := placed.beside()
+			to = beside[c.rng.Intn(len(beside))]
 		}
 		cells = s.moved(shape, cell{to[0] - from[0], to[1] - from[1], to[2] - from[2]})
 		if !touch {
-			taken := map[cell]bool{}
-			for q := range p.owner {
-				taken[q] = true
-			}
-			if !c.crowded(s, cells, taken, 3) {
+			if !placed.crowd(cells) {
 				return cells, level, true
 			}
 			continue
 		}
 		before := len(cells)
-		cells = slices.DeleteFunc(cells, func(q cell) bool { _, in := p.owner[q]; return in })
-		if len(cells)*10 >= before*7 && connected(s, cells) && farFromNeighbours(s, p, cells, level, 7) {
+		cells = slices.DeleteFunc(cells, placed.isTaken)
+		if len(cells)*10 >= before*7 && c.connected(s, cells) && placed.standsOut(cells, level, 7) {
 			return cells, level, true
 		}
 	}
 	return nil, 0, false
 }
 
-// besideRegion is a free cell next to a taken one.
-func (c *canvas) besideRegion(s space, p *placement) cell {
-	var beside []cell
-	for q := range p.owner {
-		for _, r := range s.neighbours(q) {
-			if _, in := p.owner[r]; !in {
-				beside = append(beside, r)
-			}
-		}
+// connected reports whether one can walk from each cell to each other.
+func (c *canvas) connected(s space, cells []cell) bool {
+	if len(cells) == 0 {
+		return false
 	}
-	slices.SortFunc(beside, func(a, b cell) int { return slices.Compare(a[:], b[:]) })
-	return beside[c.rng.Intn(len(beside))]
-}
-
-func connected(s space, cells []cell) bool {
-	left := map[cell]bool{}
+	left := c.marks(s)
 	for _, p := range cells {
-		left[p] = true
+		left[s.number(p)] = true
 	}
-	var stack []cell
-	for p := range left {
-		stack = append(stack, p)
-		delete(left, p)
-		break
-	}
+	stack := []cell{cells[0]}
+	left[s.number(cells[0])] = false
+	seen := 1
 	for len(stack) > 0 {
 		p := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		for _, q := range s.neighbours(p) {
-			if left[q] {
-				delete(left, q)
+			if n := s.number(q); left[n] {
+				left[n] = false
+				seen++
 				stack = append(stack, q)
 			}
 		}
 	}
-	return len(left) == 0 && len(cells) > 0
+	return seen == len(cells)
 }
 
-func farFromNeighbours(s space, p *placement, cells []cell, level, points float64) bool {
-	for _, q := range cells {
-		for _, r := range s.neighbours(q) {
-			if i, in := p.owner[r]; in && math.Abs(p.levels[i]-level) < points {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// paint gives the links of the cells their level: lower at the edge by up to a
-// quarter, with a slope across.
-func (c *canvas) paint(s space, l *layer, p *placement, cells []cell, level float64) {
-	for _, q := range cells {
-		p.owner[q] = len(p.levels)
-	}
-	p.levels = append(p.levels, level)
+// paint gives the links of the cells their level: lower towards the edge, with a
+// slope across.
+func (p rough) paint(c *canvas, s space, l *layer, cells []cell, level float64) {
 	links := s.links(cells)
-	inside := map[schema.LinkID]bool{}
-	for _, id := range links {
-		inside[id] = true
-	}
-	drop, slope := c.uniform(0, .25), c.uniform(0, .12)
+	drop, slope := c.from(p.edgeDrop), c.from(p.slope)
 	direction := [3]float64{c.rng.NormFloat64(), c.rng.NormFloat64(), c.rng.NormFloat64()}
+	width := c.count(p.edgeWidth)
 	origin := c.cellOf(links[0])
 	along := func(id schema.LinkID) float64 {
 		at, sum := c.cellOf(id), 0.
@@ -163,24 +152,50 @@ func (c *canvas) paint(s space, l *layer, p *placement, cells []cell, level floa
 	for _, id := range links {
 		low, high = min(low, along(id)), max(high, along(id))
 	}
-	var near []schema.LinkID
-	for _, id := range links {
+	for i, depth := range c.depths(links, width) {
 		v := level
 		if high > low {
-			v *= 1 + slope*(2*(along(id)-low)/(high-low)-1)
+			v *= 1 + slope*(2*(along(links[i])-low)/(high-low)-1)
 		}
-		near = c.g.AppendNeighbours(near[:0], id)
-		if slices.ContainsFunc(near, func(n schema.LinkID) bool { return !inside[n] }) {
-			v *= 1 - drop
+		if depth < width {
+			v *= 1 - drop*(1-float64(depth)/float64(width))
 		}
-		l.value[id] = v
+		l.value[links[i]] = v
 	}
 	l.regions = append(l.regions, links)
 }
 
-// halo raises the links around each region by up to 4.5 points, half as much at
-// twice the distance.
-func (c *canvas) halo(l *layer) {
+// depths is how many steps across switches each link lies from the edge of its
+// region, up to limit.
+func (c *canvas) depths(links []schema.LinkID, limit int) []int {
+	depth := map[schema.LinkID]int{} // of links inside
+	for _, id := range links {
+		depth[id] = limit
+	}
+	var near []schema.LinkID
+	for d := range limit {
+		for _, id := range links {
+			if depth[id] != limit {
+				continue
+			}
+			near = c.g.AppendNeighbours(near[:0], id)
+			if slices.ContainsFunc(near, func(n schema.LinkID) bool {
+				of, inside := depth[n]
+				return d == 0 && !inside || d > 0 && of == d-1
+			}) {
+				depth[id] = d
+			}
+		}
+	}
+	out := make([]int, len(links))
+	for i, id := range links {
+		out[i] = depth[id]
+	}
+	return out
+}
+
+// halo raises the links around each region, the less the farther they lie.
+func (p rough) halo(c *canvas, l *layer) {
 	inRegion := make([]bool, len(l.value))
 	for _, r := range l.regions {
 		for _, id := range r {
@@ -188,18 +203,27 @@ func (c *canvas) halo(l *layer) {
 		}
 	}
 	lift := make([]float64, len(l.value))
-	var near, far []schema.LinkID
+	var near []schema.LinkID
 	for _, r := range l.regions {
-		height := c.uniform(0, 4.5)
+		height, width := c.from(p.haloPercent), c.count(p.haloWidth)
+		seen := map[schema.LinkID]bool{}
 		for _, id := range r {
-			near = c.g.AppendNeighbours(near[:0], id)
-			for _, n := range near {
-				lift[n] = max(lift[n], height)
-				far = c.g.AppendNeighbours(far[:0], n)
-				for _, f := range far {
-					lift[f] = max(lift[f], height/2)
+			seen[id] = true
+		}
+		ring := r
+		for d := range width {
+			var next []schema.LinkID
+			for _, id := range ring {
+				near = c.g.AppendNeighbours(near[:0], id)
+				for _, n := range near {
+					if !seen[n] {
+						seen[n] = true
+						next = append(next, n)
+						lift[n] = max(lift[n], height*(1-float64(d)/float64(width)))
+					}
 				}
 			}
+			ring = next
 		}
 	}
 	for id := range l.value {
@@ -210,9 +234,9 @@ func (c *canvas) halo(l *layer) {
 }
 
 // spoil adds noise that grows with the value, and false readings.
-func (c *canvas) spoil(l *layer) {
+func (p rough) spoil(c *canvas, l *layer) {
 	for id, v := range l.value {
-		v += c.student3() * (1.2 + .05*v)
+		v += c.student(p.freedom) * (1.2 + .05*v)
 		switch u := c.rng.Float64(); {
 		case u < .005:
 			v = c.uniform(10, 90)
@@ -221,6 +245,17 @@ func (c *canvas) spoil(l *layer) {
 		}
 		l.value[id] = v
 	}
+}
+
+// student draws from Student's t distribution with n degrees of freedom.
+func (c *canvas) student(n int) float64 {
+	normal := c.rng.NormFloat64()
+	chi := 0.
+	for range n {
+		x := c.rng.NormFloat64()
+		chi += x * x
+	}
+	return normal / math.Sqrt(chi/float64(n))
 }
 
 // lose takes about 5% of the readings: single links, whole switches, and blades

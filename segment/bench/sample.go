@@ -45,6 +45,8 @@ type canvas struct {
 	g      *topology.Graph
 	rng    *rand.Rand
 	layers []layer
+
+	scratch []bool // of marks
 }
 
 // layer is one metric of a canvas.

@@ -18,7 +18,20 @@ type Result struct {
 	// region counts 0.
 	Precision, Recall float64
 	True, Found       int
+	// Leaked counts found regions that ran out into the background: more than
+	// half of their links lie outside every true region of their metric, or they
+	// have more than three times the links of the true region they are matched
+	// with.
+	Leaked int
+	// FoundLinks counts the links of found regions, and BackgroundLinks those of
+	// them that lie outside every true region of their metric; a link of two
+	// found regions counts twice.
+	FoundLinks, BackgroundLinks int
 }
+
+// leakFactor is the size of a found region over that of its true one beyond
+// which it has leaked.
+const leakFactor = 3
 
 // negligible is the mean stall under which a found region is not counted.
 const negligible = 5
@@ -29,41 +42,66 @@ const negligible = 5
 func Score(truth []Truth, found []schema.Region) Result {
 	order := slices.Clone(truth)
 	slices.SortStableFunc(order, func(a, b Truth) int { return cmp.Compare(len(a.Links), len(b.Links)) })
-	used := make([]bool, len(found))
 	r := Result{True: len(truth)}
-	for i := range found {
-		used[i] = found[i].Mean < negligible
-		if !used[i] {
-			r.Found++
-		}
-	}
-	for _, t := range order {
+	match := make([]*Truth, len(found)) // by found region
+	for i := range order {
+		t := &order[i]
 		best, most := -1, 0
-		for i := range found {
-			if used[i] || found[i].Metric != t.Metric {
+		for j := range found {
+			if match[j] != nil || found[j].Metric != t.Metric || found[j].Mean < negligible {
 				continue
 			}
-			if n := common(t.Links, found[i].Links); n > most {
-				best, most = i, n
+			if n := common(t.Links, found[j].Links); n > most {
+				best, most = j, n
 			}
 		}
 		if best < 0 {
 			continue
 		}
-		used[best] = true
+		match[best] = t
 		a, b, both := float64(len(t.Links)), float64(len(found[best].Links)), float64(most)
 		r.Score += both / (a + b - both)
 		r.Precision += both / b
 		r.Recall += both / a
 	}
-	n := float64(r.True)
-	if n == 0 {
-		return r
+	r.countFound(truth, found, match)
+	if n := float64(r.True); n > 0 {
+		r.Score /= max(n, float64(r.Found))
+		r.Precision /= n
+		r.Recall /= n
 	}
-	r.Score *= 1 / max(n, float64(r.Found))
-	r.Precision /= n
-	r.Recall /= n
 	return r
+}
+
+// countFound counts what was found, and what of it has leaked.
+func (r *Result) countFound(truth []Truth, found []schema.Region, match []*Truth) {
+	inTruth := map[schema.Metric]map[schema.LinkID]bool{}
+	for _, t := range truth {
+		if inTruth[t.Metric] == nil {
+			inTruth[t.Metric] = map[schema.LinkID]bool{}
+		}
+		for _, l := range t.Links {
+			inTruth[t.Metric][l] = true
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		if f.Mean < negligible {
+			continue
+		}
+		background := 0
+		for _, l := range f.Links {
+			if !inTruth[f.Metric][l] {
+				background++
+			}
+		}
+		r.Found++
+		r.FoundLinks += len(f.Links)
+		r.BackgroundLinks += background
+		if 2*background > len(f.Links) || match[i] != nil && len(f.Links) > leakFactor*len(match[i].Links) {
+			r.Leaked++
+		}
+	}
 }
 
 // common counts the members of two ascending lists that both have.

@@ -12,11 +12,11 @@ import (
 type cell [3]int
 
 // space places shapes on a torus.
-type space struct{ dims [3]int }
+type space struct{ dims cell }
 
 func (c *canvas) space() space {
 	d := c.g.Grid().Dims
-	return space{[3]int{d[0], d[1], d[2]}}
+	return space{cell{d[0], d[1], d[2]}}
 }
 
 func (s space) wrap(p cell) cell {
@@ -26,12 +26,16 @@ func (s space) wrap(p cell) cell {
 	return p
 }
 
+// cells is how many there are, and number numbers them from 0.
+func (s space) cells() int        { return s.dims[0] * s.dims[1] * s.dims[2] }
+func (s space) number(p cell) int { return p[0] + s.dims[0]*(p[1]+s.dims[1]*p[2]) }
+
 // links are those that leave the cells in + direction.
 func (s space) links(cells []cell) []schema.LinkID {
 	var out []schema.LinkID
 	for _, p := range cells {
 		p = s.wrap(p)
-		first := 3 * (p[0] + s.dims[0]*(p[1]+s.dims[1]*p[2]))
+		first := 3 * s.number(p)
 		for dim := range 3 {
 			out = append(out, schema.LinkID(first+dim))
 		}
@@ -85,19 +89,20 @@ func ellipsoid(rx, ry, rz float64) []cell {
 
 // blob grows cell by cell, preferring cells with several neighbours inside.
 func (c *canvas) blob(s space, size int) []cell {
-	inside := map[cell]bool{{}: true}
+	inside := c.marks(s)
+	inside[0] = true
 	cells := []cell{{}}
 	for len(cells) < size {
 		var best cell
 		most := -1
 		for range 3 {
 			q := s.neighbours(cells[c.rng.Intn(len(cells))])[c.rng.Intn(6)]
-			if inside[q] {
+			if inside[s.number(q)] {
 				continue
 			}
 			n := 0
 			for _, r := range s.neighbours(q) {
-				if inside[r] {
+				if inside[s.number(r)] {
 					n++
 				}
 			}
@@ -106,7 +111,7 @@ func (c *canvas) blob(s space, size int) []cell {
 			}
 		}
 		if most >= 0 {
-			inside[best] = true
+			inside[s.number(best)] = true
 			cells = append(cells, best)
 		}
 	}
@@ -124,8 +129,8 @@ func (c *canvas) pencil() []cell {
 	return cuboid(size)
 }
 
-// waves is a field of slow waves around 0, about -1 to 1.
-func (c *canvas) waves(s space) func(p cell) float64 {
+// waves is a field of slow waves around 0, about -1 to 1, by cell.
+func (c *canvas) waves(s space) []float64 {
 	type wave struct {
 		number [3]float64
 		phase  float64
@@ -137,13 +142,24 @@ func (c *canvas) waves(s space) func(p cell) float64 {
 		}
 		ws[i].phase = c.uniform(0, 2*math.Pi)
 	}
-	return func(p cell) float64 {
+	field := make([]float64, 0, s.cells())
+	for _, p := range cuboid(s.dims) {
 		sum := 0.
 		for _, w := range ws {
 			sum += math.Sin(w.number[0]*float64(p[0]) + w.number[1]*float64(p[1]) + w.number[2]*float64(p[2]) + w.phase)
 		}
-		return sum / float64(len(ws))
+		field = append(field, sum/float64(len(ws)))
 	}
+	return field
+}
+
+// marks is one mark per cell, none set; it holds until the next call.
+func (c *canvas) marks(s space) []bool {
+	if c.scratch == nil {
+		c.scratch = make([]bool, s.cells())
+	}
+	clear(c.scratch)
+	return c.scratch
 }
 
 func (c *canvas) cellOf(link schema.LinkID) cell {

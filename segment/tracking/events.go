@@ -31,8 +31,24 @@ func mergedInto(tr *track, r *schema.Region, last schema.Interval) string {
 		r.ID, at(r.Name), intervals(tr.age(last)))
 }
 
-func changedSeverity(from schema.Severity, r *schema.Region) string {
-	return fmt.Sprintf("%s %s region%s, %s, was %s: mean stall now %.1f%%", r.Severity, r.Metric, at(r.Name), links(len(r.Links)), from, r.Mean)
+func changedSeverity(from, to schema.Severity, r *schema.Region) string {
+	bound := "" // a run ended nearer than the region is now
+	switch now := severityOf(r); {
+	case now > to:
+		bound = "at least "
+	case now < to:
+		bound = "at most "
+	}
+	return fmt.Sprintf("%s%s %s region%s, %s, was %s: mean stall now %.1f%%", bound, to, r.Metric, at(r.Name), links(len(r.Links)), from, r.Mean)
+}
+
+func congestionBegan(e *CongestionEvent) string {
+	return fmt.Sprintf("congestion event: a region is High, mean stall %.1f%%", e.PeakMeanPercent)
+}
+
+func congestionEnded(e *CongestionEvent, durationNanos int64) string {
+	return fmt.Sprintf("the congestion event is over after %s: mean stall of the worst region up to %.1f%%",
+		intervals(int(e.DurationNanos()/durationNanos)), e.PeakMeanPercent)
 }
 
 func ended(tr *track, durationNanos int64) string {

@@ -6,13 +6,6 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Odds are the probabilities of a region's states; they add up to 1. Gone is
-// that no region has its identity in that interval, be it for good or not.
-type Odds [NumStates]float64
-
-// LaterIntervals is how far the longer forecast looks.
-const LaterIntervals = 5
-
 // Skill says how good the forecasts have been: the mean Brier score over all
 // whose outcome is known, 0 (perfect) to 2, beside that of persistence, which
 // says that every region stays as it is.

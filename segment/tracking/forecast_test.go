@@ -69,7 +69,7 @@ func TestForecastsOfProcesses(t *testing.T) {
 		tr := newTracker(t)
 		processes := make([]process, 20)
 		var cal [2]calibration
-		said := map[uint64][tracking.LaterIntervals]tracking.Outlook{} // by region, newest first
+		said := map[uint64][tracking.LaterIntervals]schema.Outlook{} // by region, newest first
 		for now := range 2000 {
 			var in []schema.Region
 			for i := range processes {
@@ -88,16 +88,16 @@ func TestForecastsOfProcesses(t *testing.T) {
 					became = tracking.Gone
 				}
 				for s := range tracking.State(tracking.NumStates) {
-					if now > 300 && o[0] != (tracking.Outlook{}) {
+					if now > 300 && o[0] != (schema.Outlook{}) {
 						cal[0].add(o[0].Next[s], s == became)
 					}
-					if now > 300 && o[tracking.LaterIntervals-1] != (tracking.Outlook{}) {
+					if now > 300 && o[tracking.LaterIntervals-1] != (schema.Outlook{}) {
 						cal[1].add(o[tracking.LaterIntervals-1].Later[s], s == became)
 					}
 				}
 				copy(o[1:], o[:])
-				o[0] = tracking.Outlook{}
-				if said[id] = o; o == [tracking.LaterIntervals]tracking.Outlook{} {
+				o[0] = schema.Outlook{}
+				if said[id] = o; o == [tracking.LaterIntervals]schema.Outlook{} {
 					delete(said, id)
 				}
 			}

@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -16,11 +17,16 @@ type HotspotConfig struct {
 	// GapIntervals is for how many intervals a link may go unmeasured and stay
 	// as hot as it was.
 	GapIntervals int
+	// ListPercent is the threshold, one of ThresholdsPercent, of the links that
+	// Longest lists, and ListLinks how many of each metric it lists.
+	ListPercent float64
+	ListLinks   int
 }
 
-// DefaultHotspotConfig has thresholds over the range of Monet's Fig. 3.
+// DefaultHotspotConfig has thresholds over the range of Monet's Fig. 3, and lists
+// the links that stall as much as a Medium region.
 func DefaultHotspotConfig() HotspotConfig {
-	return HotspotConfig{ThresholdsPercent: []float64{5, 10, 15, 20, 25, 30, 40, 50}, GapIntervals: 2}
+	return HotspotConfig{ThresholdsPercent: []float64{5, 10, 15, 20, 25, 30, 40, 50}, GapIntervals: 2, ListPercent: 15, ListLinks: 20}
 }
 
 // Validate reports all that is wrong with the configuration.
@@ -37,6 +43,12 @@ func (c *HotspotConfig) Validate() error {
 		}
 		before = v
 	}
+	if !slices.Contains(c.ThresholdsPercent, c.ListPercent) {
+		errs = append(errs, fmt.Errorf("tracking: hotspots of %v%% to list: want one of the thresholds %v", c.ListPercent, c.ThresholdsPercent))
+	}
+	if c.ListLinks < 0 || c.ListLinks > 1000 {
+		errs = append(errs, fmt.Errorf("tracking: %d hotspots to list: want 0 to 1000", c.ListLinks))
+	}
 	if c.GapIntervals < 0 {
 		errs = append(errs, fmt.Errorf("tracking: hotspot gap of %d intervals: want 0 or more", c.GapIntervals))
 	}
@@ -52,6 +64,8 @@ type Hotspots struct {
 	cfg      HotspotConfig
 	numLinks int
 	metrics  [schema.NumMetrics]*hotLinks
+	spells   []schema.HotSpell // that ended with the last step
+	longest  []schema.HotLink
 }
 
 // hotLinks are the links at or above the lowest threshold of one metric.
@@ -84,19 +98,49 @@ func (h *Hotspots) Step(s *schema.Snapshot) {
 	if s.Links != h.numLinks {
 		panic(fmt.Sprintf("tracking: snapshot of %d links for a graph of %d", s.Links, h.numLinks))
 	}
+	h.spells = h.spells[:0]
 	for i := range s.Series {
 		series := &s.Series[i]
 		if !series.Metric.IsStall() {
 			continue
 		}
-		hot := h.metrics[series.Metric]
-		if hot == nil {
-			hot = &hotLinks{slot: filled(nil, h.numLinks), counts: make([]Durations, len(h.cfg.ThresholdsPercent))}
-			h.metrics[series.Metric] = hot
-		}
+		hot := h.of(series.Metric)
 		h.follow(hot, series, s.Interval)
 		h.discover(hot, series, s.Interval)
 	}
+}
+
+func (h *Hotspots) of(m schema.Metric) *hotLinks {
+	if h.metrics[m] == nil {
+		h.metrics[m] = &hotLinks{slot: filled(nil, h.numLinks), counts: make([]Durations, len(h.cfg.ThresholdsPercent))}
+	}
+	return h.metrics[m]
+}
+
+// Spells are those that ended with the last step; they hold until the next.
+func (h *Hotspots) Spells() []schema.HotSpell { return h.spells }
+
+// Longest are, metric by metric, the links that have been at or above ListPercent
+// for longest, ListLinks of each at most; they hold until the next call.
+func (h *Hotspots) Longest() []schema.HotLink {
+	level := slices.Index(h.cfg.ThresholdsPercent, h.cfg.ListPercent)
+	h.longest = h.longest[:0]
+	for m, hot := range h.metrics {
+		if hot == nil {
+			continue
+		}
+		begin := len(h.longest)
+		for i := range hot.runs {
+			if r := &hot.runs[i]; int(r.level) > level {
+				h.longest = append(h.longest, schema.HotLink{Metric: schema.Metric(m), Link: r.link, SinceNanos: r.sinceNanos[level]})
+			}
+		}
+		slices.SortFunc(h.longest[begin:], func(a, b schema.HotLink) int {
+			return cmp.Or(cmp.Compare(a.SinceNanos, b.SinceNanos), cmp.Compare(a.Link, b.Link))
+		})
+		h.longest = h.longest[:min(len(h.longest), begin+h.cfg.ListLinks)]
+	}
+	return h.longest
 }
 
 // follow brings the runs up to an interval.
@@ -113,7 +157,9 @@ func (h *Hotspots) follow(hot *hotLinks, series *schema.Series, interval schema.
 			level = h.level(v)
 		}
 		for ; r.level > level; r.level-- {
-			hot.counts[r.level-1].add((r.seenNanos - r.sinceNanos[r.level-1]) / interval.DurationNanos)
+			intervals := (r.seenNanos - r.sinceNanos[r.level-1]) / interval.DurationNanos
+			hot.counts[r.level-1].add(intervals)
+			h.spells = append(h.spells, schema.HotSpell{Metric: series.Metric, ThresholdPercent: h.cfg.ThresholdsPercent[r.level-1], Intervals: intervals})
 		}
 		for ; r.level < level; r.level++ {
 			r.sinceNanos[r.level] = interval.StartNanos

@@ -1,9 +1,11 @@
 package tracking_test
 
 import (
+	"errors"
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/schema"
@@ -18,6 +20,118 @@ func snapshotOf(now int, values []float32) *schema.Snapshot {
 		}
 	}
 	return &schema.Snapshot{Links: len(values), Interval: minuteAt(now), Series: []schema.Series{{Metric: schema.CreditStall, Values: values, Valid: valid}}}
+}
+
+// What was saved goes on as if nothing had happened; what is damaged is refused.
+func TestHotspotsSaved(t *testing.T) {
+	g := torus(t, "torus:2x2x2")
+	cfg := tracking.DefaultHotspotConfig()
+	cfg.ListLinks = 3
+	rapid.Check(t, func(t *rapid.T) {
+		whole, err := tracking.NewHotspots(g, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw := rapid.SampledFrom([]float32{-1, 0, 12, 27, 31})
+		step := func(now int, all ...*tracking.Hotspots) {
+			values := make([]float32, g.NumLinks())
+			for l := range values {
+				values[l] = draw.Draw(t, "percent")
+			}
+			for _, h := range all {
+				h.Step(snapshotOf(now, values))
+			}
+		}
+		before := rapid.IntRange(0, 10).Draw(t, "before")
+		for now := range before {
+			step(now, whole)
+		}
+		saved := whole.Save(nil)
+		loaded, err := tracking.LoadHotspots(g, cfg, saved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for now := range 4 {
+			step(before+now, whole, loaded)
+			if diff := cmp.Diff(whole.Longest(), loaded.Longest()) + cmp.Diff(whole.Spells(), loaded.Spells()); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		if string(whole.Save(nil)) != string(loaded.Save(nil)) {
+			t.Fatal("the loaded measure does not know what the saved one does")
+		}
+		saved[rapid.IntRange(0, len(saved)-1).Draw(t, "byte")]++
+		if _, err := tracking.LoadHotspots(g, cfg, saved); !errors.Is(err, tracking.ErrSaved) {
+			t.Fatalf("damaged: %v", err)
+		}
+	})
+	other := cfg
+	other.ThresholdsPercent = []float64{5, 15}
+	h, err := tracking.NewHotspots(g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tracking.LoadHotspots(g, other, h.Save(nil)); !errors.Is(err, tracking.ErrSaved) {
+		t.Errorf("of other thresholds: %v", err)
+	}
+}
+
+// What loads can go on, whatever it says.
+func FuzzLoadHotspots(f *testing.F) {
+	g := torus(f, "torus:2x2x2")
+	h, err := tracking.NewHotspots(g, tracking.DefaultHotspotConfig())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(h.Save(nil))
+	for now := range 5 {
+		values := make([]float32, g.NumLinks())
+		values[now], values[now+1] = 40, float32(10*now)
+		h.Step(snapshotOf(now, values))
+	}
+	f.Add(h.Save(nil))
+	f.Fuzz(func(t *testing.T, saved []byte) {
+		h, err := tracking.LoadHotspots(g, tracking.DefaultHotspotConfig(), tracking.Sealed(saved))
+		if err != nil {
+			return
+		}
+		again := h.Save(nil)
+		if _, err := tracking.LoadHotspots(g, tracking.DefaultHotspotConfig(), again); err != nil {
+			t.Fatal(err)
+		}
+		h.Step(snapshotOf(20, make([]float32, g.NumLinks())))
+		h.Longest()
+	})
+}
+
+func TestLongestHotLinks(t *testing.T) {
+	g := torus(t, "torus:2x2x2")
+	cfg := tracking.DefaultHotspotConfig()
+	cfg.ListLinks = 2
+	h, err := tracking.NewHotspots(g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := func(now int) int64 { return minuteAt(now).StartNanos }
+	for now, hot := range [][3]float32{{10, 20, 0}, {16, 20, 0}, {16, 20, 30}, {16, 0, 30}} {
+		h.Step(snapshotOf(now, append(hot[:], make([]float32, g.NumLinks()-3)...)))
+		if want := []schema.HotLink{{Metric: schema.CreditStall, Link: 1, SinceNanos: since(0)}, {Metric: schema.CreditStall, Link: 0, SinceNanos: since(1)}}; now == 2 {
+			if diff := cmp.Diff(want, h.Longest()); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	want := []schema.HotLink{{Metric: schema.CreditStall, Link: 0, SinceNanos: since(1)}, {Metric: schema.CreditStall, Link: 2, SinceNanos: since(2)}}
+	if diff := cmp.Diff(want, h.Longest()); diff != "" {
+		t.Error(diff)
+	}
+	var spells []schema.HotSpell
+	for _, percent := range []float64{20, 15, 10, 5} {
+		spells = append(spells, schema.HotSpell{Metric: schema.CreditStall, ThresholdPercent: percent, Intervals: 3})
+	}
+	if diff := cmp.Diff(spells, h.Spells()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // Against one list of values per link and threshold. A negative value is missing.

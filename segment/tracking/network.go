@@ -4,23 +4,6 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// State of a region or a network: a severity, or Gone.
-type State uint8
-
-// Gone is the state of a region that is not there. The states below it are the
-// severities.
-const Gone = State(len(schema.Severities))
-
-// NumStates bounds every State.
-const NumStates = int(Gone) + 1
-
-func (s State) String() string {
-	if s == Gone {
-		return "gone"
-	}
-	return schema.Severity(s).String()
-}
-
 // Transitions counts what followed what, from one interval to the next: first
 // index before, second after.
 type Transitions [NumStates][NumStates]uint64
@@ -37,17 +20,12 @@ func (t *Transitions) Probability(from, to State) (p float64, known bool) {
 	return float64(t[from][to]) / float64(total), true
 }
 
-// CongestionEvent is a regions congestion event (RCE; Monet, section 6): a span
-// in which every window of Config.EventWindow has a High region of any metric.
+// CongestionEvent is one in which every window of Config.EventWindow has a High
+// region; Ended says that the window has passed without one.
 type CongestionEvent struct {
-	BeginNanos      int64
-	EndNanos        int64 // of its last interval with a High region
-	Ended           bool
-	PeakMeanPercent float64 // of its most stalled region
+	schema.CongestionEvent
+	Ended bool
 }
-
-// DurationNanos of the event so far.
-func (e *CongestionEvent) DurationNanos() int64 { return e.EndNanos - e.BeginNanos }
 
 // network is what is known of a fabric as a whole. Tables by metric hold all
 // metrics together at NoMetric.
@@ -56,6 +34,7 @@ type network struct {
 	seen        [schema.NumMetrics]bool // has had a region
 	states      []schema.NetworkState
 	state       [schema.NumMetrics]schema.Severity // in the last interval
+	moves       []schema.Move                      // of this step
 	ofRegions   [schema.NumMetrics]Transitions
 	ofNetwork   [schema.NumMetrics]Transitions
 	linkTime    [schema.NumMetrics][len(schema.Severities)]uint64 // link intervals
@@ -69,6 +48,7 @@ func newNetwork(links int) network { return network{numLinks: links} }
 
 // changed counts a transition of a region.
 func (n *network) changed(m schema.Metric, from, to State) {
+	n.moves = append(n.moves, schema.Move{Metric: m, From: from, To: to})
 	n.ofRegions[schema.NoMetric][from][to]++
 	if m != schema.NoMetric && int(m) < schema.NumMetrics {
 		n.ofRegions[m][from][to]++
@@ -76,7 +56,7 @@ func (n *network) changed(m schema.Metric, from, to State) {
 }
 
 // step takes the regions of an interval.
-func (n *network) step(interval schema.Interval, regions []schema.Region, steady bool, windowNanos int64) ([]schema.NetworkState, schema.Severity, *CongestionEvent) {
+func (n *network) step(interval schema.Interval, regions []schema.Region, steady bool, windowNanos int64) ([]schema.NetworkState, schema.NetworkOutlook, *CongestionEvent) {
 	var now [schema.NumMetrics]schema.NetworkState
 	var links [schema.NumMetrics][len(schema.Severities)]int
 	highest, peak := schema.Negligible, 0.
@@ -105,7 +85,7 @@ func (n *network) step(interval schema.Interval, regions []schema.Region, steady
 			n.count(m, now[m].State, &links[m], steady)
 		}
 	}
-	return n.states, highest, n.congest(interval, highest == schema.High, peak, windowNanos)
+	return n.states, n.outlook(highest), n.congest(interval, highest == schema.High, peak, windowNanos)
 }
 
 // count adds an interval of a metric.
@@ -123,6 +103,49 @@ func (n *network) count(m int, state schema.Severity, links *[len(schema.Severit
 	n.linkTime[m][schema.Negligible] += uint64(max(0, calm))
 }
 
+// What is assumed of the network before anything is known, in units of
+// transitions: that it stays as it is, and may become anything.
+const stayWeight, leaveWeight = 4, .25
+
+// outlook of the network: a Markov chain of the transitions that were counted
+// (Monet, Fig. 6).
+func (n *network) outlook(state schema.Severity) schema.NetworkOutlook {
+	var chain [len(schema.Severities)]Odds
+	for from := range chain {
+		counts, total := &n.ofNetwork[schema.NoMetric][from], uint64(0)
+		for _, c := range counts {
+			total += c
+		}
+		weight := float64(total) + stayWeight + leaveWeight*float64(len(chain))
+		for to := range chain {
+			chain[from][to] = (float64(counts[to]) + leaveWeight) / weight
+		}
+		chain[from][from] += stayWeight / weight
+	}
+	out := schema.NetworkOutlook{State: state, Next: chain[state], Later: chain[state]}
+	for range LaterIntervals - 1 {
+		var after Odds
+		for from, p := range out.Later[:len(chain)] {
+			for to := range chain {
+				after[to] += p * chain[from][to]
+			}
+		}
+		out.Later = after
+	}
+	return out
+}
+
+// tellCongestion announces the beginning of a congestion event, and its end once
+// the window has passed.
+func (t *Tracker) tellCongestion(interval schema.Interval) {
+	if e := t.result.Congestion; e != nil && e.Ended {
+		t.event(e.EndNanos, schema.CongestionEnded, 0, congestionEnded(e, interval.DurationNanos))
+	}
+	if e := &t.network.congestion; t.network.open && e.BeginNanos == interval.StartNanos {
+		t.event(e.BeginNanos, schema.CongestionBegan, 0, congestionBegan(e))
+	}
+}
+
 // congest follows the congestion event.
 func (n *network) congest(interval schema.Interval, high bool, peak float64, windowNanos int64) *CongestionEvent {
 	e := &n.congestion
@@ -133,7 +156,7 @@ func (n *network) congest(interval schema.Interval, high bool, peak float64, win
 	}
 	switch {
 	case high && !n.open:
-		*e = CongestionEvent{BeginNanos: interval.StartNanos, EndNanos: interval.EndNanos(), PeakMeanPercent: peak}
+		*e = CongestionEvent{CongestionEvent: schema.CongestionEvent{BeginNanos: interval.StartNanos, EndNanos: interval.EndNanos(), PeakMeanPercent: peak}}
 		n.open = true
 	case high:
 		e.EndNanos, e.PeakMeanPercent = interval.EndNanos(), max(e.PeakMeanPercent, peak)

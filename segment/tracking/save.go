@@ -15,7 +15,7 @@ import (
 // varints, links differences, floats their 8 bytes, little-endian.
 const (
 	magic   = "GTRK"
-	version = 1
+	version = 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -119,11 +119,34 @@ func (c *coder) text(s *string) {
 }
 
 // Save appends all that the tracker knows to buf, for Load.
-func (t *Tracker) Save(buf []byte) []byte {
+func (t *Tracker) Save(buf []byte) []byte { return seal(buf, t.code) }
+
+// seal appends what code writes, between mark and checksum.
+func seal(buf []byte, code func(*coder)) []byte {
 	begin := len(buf)
 	c := coder{buf: append(append(buf, magic...), version)}
-	t.code(&c)
+	code(&c)
 	return binary.LittleEndian.AppendUint32(c.buf, crc32.Checksum(c.buf[begin:], castagnoli))
+}
+
+// unseal lets code read what seal has made of what code wrote.
+func unseal(saved []byte, code func(*coder)) error {
+	body := len(saved) - 4
+	if body < len(magic)+1 || string(saved[:len(magic)]) != magic || saved[len(magic)] != version {
+		return fmt.Errorf("%d bytes without the mark of version %d: %w", len(saved), version, ErrSaved)
+	}
+	if crc32.Checksum(saved[:body], castagnoli) != binary.LittleEndian.Uint32(saved[body:]) {
+		return fmt.Errorf("the checksum does not fit: %w", ErrSaved)
+	}
+	c := coder{buf: saved[len(magic)+1 : body], reading: true}
+	code(&c)
+	if c.err == nil && len(c.buf) > 0 {
+		c.fail("%d bytes are left over", len(c.buf))
+	}
+	if c.err != nil {
+		return fmt.Errorf("%w: %w", c.err, ErrSaved)
+	}
+	return nil
 }
 
 // Load makes the tracker that was saved. It fails with ErrSaved if the bytes are
@@ -133,20 +156,8 @@ func Load(g *topology.Graph, cfg Config, saved []byte) (*Tracker, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := len(saved) - 4
-	if body < len(magic)+1 || string(saved[:len(magic)]) != magic || saved[len(magic)] != version {
-		return nil, fmt.Errorf("tracking: load fabric %s: %d bytes without the mark of version %d: %w", t.fabric, len(saved), version, ErrSaved)
-	}
-	if crc32.Checksum(saved[:body], castagnoli) != binary.LittleEndian.Uint32(saved[body:]) {
-		return nil, fmt.Errorf("tracking: load fabric %s: the checksum does not fit: %w", t.fabric, ErrSaved)
-	}
-	c := coder{buf: saved[len(magic)+1 : body], reading: true}
-	t.code(&c)
-	if c.err == nil && len(c.buf) > 0 {
-		c.fail("%d bytes are left over", len(c.buf))
-	}
-	if c.err != nil {
-		return nil, fmt.Errorf("tracking: load fabric %s: %w: %w", t.fabric, c.err, ErrSaved)
+	if err := unseal(saved, t.code); err != nil {
+		return nil, fmt.Errorf("tracking: load fabric %s: %w", t.fabric, err)
 	}
 	return t, nil
 }
@@ -189,6 +200,9 @@ func (tr *track) code(c *coder, numLinks int) {
 	c.int64(&tr.birthNanos)
 	c.int64(&tr.seenNanos)
 	small(c, &tr.severity, uint64(len(schema.Severities)))
+	small(c, &tr.told.severity, uint64(len(schema.Severities)))
+	small(c, &tr.told.nearest, uint64(len(schema.Severities)))
+	small(c, &tr.told.run, 1000)
 	c.bool(&tr.merged)
 	small(c, &tr.numMeans, trendSpan+1)
 	for i := range tr.means[:tr.numMeans] {

@@ -58,6 +58,31 @@ func BenchmarkStep(b *testing.B) {
 				tr.Step(minuteAt(now), buf)
 			}
 			b.ReportMetric(float64(60*n)*float64(b.N)/b.Elapsed().Seconds(), "links/s")
+			b.ReportMetric(float64(len(tr.Save(nil))), "saved-bytes")
 		})
 	}
+}
+
+// BenchmarkHotspots is with one link in ten hot, some of which come and go.
+func BenchmarkHotspots(b *testing.B) {
+	g := torus(b, "torus:24x24x24")
+	b.Run(fmt.Sprintf("links=%d", g.NumLinks()), func(b *testing.B) {
+		h, err := tracking.NewHotspots(g, tracking.DefaultHotspotConfig())
+		if err != nil {
+			b.Fatal(err)
+		}
+		values := make([]float32, g.NumLinks())
+		s := snapshotOf(0, values)
+		b.ReportAllocs()
+		for now := 0; b.Loop(); now++ {
+			for l := 0; l < len(values); l += 10 {
+				values[l] = float32((l + now*(l%3)) % 60)
+			}
+			s.Interval = minuteAt(now)
+			h.Step(s)
+			h.Longest()
+		}
+		b.ReportMetric(float64(len(values))*float64(b.N)/b.Elapsed().Seconds(), "links/s")
+		b.ReportMetric(float64(len(h.Save(nil))), "saved-bytes")
+	})
 }

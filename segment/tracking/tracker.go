@@ -15,20 +15,14 @@ import (
 // next step.
 type Result struct {
 	Regions  []schema.Region       // those given, with ID, AgeIntervals and BirthNanos set
-	Outlooks []Outlook             // by region
+	Outlooks []schema.Outlook      // by region
+	Moves    []schema.Move         // of all regions, since the interval before
 	Events   []schema.Event        // by time, then region
 	States   []schema.NetworkState // by metric; every metric that has had a region
-	Network  schema.Severity       // the highest of them
+	Network  schema.NetworkOutlook // the highest of them, and what it may become
 	// Congestion is the regions congestion event that goes on or has ended with
 	// this step; nil if there is none.
 	Congestion *CongestionEvent
-}
-
-// Outlook is where a region is heading.
-type Outlook struct {
-	GrowthLinks  int     // links gained since it was last seen, per interval; 0 at birth
-	TrendPercent float64 // rise of its mean per interval
-	Next, Later  Odds    // in the next interval, and in LaterIntervals
 }
 
 // Tracker gives the regions of successive intervals their identity. It is not
@@ -57,7 +51,8 @@ type track struct {
 	birthNanos int64
 	seenNanos  int64           // end of the last interval that had it
 	severity   schema.Severity // when it was last seen, or of what it merged into
-	merged     bool            // lies in another region, and was said to
+	told       told
+	merged     bool // lies in another region, and was said to
 	means      [trendSpan]float64
 	numMeans   int       // valid ones, the newest last
 	pending    []pending // forecasts that wait for their outcome, oldest first
@@ -70,6 +65,9 @@ func New(g *topology.Graph, cfg Config) (*Tracker, error) {
 	}
 	return &Tracker{fabric: g.Fabric(), graphVersion: g.Version(), cfg: cfg, match: newMatcher(g.NumLinks()), network: newNetwork(g.NumLinks())}, nil
 }
+
+// Last is the interval of the last step; it has no length before the first.
+func (t *Tracker) Last() schema.Interval { return t.last }
 
 // Step gives the regions of an interval their identity, in place. Intervals
 // without regions must come too; one that is left out is an outage, over which
@@ -100,10 +98,12 @@ func (t *Tracker) check(interval schema.Interval) error {
 // Restore takes an interval as it was stored, with the identities of its
 // regions. After the last GapIntervals+LaterIntervals stored intervals or more, in
 // order, the tracker gives the identities, ages, births, trends and events that
-// it would have given without a restart; what is learned over a longer time,
-// odds and transitions, needs Save and Load. Regions without an identity get one,
-// in place. It fails, and leaves the interval out, if the interval does not lie
-// behind the last or an identity stands twice.
+// it would have given without a restart; what may go back farther, odds,
+// transitions, the severity last told and the beginning of a congestion event,
+// needs Save and Load. After Load, the intervals stored since bring the tracker to
+// where it was. Regions without an identity get one, in place. It fails, and leaves
+// the interval out, if the interval does not lie behind the last or an identity
+// stands twice.
 func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) error {
 	if err := t.check(interval); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) err
 // expire begins a step by ending the tracks that an outage has left unseen for
 // too long.
 func (t *Tracker) expire(interval schema.Interval) {
-	t.result.Events = t.result.Events[:0]
+	t.result.Events, t.network.moves = t.result.Events[:0], t.network.moves[:0]
 	t.tracks = slices.DeleteFunc(t.tracks, func(tr *track) bool {
 		if (interval.StartNanos-tr.seenNanos)/interval.DurationNanos <= int64(t.cfg.GapIntervals) {
 			return false
@@ -174,10 +174,12 @@ func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	}
 	clear(t.tracks[len(kept):])
 	t.tracks = kept
+	t.result.States, t.result.Network, t.result.Congestion = t.network.step(interval, regions, steady, t.cfg.EventWindow.Nanoseconds())
+	t.result.Moves = t.network.moves
+	t.tellCongestion(interval)
 	slices.SortStableFunc(t.result.Events, func(a, b schema.Event) int {
 		return cmp.Or(cmp.Compare(a.TimeNanos, b.TimeNanos), cmp.Compare(a.RegionID, b.RegionID))
 	})
-	t.result.States, t.result.Network, t.result.Congestion = t.network.step(interval, regions, steady, t.cfg.EventWindow.Nanoseconds())
 	t.last = interval
 }
 
@@ -191,10 +193,10 @@ func (t *Tracker) carryOn(tr *track, r int, interval schema.Interval, steady boo
 		t.network.changed(tr.metric, State(tr.severity), State(severity))
 	}
 	if tr.merged {
-		tr.merged = false
+		tr.merged, tr.told = false, told{severity: severity}
 		t.event(interval.StartNanos, schema.RegionSplit, tr.id, cameApart(region))
-	} else if severity != tr.severity {
-		t.event(interval.StartNanos, schema.RegionSeverity, tr.id, changedSeverity(tr.severity, region))
+	} else if was := tr.told.severity; tr.told.take(severity, t.cfg.HoldIntervals) {
+		t.event(interval.StartNanos, schema.RegionSeverity, tr.id, changedSeverity(was, tr.told.severity, region))
 	}
 	if elapsed > 1 { // its trend is broken
 		tr.numMeans = 0
@@ -206,7 +208,7 @@ func (t *Tracker) carryOn(tr *track, r int, interval schema.Interval, steady boo
 func (t *Tracker) begin(r int, interval schema.Interval, steady bool) {
 	region := &t.result.Regions[r]
 	tr := t.newTrack()
-	tr.metric, tr.birthNanos, tr.id = region.Metric, interval.StartNanos, region.ID
+	tr.metric, tr.birthNanos, tr.id, tr.told.severity = region.Metric, interval.StartNanos, region.ID, severityOf(region)
 	if region.ID == 0 {
 		t.lastID = nextID(t.lastID, interval)
 		tr.id = t.lastID

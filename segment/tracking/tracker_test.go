@@ -71,7 +71,8 @@ func TestIdentity(t *testing.T) {
 		"gap":                                 {{"0:40", "1", "born 1"}, {"", "", ""}, {"", "", ""}, {"0:40", "1", ""}},
 		"longer than gap":                     {{"0:40", "1", "born 1"}, {"", "", ""}, {"", "", ""}, {"", "", "ended 1"}, {"0:40", "2", "born 2"}},
 		"most alike first":                    {{"0:40 50:90", "1 2", "born 1, born 2"}, {"0:40 30:90", "1 2", ""}},
-		"severity":                            {{"0:40@10", "1", "born 1"}, {"0:40@20", "1", "severity 1"}, {"0:40@21", "1", ""}, {"0:40@30", "1", "severity 1"}},
+		"severity": {{"0:40@10", "1", "born 1"}, {"0:40@20", "1", ""}, {"0:40@21", "1", "severity 1"}, {"0:40@30", "1", ""}, {"0:40@20", "1", ""},
+			{"0:40@30", "1", ""}, {"", "", ""}, {"0:40@30", "1", "severity 1"}},
 	}
 	for name, story := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,6 +101,7 @@ func TestIdentity(t *testing.T) {
 					ordinal[id] = n
 				}
 				var ids, events []string
+				res.Events = slices.DeleteFunc(res.Events, func(e schema.Event) bool { return e.RegionID == 0 })
 				for _, r := range res.Regions {
 					ids = append(ids, fmt.Sprint(ordinal[r.ID]))
 				}
@@ -120,12 +122,13 @@ func TestIdentity(t *testing.T) {
 func TestEventsTellAPerson(t *testing.T) {
 	tr := newTracker(t)
 	steps := [][]schema.Region{
-		regions(region(0, 100, 10)), regions(region(0, 40, 10), region(41, 100, 20)), regions(region(0, 100, 30)), nil, nil, nil,
+		regions(region(0, 100, 10)), regions(region(0, 40, 10), region(41, 100, 20)), regions(region(0, 100, 30)), regions(region(0, 100, 10)), regions(region(0, 100, 20)), regions(region(0, 100, 30)),
+		nil, nil, nil, nil, nil, nil,
 	}
 	var got []string
 	for i, s := range steps {
 		for _, e := range tr.Step(minuteAt(i), s).Events {
-			if e.Fabric != "lily" || e.RegionID == 0 {
+			if e.Fabric != "lily" || (e.RegionID == 0) != (e.Kind == schema.CongestionBegan || e.Kind == schema.CongestionEnded) {
 				t.Errorf("event %+v names no region of the fabric", e)
 			}
 			got = append(got, fmt.Sprintf("%d %s: %s", (e.TimeNanos-minuteAt(0).StartNanos)/minute, e.Kind, e.Detail))
@@ -135,11 +138,12 @@ func TestEventsTellAPerson(t *testing.T) {
 	second := uint64(1_700_000_100)<<20 + 1
 	want := []string{
 		"0 region_born: Low credit_stall region at 0-100, 100 links",
-		"1 region_severity: Medium credit_stall region at 41-100, 59 links, was Low: mean stall now 20.0%",
 		fmt.Sprintf("1 region_split: Low credit_stall region at 0-40, 40 links, has split from region %d", first),
-		"2 region_severity: High credit_stall region at 0-100, 100 links, was Medium: mean stall now 30.0%",
+		"2 congestion_began: congestion event: a region is High, mean stall 30.0%",
+		"2 region_severity: at least Medium credit_stall region at 0-100, 100 links, was Low: mean stall now 30.0%",
 		fmt.Sprintf("2 region_merged: Low credit_stall region at 0-40, 40 links, merged into region %d at 0-100 after 1 interval", first),
-		"3 region_ended: High credit_stall region at 0-100, 100 links, is gone after 3 intervals",
+		"6 region_ended: High credit_stall region at 0-100, 100 links, is gone after 6 intervals",
+		"6 congestion_ended: the congestion event is over after 4 intervals: mean stall of the worst region up to 30.0%",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -166,7 +170,7 @@ func TestAgeGrowthAndState(t *testing.T) {
 		{Metric: schema.CreditStall, State: schema.High, Regions: [4]int{0, 0, 0, 1}, Links: 60},
 		{Metric: schema.InqStall, State: schema.Medium, Regions: [4]int{0, 0, 1, 0}, Links: 30},
 	}
-	if diff := cmp.Diff(want, res.States); diff != "" || res.Network != schema.High {
+	if diff := cmp.Diff(want, res.States); diff != "" || res.Network.State != schema.High {
 		t.Errorf("network %v %s", res.Network, diff)
 	}
 	if got := tr.LinkTime(schema.CreditStall); got != [4]uint64{3*1536 - 1536 - 100 + 1536, 40, 0, 60} {
@@ -278,11 +282,11 @@ func TestInputThatShouldNotBe(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	bad := tracking.Config{GapIntervals: -1, MinOverlap: math.NaN(), EventWindow: -time.Second}
-	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
-		t.Errorf("want three faults: %v", err)
+	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("want four faults: %v", err)
 	}
 	hot := tracking.HotspotConfig{ThresholdsPercent: []float64{5, 5}, GapIntervals: -1}
-	if err := hot.Validate(); err == nil || strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("want two faults: %v", err)
+	if err := hot.Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("want three faults: %v", err)
 	}
 }

@@ -1,23 +1,20 @@
 // Command cmd prints how well and how fast each method finds the regions of
-// each test set: go run ./segment/bench/cmd.
+// each test set:
+//
+//	go run ./segment/bench/cmd              every set, every method
+//	go run ./segment/bench/cmd -noise       the cube at rising noise
+//	go run ./segment/bench/cmd -markdown    either, as a table for a page
 package main
 
 import (
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/bench"
-	"github.com/giverny/giverny/segment/tracking"
-	"github.com/giverny/giverny/topology"
 )
 
 // firstTestSeed separates test samples from those that constants were chosen
@@ -25,91 +22,61 @@ import (
 const firstTestSeed = 1_000_000
 
 func main() {
-	samples := flag.Int("samples", 100, "samples per set")
-	seed := flag.Int64("seed", firstTestSeed, "first seed")
-	sets := flag.String("sets", "cube,torus,hard,prod,fattree", "sets, by name")
-	methods := flag.String("methods", "paper,statistical,overlap", "methods: paper, statistical, or overlap for statistical with overlap")
-	verbose := flag.Bool("v", false, "a line per sample")
+	var o options
+	flag.IntVar(&o.samples, "samples", 100, "samples per set")
+	flag.Int64Var(&o.seed, "seed", firstTestSeed, "first seed")
+	sets := flag.String("sets", strings.Join(setNames(), ","), "sets, by name")
+	methods := flag.String("methods", "oracle,paper,statistical,overlap",
+		"methods: paper, statistical, overlap for statistical with overlap, and oracle for the best that is possible without")
+	noise := flag.Bool("noise", false, "the cube of appendix D at rising noise, instead of the sets")
+	flag.BoolVar(&o.verbose, "v", false, "a line per sample, before the line of the set")
+	flag.BoolVar(&o.markdown, "markdown", false, "write a Markdown table")
 	flag.Parse()
+	o.methods = strings.Split(*methods, ",")
 	runtime.GOMAXPROCS(1)
-	if err := run(*samples, *seed, strings.Split(*sets, ","), strings.Split(*methods, ","), *verbose); err != nil {
+	runs, err := chosen(*noise, strings.Split(*sets, ","))
+	if err == nil {
+		err = o.print(os.Stdout, runs)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(samples int, seed int64, sets, methods []string, verbose bool) error {
-	fmt.Printf("%-12s %-8s %15s %15s %15s %10s\n", "method", "set", "score", "precision", "recall", "CPU ms")
-	for _, set := range bench.Sets() {
-		if !slices.Contains(sets, set.Name) {
-			continue
-		}
-		g, err := topology.Parse("bench", set.Topology)
-		if err != nil {
-			return err
-		}
-		for _, name := range methods {
-			cfg := segment.DefaultConfig()
-			switch name {
-			case "paper":
-				cfg.Method = segment.Paper
-			case "overlap":
-				cfg.Overlap = true
-			}
-			if err := measure(g, set, name, cfg, samples, seed, verbose); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// run is a set under the name that the table gives it.
+type run struct {
+	name string
+	set  bench.Set
 }
 
-// measure prints one line of the table.
-func measure(g *topology.Graph, set bench.Set, name string, cfg segment.Config, samples int, seed int64, verbose bool) error {
-	s, err := segment.New(g, cfg)
-	if err != nil {
-		return err
-	}
-	tracker, err := tracking.New(g, tracking.DefaultConfig())
-	if err != nil {
-		return err
-	}
-	var score, precision, recall, cpu []float64
-	for i := range samples {
-		sample := set.Sample(g, seed+int64(i))
-		s.Step(sample.Snapshot) // warm
-		began := cpuTime()
-		regions := s.Step(sample.Snapshot)
-		tracker.Step(schema.Interval{StartNanos: int64(i) * 60e9, DurationNanos: 60e9}, regions)
-		cpu = append(cpu, float64(cpuTime()-began)/1e6)
-		r := bench.Score(sample.Truth, regions)
-		score, precision, recall = append(score, r.Score), append(precision, r.Precision), append(recall, r.Recall)
-		if verbose {
-			fmt.Printf("  seed %d: %d true, %d found, score %.3f\n", seed+int64(i), r.True, r.Found, r.Score)
+// noiseSigmas are the points of the noise curve, in percent points; Appendix D
+// has 2.5.
+var noiseSigmas = []float64{0, 1, 2.5, 3.5, 5, 6, 7.5}
+
+// chosen lists the sets to run.
+func chosen(noise bool, names []string) ([]run, error) {
+	var runs []run
+	if noise {
+		for _, sigma := range noiseSigmas {
+			runs = append(runs, run{fmt.Sprintf("%.1f", sigma), bench.NoisyCube(sigma)})
 		}
+		return runs, nil
 	}
-	slices.Sort(cpu)
-	fmt.Printf("%-12s %-8s %15s %15s %15s %10.2f\n", name, set.Name, meanAndError(score), meanAndError(precision), meanAndError(recall), cpu[len(cpu)/2])
-	return nil
+	known := setNames()
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, fmt.Errorf("set %q: want one of %s", name, strings.Join(known, ", "))
+		}
+		runs = append(runs, run{name, bench.Sets()[i]})
+	}
+	return runs, nil
 }
 
-// meanAndError is the mean and its standard error.
-func meanAndError(x []float64) string {
-	sum, squares := 0., 0.
-	for _, v := range x {
-		sum += v
-		squares += v * v
+func setNames() (names []string) {
+	for _, s := range bench.Sets() {
+		names = append(names, s.Name)
 	}
-	n := float64(len(x))
-	mean := sum / n
-	deviation := math.Sqrt(max(0, squares/n-mean*mean))
-	return fmt.Sprintf("%.4f ± %.4f", mean, deviation/math.Sqrt(n))
-}
-
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // the call has no way to fail
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return names
 }

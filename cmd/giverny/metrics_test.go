@@ -1,0 +1,59 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+)
+
+// gauges are the values of a registry, by name and last label.
+func gauges(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			labels := m.GetLabel()
+			values[f.GetName()+" "+labels[max(0, len(labels)-1)].GetValue()] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return values
+}
+
+func TestTrackingMetrics(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := newAnalyserMetrics(reg)
+	reg.Unregister(m.unannounced) // it has no labels
+	m.declare("f", nil)
+	want := map[string]float64{"giverny_tracking_brier_score 1": .2, "giverny_tracking_brier_score 5": .6, "giverny_tracking_persistence_brier_score 1": .3,
+		"giverny_tracking_persistence_brier_score 5": .9, "giverny_tracking_forecasts 1": 7, "giverny_tracking_forecasts 5": 4, "giverny_tracking_congestion_event f": 1,
+		"giverny_tracking_network_state f": 3, "giverny_tracking_longest_hot_seconds f": 120, "giverny_tracking_state_refused_total f": 0, "giverny_regions High": 1}
+	before := gauges(t, reg)
+	for name := range want {
+		if v, there := before[name]; !there || v != 0 {
+			t.Errorf("at the start %s is %v (%v), want 0", name, v, there)
+		}
+	}
+	const minute = int64(60e9)
+	m.stored(&analysis.Result{Snapshot: &schema.Snapshot{Fabric: "f", Interval: schema.Interval{StartNanos: 5 * minute, DurationNanos: minute}},
+		Regions: []schema.Region{{Severity: schema.High}}, Network: schema.NetworkOutlook{State: schema.High}, Congestion: &schema.CongestionEvent{},
+		Hot:       []schema.HotLink{{SinceNanos: 5 * minute}, {SinceNanos: 4 * minute}},
+		SkillNext: tracking.Skill{Forecasts: 7, Brier: .2, Persistence: .3}, SkillLater: tracking.Skill{Forecasts: 4, Brier: .6, Persistence: .9}})
+	after := gauges(t, reg)
+	for name, v := range want {
+		if after[name] != v {
+			t.Errorf("%s is %v, want %v", name, after[name], v)
+		}
+	}
+	m.stored(&analysis.Result{Snapshot: &schema.Snapshot{Fabric: "f"}})
+	if after = gauges(t, reg); after["giverny_tracking_congestion_event f"] != 0 || after["giverny_tracking_longest_hot_seconds f"] != 0 {
+		t.Errorf("when all is calm: %v", after)
+	}
+}

@@ -1,0 +1,151 @@
+//go:build integration
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine"
+)
+
+const restartTopology = "torus:8x8x8"
+
+// known is what a restart must not lose, as of the last stored interval.
+type known struct {
+	last       store.Stored
+	ids        []uint64
+	births     []int64
+	congestion *schema.CongestionEvent
+}
+
+func whatIsKnown(t *testing.T, db *store.DB) (k known) {
+	t.Helper()
+	var err error
+	if k.last, err = db.LastStored(t.Context(), "load"); err != nil {
+		t.Fatal(err)
+	}
+	regions, err := db.Regions(t.Context(), "load", store.SpanOf(k.last.Interval))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range regions {
+		k.ids, k.births = append(k.ids, r.ID), append(k.births, r.BirthNanos)
+	}
+	slices.Sort(k.ids)
+	slices.Sort(k.births)
+	tracked, err := db.TrackingAt(t.Context(), "load", k.last.StartNanos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.congestion = tracked.Congestion
+	if len(k.ids) == 0 || k.congestion == nil {
+		t.Fatalf("the load makes no High region: %d regions, congestion event %v", len(k.ids), k.congestion)
+	}
+	return k
+}
+
+// live runs a process until it has stored some intervals more, and kills it.
+func live(t *testing.T, dir, library string, intervals int) {
+	t.Helper()
+	before := 0
+	if _, err := os.Stat(filepath.Join(dir, storedJournal)); err == nil {
+		before = len(readJournal(t, dir, storedJournal))
+	}
+	child := startLoad(t, dir, library, restartTopology, "hot")
+	defer kill9(child)
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, storedJournal)); err == nil && len(readJournal(t, dir, storedJournal)) >= before+intervals {
+			return
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, "log"))
+	t.Fatalf("the process does not store %d intervals; its log:\n%s", intervals, log)
+}
+
+// A process that is killed with kill -9, wherever it is, is followed by one that
+// knows the same regions by the same identities, the congestion event that is on,
+// and what became of earlier forecasts; one that finds a torn state says so and
+// rebuilds the identities from the stored intervals.
+func TestRestartKeepsWhatIsKnown(t *testing.T) {
+	dir := t.TempDir()
+	library, err := engine.FindLibrary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	live(t, dir, library, analysis.SaveIntervals+4)
+	db, _, done := openStore(t, dir, library)
+	first := whatIsKnown(t, db)
+	done()
+
+	live(t, dir, library, 4)
+	db, e, done := openStore(t, dir, library)
+	second := whatIsKnown(t, db)
+	compareKnown(t, "restarted", first, second)
+	if a, b := first.congestion.BeginNanos, second.congestion.BeginNanos; a != b {
+		t.Errorf("restarted: the congestion event began at %d, was %d", b, a)
+	}
+	if next, _, err := db.ForecastSkill(t.Context(), "load", store.Span{FromNanos: 0, ToNanos: openEnd}); err != nil || next.Forecasts == 0 || next.Brier >= .5 {
+		t.Errorf("forecasts: %+v, %v", next, err)
+	}
+	if text := readLog(t, dir); !strings.Contains(text, "learned=true") || strings.Contains(text, "cannot be used") {
+		t.Errorf("the second process does not say that it knows what the first had learned:\n%s", text)
+	}
+	tear(t, e, db, second)
+	done()
+
+	live(t, dir, library, 2)
+	db, _, done = openStore(t, dir, library)
+	defer done()
+	compareKnown(t, "torn", second, whatIsKnown(t, db))
+	if text := readLog(t, dir); !strings.Contains(text, "cannot be used and is rebuilt") {
+		t.Errorf("the third process does not say that the state is torn:\n%s", text)
+	}
+}
+
+func compareKnown(t *testing.T, what string, before, after known) {
+	t.Helper()
+	if after.last.StartNanos <= before.last.StartNanos || !slices.Equal(before.ids, after.ids) || !slices.Equal(before.births, after.births) {
+		t.Errorf("%s: regions %v born at %v, were %v born at %v", what, after.ids, after.births, before.ids, before.births)
+	}
+}
+
+// tear leaves a state that is cut short as the only one.
+func tear(t *testing.T, e *engine.Engine, db *store.DB, k known) {
+	t.Helper()
+	state, err := db.LastState(t.Context(), "load", k.last.GraphVersion, k.last.StartNanos)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(e.Options(store.DefaultDatabase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Exec(t.Context(), "TRUNCATE TABLE analysis_states"); err != nil {
+		t.Fatal(err)
+	}
+	state.State = state.State[:len(state.State)/2]
+	state.Interval.StartNanos = k.last.StartNanos - 1e6 // so that it is not taken for a repetition
+	if err := db.StoreState(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readLog(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,126 @@
+package analysis_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+)
+
+// wavy is a fabric that is calm, then hot with a region that comes and goes, and
+// calm again.
+func wavy(t *testing.T) (g *fabric, batches []*schema.CounterBatch) {
+	g = &fabric{graph: newGraph(t, "torus:4x4x4")}
+	hot := hotQuarter(g.graph)
+	for s := int64(10); s <= 60; s++ {
+		percent := func(l schema.LinkID) uint64 {
+			if s < 14 || s > 54 || s%7 == 0 {
+				return 0
+			}
+			return hot(l) * uint64(2+s%3) / 4
+		}
+		batches = append(batches, g.poll(s*second, percent))
+	}
+	return g, batches
+}
+
+// Wherever a process ends, the next one goes on as it would have: with what was
+// saved last and what was stored since, in all that it says.
+func TestLoadAndResumeGoOn(t *testing.T) {
+	f, batches := wavy(t)
+	whole := newCore(t, f.graph)
+	add(t, whole, batches...)
+	want := results(whole, 61*second)
+	for _, stored := range []int{1, 2, 9, 10, 11, 12, 25, 40, len(want) - 1} {
+		saved := stored - 1
+		for want[saved].Saved == nil {
+			saved--
+		}
+		if stored-saved > analysis.SaveIntervals {
+			t.Fatalf("%d intervals since the last that was saved", stored-saved)
+		}
+		core := newCore(t, f.graph)
+		if err := core.Load(want[saved].Saved); err != nil {
+			t.Fatal(err)
+		}
+		var since []analysis.Interval
+		for _, r := range want[saved:stored] { // the saved one too: it does no harm
+			since = append(since, analysis.Interval{Interval: r.Snapshot.Interval, Regions: slices.Clone(r.Regions), Snapshot: r.Snapshot})
+		}
+		if err := core.Resume(since, nil); err != nil {
+			t.Fatal(err)
+		}
+		add(t, core, batches...)
+		got := results(core, 61*second)
+		if len(got) != len(want)-stored {
+			t.Fatalf("after %d: %d results, want %d", stored, len(got), len(want)-stored)
+		}
+		for i, r := range got {
+			a, b := *want[stored+i], *r
+			a.Saved, b.Saved, a.Dropped, b.Dropped, a.Raw, b.Raw = nil, nil, nil, nil, nil, nil
+			if diff := cmp.Diff(a, b, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("after %d, %v (-uninterrupted +resumed):\n%s", stored, r.Snapshot.Interval, diff)
+			}
+		}
+	}
+}
+
+func TestResultsSayWhatIsKnownOverTime(t *testing.T) {
+	f, batches := wavy(t)
+	core := newCore(t, f.graph)
+	add(t, core, batches...)
+	began, spells, moves, hot := int64(0), 0, 0, false
+	var last *analysis.Result
+	for _, last = range results(core, 61*second) {
+		for _, r := range last.Regions {
+			if r.Outlook == nil {
+				t.Fatalf("%v: region %d has no outlook", last.Snapshot.Interval, r.ID)
+			}
+		}
+		if e := last.Congestion; e != nil {
+			began = e.BeginNanos
+		}
+		spells, moves, hot = spells+len(last.Spells), moves+len(last.Moves), hot || len(last.Hot) > 0
+	}
+	if began == 0 || spells == 0 || moves == 0 || !hot || last.SkillNext.Forecasts == 0 || last.Network.Next == (schema.Odds{}) || len(last.States) == 0 {
+		t.Errorf("congestion since %d, %d spells, %d moves, hot links %v, %+v", began, spells, moves, hot, last.SkillNext)
+	}
+	counted := uint64(0)
+	for _, row := range last.RegionTransitions {
+		for _, n := range row {
+			counted += n
+		}
+	}
+	if counted != uint64(moves) {
+		t.Errorf("%d transitions of %d moves", counted, moves)
+	}
+}
+
+func TestDamagedStateChangesNothing(t *testing.T) {
+	f, batches := wavy(t)
+	core, plain := newCore(t, f.graph), newCore(t, f.graph)
+	add(t, plain, batches[:20]...)
+	saved := results(plain, 31*second)[0].Saved
+	for i := 0; i < len(saved); i += 1 + i/50 {
+		bad := slices.Clone(saved)
+		bad[i] ^= 0x10
+		for _, b := range [][]byte{bad, saved[:i]} {
+			if err := core.Load(b); !errors.Is(err, tracking.ErrSaved) {
+				t.Fatalf("byte %d of %d: %v", i, len(saved), err)
+			}
+		}
+	}
+	if err := newCore(t, newGraph(t, "torus:4x4")).Load(saved); !errors.Is(err, tracking.ErrSaved) {
+		t.Errorf("of another graph: %v", err)
+	}
+	add(t, core, batches[:20]...)
+	if got := results(core, 31*second)[0].Saved; !slices.Equal(got, saved) {
+		t.Error("a refused state has left something behind")
+	}
+}

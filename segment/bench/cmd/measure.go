@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/bench"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+type options struct {
+	samples           int
+	seed              int64
+	methods           []string
+	verbose, markdown bool
+}
+
+// print measures every method on every set and prints a line for each.
+func (o *options) print(w io.Writer, runs []run) error {
+	if o.samples < 1 {
+		return fmt.Errorf("samples %d: want at least 1", o.samples)
+	}
+	t := table{w: w, markdown: o.markdown}
+	t.head()
+	graphs := map[string]*topology.Graph{}
+	for _, r := range runs {
+		g := graphs[r.set.Topology]
+		if g == nil {
+			var err error
+			if g, err = topology.Parse("bench", r.set.Topology); err != nil {
+				return err
+			}
+			graphs[r.set.Topology] = g
+		}
+		samples := make([]bench.Sample, o.samples)
+		for i := range samples {
+			samples[i] = r.set.Sample(g, o.seed+int64(i))
+		}
+		for _, method := range o.methods {
+			line, err := o.measure(w, g, method, samples)
+			if err != nil {
+				return err
+			}
+			t.row(r.name, method, line)
+		}
+	}
+	return nil
+}
+
+// line is what a line of the table shows.
+type line struct {
+	score, precision, recall           []float64 // by sample
+	found, leaked, links, outsideLinks int
+	cpuMillis                          []float64 // of a step, tracking included, by sample; nil for the oracle
+}
+
+func (o *options) measure(w io.Writer, g *topology.Graph, method string, samples []bench.Sample) (line, error) {
+	var l line
+	if method == "oracle" {
+		for i := range samples {
+			l.add(bench.Oracle(samples[i].Truth))
+		}
+		return l, nil
+	}
+	step, err := stepper(g, method)
+	if err != nil {
+		return l, err
+	}
+	step(samples[len(samples)-1].Snapshot) // warm
+	for i := range samples {
+		began := cpuTime()
+		regions := step(samples[i].Snapshot)
+		l.cpuMillis = append(l.cpuMillis, float64(cpuTime()-began)/1e6)
+		r := bench.Score(samples[i].Truth, regions)
+		l.add(r)
+		if o.verbose {
+			printSample(w, o.seed+int64(i), r)
+		}
+	}
+	slices.Sort(l.cpuMillis)
+	return l, nil
+}
+
+// stepper is a segmenter and a tracker behind it, on a clock of their own.
+func stepper(g *topology.Graph, method string) (func(*schema.Snapshot) []schema.Region, error) {
+	cfg := segment.DefaultConfig()
+	switch method {
+	case "statistical":
+	case "paper":
+		cfg.Method = segment.Paper
+	case "overlap":
+		cfg.Overlap = true
+	default:
+		return nil, fmt.Errorf("method %q: want oracle, paper, statistical or overlap", method)
+	}
+	s, err := segment.New(g, cfg)
+	if err != nil {
+		return nil, err
+	}
+	tracker, err := tracking.New(g, tracking.DefaultConfig())
+	if err != nil {
+		return nil, err
+	}
+	interval := schema.Interval{DurationNanos: int64(time.Minute)}
+	return func(snap *schema.Snapshot) []schema.Region {
+		regions := s.Step(snap)
+		tracker.Step(interval, regions)
+		interval = interval.Next()
+		return regions
+	}, nil
+}
+
+func (l *line) add(r bench.Result) {
+	l.score, l.precision, l.recall = append(l.score, r.Score), append(l.precision, r.Precision), append(l.recall, r.Recall)
+	l.found += r.Found
+	l.leaked += r.Leaked
+	l.links += r.FoundLinks
+	l.outsideLinks += r.BackgroundLinks
+}
+
+func printSample(w io.Writer, seed int64, r bench.Result) {
+	fmt.Fprintf(w, "  seed %d: %d true, %d found, %d leaked, score %.3f\n", seed, r.True, r.Found, r.Leaked, r.Score)
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // the call has no way to fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,86 @@
+package bench
+
+import "math"
+
+// spots is who lies where on a space, and what is too near to them.
+type spots struct {
+	space    space
+	distance int       // in cells, in each dimension
+	owner    []int32   // by cell: the last that took it, or -1
+	near     []bool    // by cell: within distance of one that is taken
+	levels   []float64 // by owner
+	free     []cell    // of beside; nil: to be found
+}
+
+func newSpots(s space, distance int) *spots {
+	p := &spots{space: s, distance: distance, owner: make([]int32, s.cells()), near: make([]bool, s.cells())}
+	for i := range p.owner {
+		p.owner[i] = -1
+	}
+	return p
+}
+
+// take gives the cells to a new owner.
+func (p *spots) take(cells []cell, level float64) {
+	d := p.distance
+	for _, q := range cells {
+		p.owner[p.space.number(q)] = int32(len(p.levels))
+		for dz := -d; dz <= d; dz++ {
+			for dy := -d; dy <= d; dy++ {
+				for dx := -d; dx <= d; dx++ {
+					p.near[p.space.number(p.space.wrap(cell{q[0] + dx, q[1] + dy, q[2] + dz}))] = true
+				}
+			}
+		}
+	}
+	p.levels = append(p.levels, level)
+	p.free = nil
+}
+
+func (p *spots) isTaken(q cell) bool { return p.owner[p.space.number(q)] >= 0 }
+
+// crowd reports whether one of the cells is too near to what is taken.
+func (p *spots) crowd(cells []cell) bool {
+	for _, q := range cells {
+		if p.near[p.space.number(q)] {
+			return true
+		}
+	}
+	return false
+}
+
+// beside lists the free cells next to taken ones, a cell as often as it is.
+func (p *spots) beside() []cell {
+	if p.free != nil {
+		return p.free
+	}
+	for x := range p.space.dims[0] {
+		for y := range p.space.dims[1] {
+			for z := range p.space.dims[2] {
+				q := cell{x, y, z}
+				if n := p.space.number(q); !p.near[n] || p.owner[n] >= 0 {
+					continue
+				}
+				for _, r := range p.space.neighbours(q) {
+					if p.isTaken(r) {
+						p.free = append(p.free, q)
+					}
+				}
+			}
+		}
+	}
+	return p.free
+}
+
+// standsOut reports whether all that the cells touch is at a level at least so
+// many points away.
+func (p *spots) standsOut(cells []cell, level, points float64) bool {
+	for _, q := range cells {
+		for _, r := range p.space.neighbours(q) {
+			if i := p.owner[p.space.number(r)]; i >= 0 && math.Abs(p.levels[i]-level) < points {
+				return false
+			}
+		}
+	}
+	return true
+}

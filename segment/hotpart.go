@@ -1,0 +1,215 @@
+package segment
+
+import "slices"
+
+// hotPart is the part of a fabric that is worth a closer look: hot links that are
+// not alone, and measured links among mostly hot ones. Work on it costs by its
+// size, not the fabric's.
+type hotPart struct {
+	adj *adjacency
+
+	links  []int32 // of the hot part, ascending
+	places []int32 // where they are: switches, ascending; one stands for all that missing links make one
+
+	index   []int32 // by link: its place in links, or -1
+	place   []int32 // by switch: the switch that stands for it
+	off     []int32 // by switch + 1: see at
+	members []int32 // see at
+	calm    []int32 // by switch that stands for others: measured links that are not of the hot part
+	filled  []int32
+	gaps    []int32   // missing links
+	missing []int32   // by switch: missing links
+	heat    []int32   // by switch: hot links
+	bridged unionFind // switches
+	bridges []int32   // by switch: missing links that make it one with others
+}
+
+// maxBridges bounds how many missing links make one place of many switches: two
+// blades of a Gemini torus may be out, not a quarter of the machine.
+const maxBridges = 32
+
+func newHotPart(adj *adjacency) hotPart {
+	n := adj.numSwitches()
+	h := hotPart{
+		adj: adj, index: make([]int32, adj.numLinks()),
+		place: make([]int32, n), off: make([]int32, n+2), calm: make([]int32, n),
+		missing: make([]int32, n), heat: make([]int32, n), bridges: make([]int32, n),
+	}
+	for l := range h.index {
+		h.index[l] = -1
+	}
+	return h
+}
+
+// find looks for links at or above the threshold, without those alone if
+// together.
+func (h *hotPart) find(values []float32, threshold float32, together bool) {
+	h.links, h.gaps = h.links[:0], h.gaps[:0]
+	for l, v := range values {
+		if v >= threshold {
+			h.links = append(h.links, int32(l))
+		} else if v == missing {
+			h.gaps = append(h.gaps, int32(l))
+		}
+	}
+	if len(h.links) == 0 {
+		return
+	}
+	h.bridge()
+	h.fill(values, threshold)
+	if together {
+		h.dropAlone()
+	}
+	h.merge()
+	for i, l := range h.links {
+		h.index[l] = int32(i)
+	}
+	h.gather()
+}
+
+// forget makes ready for the next find.
+func (h *hotPart) forget() {
+	for _, l := range h.links {
+		h.index[l] = -1
+	}
+}
+
+// bridge makes one place of switches that missing links join.
+func (h *hotPart) bridge() {
+	clear(h.missing)
+	clear(h.bridges)
+	h.bridged.reset(h.adj.numSwitches())
+	for _, l := range h.gaps {
+		a, b := h.adj.ends[l][0], h.adj.ends[l][1]
+		if a != noSwitch {
+			h.missing[a]++
+		}
+		if b != noSwitch {
+			h.missing[b]++
+			h.bridged.union(a, b)
+		}
+	}
+	for _, l := range h.gaps {
+		if a, b := h.adj.ends[l][0], h.adj.ends[l][1]; b != noSwitch {
+			h.bridges[h.bridged.find(a)]++
+		}
+	}
+	for s := range h.place {
+		h.place[s] = int32(s)
+		if root := h.bridged.find(int32(s)); h.bridges[root] <= maxBridges {
+			h.place[s] = root
+		}
+	}
+}
+
+// fill finds calm links of which both switches are mostly hot.
+func (h *hotPart) fill(values []float32, threshold float32) {
+	clear(h.heat)
+	for _, l := range h.links {
+		for _, s := range h.adj.ends[l] {
+			if s != noSwitch {
+				h.heat[s]++
+			}
+		}
+	}
+	h.filled = h.filled[:0]
+	for s := range int32(len(h.heat)) {
+		if h.heat[s] < 3 || !h.mostlyHot(s) {
+			continue
+		}
+		for _, l := range h.adj.links(s) {
+			far := h.adj.far(l, s)
+			if v := values[l]; v != missing && v < threshold && (far == noSwitch || far > s && h.mostlyHot(far)) {
+				h.filled = append(h.filled, l)
+			}
+		}
+	}
+	slices.Sort(h.filled)
+}
+
+func (h *hotPart) mostlyHot(s int32) bool {
+	return 2*h.heat[s] > int32(len(h.adj.links(s)))-h.missing[s]
+}
+
+// dropAlone leaves out hot links that share no place with another.
+func (h *hotPart) dropAlone() {
+	clear(h.calm) // for a moment: hot links by place
+	for _, l := range h.links {
+		a, b := h.placesOf(l)
+		for _, p := range [2]int32{a, b} {
+			if p != noSwitch {
+				h.calm[p]++
+			}
+		}
+	}
+	h.links = slices.DeleteFunc(h.links, func(l int32) bool {
+		a, b := h.placesOf(l)
+		return (a == noSwitch || h.calm[a] < 2) && (b == noSwitch || h.calm[b] < 2)
+	})
+}
+
+// merge adds the filled links.
+func (h *hotPart) merge() {
+	i, j := len(h.links)-1, len(h.filled)-1
+	h.links = append(h.links, h.filled...)
+	for k := len(h.links) - 1; j >= 0; k-- {
+		if i >= 0 && h.links[i] > h.filled[j] {
+			h.links[k] = h.links[i]
+			i--
+		} else {
+			h.links[k] = h.filled[j]
+			j--
+		}
+	}
+}
+
+// gather lists the links of the hot part by place, and counts the others there.
+func (h *hotPart) gather() {
+	clear(h.off)
+	for _, l := range h.links {
+		a, b := h.placesOf(l)
+		for _, p := range [2]int32{a, b} {
+			if p != noSwitch {
+				h.off[p+2]++
+			}
+		}
+	}
+	clear(h.calm)
+	h.places = h.places[:0]
+	for s, p := range h.place {
+		h.calm[p] += int32(len(h.adj.links(int32(s)))) - h.missing[s]
+	}
+	for s := range h.place {
+		if n := h.off[s+2]; n > 0 {
+			h.places = append(h.places, int32(s))
+			h.calm[s] -= n
+		}
+		h.off[s+2] += h.off[s+1]
+	}
+	h.members = resize(h.members, int(h.off[len(h.off)-1]))
+	for i, l := range h.links {
+		a, b := h.placesOf(l)
+		for _, p := range [2]int32{a, b} {
+			if p != noSwitch {
+				h.members[h.off[p+1]] = int32(i)
+				h.off[p+1]++
+			}
+		}
+	}
+}
+
+// placesOf are the places where a link is, or noSwitch.
+func (h *hotPart) placesOf(l int32) (a, b int32) {
+	e := h.adj.ends[l]
+	if e[0] == noSwitch {
+		return noSwitch, noSwitch
+	}
+	a = h.place[e[0]]
+	if e[1] == noSwitch || h.place[e[1]] == a {
+		return a, noSwitch
+	}
+	return a, h.place[e[1]]
+}
+
+// at lists the links of the hot part at a place, by their place in links.
+func (h *hotPart) at(p int32) []int32 { return h.members[h.off[p]:h.off[p+1]] }

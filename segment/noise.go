@@ -1,0 +1,195 @@
+package segment
+
+import (
+	"math"
+	"slices"
+)
+
+// noise is what values differ by without cause: its standard deviation is base
+// at no stall and grows by slope per point of stall. Both are medians or the
+// like, which regions do not move, as long as most of the fabric is calm.
+type noise struct {
+	adj         *adjacency
+	base, slope float64 // percent points; per point
+	calm        float64 // mean of calm links, percent
+	median      float64 // of all links, percent
+	cut         float64 // what parts calm from hot, percent
+
+	values    [valueBins]int32
+	spreads   [spreadBins]int32
+	slopes    [slopeBins]int32
+	perSpread []float64 // by number of links at a switch: their expected spread at a deviation of 1
+	sample    []float32
+}
+
+const (
+	minBase      = .05 // percent points: keeps data without noise from being cut at every step
+	valueBins    = 1024
+	binsPerPoint = valueBins / 100.
+	spreadBits   = 18 // of a float32 that a bin of spreads leaves out: 32 bins per power of 2
+	spreadBins   = 1 << (31 - spreadBits)
+
+	// Growth of the noise: a low quantile, because borders lie between many
+	// pairs; a prior, for when pairs are few; and a bound.
+	slopeQuantile  = .4
+	slopePairs     = 50  // pairs that the prior counts for
+	slopePrior     = .02 // of the base, per point
+	maxSlope       = .3
+	slopeBins      = 1200
+	binsPerSlope   = slopeBins / maxSlope
+	maxSlopeSample = 64 // links at a switch
+)
+
+func newNoise(adj *adjacency) noise {
+	most := 0
+	for s := range int32(adj.numSwitches()) {
+		most = max(most, len(adj.links(s)))
+	}
+	n := noise{adj: adj, perSpread: make([]float64, most+1)}
+	for d := 2; d <= most; d++ {
+		n.perSpread[d] = 1 / expectedSpread(d)
+	}
+	return n
+}
+
+// expectedSpread is that of n normal values of deviation 1: between the second
+// largest and the second smallest, of less than four values between the largest
+// and the smallest (Blom, Statistical Estimates and Transformed Beta-Variables,
+// 1958).
+func expectedSpread(n int) float64 {
+	rank := float64(n)
+	if n >= 4 {
+		rank--
+	}
+	p := (rank - .375) / (float64(n) + .25)
+	return 2 * math.Sqrt2 * math.Erfinv(2*p-1)
+}
+
+// measure finds the base from the spread of the values at each switch, and the
+// median of all values.
+func (n *noise) measure(values []float32) {
+	clear(n.values[:])
+	measured := int32(0)
+	for _, v := range values {
+		if v != missing {
+			n.values[min(valueBins-1, int(v*binsPerPoint))]++
+			measured++
+		}
+	}
+	n.median = float64(quantile(n.values[:], measured/2)) / binsPerPoint
+	clear(n.spreads[:])
+	switches := int32(0)
+	for s := range int32(n.adj.numSwitches()) {
+		if sigma, ok := n.atSwitch(values, n.adj.links(s)); ok {
+			n.spreads[math.Float32bits(float32(sigma))>>spreadBits]++
+			switches++
+		}
+	}
+	n.base = minBase
+	if switches > 0 {
+		bin := uint32(quantile(n.spreads[:], switches/2))
+		n.base = max(minBase, float64(math.Float32frombits(bin<<spreadBits|1<<(spreadBits-1))))
+	}
+}
+
+// atSwitch estimates the deviation of the values of a few links.
+func (n *noise) atSwitch(values []float32, links []int32) (sigma float64, ok bool) {
+	low, low2 := float32(math.MaxFloat32), float32(math.MaxFloat32)
+	high, high2 := float32(-1), float32(-1)
+	measured := 0
+	for _, l := range links {
+		v := values[l]
+		if v == missing {
+			continue
+		}
+		measured++
+		low2 = min(low2, max(low, v))
+		low = min(low, v)
+		high2 = max(high2, min(high, v))
+		high = max(high, v)
+	}
+	switch {
+	case measured < 2:
+		return 0, false
+	case measured < 4:
+		return float64(high-low) * n.perSpread[measured], true
+	}
+	return float64(high2-low2) * n.perSpread[measured], true
+}
+
+// quantile is the first bin with which more than rank have been counted.
+func quantile(bins []int32, rank int32) int {
+	for i, c := range bins {
+		if rank -= c; rank < 0 {
+			return i
+		}
+	}
+	return len(bins) - 1
+}
+
+// threshold parts hot values from calm ones. A fabric that is stalled all over
+// has no calm background to rise above.
+func (n *noise) threshold(minMean float64) float32 {
+	n.cut = hotShare * minMean
+	if n.median < n.cut {
+		n.cut = max(n.cut, n.median+hotSigmas*n.base)
+	}
+	sum, count := 0., 0.
+	for i, c := range n.values[:min(valueBins, int(n.cut*binsPerPoint))] {
+		sum += float64(c) * (float64(i) + .5) / binsPerPoint
+		count += float64(c)
+	}
+	n.calm = sum / max(1, count)
+	return float32(n.cut)
+}
+
+// fitSlope finds how the noise grows with the stall: the slope that explains
+// slopeQuantile of the differences of hot links that share a switch.
+func (n *noise) fitSlope(values []float32, hot *hotPart) {
+	perSigma := 2 * math.Erfinv(slopeQuantile) // of the difference of two normal values
+	clear(n.slopes[:])
+	pairs := int32(slopePairs)
+	n.slopes[min(slopeBins-1, int(slopePrior*n.base*binsPerSlope))] = slopePairs
+	for _, p := range hot.places {
+		n.sample = n.sample[:0]
+		for _, i := range hot.at(p) {
+			if v := values[hot.links[i]]; float64(v) >= n.cut {
+				n.sample = append(n.sample, v)
+			}
+		}
+		n.thin()
+		for i, x := range n.sample {
+			for _, y := range n.sample[:i] {
+				apart, mean := math.Abs(float64(x-y)), float64(x+y)/2
+				slope := (apart/perSigma - n.base) / mean
+				n.slopes[min(slopeBins-1, max(0, int(slope*binsPerSlope)))]++
+				pairs++
+			}
+		}
+	}
+	n.slope = float64(quantile(n.slopes[:], int32(slopeQuantile*float64(pairs)))) / binsPerSlope
+}
+
+// thin keeps of many values some that are distributed alike.
+func (n *noise) thin() {
+	if len(n.sample) <= maxSlopeSample {
+		return
+	}
+	slices.Sort(n.sample)
+	for i := range maxSlopeSample {
+		n.sample[i] = n.sample[i*len(n.sample)/maxSlopeSample]
+	}
+	n.sample = n.sample[:maxSlopeSample]
+}
+
+// level is a stall in deviations of the noise, which it makes alike at every
+// stall: the integral of 1/(base + slope v).
+func (n *noise) level(percent float64) float64 {
+	if n.slope*100 < 1e-3*n.base {
+		return percent / n.base
+	}
+	return math.Log1p(n.slope/n.base*percent) / n.slope
+}
+
+// sigma is the standard deviation of the noise at a stall, in percent points.
+func (n *noise) sigma(percent float64) float64 { return n.base + n.slope*percent }

@@ -1,0 +1,171 @@
+package segment
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// box lists the links that leave the switches of a cuboid in + direction,
+// wrapping.
+func box(g *topology.Graph, origin, size [3]int) []schema.LinkID {
+	var links []schema.LinkID
+	dims := g.Grid().Dims
+	for id := range schema.LinkID(g.NumLinks()) {
+		from, _ := g.Ends(id)
+		inside := true
+		for i, x := range g.Device(from).Coord {
+			inside = inside && (x-origin[i]+dims[i])%dims[i] < size[i]
+		}
+		if inside {
+			links = append(links, id)
+		}
+	}
+	return links
+}
+
+// switchLinks lists the links at the switch of a grid.
+func switchLinks(g *topology.Graph, at ...int) []schema.LinkID {
+	return g.LinksAt(topology.DeviceID(g.Grid().Number(at)))
+}
+
+// patch is the n links that a walk across switches comes to first, without
+// those to avoid.
+func patch(g *topology.Graph, first schema.LinkID, n int, avoid ...schema.LinkID) []schema.LinkID {
+	seen := map[schema.LinkID]bool{first: true}
+	for _, l := range avoid {
+		seen[l] = true
+	}
+	links := []schema.LinkID{first}
+	for i := 0; i < len(links) && len(links) < n; i++ {
+		for _, l := range g.AppendNeighbours(nil, links[i]) {
+			if len(links) < n && !seen[l] {
+				seen[l] = true
+				links = append(links, l)
+			}
+		}
+	}
+	slices.Sort(links)
+	return links
+}
+
+// farthest is the last link that a walk from the first comes to.
+func farthest(g *topology.Graph, first schema.LinkID) schema.LinkID {
+	seen := map[schema.LinkID]bool{first: true}
+	links := []schema.LinkID{first}
+	for i := 0; i < len(links); i++ {
+		for _, l := range g.AppendNeighbours(nil, links[i]) {
+			if !seen[l] {
+				seen[l] = true
+				links = append(links, l)
+			}
+		}
+	}
+	return links[len(links)-1]
+}
+
+// painting is stalls in the making; a negative one is missing.
+type painting []float32
+
+func blank(g *topology.Graph) painting { return make(painting, g.NumLinks()) }
+
+func (p painting) paint(percent float32, links []schema.LinkID) painting {
+	for _, l := range links {
+		p[l] = percent
+	}
+	return p
+}
+
+func (p painting) lose(links []schema.LinkID) painting { return p.paint(missing, links) }
+
+// noisy adds noise that is uniform within amplitude.
+func (p painting) noisy(amplitude float32, seed int64) painting {
+	rng := rand.New(rand.NewSource(seed))
+	out := slices.Clone(p)
+	for i, v := range out {
+		if v >= 0 {
+			out[i] = max(0, v+amplitude*(2*rng.Float32()-1))
+		}
+	}
+	return out
+}
+
+func without(links, lost []schema.LinkID) []schema.LinkID {
+	return slices.DeleteFunc(slices.Clone(links), func(l schema.LinkID) bool { return slices.Contains(lost, l) })
+}
+
+// scene is a painting and the regions in it.
+type scene struct {
+	name   string
+	graph  *topology.Graph
+	values painting
+	want   [][]schema.LinkID
+}
+
+// scenes are what every method must see alike.
+func scenes(t testing.TB) []scene {
+	g := parse(t, "torus:10x10x10")
+	all := box(g, [3]int{}, [3]int{10, 10, 10})
+	low, high := box(g, [3]int{2, 2, 2}, [3]int{3, 4, 4}), box(g, [3]int{5, 2, 2}, [3]int{3, 4, 4})
+	corner := box(g, [3]int{8, 9, 7}, [3]int{4, 3, 5})
+	cube := box(g, [3]int{3, 3, 3}, [3]int{4, 4, 4})
+	pencil := box(g, [3]int{4, 4, 0}, [3]int{1, 1, 9})
+	link := cube[len(cube)/2 : len(cube)/2+1]
+	node := switchLinks(g, 5, 5, 5)
+	blade := slices.Concat(node, switchLinks(g, 5, 5, 4))
+	across := switchLinks(g, 4, 4, 4)
+	out := []scene{
+		{"all calm", g, blank(g), nil},
+		{"all hot", g, blank(g).paint(40, all), [][]schema.LinkID{all}},
+		{"all at the most", g, blank(g).paint(100, all), [][]schema.LinkID{all}},
+		{"all missing", g, blank(g).lose(all), nil},
+		{"one measured", g, blank(g).lose(all).paint(90, all[7:8]), nil},
+		{"negligible", g, blank(g).paint(4, cube), nil},
+		{"wrapping", g, blank(g).paint(30, corner), [][]schema.LinkID{corner}},
+		{"touching", g, blank(g).paint(10, low).paint(45, high), [][]schema.LinkID{low, high}},
+		{"missing link", g, blank(g).paint(30, cube).lose(link), [][]schema.LinkID{without(cube, link)}},
+		{"missing switch", g, blank(g).paint(30, cube).lose(node), [][]schema.LinkID{without(cube, node)}},
+		{"missing blade", g, blank(g).paint(30, cube).lose(blade), [][]schema.LinkID{without(cube, blade)}},
+		{"missing waist", g, blank(g).paint(30, pencil).lose(across), [][]schema.LinkID{without(pencil, across)}},
+	}
+	for n := 18; n <= 22; n++ {
+		small := patch(g, 1234, n)
+		s := scene{fmt.Sprintf("%d links", n), g, blank(g).paint(30, small), nil}
+		if n >= DefaultConfig().MinLinks {
+			s.want = [][]schema.LinkID{small}
+		}
+		out = append(out, s)
+	}
+	for _, spec := range []string{"torus:30x30", "torus:200", "mesh:8x9x10", "fattree:k=8", "fattree:leaves=8,hosts=8,spines=8", "dragonfly:groups=9,routers=4,hosts=4"} {
+		g := parse(t, spec)
+		out = append(out, patches(spec, g))
+	}
+	return append(out, patches("selene", selene(t)))
+}
+
+// patches is a patch of links at each end of a fabric, which may touch.
+func patches(name string, g *topology.Graph) scene {
+	a := patch(g, 0, 40)
+	b := patch(g, farthest(g, 0), 30, a...)
+	return scene{name, g, blank(g).paint(35, a).paint(12, b), [][]schema.LinkID{a, b}}
+}
+
+// selene is the compute fabric of a real machine: 666 switches.
+func selene(t testing.TB) *topology.Graph {
+	t.Helper()
+	f, err := os.Open("../../shared/fixtures/topology/ibnetdiscover/selene.compute.txt")
+	if err != nil {
+		t.Fatalf("fixture: %v; the fixtures lie in ../shared/fixtures beside the project", err)
+	}
+	defer f.Close()
+	g, _, err := topology.ReadIBNetDiscover(f, "selene.compute.txt", "ib0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}

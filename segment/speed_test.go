@@ -1,0 +1,112 @@
+package segment
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/bench"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+// stepper steps a segmenter and a tracker behind it through snapshots, round and
+// round, minute by minute.
+type stepper struct {
+	segmenter *Segmenter
+	tracker   *tracking.Tracker
+	snapshots []*schema.Snapshot
+	interval  schema.Interval
+	next      int
+}
+
+func newStepper(t testing.TB, g *topology.Graph, cfg Config, snapshots []*schema.Snapshot) *stepper {
+	t.Helper()
+	tracker, err := tracking.New(g, tracking.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stepper{segmenter: newSegmenter(t, g, cfg), tracker: tracker, snapshots: snapshots, interval: schema.Interval{DurationNanos: 60e9}}
+}
+
+func (s *stepper) segment() []schema.Region {
+	snap := s.snapshots[s.next]
+	s.next = (s.next + 1) % len(s.snapshots)
+	return s.segmenter.Step(snap)
+}
+
+func (s *stepper) step() {
+	s.tracker.Step(s.interval, s.segment())
+	s.interval = s.interval.Next()
+}
+
+func draw(g *topology.Graph, set bench.Set, n int) []*schema.Snapshot {
+	var out []*schema.Snapshot
+	for seed := range int64(n) {
+		out = append(out, set.Sample(g, seed).Snapshot)
+	}
+	return out
+}
+
+func TestStepDoesNotAllocate(t *testing.T) {
+	const samples = 3
+	for _, k := range kinds() {
+		for _, set := range k.sets() {
+			t.Run(set.Name+"/"+k.name, func(t *testing.T) {
+				g := parse(t, set.Topology)
+				s := newStepper(t, g, k.cfg, draw(g, set, samples))
+				for range samples {
+					s.segment()
+				}
+				if n := testing.AllocsPerRun(samples-1, func() { s.segment() }); n > 0 {
+					t.Errorf("%v allocations per step", n)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkStep is what an interval costs: segmentation of both channels, and
+// tracking.
+func BenchmarkStep(b *testing.B) {
+	for _, set := range bench.Sets() {
+		g := parse(b, set.Topology)
+		benchmarkStep(b, set.Name, g, set, 8)
+	}
+}
+
+// BenchmarkStep1M is the same on a torus of a million links, regions as dense.
+func BenchmarkStep1M(b *testing.B) {
+	const spec = "torus:70x70x70"
+	benchmarkStep(b, "cube", parse(b, spec), bench.LargeCube(spec), 3)
+}
+
+func benchmarkStep(b *testing.B, name string, g *topology.Graph, set bench.Set, samples int) {
+	snapshots := draw(g, set, samples)
+	for _, k := range kinds() {
+		b.Run(fmt.Sprintf("links=%d/%s/%s", g.NumLinks(), name, k.name), func(b *testing.B) {
+			s := newStepper(b, g, k.cfg, snapshots)
+			for range samples {
+				s.step()
+			}
+			b.ReportAllocs()
+			began := cpuMillis(b)
+			for b.Loop() {
+				s.step()
+			}
+			b.ReportMetric((cpuMillis(b)-began)/float64(b.N), "cpu-ms/op") // what other load does not blur
+			b.ReportMetric(float64(len(set.Metrics)*g.NumLinks())*float64(b.N)/b.Elapsed().Seconds(), "links/s")
+		})
+	}
+}
+
+// cpuMillis is the time that the process has spent on a processor.
+func cpuMillis(b *testing.B) float64 {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
+}

@@ -1,0 +1,233 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// sums finds pieces where two causes add up: a piece whose stall is the sum of
+// two neighbours' belongs to both. And it puts together what such a piece parts:
+// two of its neighbours of one stall are one region that goes on beyond it.
+type sums struct {
+	stall  []float64 // by piece: mean, percent
+	errors []float64 // by piece: variance of that mean
+	total  []int64   // by piece: of the stalls, in stallUnit
+	order  []int32   // pieces, the calmest first
+	owners []owners  // by piece
+	one    unionFind // pieces that are one region
+	size   []int32   // by region
+	near   []neighbour
+	begins []int32
+}
+
+// owners are the regions that a piece belongs to.
+type owners struct {
+	of    [maxOwners]int32
+	count int32
+}
+
+// neighbour is a piece beside another, and how much they touch.
+type neighbour struct {
+	piece  int32
+	length float64
+}
+
+const (
+	maxOwners = 3
+	stallUnit = 1. / 1024 // percent points
+	// A sum may be off by the error of the means and a little more: links that
+	// are stalled for two reasons may hide a part of one.
+	sumSlack      = .3 // percent points
+	sumShare      = .01
+	sumDeviations = 3
+	// Close to full stall no more can be seen of a sum.
+	fullStall = 92
+	fullSlack = 8
+	// leastTouch is the border per link without which a neighbour is no part of
+	// a sum, and nestedShare that of its border from which a piece lies inside
+	// another.
+	leastTouch  = .2
+	nestedShare = .8
+)
+
+// explain decides which pieces each piece belongs to.
+func (s *sums) explain(p *pieces, values []float32, hot *hotPart, noise *noise, minMean float64) {
+	s.measure(p, values, hot, noise)
+	n := p.count()
+	s.one.reset(n)
+	s.owners = resize(s.owners, n)
+	s.order = s.order[:0]
+	for a := int32(1); a < int32(n); a++ {
+		s.order = append(s.order, a)
+	}
+	slices.SortFunc(s.order, func(a, b int32) int { return cmp.Or(cmp.Compare(s.stall[a], s.stall[b]), cmp.Compare(a, b)) })
+	for _, a := range s.order { // the calmer first: what is a sum may be a part of a larger one
+		s.owners[a] = owners{of: [maxOwners]int32{a}, count: 1}
+		around := s.calmerAround(p, a, minMean)
+		if x, y, ok := s.findParts(a, p.size[a]); ok {
+			s.owners[a] = s.owners[x].with(s.owners[y])
+			s.reunite(x, y)
+		} else if x, ok := s.findOutside(around); ok {
+			s.owners[a] = s.owners[a].with(s.owners[x])
+		}
+	}
+	s.resolve(p)
+}
+
+// measure finds the mean stall of each piece and its error.
+func (s *sums) measure(p *pieces, values []float32, hot *hotPart, noise *noise) {
+	n := p.count()
+	s.total, s.stall, s.errors = resize(s.total, n), resize(s.stall, n), resize(s.errors, n)
+	clear(s.total)
+	for i, a := range p.label {
+		s.total[a] += int64(float64(values[hot.links[i]])/stallUnit + .5)
+	}
+	for a := range s.stall {
+		links := float64(max(1, p.size[a]))
+		s.stall[a] = float64(s.total[a]) * stallUnit / links
+		sigma := noise.sigma(s.stall[a])
+		s.errors[a] = sigma * sigma / links
+	}
+}
+
+// calmerAround lists in near the calmer pieces beside a piece that are stalled
+// enough to be regions, and returns the length of the piece's whole border.
+func (s *sums) calmerAround(p *pieces, a int32, minMean float64) (around float64) {
+	s.near = s.near[:0]
+	to, length := p.border.of(a)
+	for k, b := range to {
+		units := float64(length[k]) * borderUnit
+		around += units
+		if b != 0 && s.stall[b] < s.stall[a] && s.stall[b] >= minMean {
+			s.near = append(s.near, neighbour{b, units})
+		}
+	}
+	slices.SortFunc(s.near, func(x, y neighbour) int {
+		return cmp.Or(cmp.Compare(s.stall[x.piece], s.stall[y.piece]), cmp.Compare(x.piece, y.piece))
+	})
+	return around
+}
+
+// findParts looks among the near for the two whose stalls add up to a piece's
+// best.
+func (s *sums) findParts(a, size int32) (x, y int32, ok bool) {
+	best := 1.
+	for i, u := range s.near {
+		for _, v := range s.near[:i] {
+			if min(u.length, v.length) < leastTouch*float64(size) {
+				continue
+			}
+			sum := min(100, s.stall[u.piece]+s.stall[v.piece])
+			slack := sumSlack + sumShare*s.stall[a] + sumDeviations*math.Sqrt(s.errors[a]+s.errors[u.piece]+s.errors[v.piece])
+			if sum > fullStall {
+				slack = max(slack, fullSlack)
+			}
+			if off := math.Abs(s.stall[a]-sum) / slack; off < best {
+				best, x, y, ok = off, u.piece, v.piece, true
+			}
+		}
+	}
+	return x, y, ok
+}
+
+// reunite makes one of either part and what is near and like it.
+func (s *sums) reunite(x, y int32) {
+	for _, part := range [2]int32{x, y} {
+		if s.owners[part].count > 1 {
+			continue
+		}
+		for _, c := range s.near {
+			if c.piece == x || c.piece == y || s.owners[c.piece].count > 1 {
+				continue
+			}
+			apart := math.Abs(s.stall[c.piece] - s.stall[part])
+			if apart < sumSlack+sumDeviations*math.Sqrt(s.errors[c.piece]+s.errors[part]) {
+				s.one.union(c.piece, part)
+			}
+		}
+	}
+}
+
+// findOutside looks among the near for the piece that has this one inside.
+func (s *sums) findOutside(around float64) (x int32, ok bool) {
+	for _, u := range s.near {
+		if u.length > nestedShare*around && s.owners[u.piece].count == 1 {
+			return u.piece, true
+		}
+	}
+	return 0, false
+}
+
+// with is both owners' union, as far as there is room.
+func (o owners) with(other owners) owners {
+	for _, b := range other.of[:other.count] {
+		if o.count < maxOwners && !slices.Contains(o.of[:o.count], b) {
+			o.of[o.count] = b
+			o.count++
+		}
+	}
+	return o
+}
+
+// resolve puts regions for pieces as owners, the smallest region first.
+func (s *sums) resolve(p *pieces) {
+	n := p.count()
+	s.size = resize(s.size, n)
+	clear(s.size)
+	for a := int32(1); a < int32(n); a++ {
+		if s.owners[a].count == 1 {
+			s.size[s.one.find(a)] += p.size[a]
+		}
+	}
+	for a := int32(1); a < int32(n); a++ {
+		all, nested := s.owners[a], s.owners[a].of[0] == a
+		resolved := owners{}
+		for _, b := range all.of[:all.count] {
+			resolved = resolved.with(owners{of: [maxOwners]int32{s.one.find(b)}, count: 1})
+		}
+		if !nested {
+			slices.SortFunc(resolved.of[:resolved.count], func(x, y int32) int {
+				return cmp.Or(cmp.Compare(s.size[x], s.size[y]), cmp.Compare(x, y))
+			})
+		}
+		s.owners[a] = resolved
+	}
+}
+
+// emit makes a group of each region. Without overlap a piece that is a sum goes
+// to the smaller of its regions, to which it is more, and one inside another
+// stays by itself.
+func (s *sums) emit(p *pieces, hot *hotPart, overlap bool, out *partition) {
+	owned := func(a int32) []int32 {
+		o := &s.owners[a]
+		if overlap || a == 0 {
+			return o.of[:o.count]
+		}
+		return o.of[:min(1, o.count)]
+	}
+	s.owners[0] = owners{} // the background is no region
+	s.begins = resize(s.begins, p.count()+1)
+	clear(s.begins)
+	for a := range int32(p.count()) {
+		for _, r := range owned(a) {
+			s.begins[r+1] += p.size[a]
+		}
+	}
+	first := int32(len(out.links))
+	for r := range p.count() {
+		if s.begins[r+1] > 0 {
+			out.ends = append(out.ends, first+s.begins[r]+s.begins[r+1])
+		}
+		s.begins[r+1] += s.begins[r]
+	}
+	out.links = slices.Grow(out.links, int(s.begins[p.count()]))[:int(first+s.begins[p.count()])]
+	for i, l := range hot.links {
+		for _, r := range owned(p.label[i]) {
+			out.links[first+s.begins[r]] = schema.LinkID(l)
+			s.begins[r]++
+		}
+	}
+}
