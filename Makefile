@@ -76,6 +76,7 @@ bench: toolchain ## every benchmark, briefly
 
 bench-segment: toolchain ## how well and how fast each method finds the regions of each test set
 	@go run ./segment/bench/cmd
+	@go run ./segment/bench/cmd -noise -methods paper,statistical,overlap
 
 chaos: deps deps-test ## ten kill -9 under load, then the tables against what was acknowledged, with counts
 	@scripts/gotest.sh chaos

@@ -114,8 +114,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Where two causes add up, a link is of both regions if overlap is on, and of a
-// third region if not.
+// Where two causes add up, a link is of both regions if overlap is on. If not,
+// the statistical method gives it to one of them, and the paper makes a third.
 func TestOverlap(t *testing.T) {
 	g := parse(t, "torus:12x12x12")
 	a, b := box(g, [3]int{9, 2, 2}, [3]int{6, 5, 5}), box(g, [3]int{1, 4, 4}, [3]int{5, 5, 6})
@@ -125,8 +125,11 @@ func TestOverlap(t *testing.T) {
 		snap := snapshotOf(map[schema.Metric][]float32{schema.CreditStall: values.noisy(amplitude, 1)})
 		for _, k := range kinds() {
 			want := [][]schema.LinkID{a, b} // as large: the first link decides
-			if !k.cfg.Overlap {
+			switch {
+			case k.cfg.Method == Paper:
 				want = [][]schema.LinkID{without(a, both), without(b, both), both}
+			case !k.cfg.Overlap:
+				want = [][]schema.LinkID{a, without(b, both)}
 			}
 			got := newSegmenter(t, g, k.cfg).Step(snap)
 			checkRegions(t, g, k.cfg, snap, got)

@@ -24,6 +24,9 @@ type hotPart struct {
 	bridges []int32   // by switch: missing links that make it one with others
 }
 
+// leastHeat is how many hot links a switch needs to be called mostly hot.
+const leastHeat = 3
+
 // maxBridges bounds how many missing links make one place of many switches: two
 // blades of a Gemini torus may be out, not a quarter of the machine.
 const maxBridges = 32
@@ -114,7 +117,7 @@ func (h *hotPart) fill(values []float32, threshold float32) {
 	}
 	h.filled = h.filled[:0]
 	for s := range int32(len(h.heat)) {
-		if h.heat[s] < 3 || !h.mostlyHot(s) {
+		if !h.mostlyHot(s) {
 			continue
 		}
 		for _, l := range h.adj.links(s) {
@@ -128,7 +131,7 @@ func (h *hotPart) fill(values []float32, threshold float32) {
 }
 
 func (h *hotPart) mostlyHot(s int32) bool {
-	return 2*h.heat[s] > int32(len(h.adj.links(s)))-h.missing[s]
+	return h.heat[s] >= leastHeat && 2*h.heat[s] > int32(len(h.adj.links(s)))-h.missing[s]
 }
 
 // dropAlone leaves out hot links that share no place with another.

@@ -24,14 +24,14 @@ type noise struct {
 
 const (
 	minBase      = .05 // percent points: keeps data without noise from being cut at every step
-	valueBins    = 1024
+	valueBins    = 4096
 	binsPerPoint = valueBins / 100.
 	spreadBits   = 18 // of a float32 that a bin of spreads leaves out: 32 bins per power of 2
 	spreadBins   = 1 << (31 - spreadBits)
 
 	// Growth of the noise: a low quantile, because borders lie between many
 	// pairs; a prior, for when pairs are few; and a bound.
-	slopeQuantile  = .4
+	slopeQuantile  = .3
 	slopePairs     = 50  // pairs that the prior counts for
 	slopePrior     = .02 // of the base, per point
 	maxSlope       = .3
@@ -65,8 +65,8 @@ func expectedSpread(n int) float64 {
 	return 2 * math.Sqrt2 * math.Erfinv(2*p-1)
 }
 
-// measure finds the base from the spread of the values at each switch, and the
-// median of all values.
+// measure finds the base, from the spread of the values at each switch or of all,
+// what is less, and the median of all values.
 func (n *noise) measure(values []float32) {
 	clear(n.values[:])
 	measured := int32(0)
@@ -85,15 +85,28 @@ func (n *noise) measure(values []float32) {
 			switches++
 		}
 	}
-	n.base = minBase
+	n.base = n.overall(measured)
 	if switches > 0 {
 		bin := uint32(quantile(n.spreads[:], switches/2))
-		n.base = max(minBase, float64(math.Float32frombits(bin<<spreadBits|1<<(spreadBits-1))))
+		n.base = min(n.base, float64(math.Float32frombits(bin<<spreadBits|1<<(spreadBits-1))))
 	}
+	n.base = max(minBase, n.base)
+}
+
+// overall estimates the deviation of all values by their quartiles. It is too
+// large where the background is not even; the spread at switches is where most
+// switches have hot links of several regions, as spines may.
+func (n *noise) overall(measured int32) float64 {
+	const perSigma = 1.349 // of normal values
+	bins := quantile(n.values[:], measured/4*3) - quantile(n.values[:], measured/4)
+	return float64(max(1, bins)) / binsPerPoint / perSigma
 }
 
 // atSwitch estimates the deviation of the values of a few links.
 func (n *noise) atSwitch(values []float32, links []int32) (sigma float64, ok bool) {
+	if len(links) >= manyLinks {
+		return n.atLargeSwitch(values, links)
+	}
 	low, low2 := float32(math.MaxFloat32), float32(math.MaxFloat32)
 	high, high2 := float32(-1), float32(-1)
 	measured := 0
@@ -115,6 +128,33 @@ func (n *noise) atSwitch(values []float32, links []int32) (sigma float64, ok boo
 		return float64(high-low) * n.perSpread[measured], true
 	}
 	return float64(high2-low2) * n.perSpread[measured], true
+}
+
+// manyLinks is how many links a switch has that several regions are likely to
+// reach. Their levels are told by gaps between values: the two widest do not count.
+const manyLinks = 8
+
+func (n *noise) atLargeSwitch(values []float32, links []int32) (sigma float64, ok bool) {
+	n.sample = n.sample[:0]
+	for _, l := range links {
+		if v := values[l]; v != missing {
+			n.sample = append(n.sample, v)
+		}
+	}
+	if len(n.sample) < manyLinks {
+		return 0, false
+	}
+	slices.Sort(n.sample)
+	inner := n.sample[1 : len(n.sample)-1]
+	widest, second := float32(0), float32(0)
+	for i := 1; i < len(inner); i++ {
+		gap := inner[i] - inner[i-1]
+		second = max(second, min(widest, gap))
+		widest = max(widest, gap)
+	}
+	d := float64(len(n.sample))
+	left := 1 - (1.6+3.7/d)/math.Sqrt(d) // of the spread of normal values, by simulation, within 6%
+	return float64(max(0, inner[len(inner)-1]-inner[0]-widest-second)) * n.perSpread[len(n.sample)] / left, true
 }
 
 // quantile is the first bin with which more than rank have been counted.
@@ -189,6 +229,14 @@ func (n *noise) level(percent float64) float64 {
 		return percent / n.base
 	}
 	return math.Log1p(n.slope/n.base*percent) / n.slope
+}
+
+// stall is the percentage of a level.
+func (n *noise) stall(level float64) float64 {
+	if n.slope*100 < 1e-3*n.base {
+		return level * n.base
+	}
+	return math.Expm1(level*n.slope) * n.base / n.slope
 }
 
 // sigma is the standard deviation of the noise at a stall, in percent points.

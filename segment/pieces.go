@@ -1,24 +1,36 @@
 package segment
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // pieces are sets of links of about one level, and the borders between them.
-// Piece 0 is the background; its level stands.
+// Piece 0 is the background; its level stands. Links are counted by their place
+// in the hot part.
 type pieces struct {
-	label  []int32 // by link of the hot part: its piece
+	price  float64 // of a unit of border, in variances of the noise
+	label  []int32 // by link: its piece
 	size   []int32
 	sum    []int64   // of the levels, in levelUnit
 	mean   []float64 // level
 	border borders
 
-	level  []int32 // by link of the hot part, in levelUnit
+	raw    []int32 // by link: level, in levelUnit
+	level  []int32 // by link: hardly beyond those of its neighbours
+	touch  borders // by link + 1: what links touch, as if each were a piece
 	best   []int32 // by piece: the piece to join, or -1
 	joined unionFind
-	spare  borders // and what follows: where contract works
-	number []int32
-	group  []int32
+	number []int32 // by piece: its number after the next renumbering
+	group  []int32 // pieces by that number
 	begins []int32
 	seen   []int32
+	spare  struct {
+		size    []int32
+		sum     []int64
+		borders [2]borders
+		turn    int
+	}
 }
 
 // borders lists for every piece, except the background, what it touches.
@@ -31,6 +43,9 @@ type borders struct {
 const (
 	levelUnit  = 1. / 1024 // deviations of the noise
 	borderUnit = 1. / 64   // of what borderUnits counts
+	// beyond is by what the distance of a link from all its neighbours' levels is
+	// divided. It is not lost, so that no two links become the same.
+	beyond = 32
 	// dominant is how many times as large a piece must be for others to join it
 	// without asking: its mean hardly changes.
 	dominant = 16
@@ -38,6 +53,12 @@ const (
 
 func (b *borders) reset() {
 	b.begin, b.to, b.length = append(b.begin[:0], 0, 0), b.to[:0], b.length[:0]
+}
+
+// reserve makes room for all that other holds.
+func (b *borders) reserve(other *borders) {
+	b.begin = resize(b.begin, len(other.begin))
+	b.to, b.length = resize(b.to, len(other.to)), resize(b.length, len(other.length))
 }
 
 func (b *borders) add(to int32, length uint32) {
@@ -54,28 +75,40 @@ func (b *borders) of(p int32) (to []int32, length []uint32) {
 // begin makes each link of the hot part a piece.
 func (p *pieces) begin(values []float32, hot *hotPart, noise *noise) {
 	n := len(hot.links)
-	p.level = resize(p.level, n)
+	p.raw, p.level = resize(p.raw, n), resize(p.level, n)
 	for i, l := range hot.links {
-		p.level[i] = int32(noise.level(float64(values[l]))/levelUnit + .5)
+		p.raw[i] = int32(noise.level(float64(values[l]))/levelUnit + .5)
 	}
 	background := int32(noise.level(noise.calm)/levelUnit + .5)
-	calm := len(values) - len(hot.gaps) - n
-	p.label = resize(p.label, n)
-	p.setCount(n + 1)
-	p.size[0], p.sum[0] = int32(calm), int64(calm)*int64(background)
-	p.border.reset()
+	p.touch.reset()
 	for i, l := range hot.links {
-		p.label[i] = int32(i) + 1
-		p.size[i+1] = 1
-		p.sum[i+1] = int64(p.beginLink(int32(i), l, background, hot))
-		p.border.endPiece()
+		p.level[i] = p.beginLink(int32(i), l, background, hot)
+		p.touch.endPiece()
 	}
+	calm := len(values) - len(hot.gaps) - n
+	p.scatter(int32(calm), int64(calm)*int64(background))
+}
+
+// scatter makes each link a piece, in front of a background of so many links
+// and of that sum.
+func (p *pieces) scatter(calm int32, sum int64) {
+	n := len(p.level) + 1
+	p.label, p.size, p.sum = resize(p.label, n-1), resize(p.size, n), resize(p.sum, n)
+	p.spare.size, p.spare.sum = resize(p.spare.size, n), resize(p.spare.sum, n)
+	for i := range p.spare.borders {
+		p.spare.borders[i].reserve(&p.touch)
+	}
+	p.size[0], p.sum[0] = calm, sum
+	for i, level := range p.level {
+		p.label[i], p.size[i+1], p.sum[i+1] = int32(i)+1, 1, int64(level)
+	}
+	p.border = p.touch
 	p.findMeans()
 }
 
-// beginLink lists the neighbours of a link and returns its level, between theirs:
-// a value beyond all around it is an error of measurement, or will not make a
-// region.
+// beginLink lists the neighbours of a link and returns its level, hardly beyond
+// theirs: a value that is far from all around it is an error of measurement, or
+// will not make a region.
 func (p *pieces) beginLink(i, l, background int32, hot *hotPart) int32 {
 	low, high := int32(math.MaxInt32), int32(math.MinInt32)
 	calm := uint32(0)
@@ -92,29 +125,27 @@ func (p *pieces) beginLink(i, l, background int32, hot *hotPart) int32 {
 		share := uint32(max(1, borderUnits/borderUnit/float64(around)+.5))
 		for _, j := range links {
 			if j != i {
-				p.border.add(j+1, share)
-				low, high = min(low, p.level[j]), max(high, p.level[j])
+				p.touch.add(j+1, share)
+				low, high = min(low, p.raw[j]), max(high, p.raw[j])
 			}
 		}
 		calm += share * uint32(hot.calm[place])
 	}
 	if calm > 0 {
-		p.border.add(0, calm)
+		p.touch.add(0, calm)
 		low, high = min(low, background), max(high, background)
 	}
 	if low > high {
-		return p.level[i]
+		return p.raw[i]
 	}
-	return max(low, min(high, p.level[i]))
+	within := max(low, min(high, p.raw[i]))
+	return within + (p.raw[i]-within)/beyond
 }
 
 func (p *pieces) count() int { return len(p.size) }
 
-func (p *pieces) setCount(n int) {
-	p.size, p.sum, p.mean = resize(p.size, n), resize(p.sum, n), resize(p.mean, n)
-}
-
 func (p *pieces) findMeans() {
+	p.mean = resize(p.mean, len(p.size))
 	for i := range p.mean {
 		p.mean[i] = float64(p.sum[i]) * levelUnit / float64(max(1, p.size[i]))
 	}
@@ -123,25 +154,33 @@ func (p *pieces) findMeans() {
 // mergeAll removes borders that are not worth their length, then gives pieces
 // too small to be regions to their likest neighbour, after which other borders
 // may have lost their worth.
-func (p *pieces) mergeAll(minLinks int) {
+func (p *pieces) mergeAll(minLinks int32) {
+	for p.round(p.worth) {
+	}
+	p.absorb(minLinks)
+	for p.round(p.worth) {
+	}
+}
+
+// absorb gives pieces of fewer links to their likest neighbour.
+func (p *pieces) absorb(minLinks int32) {
 	likest := func(a, b int32, _ uint32) float64 {
-		if int(min(p.size[a], p.size[b])) >= minLinks {
+		if min(p.size[a], p.size[b]) >= minLinks {
 			return math.Inf(1)
 		}
 		return math.Abs(p.mean[a] - p.mean[b])
 	}
-	for p.round(p.worth) {
-	}
 	for p.round(likest) {
-	}
-	for p.round(p.worth) {
 	}
 }
 
 // worth is the rise of the squared error per unit of border if the two pieces
 // were one, or infinite if the border is worth that. A border along a neck costs
 // less than its length.
-func (p *pieces) worth(a, b int32, length uint32) float64 {
+func (p *pieces) worth(a, b int32, length uint32) float64 { return p.worthAt(p.price, a, b, length) }
+
+// worthAt is worth at another price.
+func (p *pieces) worthAt(price float64, a, b int32, length uint32) float64 {
 	apart := p.mean[a] - p.mean[b]
 	na, nb := float64(p.size[a]), float64(p.size[b])
 	links := na * nb / (na + nb)
@@ -150,7 +189,7 @@ func (p *pieces) worth(a, b int32, length uint32) float64 {
 		units *= perLink / neck
 	}
 	rise := apart * apart * links
-	if rise >= borderPrice*units {
+	if rise >= price*units {
 		return math.Inf(1)
 	}
 	return rise / units
@@ -163,11 +202,12 @@ func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined boo
 	p.best = resize(p.best, n)
 	p.best[0] = -1
 	for a := int32(1); a < int32(n); a++ {
-		best, least := int32(-1), math.Inf(1)
+		best, least, most := int32(-1), math.Inf(1), uint32(0)
 		to, length := p.border.of(a)
 		for k, b := range to {
-			if c := cost(a, b, length[k]); c < least || c == least && b < best {
-				best, least = b, c
+			c := cost(a, b, length[k])
+			if c < least || c == least && best >= 0 && p.before(b, best, length[k], most) {
+				best, least, most = b, c, length[k]
 			}
 		}
 		p.best[a] = best
@@ -186,12 +226,17 @@ func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined boo
 	return joined
 }
 
+// before breaks a tie between two pieces: the longer border, the larger piece,
+// the higher level. Numbers decide last: they mean nothing.
+func (p *pieces) before(a, b int32, lengthA, lengthB uint32) bool {
+	return cmp.Or(cmp.Compare(lengthB, lengthA), cmp.Compare(p.size[b], p.size[a]), cmp.Compare(p.sum[b], p.sum[a]), cmp.Compare(a, b)) < 0
+}
+
 // contract makes one piece of each set of joined ones.
 func (p *pieces) contract() {
-	n := p.count()
-	p.number = resize(p.number, n)
+	p.number = resize(p.number, p.count())
 	count := int32(0)
-	for a := range int32(n) { // roots are the least of their set: they come first
+	for a := range int32(p.count()) { // roots are the least of their set: they come first
 		if root := p.joined.find(a); root == a {
 			p.number[a] = count
 			count++
@@ -199,23 +244,48 @@ func (p *pieces) contract() {
 			p.number[a] = p.number[root]
 		}
 	}
+	p.renumber(count)
+}
+
+// renumber makes one piece of those of one number; 0 is the background's.
+func (p *pieces) renumber(count int32) {
 	p.groupBy(count)
 	p.joinBorders(count)
-	for a := int32(1); a < int32(n); a++ { // in place: no number is above its piece's
-		size, sum := p.size[a], p.sum[a]
-		if to := p.number[a]; to == 0 {
-			continue // the background stays as it is
-		} else if p.joined.parent[a] == a {
-			p.size[to], p.sum[to] = size, sum
-		} else {
-			p.size[to], p.sum[to] = p.size[to]+size, p.sum[to]+sum
+	size, sum := resize(p.spare.size, int(count)), resize(p.spare.sum, int(count))
+	clear(size)
+	clear(sum)
+	for a, to := range p.number {
+		if to != 0 { // the background stays as it is
+			size[to] += p.size[a]
+			sum[to] += p.sum[a]
 		}
 	}
-	p.setCount(int(count))
+	size[0], sum[0] = p.size[0], p.sum[0]
+	p.size, p.spare.size = size, p.size
+	p.sum, p.spare.sum = sum, p.sum
 	p.findMeans()
 	for i, a := range p.label {
 		p.label[i] = p.number[a]
 	}
+}
+
+// regroup makes one piece of the links of one label, each less than labels; 0 is
+// the background's.
+func (p *pieces) regroup(label []int32, labels int32) {
+	p.scatter(p.size[0], p.sum[0])
+	p.number = resize(p.number, p.count())
+	p.number[0] = 0
+	p.seen = resize(p.seen, int(labels))
+	clear(p.seen)
+	count := int32(1)
+	for i, a := range label {
+		if a != 0 && p.seen[a] == 0 {
+			p.seen[a] = count
+			count++
+		}
+		p.number[i+1] = p.seen[a]
+	}
+	p.renumber(count)
 }
 
 // groupBy lists the pieces by their new number: those of number a are
@@ -242,7 +312,8 @@ func (p *pieces) joinBorders(count int32) {
 	for i := range p.seen {
 		p.seen[i] = -1
 	}
-	next := &p.spare
+	p.spare.turn = 1 - p.spare.turn
+	next := &p.spare.borders[p.spare.turn]
 	next.reset()
 	for a := int32(1); a < count; a++ {
 		begin := int32(len(next.to))
@@ -263,5 +334,5 @@ func (p *pieces) joinBorders(count int32) {
 		}
 		next.endPiece()
 	}
-	p.border, p.spare = p.spare, p.border
+	p.border = *next
 }

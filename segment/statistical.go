@@ -13,7 +13,9 @@ package segment
 //     Lopez and Morel, SIAM J. Numer. Anal. 31, 1994), in rounds of mutually best
 //     pairs, so that the order of the links does not matter;
 //  4. pieces too small to be a region go to the likest neighbour;
-//  5. pieces whose stall is the sum of two neighbours' are told to be both's
+//  5. pieces that are alike only at their edges, where stall falls off, are taken
+//     apart again by what lies inside them (cores);
+//  6. pieces whose stall is the sum of two neighbours' are told to be both's
 //     (sums).
 //
 // A missing link counts for nothing and makes one place of its two switches. All
@@ -22,9 +24,10 @@ type statisticalMethod struct {
 	noise  noise
 	hot    hotPart
 	pieces pieces
+	cores  cores
 	sums   sums
 
-	minLinks int
+	minLinks int32
 	minMean  float64
 	overlap  bool
 }
@@ -34,7 +37,7 @@ const (
 	// borderPrice is what a unit of border costs, in variances of the noise. A
 	// link that is surrounded by another piece at one of its switches has
 	// borderUnits there.
-	borderPrice = 5
+	borderPrice = 4
 	borderUnits = 5
 	// neck is the border per link of the smaller piece under which a border
 	// costs less: bodies that touch at a narrow place are rarely one.
@@ -49,7 +52,8 @@ const (
 func newStatisticalMethod(adj *adjacency, cfg Config) *statisticalMethod {
 	return &statisticalMethod{
 		noise: newNoise(adj), hot: newHotPart(adj),
-		minLinks: cfg.MinLinks, minMean: cfg.MinMeanPercent, overlap: cfg.Overlap,
+		pieces: pieces{price: borderPrice}, cores: cores{inner: pieces{price: innerPrice}},
+		minLinks: int32(cfg.MinLinks), minMean: cfg.MinMeanPercent, overlap: cfg.Overlap,
 	}
 }
 
@@ -62,6 +66,7 @@ func (m *statisticalMethod) segment(values []float32, out *partition) {
 	m.noise.fitSlope(values, &m.hot)
 	m.pieces.begin(values, &m.hot, &m.noise)
 	m.pieces.mergeAll(m.minLinks)
+	m.cores.split(&m.pieces, &m.noise)
 	m.sums.explain(&m.pieces, values, &m.hot, &m.noise, m.minMean)
 	m.sums.emit(&m.pieces, &m.hot, m.overlap, out)
 	m.hot.forget()

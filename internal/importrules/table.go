@@ -42,7 +42,7 @@ var Architecture = []Row{
 	{Package: "ingest/kafka", May: []string{"ingest/envelope"}},
 
 	// Analysis.
-	{Package: "segment", May: []string{"topology"}, Kind: Pure},
+	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Kind: Pure},
