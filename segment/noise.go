@@ -65,9 +65,10 @@ func expectedSpread(n int) float64 {
 	return 2 * math.Sqrt2 * math.Erfinv(2*p-1)
 }
 
-// measure finds the base, from the spread of the values at each switch or of all,
-// what is less, and the median of all values.
-func (n *noise) measure(values []float32) {
+// measure finds the median of all values and the base: from the quartiles of all
+// if most of the fabric is calm, or else from the spread at each switch if that
+// is less.
+func (n *noise) measure(values []float32, minMean float64) {
 	clear(n.values[:])
 	measured := int32(0)
 	for _, v := range values {
@@ -77,6 +78,17 @@ func (n *noise) measure(values []float32) {
 		}
 	}
 	n.median = float64(quantile(n.values[:], measured/2)) / binsPerPoint
+	low, high := quantile(n.values[:], measured/4), quantile(n.values[:], measured/4*3)
+	const perSigma = 1.349 // between the quartiles of normal values
+	n.base = float64(max(1, high-low)) / binsPerPoint / perSigma
+	if float64(high)/binsPerPoint >= hotShare*minMean {
+		n.base = min(n.base, n.spread(values))
+	}
+	n.base = max(minBase, n.base)
+}
+
+// spread is the median of the deviations at the switches.
+func (n *noise) spread(values []float32) float64 {
 	clear(n.spreads[:])
 	switches := int32(0)
 	for s := range int32(n.adj.numSwitches()) {
@@ -85,21 +97,11 @@ func (n *noise) measure(values []float32) {
 			switches++
 		}
 	}
-	n.base = n.overall(measured)
-	if switches > 0 {
-		bin := uint32(quantile(n.spreads[:], switches/2))
-		n.base = min(n.base, float64(math.Float32frombits(bin<<spreadBits|1<<(spreadBits-1))))
+	if switches == 0 {
+		return math.Inf(1)
 	}
-	n.base = max(minBase, n.base)
-}
-
-// overall estimates the deviation of all values by their quartiles. It is too
-// large where the background is not even; the spread at switches is where most
-// switches have hot links of several regions, as spines may.
-func (n *noise) overall(measured int32) float64 {
-	const perSigma = 1.349 // of normal values
-	bins := quantile(n.values[:], measured/4*3) - quantile(n.values[:], measured/4)
-	return float64(max(1, bins)) / binsPerPoint / perSigma
+	bin := uint32(quantile(n.spreads[:], switches/2))
+	return float64(math.Float32frombits(bin<<spreadBits | 1<<(spreadBits-1)))
 }
 
 // atSwitch estimates the deviation of the values of a few links.
@@ -107,27 +109,24 @@ func (n *noise) atSwitch(values []float32, links []int32) (sigma float64, ok boo
 	if len(links) >= manyLinks {
 		return n.atLargeSwitch(values, links)
 	}
-	low, low2 := float32(math.MaxFloat32), float32(math.MaxFloat32)
-	high, high2 := float32(-1), float32(-1)
+	low, low2, high, high2 := int32(math.MaxInt32), int32(math.MaxInt32), int32(-1), int32(-1)
 	measured := 0
 	for _, l := range links {
-		v := values[l]
-		if v == missing {
+		v := int32(math.Float32bits(values[l])) // ordered like the values, as none is negative but missing
+		if v < 0 {
 			continue
 		}
 		measured++
-		low2 = min(low2, max(low, v))
-		low = min(low, v)
-		high2 = max(high2, min(high, v))
-		high = max(high, v)
+		low, low2 = min(low, v), min(low2, max(low, v))
+		high, high2 = max(high, v), max(high2, min(high, v))
 	}
-	switch {
-	case measured < 2:
+	if measured < 2 {
 		return 0, false
-	case measured < 4:
-		return float64(high-low) * n.perSpread[measured], true
 	}
-	return float64(high2-low2) * n.perSpread[measured], true
+	if measured >= 4 {
+		low, high = low2, high2
+	}
+	return float64(math.Float32frombits(uint32(high))-math.Float32frombits(uint32(low))) * n.perSpread[measured], true
 }
 
 // manyLinks is how many links a switch has that several regions are likely to

@@ -16,10 +16,10 @@ type pieces struct {
 	mean   []float64 // level
 	border borders
 
-	raw    []int32 // by link: level, in levelUnit
-	level  []int32 // by link: hardly beyond those of its neighbours
-	touch  borders // by link + 1: what links touch, as if each were a piece
-	best   []int32 // by piece: the piece to join, or -1
+	raw    []int32     // by link: level, in levelUnit
+	level  []int32     // by link: hardly beyond those of its neighbours
+	touch  borders     // by link + 1: what links touch, as if each were a piece
+	best   []candidate // by piece
 	joined unionFind
 	number []int32 // by piece: its number after the next renumbering
 	group  []int32 // pieces by that number
@@ -43,12 +43,15 @@ type borders struct {
 const (
 	levelUnit  = 1. / 1024 // deviations of the noise
 	borderUnit = 1. / 64   // of what borderUnits counts
+	// cheap is the cost at which a piece joins another without asking: it is well
+	// below what chance makes of one level, and rounds become few.
+	cheap = .1
 	// beyond is by what the distance of a link from all its neighbours' levels is
 	// divided. It is not lost, so that no two links become the same.
 	beyond = 32
 	// dominant is how many times as large a piece must be for others to join it
 	// without asking: its mean hardly changes.
-	dominant = 16
+	dominant = 8
 )
 
 func (b *borders) reset() {
@@ -183,39 +186,51 @@ func (p *pieces) worth(a, b int32, length uint32) float64 { return p.worthAt(p.p
 func (p *pieces) worthAt(price float64, a, b int32, length uint32) float64 {
 	apart := p.mean[a] - p.mean[b]
 	na, nb := float64(p.size[a]), float64(p.size[b])
-	links := na * nb / (na + nb)
 	units := float64(length) * borderUnit
-	if perLink := units / links; perLink < neck {
-		units *= perLink / neck
-	}
-	rise := apart * apart * links
-	if rise >= price*units {
+	rise, sizes := apart*apart*na*nb, na+nb // rise is that many times as large
+	if rise >= price*units*sizes {          // most borders are far from worthless
 		return math.Inf(1)
 	}
-	return rise / units
+	if perLink := units * sizes / (na * nb); perLink < neck {
+		units *= perLink / neck
+	}
+	if rise >= price*units*sizes {
+		return math.Inf(1)
+	}
+	return rise / (units * sizes)
 }
 
 // round joins pieces that suit each other best, at the least cost, and says
-// whether there were any. A cost is infinite where a border must stay.
+// whether there were any. A cost is the same from both sides, and infinite where
+// a border must stay.
 func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined bool) {
 	n := p.count()
 	p.best = resize(p.best, n)
-	p.best[0] = -1
+	for a := range p.best {
+		p.best[a] = candidate{piece: -1, cost: math.Inf(1)}
+	}
 	for a := int32(1); a < int32(n); a++ {
-		best, least, most := int32(-1), math.Inf(1), uint32(0)
 		to, length := p.border.of(a)
 		for k, b := range to {
+			if b > 0 && b < a {
+				continue // seen from there
+			}
 			c := cost(a, b, length[k])
-			if c < least || c == least && best >= 0 && p.before(b, best, length[k], most) {
-				best, least, most = b, c, length[k]
+			if c > math.MaxFloat64 {
+				continue
+			}
+			if c <= p.best[a].cost {
+				p.offer(a, candidate{b, length[k], c})
+			}
+			if b > 0 && c <= p.best[b].cost {
+				p.offer(b, candidate{a, length[k], c})
 			}
 		}
-		p.best[a] = best
 	}
 	p.joined.reset(n)
 	for a := int32(1); a < int32(n); a++ {
-		b := p.best[a]
-		if b >= 0 && (b == 0 || p.best[b] == a || p.size[b] >= dominant*p.size[a]) {
+		b, cost := p.best[a].piece, p.best[a].cost
+		if b >= 0 && (b == 0 || cost <= cheap || p.best[b].piece == a || p.size[b] >= dominant*p.size[a]) {
 			p.joined.union(a, b)
 			joined = true
 		}
@@ -224,6 +239,21 @@ func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined boo
 		p.contract()
 	}
 	return joined
+}
+
+// candidate is a piece to join, at the cost of a border of a length.
+type candidate struct {
+	piece  int32 // or -1
+	length uint32
+	cost   float64
+}
+
+// offer takes a candidate for a piece if it is better than the one so far.
+func (p *pieces) offer(to int32, c candidate) {
+	best := &p.best[to]
+	if c.cost < best.cost || best.piece >= 0 && p.before(c.piece, best.piece, c.length, best.length) {
+		*best = c
+	}
 }
 
 // before breaks a tie between two pieces: the longer border, the larger piece,
