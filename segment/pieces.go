@@ -206,6 +206,7 @@ func (p *pieces) worthAt(price float64, a, b int32, length uint32) float64 {
 func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined bool) {
 	n := p.count()
 	p.best = resize(p.best, n)
+	p.joined.reset(n)
 	for a := range p.best {
 		p.best[a] = candidate{piece: -1, cost: math.Inf(1)}
 	}
@@ -219,6 +220,11 @@ func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined boo
 			if c > math.MaxFloat64 {
 				continue
 			}
+			if c == 0 { // the same: all of them, or their numbers would choose
+				p.joined.union(a, b)
+				joined = true
+				continue
+			}
 			if c <= p.best[a].cost {
 				p.offer(a, candidate{b, length[k], c})
 			}
@@ -227,7 +233,6 @@ func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined boo
 			}
 		}
 	}
-	p.joined.reset(n)
 	for a := int32(1); a < int32(n); a++ {
 		b, cost := p.best[a].piece, p.best[a].cost
 		if b >= 0 && (b == 0 || cost <= cheap || p.best[b].piece == a || p.size[b] >= dominant*p.size[a]) {
@@ -257,9 +262,22 @@ func (p *pieces) offer(to int32, c candidate) {
 }
 
 // before breaks a tie between two pieces: the longer border, the larger piece,
-// the higher level. Numbers decide last: they mean nothing.
+// the higher level, the higher levels around. Numbers decide last: they mean
+// nothing.
 func (p *pieces) before(a, b int32, lengthA, lengthB uint32) bool {
-	return cmp.Or(cmp.Compare(lengthB, lengthA), cmp.Compare(p.size[b], p.size[a]), cmp.Compare(p.sum[b], p.sum[a]), cmp.Compare(a, b)) < 0
+	if c := cmp.Or(cmp.Compare(lengthB, lengthA), cmp.Compare(p.size[b], p.size[a]), cmp.Compare(p.sum[b], p.sum[a])); c != 0 {
+		return c < 0
+	}
+	return cmp.Or(cmp.Compare(p.around(b), p.around(a)), cmp.Compare(a, b)) < 0
+}
+
+// around is the sum of the levels beside a piece, by length of border.
+func (p *pieces) around(a int32) (sum int64) {
+	to, length := p.border.of(a)
+	for k, b := range to {
+		sum += int64(length[k]) * (p.sum[b] / int64(max(1, p.size[b])))
+	}
+	return sum
 }
 
 // contract makes one piece of each set of joined ones.

@@ -67,7 +67,7 @@ func (m *statisticalMethod) segment(values []float32, out *partition) {
 	m.pieces.begin(values, &m.hot, &m.noise)
 	m.pieces.mergeAll(m.minLinks)
 	m.cores.split(&m.pieces, &m.noise)
-	m.sums.explain(&m.pieces, values, &m.hot, &m.noise, m.minMean)
+	m.sums.explain(&m.pieces, values, &m.hot, &m.noise, m.minMean, m.overlap)
 	m.sums.emit(&m.pieces, &m.hot, m.overlap, out)
 	m.hot.forget()
 }

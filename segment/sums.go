@@ -17,6 +17,7 @@ type sums struct {
 	total  []int64   // by piece: of the stalls, in stallUnit
 	order  []int32   // pieces, the calmest first
 	owners []owners  // by piece
+	holds  []int32   // by piece: a part that it holds together, or -1
 	one    unionFind // pieces that are one region
 	size   []int32   // by region
 	near   []neighbour
@@ -54,22 +55,22 @@ const (
 )
 
 // explain decides which pieces each piece belongs to.
-func (s *sums) explain(p *pieces, values []float32, hot *hotPart, noise *noise, minMean float64) {
+func (s *sums) explain(p *pieces, values []float32, hot *hotPart, noise *noise, minMean float64, overlap bool) {
 	s.measure(p, values, hot, noise)
 	n := p.count()
 	s.one.reset(n)
-	s.owners = resize(s.owners, n)
+	s.owners, s.holds = resize(s.owners, n), resize(s.holds, n)
 	s.order = s.order[:0]
 	for a := int32(1); a < int32(n); a++ {
 		s.order = append(s.order, a)
 	}
 	slices.SortFunc(s.order, func(a, b int32) int { return cmp.Or(cmp.Compare(s.stall[a], s.stall[b]), cmp.Compare(a, b)) })
 	for _, a := range s.order { // the calmer first: what is a sum may be a part of a larger one
-		s.owners[a] = owners{of: [maxOwners]int32{a}, count: 1}
+		s.owners[a], s.holds[a] = owners{of: [maxOwners]int32{a}, count: 1}, -1
 		around := s.calmerAround(p, a, minMean)
 		if x, y, ok := s.findParts(a, p.size[a]); ok {
 			s.owners[a] = s.owners[x].with(s.owners[y])
-			s.reunite(x, y)
+			s.holds[a] = s.reunite(x, y, overlap)
 		} else if x, ok := s.findOutside(around); ok {
 			s.owners[a] = s.owners[a].with(s.owners[x])
 		}
@@ -133,10 +134,13 @@ func (s *sums) findParts(a, size int32) (x, y int32, ok bool) {
 	return x, y, ok
 }
 
-// reunite makes one of either part and what is near and like it.
-func (s *sums) reunite(x, y int32) {
+// reunite makes one of either part and what is near and like it, and returns a
+// part that the piece holds together so, or -1. Without overlap it can hold one:
+// regions have no gaps.
+func (s *sums) reunite(x, y int32, overlap bool) (held int32) {
+	held = -1
 	for _, part := range [2]int32{x, y} {
-		if s.owners[part].count > 1 {
+		if s.owners[part].count > 1 || held >= 0 && !overlap {
 			continue
 		}
 		for _, c := range s.near {
@@ -146,9 +150,11 @@ func (s *sums) reunite(x, y int32) {
 			apart := math.Abs(s.stall[c.piece] - s.stall[part])
 			if apart < sumSlack+sumDeviations*math.Sqrt(s.errors[c.piece]+s.errors[part]) {
 				s.one.union(c.piece, part)
+				held = part
 			}
 		}
 	}
+	return held
 }
 
 // findOutside looks among the near for the piece that has this one inside.
@@ -172,7 +178,8 @@ func (o owners) with(other owners) owners {
 	return o
 }
 
-// resolve puts regions for pieces as owners, the smallest region first.
+// resolve puts regions for pieces as owners: first what the piece holds together,
+// then the smallest region, to which it is most.
 func (s *sums) resolve(p *pieces) {
 	n := p.count()
 	s.size = resize(s.size, n)
@@ -189,17 +196,26 @@ func (s *sums) resolve(p *pieces) {
 			resolved = resolved.with(owners{of: [maxOwners]int32{s.one.find(b)}, count: 1})
 		}
 		if !nested {
+			held := int32(-1)
+			if s.holds[a] >= 0 {
+				held = s.one.find(s.holds[a])
+			}
+			rank := func(region int32) int32 {
+				if region == held {
+					return 0
+				}
+				return s.size[region]
+			}
 			slices.SortFunc(resolved.of[:resolved.count], func(x, y int32) int {
-				return cmp.Or(cmp.Compare(s.size[x], s.size[y]), cmp.Compare(x, y))
+				return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(s.stall[x], s.stall[y]), cmp.Compare(x, y))
 			})
 		}
 		s.owners[a] = resolved
 	}
 }
 
-// emit makes a group of each region. Without overlap a piece that is a sum goes
-// to the smaller of its regions, to which it is more, and one inside another
-// stays by itself.
+// emit makes a group of each region. Without overlap a piece is its first owner's:
+// one inside another stays by itself.
 func (s *sums) emit(p *pieces, hot *hotPart, overlap bool, out *partition) {
 	owned := func(a int32) []int32 {
 		o := &s.owners[a]
