@@ -22,12 +22,12 @@ type cores struct {
 }
 
 const (
-	innerPrice = 1.5 // of a border between links inside; see borderPrice
-	minCore    = 15  // links
+	innerPrice = 2  // of a border between links inside; see borderPrice
+	minCore    = 15 // links
 	// Cores of one region differ less than this, by its slope; regions whose
 	// edges are all there is (rows, trees) fall apart less than that.
-	coreRatio = 1.14
-	thinRatio = 1.2
+	coreRatio = 1.2
+	thinRatio = 1.3
 	thinPrice = 2 * borderPrice
 	thinShare = .1 // of links inside, up to which a piece is all edge
 )

@@ -31,9 +31,9 @@ const (
 
 	// Growth of the noise: a low quantile, because borders lie between many
 	// pairs; a prior, for when pairs are few; and a bound.
-	slopeQuantile  = .3
+	slopeQuantile  = .35
 	slopePairs     = 50  // pairs that the prior counts for
-	slopePrior     = .02 // of the base, per point
+	slopePrior     = .03 // of the base, per point
 	maxSlope       = .3
 	slopeBins      = 1200
 	binsPerSlope   = slopeBins / maxSlope
