@@ -67,7 +67,7 @@ func (h *hotPart) find(values []float32, threshold float32, together bool) {
 	for i, l := range h.links {
 		h.index[l] = int32(i)
 	}
-	h.gather()
+	h.gather(values)
 }
 
 // forget makes ready for the next find.
@@ -167,7 +167,7 @@ func (h *hotPart) merge() {
 }
 
 // gather lists the links of the hot part by place, and counts the others there.
-func (h *hotPart) gather() {
+func (h *hotPart) gather(values []float32) {
 	clear(h.off)
 	for _, l := range h.links {
 		a, b := h.placesOf(l)
@@ -181,6 +181,9 @@ func (h *hotPart) gather() {
 	h.places = h.places[:0]
 	for s, p := range h.place {
 		h.calm[p] += int32(len(h.adj.links(int32(s)))) - h.missing[s]
+		if h.missing[s] > 0 {
+			h.calm[p] -= h.within(int32(s), values)
+		}
 	}
 	for s := range h.place {
 		if n := h.off[s+2]; n > 0 {
@@ -199,6 +202,17 @@ func (h *hotPart) gather() {
 			}
 		}
 	}
+}
+
+// within counts the measured links from a switch to later ones of its place,
+// which are there once.
+func (h *hotPart) within(s int32, values []float32) (n int32) {
+	for _, l := range h.adj.links(s) {
+		if far := h.adj.far(l, s); far > s && h.place[far] == h.place[s] && values[l] != missing {
+			n++
+		}
+	}
+	return n
 }
 
 // placesOf are the places where a link is, or noSwitch.

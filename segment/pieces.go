@@ -84,13 +84,20 @@ func (p *pieces) begin(values []float32, hot *hotPart, noise *noise) {
 	}
 	background := int32(noise.level(noise.calm)/levelUnit + .5)
 	p.touch.reset()
+	p.seen = resize(p.seen, n)
+	for i := range p.seen {
+		p.seen[i] = -1
+	}
 	for i, l := range hot.links {
 		p.level[i] = p.beginLink(int32(i), l, background, hot)
 		p.touch.endPiece()
 	}
-	calm := len(values) - len(hot.gaps) - n
-	p.scatter(int32(calm), int64(calm)*int64(background))
+	p.scatter(endless, endless*int64(background))
 }
+
+// endless is the size of the background: nothing moves its level, and it is never
+// too small to stand.
+const endless = math.MaxInt32
 
 // scatter makes each link a piece, in front of a background of so many links
 // and of that sum.
@@ -114,7 +121,7 @@ func (p *pieces) scatter(calm int32, sum int64) {
 // will not make a region.
 func (p *pieces) beginLink(i, l, background int32, hot *hotPart) int32 {
 	low, high := int32(math.MaxInt32), int32(math.MinInt32)
-	calm := uint32(0)
+	calm, begin := uint32(0), int32(len(p.touch.to))
 	a, b := hot.placesOf(l)
 	for _, place := range [2]int32{a, b} {
 		if place == noSwitch {
@@ -127,10 +134,16 @@ func (p *pieces) beginLink(i, l, background int32, hot *hotPart) int32 {
 		}
 		share := uint32(max(1, borderUnits/borderUnit/float64(around)+.5))
 		for _, j := range links {
-			if j != i {
-				p.touch.add(j+1, share)
-				low, high = min(low, p.raw[j]), max(high, p.raw[j])
+			if j == i {
+				continue
 			}
+			if at := p.seen[j]; at >= begin { // at the other place too
+				p.touch.length[at] += share
+				continue
+			}
+			p.seen[j] = int32(len(p.touch.to))
+			p.touch.add(j+1, share)
+			low, high = min(low, p.raw[j]), max(high, p.raw[j])
 		}
 		calm += share * uint32(hot.calm[place])
 	}
@@ -187,7 +200,7 @@ func (p *pieces) worthAt(price float64, a, b int32, length uint32) float64 {
 	apart := p.mean[a] - p.mean[b]
 	na, nb := float64(p.size[a]), float64(p.size[b])
 	units := float64(length) * borderUnit
-	rise, sizes := apart*apart*na*nb, na+nb // rise is that many times as large
+	rise, sizes := apart*apart*(na*nb), na+nb // rise is that many times as large
 	if rise >= price*units*sizes {          // most borders are far from worthless
 		return math.Inf(1)
 	}

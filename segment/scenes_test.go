@@ -122,6 +122,7 @@ func scenes(t testing.TB) []scene {
 	out := []scene{
 		{"all calm", g, blank(g), nil},
 		{"all hot", g, blank(g).paint(40, all), [][]schema.LinkID{all}},
+		{"all hot, missing blade", g, blank(g).paint(40, all).lose(blade), [][]schema.LinkID{without(all, blade)}},
 		{"all at the most", g, blank(g).paint(100, all), [][]schema.LinkID{all}},
 		{"all missing", g, blank(g).lose(all), nil},
 		{"one measured", g, blank(g).lose(all).paint(90, all[7:8]), nil},

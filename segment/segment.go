@@ -118,7 +118,7 @@ func clean(dst []float32, series *schema.Series) {
 		switch {
 		case !series.Valid.Has(i) || v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:
 			v = missing
-		case v < 0:
+		case v <= 0: // -0 too
 			v = 0
 		case v > 100:
 			v = 100

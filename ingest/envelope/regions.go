@@ -51,6 +51,10 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 		b.links.column(s.Field(8).Type, arrow.PrimitiveTypes.Uint32),
 		b.low.column(s.Field(9).Type, arrow.PrimitiveTypes.Int32),
 		b.high.column(s.Field(10).Type, arrow.PrimitiveTypes.Int32),
+		fixed(arrow.PrimitiveTypes.Int64, b.growth, nil),
+		fixed(arrow.PrimitiveTypes.Float64, b.trends, nil),
+		b.next.column(s.Field(13).Type, arrow.PrimitiveTypes.Float64),
+		b.later.column(s.Field(14).Type, arrow.PrimitiveTypes.Float64),
 	})
 }
 
@@ -61,6 +65,9 @@ type regionBuilder struct {
 	texts         []textBuilder // metric, severity, name
 	links         listBuilder[uint32]
 	low, high     listBuilder[int32]
+	growth        []int64
+	trends        []float64
+	next, later   listBuilder[float64]
 }
 
 func (b *regionBuilder) add(r *schema.Region) error {
@@ -94,7 +101,19 @@ func (b *regionBuilder) add(r *schema.Region) error {
 	b.links.end()
 	b.low.end()
 	b.high.end()
+	b.addOutlook(r.Outlook)
 	return nil
+}
+
+func (b *regionBuilder) addOutlook(o *schema.Outlook) {
+	growth, trend := 0, 0.
+	if o != nil {
+		growth, trend = o.GrowthLinks, o.TrendPercent
+		b.next.values, b.later.values = append(b.next.values, o.Next[:]...), append(b.later.values, o.Later[:]...)
+	}
+	b.growth, b.trends = append(b.growth, int64(growth)), append(b.trends, trend)
+	b.next.end()
+	b.later.end()
 }
 
 // listBuilder collects a column of lists of numbers.
@@ -136,6 +155,8 @@ func (set *RegionSet) read(r *reader) error {
 	metrics, severities, names := r.texts(1, 1, MaxNameBytes), r.texts(2, 1, MaxNameBytes), r.texts(5, 0, MaxTextBytes)
 	ages, births := numbers[int64](r, 6), numbers[int64](r, 7)
 	links, low, high := readList[uint32](r, 8), readList[int32](r, 9), readList[int32](r, 10)
+	growth, trends := numbers[int64](r, 11), numbers[float64](r, 12)
+	next, later := readList[float64](r, 13), readList[float64](r, 14)
 	if r.err != nil {
 		return r.err
 	}
@@ -160,8 +181,30 @@ func (set *RegionSet) read(r *reader) error {
 		if err := readBox(region, low.at(i), high.at(i)); err != nil {
 			return err
 		}
+		if len(next.at(i)) == 0 && len(later.at(i)) == 0 {
+			continue
+		}
+		o := schema.Outlook{GrowthLinks: int(growth[i]), TrendPercent: trends[i]}
+		if !readOdds(&o.Next, next.at(i)) || !readOdds(&o.Later, later.at(i)) || math.IsNaN(o.TrendPercent) {
+			return refuse(BadRows, "region %d has an outlook that is not one: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
+		}
+		region.Outlook = &o
 	}
 	return nil
+}
+
+// readOdds fills odds with probabilities, one per state, and says whether they are.
+func readOdds(odds *schema.Odds, values []float64) bool {
+	if len(values) != len(odds) {
+		return false
+	}
+	for i, p := range values {
+		if !(p >= 0 && p <= 1) {
+			return false
+		}
+		odds[i] = p
+	}
+	return true
 }
 
 func readBox(region *schema.Region, low, high []int32) error {
