@@ -201,7 +201,7 @@ func (p *pieces) worthAt(price float64, a, b int32, length uint32) float64 {
 	na, nb := float64(p.size[a]), float64(p.size[b])
 	units := float64(length) * borderUnit
 	rise, sizes := apart*apart*(na*nb), na+nb // rise is that many times as large
-	if rise >= price*units*sizes {          // most borders are far from worthless
+	if rise >= price*units*sizes {            // most borders are far from worthless
 		return math.Inf(1)
 	}
 	if perLink := units * sizes / (na * nb); perLink < neck {
