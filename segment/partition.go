@@ -1,6 +1,10 @@
 package segment
 
-import "github.com/giverny/giverny/schema"
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
 
 // partition is a list of groups of links in flat memory. Groups may overlap.
 type partition struct {
@@ -36,7 +40,7 @@ func (p *partition) fromLabels(labels, count []int32) {
 			p.ends = append(p.ends, at)
 		}
 	}
-	p.links = append(p.links, make([]schema.LinkID, int(at)-len(p.links))...)
+	p.links = slices.Grow(p.links, int(at)-len(p.links))[:at]
 	for i, l := range labels {
 		if l >= 0 {
 			p.links[count[l]] = schema.LinkID(i)

@@ -54,7 +54,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	for _, k := range kinds() {
 		for _, set := range k.sets() {
 			t.Run(set.Name+"/"+k.name, func(t *testing.T) {
-				g := parse(t, set.Topology)
+				g := parse(t, smaller(set))
 				s := newStepper(t, g, k.cfg, draw(g, set, samples))
 				for range samples {
 					s.segment()
