@@ -21,7 +21,7 @@ func TestOddsAreStoredInUnits(t *testing.T) {
 			sum += o[i]
 		}
 		if sum == 0 {
-			t.Skip()
+			o[0], sum = 1, 1
 		}
 		total := 0
 		for i := range o {
