@@ -67,6 +67,22 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// While regions stay, following them costs no allocation either: only what is to
+// be told of them, births and ends, is made of text.
+func TestFollowingDoesNotAllocate(t *testing.T) {
+	for _, name := range []string{"cube", "hard", "prod", "fattree"} {
+		set := setNamed(t, name)
+		g := parse(t, smaller(set))
+		s := newStepper(t, g, DefaultConfig(), draw(g, set, 1))
+		for range 60 {
+			s.step()
+		}
+		if n := testing.AllocsPerRun(20, s.step); n > 0 {
+			t.Errorf("%s: %v allocations per step", name, n)
+		}
+	}
+}
+
 // BenchmarkStep is what an interval costs: segmentation of both channels, and
 // tracking.
 func BenchmarkStep(b *testing.B) {
