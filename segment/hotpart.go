@@ -11,7 +11,6 @@ type hotPart struct {
 	links  []int32 // of the hot part, ascending
 	places []int32 // where they are: switches, ascending; one stands for all that missing links make one
 
-	index   []int32 // by link: its place in links, or -1
 	place   []int32 // by switch: the switch that stands for it
 	off     []int32 // by switch + 1: see at
 	members []int32 // see at
@@ -33,15 +32,10 @@ const maxBridges = 32
 
 func newHotPart(adj *adjacency) hotPart {
 	n := adj.numSwitches()
-	h := hotPart{
-		adj: adj, index: make([]int32, adj.numLinks()),
-		place: make([]int32, n), off: make([]int32, n+2), calm: make([]int32, n),
+	return hotPart{
+		adj: adj, place: make([]int32, n), off: make([]int32, n+2), calm: make([]int32, n),
 		missing: make([]int32, n), heat: make([]int32, n), bridges: make([]int32, n),
 	}
-	for l := range h.index {
-		h.index[l] = -1
-	}
-	return h
 }
 
 // find looks for links at or above the threshold, without those alone if
@@ -64,17 +58,7 @@ func (h *hotPart) find(values []float32, threshold float32, together bool) {
 		h.dropAlone()
 	}
 	h.merge()
-	for i, l := range h.links {
-		h.index[l] = int32(i)
-	}
 	h.gather(values)
-}
-
-// forget makes ready for the next find.
-func (h *hotPart) forget() {
-	for _, l := range h.links {
-		h.index[l] = -1
-	}
 }
 
 // bridge makes one place of switches that missing links join.

@@ -18,7 +18,7 @@ type noise struct {
 	values    [valueBins]int32
 	spreads   [spreadBins]int32
 	slopes    [slopeBins]int32
-	perSpread []float64 // by number of links at a switch: their expected spread at a deviation of 1
+	perSpread []float64 // by number of links at a switch: deviations per spread
 	sample    []float32
 }
 

@@ -69,5 +69,4 @@ func (m *statisticalMethod) segment(values []float32, out *partition) {
 	m.cores.split(&m.pieces, &m.noise)
 	m.sums.explain(&m.pieces, values, &m.hot, &m.noise, m.minMean, m.overlap)
 	m.sums.emit(&m.pieces, &m.hot, m.overlap, out)
-	m.hot.forget()
 }
