@@ -1,6 +1,10 @@
 package segment
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // cores judges pieces by their inside. Stall falls off at the edge of a region
 // (by up to a quarter), so two regions that touch are most alike where they do,
@@ -9,27 +13,35 @@ import "math"
 type cores struct {
 	inner pieces // of links that are inside
 
-	links   []int32 // inside, by their place in the hot part
-	at      []int32 // by link of the hot part: its place in links, or -1
-	inside  []int32 // by piece: links inside
-	parts   []int32 // by piece: cores that count
-	number  []int32 // by core: the piece that it makes, or 0
-	label   []int32 // by link of the hot part: its piece then, or unknown
-	unknown []int32 // links without a piece yet
-	elected []int32 // by place in unknown: its piece, or -1
-	votes   []int32 // by piece then
-	mean    []float64
+	links   []int32   // inside, by their place in the hot part
+	at      []int32   // by link of the hot part: its place in links, or -1
+	inside  []int32   // by piece: links inside
+	parts   []int32   // by piece: cores that count
+	number  []int32   // by core: the piece that it makes, or 0
+	label   []int32   // by link of the hot part: its piece then, or unknown
+	unknown []int32   // links without a piece yet
+	elected []int32   // by place in unknown: its piece, or -1
+	votes   []int32   // by piece then
+	mean    []float64 // by piece then: of the core that it was made of
+	error   []float64 // likewise: variance of that mean
+	size    []int32   // by piece then: links
+	united  unionFind // pieces then
+
+	contacts []contact // of parts of one piece, each pair together
 }
 
 const (
 	innerPrice = 2  // of a border between links inside; see borderPrice
 	minCore    = 15 // links
-	// Cores of one region differ less than this, by its slope; regions whose
-	// edges are all there is (rows, trees) fall apart less than that.
-	coreRatio = 1.2
-	thinRatio = 1.3
-	thinPrice = 2 * borderPrice
-	thinShare = .1 // of links inside, up to which a piece is all edge
+	// Cores of one region differ less than this, by its slope, or by no more
+	// standard errors than that; regions whose edges are all there is (rows,
+	// trees) fall apart less than thinRatio.
+	coreRatio  = 1.15
+	coreErrors = 3
+	seam       = .1 // of a border per link, from which parts touch all along
+	thinRatio  = 1.3
+	thinPrice  = 8
+	thinShare  = .1 // of links inside, up to which a piece is all edge
 )
 
 // split takes pieces with several cores apart, after it has put together what is
@@ -45,6 +57,7 @@ func (c *cores) split(p *pieces, noise *noise) {
 		c.label = resize(c.label, len(p.label))
 		c.assign(p)
 		c.grow(p)
+		c.unite(p)
 		p.regroup(c.label, int32(len(c.votes)))
 	}
 }
@@ -72,9 +85,8 @@ func (c *cores) countInside(p *pieces) {
 }
 
 func (p *pieces) isInside(i int32) bool {
-	to, _ := p.touch.of(i + 1)
-	for _, j := range to {
-		if j == 0 || p.label[j-1] != p.label[i] {
+	for _, t := range p.touch.of(i + 1) {
+		if t.to == 0 || p.label[t.to-1] != p.label[i] {
 			return false
 		}
 	}
@@ -109,10 +121,9 @@ func (c *cores) begin(p *pieces) {
 	q.touch.reset()
 	for k, i := range c.links {
 		q.level[k] = p.level[i]
-		to, length := p.touch.of(i + 1)
-		for n, j := range to {
-			if at := c.at[j-1]; at >= 0 {
-				q.touch.add(at+1, length[n])
+		for _, t := range p.touch.of(i + 1) {
+			if at := c.at[t.to-1]; at >= 0 {
+				q.touch.add(at+1, t.length)
 			}
 		}
 		q.touch.endPiece()
@@ -152,10 +163,10 @@ func (c *cores) countParts(p *pieces) bool {
 		}
 	}
 	next := int32(p.count())
-	c.mean = resize(c.mean, p.count()+q.count())
+	c.mean, c.error = resize(c.mean, p.count()+q.count()), resize(c.error, p.count()+q.count())
 	for a := 1; a < q.count(); a++ {
 		if q.size[a] >= minCore && c.parts[c.number[a]] > 1 {
-			c.number[a], c.mean[next] = next, q.mean[a]
+			c.number[a], c.mean[next], c.error[next] = next, q.mean[a], 1/float64(q.size[a])
 			next++
 		} else {
 			c.number[a] = 0
@@ -206,24 +217,71 @@ func (c *cores) grow(p *pieces) {
 	}
 }
 
+// unite makes one again of parts of a piece that touch all along and whose means
+// chance may tell apart: a switch that was not measured, or one bad value, cuts a
+// narrow inside in two.
+func (c *cores) unite(p *pieces) {
+	c.findContacts(p)
+	c.united.reset(len(c.votes))
+	for i := 0; i < len(c.contacts); {
+		a, b, length := c.contacts[i].a, c.contacts[i].b, uint32(0)
+		for ; i < len(c.contacts) && c.contacts[i].a == a && c.contacts[i].b == b; i++ {
+			length += c.contacts[i].length
+		}
+		perLink := float64(length) * borderUnit * (1/float64(c.size[a]) + 1/float64(c.size[b]))
+		chance := coreErrors * math.Sqrt(c.error[a]+c.error[b])
+		if perLink >= seam && math.Abs(c.mean[a]-c.mean[b]) < chance {
+			c.united.union(a, b)
+		}
+	}
+	for i, a := range c.label {
+		c.label[i] = c.united.find(a)
+	}
+}
+
+// findContacts lists where parts of one piece touch, each pair together, and counts
+// their links.
+func (c *cores) findContacts(p *pieces) {
+	c.contacts, c.size = c.contacts[:0], resize(c.size, len(c.votes))
+	clear(c.size)
+	first := int32(p.count()) // that is made of a core
+	for i, a := range c.label {
+		c.size[a]++
+		if a < first {
+			continue
+		}
+		for _, t := range p.touch.of(int32(i) + 1) {
+			if t.to > 0 && a < c.label[t.to-1] && p.label[t.to-1] == p.label[i] {
+				c.contacts = append(c.contacts, contact{a, c.label[t.to-1], t.length})
+			}
+		}
+	}
+	slices.SortFunc(c.contacts, func(x, y contact) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+}
+
+// contact is how much links of two parts touch.
+type contact struct {
+	a, b   int32
+	length uint32
+}
+
 // elect is the piece of most neighbours that were of one piece with a link, or
 // -1; of equals the likest.
 func (c *cores) elect(p *pieces, i int32) int32 {
-	to, length := p.touch.of(i + 1)
-	best := int32(-1)
-	for k, j := range to {
-		if j == 0 || p.label[j-1] != p.label[i] || c.label[j-1] < 0 {
+	around, best := p.touch.of(i+1), int32(-1)
+	for _, t := range around {
+		if t.to == 0 || p.label[t.to-1] != p.label[i] || c.label[t.to-1] < 0 {
 			continue
 		}
-		a := c.label[j-1]
-		c.votes[a] += int32(length[k])
+		a := c.label[t.to-1]
+		c.votes[a] += int32(t.length)
 		if best < 0 || c.votes[a] > c.votes[best] || c.votes[a] == c.votes[best] && c.apart(p, i, a) < c.apart(p, i, best) {
 			best = a
 		}
 	}
-	for _, j := range to {
-		if j > 0 && c.label[j-1] >= 0 {
-			c.votes[c.label[j-1]] = 0
+	for _, t := range around {
+		if t.to > 0 && c.label[t.to-1] >= 0 {
+			c.votes[c.label[t.to-1]] = 0
 		}
 	}
 	return best

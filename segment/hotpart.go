@@ -3,8 +3,8 @@ package segment
 import "slices"
 
 // hotPart is the part of a fabric that is worth a closer look: hot links that are
-// not alone, and measured links among mostly hot ones. Work on it costs by its
-// size, not the fabric's.
+// not alone nor in calm surroundings, and measured links among mostly hot ones.
+// Work on it costs by its size, not the fabric's.
 type hotPart struct {
 	adj *adjacency
 
@@ -14,7 +14,7 @@ type hotPart struct {
 	place   []int32 // by switch: the switch that stands for it
 	off     []int32 // by switch + 1: see at
 	members []int32 // see at
-	calm    []int32 // by switch that stands for others: measured links that are not of the hot part
+	calm    []int32 // by place: measured links that are not of the hot part
 	filled  []int32
 	gaps    []int32   // missing links
 	missing []int32   // by switch: missing links
@@ -38,12 +38,12 @@ func newHotPart(adj *adjacency) hotPart {
 	}
 }
 
-// find looks for links at or above the threshold, without those alone if
-// together.
-func (h *hotPart) find(values []float32, threshold float32, together bool) {
+// find looks for hot links, if together without those that are alone or in calm
+// surroundings.
+func (h *hotPart) find(values []float32, is heat, together bool) {
 	h.links, h.gaps = h.links[:0], h.gaps[:0]
 	for l, v := range values {
-		if v >= threshold {
+		if v >= is.hot {
 			h.links = append(h.links, int32(l))
 		} else if v == missing {
 			h.gaps = append(h.gaps, int32(l))
@@ -52,13 +52,56 @@ func (h *hotPart) find(values []float32, threshold float32, together bool) {
 	if len(h.links) == 0 {
 		return
 	}
+	if together {
+		h.dropWeak(values, is)
+	}
 	h.bridge()
-	h.fill(values, threshold)
+	h.fill(values, is.hot)
 	if together {
 		h.dropAlone()
 	}
 	h.merge()
 	h.gather(values)
+}
+
+// dropWeak leaves out links that are hardly hot and calm around: the halo of a
+// region, of which noise lifts every other link, would make it ragged.
+func (h *hotPart) dropWeak(values []float32, is heat) {
+	const unknown, warm, calm = 0, 1, 2
+	clear(h.calm) // for a moment: what is known of a switch
+	h.links = slices.DeleteFunc(h.links, func(l int32) bool {
+		if values[l] >= is.strong {
+			return false
+		}
+		for _, s := range h.adj.ends[l] {
+			if s == noSwitch {
+				continue
+			}
+			if h.calm[s] == unknown {
+				h.calm[s] = calm
+				if h.isWarm(s, values, is) {
+					h.calm[s] = warm
+				}
+			}
+			if h.calm[s] == warm {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// isWarm reports whether the mean at a switch is high, strong links not counted for
+// more than that. It is a mean of whole numbers, which has no order.
+func (h *hotPart) isWarm(s int32, values []float32, is heat) bool {
+	sum, measured := 0, 0
+	for _, l := range h.adj.links(s) {
+		if v := values[l]; v != missing {
+			sum += int(min(v, is.strong) * binsPerPoint)
+			measured++
+		}
+	}
+	return sum >= int(is.warm*binsPerPoint)*measured
 }
 
 // bridge makes one place of switches that missing links join.
@@ -83,8 +126,15 @@ func (h *hotPart) bridge() {
 	}
 	for s := range h.place {
 		h.place[s] = int32(s)
-		if root := h.bridged.find(int32(s)); h.bridges[root] <= maxBridges {
-			h.place[s] = root
+	}
+	for _, l := range h.gaps {
+		for _, s := range h.adj.ends[l] {
+			if s == noSwitch {
+				continue
+			}
+			if root := h.bridged.find(s); h.bridges[root] <= maxBridges {
+				h.place[s] = root
+			}
 		}
 	}
 }
@@ -164,6 +214,9 @@ func (h *hotPart) gather(values []float32) {
 	clear(h.calm)
 	h.places = h.places[:0]
 	for s, p := range h.place {
+		if h.off[p+2] == 0 {
+			continue // calm all over
+		}
 		h.calm[p] += int32(len(h.adj.links(int32(s)))) - h.missing[s]
 		if h.missing[s] > 0 {
 			h.calm[p] -= h.within(int32(s), values)

@@ -166,26 +166,36 @@ func quantile(bins []int32, rank int32) int {
 	return len(bins) - 1
 }
 
-// threshold parts hot values from calm ones. A fabric that is stalled all over
-// has no calm background to rise above.
-func (n *noise) threshold(minMean float64) float32 {
+// heat is what parts hot links from calm ones, in percent.
+type heat struct {
+	hot    float32 // from here on a link is hot
+	strong float32 // from here on whatever is around it
+	warm   float32 // what the mean around other links must reach
+}
+
+// heat finds what is hot. A fabric that is stalled all over has no calm background
+// to rise above.
+func (n *noise) heat(minMean float64) heat {
 	n.cut = hotShare * minMean
+	var h heat
 	if n.median < n.cut {
 		n.cut = max(n.cut, n.median+hotSigmas*n.base)
+		h.warm, h.strong = float32(n.median+hotSigmas*n.base), float32(n.median+strongSigmas*n.base)
 	}
+	h.hot = float32(n.cut)
 	sum, count := 0., 0.
 	for i, c := range n.values[:min(valueBins, int(n.cut*binsPerPoint))] {
 		sum += float64(c) * (float64(i) + .5) / binsPerPoint
 		count += float64(c)
 	}
 	n.calm = sum / max(1, count)
-	return float32(n.cut)
+	return h
 }
 
 // fitSlope finds how the noise grows with the stall: the slope that explains
 // slopeQuantile of the differences of hot links that share a switch.
 func (n *noise) fitSlope(values []float32, hot *hotPart) {
-	perSigma := 2 * math.Erfinv(slopeQuantile) // of the difference of two normal values
+	perPoint := 1 / (2 * math.Erfinv(slopeQuantile)) // of the difference of two normal values
 	clear(n.slopes[:])
 	pairs := int32(slopePairs)
 	n.slopes[min(slopeBins-1, int(slopePrior*n.base*binsPerSlope))] = slopePairs
@@ -199,10 +209,13 @@ func (n *noise) fitSlope(values []float32, hot *hotPart) {
 		n.thin()
 		for i, x := range n.sample {
 			for _, y := range n.sample[:i] {
-				apart, mean := math.Abs(float64(x-y)), float64(x+y)/2
-				slope := (apart/perSigma - n.base) / mean
-				n.slopes[min(slopeBins-1, max(0, int(slope*binsPerSlope)))]++
 				pairs++
+				rise := math.Abs(float64(x-y))*perPoint - n.base
+				if rise <= 0 {
+					n.slopes[0]++
+					continue
+				}
+				n.slopes[min(slopeBins-1, int(rise/(float64(x+y)/2)*binsPerSlope))]++
 			}
 		}
 	}

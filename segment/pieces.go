@@ -35,9 +35,14 @@ type pieces struct {
 
 // borders lists for every piece, except the background, what it touches.
 type borders struct {
-	begin  []int32  // by piece; one more
-	to     []int32  // pieces
-	length []uint32 // in borderUnit
+	begin []int32 // by piece; one more
+	all   []border
+}
+
+// border is with another piece.
+type border struct {
+	to     int32
+	length uint32 // in borderUnit
 }
 
 const (
@@ -45,7 +50,7 @@ const (
 	borderUnit = 1. / 64   // of what borderUnits counts
 	// cheap is the cost at which a piece joins another without asking: it is well
 	// below what chance makes of one level, and rounds become few.
-	cheap = .1
+	cheap = .2
 	// beyond is by what the distance of a link from all its neighbours' levels is
 	// divided. It is not lost, so that no two links become the same.
 	beyond = 32
@@ -55,25 +60,19 @@ const (
 )
 
 func (b *borders) reset() {
-	b.begin, b.to, b.length = append(b.begin[:0], 0, 0), b.to[:0], b.length[:0]
+	b.begin, b.all = append(b.begin[:0], 0, 0), b.all[:0]
 }
 
 // reserve makes room for all that other holds.
 func (b *borders) reserve(other *borders) {
-	b.begin = resize(b.begin, len(other.begin))
-	b.to, b.length = resize(b.to, len(other.to)), resize(b.length, len(other.length))
+	b.begin, b.all = resize(b.begin, len(other.begin)), resize(b.all, len(other.all))
 }
 
-func (b *borders) add(to int32, length uint32) {
-	b.to, b.length = append(b.to, to), append(b.length, length)
-}
+func (b *borders) add(to int32, length uint32) { b.all = append(b.all, border{to, length}) }
 
-func (b *borders) endPiece() { b.begin = append(b.begin, int32(len(b.to))) }
+func (b *borders) endPiece() { b.begin = append(b.begin, int32(len(b.all))) }
 
-func (b *borders) of(p int32) (to []int32, length []uint32) {
-	begin, end := b.begin[p], b.begin[p+1]
-	return b.to[begin:end], b.length[begin:end]
-}
+func (b *borders) of(p int32) []border { return b.all[b.begin[p]:b.begin[p+1]] }
 
 // begin makes each link of the hot part a piece.
 func (p *pieces) begin(values []float32, hot *hotPart, noise *noise) {
@@ -121,7 +120,7 @@ func (p *pieces) scatter(calm int32, sum int64) {
 // will not make a region.
 func (p *pieces) beginLink(i, l, background int32, hot *hotPart) int32 {
 	low, high := int32(math.MaxInt32), int32(math.MinInt32)
-	calm, begin := uint32(0), int32(len(p.touch.to))
+	calm, begin := uint32(0), int32(len(p.touch.all))
 	a, b := hot.placesOf(l)
 	for _, place := range [2]int32{a, b} {
 		if place == noSwitch {
@@ -138,10 +137,10 @@ func (p *pieces) beginLink(i, l, background int32, hot *hotPart) int32 {
 				continue
 			}
 			if at := p.seen[j]; at >= begin { // at the other place too
-				p.touch.length[at] += share
+				p.touch.all[at].length += share
 				continue
 			}
-			p.seen[j] = int32(len(p.touch.to))
+			p.seen[j] = int32(len(p.touch.all))
 			p.touch.add(j+1, share)
 			low, high = min(low, p.raw[j]), max(high, p.raw[j])
 		}
@@ -199,18 +198,18 @@ func (p *pieces) worth(a, b int32, length uint32) float64 { return p.worthAt(p.p
 func (p *pieces) worthAt(price float64, a, b int32, length uint32) float64 {
 	apart := p.mean[a] - p.mean[b]
 	na, nb := float64(p.size[a]), float64(p.size[b])
-	units := float64(length) * borderUnit
-	rise, sizes := apart*apart*(na*nb), na+nb // rise is that many times as large
-	if rise >= price*units*sizes {            // most borders are far from worthless
+	// Both are na+nb times as large, which saves divisions.
+	rise, units := apart*apart*(na*nb), float64(length)*borderUnit*(na+nb)
+	if rise >= price*units { // most borders are far from worthless
 		return math.Inf(1)
 	}
-	if perLink := units * sizes / (na * nb); perLink < neck {
-		units *= perLink / neck
+	if full := neck * (na * nb); units < full {
+		units *= units / full
 	}
-	if rise >= price*units*sizes {
+	if rise >= price*units {
 		return math.Inf(1)
 	}
-	return rise / (units * sizes)
+	return rise / units
 }
 
 // round joins pieces that suit each other best, at the least cost, and says
@@ -224,12 +223,12 @@ func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined boo
 		p.best[a] = candidate{piece: -1, cost: math.Inf(1)}
 	}
 	for a := int32(1); a < int32(n); a++ {
-		to, length := p.border.of(a)
-		for k, b := range to {
+		for _, with := range p.border.of(a) {
+			b := with.to
 			if b > 0 && b < a {
 				continue // seen from there
 			}
-			c := cost(a, b, length[k])
+			c := cost(a, b, with.length)
 			if c > math.MaxFloat64 {
 				continue
 			}
@@ -239,10 +238,10 @@ func (p *pieces) round(cost func(a, b int32, length uint32) float64) (joined boo
 				continue
 			}
 			if c <= p.best[a].cost {
-				p.offer(a, candidate{b, length[k], c})
+				p.offer(a, candidate{b, with.length, c})
 			}
 			if b > 0 && c <= p.best[b].cost {
-				p.offer(b, candidate{a, length[k], c})
+				p.offer(b, candidate{a, with.length, c})
 			}
 		}
 	}
@@ -286,9 +285,8 @@ func (p *pieces) before(a, b int32, lengthA, lengthB uint32) bool {
 
 // around is the sum of the levels beside a piece, by length of border.
 func (p *pieces) around(a int32) (sum int64) {
-	to, length := p.border.of(a)
-	for k, b := range to {
-		sum += int64(length[k]) * (p.sum[b] / int64(max(1, p.size[b])))
+	for _, with := range p.border.of(a) {
+		sum += int64(with.length) * (p.sum[with.to] / int64(max(1, p.size[with.to])))
 	}
 	return sum
 }
@@ -377,19 +375,18 @@ func (p *pieces) joinBorders(count int32) {
 	next := &p.spare.borders[p.spare.turn]
 	next.reset()
 	for a := int32(1); a < count; a++ {
-		begin := int32(len(next.to))
+		begin := int32(len(next.all))
 		for _, old := range p.group[p.begins[a]:p.begins[a+1]] {
-			to, length := p.border.of(old)
-			for k, b := range to {
-				b = p.number[b]
+			for _, with := range p.border.of(old) {
+				b := p.number[with.to]
 				if b == a {
 					continue
 				}
 				if at := p.seen[b]; at >= begin {
-					next.length[at] += length[k]
+					next.all[at].length += with.length
 				} else {
-					p.seen[b] = int32(len(next.to))
-					next.add(b, length[k])
+					p.seen[b] = int32(len(next.all))
+					next.add(b, with.length)
 				}
 			}
 		}

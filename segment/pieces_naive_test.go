@@ -107,16 +107,14 @@ func naiveWorth(price float64) naiveCost {
 	return func(a, b *naivePiece, length int) float64 {
 		apart := a.mean() - b.mean()
 		na, nb := float64(a.size), float64(b.size)
-		units := float64(length) * borderUnit
-		rise, sizes := apart*apart*(na*nb), na+nb
-		worth := units
-		if perLink := units * sizes / (na * nb); perLink < neck {
-			worth *= perLink / neck
+		rise, worth := apart*apart*(na*nb), float64(length)*borderUnit*(na+nb)
+		if full := neck * (na * nb); worth < full {
+			worth *= worth / full
 		}
-		if rise >= price*worth*sizes {
+		if rise >= price*worth {
 			return math.Inf(1)
 		}
-		return rise / (worth * sizes)
+		return rise / worth
 	}
 }
 
@@ -238,7 +236,35 @@ func (v *naiveView) grow(label, core naiveLabel) naiveLabel {
 	for _, l := range unknown {
 		grown[l] = label[l]
 	}
+	v.unite(label, grown, large)
 	return grown.renamed()
+}
+
+// unite is cores.unite.
+func (v *naiveView) unite(label, grown naiveLabel, cores map[int]*naivePiece) {
+	now, size, contact := map[int]int{}, map[int]int{}, map[[2]int]int{}
+	for l, name := range grown {
+		now[name] = name
+		size[name]++
+		for _, t := range v.touches[l] {
+			if other, known := grown[t.link]; known && label[t.link] == label[l] && len(v.values) <= name && name < other {
+				contact[[2]int{name, other}] += t.length
+			}
+		}
+	}
+	var alike [][2]int
+	for pair, length := range contact {
+		a, b := cores[pair[0]-len(v.values)], cores[pair[1]-len(v.values)]
+		perLink := float64(length) * borderUnit * (1/float64(size[pair[0]]) + 1/float64(size[pair[1]]))
+		chance := coreErrors * math.Sqrt(1/float64(a.size)+1/float64(b.size))
+		if perLink >= seam && math.Abs(a.mean()-b.mean()) < chance {
+			alike = append(alike, pair)
+		}
+	}
+	naiveUnite(now, alike)
+	for l, name := range grown {
+		grown[l] = now[name]
+	}
 }
 
 // elect is the core of most votes, of equals the likest, of equals the one whose

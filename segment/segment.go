@@ -113,14 +113,16 @@ func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) {
 
 // clean writes the series into dst as percentages in [0, 100] or missing.
 func clean(dst []float32, series *schema.Series) {
-	for i := range dst {
-		v := series.Values[i]
+	for i, v := range series.Values[:len(dst)] {
 		switch {
-		case !series.Valid.Has(i) || v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:
+		case !series.Valid.Has(i):
+			v = missing
+		case v > 0 && v <= 100: // nearly all
+		case v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:
 			v = missing
 		case v <= 0: // -0 too
 			v = 0
-		case v > 100:
+		default:
 			v = 100
 		}
 		dst[i] = v

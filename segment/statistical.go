@@ -5,8 +5,8 @@ package segment
 //
 //  1. the noise of the calm background and its growth with the stall are
 //     estimated; levels are counted in it from there on (noise);
-//  2. only hot links that are not alone, and the gaps between them, are looked at
-//     further: the rest is one piece, the background (hotPart);
+//  2. only hot links in warm surroundings, and the gaps between them, are looked
+//     at further: the rest is one piece, the background (hotPart);
 //  3. touching pieces, at first single links, are joined while the difference of
 //     their means is not worth the border between them (pieces): the piecewise
 //     constant functional of Mumford and Shah (CPAM 42, 1989), greedily (Koepfler,
@@ -37,16 +37,18 @@ const (
 	// borderPrice is what a unit of border costs, in variances of the noise. A
 	// link that is surrounded by another piece at one of its switches has
 	// borderUnits there.
-	borderPrice = 4
+	borderPrice = 2.5
 	borderUnits = 5
 	// neck is the border per link of the smaller piece under which a border
 	// costs less: bodies that touch at a narrow place are rarely one.
-	neck = .3
+	neck = .8
 	// hotShare and hotSigmas part hot links from calm ones: a share of the mean
 	// at which a region counts, or so many deviations of the noise above the
-	// background, what is more.
-	hotShare  = .8
-	hotSigmas = 1.5
+	// background, what is more. Surroundings are warm that many deviations above
+	// it, and from strongSigmas on a link is hot whatever they are.
+	hotShare     = .8
+	hotSigmas    = 2.5
+	strongSigmas = 8
 )
 
 func newStatisticalMethod(adj *adjacency, cfg Config) *statisticalMethod {
@@ -59,7 +61,7 @@ func newStatisticalMethod(adj *adjacency, cfg Config) *statisticalMethod {
 
 func (m *statisticalMethod) segment(values []float32, out *partition) {
 	m.noise.measure(values, m.minMean)
-	m.hot.find(values, m.noise.threshold(m.minMean), m.minLinks > 1)
+	m.hot.find(values, m.noise.heat(m.minMean), m.minLinks > 1)
 	if len(m.hot.links) == 0 {
 		return
 	}
@@ -68,5 +70,5 @@ func (m *statisticalMethod) segment(values []float32, out *partition) {
 	m.pieces.mergeAll(m.minLinks)
 	m.cores.split(&m.pieces, &m.noise)
 	m.sums.explain(&m.pieces, values, &m.hot, &m.noise, m.minMean, m.overlap)
-	m.sums.emit(&m.pieces, &m.hot, m.overlap, out)
+	m.sums.emit(&m.pieces, &m.hot, out)
 }

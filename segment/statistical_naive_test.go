@@ -69,6 +69,7 @@ type naiveView struct {
 	values []float32
 
 	base, slope, median, cut, calmMean float64
+	warm, strong                       float32
 
 	hot        []int         // links of the hot part, ascending
 	place      map[int]int   // by switch
@@ -122,6 +123,7 @@ func (v *naiveView) measureNoise() bool {
 	v.cut = hotShare * v.cfg.MinMeanPercent
 	if v.median < v.cut {
 		v.cut = max(v.cut, v.median+hotSigmas*v.base)
+		v.warm, v.strong = float32(v.median+hotSigmas*v.base), float32(v.median+strongSigmas*v.base)
 	}
 	count := map[int]int{}
 	for _, b := range bins {
@@ -182,7 +184,17 @@ func naiveDeviation(x []float32, links int) (sigma float64, ok bool) {
 
 // findHot is hotPart.find.
 func (v *naiveView) findHot() bool {
-	isHot := func(l int) bool { return v.values[l] >= float32(v.cut) }
+	isWarm := func(s int) bool {
+		sum, links := 0, v.measured(v.linksAt[s])
+		for _, x := range links {
+			sum += int(min(x, v.strong) * binsPerPoint)
+		}
+		return sum >= int(v.warm*binsPerPoint)*len(links)
+	}
+	isHot := func(l int) bool {
+		return v.values[l] >= float32(v.cut) &&
+			(v.cfg.MinLinks <= 1 || v.values[l] >= v.strong || slices.ContainsFunc(v.switches[l], isWarm))
+	}
 	heat, isMissing := map[int]int{}, map[int]int{}
 	var gaps []int
 	for l, ends := range v.switches {
@@ -287,7 +299,7 @@ func (v *naiveView) placesOf(l int) []int {
 }
 
 func (v *naiveView) fitSlope() {
-	perSigma := 2 * math.Erfinv(slopeQuantile)
+	perPoint := 1 / (2 * math.Erfinv(slopeQuantile))
 	bin := func(slope float64) int { return int(min(slopeBins-1, max(0, slope*binsPerSlope))) }
 	slopes := slices.Repeat([]int{bin(slopePrior * v.base)}, slopePairs)
 	for _, links := range v.hotAt {
@@ -301,7 +313,7 @@ func (v *naiveView) fitSlope() {
 		}
 		for i, x := range hot {
 			for _, y := range hot[:i] {
-				slopes = append(slopes, bin((math.Abs(float64(x-y))/perSigma-v.base)/(float64(x+y)/2)))
+				slopes = append(slopes, bin((math.Abs(float64(x-y))*perPoint-v.base)/(float64(x+y)/2)))
 			}
 		}
 	}

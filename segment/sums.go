@@ -52,6 +52,9 @@ const (
 	// another.
 	leastTouch  = .2
 	nestedShare = .8
+	// calmShare is the share of its border that a sum may have with the
+	// background: where two regions lie over each other, each goes on beyond.
+	calmShare = .6
 )
 
 // explain decides which pieces each piece belongs to.
@@ -67,15 +70,15 @@ func (s *sums) explain(p *pieces, values []float32, hot *hotPart, noise *noise, 
 	slices.SortFunc(s.order, func(a, b int32) int { return cmp.Or(cmp.Compare(s.stall[a], s.stall[b]), cmp.Compare(a, b)) })
 	for _, a := range s.order { // the calmer first: what is a sum may be a part of a larger one
 		s.owners[a], s.holds[a] = owners{of: [maxOwners]int32{a}, count: 1}, -1
-		around := s.calmerAround(p, a, minMean)
-		if x, y, ok := s.findParts(a, p.size[a]); ok {
+		around, calm := s.calmerAround(p, a, minMean)
+		if x, y, ok := s.findParts(a, p.size[a]); ok && calm <= calmShare*around {
 			s.owners[a] = s.owners[x].with(s.owners[y])
 			s.holds[a] = s.reunite(x, y, overlap)
 		} else if x, ok := s.findOutside(around); ok {
 			s.owners[a] = s.owners[a].with(s.owners[x])
 		}
 	}
-	s.resolve(p)
+	s.resolve(p, overlap)
 }
 
 // measure finds the mean stall of each piece and its error.
@@ -95,21 +98,23 @@ func (s *sums) measure(p *pieces, values []float32, hot *hotPart, noise *noise) 
 }
 
 // calmerAround lists in near the calmer pieces beside a piece that are stalled
-// enough to be regions, and returns the length of the piece's whole border.
-func (s *sums) calmerAround(p *pieces, a int32, minMean float64) (around float64) {
+// enough to be regions, and returns the length of the piece's whole border and of
+// that with the background.
+func (s *sums) calmerAround(p *pieces, a int32, minMean float64) (around, calm float64) {
 	s.near = s.near[:0]
-	to, length := p.border.of(a)
-	for k, b := range to {
-		units := float64(length[k]) * borderUnit
+	for _, with := range p.border.of(a) {
+		b, units := with.to, float64(with.length)*borderUnit
 		around += units
-		if b != 0 && s.stall[b] < s.stall[a] && s.stall[b] >= minMean {
+		if b == 0 {
+			calm += units
+		} else if s.stall[b] < s.stall[a] && s.stall[b] >= minMean {
 			s.near = append(s.near, neighbour{b, units})
 		}
 	}
 	slices.SortFunc(s.near, func(x, y neighbour) int {
 		return cmp.Or(cmp.Compare(s.stall[x.piece], s.stall[y.piece]), cmp.Compare(x.piece, y.piece))
 	})
-	return around
+	return around, calm
 }
 
 // findParts looks among the near for the two whose stalls add up to a piece's
@@ -179,8 +184,10 @@ func (o owners) with(other owners) owners {
 }
 
 // resolve puts regions for pieces as owners: first what the piece holds together,
-// then the smallest region, to which it is most.
-func (s *sums) resolve(p *pieces) {
+// then the smallest region, to which it is most. Without overlap the first is the
+// only one, and must be beside the piece: a sum may have an owner by way of a sum
+// that went elsewhere.
+func (s *sums) resolve(p *pieces, overlap bool) {
 	n := p.count()
 	s.size = resize(s.size, n)
 	clear(s.size)
@@ -189,7 +196,7 @@ func (s *sums) resolve(p *pieces) {
 			s.size[s.one.find(a)] += p.size[a]
 		}
 	}
-	for a := int32(1); a < int32(n); a++ {
+	for _, a := range s.order {
 		all, nested := s.owners[a], s.owners[a].of[0] == a
 		resolved := owners{}
 		for _, b := range all.of[:all.count] {
@@ -210,20 +217,28 @@ func (s *sums) resolve(p *pieces) {
 				return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(s.stall[x], s.stall[y]), cmp.Compare(x, y))
 			})
 		}
+		if !overlap {
+			first := resolved.of[:resolved.count]
+			if !nested {
+				first = first[slices.IndexFunc(first, func(region int32) bool { return s.isBeside(p, a, region) }):]
+			}
+			resolved = owners{of: [maxOwners]int32{first[0]}, count: 1}
+		}
 		s.owners[a] = resolved
 	}
 }
 
-// emit makes a group of each region. Without overlap a piece is its first owner's:
-// one inside another stays by itself.
-func (s *sums) emit(p *pieces, hot *hotPart, overlap bool, out *partition) {
-	owned := func(a int32) []int32 {
-		o := &s.owners[a]
-		if overlap || a == 0 {
-			return o.of[:o.count]
-		}
-		return o.of[:min(1, o.count)]
-	}
+// isBeside reports whether a calmer piece beside a is a region's.
+func (s *sums) isBeside(p *pieces, a, region int32) bool {
+	return slices.ContainsFunc(p.border.of(a), func(with border) bool {
+		b := with.to
+		return b != 0 && s.stall[b] < s.stall[a] && s.owners[b].of[0] == region
+	})
+}
+
+// emit makes a group of each region.
+func (s *sums) emit(p *pieces, hot *hotPart, out *partition) {
+	owned := func(a int32) []int32 { return s.owners[a].of[:s.owners[a].count] }
 	s.owners[0] = owners{} // the background is no region
 	s.begins = resize(s.begins, p.count()+1)
 	clear(s.begins)

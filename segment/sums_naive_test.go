@@ -39,7 +39,6 @@ func (v *naiveView) explain(label naiveLabel) [][]schema.LinkID {
 		r.variance = sigma * sigma / float64(p.size)
 		all[name], one[name] = r, name
 	}
-	byStall := func(a, b *naiveRegion) int { return cmp.Or(cmp.Compare(a.stall, b.stall), cmp.Compare(a.name, b.name)) }
 	for _, a := range slices.SortedFunc(maps.Values(all), byStall) {
 		var near []*naiveRegion
 		around := 0
@@ -51,7 +50,8 @@ func (v *naiveView) explain(label naiveLabel) [][]schema.LinkID {
 		}
 		slices.SortFunc(near, byStall)
 		a.owners = []int{a.name}
-		if x, y := naiveParts(a, near); x != nil {
+		calm := a.borders[calmLinks]
+		if x, y := naiveParts(a, near); x != nil && float64(calm) <= calmShare*float64(around) {
 			a.owners = naiveOwners(x.owners, y.owners)
 			a.holds = naiveReunite(one, x, y, near, v.cfg.Overlap)
 			continue
@@ -64,6 +64,10 @@ func (v *naiveView) explain(label naiveLabel) [][]schema.LinkID {
 		}
 	}
 	return v.groups(all, one)
+}
+
+func byStall(a, b *naiveRegion) int {
+	return cmp.Or(cmp.Compare(a.stall, b.stall), cmp.Compare(a.name, b.name))
 }
 
 // naiveParts is the two of near whose stalls add up to a's best, or nil.
@@ -123,7 +127,9 @@ func (v *naiveView) groups(all map[int]*naiveRegion, one map[int]int) [][]schema
 		}
 	}
 	groups := map[int][]schema.LinkID{}
-	for name, r := range all {
+	only := map[int]int{} // without overlap, by piece: its region
+	for _, r := range slices.SortedFunc(maps.Values(all), byStall) {
+		name := r.name
 		var owners []int
 		for _, o := range r.owners {
 			owners = naiveOwners(owners, []int{one[o]})
@@ -138,9 +144,20 @@ func (v *naiveView) groups(all map[int]*naiveRegion, one map[int]int) [][]schema
 			slices.SortFunc(owners, func(a, b int) int {
 				return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(all[a].stall, all[b].stall), cmp.Compare(a, b))
 			})
+			if !v.cfg.Overlap {
+				owners = slices.DeleteFunc(owners, func(region int) bool {
+					for beside := range r.borders {
+						if b := all[beside]; b != nil && b.stall < r.stall && only[beside] == region {
+							return false
+						}
+					}
+					return true
+				})
+			}
 		}
 		if !v.cfg.Overlap {
 			owners = owners[:1]
+			only[name] = owners[0]
 		}
 		for _, o := range owners {
 			groups[o] = append(groups[o], r.links...)

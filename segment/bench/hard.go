@@ -13,6 +13,12 @@ import (
 type rough struct {
 	number      whole
 	percent     span
+	side        whole   // cells, of a cuboid
+	halfAxis    span    // cells, of an ellipsoid
+	cells       whole   // of a blob
+	length      whole   // cells, of a pencil
+	thickness   whole   // cells, of a pencil
+	apart       int     // cells between regions that do not touch
 	calm, waves float64 // percent: of the background, and of the waves on it
 	edgeDrop    span    // share of its level that a region loses at its edge
 	edgeWidth   whole   // links over which it does
@@ -22,13 +28,28 @@ type rough struct {
 	freedom     int     // degrees, of Student's t
 }
 
+// hard has what Giverny's first design says of its set of that name, where two
+// known methods have known scores; what that leaves open (sizes, numbers, slopes)
+// is chosen so that they have about those scores here too.
 func hard() rough {
-	return rough{number: whole{2, 8}, percent: span{10, 60}, calm: 1.5, waves: 1.2, edgeDrop: span{0, .25}, edgeWidth: whole{1, 1},
-		slope: span{0, .12}, haloPercent: span{0, 4.5}, haloWidth: whole{2, 2}, freedom: 3}
+	return rough{number: whole{4, 8}, percent: span{10, 60}, side: whole{4, 11}, halfAxis: span{2.2, 6.5}, cells: whole{74, 652},
+		length: whole{13, 23}, thickness: whole{1, 3}, apart: 1, calm: 1.5, waves: .5, edgeDrop: span{0, .25}, edgeWidth: whole{1, 1},
+		slope: span{0, .05}, haloPercent: span{0, 4.5}, haloWidth: whole{2, 2}, freedom: 3}
 }
 
+// hard2 has regions half as large in each direction, which are more edge than
+// inside, and steeper slopes.
 func hard2() rough {
 	p := hard()
+	p.number, p.side, p.halfAxis, p.cells = whole{2, 8}, whole{3, 9}, span{1.5, 4.5}, whole{20, 250}
+	p.length, p.thickness, p.apart = whole{9, 18}, whole{1, 2}, 3
+	p.waves, p.slope = 1.2, span{0, .12}
+	return p
+}
+
+// hard3 has wider edges and halos than hard2.
+func hard3() rough {
+	p := hard2()
 	p.edgeDrop, p.edgeWidth = span{0, .3}, whole{1, 3}
 	p.haloPercent, p.haloWidth = span{0, 6}, whole{1, 3}
 	p.freedom = 4
@@ -47,7 +68,7 @@ func (p rough) draw(c *canvas) {
 	}
 	placed := make([]*spots, len(c.layers))
 	for i := range placed {
-		placed[i] = newSpots(s, 3)
+		placed[i] = newSpots(s, p.apart)
 	}
 	for range c.count(p.number) {
 		i := c.rng.Intn(len(c.layers))
@@ -64,16 +85,16 @@ func (p rough) draw(c *canvas) {
 	}
 }
 
-func (c *canvas) shape(s space) []cell {
+func (p rough) shape(c *canvas, s space) []cell {
 	switch c.rng.Intn(4) {
 	case 0:
-		return cuboid(cell{c.between(3, 9), c.between(3, 9), c.between(3, 9)})
+		return cuboid(cell{c.count(p.side), c.count(p.side), c.count(p.side)})
 	case 1:
-		return ellipsoid(c.uniform(1.5, 4.5), c.uniform(1.5, 4.5), c.uniform(1.5, 4.5))
+		return ellipsoid(c.from(p.halfAxis), c.from(p.halfAxis), c.from(p.halfAxis))
 	case 2:
-		return c.blob(s, c.between(20, 250))
+		return c.blob(s, c.count(p.cells))
 	}
-	return c.pencil()
+	return c.pencil(p.length, p.thickness)
 }
 
 // place finds a free spot for a shape; in half of the cases one that touches
@@ -82,7 +103,7 @@ func (p rough) place(c *canvas, placed *spots) (cells []cell, level float64, ok 
 	s := placed.space
 	touch := len(placed.levels) > 0 && c.rng.Intn(2) == 0
 	for range 300 {
-		shape := c.shape(s)
+		shape := p.shape(c, s)
 		level = c.from(p.percent)
 		to := cell{c.rng.Intn(s.dims[0]), c.rng.Intn(s.dims[1]), c.rng.Intn(s.dims[2])}
 		from := shape[c.rng.Intn(len(shape))]

@@ -23,7 +23,8 @@ func Sets() []Set {
 			"three levels of 16-port switches; pauses spread from a slow host up the tree", (*canvas).fatTree},
 		{"cube2", torus24, torusMetrics, "1-10 cuboids of 2-10 per side at 15-55%, summed or the higher, noise of 2-3 points", cuboids2(false).draw},
 		{"torus2", torus24, torusMetrics, "the same with origins anywhere, wrapping", cuboids2(true).draw},
-		{"hard2", torus24, torusMetrics, "hard with edges 1-3 links wide, halos 1-3 links wide and up to 6%, noise of Student's t with 4 degrees", hard2().draw},
+		{"hard2", torus24, torusMetrics, "hard with small regions, steep slopes and high waves", hard2().draw},
+		{"hard3", torus24, torusMetrics, "hard2 with edges 1-3 links wide, halos 1-3 links wide and up to 6%, noise of Student's t with 4 degrees", hard3().draw},
 		{"prod2", torus24, torusMetrics, "99.5% of links calm, regions of 25-80 links", prod2().draw},
 	}
 }

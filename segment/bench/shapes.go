@@ -118,14 +118,14 @@ func (c *canvas) blob(s space, size int) []cell {
 	return cells
 }
 
-// pencil is long and one or two cells thick.
-func (c *canvas) pencil() []cell {
+// pencil is long and thin.
+func (c *canvas) pencil(length, thickness whole) []cell {
 	var size cell
 	along := c.rng.Intn(3)
 	for i := range size {
-		size[i] = c.between(1, 2)
+		size[i] = c.count(thickness)
 	}
-	size[along] = c.between(9, 18)
+	size[along] = c.count(length)
 	return cuboid(size)
 }
 
