@@ -48,9 +48,7 @@ const (
 // all edge and alike.
 func (c *cores) split(p *pieces, noise *noise) {
 	c.findInside(p)
-	for p.round(c.thin(p, noise)) {
-		c.countInside(p)
-	}
+	c.joinThin(p, noise)
 	c.begin(p)
 	c.merge(noise)
 	if c.countParts(p) {
@@ -93,14 +91,23 @@ func (p *pieces) isInside(i int32) bool {
 	return true
 }
 
-// thin joins pieces that are all edge at a higher price: there is little to tell
+// joinThin joins pieces that are all edge at a higher price: there is little to tell
 // them from one that is not even.
+func (c *cores) joinThin(p *pieces, noise *noise) {
+	price := p.price
+	p.price = thinPrice
+	for p.round(c.thin(p, noise)) {
+		c.countInside(p)
+	}
+	p.price = price
+}
+
 func (c *cores) thin(p *pieces, noise *noise) func(a, b int32, length uint32) float64 {
 	return func(a, b int32, length uint32) float64 {
 		if a == 0 || b == 0 || c.isThick(p, a) || c.isThick(p, b) || stallRatio(p, noise, a, b) >= thinRatio {
 			return math.Inf(1)
 		}
-		return p.worthAt(thinPrice, a, b, length)
+		return p.worth(a, b, length)
 	}
 }
 

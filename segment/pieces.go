@@ -192,21 +192,18 @@ func (p *pieces) absorb(minLinks int32) {
 // worth is the rise of the squared error per unit of border if the two pieces
 // were one, or infinite if the border is worth that. A border along a neck costs
 // less than its length.
-func (p *pieces) worth(a, b int32, length uint32) float64 { return p.worthAt(p.price, a, b, length) }
-
-// worthAt is worth at another price.
-func (p *pieces) worthAt(price float64, a, b int32, length uint32) float64 {
+func (p *pieces) worth(a, b int32, length uint32) float64 {
 	apart := p.mean[a] - p.mean[b]
 	na, nb := float64(p.size[a]), float64(p.size[b])
 	// Both are na+nb times as large, which saves divisions.
 	rise, units := apart*apart*(na*nb), float64(length)*borderUnit*(na+nb)
-	if rise >= price*units { // most borders are far from worthless
+	if rise >= p.price*units { // most borders are far from worthless
 		return math.Inf(1)
 	}
 	if full := neck * (na * nb); units < full {
 		units *= units / full
 	}
-	if rise >= price*units {
+	if rise >= p.price*units {
 		return math.Inf(1)
 	}
 	return rise / units
