@@ -40,10 +40,10 @@ func newHotPart(adj *adjacency) hotPart {
 
 // find looks for hot links, if together without those that are alone or in calm
 // surroundings.
-func (h *hotPart) find(values []float32, is heat, together bool) {
+func (h *hotPart) find(values []float32, mark marks, together bool) {
 	h.links, h.gaps = h.links[:0], h.gaps[:0]
 	for l, v := range values {
-		if v >= is.hot {
+		if v >= mark.hot {
 			h.links = append(h.links, int32(l))
 		} else if v == missing {
 			h.gaps = append(h.gaps, int32(l))
@@ -53,10 +53,10 @@ func (h *hotPart) find(values []float32, is heat, together bool) {
 		return
 	}
 	if together {
-		h.dropWeak(values, is)
+		h.dropWeak(values, mark)
 	}
 	h.bridge()
-	h.fill(values, is.hot)
+	h.fill(values, mark.hot)
 	if together {
 		h.dropAlone()
 	}
@@ -66,11 +66,11 @@ func (h *hotPart) find(values []float32, is heat, together bool) {
 
 // dropWeak leaves out links that are hardly hot and calm around: the halo of a
 // region, of which noise lifts every other link, would make it ragged.
-func (h *hotPart) dropWeak(values []float32, is heat) {
+func (h *hotPart) dropWeak(values []float32, mark marks) {
 	const unknown, warm, calm = 0, 1, 2
 	clear(h.calm) // for a moment: what is known of a switch
 	h.links = slices.DeleteFunc(h.links, func(l int32) bool {
-		if values[l] >= is.strong {
+		if values[l] >= mark.strong {
 			return false
 		}
 		for _, s := range h.adj.ends[l] {
@@ -79,7 +79,7 @@ func (h *hotPart) dropWeak(values []float32, is heat) {
 			}
 			if h.calm[s] == unknown {
 				h.calm[s] = calm
-				if h.isWarm(s, values, is) {
+				if h.isWarm(s, values, mark) {
 					h.calm[s] = warm
 				}
 			}
@@ -93,15 +93,15 @@ func (h *hotPart) dropWeak(values []float32, is heat) {
 
 // isWarm reports whether the mean at a switch is high, strong links not counted for
 // more than that. It is a mean of whole numbers, which has no order.
-func (h *hotPart) isWarm(s int32, values []float32, is heat) bool {
+func (h *hotPart) isWarm(s int32, values []float32, mark marks) bool {
 	sum, measured := 0, 0
 	for _, l := range h.adj.links(s) {
 		if v := values[l]; v != missing {
-			sum += int(min(v, is.strong) * binsPerPoint)
+			sum += int(min(v, mark.strong) * binsPerPoint)
 			measured++
 		}
 	}
-	return sum >= int(is.warm*binsPerPoint)*measured
+	return sum >= int(mark.warm*binsPerPoint)*measured
 }
 
 // bridge makes one place of switches that missing links join.

@@ -166,30 +166,30 @@ func quantile(bins []int32, rank int32) int {
 	return len(bins) - 1
 }
 
-// heat is what parts hot links from calm ones, in percent.
-type heat struct {
+// marks are what parts hot links from calm ones, in percent.
+type marks struct {
 	hot    float32 // from here on a link is hot
 	strong float32 // from here on whatever is around it
 	warm   float32 // what the mean around other links must reach
 }
 
-// heat finds what is hot. A fabric that is stalled all over has no calm background
+// marks finds what is hot. A fabric that is stalled all over has no calm background
 // to rise above.
-func (n *noise) heat(minMean float64) heat {
+func (n *noise) marks(minMean float64) marks {
 	n.cut = hotShare * minMean
-	var h heat
+	var m marks
 	if n.median < n.cut {
 		n.cut = max(n.cut, n.median+hotSigmas*n.base)
-		h.warm, h.strong = float32(n.median+hotSigmas*n.base), float32(n.median+strongSigmas*n.base)
+		m.warm, m.strong = float32(n.median+hotSigmas*n.base), float32(n.median+strongSigmas*n.base)
 	}
-	h.hot = float32(n.cut)
+	m.hot = float32(n.cut)
 	sum, count := 0., 0.
 	for i, c := range n.values[:min(valueBins, int(n.cut*binsPerPoint))] {
 		sum += float64(c) * (float64(i) + .5) / binsPerPoint
 		count += float64(c)
 	}
 	n.calm = sum / max(1, count)
-	return h
+	return m
 }
 
 // fitSlope finds how the noise grows with the stall: the slope that explains

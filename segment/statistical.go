@@ -61,7 +61,7 @@ func newStatisticalMethod(adj *adjacency, cfg Config) *statisticalMethod {
 
 func (m *statisticalMethod) segment(values []float32, out *partition) {
 	m.noise.measure(values, m.minMean)
-	m.hot.find(values, m.noise.heat(m.minMean), m.minLinks > 1)
+	m.hot.find(values, m.noise.marks(m.minMean), m.minLinks > 1)
 	if len(m.hot.links) == 0 {
 		return
 	}

@@ -69,7 +69,7 @@ func (s *sums) explain(p *pieces, values []float32, hot *hotPart, noise *noise, 
 	}
 	slices.SortFunc(s.order, func(a, b int32) int { return cmp.Or(cmp.Compare(s.stall[a], s.stall[b]), cmp.Compare(a, b)) })
 	for _, a := range s.order { // the calmer first: what is a sum may be a part of a larger one
-		s.owners[a], s.holds[a] = owners{of: [maxOwners]int32{a}, count: 1}, -1
+		s.owners[a], s.holds[a] = owner(a), -1
 		around, calm := s.calmerAround(p, a, minMean)
 		if x, y, ok := s.findParts(a, p.size[a]); ok && calm <= calmShare*around {
 			s.owners[a] = s.owners[x].with(s.owners[y])
@@ -172,6 +172,8 @@ func (s *sums) findOutside(around float64) (x int32, ok bool) {
 	return 0, false
 }
 
+func owner(a int32) owners { return owners{of: [maxOwners]int32{a}, count: 1} }
+
 // with is both owners' union, as far as there is room.
 func (o owners) with(other owners) owners {
 	for _, b := range other.of[:other.count] {
@@ -197,35 +199,37 @@ func (s *sums) resolve(p *pieces, overlap bool) {
 		}
 	}
 	for _, a := range s.order {
-		all, nested := s.owners[a], s.owners[a].of[0] == a
+		isSum := s.owners[a].of[0] != a
 		resolved := owners{}
-		for _, b := range all.of[:all.count] {
-			resolved = resolved.with(owners{of: [maxOwners]int32{s.one.find(b)}, count: 1})
+		for _, b := range s.owners[a].of[:s.owners[a].count] {
+			resolved = resolved.with(owner(s.one.find(b)))
 		}
-		if !nested {
-			held := int32(-1)
-			if s.holds[a] >= 0 {
-				held = s.one.find(s.holds[a])
-			}
-			rank := func(region int32) int32 {
-				if region == held {
-					return 0
-				}
-				return s.size[region]
-			}
-			slices.SortFunc(resolved.of[:resolved.count], func(x, y int32) int {
-				return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(s.stall[x], s.stall[y]), cmp.Compare(x, y))
-			})
+		regions := resolved.of[:resolved.count]
+		if isSum {
+			s.rank(regions, s.holds[a])
 		}
 		if !overlap {
-			first := resolved.of[:resolved.count]
-			if !nested {
-				first = first[slices.IndexFunc(first, func(region int32) bool { return s.isBeside(p, a, region) }):]
+			first := 0
+			if isSum { // its calmer part is beside it, and with one of them already
+				first = slices.IndexFunc(regions, func(region int32) bool { return s.isBeside(p, a, region) })
 			}
-			resolved = owners{of: [maxOwners]int32{first[0]}, count: 1}
+			resolved = owner(regions[first])
 		}
 		s.owners[a] = resolved
 	}
+}
+
+// rank sorts the regions of a sum: the one that it holds together, then by size.
+func (s *sums) rank(regions []int32, part int32) {
+	size := func(region int32) int32 {
+		if part >= 0 && region == s.one.find(part) {
+			return 0
+		}
+		return s.size[region]
+	}
+	slices.SortFunc(regions, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(size(x), size(y)), cmp.Compare(s.stall[x], s.stall[y]), cmp.Compare(x, y))
+	})
 }
 
 // isBeside reports whether a calmer piece beside a is a region's.
