@@ -142,7 +142,7 @@ type nowJSON struct {
 	Coverage       map[string]float64       `json:"coverage"`
 	Values         map[string][]stallNumber `json:"values"` // by link; null where missing
 	Regions        []schema.Region          `json:"regions"`
-	Network        schema.NetworkOutlook    `json:"network"`
+	Network        schema.NetworkForecast   `json:"network"`
 	Congestion     *schema.CongestionEvent  `json:"congestion"` // null if none is on
 	Hot            []schema.HotLink         `json:"hot"`
 }
@@ -184,7 +184,7 @@ func (d *Dashboards) now(r *http.Request) (any, error) {
 		return nil, err
 	}
 	for i := range regions {
-		tracked.Network.State = max(tracked.Network.State, regions[i].Severity)
+		tracked.Network.Severity = max(tracked.Network.Severity, regions[i].Severity)
 	}
 	j := nowJSON{Interval: intervalJSON{stored.Interval.StartNanos, stored.Interval.DurationNanos}, LatencySeconds: stored.LatencySeconds,
 		Coverage: map[string]float64{}, Values: map[string][]stallNumber{}, Regions: append([]schema.Region{}, regions...),

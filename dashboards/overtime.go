@@ -13,7 +13,7 @@ import (
 
 // Tracking is what is known over time in one interval, beside its regions.
 type Tracking struct {
-	Network    schema.NetworkOutlook   // its state is that of the regions and need not be filled in
+	Network    schema.NetworkForecast  // its state is that of the regions and need not be filled in
 	Congestion *schema.CongestionEvent // that is on; nil if none is
 	Hot        []schema.HotLink        // that have been hot for longest, by metric
 }
@@ -145,7 +145,7 @@ func (d *Dashboards) transitions(r *http.Request) (any, error) {
 	}
 	j := transitionsJSON{spanJSON: spanJSON(span), Regions: newMovesJSON(regions), Network: newMovesJSON(network)}
 	for s := range j.States {
-		j.States[s] = schema.State(s).String()
+		j.States[s] = schema.RegionState(s).String()
 	}
 	return j, nil
 }

@@ -17,12 +17,12 @@ func TestNowSaysWhatIsKnownOverTime(t *testing.T) {
 	m.put(torus, busy(g, noon, hot(g, 9, schema.Medium, 0, 40)))
 	body := ask(t, server.URL+"/api/v1/fabrics/"+torus+"/now", http.StatusOK)
 	got := decode[struct {
-		Network    schema.NetworkOutlook   `json:"network"`
+		Network    schema.NetworkForecast  `json:"network"`
 		Congestion *schema.CongestionEvent `json:"congestion"`
 		Hot        []schema.HotLink        `json:"hot"`
 	}](t, body)
 	want := busy(g, noon).tracking
-	want.Network.State = schema.Medium // of its regions
+	want.Network.Severity = schema.Medium // of its regions
 	if diff := cmp.Diff(want, Tracking{got.Network, got.Congestion, got.Hot}); diff != "" {
 		t.Error(diff)
 	}

@@ -136,7 +136,7 @@ func hot(g *topology.Graph, id uint64, severity schema.Severity, first, size int
 	}
 	r.Mean, r.Max = 12*float64(severity), 14*float64(severity)
 	r.Name = g.Describe(r.Links)
-	r.Outlook = &schema.Outlook{GrowthLinks: 3, TrendPercent: .5, Next: schema.Odds{schema.High: .6, schema.Medium: .3, schema.Gone: .1}, Later: schema.Odds{schema.High: .2, schema.Low: .5, schema.Gone: .3}}
+	r.Forecast = &schema.Forecast{GrowthLinks: 3, TrendPercent: .5, Next: schema.Odds{schema.High: .6, schema.Medium: .3, schema.Gone: .1}, Later: schema.Odds{schema.High: .2, schema.Low: .5, schema.Gone: .3}}
 	return r
 }
 
@@ -159,7 +159,7 @@ func busy(g *topology.Graph, start int64, regions ...schema.Region) interval {
 			in.snapshot.Series[0].Values[l] = float32(r.Mean + 3*math.Sin(float64(i)))
 		}
 	}
-	in.tracking = Tracking{Network: schema.NetworkOutlook{Next: schema.Odds{schema.High: .9, schema.Medium: .1}, Later: schema.Odds{schema.High: .6, schema.Medium: .4}},
+	in.tracking = Tracking{Network: schema.NetworkForecast{Next: schema.Odds{schema.High: .9, schema.Medium: .1}, Later: schema.Odds{schema.High: .6, schema.Medium: .4}},
 		Congestion: &schema.CongestionEvent{BeginNanos: start - 200*second, EndNanos: start + second, PeakMeanPercent: 41},
 		Hot:        []schema.HotLink{{Metric: schema.CreditStall, Link: 7, SinceNanos: start - 100*second}, {Metric: schema.InqStall, Link: 2, SinceNanos: start}}}
 	in.states = []StateAt{{StartNanos: start - 1000*second}, {StartNanos: start - second, State: schema.Low, Low: 1}, {StartNanos: start, State: schema.High, Low: 1, Medium: 1, High: 1}}

@@ -75,6 +75,6 @@ var RegionArrow = arrow.NewSchema([]arrow.Field{
 	{Name: "box_max", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int32)},
 	{Name: "growth_links", Type: arrow.PrimitiveTypes.Int64},
 	{Name: "trend_percent", Type: arrow.PrimitiveTypes.Float64},
-	{Name: "odds_next", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)},  // by State; empty: no outlook
+	{Name: "odds_next", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)},  // by State; empty: no forecast
 	{Name: "odds_later", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)}, // the same
 }, nil)

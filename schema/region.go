@@ -24,5 +24,5 @@ type Region struct {
 	AgeIntervals int    `json:"age_intervals,omitempty"`
 	BirthNanos   int64  `json:"birth_nanos,omitempty"`
 
-	Outlook *Outlook `json:"outlook,omitempty"` // nil where none was made
+	Forecast *Forecast `json:"forecast,omitempty"` // nil where none was made
 }

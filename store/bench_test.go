@@ -10,7 +10,7 @@ import (
 
 // stallResult is an interval of a 24x24x24 torus: credit and inq stall of 41,472
 // links and a few dozen regions.
-func stallResult(n int64) Result {
+func stallResult(n int64) *schema.IntervalResult {
 	r := someResult("bw", n, 41472)
 	r.Snapshot.Series = r.Snapshot.Series[:2]
 	region := r.Regions[0]

@@ -48,14 +48,14 @@ func handDB(t *testing.T) testDB {
 			}
 		}
 		snap.Series = []schema.Series{s}
-		r := Result{Snapshot: snap}
+		r := &schema.IntervalResult{Snapshot: snap}
 		for _, h := range handRegion {
 			if i := n - h.first; i >= 0 && i < len(h.severity) && h.severity[i] != '.' {
 				severity := severities[h.severity[i]]
 				r.Regions = append(r.Regions, schema.Region{Metric: schema.CreditStall, ID: h.id, Severity: severity, Size: h.size, Mean: means[severity], Max: 2 * means[severity]})
 			}
 		}
-		r.States = NetworkStates(snap, r.Regions)
+		r.States = schema.NetworkStates(snap, r.Regions)
 		for _, second := range map[int][]int64{1: {0, 59}, 2: {30}, 9: {0}}[n] {
 			r.Events = append(r.Events, schema.Event{Kind: schema.Throttled, TimeNanos: int64(n)*minute + second*1e9})
 		}

@@ -41,7 +41,7 @@ func (r *regionRow) region() (RegionAt, error) {
 		at.Box = &schema.Box{Min: convert[int](r.BoxMin), Max: convert[int](r.BoxMax)}
 	}
 	if len(r.OddsNext) > 0 {
-		at.Outlook = &schema.Outlook{GrowthLinks: int(r.GrowthLinks), TrendPercent: float64(r.Trend), Next: decodeOdds(r.OddsNext), Later: decodeOdds(r.OddsLater)}
+		at.Forecast = &schema.Forecast{GrowthLinks: int(r.GrowthLinks), TrendPercent: float64(r.Trend), Next: decodeOdds(r.OddsNext), Later: decodeOdds(r.OddsLater)}
 	}
 	var err error
 	if at.Metric, err = schema.ParseMetric(r.Metric); err != nil {
@@ -100,7 +100,7 @@ func (db *DB) Events(ctx context.Context, fabric string, span Span, kinds ...sch
 // StateAt is a network state in one interval.
 type StateAt struct {
 	StartNanos int64
-	NetworkState
+	schema.NetworkState
 }
 
 // NetworkStates are those of the intervals that start in a span, by interval and
@@ -119,13 +119,13 @@ func (db *DB) NetworkStates(ctx context.Context, fabric string, span Span) ([]St
 		return nil, err
 	}
 	return convertRows(rows, func(r *row) (StateAt, error) {
-		at := StateAt{StartNanos: r.Time.UnixNano(), NetworkState: NetworkState{Coverage: float64(r.Coverage)}}
+		at := StateAt{StartNanos: r.Time.UnixNano(), NetworkState: schema.NetworkState{Coverage: float64(r.Coverage)}}
 		copy(at.Regions[:], r.Regions)
 		copy(at.RegionLinks[:], r.RegionLinks)
 		var err error
 		if at.Metric, err = schema.ParseMetric(r.Metric); err != nil {
 			return at, fmt.Errorf("network state at %s: %w", r.Time, err)
 		}
-		return at, at.State.UnmarshalText([]byte(r.State))
+		return at, at.Severity.UnmarshalText([]byte(r.State))
 	})
 }

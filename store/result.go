@@ -8,55 +8,6 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Result is all that an interval of a fabric left behind. Its key is (fabric,
-// interval, graph version).
-type Result struct {
-	Snapshot *schema.Snapshot
-	Regions  []schema.Region
-	Events   []schema.Event
-	States   []NetworkState
-	Tracking Tracking
-	// Dropped counts, by reason, the readings of the interval that came to
-	// nothing.
-	Dropped map[string]uint64
-	// Raw are the counter batches of the interval. Those of their columns from
-	// which no metric is made are stored, the others passed over.
-	Raw []*schema.CounterBatch
-}
-
-// NetworkState is how the network fares by one metric in one interval.
-type NetworkState struct {
-	Metric schema.Metric
-	// State is the severity of the worst region (Monet, section 5.2).
-	State schema.Severity
-	// Regions and RegionLinks count the regions and their links by severity.
-	Regions, RegionLinks [len(schema.Severities)]uint32
-	// Coverage is the share of links, 0 to 1, with a value.
-	Coverage float64
-}
-
-// NetworkStates derives the state by each stall metric of a snapshot from its
-// regions.
-func NetworkStates(s *schema.Snapshot, regions []schema.Region) []NetworkState {
-	var states []NetworkState
-	for i := range s.Series {
-		m := s.Series[i].Metric
-		if !m.IsStall() {
-			continue
-		}
-		state := NetworkState{Metric: m, Coverage: s.Coverage(m)}
-		for j := range regions {
-			if r := &regions[j]; r.Metric == m {
-				state.State = max(state.State, r.Severity)
-				state.Regions[r.Severity]++
-				state.RegionLinks[r.Severity] += uint32(r.Size)
-			}
-		}
-		states = append(states, state)
-	}
-	return states
-}
-
 // key is what a stored interval is known by, or a stored graph.
 type key struct {
 	fabric  string
@@ -64,7 +15,7 @@ type key struct {
 	version uint64
 }
 
-func (r *Result) key() key {
+func keyOf(r *schema.IntervalResult) key {
 	s := r.Snapshot
 	return key{fabric: s.Fabric, start: instant(s.Interval.StartNanos), version: s.GraphVersion}
 }
@@ -81,7 +32,7 @@ func (k key) token(table string, chunk int) string {
 
 // validate finds what no table can hold. It is the caller's fault: trying again
 // does not help.
-func (r *Result) validate() error {
+func validate(r *schema.IntervalResult) error {
 	s := r.Snapshot
 	if s == nil || s.Fabric == "" {
 		return errors.New("store a result: it has no snapshot of a named fabric")

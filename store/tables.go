@@ -24,7 +24,7 @@ type table struct {
 	name      string
 	keyColumn string // the start of the interval
 	columns   string // as rows gives them
-	rows      func(r *Result, s stamp, m *metrics) rowSet
+	rows      func(r *schema.IntervalResult, s stamp, m *metrics) rowSet
 }
 
 // tables are written in this order, before the marker.
@@ -113,7 +113,7 @@ func ranks(n int) column {
 	return col
 }
 
-func sampleRows(r *Result, s stamp, m *metrics) rowSet {
+func sampleRows(r *schema.IntervalResult, s stamp, m *metrics) rowSet {
 	snap := r.Snapshot
 	perSeries := (snap.Links + linksPerBlock - 1) / linksPerBlock
 	n := perSeries * len(snap.Series)
@@ -179,7 +179,7 @@ func encodeRates(s *schema.Series, m *metrics) []*float32 {
 	return out
 }
 
-func regionRows(r *Result, s stamp, _ *metrics) rowSet {
+func regionRows(r *schema.IntervalResult, s stamp, _ *metrics) rowSet {
 	rs, n := r.Regions, len(r.Regions)
 	box := func(corner func(*schema.Box) []int) column {
 		return eachNested(rs, func(r *schema.Region) []int32 {
@@ -202,21 +202,21 @@ func regionRows(r *Result, s stamp, _ *metrics) rowSet {
 		each(rs, func(r *schema.Region) time.Time { return instant(r.BirthNanos) }),
 		each(rs, func(r *schema.Region) uint32 { return uint32(r.AgeIntervals) }),
 		eachNested(rs, func(r *schema.Region) []uint32 { return convert[uint32](r.Links) })}
-	return rowSet{n, append(append(columns, outlookColumns(rs)...), repeat(s.at, n))}
+	return rowSet{n, append(append(columns, forecastColumns(rs)...), repeat(s.at, n))}
 }
 
-func stateRows(r *Result, s stamp, _ *metrics) rowSet {
+func stateRows(r *schema.IntervalResult, s stamp, _ *metrics) rowSet {
 	st, n := r.States, len(r.States)
 	return rowSet{n, []column{repeat(s.fabric, n), repeat(s.start, n), repeat(s.version, n),
-		each(st, func(s *NetworkState) string { return s.Metric.String() }),
-		each(st, func(s *NetworkState) int8 { return int8(s.State) }),
-		eachNested(st, func(s *NetworkState) []uint32 { return s.Regions[:] }),
-		eachNested(st, func(s *NetworkState) []uint32 { return s.RegionLinks[:] }),
-		each(st, func(s *NetworkState) float32 { return float32(s.Coverage) }),
+		each(st, func(s *schema.NetworkState) string { return s.Metric.String() }),
+		each(st, func(s *schema.NetworkState) int8 { return int8(s.Severity) }),
+		eachNested(st, func(s *schema.NetworkState) []uint32 { return s.Regions[:] }),
+		eachNested(st, func(s *schema.NetworkState) []uint32 { return s.RegionLinks[:] }),
+		each(st, func(s *schema.NetworkState) float32 { return float32(s.Coverage) }),
 		repeat(s.at, n)}}
 }
 
-func eventRows(r *Result, s stamp, _ *metrics) rowSet {
+func eventRows(r *schema.IntervalResult, s stamp, _ *metrics) rowSet {
 	ev, n := r.Events, len(r.Events)
 	return rowSet{n, []column{repeat(s.fabric, n),
 		each(ev, func(e *schema.Event) time.Time { return instant(e.TimeNanos) }),
@@ -243,7 +243,7 @@ func keptRaw(b *schema.CounterBatch) []*schema.CounterColumn {
 }
 
 // rawCount is the number of readings kept raw.
-func rawCount(r *Result) (n int) {
+func rawCount(r *schema.IntervalResult) (n int) {
 	for _, b := range r.Raw {
 		for _, c := range keptRaw(b) {
 			if c.Valid != nil {
@@ -256,7 +256,7 @@ func rawCount(r *Result) (n int) {
 	return n
 }
 
-func rawRows(r *Result, s stamp, _ *metrics) rowSet {
+func rawRows(r *schema.IntervalResult, s stamp, _ *metrics) rowSet {
 	room := rawCount(r)
 	counter, device, port := make(plain[string], 0, room), make(plain[string], 0, room), make(plain[string], 0, room)
 	at, value := make(plain[time.Time], 0, room), make(plain[uint64], 0, room)
@@ -277,7 +277,7 @@ func rawRows(r *Result, s stamp, _ *metrics) rowSet {
 }
 
 // markerRow makes an interval visible.
-func markerRow(r *Result, s stamp) rowSet {
+func markerRow(r *schema.IntervalResult, s stamp) rowSet {
 	snap := r.Snapshot
 	measured := make(map[string]uint32, len(snap.Series))
 	for i := range snap.Series {
@@ -292,7 +292,7 @@ func markerRow(r *Result, s stamp) rowSet {
 		nested[map[string]uint32]{measured}, plain[uint64]{uint64(snap.Samples)}, nested[map[string]uint64]{dropped},
 		plain[uint32]{uint32(len(r.Regions))}, plain[uint32]{uint32(len(r.Events))}, plain[uint64]{uint64(rawCount(r))},
 		plain[time.Time]{instant(snap.FirstReadNanos)}, plain[time.Time]{instant(snap.LastReadNanos)}, plain[time.Time]{s.at}}
-	return rowSet{1, append(columns, r.Tracking.columns()...)}
+	return rowSet{1, append(columns, trackingRow(r)...)}
 }
 
 // convert copies numbers to another type, which must be able to hold them.

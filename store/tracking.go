@@ -13,11 +13,9 @@ import (
 
 // Tracking is what is known over time in an interval, beside its regions.
 type Tracking struct {
-	Network    schema.NetworkOutlook   // of all metrics
+	Network    schema.NetworkForecast  // of all metrics
 	Congestion *schema.CongestionEvent // that is on; nil if none is
-	Moves      []schema.Move           // of regions, since the interval before
 	Hot        []schema.HotLink        // that have been hot for longest, by metric
-	Spells     []schema.HotSpell       // that have ended
 }
 
 // oddsUnit is what probabilities are stored in: 1/250.
@@ -51,45 +49,45 @@ func decodeOdds(stored []uint8) (o schema.Odds) {
 	return o
 }
 
-// outlookOf gives what a region's row says of its outlook; an empty one if it
+// forecastOf gives what a region's row says of its forecast; an empty one if it
 // has none.
-func outlookOf(r *schema.Region) *schema.Outlook {
-	if r.Outlook == nil {
-		return &schema.Outlook{}
+func forecastOf(r *schema.Region) *schema.Forecast {
+	if r.Forecast == nil {
+		return &schema.Forecast{}
 	}
-	return r.Outlook
+	return r.Forecast
 }
 
-// outlookColumns are the columns odds_next, odds_later, growth_links and trend.
-func outlookColumns(rs []schema.Region) []column {
+// forecastColumns are the columns odds_next, odds_later, growth_links and trend.
+func forecastColumns(rs []schema.Region) []column {
 	return []column{
-		eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&outlookOf(r).Next) }),
-		eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&outlookOf(r).Later) }),
-		each(rs, func(r *schema.Region) int32 { return int32(outlookOf(r).GrowthLinks) }),
-		each(rs, func(r *schema.Region) float32 { return float32(outlookOf(r).TrendPercent) })}
+		eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&forecastOf(r).Next) }),
+		eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&forecastOf(r).Later) }),
+		each(rs, func(r *schema.Region) int32 { return int32(forecastOf(r).GrowthLinks) }),
+		each(rs, func(r *schema.Region) float32 { return float32(forecastOf(r).TrendPercent) })}
 }
 
 const trackingColumns = "network_next, network_later, rce_begin, rce_end, rce_peak, move_metrics, move_from, move_to, move_regions, " +
 	"spell_metrics, spell_thresholds, spell_intervals, spell_links, hot_metrics, hot_links, hot_since"
 
-// columns are one row of trackingColumns.
-func (t *Tracking) columns() []column {
+// trackingRow is one row of trackingColumns.
+func trackingRow(t *schema.IntervalResult) []column {
 	var e schema.CongestionEvent
 	if t.Congestion != nil {
 		e = *t.Congestion
 	}
-	moves, regions := tally(t.Moves, func(a, b schema.Move) int {
+	moves, regions := tally(t.Transitions, func(a, b schema.Transition) int {
 		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
-	spells, links := tally(t.Spells, func(a, b schema.HotSpell) int {
+	spells, links := tally(t.Episodes, func(a, b schema.HotEpisode) int {
 		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.ThresholdPercent, b.ThresholdPercent), cmp.Compare(a.Intervals, b.Intervals))
 	})
 	return []column{nested[[]uint8]{encodeOdds(&t.Network.Next)}, nested[[]uint8]{encodeOdds(&t.Network.Later)},
 		plain[time.Time]{instant(e.BeginNanos)}, plain[time.Time]{instant(e.EndNanos)}, plain[float32]{float32(e.PeakMeanPercent)},
-		one(moves, func(m *schema.Move) string { return m.Metric.String() }),
-		one(moves, func(m *schema.Move) uint8 { return uint8(m.From) }), one(moves, func(m *schema.Move) uint8 { return uint8(m.To) }), nested[[]uint32]{regions},
-		one(spells, func(s *schema.HotSpell) string { return s.Metric.String() }), one(spells, func(s *schema.HotSpell) float32 { return float32(s.ThresholdPercent) }),
-		one(spells, func(s *schema.HotSpell) uint32 { return uint32(s.Intervals) }), nested[[]uint32]{links},
+		one(moves, func(m *schema.Transition) string { return m.Metric.String() }),
+		one(moves, func(m *schema.Transition) uint8 { return uint8(m.From) }), one(moves, func(m *schema.Transition) uint8 { return uint8(m.To) }), nested[[]uint32]{regions},
+		one(spells, func(s *schema.HotEpisode) string { return s.Metric.String() }), one(spells, func(s *schema.HotEpisode) float32 { return float32(s.ThresholdPercent) }),
+		one(spells, func(s *schema.HotEpisode) uint32 { return uint32(s.Intervals) }), nested[[]uint32]{links},
 		one(t.Hot, func(h *schema.HotLink) string { return h.Metric.String() }), one(t.Hot, func(h *schema.HotLink) uint32 { return uint32(h.Link) }),
 		one(t.Hot, func(h *schema.HotLink) time.Time { return instant(h.SinceNanos) })}
 }
@@ -131,7 +129,7 @@ func (db *DB) TrackingAt(ctx context.Context, fabric string, startNanos int64) (
 		return Tracking{}, fmt.Errorf("interval %s of fabric %q: %w", instant(startNanos).Format(time.RFC3339Nano), fabric, ErrNotFound)
 	}
 	r := &rows[0]
-	t := Tracking{Network: schema.NetworkOutlook{Next: decodeOdds(r.Next), Later: decodeOdds(r.Later)}}
+	t := Tracking{Network: schema.NetworkForecast{Next: decodeOdds(r.Next), Later: decodeOdds(r.Later)}}
 	if begin := r.Begin.UnixNano(); begin != 0 {
 		t.Congestion = &schema.CongestionEvent{BeginNanos: begin, EndNanos: r.End.UnixNano(), PeakMeanPercent: float64(r.Peak)}
 	}
@@ -193,16 +191,10 @@ func (db *DB) Congestion(ctx context.Context, fabric string, span Span) ([]schem
 	return events, nil
 }
 
-// ForecastSkill is how good forecasts were: mean Brier scores, 0 (perfect) to 2.
-type ForecastSkill struct {
-	Forecasts          int
-	Brier, Persistence float64 // 0 if there were none
-}
-
 // ForecastSkill compares the forecasts of a span with what then happened in it:
 // those for the next interval, and those for schema.LaterIntervals.
-func (db *DB) ForecastSkill(ctx context.Context, fabric string, span Span) (next, later ForecastSkill, err error) {
-	for ahead, skill := range map[uint8]*ForecastSkill{1: &next, schema.LaterIntervals: &later} {
+func (db *DB) ForecastSkill(ctx context.Context, fabric string, span Span) (next, later schema.ForecastSkill, err error) {
+	for ahead, skill := range map[uint8]*schema.ForecastSkill{1: &next, schema.LaterIntervals: &later} {
 		rows, err := ask[struct {
 			Forecasts   uint64  `ch:"forecasts"`
 			Brier       float64 `ch:"brier"`
@@ -212,7 +204,7 @@ func (db *DB) ForecastSkill(ctx context.Context, fabric string, span Span) (next
 			return next, later, err
 		}
 		if len(rows) > 0 && rows[0].Forecasts > 0 {
-			*skill = ForecastSkill{int(rows[0].Forecasts), rows[0].Brier, rows[0].Persistence}
+			*skill = schema.ForecastSkill{Forecasts: rows[0].Forecasts, Brier: rows[0].Brier, Persistence: rows[0].Persistence}
 		}
 	}
 	return next, later, nil

@@ -48,10 +48,10 @@ func TestCongestionAsItWasTold(t *testing.T) {
 	for n := int64(1); n <= 4; n++ {
 		r := someResult("bw", n, 10)
 		if n == 3 {
-			r.Tracking.Congestion = nil
+			r.Congestion = nil
 		}
 		if n == 4 {
-			r.Tracking.Congestion = &schema.CongestionEvent{BeginNanos: 4 * minute, EndNanos: 5 * minute, PeakMeanPercent: 50}
+			r.Congestion = &schema.CongestionEvent{BeginNanos: 4 * minute, EndNanos: 5 * minute, PeakMeanPercent: 50}
 		}
 		if err := db.Store(ctx, r); err != nil {
 			t.Fatal(err)
@@ -103,14 +103,14 @@ func TestIntervalsFromBeforeTrackingAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	regions, err := db.Regions(ctx, "bw", Span{0, 9 * minute})
-	if err != nil || len(regions) != 1 || regions[0].ID != 5 || regions[0].Outlook != nil {
+	if err != nil || len(regions) != 1 || regions[0].ID != 5 || regions[0].Forecast != nil {
 		t.Errorf("regions %+v, %v", regions, err)
 	}
 	tracked, err := db.TrackingAt(ctx, "bw", minute)
 	if diff := cmp.Diff(Tracking{}, tracked); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if next, _, err := db.ForecastSkill(ctx, "bw", Span{0, 9 * minute}); err != nil || next != (ForecastSkill{}) {
+	if next, _, err := db.ForecastSkill(ctx, "bw", Span{0, 9 * minute}); err != nil || next != (schema.ForecastSkill{}) {
 		t.Errorf("skill %+v, %v", next, err)
 	}
 	if moves, err := db.RegionMoves(ctx, "bw", stall, Span{0, 9 * minute}); err != nil || moves != (RegionMoves{}) {

@@ -18,15 +18,15 @@ import (
 
 // twin answers the questions of the SQL files from the results themselves, in
 // the plainest way.
-type twin []Result
+type twin []*schema.IntervalResult
 
 const stall = schema.CreditStall
 
 // at is the result of a minute, or nil.
-func (w twin) at(minutes int) *Result {
+func (w twin) at(minutes int) *schema.IntervalResult {
 	for i := range w {
 		if w[i].Snapshot.Interval.StartNanos == int64(minutes)*minute {
-			return &w[i]
+			return w[i]
 		}
 	}
 	return nil
@@ -99,7 +99,7 @@ func (w twin) topLinks(n int) []LinkRank {
 }
 
 func (w twin) edges() (first, last int) {
-	minuteOf := func(r Result) int { return int(r.Snapshot.Interval.StartNanos / minute) }
+	minuteOf := func(r *schema.IntervalResult) int { return int(r.Snapshot.Interval.StartNanos / minute) }
 	return minuteOf(w[0]), minuteOf(w[len(w)-1])
 }
 
@@ -124,7 +124,7 @@ func (w twin) regionTransitions() (t Transitions) {
 func (w twin) networkTransitions() (t Transitions) {
 	for m := range twinMinutes {
 		if a, b := w.at(m), w.at(m+1); a != nil && b != nil {
-			t[a.States[0].State][b.States[0].State]++
+			t[a.States[0].Severity][b.States[0].Severity]++
 		}
 	}
 	return t
@@ -135,7 +135,7 @@ func (w twin) networkTransitions() (t Transitions) {
 func (w twin) congestionEvents(window int) []CongestionEvent {
 	high := func(m int) bool {
 		r := w.at(m)
-		return r != nil && r.States[0].State == schema.High
+		return r != nil && r.States[0].Severity == schema.High
 	}
 	var events []CongestionEvent
 	lastHigh := -1
@@ -167,10 +167,10 @@ func (w twin) congestionEvents(window int) []CongestionEvent {
 	return events
 }
 
-var twinOutlooks = []*schema.Outlook{nil, {Next: schema.Odds{.2, .2, .2, .2, .2}, Later: schema.Odds{0, 0, 0, .1, .9}}, {Next: schema.Odds{0, .5, .3, .2, 0}, Later: schema.Odds{1, 0, 0, 0, 0}}}
+var twinForecasts = []*schema.Forecast{nil, {Next: schema.Odds{.2, .2, .2, .2, .2}, Later: schema.Odds{0, 0, 0, .1, .9}}, {Next: schema.Odds{0, .5, .3, .2, 0}, Later: schema.Odds{1, 0, 0, 0, 0}}}
 
 // skill scores the forecasts for so many minutes ahead, if all in between are there.
-func (w twin) skill(ahead int) (s ForecastSkill) {
+func (w twin) skill(ahead int) (s schema.ForecastSkill) {
 	for m := range twinMinutes {
 		whole := true
 		for i := range ahead + 1 {
@@ -178,18 +178,18 @@ func (w twin) skill(ahead int) (s ForecastSkill) {
 		}
 		for id := uint64(1); whole && id <= 3; id++ {
 			r := w.region(m, id)
-			if r == nil || r.Outlook == nil {
+			if r == nil || r.Forecast == nil {
 				continue
 			}
-			odds, became := r.Outlook.Next, schema.Gone
+			odds, became := r.Forecast.Next, schema.Gone
 			if ahead > 1 {
-				odds = r.Outlook.Later
+				odds = r.Forecast.Later
 			}
 			if later := w.region(m+ahead, id); later != nil {
-				became = schema.State(later.Severity)
+				became = schema.RegionState(later.Severity)
 			}
 			s.Forecasts++
-			if became != schema.State(r.Severity) {
+			if became != schema.RegionState(r.Severity) {
 				s.Persistence += 2
 			}
 			odds[became]--
@@ -206,7 +206,7 @@ func (w twin) skill(ahead int) (s ForecastSkill) {
 
 func (w twin) moves(metric schema.Metric) (sum RegionMoves) {
 	for _, r := range w {
-		for _, m := range r.Tracking.Moves {
+		for _, m := range r.Transitions {
 			if metric == schema.NoMetric || m.Metric == metric {
 				sum[m.From][m.To]++
 			}
@@ -218,7 +218,7 @@ func (w twin) moves(metric schema.Metric) (sum RegionMoves) {
 func (w twin) spells(threshold float64) *HotspotDurations {
 	var durations []time.Duration
 	for _, r := range w {
-		for _, s := range r.Tracking.Spells {
+		for _, s := range r.Episodes {
 			if s.Metric == stall && s.ThresholdPercent == threshold {
 				durations = append(durations, time.Duration(s.Intervals-1)*time.Minute)
 			}
@@ -246,33 +246,33 @@ func drawTwin(rt *rapid.T, fabric string) twin {
 			}
 		}
 		snap.Series = []schema.Series{s}
-		r := Result{Snapshot: snap}
+		r := &schema.IntervalResult{Snapshot: snap}
 		for id := uint64(1); id <= 3; id++ {
 			if mean := rapid.IntRange(-20, 40).Draw(rt, "mean"); mean >= 0 {
 				r.Regions = append(r.Regions, schema.Region{Metric: stall, ID: id, Size: 1, Mean: float64(mean), Max: 2 * float64(mean), Severity: schema.SeverityOf(float64(mean)),
-					Outlook: rapid.SampledFrom(twinOutlooks).Draw(rt, "outlook")})
+					Forecast: rapid.SampledFrom(twinForecasts).Draw(rt, "forecast")})
 			}
 		}
-		r.Tracking.Moves = rapid.SliceOf(rapid.SampledFrom([]schema.Move{{Metric: stall, From: 1, To: 1}, {Metric: stall, From: 1, To: schema.Gone}, {Metric: schema.InqStall, From: 2, To: 3}})).Draw(rt, "moves")
-		r.Tracking.Spells = rapid.SliceOf(rapid.Custom(func(t *rapid.T) schema.HotSpell {
-			return schema.HotSpell{Metric: rapid.SampledFrom([]schema.Metric{stall, schema.InqStall}).Draw(t, "metric"),
+		r.Transitions = rapid.SliceOf(rapid.SampledFrom([]schema.Transition{{Metric: stall, From: 1, To: 1}, {Metric: stall, From: 1, To: schema.Gone}, {Metric: schema.InqStall, From: 2, To: 3}})).Draw(rt, "moves")
+		r.Episodes = rapid.SliceOf(rapid.Custom(func(t *rapid.T) schema.HotEpisode {
+			return schema.HotEpisode{Metric: rapid.SampledFrom([]schema.Metric{stall, schema.InqStall}).Draw(t, "metric"),
 				ThresholdPercent: rapid.SampledFrom([]float64{5, 12.5}).Draw(t, "threshold"), Intervals: rapid.Int64Range(1, 9).Draw(t, "intervals")}
 		})).Draw(rt, "spells")
-		r.States = NetworkStates(snap, r.Regions)
+		r.States = schema.NetworkStates(snap, r.Regions)
 		w = append(w, r)
 	}
 	return w
 }
 
 // storeAtOnce inserts results table by table, which Store would do one by one.
-func storeAtOnce(rt *rapid.T, db testDB, results []Result) {
-	for _, t := range append(slices.Clone(tables), table{markerTable, "time", markerColumns, func(r *Result, s stamp, _ *metrics) rowSet { return markerRow(r, s) }}) {
+func storeAtOnce(rt *rapid.T, db testDB, results []*schema.IntervalResult) {
+	for _, t := range append(slices.Clone(tables), table{markerTable, "time", markerColumns, func(r *schema.IntervalResult, s stamp, _ *metrics) rowSet { return markerRow(r, s) }}) {
 		batch, err := db.conn.PrepareBatch(rt.Context(), "INSERT INTO "+t.name+" ("+t.columns+")")
 		if err != nil {
 			rt.Fatal(err)
 		}
 		for i := range results {
-			for c, column := range t.rows(&results[i], stamp{results[i].key(), db.now()}, db.metrics).columns {
+			for c, column := range t.rows(results[i], stamp{keyOf(results[i]), db.now()}, db.metrics).columns {
 				if err := column.appendTo(batch.Column(c)); err != nil {
 					rt.Fatal(err)
 				}
@@ -316,9 +316,9 @@ func TestQueriesAgreeWithTheTwin(t *testing.T) {
 		check("NetworkTransitions", w.networkTransitions(), network, err)
 		events, err := db.CongestionEvents(ctx, fabric, metrics, span, 2*time.Minute)
 		check("CongestionEvents", w.congestionEvents(2), events, err)
-		for ahead, want := range map[int]ForecastSkill{1: w.skill(1), schema.LaterIntervals: w.skill(schema.LaterIntervals)} {
+		for ahead, want := range map[int]schema.ForecastSkill{1: w.skill(1), schema.LaterIntervals: w.skill(schema.LaterIntervals)} {
 			next, later, err := db.ForecastSkill(ctx, fabric, span)
-			check(fmt.Sprint("ForecastSkill ", ahead), want, map[int]ForecastSkill{1: next, schema.LaterIntervals: later}[ahead], err)
+			check(fmt.Sprint("ForecastSkill ", ahead), want, map[int]schema.ForecastSkill{1: next, schema.LaterIntervals: later}[ahead], err)
 		}
 		for _, m := range []schema.Metric{stall, schema.NoMetric} {
 			moves, err := db.RegionMoves(ctx, fabric, m, span)

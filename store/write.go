@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/giverny/giverny/schema"
 )
 
 // rowsPerInsert bounds the rows of one statement, so that each is one block and
@@ -23,7 +25,7 @@ type fabricState struct {
 
 // Store keeps the results of one interval and returns once they are all there,
 // exactly once, however often Store is called with them and wherever an earlier
-// call was cut off. It tries until ctx ends; only a Result that no table can
+// call was cut off. It tries until ctx ends; only a result that no table can
 // hold is refused at once.
 //
 // Each table gets its rows by inserts that carry a token made of the key, so
@@ -31,12 +33,12 @@ type fabricState struct {
 // last and makes the interval visible. The first interval of a fabric, and any
 // that is not later than the one before, is looked for in the tables as well:
 // tokens are forgotten in time.
-func (db *DB) Store(ctx context.Context, r Result) error {
-	if err := r.validate(); err != nil {
+func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
+	if err := validate(r); err != nil {
 		return err
 	}
 	began := db.now()
-	k := r.key()
+	k := keyOf(r)
 	f := db.fabricState(k.fabric)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,12 +64,12 @@ func (db *DB) Store(ctx context.Context, r Result) error {
 				return err
 			}
 		}
-		if err := db.storeRows(ctx, t.name, t.columns, t.rows(&r, written, db.metrics), k, present); err != nil {
+		if err := db.storeRows(ctx, t.name, t.columns, t.rows(r, written, db.metrics), k, present); err != nil {
 			return err
 		}
 	}
 	done := db.now()
-	if err := db.insert(ctx, markerTable, markerColumns, markerRow(&r, stamp{k, done}), k, 0); err != nil {
+	if err := db.insert(ctx, markerTable, markerColumns, markerRow(r, stamp{k, done}), k, 0); err != nil {
 		return err
 	}
 	f.last = k.start

@@ -20,7 +20,7 @@ const minute = int64(60e9)
 
 // someResult is a result with something for every table, the same for the same
 // arguments.
-func someResult(fabric string, n int64, links int) Result {
+func someResult(fabric string, n int64, links int) *schema.IntervalResult {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1<<63 + 7, Interval: schema.Interval{StartNanos: n * minute, DurationNanos: minute}, Links: links,
 		FirstReadNanos: n*minute + 1, LastReadNanos: n*minute + minute - 1, Samples: 3 * links}
@@ -39,19 +39,19 @@ func someResult(fabric string, n int64, links int) Result {
 		}
 		snap.Series = append(snap.Series, s)
 	}
-	r := Result{Snapshot: snap, Dropped: map[string]uint64{"late": 3, "reset": 1}}
+	r := &schema.IntervalResult{Snapshot: snap, Dropped: map[string]uint64{"late": 3, "reset": 1}}
 	r.Regions = []schema.Region{
 		{Metric: schema.CreditStall, Links: []schema.LinkID{3, 4, 9}, Size: 3, Mean: 27.5, Max: 40, Severity: schema.High, Name: "(0,0,0) 1x1x3",
 			Box: &schema.Box{Min: []int{0, 0, 23}, Max: []int{0, 0, 2}}, ID: 1<<63 + 5, AgeIntervals: int(n), BirthNanos: minute + 1},
 		{Metric: schema.InqStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: 7, Max: 8, Severity: schema.Low, Name: "leaf 'one'\n"},
 	}
-	r.Regions[0].Outlook = &schema.Outlook{GrowthLinks: -3, TrendPercent: .25, Next: schema.Odds{0, .1, .2, .6, .1}, Later: schema.Odds{.2, .2, .2, .2, .2}}
-	r.States = NetworkStates(snap, r.Regions)
-	r.Tracking = Tracking{Network: schema.NetworkOutlook{Next: schema.Odds{.5, .3, .1, .1}, Later: schema.Odds{.2, .4, .2, .2}},
-		Congestion: &schema.CongestionEvent{BeginNanos: minute, EndNanos: n*minute + minute, PeakMeanPercent: 27.5 + float64(n)},
-		Moves:      []schema.Move{{Metric: schema.CreditStall, From: 3, To: 3}, {Metric: schema.InqStall, From: schema.Gone, To: 1}, {Metric: schema.CreditStall, From: 3, To: 3}},
-		Hot:        []schema.HotLink{{Metric: schema.CreditStall, Link: 9, SinceNanos: minute}, {Metric: schema.InqStall, Link: 1, SinceNanos: n * minute}},
-		Spells:     []schema.HotSpell{{Metric: schema.InqStall, ThresholdPercent: 5, Intervals: n}, {Metric: schema.CreditStall, ThresholdPercent: 12.5, Intervals: 1}}}
+	r.Regions[0].Forecast = &schema.Forecast{GrowthLinks: -3, TrendPercent: .25, Next: schema.Odds{0, .1, .2, .6, .1}, Later: schema.Odds{.2, .2, .2, .2, .2}}
+	r.States = schema.NetworkStates(snap, r.Regions)
+	r.Network = schema.NetworkForecast{Next: schema.Odds{.5, .3, .1, .1}, Later: schema.Odds{.2, .4, .2, .2}}
+	r.Congestion = &schema.CongestionEvent{BeginNanos: minute, EndNanos: n*minute + minute, PeakMeanPercent: 27.5 + float64(n)}
+	r.Transitions = []schema.Transition{{Metric: schema.CreditStall, From: 3, To: 3}, {Metric: schema.InqStall, From: schema.Gone, To: 1}, {Metric: schema.CreditStall, From: 3, To: 3}}
+	r.Hot = []schema.HotLink{{Metric: schema.CreditStall, Link: 9, SinceNanos: minute}, {Metric: schema.InqStall, Link: 1, SinceNanos: n * minute}}
+	r.Episodes = []schema.HotEpisode{{Metric: schema.InqStall, ThresholdPercent: 5, Intervals: n}, {Metric: schema.CreditStall, ThresholdPercent: 12.5, Intervals: 1}}
 	r.Events = []schema.Event{{TimeNanos: n*minute + 5, Fabric: fabric, Kind: schema.RegionBorn, RegionID: 1<<63 + 5, Detail: "born"},
 		{TimeNanos: n*minute + 7, Fabric: fabric, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+"}}
 	r.Raw = []*schema.CounterBatch{{Fabric: fabric, Ports: []schema.PortName{{Device: "a", Port: "1"}, {Device: "b", Port: "2"}},
@@ -163,8 +163,7 @@ func TestStoreAndReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	tracked, err := db.TrackingAt(ctx, "bw", 2*minute)
-	want.Tracking.Moves, want.Tracking.Spells = nil, nil
-	if diff := cmp.Diff(want.Tracking, tracked); err != nil || diff != "" {
+	if diff := cmp.Diff(Tracking{Network: want.Network, Congestion: want.Congestion, Hot: want.Hot}, tracked); err != nil || diff != "" {
 		t.Error("TrackingAt:", err, diff)
 	}
 	if diff := cmp.Diff([]StateAt{{2 * minute, want.States[0]}, {2 * minute, want.States[1]}}, states, cmpopts.EquateApprox(1e-6, 0)); diff != "" {
@@ -249,9 +248,9 @@ func TestStoreGoesOnWhereItWasCutOffWithoutTokens(t *testing.T) {
 		}
 	}
 	r := someResult("bw", 1, 1000)
-	k := r.key()
+	k := keyOf(r)
 	for _, table := range tables[:3] {
-		if err := db.insert(ctx, table.name, table.columns, table.rows(&r, stamp{k, db.now()}, db.metrics), k, 0); err != nil {
+		if err := db.insert(ctx, table.name, table.columns, table.rows(r, stamp{k, db.now()}, db.metrics), k, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -279,8 +278,8 @@ func TestStoreInChunks(t *testing.T) {
 		}
 	}
 	r.Raw = []*schema.CounterBatch{b}
-	k, raw := r.key(), tables[4]
-	rows := raw.rows(&r, stamp{k, db.now()}, db.metrics)
+	k, raw := keyOf(r), tables[4]
+	rows := raw.rows(r, stamp{k, db.now()}, db.metrics)
 	if err := db.insert(ctx, raw.name, raw.columns, rows.slice(0, rowsPerInsert), k, 99); err != nil {
 		t.Fatal(err)
 	}
@@ -294,18 +293,18 @@ func TestStoreInChunks(t *testing.T) {
 
 func TestStoreRefusesWhatNoTableCanHold(t *testing.T) {
 	db := openDB(t, testOptionsNowhere(), DefaultConfig())
-	for want, spoil := range map[string]func(*Result){
-		"no snapshot":          func(r *Result) { r.Snapshot = nil },
-		"named fabric":         func(r *Result) { r.Snapshot.Fabric = "" },
-		"whole milliseconds":   func(r *Result) { r.Snapshot.Interval.StartNanos++ },
-		"each metric once":     func(r *Result) { r.Snapshot.Series[1].Metric = r.Snapshot.Series[0].Metric },
-		"values":               func(r *Result) { r.Snapshot.Series[0].Values = nil },
-		"validity bits":        func(r *Result) { r.Snapshot.Series[0].Valid = nil },
-		"port 7 of 2":          func(r *Result) { r.Raw[0].PortIndex[1] = 7 },
-		"does not have 2 rows": func(r *Result) { r.Raw[0].Columns[0].Values = nil },
+	for want, spoil := range map[string]func(*schema.IntervalResult){
+		"no snapshot":          func(r *schema.IntervalResult) { r.Snapshot = nil },
+		"named fabric":         func(r *schema.IntervalResult) { r.Snapshot.Fabric = "" },
+		"whole milliseconds":   func(r *schema.IntervalResult) { r.Snapshot.Interval.StartNanos++ },
+		"each metric once":     func(r *schema.IntervalResult) { r.Snapshot.Series[1].Metric = r.Snapshot.Series[0].Metric },
+		"values":               func(r *schema.IntervalResult) { r.Snapshot.Series[0].Values = nil },
+		"validity bits":        func(r *schema.IntervalResult) { r.Snapshot.Series[0].Valid = nil },
+		"port 7 of 2":          func(r *schema.IntervalResult) { r.Raw[0].PortIndex[1] = 7 },
+		"does not have 2 rows": func(r *schema.IntervalResult) { r.Raw[0].Columns[0].Values = nil },
 	} {
 		r := someResult("bw", 1, 100)
-		spoil(&r)
+		spoil(r)
 		if err := db.Store(context.Background(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
@@ -346,7 +345,7 @@ func TestStoreAnEmptyInterval(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	snap := &schema.Snapshot{Fabric: "bw", GraphVersion: 1, Links: 600, Interval: schema.Interval{StartNanos: minute, DurationNanos: minute},
 		Series: []schema.Series{{Metric: schema.InqStall, Values: make([]float32, 600), Valid: schema.NewBitmap(600)}}}
-	if err := db.Store(ctx, Result{Snapshot: snap}); err != nil {
+	if err := db.Store(ctx, &schema.IntervalResult{Snapshot: snap}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := db.LatestSnapshot(ctx, "bw")
@@ -363,7 +362,7 @@ func TestStoreAnEmptyInterval(t *testing.T) {
 		t.Errorf("links without a value are ranked: %v, %v", top, err)
 	}
 	snap.Series, snap.Interval = nil, snap.Interval.Next()
-	if err := db.Store(ctx, Result{Snapshot: snap}); err != nil {
+	if err := db.Store(ctx, &schema.IntervalResult{Snapshot: snap}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -373,7 +372,7 @@ func TestStoreTwoVersionsOfAnInterval(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	before, after := someResult("bw", 1, 1000), someResult("bw", 1, 1000)
 	after.Snapshot.GraphVersion = 9
-	for _, r := range []Result{before, after, before, after} {
+	for _, r := range []*schema.IntervalResult{before, after, before, after} {
 		if err := db.Store(ctx, r); err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 )
@@ -27,11 +27,11 @@ type analyser struct {
 	db       *store.DB
 	log      *slog.Logger
 	metrics  *analyserMetrics
-	onStored func(*analysis.Result) // may be nil
+	onStored func(*schema.IntervalResult) // may be nil
 
 	counters, events *kafka.Consumer
 	outputs          chan output
-	used             chan *analysis.Result
+	used             chan *schema.IntervalResult
 
 	mu          sync.Mutex // guards what follows
 	core        *analysis.Core
@@ -51,7 +51,7 @@ const (
 // output is a result, and for each topic the offset up to which nothing is
 // needed any more once it is stored; -1: nothing new.
 type output struct {
-	result  *analysis.Result
+	result  *schema.IntervalResult
 	through [topics]int64
 }
 
@@ -67,7 +67,7 @@ func newAnalyser(p *process, f fabric, metrics *analyserMetrics) (*analyser, err
 	a := &analyser{fabric: f, producer: producer, db: p.db, log: p.log.With("fabric", f.Name), metrics: metrics,
 		counters: consumer(envelope.Counters), events: consumer(envelope.Events), core: core}
 	const waiting = 4 // results that may wait for the store
-	a.outputs, a.used = make(chan output, waiting), make(chan *analysis.Result, waiting+2)
+	a.outputs, a.used = make(chan output, waiting), make(chan *schema.IntervalResult, waiting+2)
 	metrics.declare(f.Name, core.Drops())
 	return a, nil
 }
@@ -260,7 +260,7 @@ func (a *analyser) storeOne(ctx context.Context, out output) error {
 }
 
 // announce puts the regions of an interval into Kafka for those who act on them.
-func (a *analyser) announce(ctx context.Context, r *analysis.Result) error {
+func (a *analyser) announce(ctx context.Context, r *schema.IntervalResult) error {
 	var enc envelope.Encoder
 	payload, err := enc.Regions(nil, &envelope.RegionSet{Fabric: a.fabric.Name, GraphVersion: r.Snapshot.GraphVersion, Interval: r.Snapshot.Interval, Regions: r.Regions})
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -285,7 +284,7 @@ func markOf(kind schema.EventKind) string {
 }
 
 // stored tells what has happened to an interval's regions.
-func (t *teller) stored(r *analysis.Result) {
+func (t *teller) stored(r *schema.IntervalResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := r.Snapshot

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine"
 )
 
@@ -32,7 +32,7 @@ func BenchmarkEndToEnd(b *testing.B) {
 		acked := make(chan int64, 1024)
 		u := underLoad{dir: b.TempDir(), topology: "torus:24x24x24",
 			onAcked: func(nanos int64) { acked <- nanos },
-			onStored: func(r *analysis.Result) {
+			onStored: func(r *schema.IntervalResult) {
 				if len(r.Snapshot.Series) > 0 {
 					stored <- storedInterval{r.Snapshot.Interval.EndNanos(), time.Since(time.Unix(0, r.Snapshot.LastReadNanos)).Seconds()}
 				}

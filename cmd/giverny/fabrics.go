@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/dashboards"
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/topology"

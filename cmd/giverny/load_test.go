@@ -12,7 +12,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -82,7 +81,7 @@ func (s *load) read(nanos int64) *schema.CounterBatch {
 type underLoad struct {
 	dir, topology string
 	onAcked       func(nanos int64) // after Kafka has acknowledged a poll
-	onStored      func(*analysis.Result)
+	onStored      func(*schema.IntervalResult)
 	hot           bool // half of the links stall for 40% of the time, and regions outlive a restart
 }
 

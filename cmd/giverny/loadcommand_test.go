@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/schema"
 )
 
 const loadCommand = "load"
@@ -33,7 +33,7 @@ func newLoad() *cobra.Command {
 		}
 		u := underLoad{dir: filepath.Join(args[0], "data"), topology: args[1], hot: len(args) > 2, // a line is one write: whole or not at all
 			onAcked:  func(nanos int64) { fmt.Fprintln(journals[0], nanos) },
-			onStored: func(r *analysis.Result) { fmt.Fprintln(journals[1], r.Snapshot.Interval.EndNanos()) }}
+			onStored: func(r *schema.IntervalResult) { fmt.Fprintln(journals[1], r.Snapshot.Interval.EndNanos()) }}
 		return u.run(cmd.Context())
 	}}
 }

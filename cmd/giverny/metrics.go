@@ -5,9 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 )
 
 // analyserMetrics are those of all analysers of the process.
@@ -65,28 +63,28 @@ func (m *analyserMetrics) declare(fabric string, drops map[string]uint64) {
 		g.WithLabelValues(fabric)
 	}
 	m.stateRefused.WithLabelValues(fabric)
-	m.skill(fabric, "1", tracking.Skill{})
-	m.skill(fabric, strconv.Itoa(schema.LaterIntervals), tracking.Skill{})
+	m.skill(fabric, "1", schema.ForecastSkill{})
+	m.skill(fabric, strconv.Itoa(schema.LaterIntervals), schema.ForecastSkill{})
 	m.drops(fabric, drops)
 }
 
-func (m *analyserMetrics) skill(fabric, ahead string, s tracking.Skill) {
+func (m *analyserMetrics) skill(fabric, ahead string, s schema.ForecastSkill) {
 	m.brier.WithLabelValues(fabric, ahead).Set(s.Brier)
 	m.persistence.WithLabelValues(fabric, ahead).Set(s.Persistence)
 	m.forecasts.WithLabelValues(fabric, ahead).Set(float64(s.Forecasts))
 }
 
 // tracked shows what is known over time.
-func (m *analyserMetrics) tracked(r *analysis.Result) {
+func (m *analyserMetrics) tracked(r *schema.IntervalResult) {
 	fabric := r.Snapshot.Fabric
-	m.skill(fabric, "1", r.SkillNext)
-	m.skill(fabric, strconv.Itoa(schema.LaterIntervals), r.SkillLater)
+	m.skill(fabric, "1", r.Skill.Next)
+	m.skill(fabric, strconv.Itoa(schema.LaterIntervals), r.Skill.Later)
 	on := 0.
 	if r.Congestion != nil {
 		on = 1
 	}
 	m.congestion.WithLabelValues(fabric).Set(on)
-	m.network.WithLabelValues(fabric).Set(float64(r.Network.State))
+	m.network.WithLabelValues(fabric).Set(float64(r.Network.Severity))
 	longest := int64(0)
 	for _, h := range r.Hot {
 		longest = max(longest, r.Snapshot.Interval.EndNanos()-h.SinceNanos)
@@ -100,7 +98,7 @@ func (m *analyserMetrics) drops(fabric string, drops map[string]uint64) {
 	}
 }
 
-func (m *analyserMetrics) stored(r *analysis.Result) {
+func (m *analyserMetrics) stored(r *schema.IntervalResult) {
 	fabric := r.Snapshot.Fabric
 	m.tracked(r)
 	m.intervals.WithLabelValues(fabric).Inc()

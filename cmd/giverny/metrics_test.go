@@ -5,9 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 )
 
 // gauges are the values of a registry, by name and last label.
@@ -42,17 +40,17 @@ func TestTrackingMetrics(t *testing.T) {
 		}
 	}
 	const minute = int64(60e9)
-	m.stored(&analysis.Result{Snapshot: &schema.Snapshot{Fabric: "f", Interval: schema.Interval{StartNanos: 5 * minute, DurationNanos: minute}},
-		Regions: []schema.Region{{Severity: schema.High}}, Network: schema.NetworkOutlook{State: schema.High}, Congestion: &schema.CongestionEvent{},
-		Hot:       []schema.HotLink{{SinceNanos: 5 * minute}, {SinceNanos: 4 * minute}},
-		SkillNext: tracking.Skill{Forecasts: 7, Brier: .2, Persistence: .3}, SkillLater: tracking.Skill{Forecasts: 4, Brier: .6, Persistence: .9}})
+	m.stored(&schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", Interval: schema.Interval{StartNanos: 5 * minute, DurationNanos: minute}},
+		Regions: []schema.Region{{Severity: schema.High}}, Network: schema.NetworkForecast{Severity: schema.High}, Congestion: &schema.CongestionEvent{},
+		Hot:   []schema.HotLink{{SinceNanos: 5 * minute}, {SinceNanos: 4 * minute}},
+		Skill: schema.ForecastSkills{Next: schema.ForecastSkill{Forecasts: 7, Brier: .2, Persistence: .3}, Later: schema.ForecastSkill{Forecasts: 4, Brier: .6, Persistence: .9}}})
 	after := gauges(t, reg)
 	for name, v := range want {
 		if after[name] != v {
 			t.Errorf("%s is %v, want %v", name, after[name], v)
 		}
 	}
-	m.stored(&analysis.Result{Snapshot: &schema.Snapshot{Fabric: "f"}})
+	m.stored(&schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f"}})
 	if after = gauges(t, reg); after["giverny_tracking_congestion_event f"] != 0 || after["giverny_tracking_longest_hot_seconds f"] != 0 {
 		t.Errorf("when all is calm: %v", after)
 	}

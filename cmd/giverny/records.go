@@ -55,7 +55,7 @@ func (r records) States(ctx context.Context, fabric string, from int64) ([]dashb
 			joined = append(joined, dashboards.StateAt{StartNanos: s.StartNanos})
 		}
 		j := &joined[len(joined)-1]
-		j.State = max(j.State, s.State)
+		j.State = max(j.State, s.Severity)
 		j.Low += int(s.Regions[schema.Low])
 		j.Medium += int(s.Regions[schema.Medium])
 		j.High += int(s.Regions[schema.High])
@@ -113,7 +113,7 @@ func (r records) HotDurations(ctx context.Context, fabric string, metric schema.
 
 func (r records) ForecastSkill(ctx context.Context, fabric string, span dashboards.Span) (next, later dashboards.Skill, err error) {
 	n, l, err := r.db.ForecastSkill(ctx, fabric, store.Span(span))
-	return dashboards.Skill(n), dashboards.Skill(l), err
+	return dashboards.Skill{Forecasts: int(n.Forecasts), Brier: n.Brier, Persistence: n.Persistence}, dashboards.Skill{Forecasts: int(l.Forecasts), Brier: l.Brier, Persistence: l.Persistence}, err
 }
 
 // storedGraph is a graph as the store keeps it.

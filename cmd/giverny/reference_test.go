@@ -12,7 +12,7 @@ import (
 
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/internal/refdocs"
+	"github.com/giverny/giverny/internal/test/refdocs"
 )
 
 //go:generate go test . -run TestReferencePagesAreCurrent -update

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"

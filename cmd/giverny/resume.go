@@ -4,21 +4,19 @@ import (
 	"context"
 	"errors"
 
-	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 )
 
 // storeResult stores an interval and then, now and then, what the analysis has
 // learned by it.
-func storeResult(ctx context.Context, db *store.DB, r *analysis.Result) error {
+func storeResult(ctx context.Context, db *store.DB, r *schema.IntervalResult) error {
 	s := r.Snapshot
-	err := db.Store(ctx, store.Result{Snapshot: s, Regions: r.Regions, Events: r.Events, States: store.NetworkStates(s, r.Regions), Dropped: r.Dropped, Raw: r.Raw,
-		Tracking: store.Tracking{Network: r.Network, Congestion: r.Congestion, Moves: r.Moves, Hot: r.Hot, Spells: r.Spells}})
-	if err != nil || r.Saved == nil {
+	if err := db.Store(ctx, r); err != nil || r.Saved == nil {
 		return err
 	}
-	return db.StoreState(ctx, store.AnalysisState{Fabric: s.Fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, State: r.Saved})
+	return db.StoreState(ctx, store.AnalysisState{Fabric: s.Fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, State: r.Saved[0].Bytes})
 }
 
 // resumeIntervals is how many stored intervals at most hand their regions'

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/dashboards"
-	"github.com/giverny/giverny/internal/analysis"
 	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine"
 )
 
@@ -93,7 +93,7 @@ func newMigrate(g *globals) *cobra.Command {
 // role says which parts a process has.
 type role struct {
 	collect, analyse, serve bool
-	onStored                func(*analysis.Result) // may be nil
+	onStored                func(*schema.IntervalResult) // may be nil
 }
 
 func (g *globals) runRole(cmd *cobra.Command, r role) error {
@@ -180,7 +180,7 @@ func (p *process) roleStages(ctx context.Context, r role, fabrics []fabric, page
 	return steps, nil
 }
 
-func (p *process) analysers(fabrics []fabric, onStored func(*analysis.Result)) ([]*analyser, error) {
+func (p *process) analysers(fabrics []fabric, onStored func(*schema.IntervalResult)) ([]*analyser, error) {
 	metrics := newAnalyserMetrics(p.registerer)
 	list := make([]*analyser, len(fabrics))
 	for i, f := range fabrics {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/test/repo"
 )
 
 // The scripts run the binary as a user does. What the commands of their own do
@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) { runScripts(t, filepath.Join("testdata", "script
 // runScripts runs a folder of scripts; library, if not empty, is the embedded
 // engine's.
 func runScripts(t *testing.T, dir, library string) {
-	fixtures := reporoot.Fixture(t, "SOURCES.md")
+	fixtures := repo.Fixture(t, "SOURCES.md")
 	fixtures, err := filepath.Abs(filepath.Dir(fixtures))
 	if err != nil {
 		t.Fatal(err)

@@ -14,13 +14,13 @@ import (
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/collectortest"
 	"github.com/giverny/giverny/collectors/ethtool"
-	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
 )
 
 func dump(t testing.TB, driver string) []ethtool.Stat {
 	t.Helper()
-	f, err := os.Open(reporoot.Fixture(t, "counters", "ethtool", driver+".txt"))
+	f, err := os.Open(repo.Fixture(t, "counters", "ethtool", driver+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestReadDumpRefuses(t *testing.T) {
 
 func FuzzReadDump(f *testing.F) {
 	for _, driver := range []string{"mlx5_core", "bnxt_en", "ice", "e1000e"} {
-		text, err := os.ReadFile(reporoot.Fixture(f, "counters", "ethtool", driver+".txt"))
+		text, err := os.ReadFile(repo.Fixture(f, "counters", "ethtool", driver+".txt"))
 		if err != nil {
 			f.Fatal(err)
 		}

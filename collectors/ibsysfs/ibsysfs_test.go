@@ -15,14 +15,14 @@ import (
 
 	"github.com/giverny/giverny/collectors/collectortest"
 	"github.com/giverny/giverny/collectors/ibsysfs"
-	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
 )
 
 // extract unpacks a fixture and returns the folder that root names in it.
 func extract(t *testing.T, root string, fixture ...string) string {
 	t.Helper()
-	f, err := os.Open(reporoot.Fixture(t, fixture...))
+	f, err := os.Open(repo.Fixture(t, fixture...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors/collectortest"
-	"github.com/giverny/giverny/internal/testibsim"
+	"github.com/giverny/giverny/internal/test/ibsim"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-var tree = testibsim.FatTree{Leaves: 2, Spines: 2, HostsPerLeaf: 2}
+var tree = ibsim.FatTree{Leaves: 2, Spines: 2, HostsPerLeaf: 2}
 
-func overSubnet(s *testibsim.Subnet) Config {
+func overSubnet(s *ibsim.Subnet) Config {
 	cfg := DefaultConfig()
 	cfg.Command = s.Prefix()
 	return cfg
@@ -24,7 +24,7 @@ func overSubnet(s *testibsim.Subnet) Config {
 // A whole simulated subnet, read with the real tools between two changes of
 // PortXmitWait on a leaf's port.
 func TestXmitWaitShowsUpBetweenPolls(t *testing.T) {
-	subnet := testibsim.Start(t, tree.Netlist())
+	subnet := ibsim.Start(t, tree.Netlist())
 	c := newCollector(t, overSubnet(subnet))
 	leaf0 := schema.PortName{Device: "leaf0", Port: "1"}
 	const counter = "ib.port_xmit_wait_32"
@@ -58,7 +58,7 @@ func TestXmitWaitShowsUpBetweenPolls(t *testing.T) {
 // A node whose counters cannot be read, since every datagram to it is lost,
 // costs its own rows and soon no time.
 func TestDeafNodeOfALiveSubnet(t *testing.T) {
-	subnet := testibsim.Start(t, tree.Netlist())
+	subnet := ibsim.Start(t, tree.Netlist())
 	cfg := overSubnet(subnet)
 	c := newCollector(t, cfg)
 	whole := collectortest.Read(t, c)
@@ -76,8 +76,8 @@ func TestDeafNodeOfALiveSubnet(t *testing.T) {
 
 // BenchmarkSweep reads the switches of a subnet of 768 switch ports.
 func BenchmarkSweep(b *testing.B) {
-	big := testibsim.FatTree{Leaves: 16, Spines: 8, HostsPerLeaf: 16, LinksPerPair: 2}
-	subnet := testibsim.Start(b, big.Netlist())
+	big := ibsim.FatTree{Leaves: 16, Spines: 8, HostsPerLeaf: 16, LinksPerPair: 2}
+	subnet := ibsim.Start(b, big.Netlist())
 	cfg := overSubnet(subnet)
 	cfg.SwitchesOnly = true
 	c, err := New(cfg)

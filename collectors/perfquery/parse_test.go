@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collectors"
-	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/test/repo"
 )
 
 func fixture(t testing.TB, elem ...string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(reporoot.Fixture(t, elem...))
+	text, err := os.ReadFile(repo.Fixture(t, elem...))
 	if err != nil {
 		t.Fatal(err)
 	}

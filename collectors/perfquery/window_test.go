@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/collectortest"
 	"github.com/giverny/giverny/ingest/window"
-	"github.com/giverny/giverny/internal/testibsim"
+	"github.com/giverny/giverny/internal/test/ibsim"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -21,7 +21,7 @@ import (
 // link that leaves the port and nowhere else. The sweeps are dated a second
 // apart, whatever this machine took for them.
 func TestXmitWaitBecomesStall(t *testing.T) {
-	subnet := testibsim.Start(t, tree.Netlist())
+	subnet := ibsim.Start(t, tree.Netlist())
 	g, _, err := topology.ReadIBNetDiscover(strings.NewReader(subnet.Output("ibnetdiscover")), "ibnetdiscover", "test", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@
 import { drawLegend, severityColor } from "./color.js";
 import { Heatmap } from "./heatmap.js";
 import { layoutOf } from "./layout.js";
-import { fillOutlook } from "./outlook.js";
+import { fillOutlook } from "./forecast.js";
 import { drawTimeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -57,7 +57,7 @@ function wait() {
   $("metric").replaceChildren();
   $("severity").textContent = "no data yet";
   $("severity").className = "Neg";
-  for (const part of ["facts", "outlook"]) $(part).replaceChildren();
+  for (const part of ["facts", "forecast"]) $(part).replaceChildren();
   $("rce").hidden = true;
   for (const list of ["regions", "hot", "events"]) $(list).replaceChildren(element("li", "none yet", "none"));
   drawTimeline($("timeline"), []);
@@ -95,10 +95,10 @@ function showRegions() {
     li.tabIndex = 0;
     const mark = element("i");
     mark.style.background = severityColor[r.severity];
-    const about = `mean ${percent(r.mean)}${arrow(r.outlook)}, max ${percent(r.max)}` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "");
-    const outlook = element("div", null, "outlook");
-    fillOutlook(outlook, r.outlook, duration);
-    li.append(mark, element("b", r.name || "region " + r.id), element("span", r.size + " links" + growth(r.outlook)), element("small", `${r.severity}: ${about}`), outlook);
+    const about = `mean ${percent(r.mean)}${arrow(r.forecast)}, max ${percent(r.max)}` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "");
+    const forecast = element("div", null, "forecast");
+    fillOutlook(forecast, r.forecast, duration);
+    li.append(mark, element("b", r.name || "region " + r.id), element("span", r.size + " links" + growth(r.forecast)), element("small", `${r.severity}: ${about}`), forecast);
     const focus = (on) => { focused = on ? r.id : null; paint(); };
     li.addEventListener("mouseenter", () => focus(true));
     li.addEventListener("mouseleave", () => focus(false));
@@ -110,13 +110,13 @@ function showRegions() {
 }
 
 // arrow says whether a mean rises or falls by half a point per interval or more.
-function arrow(outlook) {
-  const trend = outlook?.trend_percent ?? 0;
+function arrow(forecast) {
+  const trend = forecast?.trend_percent ?? 0;
   return trend >= .5 ? " \u2197" : trend <= -.5 ? " \u2198" : "";
 }
 
-function growth(outlook) {
-  const links = outlook?.growth_links ?? 0;
+function growth(forecast) {
+  const links = forecast?.growth_links ?? 0;
   return links ? ` (${links > 0 ? "+" : "\u2212"}${Math.abs(links)})` : "";
 }
 
@@ -143,7 +143,7 @@ function showState(history) {
   const state = history.states.at(-1)?.state ?? "Neg";
   $("severity").textContent = state === "Neg" ? "calm" : state + " congestion";
   $("severity").className = state;
-  fillOutlook($("outlook"), now.network, duration);
+  fillOutlook($("forecast"), now.network, duration);
   const rce = now.congestion;
   $("rce").hidden = !rce;
   if (rce) {

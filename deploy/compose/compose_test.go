@@ -17,7 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/test/repo"
 )
 
 // composition is the part of the Compose Specification that the project uses; anything else is an error,
@@ -55,7 +55,7 @@ type healthcheck struct {
 
 func load(t *testing.T) (root string, c composition) {
 	t.Helper()
-	root = reporoot.Dir(t)
+	root = repo.Dir(t)
 	decodeStrictly(t, filepath.Join(root, "docker-compose.yml"), &c)
 	if len(c.Services) == 0 {
 		t.Fatal("docker-compose.yml has no services")
@@ -177,7 +177,7 @@ func TestNamesAreServices(t *testing.T) {
 
 // TestYAML: each file of the composition is one valid document.
 func TestYAML(t *testing.T) {
-	for _, path := range filesBelow(t, filepath.Join(reporoot.Dir(t), "deploy", "compose"), ".yml", ".yaml") {
+	for _, path := range filesBelow(t, filepath.Join(repo.Dir(t), "deploy", "compose"), ".yml", ".yaml") {
 		file, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestYAML(t *testing.T) {
 
 // TestRulesNameMetricsThatExist: an alert on a metric that was renamed would never fire.
 func TestRulesNameMetricsThatExist(t *testing.T) {
-	root := reporoot.Dir(t)
+	root := repo.Dir(t)
 	var definitions strings.Builder
 	for _, path := range filesBelow(t, root, "metrics.go") {
 		text, err := os.ReadFile(path)
@@ -224,7 +224,7 @@ func TestRulesNameMetricsThatExist(t *testing.T) {
 
 // TestDashboardsUseProvisionedSources: a panel that names another data source stays empty.
 func TestDashboardsUseProvisionedSources(t *testing.T) {
-	root := reporoot.Dir(t)
+	root := repo.Dir(t)
 	provisioned, err := os.ReadFile(filepath.Join(root, "deploy", "compose", "grafana", "provisioning", "datasources", "giverny.yml"))
 	if err != nil {
 		t.Fatal(err)

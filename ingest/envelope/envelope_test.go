@@ -175,7 +175,7 @@ func TestRegionsRoundTrip(t *testing.T) {
 	for _, regions := range [][]schema.Region{{}, {
 		{ID: 9, Metric: schema.CreditStall, Links: []schema.LinkID{1, 2, 500}, Size: 3, Mean: 17.5, Max: 99, Severity: schema.Medium,
 			Name: "(0,1,2) 4x4x9", AgeIntervals: 4, BirthNanos: 7, Box: &schema.Box{Min: []int{0, 1, 2}, Max: []int{3, 4, 0}},
-			Outlook: &schema.Outlook{GrowthLinks: -2, TrendPercent: .5, Next: schema.Odds{0, 0, .25, .75, 0}, Later: schema.Odds{.2, .2, .2, .2, .2}}},
+			Forecast: &schema.Forecast{GrowthLinks: -2, TrendPercent: .5, Next: schema.Odds{0, 0, .25, .75, 0}, Later: schema.Odds{.2, .2, .2, .2, .2}}},
 		{ID: 10, Metric: schema.PFCPauseRx(3), Links: []schema.LinkID{}, Severity: schema.High},
 	}} {
 		set.Regions = regions
@@ -193,7 +193,7 @@ func TestRegionsRoundTrip(t *testing.T) {
 
 func TestRegionsRefuseOddsThatAreNone(t *testing.T) {
 	for _, bad := range []float64{-.1, 1.1, math.NaN()} {
-		set := &envelope.RegionSet{Fabric: "f", Interval: minute, Regions: []schema.Region{{ID: 1, Metric: schema.CreditStall, Outlook: &schema.Outlook{Next: schema.Odds{bad}}}}}
+		set := &envelope.RegionSet{Fabric: "f", Interval: minute, Regions: []schema.Region{{ID: 1, Metric: schema.CreditStall, Forecast: &schema.Forecast{Next: schema.Odds{bad}}}}}
 		payload, err := new(envelope.Encoder).Regions(nil, set)
 		if err != nil {
 			t.Fatal(err)

@@ -101,11 +101,11 @@ func (b *regionBuilder) add(r *schema.Region) error {
 	b.links.end()
 	b.low.end()
 	b.high.end()
-	b.addOutlook(r.Outlook)
+	b.addForecast(r.Forecast)
 	return nil
 }
 
-func (b *regionBuilder) addOutlook(o *schema.Outlook) {
+func (b *regionBuilder) addForecast(o *schema.Forecast) {
 	growth, trend := 0, 0.
 	if o != nil {
 		growth, trend = o.GrowthLinks, o.TrendPercent
@@ -184,11 +184,11 @@ func (set *RegionSet) read(r *reader) error {
 		if len(next.at(i)) == 0 && len(later.at(i)) == 0 {
 			continue
 		}
-		o := schema.Outlook{GrowthLinks: int(growth[i]), TrendPercent: trends[i]}
+		o := schema.Forecast{GrowthLinks: int(growth[i]), TrendPercent: trends[i]}
 		if !readOdds(&o.Next, next.at(i)) || !readOdds(&o.Later, later.at(i)) || math.IsNaN(o.TrendPercent) {
-			return refuse(BadRows, "region %d has an outlook that is not one: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
+			return refuse(BadRows, "region %d has an forecast that is not one: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
 		}
-		region.Outlook = &o
+		region.Forecast = &o
 	}
 	return nil
 }

@@ -14,16 +14,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/internal/testkafka"
+	"github.com/giverny/giverny/internal/test/apachekafka"
 )
 
 // One broker does the whole suite; every subtest has topics and a group of its own.
 func TestApacheKafka(t *testing.T) {
-	real := testkafka.Start(t, testkafka.Options{})
+	real := apachekafka.Start(t, apachekafka.Options{})
 	n := 0
 	conformance(t, func(t *testing.T) *broker {
 		n++
-		noLeaks(t, goleak.IgnoreAnyFunction("github.com/giverny/giverny/internal/testproc.(*Process).run"))
+		noLeaks(t, goleak.IgnoreAnyFunction("github.com/giverny/giverny/internal/test/proc.(*Process).run"))
 		config := testConfig()
 		config.Brokers = []string{real.Addr()}
 		config.TopicPrefix = fmt.Sprintf("test%d.", n)
@@ -35,16 +35,16 @@ func TestApacheKafka(t *testing.T) {
 func TestApacheKafkaSecurity(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		options testkafka.Options
+		options apachekafka.Options
 	}{
-		{"TLS", testkafka.Options{TLS: testkafka.ServerTLS}},
-		{"mutual TLS", testkafka.Options{TLS: testkafka.MutualTLS}},
-		{"PLAIN over TLS", testkafka.Options{TLS: testkafka.ServerTLS, SASL: testkafka.Plain}},
-		{"SCRAM-SHA-256", testkafka.Options{SASL: testkafka.ScramSHA256}},
-		{"SCRAM-SHA-512 over mutual TLS", testkafka.Options{TLS: testkafka.MutualTLS, SASL: testkafka.ScramSHA512}},
+		{"TLS", apachekafka.Options{TLS: apachekafka.ServerTLS}},
+		{"mutual TLS", apachekafka.Options{TLS: apachekafka.MutualTLS}},
+		{"PLAIN over TLS", apachekafka.Options{TLS: apachekafka.ServerTLS, SASL: apachekafka.Plain}},
+		{"SCRAM-SHA-256", apachekafka.Options{SASL: apachekafka.ScramSHA256}},
+		{"SCRAM-SHA-512 over mutual TLS", apachekafka.Options{TLS: apachekafka.MutualTLS, SASL: apachekafka.ScramSHA512}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			real := testkafka.Start(t, c.options)
+			real := apachekafka.Start(t, c.options)
 			noLeaks(t)
 			b := &broker{config: secureConfig(t, real, c.options)}
 			testOrder(t, b)
@@ -53,17 +53,17 @@ func TestApacheKafkaSecurity(t *testing.T) {
 	}
 }
 
-func secureConfig(t *testing.T, real *testkafka.Broker, options testkafka.Options) kafka.Config {
+func secureConfig(t *testing.T, real *apachekafka.Broker, options apachekafka.Options) kafka.Config {
 	t.Helper()
 	config := testConfig()
 	config.Brokers = []string{real.Addr()}
 	if certs := real.Certificates(); certs != nil {
 		config.TLS = kafka.TLS{Enabled: true, CA: certs.CAFile}
-		if options.TLS == testkafka.MutualTLS {
+		if options.TLS == apachekafka.MutualTLS {
 			config.TLS.Cert, config.TLS.Key = certs.ClientCert, certs.ClientKey
 		}
 	}
-	if options.SASL != testkafka.NoSASL {
+	if options.SASL != apachekafka.NoSASL {
 		user, password := real.Login()
 		file := filepath.Join(t.TempDir(), "password")
 		if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
@@ -75,7 +75,7 @@ func secureConfig(t *testing.T, real *testkafka.Broker, options testkafka.Option
 }
 
 // strangers are clients that must be turned away, with an error that says why.
-func strangers(t *testing.T, b *broker, options testkafka.Options) {
+func strangers(t *testing.T, b *broker, options apachekafka.Options) {
 	t.Helper()
 	ping := func(change func(c *kafka.Config)) error {
 		stranger := *b
@@ -83,7 +83,7 @@ func strangers(t *testing.T, b *broker, options testkafka.Options) {
 		p := newPeer(t, &stranger)
 		return p.client.Ping(p.ctx)
 	}
-	if options.TLS != testkafka.NoTLS {
+	if options.TLS != apachekafka.NoTLS {
 		err := ping(func(c *kafka.Config) { c.TLS.CA = "" })
 		if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
 			t.Errorf("an unknown authority: %v", err)
@@ -92,12 +92,12 @@ func strangers(t *testing.T, b *broker, options testkafka.Options) {
 			t.Errorf("another name in the certificate: %v", err)
 		}
 	}
-	if options.TLS == testkafka.MutualTLS {
+	if options.TLS == apachekafka.MutualTLS {
 		if err := ping(func(c *kafka.Config) { c.TLS.Cert, c.TLS.Key = "", "" }); err == nil {
 			t.Error("a client without a certificate was let in")
 		}
 	}
-	if options.SASL != testkafka.NoSASL {
+	if options.SASL != apachekafka.NoSASL {
 		err := ping(func(c *kafka.Config) { c.SASL.Password, c.SASL.PasswordFile = "wrong", "" })
 		if !errors.Is(err, kafkago.SASLAuthenticationFailed) {
 			t.Errorf("a wrong password: %v", err)

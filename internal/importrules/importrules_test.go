@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/test/repo"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the faults found into testdata/*.txt")
 
 func TestTheModuleKeepsItsRules(t *testing.T) {
-	m, err := Read(os.DirFS(reporoot.Dir(t)))
+	m, err := Read(os.DirFS(repo.Dir(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

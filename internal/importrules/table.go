@@ -47,7 +47,7 @@ var Architecture = []Row{
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
-	{Package: "internal/analysis", May: []string{"ingest/window", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
+	{Package: "analysis", May: []string{"ingest/window", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
@@ -74,11 +74,11 @@ var Architecture = []Row{
 	{Package: "internal/ops"},
 	{Package: "internal/settings"},
 	{Package: "internal/importrules", Kind: Testing},
-	{Package: "internal/refdocs", May: []string{"internal/settings"}, Kind: Testing},
-	{Package: "internal/reporoot", Kind: Testing},
-	{Package: "internal/testibsim", May: []string{"internal/testproc"}, Kind: Testing},
-	{Package: "internal/testkafka", May: []string{"internal/reporoot", "internal/testproc"}, Kind: Testing},
-	{Package: "internal/testproc", Kind: Testing},
+	{Package: "internal/test/refdocs", May: []string{"internal/settings"}, Kind: Testing},
+	{Package: "internal/test/repo", Kind: Testing},
+	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
+	{Package: "internal/test/apachekafka", May: []string{"internal/test/repo", "internal/test/proc"}, Kind: Testing},
+	{Package: "internal/test/proc", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

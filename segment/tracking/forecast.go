@@ -6,16 +6,10 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Skill says how good the forecasts have been: the mean Brier score over all
-// whose outcome is known, 0 (perfect) to 2, beside that of persistence, which
-// says that every region stays as it is.
-type Skill struct {
-	Forecasts          uint64
-	Brier, Persistence float64
-}
-
 // Skill of the forecasts for the next interval, and for LaterIntervals.
-func (t *Tracker) Skill() (next, later Skill) { return t.model.next.skill(), t.model.later.skill() }
+func (t *Tracker) Skill() (next, later schema.ForecastSkill) {
+	return t.model.next.skill(), t.model.later.skill()
+}
 
 // trendSpan is over how many means the trend is taken.
 const trendSpan = 4
@@ -79,8 +73,8 @@ type horizon struct {
 	byContext [numStretches][directions][ages]outcomes
 	byAge     [ages]outcomes
 
-	trendSquares, trendMoves float64 // sums of trend^2 and trend x move
-	errorSquares, moves      float64 // sum of squared errors, and their number
+	trendSquares, trendMoves  float64 // sums of trend^2 and trend x move
+	errorSquares, transitions float64 // sum of squared errors, and their number
 
 	scored                  uint64
 	brierSum, persistentSum float64
@@ -129,7 +123,7 @@ const (
 // odds of a region's states.
 func (h *horizon) odds(p *pending) Odds {
 	damping := h.trendMoves / (h.trendSquares + priorWeight)
-	variance := (h.errorSquares + priorWeight*priorError*priorError) / (h.moves + priorWeight)
+	variance := (h.errorSquares + priorWeight*priorError*priorError) / (h.transitions + priorWeight)
 	spread := math.Sqrt(3*variance) / math.Pi // of the logistic distribution of that variance
 	centre := p.mean + damping*p.trend
 	below := func(percent float64) float64 { return 1 / (1 + math.Exp((centre-percent)/spread)) }
@@ -167,9 +161,9 @@ func (h *horizon) learn(p *pending, said *Odds, became State, mean float64) {
 	h.trendSquares += p.trend * p.trend
 	h.trendMoves += p.trend * move
 	h.errorSquares += miss * miss
-	h.moves++
-	if h.moves > memory {
-		h.trendSquares, h.trendMoves, h.errorSquares, h.moves = h.trendSquares/2, h.trendMoves/2, h.errorSquares/2, h.moves/2
+	h.transitions++
+	if h.transitions > memory {
+		h.trendSquares, h.trendMoves, h.errorSquares, h.transitions = h.trendSquares/2, h.trendMoves/2, h.errorSquares/2, h.transitions/2
 	}
 }
 
@@ -183,12 +177,12 @@ func brier(said *Odds, became State) (sum float64) {
 	return sum
 }
 
-func (h *horizon) skill() Skill {
+func (h *horizon) skill() schema.ForecastSkill {
 	if h.scored == 0 {
-		return Skill{}
+		return schema.ForecastSkill{}
 	}
 	n := float64(h.scored)
-	return Skill{h.scored, h.brierSum / n, h.persistentSum / n}
+	return schema.ForecastSkill{Forecasts: h.scored, Brier: h.brierSum / n, Persistence: h.persistentSum / n}
 }
 
 // learn takes what became of a track in an interval, in which the region of that

@@ -69,7 +69,7 @@ func TestForecastsOfProcesses(t *testing.T) {
 		tr := newTracker(t)
 		processes := make([]process, 20)
 		var cal [2]calibration
-		said := map[uint64][tracking.LaterIntervals]schema.Outlook{} // by region, newest first
+		said := map[uint64][tracking.LaterIntervals]schema.Forecast{} // by region, newest first
 		for now := range 2000 {
 			var in []schema.Region
 			for i := range processes {
@@ -88,20 +88,20 @@ func TestForecastsOfProcesses(t *testing.T) {
 					became = tracking.Gone
 				}
 				for s := range tracking.State(tracking.NumStates) {
-					if now > 300 && o[0] != (schema.Outlook{}) {
+					if now > 300 && o[0] != (schema.Forecast{}) {
 						cal[0].add(o[0].Next[s], s == became)
 					}
-					if now > 300 && o[tracking.LaterIntervals-1] != (schema.Outlook{}) {
+					if now > 300 && o[tracking.LaterIntervals-1] != (schema.Forecast{}) {
 						cal[1].add(o[tracking.LaterIntervals-1].Later[s], s == became)
 					}
 				}
 				copy(o[1:], o[:])
-				o[0] = schema.Outlook{}
-				if said[id] = o; o == [tracking.LaterIntervals]schema.Outlook{} {
+				o[0] = schema.Forecast{}
+				if said[id] = o; o == [tracking.LaterIntervals]schema.Forecast{} {
 					delete(said, id)
 				}
 			}
-			for i, out := range res.Outlooks {
+			for i, out := range res.Forecasts {
 				o := said[res.Regions[i].ID]
 				o[0] = out
 				said[res.Regions[i].ID] = o
@@ -120,11 +120,11 @@ func TestForecastsOfProcesses(t *testing.T) {
 // The regions of simulated stories, from the stalls that the links had, each
 // story begun with nothing learned.
 func TestForecastsOfStories(t *testing.T) {
-	var sum [2]tracking.Skill
+	var sum [2]schema.ForecastSkill
 	for _, name := range []string{"demo", "enzo", "blade"} {
 		next, later := forecastStory(t, name)
 		t.Logf("%s: next: Brier %.4f, persistence %.4f; later: %.4f, %.4f; %d forecasts", name, next.Brier, next.Persistence, later.Brier, later.Persistence, next.Forecasts)
-		for i, s := range [2]tracking.Skill{next, later} {
+		for i, s := range [2]schema.ForecastSkill{next, later} {
 			n := float64(s.Forecasts)
 			sum[i].Forecasts += s.Forecasts
 			sum[i].Brier += n * s.Brier
@@ -140,7 +140,7 @@ func TestForecastsOfStories(t *testing.T) {
 	}
 }
 
-func forecastStory(t *testing.T, name string) (next, later tracking.Skill) {
+func forecastStory(t *testing.T, name string) (next, later schema.ForecastSkill) {
 	t.Helper()
 	script, err := scenario.Builtin(name)
 	if err != nil {

@@ -64,7 +64,7 @@ type Hotspots struct {
 	cfg      HotspotConfig
 	numLinks int
 	metrics  [schema.NumMetrics]*hotLinks
-	spells   []schema.HotSpell // that ended with the last step
+	episodes []schema.HotEpisode // that ended with the last step
 	longest  []schema.HotLink
 }
 
@@ -98,7 +98,7 @@ func (h *Hotspots) Step(s *schema.Snapshot) {
 	if s.Links != h.numLinks {
 		panic(fmt.Sprintf("tracking: snapshot of %d links for a graph of %d", s.Links, h.numLinks))
 	}
-	h.spells = h.spells[:0]
+	h.episodes = h.episodes[:0]
 	for i := range s.Series {
 		series := &s.Series[i]
 		if !series.Metric.IsStall() {
@@ -117,8 +117,8 @@ func (h *Hotspots) of(m schema.Metric) *hotLinks {
 	return h.metrics[m]
 }
 
-// Spells are those that ended with the last step; they hold until the next.
-func (h *Hotspots) Spells() []schema.HotSpell { return h.spells }
+// Episodes are those that ended with the last step; they hold until the next.
+func (h *Hotspots) Episodes() []schema.HotEpisode { return h.episodes }
 
 // Longest are, metric by metric, the links that have been at or above ListPercent
 // for longest, ListLinks of each at most; they hold until the next call.
@@ -159,7 +159,7 @@ func (h *Hotspots) follow(hot *hotLinks, series *schema.Series, interval schema.
 		for ; r.level > level; r.level-- {
 			intervals := (r.seenNanos - r.sinceNanos[r.level-1]) / interval.DurationNanos
 			hot.counts[r.level-1].add(intervals)
-			h.spells = append(h.spells, schema.HotSpell{Metric: series.Metric, ThresholdPercent: h.cfg.ThresholdsPercent[r.level-1], Intervals: intervals})
+			h.episodes = append(h.episodes, schema.HotEpisode{Metric: series.Metric, ThresholdPercent: h.cfg.ThresholdsPercent[r.level-1], Intervals: intervals})
 		}
 		for ; r.level < level; r.level++ {
 			r.sinceNanos[r.level] = interval.StartNanos
@@ -206,7 +206,7 @@ func (h *Hotspots) level(percent float32) (n int8) {
 	return n
 }
 
-// Ended are the durations of the hot spells that have ended, of a metric at a
+// Ended are the durations of the hot episodes that have ended, of a metric at a
 // threshold by its index, and how many still go on.
 func (h *Hotspots) Ended(m schema.Metric, threshold int) (ended Durations, going int) {
 	hot := h.metrics[m]

@@ -53,7 +53,7 @@ func TestHotspotsSaved(t *testing.T) {
 		}
 		for now := range 4 {
 			step(before+now, whole, loaded)
-			if diff := cmp.Diff(whole.Longest(), loaded.Longest()) + cmp.Diff(whole.Spells(), loaded.Spells()); diff != "" {
+			if diff := cmp.Diff(whole.Longest(), loaded.Longest()) + cmp.Diff(whole.Episodes(), loaded.Episodes()); diff != "" {
 				t.Fatal(diff)
 			}
 		}
@@ -125,11 +125,11 @@ func TestLongestHotLinks(t *testing.T) {
 	if diff := cmp.Diff(want, h.Longest()); diff != "" {
 		t.Error(diff)
 	}
-	var spells []schema.HotSpell
+	var episodes []schema.HotEpisode
 	for _, percent := range []float64{20, 15, 10, 5} {
-		spells = append(spells, schema.HotSpell{Metric: schema.CreditStall, ThresholdPercent: percent, Intervals: 3})
+		episodes = append(episodes, schema.HotEpisode{Metric: schema.CreditStall, ThresholdPercent: percent, Intervals: 3})
 	}
-	if diff := cmp.Diff(spells, h.Spells()); diff != "" {
+	if diff := cmp.Diff(episodes, h.Episodes()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -214,6 +214,6 @@ func TestHotspotStepDoesNotAllocate(t *testing.T) {
 	}
 	d, _ := h.Ended(schema.CreditStall, 0)
 	if d.Quantile(.5) <= 0 || d.Quantile(.999) < d.Quantile(.5) || d.Quantile(1) != d.Longest {
-		t.Errorf("quantiles %d, %d of %d spells", d.Quantile(.5), d.Quantile(.999), d.Count)
+		t.Errorf("quantiles %d, %d of %d episodes", d.Quantile(.5), d.Quantile(.999), d.Count)
 	}
 }

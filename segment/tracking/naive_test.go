@@ -171,7 +171,7 @@ func TestOrderAndNumbersDoNotMatter(t *testing.T) {
 			}
 			a, b := plain.Step(minuteAt(now), in), other.Step(minuteAt(now), out)
 			for i, j := range shuffle {
-				if x, y := b.Regions[i], a.Regions[j]; x.ID != y.ID || x.AgeIntervals != y.AgeIntervals || b.Outlooks[i] != a.Outlooks[j] {
+				if x, y := b.Regions[i], a.Regions[j]; x.ID != y.ID || x.AgeIntervals != y.AgeIntervals || b.Forecasts[i] != a.Forecasts[j] {
 					t.Fatalf("interval %d: identity %d of age %d, want %d of %d", now, x.ID, x.AgeIntervals, y.ID, y.AgeIntervals)
 				}
 			}
@@ -209,12 +209,12 @@ func TestRestartsDoNotShow(t *testing.T) {
 			if diff := gocmp.Diff(a, c, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("loaded: %s", diff)
 			}
-			if diff := gocmp.Diff(a.Regions, b.Regions) + gocmp.Diff(identityEvents(a.Events), identityEvents(b.Events)) + gocmp.Diff(a.Network.State, b.Network.State); diff != "" {
+			if diff := gocmp.Diff(a.Regions, b.Regions) + gocmp.Diff(identityEvents(a.Events), identityEvents(b.Events)) + gocmp.Diff(a.Network.Severity, b.Network.Severity); diff != "" {
 				t.Fatalf("restored: %s", diff)
 			}
-			for i := range a.Outlooks {
-				if x, y := a.Outlooks[i], b.Outlooks[i]; x.TrendPercent != y.TrendPercent || x.GrowthLinks != y.GrowthLinks {
-					t.Fatalf("restored: outlook %+v, want %+v", y, x)
+			for i := range a.Forecasts {
+				if x, y := a.Forecasts[i], b.Forecasts[i]; x.TrendPercent != y.TrendPercent || x.GrowthLinks != y.GrowthLinks {
+					t.Fatalf("restored: forecast %+v, want %+v", y, x)
 				}
 			}
 		}

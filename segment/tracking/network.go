@@ -4,12 +4,12 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Transitions counts what followed what, from one interval to the next: first
+// TransitionCounts counts what followed what, from one interval to the next: first
 // index before, second after.
-type Transitions [NumStates][NumStates]uint64
+type TransitionCounts [NumStates][NumStates]uint64
 
 // Probability of a state after another, and whether it is known at all.
-func (t *Transitions) Probability(from, to State) (p float64, known bool) {
+func (t *TransitionCounts) Probability(from, to State) (p float64, known bool) {
 	total := uint64(0)
 	for _, n := range t[from] {
 		total += n
@@ -31,12 +31,11 @@ type CongestionEvent struct {
 // metrics together at NoMetric.
 type network struct {
 	numLinks    int
-	seen        [schema.NumMetrics]bool // has had a region
-	states      []schema.NetworkState
+	seen        [schema.NumMetrics]bool            // has had a region
 	state       [schema.NumMetrics]schema.Severity // in the last interval
-	moves       []schema.Move                      // of this step
-	ofRegions   [schema.NumMetrics]Transitions
-	ofNetwork   [schema.NumMetrics]Transitions
+	transitions []schema.Transition                // of this step
+	ofRegions   [schema.NumMetrics]TransitionCounts
+	ofNetwork   [schema.NumMetrics]TransitionCounts
 	linkTime    [schema.NumMetrics][len(schema.Severities)]uint64 // link intervals
 	networkTime [schema.NumMetrics][len(schema.Severities)]uint64 // intervals
 	congestion  CongestionEvent                                   // ended, or before the first, if not open
@@ -48,7 +47,7 @@ func newNetwork(links int) network { return network{numLinks: links} }
 
 // changed counts a transition of a region.
 func (n *network) changed(m schema.Metric, from, to State) {
-	n.moves = append(n.moves, schema.Move{Metric: m, From: from, To: to})
+	n.transitions = append(n.transitions, schema.Transition{Metric: m, From: from, To: to})
 	n.ofRegions[schema.NoMetric][from][to]++
 	if m != schema.NoMetric && int(m) < schema.NumMetrics {
 		n.ofRegions[m][from][to]++
@@ -56,8 +55,8 @@ func (n *network) changed(m schema.Metric, from, to State) {
 }
 
 // step takes the regions of an interval.
-func (n *network) step(interval schema.Interval, regions []schema.Region, steady bool, windowNanos int64) ([]schema.NetworkState, schema.NetworkOutlook, *CongestionEvent) {
-	var now [schema.NumMetrics]schema.NetworkState
+func (n *network) step(interval schema.Interval, regions []schema.Region, steady bool, windowNanos int64) (schema.NetworkForecast, *CongestionEvent) {
+	var now [schema.NumMetrics]schema.Severity
 	var links [schema.NumMetrics][len(schema.Severities)]int
 	highest, peak := schema.Negligible, 0.
 	for i := range regions {
@@ -68,24 +67,17 @@ func (n *network) step(interval schema.Interval, regions []schema.Region, steady
 		n.seen[r.Metric] = true
 		v := severityOf(r)
 		for _, m := range [2]schema.Metric{schema.NoMetric, r.Metric} {
-			now[m].State = max(now[m].State, v)
+			now[m] = max(now[m], v)
 			links[m][v] += len(r.Links)
 		}
-		now[r.Metric].Regions[v]++
-		now[r.Metric].Links += len(r.Links)
 		highest, peak = max(highest, v), max(peak, meanOf(r))
 	}
-	n.states = n.states[:0]
 	for m := range now {
-		if n.seen[m] && m != int(schema.NoMetric) {
-			now[m].Metric = schema.Metric(m)
-			n.states = append(n.states, now[m])
-		}
 		if n.seen[m] || m == int(schema.NoMetric) {
-			n.count(m, now[m].State, &links[m], steady)
+			n.count(m, now[m], &links[m], steady)
 		}
 	}
-	return n.states, n.outlook(highest), n.congest(interval, highest == schema.High, peak, windowNanos)
+	return n.forecast(highest), n.congest(interval, highest == schema.High, peak, windowNanos)
 }
 
 // count adds an interval of a metric.
@@ -107,9 +99,9 @@ func (n *network) count(m int, state schema.Severity, links *[len(schema.Severit
 // transitions: that it stays as it is, and may become anything.
 const stayWeight, leaveWeight = 4, .25
 
-// outlook of the network: a Markov chain of the transitions that were counted
+// forecast of the network: a Markov chain of the transitions that were counted
 // (Monet, Fig. 6).
-func (n *network) outlook(state schema.Severity) schema.NetworkOutlook {
+func (n *network) forecast(state schema.Severity) schema.NetworkForecast {
 	var chain [len(schema.Severities)]Odds
 	for from := range chain {
 		counts, total := &n.ofNetwork[schema.NoMetric][from], uint64(0)
@@ -122,7 +114,7 @@ func (n *network) outlook(state schema.Severity) schema.NetworkOutlook {
 		}
 		chain[from][from] += stayWeight / weight
 	}
-	out := schema.NetworkOutlook{State: state, Next: chain[state], Later: chain[state]}
+	out := schema.NetworkForecast{Severity: state, Next: chain[state], Later: chain[state]}
 	for range LaterIntervals - 1 {
 		var after Odds
 		for from, p := range out.Later[:len(chain)] {
@@ -175,11 +167,11 @@ func (n *network) congest(interval schema.Interval, high bool, peak float64, win
 // meaning all (Monet, Fig. 5c). A birth is one from Gone, an end one to Gone; one
 // that merges passes to the severity of what it merged into; an interval in
 // which a region is unseen and comes back does not count.
-func (t *Tracker) RegionTransitions(m schema.Metric) Transitions { return t.network.ofRegions[m] }
+func (t *Tracker) RegionTransitions(m schema.Metric) TransitionCounts { return t.network.ofRegions[m] }
 
 // NetworkTransitions counts the transitions of the network by a metric, NoMetric
 // meaning all (Monet, Fig. 6).
-func (t *Tracker) NetworkTransitions(m schema.Metric) Transitions { return t.network.ofNetwork[m] }
+func (t *Tracker) NetworkTransitions(m schema.Metric) TransitionCounts { return t.network.ofNetwork[m] }
 
 // LinkTime is how many link intervals were spent in regions of each severity;
 // links in no region count as Negligible (the boxes of Monet, Fig. 5c). For

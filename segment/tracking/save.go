@@ -282,10 +282,10 @@ func (h *horizon) code(c *coder) {
 			}
 		}
 	}
-	for _, v := range []*float64{&h.trendSquares, &h.trendMoves, &h.errorSquares, &h.moves, &h.brierSum, &h.persistentSum} {
+	for _, v := range []*float64{&h.trendSquares, &h.trendMoves, &h.errorSquares, &h.transitions, &h.brierSum, &h.persistentSum} {
 		c.float(v)
 	}
-	if h.trendSquares < 0 || h.errorSquares < 0 || h.moves < 0 {
+	if h.trendSquares < 0 || h.errorSquares < 0 || h.transitions < 0 {
 		c.fail("a sum of squares is negative")
 	}
 	c.uint(&h.scored, math.MaxUint64)

@@ -4,7 +4,7 @@ import "github.com/giverny/giverny/schema"
 
 // State and Odds are the schema's.
 type (
-	State = schema.State
+	State = schema.RegionState
 	Odds  = schema.Odds
 )
 

@@ -43,13 +43,13 @@ func TestSeverityIsToldWhenItHolds(t *testing.T) {
 	}
 }
 
-// The moves of the steps add up to the transitions.
+// The transitions of the steps add up to the transitions.
 func TestMovesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := mustTracker(t)
-		var sum tracking.Transitions
+		var sum tracking.TransitionCounts
 		for now := range rapid.IntRange(1, 12).Draw(t, "intervals") {
-			for _, m := range tr.Step(minuteAt(now), drawRegions(t)).Moves {
+			for _, m := range tr.Step(minuteAt(now), drawRegions(t)).Transitions {
 				if m.Metric == schema.InqStall {
 					sum[m.From][m.To]++
 				}
@@ -62,16 +62,16 @@ func TestMovesAddUp(t *testing.T) {
 }
 
 // A network that goes Low, Medium, Low, Medium... is expected to.
-func TestNetworkOutlook(t *testing.T) {
+func TestNetworkForecast(t *testing.T) {
 	tr := newTracker(t)
 	res := tr.Step(minuteAt(0), regions(region(0, 40, 10)))
-	if n := res.Network; n.State != schema.Low || math.Abs(n.Next[schema.Low]-.85) > 1e-9 || n.Later[schema.Low] < .45 {
+	if n := res.Network; n.Severity != schema.Low || math.Abs(n.Next[schema.Low]-.85) > 1e-9 || n.Later[schema.Low] < .45 {
 		t.Errorf("with nothing known: %+v", res.Network)
 	}
 	for now := 1; now < 400; now++ {
 		res = tr.Step(minuteAt(now), regions(region(0, 40, 10+10*float64(now%2))))
 	}
-	if n := res.Network; n.State != schema.Medium || n.Next[schema.Low] < .97 || n.Later[schema.Low] < .85 {
+	if n := res.Network; n.Severity != schema.Medium || n.Next[schema.Low] < .97 || n.Later[schema.Low] < .85 {
 		t.Errorf("network %+v", res.Network)
 	}
 	for _, odds := range []tracking.Odds{res.Network.Next, res.Network.Later} {
@@ -112,12 +112,12 @@ func TestSavedAndThenRestored(t *testing.T) {
 	})
 }
 
-// The network's outlook, too, must be better than that all stays as it is.
-func TestNetworkOutlookBeatsPersistence(t *testing.T) {
+// The network's forecast, too, must be better than that all stays as it is.
+func TestNetworkForecastBeatsPersistence(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 7))
 	tr := newTracker(t)
 	processes := make([]process, 3)
-	var said []schema.NetworkOutlook
+	var said []schema.NetworkForecast
 	for now := range 3000 {
 		var in []schema.Region
 		for i := range processes {
@@ -127,14 +127,14 @@ func TestNetworkOutlookBeatsPersistence(t *testing.T) {
 		}
 		said = append(said, tr.Step(minuteAt(now), in).Network)
 	}
-	for ahead, oddsOf := range map[int]func(schema.NetworkOutlook) tracking.Odds{
-		1:                     func(o schema.NetworkOutlook) tracking.Odds { return o.Next },
-		schema.LaterIntervals: func(o schema.NetworkOutlook) tracking.Odds { return o.Later },
+	for ahead, oddsOf := range map[int]func(schema.NetworkForecast) tracking.Odds{
+		1:                     func(o schema.NetworkForecast) tracking.Odds { return o.Next },
+		schema.LaterIntervals: func(o schema.NetworkForecast) tracking.Odds { return o.Later },
 	} {
 		score, persistence := 0., 0.
 		for i, o := range said[:len(said)-ahead] {
-			odds, became := oddsOf(o), said[i+ahead].State
-			if became != o.State {
+			odds, became := oddsOf(o), said[i+ahead].Severity
+			if became != o.Severity {
 				persistence += 2
 			}
 			odds[became]--
@@ -144,7 +144,7 @@ func TestNetworkOutlookBeatsPersistence(t *testing.T) {
 		}
 		t.Logf("%d ahead: Brier %.4f, persistence %.4f", ahead, score/float64(len(said)), persistence/float64(len(said)))
 		if score > .95*persistence {
-			t.Errorf("%d ahead: the outlook hardly beats persistence", ahead)
+			t.Errorf("%d ahead: the forecast hardly beats persistence", ahead)
 		}
 	}
 }

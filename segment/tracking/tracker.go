@@ -14,12 +14,11 @@ import (
 // Result is what a step found. It belongs to the tracker and holds until the
 // next step.
 type Result struct {
-	Regions  []schema.Region       // those given, with ID, AgeIntervals and BirthNanos set
-	Outlooks []schema.Outlook      // by region
-	Moves    []schema.Move         // of all regions, since the interval before
-	Events   []schema.Event        // by time, then region
-	States   []schema.NetworkState // by metric; every metric that has had a region
-	Network  schema.NetworkOutlook // the highest of them, and what it may become
+	Regions     []schema.Region        // those given, with ID, AgeIntervals and BirthNanos set
+	Forecasts   []schema.Forecast      // by region
+	Transitions []schema.Transition    // of all regions, since the interval before
+	Events      []schema.Event         // by time, then region
+	Network     schema.NetworkForecast // the highest of them, and what it may become
 	// Congestion is the regions congestion event that goes on or has ended with
 	// this step; nil if there is none.
 	Congestion *CongestionEvent
@@ -129,7 +128,7 @@ func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) err
 // expire begins a step by ending the tracks that an outage has left unseen for
 // too long.
 func (t *Tracker) expire(interval schema.Interval) {
-	t.result.Events, t.network.moves = t.result.Events[:0], t.network.moves[:0]
+	t.result.Events, t.network.transitions = t.result.Events[:0], t.network.transitions[:0]
 	t.tracks = slices.DeleteFunc(t.tracks, func(tr *track) bool {
 		if (interval.StartNanos-tr.seenNanos)/interval.DurationNanos <= int64(t.cfg.GapIntervals) {
 			return false
@@ -151,7 +150,7 @@ func (t *Tracker) end(tr *track, interval schema.Interval) {
 func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	steady := t.last.DurationNanos == interval.DurationNanos && t.last.EndNanos() == interval.StartNanos
 	t.result.Regions = regions
-	t.result.Outlooks = resize(t.result.Outlooks, len(regions))
+	t.result.Forecasts = resize(t.result.Forecasts, len(regions))
 	t.match.relate(t.tracks, t.last.EndNanos())
 
 	known := len(t.tracks)
@@ -174,8 +173,8 @@ func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	}
 	clear(t.tracks[len(kept):])
 	t.tracks = kept
-	t.result.States, t.result.Network, t.result.Congestion = t.network.step(interval, regions, steady, t.cfg.EventWindow.Nanoseconds())
-	t.result.Moves = t.network.moves
+	t.result.Network, t.result.Congestion = t.network.step(interval, regions, steady, t.cfg.EventWindow.Nanoseconds())
+	t.result.Transitions = t.network.transitions
 	t.tellCongestion(interval)
 	slices.SortStableFunc(t.result.Events, func(a, b schema.Event) int {
 		return cmp.Or(cmp.Compare(a.TimeNanos, b.TimeNanos), cmp.Compare(a.RegionID, b.RegionID))
@@ -188,7 +187,7 @@ func (t *Tracker) carryOn(tr *track, r int, interval schema.Interval, steady boo
 	region, links := &t.result.Regions[r], t.match.links[r]
 	severity := severityOf(region)
 	elapsed := max(1, (interval.EndNanos()-tr.seenNanos)/interval.DurationNanos)
-	t.result.Outlooks[r].GrowthLinks = (len(links) - len(tr.links)) / int(elapsed)
+	t.result.Forecasts[r].GrowthLinks = (len(links) - len(tr.links)) / int(elapsed)
 	if steady {
 		t.network.changed(tr.metric, State(tr.severity), State(severity))
 	}
@@ -215,7 +214,7 @@ func (t *Tracker) begin(r int, interval schema.Interval, steady bool) {
 	} else if region.BirthNanos != 0 { // stored by an earlier process
 		tr.birthNanos = min(region.BirthNanos, interval.StartNanos)
 	}
-	t.result.Outlooks[r].GrowthLinks = 0
+	t.result.Forecasts[r].GrowthLinks = 0
 	if steady {
 		t.network.changed(tr.metric, Gone, State(severityOf(region)))
 	}
@@ -252,7 +251,7 @@ func (t *Tracker) see(tr *track, r int, interval schema.Interval) {
 	tr.addMean(meanOf(region))
 	region.ID, region.BirthNanos, region.AgeIntervals = tr.id, tr.birthNanos, tr.age(interval)
 
-	out := &t.result.Outlooks[r]
+	out := &t.result.Forecasts[r]
 	out.TrendPercent = tr.trend()
 	p := pending{startNanos: interval.StartNanos, severity: tr.severity, mean: meanOf(region), trend: out.TrendPercent}
 	p.context = contextOf(p.mean, p.trend, region.AgeIntervals)

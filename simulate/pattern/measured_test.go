@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/giverny/giverny/internal/reporoot"
+	"github.com/giverny/giverny/internal/test/repo"
 )
 
 type measurement struct {
@@ -18,7 +18,7 @@ type measurement struct {
 
 func measured(t *testing.T, file string) []measurement {
 	t.Helper()
-	f, err := os.Open(reporoot.Fixture(t, "measured-latency", file))
+	f, err := os.Open(repo.Fixture(t, "measured-latency", file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Package reporoot finds the root of the checkout and the shared fixtures beside it, for tests: a test
+// Package repo finds the root of the checkout and the shared fixtures beside it, for tests: a test
 // runs in its package's folder and needs files that belong to the whole project. It reads nothing else.
-package reporoot
+package repo
 
 import (
 	"errors"

@@ -1,9 +1,9 @@
-// Package testibsim starts a simulated InfiniBand subnet for a test: ibsim answers the management
+// Package ibsim starts a simulated InfiniBand subnet for a test: ibsim answers the management
 // datagrams of every switch and adapter in a netlist, a real OpenSM routes it, and the real diagnostic
 // tools (ibnetdiscover, perfquery, ...) talk to it. In goes a netlist, out comes a way to run those tools
 // and to change counters and links. Subnets do not see each other and need no privilege: each has socket
 // names of its own. The programs come from `make deps-test`.
-package testibsim
+package ibsim
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/giverny/giverny/internal/testproc"
+	"github.com/giverny/giverny/internal/test/proc"
 )
 
 const (
@@ -37,8 +37,8 @@ type Subnet struct {
 	tb      testing.TB
 	dir     string // netlist, logs, OpenSM's caches
 	library string // the umad library that the tools are made to load
-	ibsim   *testproc.Process
-	opensm  *testproc.Process
+	ibsim   *proc.Process
+	opensm  *proc.Process
 	console io.WriteCloser
 	answers int // console lines whose answer was awaited
 }
@@ -169,7 +169,7 @@ func (s *Subnet) startIbsim(netlist string) error {
 	if s.console, err = cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("start ibsim: %w", err)
 	}
-	if s.ibsim, err = testproc.Start(cmd, s.ibsimLog()); err != nil {
+	if s.ibsim, err = proc.Start(cmd, s.ibsimLog()); err != nil {
 		return err
 	}
 	return s.await("ibsim to read the netlist", func() bool {
@@ -188,7 +188,7 @@ func (s *Subnet) startOpenSM() error {
 	}
 	cmd := s.Command(context.Background(), "opensm", "-F", config, "-f", s.openSMLog())
 	var err error
-	if s.opensm, err = testproc.Start(cmd, filepath.Join(s.dir, "opensm.out")); err != nil {
+	if s.opensm, err = proc.Start(cmd, filepath.Join(s.dir, "opensm.out")); err != nil {
 		return err
 	}
 	return s.await("OpenSM to bring the subnet up", func() bool { return s.sweeps() > 0 })
@@ -235,7 +235,7 @@ func (s *Subnet) await(what string, done func() bool) error {
 }
 
 func (s *Subnet) ended() bool {
-	for _, process := range []*testproc.Process{s.ibsim, s.opensm} {
+	for _, process := range []*proc.Process{s.ibsim, s.opensm} {
 		if process == nil {
 			continue
 		}
@@ -250,7 +250,7 @@ func (s *Subnet) ended() bool {
 
 func (s *Subnet) logs() string {
 	var text strings.Builder
-	for _, process := range []*testproc.Process{s.ibsim, s.opensm} {
+	for _, process := range []*proc.Process{s.ibsim, s.opensm} {
 		if process != nil {
 			fmt.Fprintf(&text, "%s\n", process.LogTail(logTailLines))
 		}
@@ -262,7 +262,7 @@ func (s *Subnet) cleanup() {
 	if s.tb.Failed() {
 		s.tb.Logf("end of the logs of ibsim and OpenSM:\n%s", s.logs())
 	}
-	for _, process := range []*testproc.Process{s.opensm, s.ibsim} {
+	for _, process := range []*proc.Process{s.opensm, s.ibsim} {
 		if process != nil {
 			process.Stop(stopTimeout)
 		}

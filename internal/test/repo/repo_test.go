@@ -1,4 +1,4 @@
-package reporoot
+package repo
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestDirHoldsGoMod(t *testing.T) {
-	if _, err := os.Stat(filepath.Join(Dir(t), "internal", "reporoot", "reporoot.go")); err != nil {
+	if _, err := os.Stat(filepath.Join(Dir(t), "internal", "test", "repo", "repo.go")); err != nil {
 		t.Fatal(err)
 	}
 }

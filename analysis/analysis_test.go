@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/topology"
@@ -95,7 +95,7 @@ func add(t testing.TB, core *analysis.Core, batches ...*schema.CounterBatch) {
 }
 
 // results closes what ended by an instant.
-func results(core *analysis.Core, untilNanos int64) (all []*analysis.Result) {
+func results(core *analysis.Core, untilNanos int64) (all []*schema.IntervalResult) {
 	core.Advance(untilNanos+second/2, untilNanos+second/2)
 	for r := core.Next(); r != nil; r = core.Next() {
 		all = append(all, r)
@@ -234,7 +234,7 @@ func event(nanos int64, detail string) schema.Event {
 }
 
 // details lists by interval what is in the events.
-func details(all []*analysis.Result) map[int64]string {
+func details(all []*schema.IntervalResult) map[int64]string {
 	m := map[int64]string{}
 	for _, r := range all {
 		for _, e := range r.Events {
@@ -344,7 +344,7 @@ func TestResumeGoesOnBehindWhatIsStored(t *testing.T) {
 		if r.Snapshot.Interval != w.Snapshot.Interval {
 			t.Fatalf("result %d is of %v, want %v", i, r.Snapshot.Interval, w.Snapshot.Interval)
 		}
-		if diff := cmp.Diff(w.Regions, r.Regions, cmpopts.IgnoreFields(schema.Outlook{}, "Next", "Later")); diff != "" { // what is learned needs Load
+		if diff := cmp.Diff(w.Regions, r.Regions, cmpopts.IgnoreFields(schema.Forecast{}, "Next", "Later")); diff != "" { // what is learned needs Load
 			t.Errorf("%v: regions (-uninterrupted +resumed):\n%s", r.Snapshot.Interval, diff)
 		}
 	}
@@ -378,7 +378,7 @@ func TestRegionEventsSayWhere(t *testing.T) {
 func TestResultsOutliveTheNext(t *testing.T) {
 	g := newGraph(t, "torus:4x4x4")
 	core := newCore(t, g)
-	var kept []*analysis.Result
+	var kept []*schema.IntervalResult
 	var copies [][]schema.Region
 	for _, b := range life(g) {
 		add(t, core, b)
@@ -417,7 +417,7 @@ func rowsOf(b *schema.CounterBatch, from, to int, sequence uint64) *schema.Count
 
 // digest is a result for comparison: how its raw readings are parted into
 // batches does not matter, and unknown columns are counted by batch.
-func digest(all []*analysis.Result) []string {
+func digest(all []*schema.IntervalResult) []string {
 	var lines []string
 	for _, r := range all {
 		s := r.Snapshot
@@ -441,7 +441,7 @@ func TestHowBatchesAreSplitDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := fabric{graph: g}
 		whole, split := rapidCore(t, g), rapidCore(t, g)
-		var got, want []*analysis.Result
+		var got, want []*schema.IntervalResult
 		sequence := uint64(0)
 		polls := rapid.Int64Range(2, 8).Draw(t, "polls")
 		for s := int64(10); s < 10+polls; s++ {

@@ -3,7 +3,7 @@ package analysis_test
 import (
 	"testing"
 
-	"github.com/giverny/giverny/internal/analysis"
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 )

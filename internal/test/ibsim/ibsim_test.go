@@ -1,6 +1,6 @@
 //go:build integration
 
-package testibsim
+package ibsim
 
 import (
 	"context"

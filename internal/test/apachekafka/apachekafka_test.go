@@ -1,6 +1,6 @@
 //go:build integration
 
-package testkafka
+package apachekafka
 
 import (
 	"context"

@@ -1,23 +1,23 @@
 package schema
 
-// State of a region or a network in an interval: a severity, or Gone.
-type State uint8
+// RegionState is the state of a region or a network in an interval: a severity, or Gone.
+type RegionState uint8
 
 // Gone is the state of a region that is not there. The states below it are the
 // severities.
-const Gone = State(len(severityNames))
+const Gone = RegionState(len(severityNames))
 
-// NumStates bounds every State.
+// NumStates bounds every RegionState.
 const NumStates = int(Gone) + 1
 
-func (s State) String() string {
+func (s RegionState) String() string {
 	if s == Gone {
 		return "gone"
 	}
 	return Severity(s).String()
 }
 
-// Odds are the probabilities of a region's states, by State; they add up to 1.
+// Odds are the probabilities of a region's states, by RegionState; they add up to 1.
 // Gone is that no region has its identity in that interval, be it for good or
 // not. A network is never Gone.
 type Odds [NumStates]float64
@@ -25,26 +25,26 @@ type Odds [NumStates]float64
 // LaterIntervals is how far the longer forecast looks.
 const LaterIntervals = 5
 
-// Outlook is where a region is heading.
-type Outlook struct {
+// Forecast is where a region is heading.
+type Forecast struct {
 	GrowthLinks  int     `json:"growth_links"`  // links gained since it was last seen, per interval; 0 at birth
 	TrendPercent float64 `json:"trend_percent"` // rise of its mean per interval
 	Next         Odds    `json:"next"`          // in the next interval
 	Later        Odds    `json:"later"`         // in LaterIntervals
 }
 
-// NetworkOutlook is the state of a fabric, that of its highest region of any
+// NetworkForecast is the state of a fabric, that of its highest region of any
 // metric, and where it is heading.
-type NetworkOutlook struct {
-	State Severity `json:"state"`
-	Next  Odds     `json:"next"`
-	Later Odds     `json:"later"`
+type NetworkForecast struct {
+	Severity Severity `json:"state"`
+	Next     Odds     `json:"next"`
+	Later    Odds     `json:"later"`
 }
 
-// Move is what a region was in one interval and in the next.
-type Move struct {
+// Transition is what a region was in one interval and in the next.
+type Transition struct {
 	Metric   Metric
-	From, To State
+	From, To RegionState
 }
 
 // CongestionEvent is a regions congestion event (RCE; Monet, section 6): a span
@@ -66,8 +66,8 @@ type HotLink struct {
 	SinceNanos int64  `json:"since_nanos"`
 }
 
-// HotSpell is a hot link's spell that has ended (Monet, Fig. 3).
-type HotSpell struct {
+// HotEpisode is a hot link's spell that has ended (Monet, Fig. 3).
+type HotEpisode struct {
 	Metric           Metric
 	ThresholdPercent float64
 	Intervals        int64 // 1 if it was hot once

@@ -1,4 +1,4 @@
-package testibsim
+package ibsim
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package testkafka
+package apachekafka
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // Package analysis is the pure core of Giverny: counter batches and events of
 // one fabric go in, and for every interval that closes a snapshot, its regions
-// with their identity and outlook, and the events that belong to it come out. It is
+// with their identity and forecast, and the events that belong to it come out. It is
 // made of the window, the segmenter, the tracker and the measure of hotspots, and
 // what it has learned can be saved and loaded; it has no goroutine, no clock and
 // does no I/O, so that live, replayed and simulated data are analysed alike.
@@ -30,31 +30,6 @@ type Config struct {
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
 	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: tracking.DefaultConfig(), Hot: tracking.DefaultHotspotConfig()}
-}
-
-// Result is what one interval left behind. It is the receiver's; its snapshot is
-// to be given back with Recycle.
-type Result struct {
-	Snapshot *schema.Snapshot
-	Regions  []schema.Region
-	Events   []schema.Event
-	Raw      []*schema.CounterBatch
-	Dropped  map[string]uint64 // readings and values that came to nothing since the last result, by reason
-
-	States     []schema.NetworkState   // by metric
-	Network    schema.NetworkOutlook   // of all metrics
-	Congestion *schema.CongestionEvent // that is on; nil if none is
-	Moves      []schema.Move           // of regions, since the interval before
-	Hot        []schema.HotLink        // by metric, those that have been hot for longest first
-	Spells     []schema.HotSpell       // that have ended
-	// Of all that was ever seen: transitions of regions and of the network, of all
-	// metrics together, and how good the forecasts were, for the next interval and
-	// for schema.LaterIntervals.
-	RegionTransitions, NetworkTransitions tracking.Transitions
-	SkillNext, SkillLater                 tracking.Skill
-	// Saved is for Load, all that is learned up to this interval; nil in most, see
-	// SaveIntervals.
-	Saved []byte
 }
 
 // SaveIntervals is how many results come between two that have Saved: between
@@ -203,10 +178,10 @@ func (c *Core) Advance(completeNanos, nowNanos int64) {
 func (c *Core) LowWater() int64 { return c.window.LowWater() }
 
 // Recycle gives a result's snapshot back for the next.
-func (c *Core) Recycle(r *Result) { c.window.Recycle(r.Snapshot) }
+func (c *Core) Recycle(r *schema.IntervalResult) { c.window.Recycle(r.Snapshot) }
 
 // Next is the result of the next interval that has closed, or nil.
-func (c *Core) Next() *Result {
+func (c *Core) Next() *schema.IntervalResult {
 	for {
 		snap := c.window.Next()
 		if snap == nil {
@@ -222,35 +197,35 @@ func (c *Core) Next() *Result {
 	}
 }
 
-func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events []schema.Event) *Result {
+func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events []schema.Event) *schema.IntervalResult {
 	regions := c.segmenter.Step(snap)
 	for i := range regions {
 		regions[i].Name = c.graph.Describe(regions[i].Links)
 	}
 	tracked := c.tracker.Step(snap.Interval, regions)
 	c.hotspots.Step(snap)
-	r := &Result{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...),
-		States: slices.Clone(tracked.States), Network: tracked.Network, Moves: slices.Clone(tracked.Moves),
-		Hot: slices.Clone(c.hotspots.Longest()), Spells: slices.Clone(c.hotspots.Spells()),
-		RegionTransitions: c.tracker.RegionTransitions(schema.NoMetric), NetworkTransitions: c.tracker.NetworkTransitions(schema.NoMetric)}
-	r.SkillNext, r.SkillLater = c.tracker.Skill()
+	r := &schema.IntervalResult{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...),
+		Network: tracked.Network, Transitions: slices.Clone(tracked.Transitions),
+		Hot: slices.Clone(c.hotspots.Longest()), Episodes: slices.Clone(c.hotspots.Episodes())}
+	r.Skill.Next, r.Skill.Later = c.tracker.Skill()
 	if e := tracked.Congestion; e != nil && !e.Ended {
 		on := e.CongestionEvent
 		r.Congestion = &on
 	}
 	if c.unsaved++; c.unsaved > SaveIntervals {
-		c.unsaved, r.Saved = 1, c.save()
+		c.unsaved, r.Saved = 1, []schema.StageState{{Stage: "all", Version: 1, Bytes: c.save()}}
 	}
-	outlooks := slices.Clone(tracked.Outlooks)
+	forecasts := slices.Clone(tracked.Forecasts)
 	r.Regions = make([]schema.Region, len(tracked.Regions))
 	for i, region := range tracked.Regions { // the segmenter uses its memory again
 		region.Links = slices.Clone(region.Links)
-		region.Outlook = &outlooks[i]
+		region.Forecast = &forecasts[i]
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
 		}
 		r.Regions[i] = region
 	}
+	r.States = schema.NetworkStates(snap, r.Regions)
 	return r
 }
 

@@ -1,7 +1,7 @@
-// Package testproc starts the real services that tests talk to, as child processes that cannot outlive
+// Package proc starts the real services that tests talk to, as child processes that cannot outlive
 // the test: the kernel kills them when the test process dies, however it dies. It takes a command and a
 // log file and gives back a handle; what the service is, and when it is ready, the caller knows.
-package testproc
+package proc
 
 import (
 	"bytes"

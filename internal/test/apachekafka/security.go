@@ -1,4 +1,4 @@
-package testkafka
+package apachekafka
 
 import (
 	"crypto/ecdsa"
@@ -46,7 +46,7 @@ func (c *Certificates) ClientTLS(tb testing.TB) *tls.Config {
 
 // newTransport dials as the listener asks, with a login that need not be the right one.
 func (b *Broker) newTransport(user, password string) *kafka.Transport {
-	transport := &kafka.Transport{ClientID: "testkafka", SASL: mechanism(b.tb, b.opts.SASL, user, password)}
+	transport := &kafka.Transport{ClientID: "apachekafka", SASL: mechanism(b.tb, b.opts.SASL, user, password)}
 	if b.certs != nil {
 		transport.TLS = b.certs.ClientTLS(b.tb)
 		if b.opts.TLS == ServerTLS {
@@ -69,7 +69,7 @@ func mechanism(tb testing.TB, name SASL, user, password string) sasl.Mechanism {
 	case ScramSHA512:
 		scramHash = scram.SHA512
 	default:
-		tb.Fatalf("testkafka knows no SASL mechanism %q", name)
+		tb.Fatalf("apachekafka knows no SASL mechanism %q", name)
 	}
 	login, err := scram.Mechanism(scramHash, user, password)
 	if err != nil {

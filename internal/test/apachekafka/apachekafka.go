@@ -1,8 +1,8 @@
-// Package testkafka starts a real Apache Kafka broker for a test: one node, KRaft, on loopback, its data
+// Package apachekafka starts a real Apache Kafka broker for a test: one node, KRaft, on loopback, its data
 // in the test's temporary folder, with TLS and SASL if asked for. In go the options, out come an address
 // and a client that can reach it. The broker ends with the test, or with the test process if that dies
 // first; it can be killed and restarted on the way. The jars come from `make deps-test`.
-package testkafka
+package apachekafka
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/giverny/giverny/internal/reporoot"
-	"github.com/giverny/giverny/internal/testproc"
+	"github.com/giverny/giverny/internal/test/proc"
+	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/segmentio/kafka-go"
 )
 
@@ -64,7 +64,7 @@ type Broker struct {
 	classpath string
 	certs     *Certificates // nil without TLS
 	ports     ports
-	process   *testproc.Process
+	process   *proc.Process
 	transport *kafka.Transport
 }
 
@@ -231,7 +231,7 @@ var errPortTaken = errors.New("a port was taken by another process")
 
 func (b *Broker) run() error {
 	var err error
-	b.process, err = testproc.Start(b.java("kafka.Kafka", propertiesFile), filepath.Join(b.dir, "broker.log"))
+	b.process, err = proc.Start(b.java("kafka.Kafka", propertiesFile), filepath.Join(b.dir, "broker.log"))
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func classpath(tb testing.TB) string {
 	if _, err := exec.LookPath("java"); err != nil {
 		tb.Fatal("java is missing: run `make deps-test` as root, or install Debian's default-jdk-headless")
 	}
-	libs := filepath.Join(reporoot.Dir(tb), ".deps", "kafka", "libs")
+	libs := filepath.Join(repo.Dir(tb), ".deps", "kafka", "libs")
 	if jars, _ := filepath.Glob(filepath.Join(libs, "kafka_*.jar")); len(jars) == 0 {
 		tb.Fatalf("no Apache Kafka in %s: run `make deps-test`", libs)
 	}

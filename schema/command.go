@@ -1,0 +1,43 @@
+package schema
+
+import "encoding/json"
+
+// Command is an order to agents. Who takes it checks the signature, the expiry,
+// the targets and its own allow-list, in this order, and answers with a
+// CommandResult.
+type Command struct {
+	ID        string          `json:"id"` // unique; an agent carries an id out once
+	Fabric    string          `json:"fabric"`
+	Kind      string          `json:"kind"`    // agents.list, agents.refresh, ...
+	Targets   []string        `json:"targets"` // patterns of agents' names; "*" is all, none is nobody
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Issued    Instant         `json:"issued"`
+	Expires   Instant         `json:"expires"`
+	Principal string          `json:"principal"` // who gives the order
+	DryRun    bool            `json:"dry_run,omitempty"`
+	Signature []byte          `json:"signature,omitempty"` // over all the rest
+}
+
+// CommandStatus is how far an agent is with a command.
+type CommandStatus string
+
+// Statuses. All but CommandAccepted are final.
+const (
+	CommandAccepted  CommandStatus = "accepted" // and begun
+	CommandDone      CommandStatus = "done"
+	CommandFailed    CommandStatus = "failed"
+	CommandRefused   CommandStatus = "refused" // not allowed, not valid or over a limit; the reason says which
+	CommandExpired   CommandStatus = "expired"
+	CommandCancelled CommandStatus = "cancelled"
+)
+
+// CommandResult is what an agent answers; its key is (command, agent, status).
+type CommandResult struct {
+	CommandID string          `json:"command_id"`
+	Fabric    string          `json:"fabric"`
+	Agent     string          `json:"agent"`
+	Time      Instant         `json:"time"`
+	Status    CommandStatus   `json:"status"`
+	Reason    string          `json:"reason,omitempty"` // for a person, where it is not done
+	Output    json.RawMessage `json:"output,omitempty"`
+}

@@ -1,0 +1,43 @@
+package schema
+
+import (
+	"fmt"
+	"time"
+)
+
+// Instant is a time in nanoseconds since 1970, UTC; 0 is none. In JSON it is RFC
+// 3339 text, since browsers lose the nanoseconds of a number.
+type Instant int64
+
+// Time in UTC.
+func (i Instant) Time() time.Time { return time.Unix(0, int64(i)).UTC() }
+
+// IsZero says that there is none; with omitzero it is left out of JSON.
+func (i Instant) IsZero() bool { return i == 0 }
+
+func (i Instant) String() string { return i.Time().Format(time.RFC3339Nano) }
+
+// MarshalText gives RFC 3339, empty for none.
+func (i Instant) MarshalText() ([]byte, error) {
+	if i == 0 {
+		return nil, nil
+	}
+	return i.Time().AppendFormat(nil, time.RFC3339Nano), nil
+}
+
+// UnmarshalText takes RFC 3339, or nothing.
+func (i *Instant) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*i = 0
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(text))
+	if err != nil {
+		return fmt.Errorf("time %q: want RFC 3339, such as 2026-01-05T00:30:00Z", text)
+	}
+	if t.Year() < 1678 || t.Year() > 2261 {
+		return fmt.Errorf("time %q: want a year from 1678 to 2261", text)
+	}
+	*i = Instant(t.UnixNano())
+	return nil
+}
