@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"hash/fnv"
+	"io"
 	"math"
 	"slices"
 	"sort"
@@ -198,14 +200,15 @@ func (b *Builder) buildLinksAt() {
 func (b *Builder) buildPorts() {
 	g := &b.g
 	perDevice := make([][]portRow, len(g.devices))
+	at := make(map[endKey]int, 2*len(g.from)) // into the rows of the device
 	row := func(d DeviceID, port uint32) *PortLinks {
-		for i := range perDevice[d] {
-			if perDevice[d][i].name == port {
-				return &perDevice[d][i].links
-			}
+		i, known := at[endKey{d, port}]
+		if !known {
+			i = len(perDevice[d])
+			at[endKey{d, port}] = i
+			perDevice[d] = append(perDevice[d], portRow{port, PortLinks{schema.NoLink, schema.NoLink}})
 		}
-		perDevice[d] = append(perDevice[d], portRow{port, PortLinks{schema.NoLink, schema.NoLink}})
-		return &perDevice[d][len(perDevice[d])-1].links
+		return &perDevice[d][i].links
 	}
 	for i := range g.from {
 		id := schema.LinkID(i)
@@ -230,34 +233,64 @@ func (b *Builder) buildPorts() {
 	}
 }
 
-// hash is FNV-1a over all that makes two graphs differ for analysis.
+// hash is FNV-1a over all that the graph holds, numbering included, so that the
+// version is a function of the content alone.
 func (g *Graph) hash() uint64 {
-	h := fnv.New64a()
-	var buf [8]byte
-	num := func(v uint64) {
-		binary.LittleEndian.PutUint64(buf[:], v)
-		h.Write(buf[:])
+	d := digest{fnv.New64a()}
+	d.text(g.fabric)
+	d.flag(g.duplex)
+	if g.grid != nil {
+		d.numbers(g.grid.Dims)
+		d.flag(g.grid.Wrap)
 	}
-	text := func(s string) {
-		num(uint64(len(s)))
-		h.Write([]byte(s))
-	}
-	text(g.fabric)
-	if g.duplex {
-		num(1)
-	}
-	for _, d := range g.devices {
-		text(d.Name)
-		num(uint64(d.Kind))
+	d.number(uint64(len(g.devices)))
+	for i := range g.devices {
+		dev := &g.devices[i]
+		d.text(dev.Name)
+		d.text(dev.GUID)
+		d.text(dev.Label)
+		d.number(uint64(dev.Kind))
+		d.number(uint64(dev.Level))
+		d.number(uint64(dev.Group))
+		d.numbers(dev.Coord)
 	}
 	for id := range g.from {
-		num(uint64(g.from[id])<<32 | uint64(g.to[id]))
-		text(g.portName[g.fromPort[id]])
-		text(g.portName[g.toPort[id]])
-		num(math.Float64bits(g.capacity[id]))
-		if g.up[id] {
-			num(1)
-		}
+		d.number(uint64(g.from[id])<<32 | uint64(g.to[id]))
+		d.text(g.portName[g.fromPort[id]])
+		d.text(g.portName[g.toPort[id]])
+		d.number(math.Float64bits(g.capacity[id]))
+		d.number(uint64(g.class[id]))
+		d.number(uint64(g.dim[id]))
+		d.flag(g.up[id])
 	}
-	return h.Sum64()
+	return d.Sum64()
+}
+
+// digest hashes values so that no two lists of values look alike.
+type digest struct{ hash.Hash64 }
+
+func (d digest) number(v uint64) {
+	var buf [8]byte
+	binary.LittleEndian.PutUint64(buf[:], v)
+	d.Write(buf[:])
+}
+
+func (d digest) flag(v bool) {
+	if v {
+		d.number(1)
+	} else {
+		d.number(0)
+	}
+}
+
+func (d digest) numbers(list []int) {
+	d.number(uint64(len(list)))
+	for _, v := range list {
+		d.number(uint64(v))
+	}
+}
+
+func (d digest) text(s string) {
+	d.number(uint64(len(s)))
+	io.WriteString(d, s)
 }

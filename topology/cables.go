@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,10 +40,11 @@ type cableLine struct {
 }
 
 func newCableList(fabric string, prev *Graph) *cableList {
-	return &cableList{fabric: fabric, prev: prev, byGUID: map[string]*cableNode{}, from: map[cableEnd]int{}}
+	return &cableList{fabric: cmp.Or(fabric, DefaultFabric), prev: prev, byGUID: map[string]*cableNode{}, from: map[cableEnd]int{}}
 }
 
 func (c *cableList) node(guid string, isSwitch bool) *cableNode {
+	guid = strings.ToValidUTF8(guid, "\uFFFD")
 	n := c.byGUID[guid]
 	if n == nil {
 		n = &cableNode{guid: strings.Clone(guid), isSwitch: isSwitch, level: -1}
@@ -53,7 +56,7 @@ func (c *cableList) node(guid string, isSwitch bool) *cableNode {
 
 // end notes that the port from leads to the port to, as a line says.
 func (c *cableList) end(from, to cableEnd, capacity float64, line int) {
-	from.port, to.port = strings.Clone(from.port), strings.Clone(to.port)
+	from.port, to.port = strings.Clone(strings.ToValidUTF8(from.port, "\uFFFD")), strings.Clone(strings.ToValidUTF8(to.port, "\uFFFD"))
 	if i, twice := c.from[from]; twice {
 		if c.ends[i].to != to {
 			c.contradict(cableLine{from, to, capacity, line}, c.ends[i])
@@ -71,8 +74,10 @@ func (c *cableList) contradict(l, other cableLine) {
 
 func (e cableEnd) String() string { return fmt.Sprintf("port %s of %q", e.port, e.node.name()) }
 
+// name is the node's description, or its GUID. Descriptions are bytes that
+// firmware was given; what is no UTF-8 in them could be written nowhere.
 func (n *cableNode) name() string {
-	if label := strings.TrimSpace(n.label); label != "" {
+	if label := strings.TrimSpace(strings.ToValidUTF8(n.label, "\uFFFD")); label != "" {
 		return label
 	}
 	return n.guid
@@ -109,6 +114,7 @@ func (c *cableList) build() (*Graph, error) {
 		return nil, err
 	}
 	c.setLevels()
+	c.sort()
 	b := NewBuilder(c.fabric)
 	if c.prev != nil {
 		b = NewVersion(c.prev)
@@ -131,6 +137,19 @@ func (c *cableList) build() (*Graph, error) {
 	}
 	return b.Build()
 }
+
+// sort puts devices in the order of their GUIDs and links in that of the ports
+// that they leave, since discoveries list the same fabric in an order that
+// depends on where they start and on which answer came first.
+func (c *cableList) sort() {
+	slices.SortFunc(c.nodes, func(a, b *cableNode) int { return strings.Compare(a.guid, b.guid) })
+	slices.SortFunc(c.ends, func(a, b cableLine) int {
+		return cmp.Or(strings.Compare(a.from.node.guid, b.from.node.guid), comparePorts(a.from.port, b.from.port))
+	})
+}
+
+// comparePorts orders "2" before "10" and "swp9" before "swp10".
+func comparePorts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
 // names gives each node a unique name: the one it had in the earlier graph, its
 // description, or where several share it the description and the GUID.

@@ -9,10 +9,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reader reads a fabric from text. name stands for the input in errors; prev,
-// an earlier version or nil, lets every link that it knew keep its number. The
+// Reader reads a fabric from text. name stands for the input in errors; fabric,
+// if not empty, replaces the name that the text gives the fabric; prev, an
+// earlier version or nil, lets every link that it knew keep its number. The
 // strings are warnings: what was left out and why.
 type Reader func(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error)
+
+// DefaultFabric is the name of a fabric whose source gives it none.
+const DefaultFabric = "fabric0"
 
 // Format is a way in which fabrics are described.
 type Format struct {
@@ -38,7 +42,7 @@ var Formats = []Format{
 // DetectSize is how much of an input DetectFormat wants to see.
 const DetectSize = 4 << 10
 
-// DetectFormat tells the format from the beginning of a text.
+// DetectFormat detects the format by the beginning of a text.
 func DetectFormat(head []byte) (Format, error) {
 	for _, f := range Formats {
 		if f.sign(head) {

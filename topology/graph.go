@@ -96,8 +96,9 @@ type portRow struct {
 // Fabric is the name of the plane or rail.
 func (g *Graph) Fabric() string { return g.fabric }
 
-// Version identifies the graph's content; two graphs with the same devices,
-// links and states have the same version.
+// Version identifies the graph's content: it is a hash of all that the graph
+// holds, numbering included, and of nothing else. The same fabric read again
+// has the same version.
 func (g *Graph) Version() uint64 { return g.version }
 
 // Duplex reports whether each link stands for both directions, so that the

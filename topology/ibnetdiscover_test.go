@@ -3,21 +3,33 @@ package topology_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-func fixture(t testing.TB, path string) []byte {
+// sample is one of the samples of our own in testdata.
+func sample(t testing.TB, name string) []byte { return readFile(t, filepath.Join("testdata", name)) }
+
+func recorded(t testing.TB, elem ...string) []byte {
 	t.Helper()
-	b, err := os.ReadFile("../../shared/fixtures/" + path)
+	return readFile(t, repo.Fixture(t, append([]string{"topology", "ibnetdiscover"}, elem...)...))
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("fixture: %v; the fixtures lie in ../shared/fixtures beside the project", err)
+		t.Fatal(err)
 	}
-	return b
+	return text
 }
 
 func readIB(t testing.TB, text []byte, prev *topology.Graph) *topology.Graph {
@@ -29,8 +41,8 @@ func readIB(t testing.TB, text []byte, prev *topology.Graph) *topology.Graph {
 	return g
 }
 
-func TestReadSelene(t *testing.T) {
-	g := readIB(t, fixture(t, "topology/ibnetdiscover/selene.compute.txt"), nil)
+func TestRecordedSelene(t *testing.T) {
+	g := readIB(t, recorded(t, "selene.compute.txt"), nil)
 	switches := 0
 	for d := range topology.DeviceID(g.NumDevices()) {
 		if g.IsSwitch(d) {
@@ -50,48 +62,156 @@ func TestReadSelene(t *testing.T) {
 	}
 }
 
+// The quirks of the sample: headings of -g, a switch that lists its ports in any order, a description with
+// blanks and one with quotes, two adapters of one description, one of which has no block of its own, a speed
+// that is not known, an aggregation node.
+func TestReadPlainListing(t *testing.T) {
+	text := sample(t, "plain.txt")
+	g := readIB(t, text, nil)
+	if s := topology.Summarize(g); s.Switches != 3 || s.ChannelAdapters != 5 || s.AggregationNodes != 1 || s.Links != 2*8 || s.SwitchesByLevel["1"] != 2 {
+		t.Errorf("%+v", s)
+	}
+	for _, c := range []struct {
+		device, port, peer, peerPort string
+		gigabits                     float64
+	}{
+		{"leaf '0' <west>", "1", "node0 HCA-1", "1", 200},
+		{"leaf '0' <west>", "2", "node1 HCA-1", "1", 100},
+		{"MF0;spine-0:QX1/U1", "2", "leaf-1", "36", 100},
+		{"leaf-1", "7", "storage b00000000000c020", "1", 40},
+		{"b00000000000a010", "10", "storage b00000000000c020", "2", 40},
+		{"storage b00000000000c030", "2", "leaf-1", "8", 0},
+	} {
+		ports, ok := g.FindPort(c.device, c.port)
+		if !ok {
+			t.Errorf("%s has no port %s", c.device, c.port)
+			continue
+		}
+		l := g.Link(ports.Egress)
+		if g.Device(l.To).Name != c.peer || l.ToPort != c.peerPort || l.CapacityBytesPerSecond*8/1e9 != c.gigabits {
+			t.Errorf("port %s of %s leads to %q, %+v; want %+v", c.port, c.device, g.Device(l.To).Name, l, c)
+		}
+	}
+	windows := readIB(t, bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")), nil)
+	if windows.Version() != g.Version() {
+		t.Error("line ends of Windows make another graph")
+	}
+}
+
 func TestReadPortList(t *testing.T) {
-	g := readIB(t, fixture(t, "topology/ibnetdiscover/treydock/test.out"), nil)
+	g := readIB(t, sample(t, "ports.txt"), nil)
+	ports, ok := g.FindPort("leaf-0", "12")
+	if l := g.Link(ports.Egress); !ok || g.Device(l.To).Name != "node1 HCA-1" || l.CapacityBytesPerSecond != 100e9/8 || g.NumLinks() != 6 {
+		t.Errorf("%d links, port 12 leads to %+v", g.NumLinks(), l)
+	}
+	if _, ok := g.FindPort("leaf-0", "21"); ok {
+		t.Error("a port that is down has a link")
+	}
+	for _, name := range []string{"leaf-spare", "spine (old) - 1", "b00000000000b000"} {
+		if _, ok := g.FindDevice(name); !ok {
+			t.Errorf("no device %q", name)
+		}
+	}
+}
+
+func TestReadRecordedPortList(t *testing.T) {
+	g := readIB(t, recorded(t, "treydock", "test.out"), nil)
 	ports, ok := g.FindPort("ib-i1l1s01", "10")
 	if !ok || g.Device(g.Link(ports.Egress).To).Name != "o0001 HCA-1" || g.NumLinks() != 8 {
 		t.Errorf("%d links, port 10 leads to %+v", g.NumLinks(), g.Link(ports.Egress))
 	}
 }
 
-// In this file two switches claim the one port of an adapter.
+// In these files two switches claim the one port of an adapter.
 func TestContradictionCostsOneCable(t *testing.T) {
-	g, warnings, err := topology.ReadIBNetDiscover(bytes.NewReader(fixture(t, "topology/ibnetdiscover/treydock/test2.out")), "test2.out", "ib0", nil)
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "line 5") || g.NumLinks() != 4 {
-		t.Errorf("%v, %q", err, warnings)
+	contradiction(t, sample(t, "contradiction.txt"), "line 3", 6)
+}
+
+func TestRecordedContradictionCostsOneCable(t *testing.T) {
+	contradiction(t, recorded(t, "treydock", "test2.out"), "line 5", 4)
+}
+
+func contradiction(t *testing.T, text []byte, line string, links int) {
+	t.Helper()
+	g, warnings, err := topology.ReadIBNetDiscover(bytes.NewReader(text), "in.txt", "ib0", nil)
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], line) || g.NumLinks() != links {
+		t.Fatalf("%v, %q, want %s and %d links", err, warnings, line, links)
 	}
+}
+
+// Any fabric, listed in any order, is read as it is, and always as the same
+// version: discoveries differ in where they start.
+func TestListingOrderDoesNotMatter(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for _, spec := range []string{"fattree:leaves=5,hosts=3,spines=2,gbps=200", "fattree:k=4", "dragonfly:groups=5,routers=2,hosts=2"} {
+		g := parse(t, spec)
+		first := readIB(t, listing(g, rng), nil)
+		for range 5 {
+			if again := readIB(t, listing(g, rng), nil); again.Version() != first.Version() {
+				t.Fatalf("%s: version %x, then %x", spec, first.Version(), again.Version())
+			}
+		}
+		if first.NumDevices() != g.NumDevices() || first.NumLinks() != g.NumLinks() {
+			t.Errorf("%s: %d devices and %d links of %d and %d", spec, first.NumDevices(), first.NumLinks(), g.NumDevices(), g.NumLinks())
+		}
+		for i, id := range topology.Moved(g, first) {
+			if id == schema.NoLink || first.Capacity(id) != g.Capacity(schema.LinkID(i)) {
+				t.Fatalf("%s: %s is link %d", spec, g.LinkName(schema.LinkID(i)), id)
+			}
+		}
+	}
+}
+
+// listing prints a directed graph of switches and hosts as ibnetdiscover does,
+// the nodes and their ports in any order.
+func listing(g *topology.Graph, rng *rand.Rand) []byte {
+	id := func(d topology.DeviceID) string {
+		return fmt.Sprintf("%c-%016x", map[bool]byte{true: 'S', false: 'H'}[g.IsSwitch(d)], uint64(d)+1)
+	}
+	var text bytes.Buffer
+	for _, i := range rng.Perm(g.NumDevices()) {
+		d := topology.DeviceID(i)
+		kind := map[bool]string{true: "Switch", false: "Ca"}[g.IsSwitch(d)]
+		fmt.Fprintf(&text, "%s\t64 %q\t\t# %q lid %d lmc 0\n", kind, id(d), g.Device(d).Name, i)
+		links := slices.Clone(g.LinksAt(d))
+		rng.Shuffle(len(links), func(a, b int) { links[a], links[b] = links[b], links[a] })
+		for _, link := range links {
+			if l := g.Link(link); l.From == d {
+				width := map[float64]string{100e9 / 8: "4xEDR", 200e9 / 8: "4xHDR"}[l.CapacityBytesPerSecond]
+				fmt.Fprintf(&text, "[%s]\t%q[%s]\t\t# %q lid %d %s\n", l.FromPort, id(l.To), l.ToPort, g.Device(l.To).Name, l.To, width)
+			}
+		}
+		text.WriteByte('\n')
+	}
+	return text.Bytes()
 }
 
 // A cable that comes up later gets a new number and leaves the others alone.
 func TestAppearanceKeepsNumbers(t *testing.T) {
-	text := string(fixture(t, "topology/ibnetdiscover/topograph-ndr.txt"))
-	full := readIB(t, []byte(text), nil)
-	var less []string
-	for i, line := range strings.SplitAfter(text, "\n") {
-		if i%7 != 3 || !strings.HasPrefix(line, "[") {
-			less = append(less, line)
+	appearance(t, sample(t, "plain.txt"), "b00000000000c010")
+}
+
+func TestRecordedAppearanceKeepsNumbers(t *testing.T) {
+	appearance(t, recorded(t, "topograph-ndr.txt"), "e09d7303007a4bd8")
+}
+
+// appearance reads a listing without an adapter, then with it.
+func appearance(t *testing.T, text []byte, guid string) {
+	t.Helper()
+	var less []byte
+	for line := range bytes.Lines(text) {
+		if !bytes.Contains(line, []byte(guid)) || !bytes.HasPrefix(line, []byte("[")) {
+			less = append(less, line...)
 		}
 	}
-	// A line may go from one end only, so take both ends of one adapter.
-	const gone = "e09d7303007a4bd8"
-	kept := less[:0]
-	for _, line := range less {
-		if !strings.Contains(line, gone) {
-			kept = append(kept, line)
-		}
-	}
-	first := readIB(t, []byte(strings.Join(kept, "")), nil)
-	second := readIB(t, []byte(text), first)
-	if second.NumLinks() != full.NumLinks() || second.NumLinks() == first.NumLinks() {
+	full, first := readIB(t, text, nil), readIB(t, less, nil)
+	second := readIB(t, text, first)
+	if second.NumLinks() != full.NumLinks() || first.NumLinks() != full.NumLinks()-2 {
 		t.Fatalf("%d links, then %d, of %d", first.NumLinks(), second.NumLinks(), full.NumLinks())
 	}
-	for id := range schema.LinkID(first.NumLinks()) {
-		if first.PortKey(id) != second.PortKey(id) {
-			t.Fatalf("link %d was %v, is %v", id, first.PortKey(id), second.PortKey(id))
+	for i, id := range topology.Moved(first, second) {
+		if id != schema.LinkID(i) {
+			t.Fatalf("%s was link %d, is %d", first.LinkName(schema.LinkID(i)), i, id)
 		}
 	}
 }
@@ -117,8 +237,8 @@ func TestIBNetDiscoverRefuses(t *testing.T) {
 }
 
 func FuzzReadIBNetDiscover(f *testing.F) {
-	f.Add(fixture(f, "topology/ibnetdiscover/treydock/test.out"))
-	f.Add(fixture(f, "counters/ibsim/small/ibnetdiscover.txt"))
+	f.Add(sample(f, "ports.txt"))
+	f.Add(sample(f, "plain.txt"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		g, _, err := topology.ReadIBNetDiscover(bytes.NewReader(text), "in.txt", "ib0", nil)
 		if err == nil && g.NumLinks()%2 != 0 {
@@ -128,13 +248,14 @@ func FuzzReadIBNetDiscover(f *testing.F) {
 }
 
 func BenchmarkReadIBNetDiscover(b *testing.B) {
-	text := fixture(b, "topology/ibnetdiscover/selene.compute.txt")
-	b.Run("selene", func(b *testing.B) {
+	g := parse(b, "fattree:k=36")
+	text := listing(g, rand.New(rand.NewSource(1)))
+	b.Run(fmt.Sprintf("links=%d", g.NumLinks()), func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
 			readIB(b, text, nil)
 		}
-		b.ReportMetric(25704*float64(b.N)/b.Elapsed().Seconds(), "ports/s")
+		b.ReportMetric(float64(g.NumLinks())*float64(b.N)/b.Elapsed().Seconds(), "ports/s")
 	})
 }

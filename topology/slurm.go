@@ -108,65 +108,92 @@ func parseSlurmLine(line string) (s slurmSwitch, err error) {
 	return s, nil
 }
 
-// maxHosts bounds what one hostlist may expand to.
-const maxHosts = 1 << 17
+// What one host list may expand to. A name is bounded as a DNS name is.
+const (
+	maxHosts     = 1 << 17
+	maxNameBytes = 253
+)
 
 // hostlist expands Slurm's host lists: "a[1-3,07],b" is a1 a2 a3 a07 b.
 func hostlist(list string) (hosts []string, err error) {
 	for list != "" {
-		item, depth := len(list), 0
+		end, depth := len(list), 0
 		for i, r := range list {
 			if r == '[' {
 				depth++
 			} else if r == ']' {
 				depth--
 			} else if r == ',' && depth == 0 {
-				item = i
+				end = i
 				break
 			}
 		}
-		expanded, err := expandHost(list[:item], maxHosts-len(hosts))
+		expanded, err := expandHost(list[:end], maxHosts-len(hosts))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%q: %w", clip(list[:end]), err)
 		}
 		hosts = append(hosts, expanded...)
-		list = strings.TrimPrefix(list[item:], ",")
+		list = strings.TrimPrefix(list[end:], ",")
 	}
 	return hosts, nil
 }
 
+var errTooManyHosts = fmt.Errorf("more than %d hosts in one list; write shorter ranges", maxHosts)
+
+// expandHost expands one name of a host list, "r[1-2]c[1-2]", to at most room
+// hosts: each bracket multiplies what stands before it.
 func expandHost(item string, room int) ([]string, error) {
-	prefix, rest, ok := strings.Cut(item, "[")
-	if !ok {
-		return []string{item}, nil
-	}
-	ranges, suffix, ok := strings.Cut(rest, "]")
-	if !ok {
-		return nil, fmt.Errorf("%q: [ without ]", clip(item))
-	}
-	tails, err := expandHost(suffix, room)
-	if err != nil {
-		return nil, err
-	}
-	var hosts []string
-	for _, r := range strings.Split(ranges, ",") {
-		lo, hi, ok := strings.Cut(r, "-")
-		if !ok {
-			hi = lo
-		}
-		a, errA := strconv.Atoi(lo)
-		z, errZ := strconv.Atoi(hi)
-		if errA != nil || errZ != nil || a < 0 || z < a {
-			return nil, fmt.Errorf("%q: want a range such as 1-5", clip(r))
-		}
-		if (z-a+1)*len(tails) > room-len(hosts) {
-			return nil, fmt.Errorf("%q: more than %d hosts", clip(item), maxHosts)
-		}
-		for n := a; n <= z; n++ {
-			for _, tail := range tails {
-				hosts = append(hosts, fmt.Sprintf("%s%0*d%s", prefix, len(lo), n, tail))
+	hosts := []string{""}
+	for {
+		literal, rest, bracket := strings.Cut(item, "[")
+		for i := range hosts {
+			if hosts[i] += literal; len(hosts[i]) > maxNameBytes {
+				return nil, fmt.Errorf("a name of more than %d bytes", maxNameBytes)
 			}
 		}
+		if !bracket {
+			if len(hosts) > room {
+				return nil, errTooManyHosts
+			}
+			return hosts, nil
+		}
+		ranges, suffix, closed := strings.Cut(rest, "]")
+		if !closed {
+			return nil, fmt.Errorf("[ without ]")
+		}
+		numbers, err := expandRanges(ranges, room/len(hosts))
+		if err != nil {
+			return nil, err
+		}
+		product := make([]string, 0, len(hosts)*len(numbers))
+		for _, host := range hosts {
+			for _, number := range numbers {
+				product = append(product, host+number)
+			}
+		}
+		hosts, item = product, suffix
 	}
-	return hosts, nil
+}
+
+// expandRanges expands "8-10,07" to 8 9 10 07, at most room numbers. A number is
+// as wide as the range's first, in leading zeros.
+func expandRanges(ranges string, room int) (numbers []string, err error) {
+	for _, r := range strings.Split(ranges, ",") {
+		first, last, ok := strings.Cut(r, "-")
+		if !ok {
+			last = first
+		}
+		a, errA := strconv.Atoi(first)
+		z, errZ := strconv.Atoi(last)
+		if errA != nil || errZ != nil || a < 0 || z < a || len(first) > maxNameBytes {
+			return nil, fmt.Errorf("%q: want a range such as 1-5", clip(r))
+		}
+		if z-a >= room-len(numbers) { // before z-a+1, which may overflow
+			return nil, errTooManyHosts
+		}
+		for i := range z - a + 1 { // not n <= z, which the greatest number never ends
+			numbers = append(numbers, fmt.Sprintf("%0*d", len(first), a+i))
+		}
+	}
+	return numbers, nil
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ const formatVersion = 1
 // same text can be written as JSON.
 func Write(w io.Writer, g *Graph) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "giverny_topology: %d\nfabric: %s\nduplex: %t\n", formatVersion, jsonString(g.fabric), g.duplex)
+	fmt.Fprintf(out, "giverny_topology: %d\nfabric: %s\nduplex: %t\n", formatVersion, strconv.Quote(g.fabric), g.duplex)
 	if g.grid != nil {
 		dims, _ := json.Marshal(g.grid.Dims) // a list of numbers
 		fmt.Fprintf(out, "grid: {dims: %s, wrap: %t}\n", dims, g.grid.Wrap)
@@ -43,8 +44,8 @@ func Write(w io.Writer, g *Graph) error {
 	}
 	fmt.Fprintln(out, "links:")
 	for id := range g.from {
-		fmt.Fprintf(out, "- [%s, %s, %s, %s, %s, %s", jsonString(g.devices[g.from[id]].Name), jsonString(g.portName[g.fromPort[id]]),
-			jsonString(g.devices[g.to[id]].Name), jsonString(g.portName[g.toPort[id]]),
+		fmt.Fprintf(out, "- [%s, %s, %s, %s, %s, %s", strconv.Quote(g.devices[g.from[id]].Name), strconv.Quote(g.portName[g.fromPort[id]]),
+			strconv.Quote(g.devices[g.to[id]].Name), strconv.Quote(g.portName[g.toPort[id]]),
 			strconv.FormatFloat(g.capacity[id], 'g', -1, 64), g.class[id])
 		if g.dim[id] >= 0 {
 			fmt.Fprintf(out, ", %d", g.dim[id])
@@ -58,12 +59,12 @@ func Write(w io.Writer, g *Graph) error {
 }
 
 func writeDevice(out *bufio.Writer, d *Device) {
-	fmt.Fprintf(out, "- {name: %s, kind: %s", jsonString(d.Name), d.Kind)
+	fmt.Fprintf(out, "- {name: %s, kind: %s", strconv.Quote(d.Name), d.Kind)
 	if d.GUID != "" {
-		fmt.Fprintf(out, ", guid: %s", jsonString(d.GUID))
+		fmt.Fprintf(out, ", guid: %s", strconv.Quote(d.GUID))
 	}
 	if d.Label != "" {
-		fmt.Fprintf(out, ", label: %s", jsonString(d.Label))
+		fmt.Fprintf(out, ", label: %s", strconv.Quote(d.Label))
 	}
 	fmt.Fprintf(out, ", level: %d, group: %d", d.Level, d.Group)
 	if d.Coord != nil {
@@ -71,12 +72,6 @@ func writeDevice(out *bufio.Writer, d *Device) {
 		fmt.Fprintf(out, ", coord: %s", coord)
 	}
 	out.WriteString("}\n")
-}
-
-// jsonString quotes s as JSON and so as YAML.
-func jsonString(s string) string {
-	b, _ := json.Marshal(s)
-	return string(b)
 }
 
 type yamlGraph struct {
@@ -113,10 +108,7 @@ func ReadYAML(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 	if y.Version != formatVersion {
 		return nil, nil, fmt.Errorf("%s: giverny_topology: %d: this program reads version %d", name, y.Version, formatVersion)
 	}
-	if fabric == "" {
-		fabric = y.Fabric
-	}
-	b := NewBuilder(fabric)
+	b := NewBuilder(cmp.Or(fabric, y.Fabric, DefaultFabric))
 	if prev != nil {
 		b = NewVersion(prev)
 	}

@@ -13,26 +13,14 @@ import (
 // Dir is the folder that holds go.mod, sought from the working directory upwards.
 func Dir(tb testing.TB) string {
 	tb.Helper()
-	dir, err := find()
+	dir, err := root()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return dir
 }
 
-// Fixture is the path of a recorded fixture, such as Fixture(t, "topology", "dragonfly.txt"). The
-// fixtures lie in ../shared/fixtures of the root; one that is missing fails the test.
-func Fixture(tb testing.TB, elem ...string) string {
-	tb.Helper()
-	path := filepath.Join(append([]string{Dir(tb), "..", "shared", "fixtures"}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
-		tb.Fatalf("fixture %s: %v; the tests expect the recorded fixtures in shared/fixtures beside the checkout",
-			filepath.Join(elem...), err)
-	}
-	return path
-}
-
-func find() (string, error) {
+func root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find the root of the checkout: %w", err)
