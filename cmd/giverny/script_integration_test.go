@@ -3,7 +3,6 @@
 package main
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/giverny/giverny/store/engine"
@@ -15,5 +14,5 @@ func TestScriptsWithEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runScripts(t, filepath.Join("testdata", "script", "engine"), library)
+	runScripts(t, "engine", "GIVERNY_LIBCHDB="+library)
 }

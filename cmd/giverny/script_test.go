@@ -20,25 +20,26 @@ import (
 
 // The scripts run the binary as a user does. What the commands of their own do
 // stands at scriptCommands.
-func TestScripts(t *testing.T) { runScripts(t, filepath.Join("testdata", "script"), "") }
+func TestScripts(t *testing.T) { runScripts(t, "") }
 
-// runScripts runs a folder of scripts; library, if not empty, is the embedded
-// engine's.
-func runScripts(t *testing.T, dir, library string) {
-	fixtures := repo.Fixture(t, "SOURCES.md")
-	fixtures, err := filepath.Abs(filepath.Dir(fixtures))
+// The scripts that read recorded fixtures, which lie in $FIXTURES.
+func TestRecordedScripts(t *testing.T) {
+	fixtures, err := filepath.Abs(filepath.Dir(repo.Fixture(t, "SOURCES.md")))
 	if err != nil {
 		t.Fatal(err)
 	}
+	runScripts(t, "recorded", "FIXTURES="+fixtures)
+}
+
+// runScripts runs a folder of scripts with more variables in their environment,
+// such as "NAME=value".
+func runScripts(t *testing.T, folder string, environment ...string) {
 	testscript.Run(t, testscript.Params{
-		Dir:           dir,
+		Dir:           filepath.Join("testdata", "script", folder),
 		Cmds:          scriptCommands,
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("FIXTURES", fixtures)
-			if library != "" {
-				env.Setenv("GIVERNY_LIBCHDB", library)
-			}
+			env.Vars = append(env.Vars, environment...)
 			return nil
 		},
 	})

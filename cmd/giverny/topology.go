@@ -1,21 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 func newTopology(g *globals) *cobra.Command {
-	cmd := newFolder("topology", "Import and look at fabrics")
-	cmd.AddCommand(newTopologyImport(), newTopologyShow(g))
+	cmd := newFolder("topology", "Import, show and compare fabrics")
+	cmd.AddCommand(newTopologyImport(), newTopologyShow(g), newTopologyDiff())
 	return cmd
 }
 
@@ -27,22 +30,24 @@ type importFlags struct {
 func newTopologyImport() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use:   "import FILE",
+		Use:   "import FILE|SPECIFICATION",
 		Short: "Read a fabric and write it in Giverny's own format",
-		Long: `Read what a fabric says of itself and write it in Giverny's own format.
+		Long: `Read what a fabric says of itself, or a specification such as fattree:k=16, and
+write it in Giverny's own format.
 
 Ports that are down may be absent from the input. With --previous, the result of
 an earlier import, every link that it knew keeps its number; those that are
 absent now stay in the file, marked down.`,
 		Example: `  ibnetdiscover > fabric.txt
   giverny topology import --format ibnetdiscover fabric.txt --out fabric.yaml
-  giverny topology import fabric.txt --previous fabric.yaml --out fabric.yaml --json`,
+  giverny topology import fabric.txt --previous fabric.yaml --out fabric.yaml --json
+  giverny topology import fattree:k=16 --fabric ib0 --out ib0.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return importTopology(cmd, args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "ibnetdiscover, slurm, netq or yaml; empty: told from the first lines")
-	flags.StringVar(&f.fabric, "fabric", "fabric0", "name of the fabric")
+	flags.StringVar(&f.format, "format", "", "ibnetdiscover, slurm, netq or yaml; empty: detected by the first lines")
+	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric; empty: the file's own, or "+topology.DefaultFabric)
 	flags.StringVarP(&f.out, "out", "o", "", "file to write the fabric to (with --json; else standard output)")
 	flags.StringVar(&f.previous, "previous", "", "an earlier import whose numbers are to be kept")
 	flags.BoolVar(&f.json, "json", false, "print the counts as JSON instead of the fabric")
@@ -50,15 +55,7 @@ absent now stay in the file, marked down.`,
 }
 
 func importTopology(cmd *cobra.Command, path string, f importFlags) error {
-	log := newLog(cmd, config.Default().Log)
-	var prev *topology.Graph
-	if f.previous != "" {
-		var err error
-		if prev, err = config.ReadTopology(f.previous, "yaml", f.fabric, nil, log); err != nil {
-			return err
-		}
-	}
-	graph, err := config.ReadTopology(path, f.format, f.fabric, prev, log)
+	graph, err := readImport(path, f, newLog(cmd, config.Default().Log))
 	if err != nil {
 		return err
 	}
@@ -70,6 +67,29 @@ func importTopology(cmd *cobra.Command, path string, f importFlags) error {
 		return topology.Write(cmd.OutOrStdout(), graph)
 	}
 	return printSummary(cmd.OutOrStdout(), graph, f.json)
+}
+
+func readImport(path string, f importFlags, log *slog.Logger) (*topology.Graph, error) {
+	if config.IsTopologySpec(path) {
+		if f.previous != "" || f.format != "" {
+			return nil, fmt.Errorf("%s is a specification, whose links have fixed numbers: leave out --previous and --format", path)
+		}
+		return loadTopology(path, f.fabric, log)
+	}
+	var prev *topology.Graph
+	if f.previous != "" {
+		var err error
+		if prev, err = config.ReadTopology(f.previous, "yaml", f.fabric, nil, log); err != nil {
+			return nil, err
+		}
+	}
+	return config.ReadTopology(path, f.format, f.fabric, prev, log)
+}
+
+// loadTopology reads a file or builds a specification; fabric, if not empty,
+// replaces the name that a file gives the fabric.
+func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, error) {
+	return config.LoadTopology(config.Fabric{Name: fabric, Topology: source}, log)
 }
 
 // writeTopology replaces the file as a whole or not at all.
@@ -102,18 +122,103 @@ func printSummary(w io.Writer, g *topology.Graph, asJSON bool) error {
 func newTopologyShow(*globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "show SPECIFICATION|FILE",
-		Short:   "Count what a fabric holds",
+		Use:   "show FILE|SPECIFICATION",
+		Short: "Count what a fabric holds, or list its devices and links",
+		Long: `Count what a fabric holds. With --json, print a JSON object per line: the fabric
+with the counts, then every device and every link with its number. The fields
+stand in docs/reference/topology-format.md.`,
 		Example: "  giverny topology show torus:24x24x24\n  giverny topology show fabric.yaml --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: args[0]}, newLog(cmd, config.Default().Log))
+			graph, err := loadTopology(args[0], "", newLog(cmd, config.Default().Log))
 			if err != nil {
 				return err
 			}
-			return printSummary(cmd.OutOrStdout(), graph, asJSON)
+			if asJSON {
+				return topology.WriteJSON(cmd.OutOrStdout(), graph)
+			}
+			return printSummary(cmd.OutOrStdout(), graph, false)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "list devices and links, a JSON object per line")
 	return cmd
+}
+
+func newTopologyDiff() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW",
+		Short: "List what changed between two versions of a fabric",
+		Long: `List the devices and links that were added, removed, recabled, went down, came up
+or got another capacity between two versions of a fabric, each a file or a specification. Links are
+compared by their ports, whatever their numbers.`,
+		Example: "  giverny topology diff fabric-monday.yaml fabric.yaml",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var graphs [2]*topology.Graph
+			for i, source := range args {
+				var err error
+				if graphs[i], err = loadTopology(source, "", newLog(cmd, config.Default().Log)); err != nil {
+					return err
+				}
+			}
+			return printDiff(cmd.OutOrStdout(), graphs[0], graphs[1], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// diffJSON is what `topology diff --json` prints.
+type diffJSON struct {
+	Was            string             `json:"was_version"`
+	Now            string             `json:"now_version"`
+	DevicesAdded   []string           `json:"devices_added"`
+	DevicesRemoved []string           `json:"devices_removed"`
+	LinksAdded     []schema.LinkID    `json:"links_added"`   // numbers of the new version
+	LinksRemoved   []schema.LinkID    `json:"links_removed"` // numbers of the old version
+	WentDown       []schema.LinkID    `json:"links_went_down"`
+	CameUp         []schema.LinkID    `json:"links_came_up"`
+	Rerated        []schema.LinkID    `json:"links_rerated"`
+	Recabled       [][2]schema.LinkID `json:"links_recabled"` // number of the old link, number of the new one
+	Renumbered     int                `json:"links_renumbered"`
+}
+
+func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
+	d := topology.Diff(was, now)
+	if asJSON {
+		recabled := make([][2]schema.LinkID, len(d.Recabled))
+		for i, r := range d.Recabled {
+			recabled[i] = [2]schema.LinkID{r.Was, r.Now}
+		}
+		return json.NewEncoder(w).Encode(diffJSON{fmt.Sprintf("%016x", d.Was), fmt.Sprintf("%016x", d.Now),
+			listed(d.DevicesAdded), listed(d.DevicesRemoved), listed(d.LinksAdded), listed(d.LinksRemoved),
+			listed(d.WentDown), listed(d.CameUp), listed(d.Rerated), recabled, d.Renumbered})
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, &d)
+	for _, name := range d.DevicesRemoved {
+		fmt.Fprintln(out, "- device", name)
+	}
+	for _, name := range d.DevicesAdded {
+		fmt.Fprintln(out, "+ device", name)
+	}
+	for _, list := range []struct {
+		sign  string
+		graph *topology.Graph
+		links []schema.LinkID
+	}{{"- link", was, d.LinksRemoved}, {"+ link", now, d.LinksAdded}, {"down:", now, d.WentDown}, {"up:", now, d.CameUp}, {"rerated:", now, d.Rerated}} {
+		for _, id := range list.links {
+			fmt.Fprintln(out, list.sign, list.graph.LinkName(id))
+		}
+	}
+	return out.Flush()
+}
+
+// listed is a list that JSON shows as [] where it is empty.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,22 +19,23 @@ func IsTopologySpec(s string) bool {
 	return ok && oneOf(kind, "torus", "mesh", "fattree", "dragonfly")
 }
 
-// LoadTopology builds a fabric's graph from its specification or file. What the
-// file says that could not be used is logged.
+// LoadTopology builds a fabric's graph from its specification or file. Without a
+// name the fabric has the one that the file gives it. What the file says that
+// could not be used is logged.
 func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
 	if IsTopologySpec(f.Topology) {
-		return topology.Parse(f.Name, f.Topology)
+		return topology.Parse(cmp.Or(f.Name, topology.DefaultFabric), f.Topology)
 	}
 	return ReadTopology(f.Topology, "", f.Name, nil, log)
 }
 
 // ReadTopology reads a fabric from a file in the named format, or in the one
-// that its first lines show if format is empty. prev is an earlier version or
-// nil.
+// that its first lines show if format is empty. fabric, if not empty, replaces
+// the name that the file gives the fabric; prev is an earlier version or nil.
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("topology of fabric %q: %w", fabric, err)
+		return nil, fmt.Errorf("topology of %s: %w", nameOf(fabric), err)
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, topology.DetectSize)
@@ -41,7 +43,7 @@ func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.L
 	if format == "" {
 		head, peekErr := in.Peek(topology.DetectSize)
 		if peekErr != nil && !errors.Is(peekErr, io.EOF) {
-			return nil, fmt.Errorf("topology of fabric %q: %w", fabric, peekErr)
+			return nil, fmt.Errorf("topology of %s: %w", nameOf(fabric), peekErr)
 		}
 		f, err = topology.DetectFormat(head)
 	}
@@ -53,4 +55,11 @@ func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.L
 		log.Warn("topology", "fabric", fabric, "file", path, "warning", w)
 	}
 	return g, err
+}
+
+func nameOf(fabric string) string {
+	if fabric == "" {
+		return "a fabric"
+	}
+	return fmt.Sprintf("fabric %q", fabric)
 }
