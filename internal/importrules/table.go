@@ -39,7 +39,7 @@ var Architecture = []Row{
 	// Transport, and the way from counters to one snapshot per interval.
 	{Package: "ingest/envelope", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
-	{Package: "ingest/kafka", May: []string{"ingest/envelope"}},
+	{Package: "ingest/kafka", May: []string{"ingest/envelope", "internal/retry"}},
 
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
@@ -71,6 +71,7 @@ var Architecture = []Row{
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/config", May: []string{"internal/settings", "topology"}},
 	{Package: "internal/lifecycle"},
+	{Package: "internal/retry"},
 	{Package: "internal/ops"},
 	{Package: "internal/settings"},
 	{Package: "internal/importrules", Kind: Testing},

@@ -1,0 +1,46 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/ingest/envelope"
+)
+
+// LastPayload is the newest record of a partition; nil if it holds none. It asks
+// once: the caller tries again.
+func (c *Client) LastPayload(ctx context.Context, kind envelope.Kind, partition int) ([]byte, error) {
+	reader := NewConsumer(c, nil, Assignment{Kind: kind, Partition: partition})
+	first, err := reader.listOffset(ctx, kafka.FirstOffset)
+	if err != nil {
+		return nil, fmt.Errorf("newest record of %s: %w", reader.name(), err)
+	}
+	end, err := reader.listOffset(ctx, kafka.LastOffset)
+	if err != nil || end <= first {
+		return nil, err
+	}
+	response, err := c.kafka.Fetch(ctx, &kafka.FetchRequest{Topic: reader.topic, Partition: partition, Offset: end - 1,
+		MinBytes: 1, MaxBytes: int64(c.config.Consumer.MaxFetchBytes), MaxWait: c.config.Consumer.MaxWait})
+	if err == nil {
+		err = response.Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("newest record of %s: %w", reader.name(), err)
+	}
+	for {
+		m, err := reader.read(response.Records)
+		if errors.Is(err, io.EOF) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if m.Offset == end-1 {
+			return m.Payload, nil
+		}
+	}
+}
