@@ -43,9 +43,9 @@ var Architecture = []Row{
 
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
-	{Package: "segment/tracking", May: []string{"topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
+	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
-	{Package: "segment/bench", May: []string{"topology"}, Kind: Pure},
+	{Package: "segment/bench", May: []string{"topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "analysis", May: []string{"ingest/window", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
@@ -70,6 +70,7 @@ var Architecture = []Row{
 	// The binary wires them all; what no outsider may import serves it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/config", May: []string{"internal/settings", "topology"}},
+	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/lifecycle"},
 	{Package: "internal/retry"},
 	{Package: "internal/ops"},

@@ -1,0 +1,145 @@
+package codec_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/internal/codec"
+)
+
+var format = codec.Format{Mark: "TEST", Version: 3, Oldest: 2}
+
+// state has a field of each kind, and one that version 2 did not have.
+type state struct {
+	Name   string
+	Part   []byte
+	Count  uint64
+	Since  int64
+	Until  int64
+	Mean   float64
+	Open   bool
+	Level  uint8
+	Links  []uint32
+	Shares []float64
+	Later  int64
+}
+
+const numLinks = 100
+
+func (s *state) code(c *codec.Coder) {
+	c.Text(&s.Name)
+	c.Bytes(&s.Part)
+	c.Uint(&s.Count, math.MaxUint64)
+	c.Int(&s.Since)
+	c.IntFrom(&s.Until, s.Since)
+	c.Float(&s.Mean)
+	c.Bool(&s.Open)
+	codec.Small(c, &s.Level, 4)
+	codec.Ascending(c, &s.Links, numLinks)
+	codec.Each(c, &s.Shares, func(_ int, v *float64) { c.Float(v) })
+	if c.Version() > 2 {
+		c.Int(&s.Later)
+	}
+}
+
+func drawState(t *rapid.T) state {
+	s := state{
+		Name: rapid.String().Draw(t, "name"), Part: rapid.SliceOf(rapid.Byte()).Draw(t, "part"), Count: rapid.Uint64().Draw(t, "count"),
+		Since: rapid.Int64().Draw(t, "since"), Until: rapid.Int64().Draw(t, "until"), Mean: rapid.Float64Range(-1e9, 1e9).Draw(t, "mean"),
+		Open: rapid.Bool().Draw(t, "open"), Level: rapid.Uint8Range(0, 3).Draw(t, "level"),
+		Shares: rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "shares"), Later: rapid.Int64().Draw(t, "later"),
+	}
+	for l := range uint32(numLinks) {
+		if rapid.IntRange(0, 4).Draw(t, "in") == 0 {
+			s.Links = append(s.Links, l)
+		}
+	}
+	return s
+}
+
+func TestWhatIsSealedOpens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := drawState(t)
+		sealed := format.Seal([]byte("in front"), before.code)[len("in front"):]
+		after := state{Links: []uint32{99}, Shares: []float64{7}} // is replaced
+		if err := format.Open(sealed, after.code); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, after, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+		i, bit := rapid.IntRange(0, len(sealed)-1).Draw(t, "byte"), rapid.IntRange(0, 7).Draw(t, "bit")
+		if err := format.Open(sealed[:i], new(state).code); !errors.Is(err, codec.ErrDamaged) {
+			t.Fatalf("cut to %d of %d bytes: %v", i, len(sealed), err)
+		}
+		sealed[i] ^= 1 << bit
+		if err := format.Open(sealed, new(state).code); !errors.Is(err, codec.ErrDamaged) {
+			t.Fatalf("bit %d of byte %d changed: %v", bit, i, err)
+		}
+	})
+}
+
+func TestVersions(t *testing.T) {
+	want := state{Name: "lily", Links: []uint32{3, 5}}
+	for version, readable := range map[uint8]bool{1: false, 2: true, 3: true, 4: false} {
+		sealed := codec.Format{Mark: format.Mark, Version: version}.Seal(nil, want.code)
+		var got state
+		switch err := format.Open(sealed, got.code); {
+		case !readable && !errors.Is(err, codec.ErrVersion):
+			t.Errorf("version %d: %v, want it refused", version, err)
+		case readable && (err != nil || !cmp.Equal(want, got, cmpopts.EquateEmpty())):
+			t.Errorf("version %d: %+v, %v", version, got, err)
+		}
+	}
+	if err := (codec.Format{Mark: "ELSE", Version: 3}).Open(format.Seal(nil, want.code), want.code); !errors.Is(err, codec.ErrDamaged) {
+		t.Errorf("of another mark: %v", err)
+	}
+}
+
+// A fault of the state's own is what Open reports.
+func TestFail(t *testing.T) {
+	refused := errors.New("of another fabric")
+	err := format.Open(format.Seal(nil, new(state).code), func(c *codec.Coder) {
+		var s state
+		c.Text(&s.Name)
+		c.Fail(refused)
+		c.Float(&s.Mean)
+	})
+	if !errors.Is(err, refused) || errors.Is(err, codec.ErrDamaged) {
+		t.Errorf("error %v, want %v alone", err, refused)
+	}
+}
+
+// Whatever lies behind a fitting checksum is refused, or is a state that survives the way out and in.
+func FuzzOpen(f *testing.F) {
+	f.Add((&state{Name: "lily", Part: []byte{1}, Links: []uint32{0, 1, 99}, Shares: []float64{.5}}).body())
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sealed := append([]byte(format.Mark), format.Version)
+		sealed = append(sealed, body...)
+		sealed = binary.LittleEndian.AppendUint32(sealed, crc32.Checksum(sealed, crc32.MakeTable(crc32.Castagnoli)))
+		var s, again state
+		if err := format.Open(sealed, s.code); err != nil {
+			return
+		}
+		if len(s.Name)+len(s.Part)+len(s.Links)+8*len(s.Shares) > len(body) {
+			t.Fatalf("%d bytes gave a state of %d, %d, %d and %d", len(body), len(s.Name), len(s.Part), len(s.Links), len(s.Shares))
+		}
+		if err := format.Open(format.Seal(nil, s.code), again.code); err != nil || !cmp.Equal(s, again, cmpopts.EquateEmpty()) {
+			t.Fatalf("%v: %s", err, cmp.Diff(s, again))
+		}
+	})
+}
+
+// body is a state without its frame.
+func (s *state) body() []byte {
+	sealed := format.Seal(nil, s.code)
+	return sealed[len(format.Mark)+1 : len(sealed)-4]
+}
