@@ -15,6 +15,13 @@ const (
 	High
 )
 
+// The mean stalls, in percent of time, at which each level begins.
+const (
+	LowPercent    = 5
+	MediumPercent = 15
+	HighPercent   = 25
+)
+
 // Severities lists the levels in rising order.
 var Severities = [...]Severity{Negligible, Low, Medium, High}
 
@@ -23,11 +30,11 @@ var severityNames = [...]string{"Neg", "Low", "Medium", "High"}
 // SeverityOf grades a mean stall in percent of time.
 func SeverityOf(meanPercent float64) Severity {
 	switch {
-	case meanPercent >= 25:
+	case meanPercent >= HighPercent:
 		return High
-	case meanPercent >= 15:
+	case meanPercent >= MediumPercent:
 		return Medium
-	case meanPercent >= 5:
+	case meanPercent >= LowPercent:
 		return Low
 	}
 	return Negligible
