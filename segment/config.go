@@ -16,7 +16,7 @@ const (
 	// Paper is Monet's algorithm as its section 4.2 defines it.
 	Paper Method = "paper"
 	// Statistical is the default: a piecewise constant model of the stalls,
-	// whose pieces are told apart by tests against the noise of the data.
+	// whose segments are separated by tests against the noise of the data.
 	Statistical Method = "statistical"
 )
 

@@ -139,7 +139,7 @@ func TestRegionsDoNotDependOnNumbers(t *testing.T) {
 	}
 	for spec, g := range graphs {
 		for _, k := range kinds() {
-			if k.name == "statistical" { // overlap begins with the same pieces
+			if k.name == "statistical" { // overlap begins with the same segments
 				continue
 			}
 			segmenters := []*Segmenter{newSegmenter(t, g, k.cfg)}

@@ -13,9 +13,9 @@ const missing = float32(-1)
 
 // nearness is Monet's d_delta <= delta over the links of a graph.
 type nearness interface {
-	// unite joins every two near links whose values differ by at most theta.
+	// joinSimilar joins every two near links whose values differ by at most theta.
 	// A missing value is similar to nothing.
-	unite(values []float32, theta float32, sets *unionFind)
+	joinSimilar(values []float32, theta float32, sets *unionFind)
 	// appendNear appends the links near link x, nearest first, with their
 	// distances. A link may appear twice; its first distance counts.
 	appendNear(buf []nearLink, x int32) []nearLink
@@ -186,7 +186,7 @@ func (n *gridNear) coord(cell int32, c *[8]int) {
 	}
 }
 
-func (n *gridNear) unite(values []float32, theta float32, sets *unionFind) {
+func (n *gridNear) joinSimilar(values []float32, theta float32, sets *unionFind) {
 	var c [8]int
 	for x, v := range values {
 		if v < 0 {

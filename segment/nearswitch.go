@@ -88,7 +88,7 @@ func (n *switchNear) around(seeds [2]int32, hops int) []nearLink {
 	return n.found
 }
 
-func (n *switchNear) unite(values []float32, theta float32, sets *unionFind) {
+func (n *switchNear) joinSimilar(values []float32, theta float32, sets *unionFind) {
 	for _, centre := range n.centres {
 		n.members = n.members[:0]
 		for _, l := range n.around(centre, n.radius) {

@@ -5,31 +5,45 @@ import (
 	"slices"
 )
 
-// noise is what values differ by without cause: its standard deviation is base
-// at no stall and grows by slope per point of stall. Both are medians or the
-// like, which regions do not move, as long as most of the fabric is calm.
-type noise struct {
-	adj         *adjacency
-	base, slope float64 // percent points; per point
-	calm        float64 // mean of calm links, percent
-	median      float64 // of all links, percent
-	cut         float64 // what parts calm from hot, percent
+// noiseEstimator finds how much values differ without cause, by robust statistics (quartiles, medians, a
+// low quantile of differences), which regions do not move while most of the fabric is in the background.
+// It holds memory alone: what it finds is in the background and the noiseModel that it returns.
+type noiseEstimator struct {
+	adj           *adjacency
+	sigmaPerRange []float64 // by number of values at a switch: standard deviations per range; see expectedRange
 
-	values    [valueBins]int32
-	spreads   [spreadBins]int32
-	slopes    [slopeBins]int32
-	perSpread []float64 // by number of links at a switch: deviations per spread
-	sample    []float32
+	histogram      [valueBins]int32
+	sigmaHistogram [sigmaBins]int32
+	slopeHistogram [slopeBins]int32
+	sample         []float32
+}
+
+// background is what links outside of all regions measure, in percent points.
+type background struct {
+	sigma      float64 // standard deviation of the noise there
+	mean       float64
+	thresholds thresholds
+}
+
+// thresholds are those of hysteresis thresholding (Canny, IEEE PAMI 8, 1986), in percent: a link from
+// certain on is a candidate, one between hot and certain only where the mean around it reaches context.
+type thresholds struct{ hot, certain, context float32 }
+
+// noiseModel is the noise as a function of the stall: its standard deviation is base at no stall and
+// grows by slope per point.
+type noiseModel struct {
+	base, slope float64 // percent points; per point
+	background  float64 // mean of the background, percent
 }
 
 const (
 	minBase      = .05 // percent points: keeps data without noise from being cut at every step
 	valueBins    = 4096
 	binsPerPoint = valueBins / 100.
-	spreadBits   = 18 // of a float32 that a bin of spreads leaves out: 32 bins per power of 2
-	spreadBins   = 1 << (31 - spreadBits)
+	sigmaBits    = 18 // of a float32 that a bin of deviations leaves out: 32 bins per power of 2
+	sigmaBins    = 1 << (31 - sigmaBits)
 
-	// Growth of the noise: a low quantile, because borders lie between many
+	// Growth of the noise: a low quantile, because edges lie between many
 	// pairs; a prior, for when pairs are few; and a bound.
 	slopeQuantile  = .35
 	slopePairs     = 50  // pairs that the prior counts for
@@ -40,23 +54,23 @@ const (
 	maxSlopeSample = 64 // links at a switch
 )
 
-func newNoise(adj *adjacency) noise {
+func newNoiseEstimator(adj *adjacency) noiseEstimator {
 	most := 0
 	for s := range int32(adj.numSwitches()) {
 		most = max(most, len(adj.links(s)))
 	}
-	n := noise{adj: adj, perSpread: make([]float64, most+1)}
+	n := noiseEstimator{adj: adj, sigmaPerRange: make([]float64, most+1)}
 	for d := 2; d <= most; d++ {
-		n.perSpread[d] = 1 / expectedSpread(d)
+		n.sigmaPerRange[d] = 1 / expectedRange(d)
 	}
 	return n
 }
 
-// expectedSpread is that of n normal values of deviation 1: between the second
+// expectedRange is that of n normal values of deviation 1: between the second
 // largest and the second smallest, of less than four values between the largest
 // and the smallest (Blom, Statistical Estimates and Transformed Beta-Variables,
 // 1958).
-func expectedSpread(n int) float64 {
+func expectedRange(n int) float64 {
 	rank := float64(n)
 	if n >= 4 {
 		rank--
@@ -65,49 +79,76 @@ func expectedSpread(n int) float64 {
 	return 2 * math.Sqrt2 * math.Erfinv(2*p-1)
 }
 
-// measure finds the median of all values and the base: from the quartiles of all
-// if most of the fabric is calm, or else from the spread at each switch if that
-// is less.
-func (n *noise) measure(values []float32, minMean float64) {
-	clear(n.values[:])
+// background estimates location and scale of the background: the median of all
+// values, and as scale their interquartile range while three quarters of the
+// fabric are calm, otherwise the median deviation at a switch if that is less.
+func (n *noiseEstimator) background(values []float32, minMean float64) background {
+	clear(n.histogram[:])
 	measured := int32(0)
 	for _, v := range values {
 		if v != missing {
-			n.values[min(valueBins-1, int(v*binsPerPoint))]++
+			n.histogram[min(valueBins-1, int(v*binsPerPoint))]++
 			measured++
 		}
 	}
-	n.median = float64(quantile(n.values[:], measured/2)) / binsPerPoint
-	low, high := quantile(n.values[:], measured/4), quantile(n.values[:], measured/4*3)
-	const perSigma = 1.349 // between the quartiles of normal values
-	n.base = float64(max(1, high-low)) / binsPerPoint / perSigma
+	median := float64(quantile(n.histogram[:], measured/2)) / binsPerPoint
+	low, high := quantile(n.histogram[:], measured/4), quantile(n.histogram[:], measured/4*3)
+	const rangePerSigma = 1.349 // interquartile range of normal values
+	sigma := float64(max(1, high-low)) / binsPerPoint / rangePerSigma
 	if float64(high)/binsPerPoint >= hotShare*minMean {
-		n.base = min(n.base, n.spread(values))
+		sigma = min(sigma, n.medianSwitchSigma(values))
 	}
-	n.base = max(minBase, n.base)
+	b := background{sigma: max(minBase, sigma)}
+	b.thresholds = thresholdsOf(median, b.sigma, minMean)
+	b.mean = n.meanBelow(b.thresholds.hot)
+	return b
 }
 
-// spread is the median of the deviations at the switches.
-func (n *noise) spread(values []float32) float64 {
-	clear(n.spreads[:])
+// thresholdsOf finds what is hot. A fabric that is stalled all over has no background to rise above:
+// its links need no context.
+func thresholdsOf(median, sigma, minMean float64) thresholds {
+	hot := hotShare * minMean
+	if median >= hot {
+		return thresholds{hot: float32(hot)}
+	}
+	return thresholds{
+		hot:     float32(max(hot, median+hotSigmas*sigma)),
+		certain: float32(median + certainSigmas*sigma),
+		context: float32(median + hotSigmas*sigma),
+	}
+}
+
+// meanBelow is the mean of the values below a threshold, by the histogram.
+func (n *noiseEstimator) meanBelow(threshold float32) float64 {
+	sum, count := 0., 0.
+	for i, c := range n.histogram[:min(valueBins, int(float64(threshold)*binsPerPoint))] {
+		sum += float64(c) * (float64(i) + .5) / binsPerPoint
+		count += float64(c)
+	}
+	return sum / max(1, count)
+}
+
+// medianSwitchSigma is the median of the deviations at the switches.
+func (n *noiseEstimator) medianSwitchSigma(values []float32) float64 {
+	clear(n.sigmaHistogram[:])
 	switches := int32(0)
 	for s := range int32(n.adj.numSwitches()) {
-		if sigma, ok := n.atSwitch(values, n.adj.links(s)); ok {
-			n.spreads[math.Float32bits(float32(sigma))>>spreadBits]++
+		if sigma, ok := n.switchSigma(values, n.adj.links(s)); ok {
+			n.sigmaHistogram[math.Float32bits(float32(sigma))>>sigmaBits]++
 			switches++
 		}
 	}
 	if switches == 0 {
 		return math.Inf(1)
 	}
-	bin := uint32(quantile(n.spreads[:], switches/2))
-	return float64(math.Float32frombits(bin<<spreadBits | 1<<(spreadBits-1)))
+	bin := uint32(quantile(n.sigmaHistogram[:], switches/2))
+	return float64(math.Float32frombits(bin<<sigmaBits | 1<<(sigmaBits-1)))
 }
 
-// atSwitch estimates the deviation of the values of a few links.
-func (n *noise) atSwitch(values []float32, links []int32) (sigma float64, ok bool) {
-	if len(links) >= manyLinks {
-		return n.atLargeSwitch(values, links)
+// switchSigma estimates the deviation of the values of a few links by their range.
+func (n *noiseEstimator) switchSigma(values []float32, links []int32) (sigma float64, ok bool) {
+	if len(links) >= largeSwitch {
+		return n.largeSwitchSigma(values, links)
 	}
 	low, low2, high, high2 := int32(math.MaxInt32), int32(math.MaxInt32), int32(-1), int32(-1)
 	measured := 0
@@ -126,21 +167,22 @@ func (n *noise) atSwitch(values []float32, links []int32) (sigma float64, ok boo
 	if measured >= 4 {
 		low, high = low2, high2
 	}
-	return float64(math.Float32frombits(uint32(high))-math.Float32frombits(uint32(low))) * n.perSpread[measured], true
+	return float64(math.Float32frombits(uint32(high))-math.Float32frombits(uint32(low))) * n.sigmaPerRange[measured], true
 }
 
-// manyLinks is how many links a switch has that several regions are likely to
-// reach. Their levels are told by gaps between values: the two widest do not count.
-const manyLinks = 8
+// largeSwitch is how many links a switch has that several regions are likely to
+// reach. Gaps between the sorted values separate their levels: the two widest do
+// not count.
+const largeSwitch = 8
 
-func (n *noise) atLargeSwitch(values []float32, links []int32) (sigma float64, ok bool) {
+func (n *noiseEstimator) largeSwitchSigma(values []float32, links []int32) (sigma float64, ok bool) {
 	n.sample = n.sample[:0]
 	for _, l := range links {
 		if v := values[l]; v != missing {
 			n.sample = append(n.sample, v)
 		}
 	}
-	if len(n.sample) < manyLinks {
+	if len(n.sample) < largeSwitch {
 		return 0, false
 	}
 	slices.Sort(n.sample)
@@ -151,9 +193,16 @@ func (n *noise) atLargeSwitch(values []float32, links []int32) (sigma float64, o
 		second = max(second, min(widest, gap))
 		widest = max(widest, gap)
 	}
-	d := float64(len(n.sample))
-	left := 1 - (1.6+3.7/d)/math.Sqrt(d) // of the spread of normal values, by simulation, within 6%
-	return float64(max(0, inner[len(inner)-1]-inner[0]-widest-second)) * n.perSpread[len(n.sample)] / left, true
+	within := float64(max(0, inner[len(inner)-1]-inner[0]-widest-second))
+	return within * n.sigmaPerRange[len(n.sample)] / rangeWithoutGaps(len(n.sample)), true
+}
+
+// rangeWithoutGaps is the share of the expected range of n normal values that is
+// left, in the median, without the two widest gaps between them. The formula was
+// fitted to simulated values, within 6%; TestRangeWithoutGaps simulates them again.
+func rangeWithoutGaps(n int) float64 {
+	d := float64(n)
+	return 1 - (1.6+3.7/d)/math.Sqrt(d)
 }
 
 // quantile is the first bin with which more than rank have been counted.
@@ -166,64 +215,39 @@ func quantile(bins []int32, rank int32) int {
 	return len(bins) - 1
 }
 
-// marks are what parts hot links from calm ones, in percent.
-type marks struct {
-	hot    float32 // from here on a link is hot
-	strong float32 // from here on whatever is around it
-	warm   float32 // what the mean around other links must reach
-}
-
-// marks finds what is hot. A fabric that is stalled all over has no calm background
-// to rise above.
-func (n *noise) marks(minMean float64) marks {
-	n.cut = hotShare * minMean
-	var m marks
-	if n.median < n.cut {
-		n.cut = max(n.cut, n.median+hotSigmas*n.base)
-		m.warm, m.strong = float32(n.median+hotSigmas*n.base), float32(n.median+strongSigmas*n.base)
-	}
-	m.hot = float32(n.cut)
-	sum, count := 0., 0.
-	for i, c := range n.values[:min(valueBins, int(n.cut*binsPerPoint))] {
-		sum += float64(c) * (float64(i) + .5) / binsPerPoint
-		count += float64(c)
-	}
-	n.calm = sum / max(1, count)
-	return m
-}
-
-// fitSlope finds how the noise grows with the stall: the slope that explains
-// slopeQuantile of the differences of hot links that share a switch.
-func (n *noise) fitSlope(values []float32, hot *hotPart) {
+// model fits how the noise grows with the stall: the slope that explains
+// slopeQuantile of the differences between hot candidates at one switch.
+func (n *noiseEstimator) model(values []float32, b background, candidates *candidates) noiseModel {
 	perPoint := 1 / (2 * math.Erfinv(slopeQuantile)) // of the difference of two normal values
-	clear(n.slopes[:])
+	clear(n.slopeHistogram[:])
 	pairs := int32(slopePairs)
-	n.slopes[min(slopeBins-1, int(slopePrior*n.base*binsPerSlope))] = slopePairs
-	for _, p := range hot.places {
+	n.slopeHistogram[min(slopeBins-1, int(slopePrior*b.sigma*binsPerSlope))] = slopePairs
+	for _, s := range candidates.mergedSwitches {
 		n.sample = n.sample[:0]
-		for _, i := range hot.at(p) {
-			if v := values[hot.links[i]]; float64(v) >= n.cut {
+		for _, i := range candidates.at(s) {
+			if v := values[candidates.links[i]]; v >= b.thresholds.hot {
 				n.sample = append(n.sample, v)
 			}
 		}
-		n.thin()
+		n.subsample()
 		for i, x := range n.sample {
 			for _, y := range n.sample[:i] {
 				pairs++
-				rise := math.Abs(float64(x-y))*perPoint - n.base
+				rise := math.Abs(float64(x-y))*perPoint - b.sigma
 				if rise <= 0 {
-					n.slopes[0]++
+					n.slopeHistogram[0]++
 					continue
 				}
-				n.slopes[min(slopeBins-1, int(rise/(float64(x+y)/2)*binsPerSlope))]++
+				n.slopeHistogram[min(slopeBins-1, int(rise/(float64(x+y)/2)*binsPerSlope))]++
 			}
 		}
 	}
-	n.slope = float64(quantile(n.slopes[:], int32(slopeQuantile*float64(pairs)))) / binsPerSlope
+	slope := float64(quantile(n.slopeHistogram[:], int32(slopeQuantile*float64(pairs)))) / binsPerSlope
+	return noiseModel{base: b.sigma, slope: slope, background: b.mean}
 }
 
-// thin keeps of many values some that are distributed alike.
-func (n *noise) thin() {
+// subsample keeps of many values some that are distributed alike.
+func (n *noiseEstimator) subsample() {
 	if len(n.sample) <= maxSlopeSample {
 		return
 	}
@@ -234,22 +258,26 @@ func (n *noise) thin() {
 	n.sample = n.sample[:maxSlopeSample]
 }
 
-// level is a stall in deviations of the noise, which it makes alike at every
-// stall: the integral of 1/(base + slope v).
-func (n *noise) level(percent float64) float64 {
-	if n.slope*100 < 1e-3*n.base {
-		return percent / n.base
+// stabilise is the variance-stabilising transform (Bartlett, Biometrics 3, 1947) of
+// a stall into a level: the integral of 1/(base + slope v), in which the noise has
+// deviation 1 at every stall.
+func (m noiseModel) stabilise(percent float64) float64 {
+	if m.isConstant() {
+		return percent / m.base
 	}
-	return math.Log1p(n.slope/n.base*percent) / n.slope
+	return math.Log1p(m.slope/m.base*percent) / m.slope
 }
 
-// stall is the percentage of a level.
-func (n *noise) stall(level float64) float64 {
-	if n.slope*100 < 1e-3*n.base {
-		return level * n.base
+// unstabilise is the inverse of stabilise: the stall of a level.
+func (m noiseModel) unstabilise(level float64) float64 {
+	if m.isConstant() {
+		return level * m.base
 	}
-	return math.Expm1(level*n.slope) * n.base / n.slope
+	return math.Expm1(level*m.slope) * m.base / m.slope
 }
+
+// isConstant reports whether the noise hardly grows over the whole range.
+func (m noiseModel) isConstant() bool { return m.slope*100 < 1e-3*m.base }
 
 // sigma is the standard deviation of the noise at a stall, in percent points.
-func (n *noise) sigma(percent float64) float64 { return n.base + n.slope*percent }
+func (m noiseModel) sigma(percent float64) float64 { return m.base + m.slope*percent }

@@ -62,7 +62,7 @@ func newPaperMethod(near nearness, cfg PaperConfig, minLinks int) *paperMethod {
 
 func (p *paperMethod) segment(values []float32, out *partition) {
 	p.sets.reset(len(values))
-	p.near.unite(values, p.theta[0], &p.sets)
+	p.near.joinSimilar(values, p.theta[0], &p.sets)
 	p.measure(values)
 
 	p.level = resize(p.level, len(values))
@@ -72,7 +72,7 @@ func (p *paperMethod) segment(values []float32, out *partition) {
 			p.level[i] = float32(p.mean[p.sets.find(int32(i))])
 		}
 	}
-	p.near.unite(p.level, p.theta[1], &p.sets)
+	p.near.joinSimilar(p.level, p.theta[1], &p.sets)
 	p.measure(values)
 
 	p.absorbSmall(values)

@@ -68,7 +68,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 }
 
 // While regions stay, following them costs no allocation either: only what is to
-// be told of them, births and ends, is made of text.
+// be reported of them, births and ends, is made of text.
 func TestFollowingDoesNotAllocate(t *testing.T) {
 	for _, name := range []string{"cube", "hard", "prod", "fattree"} {
 		set := setNamed(t, name)

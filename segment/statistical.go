@@ -1,74 +1,76 @@
 package segment
 
-// statisticalMethod cuts what is hot into pieces of constant stall, told apart by
-// tests against the noise of the data. It has no threshold to tune:
+// statisticalMethod cuts what is hot into segments of constant stall: image segmentation by region
+// merging, on a graph of links instead of pixels, under a noise model that is estimated from the
+// snapshot. Its constants, below and beside each step, are the same for every fabric; they were chosen
+// on drawn snapshots (package bench) and nothing is tuned to a site.
 //
-//  1. the noise of the calm background and its growth with the stall are
-//     estimated; levels are counted in it from there on (noise);
-//  2. only hot links in warm surroundings, and the gaps between them, are looked
-//     at further: the rest is one piece, the background (hotPart);
-//  3. touching pieces, at first single links, are joined while the difference of
-//     their means is not worth the border between them (pieces): the piecewise
-//     constant functional of Mumford and Shah (CPAM 42, 1989), greedily (Koepfler,
-//     Lopez and Morel, SIAM J. Numer. Anal. 31, 1994), in rounds of mutually best
-//     pairs, so that the order of the links does not matter;
-//  4. pieces too small to be a region go to the likest neighbour;
-//  5. pieces that are alike only at their edges, where stall falls off, are taken
-//     apart again by what lies inside them (cores);
-//  6. pieces whose stall is the sum of two neighbours' are told to be both's
-//     (sums).
+//  1. Noise model and variance-stabilising transform (noise.go): location and scale of the background
+//     by quantiles, growth of the noise with the stall; from there on levels are counted in deviations.
+//  2. Candidates (candidates.go): hysteresis thresholding, then closing of holes. All other links are
+//     one segment, the background.
+//  3. Region merging (regiongraph.go): the piecewise constant functional of Mumford and Shah (CPAM 42,
+//     1989), minimised greedily over the region adjacency graph (Koepfler, Lopez and Morel, SIAM J.
+//     Numer. Anal. 31, 1994). Merges go in Boruvka rounds of mutually best neighbours, so that the
+//     order of links does not matter.
+//  4. Segments that are too small to be a region go to the neighbour of the nearest mean.
+//  5. Splitting by interiors (interiors.go): stall falls off at the boundary of a region, so that two
+//     may look alike only there. Interiors are segmented alone and serve as markers, from which labels
+//     are propagated back (as in marker-controlled watersheds and seeded region growing).
+//  6. Superposition (overlaps.go): a segment whose stall is the sum of two neighbours' belongs to both.
 //
-// A missing link counts for nothing and makes one place of its two switches. All
-// sums are of whole numbers: the numbering of links does not show in them.
+// Statistical region merging (Nock and Nielsen, IEEE PAMI 26, 2004) orders merges by the difference of
+// single links instead; docs/decisions says why that lost.
+//
+// A missing link counts for nothing and makes its two switches one. All sums are
+// of whole numbers: the numbering of links does not show in them.
 type statisticalMethod struct {
-	noise  noise
-	hot    hotPart
-	pieces pieces
-	cores  cores
-	sums   sums
+	noise      noiseEstimator
+	candidates candidates
+	graph      regionGraph
+	interiors  interiors
+	overlaps   overlaps
 
 	minLinks int32
 	minMean  float64
 	overlap  bool
 }
 
-// Constants of the method, the same for every fabric and every data set.
 const (
-	// borderPrice is what a unit of border costs, in variances of the noise. A
-	// link that is surrounded by another piece at one of its switches has
-	// borderUnits there.
-	borderPrice = 2.5
-	borderUnits = 5
-	// neck is the border per link of the smaller piece under which a border
-	// costs less: bodies that touch at a narrow place are rarely one.
-	neck = .8
-	// hotShare and hotSigmas part hot links from calm ones: a share of the mean
-	// at which a region counts, or so many deviations of the noise above the
-	// background, what is more. Surroundings are warm that many deviations above
-	// it, and from strongSigmas on a link is hot whatever they are.
-	hotShare     = .8
-	hotSigmas    = 2.5
-	strongSigmas = 8
+	// lambda of Mumford and Shah is what a unit of boundary costs, in variances of
+	// the noise. A link that is surrounded by another segment at one of its switches
+	// has boundaryPerSwitch units there.
+	lambda            = 2.5
+	boundaryPerSwitch = 5
+	// contactRatio is the boundary per link of the smaller segment under which it
+	// counts for less: bodies that touch at a narrow place are rarely one.
+	contactRatio = .8
+	// hotShare and hotSigmas say from where a link is hot: a share of the mean at
+	// which a region counts, or so many deviations of the noise above the median,
+	// whichever is greater. The context of a link must be that many deviations above
+	// the median too, except from certainSigmas on.
+	hotShare      = .8
+	hotSigmas     = 2.5
+	certainSigmas = 8
 )
 
 func newStatisticalMethod(adj *adjacency, cfg Config) *statisticalMethod {
 	return &statisticalMethod{
-		noise: newNoise(adj), hot: newHotPart(adj),
-		pieces: pieces{price: borderPrice}, cores: cores{inner: pieces{price: innerPrice}},
+		noise: newNoiseEstimator(adj), candidates: newCandidates(adj),
 		minLinks: int32(cfg.MinLinks), minMean: cfg.MinMeanPercent, overlap: cfg.Overlap,
 	}
 }
 
 func (m *statisticalMethod) segment(values []float32, out *partition) {
-	m.noise.measure(values, m.minMean)
-	m.hot.find(values, m.noise.marks(m.minMean), m.minLinks > 1)
-	if len(m.hot.links) == 0 {
+	background := m.noise.background(values, m.minMean)
+	m.candidates.find(values, background.thresholds, m.minLinks > 1)
+	if len(m.candidates.links) == 0 {
 		return
 	}
-	m.noise.fitSlope(values, &m.hot)
-	m.pieces.begin(values, &m.hot, &m.noise)
-	m.pieces.mergeAll(m.minLinks)
-	m.cores.split(&m.pieces, &m.noise)
-	m.sums.explain(&m.pieces, values, &m.hot, &m.noise, m.minMean, m.overlap)
-	m.sums.emit(&m.pieces, &m.hot, out)
+	noise := m.noise.model(values, background, &m.candidates)
+	m.graph.build(values, &m.candidates, noise)
+	m.graph.mergeAll(m.minLinks)
+	m.interiors.splitByInterior(&m.graph, noise)
+	m.overlaps.resolve(&m.graph, values, &m.candidates, noise, m.minMean, m.overlap)
+	m.overlaps.emit(&m.graph, &m.candidates, out)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // naiveStatistical is the statistical method from its documentation, with the
-// same constants and roundings and nothing else in common: what is asked for is
-// counted again each time, from maps and sorted slices.
+// same constants and roundings and nothing else in common: everything is counted
+// again each time, from maps and sorted slices.
 type naiveStatistical struct {
 	cfg      Config
 	switches [][]int       // by link: those at its ends, the first once if they are one
@@ -45,13 +45,13 @@ func (n *naiveStatistical) regions(series *schema.Series) [][]schema.LinkID {
 		}
 	}
 	v := &naiveView{naiveStatistical: n, values: values}
-	if !v.measureNoise() || !v.findHot() {
+	if !v.measureNoise() || !v.findCandidates() {
 		return nil
 	}
 	v.fitSlope()
 	v.findLevels()
 	var out [][]schema.LinkID
-	for _, links := range v.explain(v.split(v.mergeAll())) {
+	for _, links := range v.resolveOverlaps(v.splitByInterior(v.mergeAll())) {
 		sum := 0.
 		for _, l := range links {
 			sum += float64(values[l])
@@ -68,25 +68,25 @@ type naiveView struct {
 	*naiveStatistical
 	values []float32
 
-	base, slope, median, cut, calmMean float64
-	warm, strong                       float32
+	base, slope, median, backgroundMean              float64
+	hotThreshold, contextThreshold, certainThreshold float32
 
-	hot        []int         // links of the hot part, ascending
-	place      map[int]int   // by switch
-	hotAt      map[int][]int // by place: links of the hot part
-	calmAt     map[int]int   // by place: other measured links
-	raw, level map[int]int   // by link, in levelUnit
-	touches    map[int][]naiveTouch
-	background naivePiece
+	candidates   []int         // ascending
+	mergedInto   map[int]int   // by switch: the least of those merged with it
+	candidatesAt map[int][]int // by merged switch
+	backgroundAt map[int]int   // by merged switch: other measured links
+	raw, level   map[int]int   // by link, in levelUnit
+	edges        map[int][]naiveEdge
+	background   naiveNode
 }
 
-// naiveTouch is a neighbour of a link, or all its calm ones as calmLinks.
-type naiveTouch struct {
+// naiveEdge leads to a neighbour of a link, or to all in the background.
+type naiveEdge struct {
 	link   int
-	length int // in borderUnit
+	length int // in edgeUnit
 }
 
-const calmLinks = -1 // stands before every link
+const backgroundLink = -1 // stands before every link
 
 func (v *naiveView) measured(links []int) []float32 {
 	var out []float32
@@ -99,7 +99,7 @@ func (v *naiveView) measured(links []int) []float32 {
 	return out
 }
 
-// measureNoise is noise.measure and noise.threshold. It says whether anything was
+// measureNoise is noiseEstimator.background. It reports whether anything was
 // measured.
 func (v *naiveView) measureNoise() bool {
 	var bins []int
@@ -116,18 +116,19 @@ func (v *naiveView) measureNoise() bool {
 	low, high := bins[len(bins)/4], bins[len(bins)/4*3]
 	v.base = float64(max(1, high-low)) / binsPerPoint / 1.349
 	if float64(high)/binsPerPoint >= hotShare*v.cfg.MinMeanPercent {
-		v.base = min(v.base, v.spread())
+		v.base = min(v.base, v.medianSwitchSigma())
 	}
 	v.base = max(minBase, v.base)
 
-	v.cut = hotShare * v.cfg.MinMeanPercent
-	if v.median < v.cut {
-		v.cut = max(v.cut, v.median+hotSigmas*v.base)
-		v.warm, v.strong = float32(v.median+hotSigmas*v.base), float32(v.median+strongSigmas*v.base)
+	hot := hotShare * v.cfg.MinMeanPercent
+	v.hotThreshold = float32(hot)
+	if v.median < hot {
+		v.hotThreshold = float32(max(hot, v.median+hotSigmas*v.base))
+		v.contextThreshold, v.certainThreshold = float32(v.median+hotSigmas*v.base), float32(v.median+certainSigmas*v.base)
 	}
 	count := map[int]int{}
 	for _, b := range bins {
-		if b < int(v.cut*binsPerPoint) {
+		if b < int(float64(v.hotThreshold)*binsPerPoint) {
 			count[b]++
 		}
 	}
@@ -136,13 +137,13 @@ func (v *naiveView) measureNoise() bool {
 		sum += float64(count[b]) * (float64(b) + .5) / binsPerPoint
 		calm += count[b]
 	}
-	v.calmMean = sum / float64(max(1, calm))
+	v.backgroundMean = sum / float64(max(1, calm))
 	return true
 }
 
 // spread is the median over the switches, as the middle of one of 32 bins per
 // power of 2.
-func (v *naiveView) spread() float64 {
+func (v *naiveView) medianSwitchSigma() float64 {
 	var all []float32
 	for _, links := range v.linksAt {
 		if sigma, ok := naiveDeviation(v.measured(links), len(links)); ok {
@@ -153,14 +154,14 @@ func (v *naiveView) spread() float64 {
 		return math.Inf(1)
 	}
 	slices.Sort(all)
-	bin := math.Float32bits(all[len(all)/2]) >> spreadBits
-	return float64(math.Float32frombits(bin<<spreadBits + 1<<(spreadBits-1)))
+	bin := math.Float32bits(all[len(all)/2]) >> sigmaBits
+	return float64(math.Float32frombits(bin<<sigmaBits + 1<<(sigmaBits-1)))
 }
 
 // naiveDeviation is that of the sorted values of a switch of so many links.
 func naiveDeviation(x []float32, links int) (sigma float64, ok bool) {
 	n := len(x)
-	if n < 2 || links >= manyLinks && n < manyLinks {
+	if n < 2 || links >= largeSwitch && n < largeSwitch {
 		return 0, false
 	}
 	rank := n // of the larger of the two order statistics, of which x are a sample
@@ -168,39 +169,38 @@ func naiveDeviation(x []float32, links int) (sigma float64, ok bool) {
 		rank, x = n-1, x[1:n-1]
 	}
 	p := (float64(rank) - .375) / (float64(n) + .25)
-	perSpread := 1 / (2 * math.Sqrt2 * math.Erfinv(2*p-1))
-	if links < manyLinks {
-		return float64(x[len(x)-1]-x[0]) * perSpread, true
+	sigmaPerRange := 1 / (2 * math.Sqrt2 * math.Erfinv(2*p-1))
+	if links < largeSwitch {
+		return float64(x[len(x)-1]-x[0]) * sigmaPerRange, true
 	}
 	var gaps []float32
 	for i := range x[1:] {
 		gaps = append(gaps, x[i+1]-x[i])
 	}
 	slices.Sort(gaps)
-	left := 1 - (1.6+3.7/float64(n))/math.Sqrt(float64(n))
 	inner := x[len(x)-1] - x[0] - gaps[len(gaps)-1] - gaps[len(gaps)-2]
-	return float64(max(0, inner)) * perSpread / left, true
+	return float64(max(0, inner)) * sigmaPerRange / rangeWithoutGaps(n), true
 }
 
-// findHot is hotPart.find.
-func (v *naiveView) findHot() bool {
-	isWarm := func(s int) bool {
+// findCandidates is candidates.find.
+func (v *naiveView) findCandidates() bool {
+	hasHotContext := func(s int) bool {
 		sum, links := 0, v.measured(v.linksAt[s])
 		for _, x := range links {
-			sum += int(min(x, v.strong) * binsPerPoint)
+			sum += int(min(x, v.certainThreshold) * binsPerPoint)
 		}
-		return sum >= int(v.warm*binsPerPoint)*len(links)
+		return sum >= int(v.contextThreshold*binsPerPoint)*len(links)
 	}
 	isHot := func(l int) bool {
-		return v.values[l] >= float32(v.cut) &&
-			(v.cfg.MinLinks <= 1 || v.values[l] >= v.strong || slices.ContainsFunc(v.switches[l], isWarm))
+		return v.values[l] >= v.hotThreshold &&
+			(v.cfg.MinLinks <= 1 || v.values[l] >= v.certainThreshold || slices.ContainsFunc(v.switches[l], hasHotContext))
 	}
-	heat, isMissing := map[int]int{}, map[int]int{}
+	hotAt, isMissing := map[int]int{}, map[int]int{}
 	var gaps []int
 	for l, ends := range v.switches {
 		for _, s := range ends {
 			if isHot(l) {
-				heat[s]++
+				hotAt[s]++
 			} else if v.values[l] == missing {
 				isMissing[s]++
 			}
@@ -209,43 +209,42 @@ func (v *naiveView) findHot() bool {
 			gaps = append(gaps, l)
 		}
 	}
-	v.bridge(gaps)
+	v.mergeSwitches(gaps)
 	mostlyHot := func(s int) bool {
-		return heat[s] >= leastHeat && 2*heat[s] > len(v.linksAt[s])-isMissing[s]
+		return hotAt[s] >= minHotLinks && 2*hotAt[s] > len(v.linksAt[s])-isMissing[s]
 	}
-	hotAt := map[int]int{}
+	hotAtMerged := map[int]int{}
 	for l := range v.values {
 		if isHot(l) {
-			for _, p := range v.placesOf(l) {
-				hotAt[p]++
+			for _, p := range v.mergedSwitchesOf(l) {
+				hotAtMerged[p]++
 			}
 		}
 	}
-	v.hotAt, v.calmAt = map[int][]int{}, map[int]int{}
+	v.candidatesAt, v.backgroundAt = map[int][]int{}, map[int]int{}
 	for l, ends := range v.switches {
 		if v.values[l] == missing {
 			continue
 		}
-		places := v.placesOf(l)
-		alone := !slices.ContainsFunc(places, func(p int) bool { return hotAt[p] > 1 })
+		switches := v.mergedSwitchesOf(l)
+		alone := !slices.ContainsFunc(switches, func(p int) bool { return hotAtMerged[p] > 1 })
 		filled := !isHot(l) && len(ends) > 0 && !slices.ContainsFunc(ends, func(s int) bool { return !mostlyHot(s) })
 		if isHot(l) && (v.cfg.MinLinks <= 1 || !alone) || filled {
-			v.hot = append(v.hot, l)
-			for _, p := range places {
-				v.hotAt[p] = append(v.hotAt[p], l)
+			v.candidates = append(v.candidates, l)
+			for _, p := range switches {
+				v.candidatesAt[p] = append(v.candidatesAt[p], l)
 			}
 		} else {
-			for _, p := range places {
-				v.calmAt[p]++
+			for _, p := range switches {
+				v.backgroundAt[p]++
 			}
 		}
 	}
-	return len(v.hot) > 0
+	return len(v.candidates) > 0
 }
 
-// bridge finds the places: switches, and sets of them that few enough missing
-// links join.
-func (v *naiveView) bridge(gaps []int) {
+// mergeSwitches merges switches that few enough missing links join.
+func (v *naiveView) mergeSwitches(gaps []int) {
 	root := map[int]int{}
 	for s := range v.linksAt {
 		root[s] = s
@@ -254,23 +253,23 @@ func (v *naiveView) bridge(gaps []int) {
 	for _, l := range gaps {
 		pairs = append(pairs, [2]int{v.switches[l][0], v.switches[l][1]})
 	}
-	naiveUnite(root, pairs)
+	naiveUnion(root, pairs)
 	joined := map[int]int{}
 	for _, l := range gaps {
 		joined[root[v.switches[l][0]]]++
 	}
-	v.place = map[int]int{}
+	v.mergedInto = map[int]int{}
 	for s, r := range root {
-		v.place[s] = s
-		if joined[r] <= maxBridges {
-			v.place[s] = r
+		v.mergedInto[s] = s
+		if joined[r] <= maxMergingLinks {
+			v.mergedInto[s] = r
 		}
 	}
 }
 
-// naiveUnite gives both of each pair, and what they are already one with, the
+// naiveUnion gives both of each pair, and what they are already one with, the
 // least of their names.
-func naiveUnite(name map[int]int, pairs [][2]int) {
+func naiveUnion(name map[int]int, pairs [][2]int) {
 	for changed := true; changed; {
 		changed = false
 		for _, p := range pairs {
@@ -288,11 +287,11 @@ func naiveUnite(name map[int]int, pairs [][2]int) {
 	}
 }
 
-func (v *naiveView) placesOf(l int) []int {
+func (v *naiveView) mergedSwitchesOf(l int) []int {
 	var out []int
 	for _, s := range v.switches[l] {
-		if !slices.Contains(out, v.place[s]) {
-			out = append(out, v.place[s])
+		if !slices.Contains(out, v.mergedInto[s]) {
+			out = append(out, v.mergedInto[s])
 		}
 	}
 	return out
@@ -302,8 +301,8 @@ func (v *naiveView) fitSlope() {
 	perPoint := 1 / (2 * math.Erfinv(slopeQuantile))
 	bin := func(slope float64) int { return int(min(slopeBins-1, max(0, slope*binsPerSlope))) }
 	slopes := slices.Repeat([]int{bin(slopePrior * v.base)}, slopePairs)
-	for _, links := range v.hotAt {
-		hot := slices.DeleteFunc(v.measured(links), func(x float32) bool { return float64(x) < v.cut })
+	for _, links := range v.candidatesAt {
+		hot := slices.DeleteFunc(v.measured(links), func(x float32) bool { return x < v.hotThreshold })
 		if n := len(hot); n > maxSlopeSample {
 			var some []float32
 			for i := range maxSlopeSample {
@@ -321,7 +320,7 @@ func (v *naiveView) fitSlope() {
 	v.slope = float64(slopes[int(slopeQuantile*float64(len(slopes)))]) / binsPerSlope
 }
 
-func (v *naiveView) levelOf(percent float64) int {
+func (v *naiveView) stabilise(percent float64) int {
 	level := percent / v.base
 	if v.slope*100 >= 1e-3*v.base {
 		level = math.Log1p(v.slope/v.base*percent) / v.slope
@@ -329,46 +328,45 @@ func (v *naiveView) levelOf(percent float64) int {
 	return int(level/levelUnit + .5)
 }
 
-func (v *naiveView) stallOf(level float64) float64 {
+func (v *naiveView) unstabilise(level float64) float64 {
 	if v.slope*100 >= 1e-3*v.base {
 		return math.Expm1(level*v.slope) * v.base / v.slope
 	}
 	return level * v.base
 }
 
-// findLevels lists what touches each link of the hot part, and moves its level to
-// hardly beyond theirs.
+// findLevels lists the edges of each candidate and winsorises its level by its
+// neighbours'.
 func (v *naiveView) findLevels() {
-	v.raw, v.level, v.touches = map[int]int{}, map[int]int{}, map[int][]naiveTouch{}
-	for _, l := range v.hot {
-		v.raw[l] = v.levelOf(float64(v.values[l]))
+	v.raw, v.level, v.edges = map[int]int{}, map[int]int{}, map[int][]naiveEdge{}
+	for _, l := range v.candidates {
+		v.raw[l] = v.stabilise(float64(v.values[l]))
 	}
-	v.raw[calmLinks] = v.levelOf(v.calmMean)
-	const endless = math.MaxInt32 // links of the background: its level stands
-	v.background = naivePiece{name: calmLinks, size: endless, sum: endless * v.raw[calmLinks]}
-	for _, l := range v.hot {
+	v.raw[backgroundLink] = v.stabilise(v.backgroundMean)
+	v.background = naiveNode{name: backgroundLink, size: backgroundSize, sum: backgroundSize * v.raw[backgroundLink]}
+	for _, l := range v.candidates {
 		calm := 0
-		for _, p := range v.placesOf(l) {
-			around := len(v.hotAt[p]) - 1 + v.calmAt[p]
-			share := int(max(1, borderUnits/borderUnit/float64(max(1, around))+.5))
-			for _, k := range v.hotAt[p] {
-				if at := slices.IndexFunc(v.touches[l], func(t naiveTouch) bool { return t.link == k }); at >= 0 {
-					v.touches[l][at].length += share
+		for _, p := range v.mergedSwitchesOf(l) {
+			around := len(v.candidatesAt[p]) - 1 + v.backgroundAt[p]
+			share := int(max(1, boundaryPerSwitch/edgeUnit/float64(max(1, around))+.5))
+			for _, k := range v.candidatesAt[p] {
+				if at := slices.IndexFunc(v.edges[l], func(t naiveEdge) bool { return t.link == k }); at >= 0 {
+					v.edges[l][at].length += share
 				} else if k != l {
-					v.touches[l] = append(v.touches[l], naiveTouch{k, share})
+					v.edges[l] = append(v.edges[l], naiveEdge{k, share})
 				}
 			}
-			calm += share * v.calmAt[p]
+			calm += share * v.backgroundAt[p]
 		}
 		if calm > 0 {
-			v.touches[l] = append(v.touches[l], naiveTouch{calmLinks, calm})
+			v.edges[l] = append(v.edges[l], naiveEdge{backgroundLink, calm})
 		}
 		within := v.raw[l]
-		if len(v.touches[l]) > 0 {
-			byLevel := func(a, b naiveTouch) int { return cmp.Compare(v.raw[a.link], v.raw[b.link]) }
-			low, high := slices.MinFunc(v.touches[l], byLevel), slices.MaxFunc(v.touches[l], byLevel)
+		if len(v.edges[l]) > 0 {
+			byLevel := func(a, b naiveEdge) int { return cmp.Compare(v.raw[a.link], v.raw[b.link]) }
+			low, high := slices.MinFunc(v.edges[l], byLevel), slices.MaxFunc(v.edges[l], byLevel)
 			within = max(v.raw[low.link], min(v.raw[high.link], within))
 		}
-		v.level[l] = within + (v.raw[l]-within)/beyond
+		v.level[l] = within + (v.raw[l]-within)/outlierDamping
 	}
 }

@@ -109,7 +109,7 @@ func TestSumByChanceIsNone(t *testing.T) {
 }
 
 // A bar of three switches by two has a narrow inside, which three false zeros at
-// its skin cut in two: the bar is one region all the same.
+// its skin cut in two: the bar still is one region.
 func TestBarOfWhichTheInsideIsCut(t *testing.T) {
 	g := parse(t, "torus:40x12x12")
 	bar := box(g, [3]int{2, 4, 4}, [3]int{36, 3, 2})

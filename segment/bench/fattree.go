@@ -22,7 +22,7 @@ func (c *canvas) fatTree() {
 		links := c.pauseTree()
 		level := c.uniform(10, 60)
 		for _, id := range links {
-			if l.value[id] > 5 { // two trees that meet are not told apart: draw another
+			if l.value[id] > 5 { // two trees that meet cannot be separated: draw another
 				links = nil
 				break
 			}
