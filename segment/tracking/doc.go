@@ -7,7 +7,7 @@
 //
 // A region of now and one of before, of the same metric, may be the same if they
 // share more than MinOverlap of the smaller one's links (Monet's released code:
-// half). Of these pairs, the most alike by Jaccard's index are joined first, the
+// half). Of these pairs, the most alike by Jaccard's index are matched first, the
 // older of two equals before the younger, until no pair of free ones is left.
 //
 //   - Split: the largest part is the most alike and stays the region; each other
@@ -19,4 +19,7 @@
 //
 // An identity begins with one event, born or split, and ends with one, ended or
 // merged; one that merged and comes apart within the gap is split again.
+//
+// Identities outlive the process (Save, Load) and the version of the graph
+// (SetGraph, LoadMoved).
 package tracking

@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// place says for a person which region is meant.
-func place(severity schema.Severity, metric schema.Metric, name string) string {
+// regionText names a region for a person.
+func regionText(severity schema.Severity, metric schema.Metric, name string) string {
 	if name == "" {
 		return fmt.Sprintf("%s %s region", severity, metric)
 	}
@@ -15,7 +15,7 @@ func place(severity schema.Severity, metric schema.Metric, name string) string {
 }
 
 func describe(r *schema.Region) string {
-	return fmt.Sprintf("%s, %s", place(r.Severity, r.Metric, r.Name), links(len(r.Links)))
+	return fmt.Sprintf("%s, %s", regionText(r.Severity, r.Metric, r.Name), links(len(r.Links)))
 }
 
 func splitFrom(r *schema.Region, parent *track) string {
@@ -27,7 +27,7 @@ func cameApart(r *schema.Region) string {
 }
 
 func mergedInto(tr *track, r *schema.Region, last schema.Interval) string {
-	return fmt.Sprintf("%s, %s, merged into region %d%s after %s", place(tr.severity, tr.metric, tr.name), links(len(tr.links)),
+	return fmt.Sprintf("%s, %s, merged into region %d%s after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)),
 		r.ID, at(r.Name), intervals(tr.age(last)))
 }
 
@@ -52,8 +52,11 @@ func congestionEnded(e *CongestionEvent, durationNanos int64) string {
 }
 
 func ended(tr *track, durationNanos int64) string {
-	return fmt.Sprintf("%s, %s, is gone after %s", place(tr.severity, tr.metric, tr.name), links(len(tr.links)),
-		intervals(int((tr.seenNanos-tr.birthNanos)/durationNanos)))
+	after := intervals(int((tr.seenNanos - tr.birthNanos) / durationNanos))
+	if len(tr.links) == 0 {
+		return fmt.Sprintf("%s is gone after %s: none of its links is in the fabric any more", regionText(tr.severity, tr.metric, tr.name), after)
+	}
+	return fmt.Sprintf("%s, %s, is gone after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)), after)
 }
 
 func at(name string) string {

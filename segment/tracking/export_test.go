@@ -12,5 +12,5 @@ func Sealed(saved []byte) []byte {
 		return saved
 	}
 	body := saved[: len(saved)-4 : len(saved)-4]
-	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, castagnoli))
+	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }

@@ -19,58 +19,58 @@ type pending struct {
 	startNanos  int64
 	severity    schema.Severity
 	mean, trend float64
-	context     context
+	bucket      forecastBucket
 	next, later Odds
 }
 
-// context is what a region has in common with those whose fate is known: the
-// stretch of its mean between the thresholds of severity, whether the mean rises,
-// and how old the region is.
-type context struct{ stretch, direction, age uint8 }
+// forecastBucket is what a region has in common with those whose fate is known:
+// the bin of its mean, whether the mean rises, and how old the region is.
+type forecastBucket struct{ meanBin, direction, age uint8 }
 
-// stretches of a mean: narrow near the thresholds 5, 15 and 25.
-var stretches = [...]float64{4, 5, 6, 7.5, 10, 12.5, 14, 15, 16, 17.5, 20, 22.5, 24, 25, 26, 28, 32, 40, 60}
+// meanBins are the upper bounds of bins of a mean: narrow near the thresholds of severity.
+var meanBins = [...]float64{4, schema.LowPercent, 6, 7.5, 10, 12.5, 14, schema.MediumPercent, 16, 17.5, 20, 22.5, 24, schema.HighPercent, 26, 28, 32, 40, 60}
 
 const (
-	numStretches = len(stretches) + 1
-	directions   = 3
-	ages         = 3
+	numMeanBins = len(meanBins) + 1
+	directions  = 3
+	ages        = 3
 )
 
-func contextOf(mean, trend float64, age int) (c context) {
-	for int(c.stretch) < len(stretches) && mean >= stretches[c.stretch] {
-		c.stretch++
+func bucketOf(mean, trend float64, age int) (b forecastBucket) {
+	for int(b.meanBin) < len(meanBins) && mean >= meanBins[b.meanBin] {
+		b.meanBin++
 	}
 	const flat = .5 // percent per interval
 	switch {
 	case trend < -flat:
-		c.direction = 0
+		b.direction = 0
 	case trend <= flat:
-		c.direction = 1
+		b.direction = 1
 	default:
-		c.direction = 2
+		b.direction = 2
 	}
 	switch {
 	case age <= 1:
-		c.age = 0
+		b.age = 0
 	case age <= LaterIntervals:
-		c.age = 1
+		b.age = 1
 	default:
-		c.age = 2
+		b.age = 2
 	}
-	return c
+	return b
 }
 
 // model learns what becomes of regions.
-type model struct{ next, later horizon }
+type model struct{ next, later leadTime }
 
-// horizon is the model of one look ahead. It estimates in three steps, each
-// the prior of the next: the mean goes on along a damped trend with an error as
-// large as it has been, and the region vanishes as often as others of its age;
-// then what became of others of its stretch; then of those of its full context.
-type horizon struct {
-	byStretch [numStretches]outcomes
-	byContext [numStretches][directions][ages]outcomes
+// leadTime is the model of one lead time. It estimates in three steps, each the
+// (Dirichlet) prior of the next: the mean goes on along a damped trend (Gardner and
+// McKenzie, Manage. Sci. 31, 1985) with an error as large as it has been, and the
+// region vanishes as often as others of its age; then what became of others in its
+// bin of means; then of those in its whole bucket.
+type leadTime struct {
+	byMeanBin [numMeanBins]outcomes
+	byBucket  [numMeanBins][directions][ages]outcomes
 	byAge     [ages]outcomes
 
 	trendSquares, trendMoves  float64 // sums of trend^2 and trend x move
@@ -83,12 +83,12 @@ type horizon struct {
 // outcomes counts what became of regions.
 type outcomes [NumStates]uint32
 
-// memory bounds the outcomes of one context; beyond it the older count half.
-const memory = 1 << 14
+// maxSamples bounds the outcomes of one bucket; beyond it the older count half.
+const maxSamples = 1 << 14
 
 func (o *outcomes) add(s State) {
 	o[s]++
-	if o.total() > memory {
+	if o.total() > maxSamples {
 		for i := range o {
 			o[i] /= 2
 		}
@@ -116,59 +116,60 @@ const (
 	priorError   = 2.5 // percent, of one move
 	priorWeight  = 10
 	goneShare    = .15
-	stretchPrior = 12
-	contextPrior = 12
+	meanBinPrior = 12
+	bucketPrior  = 12
 )
 
 // odds of a region's states.
-func (h *horizon) odds(p *pending) Odds {
-	damping := h.trendMoves / (h.trendSquares + priorWeight)
-	variance := (h.errorSquares + priorWeight*priorError*priorError) / (h.transitions + priorWeight)
+func (l *leadTime) odds(p *pending) Odds {
+	damping := l.trendMoves / (l.trendSquares + priorWeight)
+	variance := (l.errorSquares + priorWeight*priorError*priorError) / (l.transitions + priorWeight)
 	spread := math.Sqrt(3*variance) / math.Pi // of the logistic distribution of that variance
 	centre := p.mean + damping*p.trend
 	below := func(percent float64) float64 { return 1 / (1 + math.Exp((centre-percent)/spread)) }
 
-	fate := &h.byAge[p.context.age]
+	fate := &l.byAge[p.bucket.age]
 	gone := (float64(fate[Gone]) + priorWeight*goneShare) / (float64(fate.total()) + priorWeight)
-	under5, under15, under25 := below(5), below(15), below(25)
-	odds := Odds{under5, under15 - under5, under25 - under15, 1 - under25}
+	underLow, underMedium, underHigh := below(schema.LowPercent), below(schema.MediumPercent), below(schema.HighPercent)
+	odds := Odds{underLow, underMedium - underLow, underHigh - underMedium, 1 - underHigh}
 	for i := range odds[:Gone] {
 		odds[i] = max(0, odds[i]) * (1 - gone)
 	}
 	odds[Gone] = gone
-	h.byStretch[p.context.stretch].blend(&odds, stretchPrior)
-	h.byContext[p.context.stretch][p.context.direction][p.context.age].blend(&odds, contextPrior)
+	l.byMeanBin[p.bucket.meanBin].blend(&odds, meanBinPrior)
+	l.byBucket[p.bucket.meanBin][p.bucket.direction][p.bucket.age].blend(&odds, bucketPrior)
 	return odds
 }
 
 // learn takes the outcome of a forecast; mean is the region's now, unless it is
 // Gone.
-func (h *horizon) learn(p *pending, said *Odds, became State, mean float64) {
-	h.scored++
-	h.brierSum += brier(said, became)
+func (l *leadTime) learn(p *pending, forecast *Odds, became State, mean float64) {
+	l.scored++
+	l.brierSum += brier(forecast, became)
 	if became != State(p.severity) {
-		h.persistentSum += 2
+		l.persistentSum += 2
 	}
-	c := p.context
-	h.byAge[c.age].add(became)
-	h.byStretch[c.stretch].add(became)
-	h.byContext[c.stretch][c.direction][c.age].add(became)
+	b := p.bucket
+	l.byAge[b.age].add(became)
+	l.byMeanBin[b.meanBin].add(became)
+	l.byBucket[b.meanBin][b.direction][b.age].add(became)
 	if became == Gone {
 		return
 	}
 	move := mean - p.mean
-	miss := move - h.trendMoves/(h.trendSquares+priorWeight)*p.trend
-	h.trendSquares += p.trend * p.trend
-	h.trendMoves += p.trend * move
-	h.errorSquares += miss * miss
-	h.transitions++
-	if h.transitions > memory {
-		h.trendSquares, h.trendMoves, h.errorSquares, h.transitions = h.trendSquares/2, h.trendMoves/2, h.errorSquares/2, h.transitions/2
+	miss := move - l.trendMoves/(l.trendSquares+priorWeight)*p.trend
+	l.trendSquares += p.trend * p.trend
+	l.trendMoves += p.trend * move
+	l.errorSquares += miss * miss
+	l.transitions++
+	if l.transitions > maxSamples {
+		l.trendSquares, l.trendMoves, l.errorSquares, l.transitions = l.trendSquares/2, l.trendMoves/2, l.errorSquares/2, l.transitions/2
 	}
 }
 
-func brier(said *Odds, became State) (sum float64) {
-	for s, p := range said {
+// brier is the Brier score of a forecast: its squared distance from what became.
+func brier(forecast *Odds, became State) (sum float64) {
+	for s, p := range forecast {
 		if State(s) == became {
 			p--
 		}
@@ -177,12 +178,12 @@ func brier(said *Odds, became State) (sum float64) {
 	return sum
 }
 
-func (h *horizon) skill() schema.ForecastSkill {
-	if h.scored == 0 {
+func (l *leadTime) skill() schema.ForecastSkill {
+	if l.scored == 0 {
 		return schema.ForecastSkill{}
 	}
-	n := float64(h.scored)
-	return schema.ForecastSkill{Forecasts: h.scored, Brier: h.brierSum / n, Persistence: h.persistentSum / n}
+	n := float64(l.scored)
+	return schema.ForecastSkill{Forecasts: l.scored, Brier: l.brierSum / n, Persistence: l.persistentSum / n}
 }
 
 // learn takes what became of a track in an interval, in which the region of that
@@ -210,8 +211,8 @@ func (t *Tracker) learn(tr *track, region int32, interval schema.Interval, regio
 	tr.pending = append(tr.pending[:0], tr.pending[done:]...)
 }
 
-// forget learns that a track will not come back.
-func (t *Tracker) forget(tr *track) {
+// learnGone learns that a track will not come back.
+func (t *Tracker) learnGone(tr *track) {
 	for i := range tr.pending {
 		t.model.later.learn(&tr.pending[i], &tr.pending[i].later, Gone, 0)
 	}

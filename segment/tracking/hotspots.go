@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -61,8 +60,11 @@ const maxThresholds = 16
 // (Monet, section 4 and Fig. 3). A step looks at every value once and works on
 // hot links only. It is not safe for concurrent use.
 type Hotspots struct {
-	cfg      HotspotConfig
-	numLinks int
+	cfg          HotspotConfig
+	fabric       string
+	graphVersion uint64
+	numLinks     int
+
 	metrics  [schema.NumMetrics]*hotLinks
 	episodes []schema.HotEpisode // that ended with the last step
 	longest  []schema.HotLink
@@ -70,9 +72,8 @@ type Hotspots struct {
 
 // hotLinks are the links at or above the lowest threshold of one metric.
 type hotLinks struct {
-	slot   []int32 // by link: its place in runs, or -1
-	runs   []run
-	counts []Durations // of the runs that have ended, by threshold
+	slot []int32 // by link: its place in runs, or -1
+	runs []run
 }
 
 // run is a link for as long as it is hot.
@@ -89,7 +90,7 @@ func NewHotspots(g *topology.Graph, cfg HotspotConfig) (*Hotspots, error) {
 		return nil, err
 	}
 	cfg.ThresholdsPercent = slices.Clone(cfg.ThresholdsPercent)
-	return &Hotspots{cfg: cfg, numLinks: g.NumLinks()}, nil
+	return &Hotspots{cfg: cfg, fabric: g.Fabric(), graphVersion: g.Version(), numLinks: g.NumLinks()}, nil
 }
 
 // Step takes the stalls of an interval; intervals must come in order. It panics
@@ -112,7 +113,7 @@ func (h *Hotspots) Step(s *schema.Snapshot) {
 
 func (h *Hotspots) of(m schema.Metric) *hotLinks {
 	if h.metrics[m] == nil {
-		h.metrics[m] = &hotLinks{slot: filled(nil, h.numLinks), counts: make([]Durations, len(h.cfg.ThresholdsPercent))}
+		h.metrics[m] = &hotLinks{slot: filled(nil, h.numLinks)}
 	}
 	return h.metrics[m]
 }
@@ -158,7 +159,6 @@ func (h *Hotspots) follow(hot *hotLinks, series *schema.Series, interval schema.
 		}
 		for ; r.level > level; r.level-- {
 			intervals := (r.seenNanos - r.sinceNanos[r.level-1]) / interval.DurationNanos
-			hot.counts[r.level-1].add(intervals)
 			h.episodes = append(h.episodes, schema.HotEpisode{Metric: series.Metric, ThresholdPercent: h.cfg.ThresholdsPercent[r.level-1], Intervals: intervals})
 		}
 		for ; r.level < level; r.level++ {
@@ -204,63 +204,4 @@ func (h *Hotspots) level(percent float32) (n int8) {
 		n++
 	}
 	return n
-}
-
-// Ended are the durations of the hot episodes that have ended, of a metric at a
-// threshold by its index, and how many still go on.
-func (h *Hotspots) Ended(m schema.Metric, threshold int) (ended Durations, going int) {
-	hot := h.metrics[m]
-	if hot == nil {
-		return Durations{}, 0
-	}
-	for i := range hot.runs {
-		if int(hot.runs[i].level) > threshold {
-			going++
-		}
-	}
-	return hot.counts[threshold], going
-}
-
-// Durations is a histogram of durations in intervals: exact up to 15, above
-// with 8 classes to each doubling.
-type Durations struct {
-	Count   uint64
-	Longest int64
-	classes [488]uint64
-}
-
-func (d *Durations) add(intervals int64) {
-	intervals = max(intervals, 0)
-	d.Count++
-	d.Longest = max(d.Longest, intervals)
-	d.classes[durationClass(intervals)]++
-}
-
-func durationClass(v int64) int {
-	if v < 16 {
-		return int(v)
-	}
-	shift := bits.Len64(uint64(v)) - 4
-	return shift*8 + int(v>>shift)
-}
-
-// Quantile is the duration that the share q of all does not exceed, in
-// intervals, at most an eighth too high; 0 if there are none.
-func (d *Durations) Quantile(q float64) int64 {
-	rank, sum := uint64(q*float64(d.Count)), uint64(0)
-	for c, n := range d.classes {
-		if sum += n; n > 0 && (sum > rank || sum == d.Count) {
-			return min(d.Longest, classEnd(c))
-		}
-	}
-	return 0
-}
-
-// classEnd is the longest duration of a class.
-func classEnd(class int) int64 {
-	if class < 16 {
-		return int64(class)
-	}
-	shift := (class - 8) / 8
-	return int64(class-shift*8+1)<<shift - 1
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// matcher finds which regions of now continue which tracks. Its cost follows the
-// links in regions. Regions and tracks go by their index in the step.
+// matcher finds which regions of now continue which tracks: a greedy bipartite
+// matching by Jaccard index. Its cost follows the links in regions. Regions and
+// tracks go by their index in the step.
 type matcher struct {
 	numLinks int
 	links    [][]schema.LinkID // by region: ascending, of the graph
@@ -42,9 +43,13 @@ type pair struct {
 	jaccard       float64
 }
 
-func newMatcher(links int) matcher {
-	return matcher{numLinks: links, head: filled(nil, links)}
+func newMatcher(links int) (m matcher) {
+	m.setLinks(links)
+	return m
 }
+
+// setLinks makes the matcher one of a graph of so many links.
+func (m *matcher) setLinks(links int) { m.numLinks, m.head = links, filled(m.head, links) }
 
 // filled is s with n elements, all -1.
 func filled(s []int32, n int) []int32 {
@@ -107,7 +112,7 @@ func (m *matcher) prepare(regions []schema.Region) {
 	m.links, m.order, m.rank, m.arena = resize(m.links, len(regions)), resize(m.order, len(regions)), resize(m.rank, len(regions)), m.arena[:0]
 	for r := range regions {
 		m.order[r] = int32(r)
-		m.links[r] = m.cleaned(regions[r].Links)
+		m.links[r] = m.clean(regions[r].Links)
 	}
 	slices.SortFunc(m.order, func(a, b int32) int {
 		x, y := &regions[a], &regions[b]
@@ -121,9 +126,9 @@ func (m *matcher) prepare(regions []schema.Region) {
 	}
 }
 
-// cleaned is the links as they are if they ascend and are of the graph, as they
+// clean is the links as they are if they ascend and are of the graph, as they
 // should; otherwise a copy for which that is true.
-func (m *matcher) cleaned(links []schema.LinkID) []schema.LinkID {
+func (m *matcher) clean(links []schema.LinkID) []schema.LinkID {
 	good := true
 	for i, l := range links {
 		good = good && int64(l) < int64(m.numLinks) && (i == 0 || links[i-1] < l)
@@ -142,25 +147,26 @@ func (m *matcher) cleaned(links []schema.LinkID) []schema.LinkID {
 	return own[:len(own):len(own)]
 }
 
-// assign decides who continues whom; see the package comment. Tracks are in the
-// order of their age. lastEnd is when those seen in the last interval were seen.
+// assign decides which region continues which track; see the package comment. Tracks
+// are in the order of their age. lastEnd is when those seen in the last interval were
+// seen.
 func (m *matcher) assign(tracks []*track, lastEnd int64, minOverlap float64) {
-	m.drop(minOverlap)
-	m.join()
-	m.chain()
+	m.dropSmallOverlaps(minOverlap)
+	m.matchGreedily()
+	m.chainPairs()
 	for _, r := range m.order { // of those that merge, the oldest goes on
 		if k := m.ancestor[r]; k >= 0 {
-			if heir := m.oldest(r, k, tracks, lastEnd); heir != k {
+			if heir := m.oldestOf(r, k, tracks, lastEnd); heir != k {
 				m.successor[k], m.successor[heir], m.ancestor[r] = -1, r, heir
 			}
 		}
 	}
-	m.join() // who gave way may have a part of its own
+	m.matchGreedily() // a track that gave way may have a part of its own
 }
 
-// oldest is the track that r continues if k is the one most alike: k, or an older
+// oldestOf is the track that r continues if k is the one most alike: k, or an older
 // one that would end in r, brings at least half as many links, and was not away.
-func (m *matcher) oldest(r, k int32, tracks []*track, lastEnd int64) int32 {
+func (m *matcher) oldestOf(r, k int32, tracks []*track, lastEnd int64) int32 {
 	heir, brought := k, int32(0)
 	for i := m.first[r]; i >= 0; i = m.pairs[i].next {
 		if m.pairs[i].track == k {
@@ -176,8 +182,8 @@ func (m *matcher) oldest(r, k int32, tracks []*track, lastEnd int64) int32 {
 	return heir
 }
 
-// chain links the pairs of each region.
-func (m *matcher) chain() {
+// chainPairs links the pairs of each region.
+func (m *matcher) chainPairs() {
 	m.first = filled(m.first, len(m.ancestor))
 	for i := range m.pairs {
 		r := m.pairs[i].region
@@ -185,13 +191,14 @@ func (m *matcher) chain() {
 	}
 }
 
-// drop forgets the pairs that do not have enough in common.
-func (m *matcher) drop(minOverlap float64) {
+// dropSmallOverlaps drops the pairs that do not have enough in common.
+func (m *matcher) dropSmallOverlaps(minOverlap float64) {
 	m.pairs = slices.DeleteFunc(m.pairs, func(p pair) bool { return float64(p.shared) <= minOverlap*float64(p.smaller) })
 }
 
-// join makes the free ones of each pair one.
-func (m *matcher) join() {
+// matchGreedily matches the pairs whose region and track are both free, the most
+// alike first.
+func (m *matcher) matchGreedily() {
 	for _, p := range m.pairs {
 		if m.successor[p.track] < 0 && m.ancestor[p.region] < 0 {
 			m.successor[p.track], m.ancestor[p.region] = p.region, p.track
@@ -200,9 +207,9 @@ func (m *matcher) join() {
 }
 
 // assignStored gives regions with an identity to the tracks that have it, and
-// treats the others as join does.
+// treats the others as matchGreedily does.
 func (m *matcher) assignStored(tracks []*track, regions []schema.Region, minOverlap float64) {
-	m.drop(minOverlap)
+	m.dropSmallOverlaps(minOverlap)
 	for r := range regions {
 		for k, tr := range tracks {
 			if regions[r].ID == tr.id && regions[r].Metric == tr.metric {

@@ -4,95 +4,47 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TransitionCounts counts what followed what, from one interval to the next: first
-// index before, second after.
-type TransitionCounts [NumStates][NumStates]uint64
-
-// Probability of a state after another, and whether it is known at all.
-func (t *TransitionCounts) Probability(from, to State) (p float64, known bool) {
-	total := uint64(0)
-	for _, n := range t[from] {
-		total += n
-	}
-	if total == 0 {
-		return 0, false
-	}
-	return float64(t[from][to]) / float64(total), true
-}
-
-// CongestionEvent is one in which every window of Config.EventWindow has a High
-// region; Ended says that the window has passed without one.
+// CongestionEvent is a regions congestion event (RCE; Monet, section 6): one in which every window of
+// Config.EventWindow has a High region. Ended says that the window has passed without one.
 type CongestionEvent struct {
 	schema.CongestionEvent
 	Ended bool
 }
 
-// network is what is known of a fabric as a whole. Tables by metric hold all
-// metrics together at NoMetric.
+const severities = len(schema.Severities)
+
+// network is what is known of a fabric as a whole, over all metrics.
 type network struct {
-	numLinks    int
-	seen        [schema.NumMetrics]bool            // has had a region
-	state       [schema.NumMetrics]schema.Severity // in the last interval
-	transitions []schema.Transition                // of this step
-	ofRegions   [schema.NumMetrics]TransitionCounts
-	ofNetwork   [schema.NumMetrics]TransitionCounts
-	linkTime    [schema.NumMetrics][len(schema.Severities)]uint64 // link intervals
-	networkTime [schema.NumMetrics][len(schema.Severities)]uint64 // intervals
-	congestion  CongestionEvent                                   // ended, or before the first, if not open
+	severity    schema.Severity                // in the last interval
+	counts      [severities][severities]uint64 // of intervals: first index before, second after
+	transitions []schema.Transition            // of regions, in this step
+	congestion  CongestionEvent                // ended, or before the first, if not open
 	open        bool
 	shown       CongestionEvent
 }
 
-func newNetwork(links int) network { return network{numLinks: links} }
-
-// changed counts a transition of a region.
-func (n *network) changed(m schema.Metric, from, to State) {
+// addTransition notes a transition of a region. A birth is one from Gone, an end one to Gone; a region
+// that merges passes to the severity of what it merged into; an interval in which a region is unseen
+// and comes back has none.
+func (n *network) addTransition(m schema.Metric, from, to State) {
 	n.transitions = append(n.transitions, schema.Transition{Metric: m, From: from, To: to})
-	n.ofRegions[schema.NoMetric][from][to]++
-	if m != schema.NoMetric && int(m) < schema.NumMetrics {
-		n.ofRegions[m][from][to]++
-	}
 }
 
 // step takes the regions of an interval.
 func (n *network) step(interval schema.Interval, regions []schema.Region, steady bool, windowNanos int64) (schema.NetworkForecast, *CongestionEvent) {
-	var now [schema.NumMetrics]schema.Severity
-	var links [schema.NumMetrics][len(schema.Severities)]int
 	highest, peak := schema.Negligible, 0.
 	for i := range regions {
 		r := &regions[i]
 		if int(r.Metric) >= schema.NumMetrics {
 			continue
 		}
-		n.seen[r.Metric] = true
-		v := severityOf(r)
-		for _, m := range [2]schema.Metric{schema.NoMetric, r.Metric} {
-			now[m] = max(now[m], v)
-			links[m][v] += len(r.Links)
-		}
-		highest, peak = max(highest, v), max(peak, meanOf(r))
+		highest, peak = max(highest, severityOf(r)), max(peak, meanOf(r))
 	}
-	for m := range now {
-		if n.seen[m] || m == int(schema.NoMetric) {
-			n.count(m, now[m], &links[m], steady)
-		}
-	}
-	return n.forecast(highest), n.congest(interval, highest == schema.High, peak, windowNanos)
-}
-
-// count adds an interval of a metric.
-func (n *network) count(m int, state schema.Severity, links *[len(schema.Severities)]int, steady bool) {
 	if steady {
-		n.ofNetwork[m][n.state[m]][state]++
+		n.counts[n.severity][highest]++
 	}
-	n.state[m] = state
-	n.networkTime[m][state]++
-	calm := n.numLinks
-	for v, l := range links {
-		n.linkTime[m][v] += uint64(l)
-		calm -= l
-	}
-	n.linkTime[m][schema.Negligible] += uint64(max(0, calm))
+	n.severity = highest
+	return n.forecast(), n.updateRCE(interval, highest == schema.High, peak, windowNanos)
 }
 
 // What is assumed of the network before anything is known, in units of
@@ -101,10 +53,10 @@ const stayWeight, leaveWeight = 4, .25
 
 // forecast of the network: a Markov chain of the transitions that were counted
 // (Monet, Fig. 6).
-func (n *network) forecast(state schema.Severity) schema.NetworkForecast {
-	var chain [len(schema.Severities)]Odds
+func (n *network) forecast() schema.NetworkForecast {
+	var chain [severities]Odds
 	for from := range chain {
-		counts, total := &n.ofNetwork[schema.NoMetric][from], uint64(0)
+		counts, total := &n.counts[from], uint64(0)
 		for _, c := range counts {
 			total += c
 		}
@@ -114,7 +66,7 @@ func (n *network) forecast(state schema.Severity) schema.NetworkForecast {
 		}
 		chain[from][from] += stayWeight / weight
 	}
-	out := schema.NetworkForecast{Severity: state, Next: chain[state], Later: chain[state]}
+	out := schema.NetworkForecast{Severity: n.severity, Next: chain[n.severity], Later: chain[n.severity]}
 	for range LaterIntervals - 1 {
 		var after Odds
 		for from, p := range out.Later[:len(chain)] {
@@ -127,9 +79,9 @@ func (n *network) forecast(state schema.Severity) schema.NetworkForecast {
 	return out
 }
 
-// tellCongestion announces the beginning of a congestion event, and its end once
-// the window has passed.
-func (t *Tracker) tellCongestion(interval schema.Interval) {
+// emitRCE raises the event of a regions congestion event that begins, and of one
+// that has ended once the window has passed.
+func (t *Tracker) emitRCE(interval schema.Interval) {
 	if e := t.result.Congestion; e != nil && e.Ended {
 		t.event(e.EndNanos, schema.CongestionEnded, 0, congestionEnded(e, interval.DurationNanos))
 	}
@@ -138,8 +90,8 @@ func (t *Tracker) tellCongestion(interval schema.Interval) {
 	}
 }
 
-// congest follows the congestion event.
-func (n *network) congest(interval schema.Interval, high bool, peak float64, windowNanos int64) *CongestionEvent {
+// updateRCE follows the regions congestion event.
+func (n *network) updateRCE(interval schema.Interval, high bool, peak float64, windowNanos int64) *CongestionEvent {
 	e := &n.congestion
 	ended := n.open && interval.EndNanos()-e.EndNanos > windowNanos && !(high && interval.StartNanos-e.EndNanos <= windowNanos)
 	if ended {
@@ -154,34 +106,11 @@ func (n *network) congest(interval schema.Interval, high bool, peak float64, win
 		e.EndNanos, e.PeakMeanPercent = interval.EndNanos(), max(e.PeakMeanPercent, peak)
 	}
 	switch {
-	case ended: // the next, if it began now, is told with the next step
+	case ended: // the next, if it began now, is shown with the next step
 		return &n.shown
 	case n.open:
 		n.shown = *e
 		return &n.shown
 	}
 	return nil
-}
-
-// RegionTransitions counts the transitions of the regions of a metric, NoMetric
-// meaning all (Monet, Fig. 5c). A birth is one from Gone, an end one to Gone; one
-// that merges passes to the severity of what it merged into; an interval in
-// which a region is unseen and comes back does not count.
-func (t *Tracker) RegionTransitions(m schema.Metric) TransitionCounts { return t.network.ofRegions[m] }
-
-// NetworkTransitions counts the transitions of the network by a metric, NoMetric
-// meaning all (Monet, Fig. 6).
-func (t *Tracker) NetworkTransitions(m schema.Metric) TransitionCounts { return t.network.ofNetwork[m] }
-
-// LinkTime is how many link intervals were spent in regions of each severity;
-// links in no region count as Negligible (the boxes of Monet, Fig. 5c). For
-// NoMetric a link in regions of two metrics counts twice.
-func (t *Tracker) LinkTime(m schema.Metric) [len(schema.Severities)]uint64 {
-	return t.network.linkTime[m]
-}
-
-// NetworkTime is how many intervals the network was in each state (the boxes of
-// Monet, Fig. 6).
-func (t *Tracker) NetworkTime(m schema.Metric) [len(schema.Severities)]uint64 {
-	return t.network.networkTime[m]
 }

@@ -1,298 +1,229 @@
 package tracking
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 
+	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-// The saved form: magic, version, body, CRC-32C of all before it. Numbers are
-// varints, links differences, floats their 8 bytes, little-endian.
-const (
-	magic   = "GTRK"
-	version = 2
-)
+// format is that of a saved Tracker and of saved Hotspots. Version 3 names metrics, has the graph's
+// version in the hotspots too, and leaves out totals that the store has; version 2 is still read.
+var format = codec.Format{Mark: "GTRK", Version: 3, Oldest: 2}
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// metricsOfVersion2 is how many metrics there were when their numbers were saved.
+const metricsOfVersion2 = 28
 
 // ErrSaved says that bytes are no saved tracker, or one of another graph.
 var ErrSaved = errors.New("not a saved tracker of this fabric: start without it, or restore the stored intervals")
 
-// coder writes or reads fields: one description of the format for both ways.
-type coder struct {
-	buf     []byte
-	reading bool
-	err     error
+// GraphError says that a state was saved under another version of the graph: LoadMoved or
+// LoadHotspotsMoved load it, given where the links of that version are now.
+type GraphError struct {
+	Fabric         string
+	Saved, Current uint64 // versions of the graph
 }
 
-func (c *coder) fail(format string, args ...any) {
-	if c.err == nil {
-		c.err = fmt.Errorf(format, args...)
-	}
-	c.buf = c.buf[:0]
-}
-
-// uint is a number of at most limit.
-func (c *coder) uint(v *uint64, limit uint64) {
-	if !c.reading {
-		c.buf = binary.AppendUvarint(c.buf, *v)
-		return
-	}
-	x, n := binary.Uvarint(c.buf)
-	if n <= 0 || x > limit {
-		c.fail("number %d, want at most %d, of %d bytes", x, limit, len(c.buf))
-		x, n = 0, 0
-	}
-	*v, c.buf = x, c.buf[n:]
-}
-
-func (c *coder) int64(v *int64) {
-	if !c.reading {
-		c.buf = binary.AppendVarint(c.buf, *v)
-		return
-	}
-	x, n := binary.Varint(c.buf)
-	if n <= 0 {
-		c.fail("a number is cut short")
-		x, n = 0, 0
-	}
-	*v, c.buf = x, c.buf[n:]
-}
-
-func (c *coder) float(v *float64) {
-	if !c.reading {
-		c.buf = binary.LittleEndian.AppendUint64(c.buf, math.Float64bits(*v))
-		return
-	}
-	*v = 0
-	if len(c.buf) < 8 {
-		c.fail("a value is cut short")
-		return
-	}
-	x := math.Float64frombits(binary.LittleEndian.Uint64(c.buf))
-	if !(math.Abs(x) < 1e300) {
-		c.fail("value %v is not finite", x)
-		return
-	}
-	*v, c.buf = x, c.buf[8:]
-}
-
-// small is a whole number of few bits, below limit.
-func small[T ~uint8 | ~int | ~uint32](c *coder, v *T, limit uint64) {
-	x := uint64(*v)
-	c.uint(&x, limit-1)
-	*v = T(x)
-}
-
-func (c *coder) bool(v *bool) {
-	x := uint64(0)
-	if *v {
-		x = 1
-	}
-	c.uint(&x, 1)
-	*v = x == 1
-}
-
-// count is the length of what follows, each of at least one byte.
-func (c *coder) count(n int) int {
-	x := uint64(n)
-	c.uint(&x, uint64(len(c.buf)))
-	return int(x)
-}
-
-func (c *coder) text(s *string) {
-	n := c.count(len(*s))
-	if !c.reading {
-		c.buf = append(c.buf, *s...)
-		return
-	}
-	if n > len(c.buf) {
-		c.fail("a text of %d bytes is cut short", n)
-		n = 0
-	}
-	*s, c.buf = string(c.buf[:n]), c.buf[n:]
+func (e *GraphError) Error() string {
+	return fmt.Sprintf("saved under version %016x of the graph of fabric %q, not %016x", e.Saved, e.Fabric, e.Current)
 }
 
 // Save appends all that the tracker knows to buf, for Load.
-func (t *Tracker) Save(buf []byte) []byte { return seal(buf, t.code) }
-
-// seal appends what code writes, between mark and checksum.
-func seal(buf []byte, code func(*coder)) []byte {
-	begin := len(buf)
-	c := coder{buf: append(append(buf, magic...), version)}
-	code(&c)
-	return binary.LittleEndian.AppendUint32(c.buf, crc32.Checksum(c.buf[begin:], castagnoli))
-}
-
-// unseal lets code read what seal has made of what code wrote.
-func unseal(saved []byte, code func(*coder)) error {
-	body := len(saved) - 4
-	if body < len(magic)+1 || string(saved[:len(magic)]) != magic || saved[len(magic)] != version {
-		return fmt.Errorf("%d bytes without the mark of version %d: %w", len(saved), version, ErrSaved)
-	}
-	if crc32.Checksum(saved[:body], castagnoli) != binary.LittleEndian.Uint32(saved[body:]) {
-		return fmt.Errorf("the checksum does not fit: %w", ErrSaved)
-	}
-	c := coder{buf: saved[len(magic)+1 : body], reading: true}
-	code(&c)
-	if c.err == nil && len(c.buf) > 0 {
-		c.fail("%d bytes are left over", len(c.buf))
-	}
-	if c.err != nil {
-		return fmt.Errorf("%w: %w", c.err, ErrSaved)
-	}
-	return nil
-}
+func (t *Tracker) Save(buf []byte) []byte { return format.Seal(buf, t.code) }
 
 // Load makes the tracker that was saved. It fails with ErrSaved if the bytes are
-// damaged, of another form or of another version of the graph.
+// damaged, of another form or of another fabric, and with ErrSaved and a GraphError
+// if they are of another version of the graph.
 func Load(g *topology.Graph, cfg Config, saved []byte) (*Tracker, error) {
 	t, err := New(g, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := unseal(saved, t.code); err != nil {
-		return nil, fmt.Errorf("tracking: load fabric %s: %w", t.fabric, err)
+	if err := format.Open(saved, t.code); err != nil {
+		return nil, refused("tracker", g, err)
 	}
 	return t, nil
 }
 
-func (t *Tracker) code(c *coder) {
-	fabric, graph := t.fabric, t.graphVersion
-	c.text(&fabric)
-	c.uint(&graph, math.MaxUint64)
-	if fabric != t.fabric || graph != t.graphVersion {
-		c.fail("it is of fabric %q, graph version %x", fabric, graph)
+// LoadMoved makes the tracker that was saved under an earlier version of the
+// graph, as Load and then SetGraph would.
+func LoadMoved(g *topology.Graph, cfg Config, saved []byte, from Moved) (*Tracker, error) {
+	t, err := New(g, cfg)
+	if err != nil {
+		return nil, err
 	}
-	c.int64(&t.last.StartNanos)
-	c.int64(&t.last.DurationNanos)
+	if err := from.check(g); err != nil {
+		return nil, fmt.Errorf("tracking: load the tracker of fabric %s: %w", g.Fabric(), err)
+	}
+	t.graphVersion, t.match.numLinks = from.GraphVersion, len(from.Links)
+	if err := format.Open(saved, t.code); err != nil {
+		return nil, refused("tracker", g, err)
+	}
+	t.SetGraph(g, from.Links)
+	return t, nil
+}
+
+func refused(what string, g *topology.Graph, err error) error {
+	return fmt.Errorf("tracking: load the %s of fabric %s: %w: %w", what, g.Fabric(), err, ErrSaved)
+}
+
+func (t *Tracker) code(c *codec.Coder) {
+	fabric, version := t.fabric, t.graphVersion
+	c.Text(&fabric)
+	c.Uint(&version, math.MaxUint64)
+	switch {
+	case c.Failed():
+	case fabric != t.fabric:
+		c.Fail(fmt.Errorf("it is of fabric %q", fabric))
+	case version != t.graphVersion:
+		c.Fail(&GraphError{Fabric: fabric, Saved: version, Current: t.graphVersion})
+	}
+	c.Int(&t.last.StartNanos)
+	c.Int(&t.last.DurationNanos)
 	if t.last.DurationNanos < 0 || t.last.EndNanos() < t.last.StartNanos {
-		c.fail("the last interval has no length")
+		c.Damaged("the last interval has no length")
 	}
-	c.uint(&t.lastID, math.MaxUint64)
-	n := c.count(len(t.tracks))
-	if n > 0 && t.last.DurationNanos == 0 {
-		c.fail("there are regions before the first interval")
-	}
-	for i := 0; i < n && c.err == nil; i++ {
-		if c.reading {
-			t.tracks = append(t.tracks, &track{})
+	c.Uint(&t.lastID, math.MaxUint64)
+	codec.Each(c, &t.tracks, func(i int, tr **track) {
+		if c.Reading() {
+			*tr = &track{}
 		}
-		t.tracks[i].code(c, t.match.numLinks)
-		if i > 0 && t.tracks[i-1].id >= t.tracks[i].id {
-			c.fail("the identities do not rise")
+		(*tr).code(c, t.match.numLinks)
+		if i > 0 && t.tracks[i-1].id >= (*tr).id {
+			c.Damaged("the identities do not rise")
 		}
+	})
+	if len(t.tracks) > 0 && t.last.DurationNanos == 0 {
+		c.Damaged("there are regions before the first interval")
 	}
 	t.network.code(c)
 	t.model.next.code(c)
 	t.model.later.code(c)
 }
 
-func (tr *track) code(c *coder, numLinks int) {
-	c.uint(&tr.id, math.MaxUint64)
-	small(c, &tr.metric, uint64(schema.NumMetrics))
-	c.text(&tr.name)
-	c.int64(&tr.birthNanos)
-	c.int64(&tr.seenNanos)
-	small(c, &tr.severity, uint64(len(schema.Severities)))
-	small(c, &tr.told.severity, uint64(len(schema.Severities)))
-	small(c, &tr.told.nearest, uint64(len(schema.Severities)))
-	small(c, &tr.told.run, 1000)
-	c.bool(&tr.merged)
-	small(c, &tr.numMeans, trendSpan+1)
+func (tr *track) code(c *codec.Coder, numLinks int) {
+	c.Uint(&tr.id, math.MaxUint64)
+	codeMetric(c, &tr.metric)
+	c.Text(&tr.name)
+	c.Int(&tr.birthNanos)
+	c.Int(&tr.seenNanos)
+	codeSeverity(c, &tr.severity)
+	codeSeverity(c, &tr.debounce.reported)
+	codeSeverity(c, &tr.debounce.nearest)
+	codec.Small(c, &tr.debounce.run, 1000)
+	c.Bool(&tr.merged)
+	codec.Small(c, &tr.numMeans, trendSpan+1)
 	for i := range tr.means[:tr.numMeans] {
-		c.float(&tr.means[i])
+		c.Float(&tr.means[i])
 	}
-	previous := int64(-1)
-	n := c.count(len(tr.links))
-	for i := 0; i < n && c.err == nil; i++ {
-		if c.reading {
-			tr.links = append(tr.links, 0)
-		}
-		step := uint64(int64(tr.links[i]) - previous - 1)
-		c.uint(&step, uint64(max(0, int64(numLinks)-previous-2)))
-		previous += int64(step) + 1
-		if previous >= int64(numLinks) {
-			c.fail("link %d of %d", previous, numLinks)
-		}
-		tr.links[i] = schema.LinkID(previous)
+	codec.Ascending(c, &tr.links, numLinks)
+	codec.Each(c, &tr.pending, func(_ int, p *pending) { p.code(c) })
+}
+
+func codeMetric(c *codec.Coder, m *schema.Metric) {
+	if c.Version() < 3 {
+		codec.Small(c, m, metricsOfVersion2)
+		return
 	}
-	n = c.count(len(tr.pending))
-	for i := 0; i < n && c.err == nil; i++ {
-		if c.reading {
-			tr.pending = append(tr.pending, pending{})
-		}
-		tr.pending[i].code(c)
+	name := m.String()
+	c.Text(&name)
+	if !c.Reading() || name == "" {
+		return
+	}
+	var err error
+	if *m, err = schema.ParseMetric(name); err != nil {
+		c.Damaged("%v", err)
 	}
 }
 
-func (p *pending) code(c *coder) {
-	c.int64(&p.startNanos)
-	small(c, &p.severity, uint64(len(schema.Severities)))
-	c.float(&p.mean)
-	c.float(&p.trend)
-	small(c, &p.context.stretch, uint64(numStretches))
-	small(c, &p.context.direction, directions)
-	small(c, &p.context.age, ages)
+func codeSeverity(c *codec.Coder, s *schema.Severity) { codec.Small(c, s, uint64(severities)) }
+
+func (p *pending) code(c *codec.Coder) {
+	c.Int(&p.startNanos)
+	codeSeverity(c, &p.severity)
+	c.Float(&p.mean)
+	c.Float(&p.trend)
+	codec.Small(c, &p.bucket.meanBin, uint64(numMeanBins))
+	codec.Small(c, &p.bucket.direction, directions)
+	codec.Small(c, &p.bucket.age, ages)
 	for i := range p.next {
-		c.float(&p.next[i])
-		c.float(&p.later[i])
+		c.Float(&p.next[i])
+		c.Float(&p.later[i])
 	}
 }
 
-func (n *network) code(c *coder) {
-	for m := range n.seen {
-		c.bool(&n.seen[m])
-		if !n.seen[m] && m != int(schema.NoMetric) {
+func (n *network) code(c *codec.Coder) {
+	if c.Version() < 3 {
+		n.readVersion2(c)
+	} else {
+		codeSeverity(c, &n.severity)
+		for from := range n.counts {
+			for to := range n.counts[from] {
+				c.Uint(&n.counts[from][to], math.MaxUint64)
+			}
+		}
+	}
+	c.Bool(&n.open)
+	c.Int(&n.congestion.BeginNanos)
+	c.Int(&n.congestion.EndNanos)
+	c.Bool(&n.congestion.Ended)
+	c.Float(&n.congestion.PeakMeanPercent)
+}
+
+// readVersion2 reads tables by metric, of which those of all metrics together, at NoMetric, are still
+// kept: the state, the transitions of regions beside those of the network, and totals of time.
+func (n *network) readVersion2(c *codec.Coder) {
+	for m := range metricsOfVersion2 {
+		seen, severity, ignored := false, schema.Negligible, uint64(0)
+		if c.Bool(&seen); !seen && m != int(schema.NoMetric) {
 			continue
 		}
-		small(c, &n.state[m], uint64(len(schema.Severities)))
-		for i := range NumStates {
-			for j := range NumStates {
-				c.uint(&n.ofRegions[m][i][j], math.MaxUint64)
-				c.uint(&n.ofNetwork[m][i][j], math.MaxUint64)
+		codeSeverity(c, &severity)
+		var counts [NumStates][NumStates]uint64
+		for from := range counts {
+			for to := range counts[from] {
+				c.Uint(&ignored, math.MaxUint64)
+				c.Uint(&counts[from][to], math.MaxUint64)
 			}
 		}
-		for v := range schema.Severities {
-			c.uint(&n.linkTime[m][v], math.MaxUint64)
-			c.uint(&n.networkTime[m][v], math.MaxUint64)
+		for range 2 * severities {
+			c.Uint(&ignored, math.MaxUint64)
 		}
-	}
-	c.bool(&n.open)
-	c.int64(&n.congestion.BeginNanos)
-	c.int64(&n.congestion.EndNanos)
-	c.bool(&n.congestion.Ended)
-	c.float(&n.congestion.PeakMeanPercent)
-}
-
-func (h *horizon) code(c *coder) {
-	for a := range h.byAge {
-		h.byAge[a].code(c)
-	}
-	for s := range h.byStretch {
-		h.byStretch[s].code(c)
-		for d := range h.byContext[s] {
-			for a := range h.byContext[s][d] {
-				h.byContext[s][d][a].code(c)
+		if m == int(schema.NoMetric) {
+			n.severity = severity
+			for from := range n.counts {
+				copy(n.counts[from][:], counts[from][:])
 			}
 		}
 	}
-	for _, v := range []*float64{&h.trendSquares, &h.trendMoves, &h.errorSquares, &h.transitions, &h.brierSum, &h.persistentSum} {
-		c.float(v)
-	}
-	if h.trendSquares < 0 || h.errorSquares < 0 || h.transitions < 0 {
-		c.fail("a sum of squares is negative")
-	}
-	c.uint(&h.scored, math.MaxUint64)
 }
 
-func (o *outcomes) code(c *coder) {
+func (l *leadTime) code(c *codec.Coder) {
+	for a := range l.byAge {
+		l.byAge[a].code(c)
+	}
+	for s := range l.byMeanBin {
+		l.byMeanBin[s].code(c)
+		for d := range l.byBucket[s] {
+			for a := range l.byBucket[s][d] {
+				l.byBucket[s][d][a].code(c)
+			}
+		}
+	}
+	for _, v := range []*float64{&l.trendSquares, &l.trendMoves, &l.errorSquares, &l.transitions, &l.brierSum, &l.persistentSum} {
+		c.Float(v)
+	}
+	if l.trendSquares < 0 || l.errorSquares < 0 || l.transitions < 0 {
+		c.Damaged("a sum of squares is negative")
+	}
+	c.Uint(&l.scored, math.MaxUint64)
+}
+
+func (o *outcomes) code(c *codec.Coder) {
 	for i := range o {
-		small(c, &o[i], memory+1)
+		codec.Small(c, &o[i], maxSamples+1)
 	}
 }

@@ -50,8 +50,8 @@ type track struct {
 	birthNanos int64
 	seenNanos  int64           // end of the last interval that had it
 	severity   schema.Severity // when it was last seen, or of what it merged into
-	told       told
-	merged     bool // lies in another region, and was said to
+	debounce   debounce
+	merged     bool // lies in another region, which an event has reported
 	means      [trendSpan]float64
 	numMeans   int       // valid ones, the newest last
 	pending    []pending // forecasts that wait for their outcome, oldest first
@@ -62,7 +62,7 @@ func New(g *topology.Graph, cfg Config) (*Tracker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Tracker{fabric: g.Fabric(), graphVersion: g.Version(), cfg: cfg, match: newMatcher(g.NumLinks()), network: newNetwork(g.NumLinks())}, nil
+	return &Tracker{fabric: g.Fabric(), graphVersion: g.Version(), cfg: cfg, match: newMatcher(g.NumLinks())}, nil
 }
 
 // Last is the interval of the last step; it has no length before the first.
@@ -72,7 +72,7 @@ func (t *Tracker) Last() schema.Interval { return t.last }
 // without regions must come too; one that is left out is an outage, over which
 // nothing is learned. Links that the graph does not have count as absent, a mean
 // that is no number as 0. Step panics if the interval has no length or does not
-// lie behind the last: whoever closes intervals closes them in order.
+// lie behind the last: its caller closes intervals in order.
 func (t *Tracker) Step(interval schema.Interval, regions []schema.Region) *Result {
 	if err := t.check(interval); err != nil {
 		panic(err)
@@ -98,11 +98,11 @@ func (t *Tracker) check(interval schema.Interval) error {
 // regions. After the last GapIntervals+LaterIntervals stored intervals or more, in
 // order, the tracker gives the identities, ages, births, trends and events that
 // it would have given without a restart; what may go back farther, odds,
-// transitions, the severity last told and the beginning of a congestion event,
+// transitions, the severity last reported and the beginning of a congestion event,
 // needs Save and Load. After Load, the intervals stored since bring the tracker to
 // where it was. Regions without an identity get one, in place. It fails, and leaves
-// the interval out, if the interval does not lie behind the last or an identity
-// stands twice.
+// the interval out, if the interval does not lie behind the last or an identity is
+// duplicated.
 func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) error {
 	if err := t.check(interval); err != nil {
 		return err
@@ -125,21 +125,22 @@ func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) err
 	return nil
 }
 
-// expire begins a step by ending the tracks that an outage has left unseen for
-// too long.
+// expire begins a step by ending the tracks that an outage has left unseen for too
+// long, or SetGraph without links.
 func (t *Tracker) expire(interval schema.Interval) {
 	t.result.Events, t.network.transitions = t.result.Events[:0], t.network.transitions[:0]
 	t.tracks = slices.DeleteFunc(t.tracks, func(tr *track) bool {
-		if (interval.StartNanos-tr.seenNanos)/interval.DurationNanos <= int64(t.cfg.GapIntervals) {
+		outage := (interval.StartNanos - tr.seenNanos) / interval.DurationNanos
+		if len(tr.links) > 0 && outage <= int64(t.cfg.GapIntervals) {
 			return false
 		}
-		t.end(tr, interval)
+		t.endTrack(tr, interval)
 		return true
 	})
 }
 
-// end announces that a track will not come back.
-func (t *Tracker) end(tr *track, interval schema.Interval) {
+// endTrack raises the event of a track that will not come back.
+func (t *Tracker) endTrack(tr *track, interval schema.Interval) {
 	if !tr.merged {
 		t.event(tr.seenNanos, schema.RegionEnded, tr.id, ended(tr, interval.DurationNanos))
 	}
@@ -159,14 +160,14 @@ func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	}
 	for _, r := range t.match.order {
 		if k := t.match.ancestor[r]; k >= 0 {
-			t.carryOn(t.tracks[k], int(r), interval, steady)
+			t.continueTrack(t.tracks[k], int(r), interval, steady)
 		} else {
-			t.begin(int(r), interval, steady)
+			t.beginTrack(int(r), interval, steady)
 		}
 	}
 	kept := t.tracks[:0]
 	for k, tr := range t.tracks {
-		if k < known && t.match.successor[k] < 0 && !t.missed(tr, t.match.into[k], interval, steady) {
+		if k < known && t.match.successor[k] < 0 && !t.keepUnseen(tr, t.match.into[k], interval, steady) {
 			continue
 		}
 		kept = append(kept, tr)
@@ -175,39 +176,39 @@ func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	t.tracks = kept
 	t.result.Network, t.result.Congestion = t.network.step(interval, regions, steady, t.cfg.EventWindow.Nanoseconds())
 	t.result.Transitions = t.network.transitions
-	t.tellCongestion(interval)
+	t.emitRCE(interval)
 	slices.SortStableFunc(t.result.Events, func(a, b schema.Event) int {
 		return cmp.Or(cmp.Compare(a.TimeNanos, b.TimeNanos), cmp.Compare(a.RegionID, b.RegionID))
 	})
 	t.last = interval
 }
 
-// carryOn lets a region go on as the track it continues.
-func (t *Tracker) carryOn(tr *track, r int, interval schema.Interval, steady bool) {
+// continueTrack lets a region go on as the track it continues.
+func (t *Tracker) continueTrack(tr *track, r int, interval schema.Interval, steady bool) {
 	region, links := &t.result.Regions[r], t.match.links[r]
 	severity := severityOf(region)
 	elapsed := max(1, (interval.EndNanos()-tr.seenNanos)/interval.DurationNanos)
 	t.result.Forecasts[r].GrowthLinks = (len(links) - len(tr.links)) / int(elapsed)
 	if steady {
-		t.network.changed(tr.metric, State(tr.severity), State(severity))
+		t.network.addTransition(tr.metric, State(tr.severity), State(severity))
 	}
 	if tr.merged {
-		tr.merged, tr.told = false, told{severity: severity}
+		tr.merged, tr.debounce = false, debounce{reported: severity}
 		t.event(interval.StartNanos, schema.RegionSplit, tr.id, cameApart(region))
-	} else if was := tr.told.severity; tr.told.take(severity, t.cfg.HoldIntervals) {
-		t.event(interval.StartNanos, schema.RegionSeverity, tr.id, changedSeverity(was, tr.told.severity, region))
+	} else if was := tr.debounce.reported; tr.debounce.update(severity, t.cfg.HoldIntervals) {
+		t.event(interval.StartNanos, schema.RegionSeverity, tr.id, changedSeverity(was, tr.debounce.reported, region))
 	}
 	if elapsed > 1 { // its trend is broken
 		tr.numMeans = 0
 	}
-	t.see(tr, r, interval)
+	t.update(tr, r, interval)
 }
 
-// begin makes a track of a region that continues none.
-func (t *Tracker) begin(r int, interval schema.Interval, steady bool) {
+// beginTrack makes a track of a region that continues none.
+func (t *Tracker) beginTrack(r int, interval schema.Interval, steady bool) {
 	region := &t.result.Regions[r]
 	tr := t.newTrack()
-	tr.metric, tr.birthNanos, tr.id, tr.told.severity = region.Metric, interval.StartNanos, region.ID, severityOf(region)
+	tr.metric, tr.birthNanos, tr.id, tr.debounce.reported = region.Metric, interval.StartNanos, region.ID, severityOf(region)
 	if region.ID == 0 {
 		t.lastID = nextID(t.lastID, interval)
 		tr.id = t.lastID
@@ -216,7 +217,7 @@ func (t *Tracker) begin(r int, interval schema.Interval, steady bool) {
 	}
 	t.result.Forecasts[r].GrowthLinks = 0
 	if steady {
-		t.network.changed(tr.metric, Gone, State(severityOf(region)))
+		t.network.addTransition(tr.metric, Gone, State(severityOf(region)))
 	}
 	if k := t.match.parent[r]; k >= 0 {
 		t.event(interval.StartNanos, schema.RegionSplit, tr.id, splitFrom(region, t.tracks[k]))
@@ -224,7 +225,7 @@ func (t *Tracker) begin(r int, interval schema.Interval, steady bool) {
 		t.event(interval.StartNanos, schema.RegionBorn, tr.id, describe(region))
 	}
 	t.tracks = append(t.tracks, tr)
-	t.see(tr, r, interval)
+	t.update(tr, r, interval)
 }
 
 // nextID is unique in the fabric, the same in every replay, rising, and exact in
@@ -243,8 +244,8 @@ func (t *Tracker) newTrack() *track {
 	return &track{}
 }
 
-// see notes what a track is now, in the track and in the region.
-func (t *Tracker) see(tr *track, r int, interval schema.Interval) {
+// update takes what a track is now into the track and the region, and forecasts.
+func (t *Tracker) update(tr *track, r int, interval schema.Interval) {
 	region := &t.result.Regions[r]
 	tr.links = append(tr.links[:0], t.match.links[r]...)
 	tr.name, tr.severity, tr.seenNanos = region.Name, severityOf(region), interval.EndNanos()
@@ -254,19 +255,19 @@ func (t *Tracker) see(tr *track, r int, interval schema.Interval) {
 	out := &t.result.Forecasts[r]
 	out.TrendPercent = tr.trend()
 	p := pending{startNanos: interval.StartNanos, severity: tr.severity, mean: meanOf(region), trend: out.TrendPercent}
-	p.context = contextOf(p.mean, p.trend, region.AgeIntervals)
+	p.bucket = bucketOf(p.mean, p.trend, region.AgeIntervals)
 	p.next, p.later = t.model.next.odds(&p), t.model.later.odds(&p)
 	out.Next, out.Later = p.next, p.later
 	tr.pending = append(tr.pending, p)
 }
 
-// missed reports whether a track that no region continues is kept.
-func (t *Tracker) missed(tr *track, into int32, interval schema.Interval, steady bool) bool {
+// keepUnseen reports whether a track that no region continues is kept.
+func (t *Tracker) keepUnseen(tr *track, into int32, interval schema.Interval, steady bool) bool {
 	if into >= 0 {
 		region := &t.result.Regions[into]
 		t.event(interval.StartNanos, schema.RegionMerged, tr.id, mergedInto(tr, region, t.last))
 		if steady {
-			t.network.changed(tr.metric, State(tr.severity), State(severityOf(region)))
+			t.network.addTransition(tr.metric, State(tr.severity), State(severityOf(region)))
 		}
 		tr.merged, tr.severity = true, severityOf(region)
 	}
@@ -274,12 +275,12 @@ func (t *Tracker) missed(tr *track, into int32, interval schema.Interval, steady
 		return true
 	}
 	if steady {
-		t.forget(tr)
+		t.learnGone(tr)
 		if !tr.merged {
-			t.network.changed(tr.metric, State(tr.severity), Gone)
+			t.network.addTransition(tr.metric, State(tr.severity), Gone)
 		}
 	}
-	t.end(tr, interval)
+	t.endTrack(tr, interval)
 	return false
 }
 

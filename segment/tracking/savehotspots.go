@@ -1,0 +1,140 @@
+package tracking
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/giverny/giverny/internal/codec"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Save appends all that the measure knows to buf, for LoadHotspots.
+func (h *Hotspots) Save(buf []byte) []byte { return format.Seal(buf, h.code) }
+
+// LoadHotspots makes the measure that was saved. It fails with ErrSaved if the
+// bytes are damaged, of another form or of other thresholds, and with ErrSaved and a
+// GraphError if they are of another version of the graph.
+func LoadHotspots(g *topology.Graph, cfg HotspotConfig, saved []byte) (*Hotspots, error) {
+	h, err := NewHotspots(g, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := format.Open(saved, h.code); err != nil {
+		return nil, refused("hotspots", g, err)
+	}
+	return h, nil
+}
+
+// LoadHotspotsMoved makes the measure that was saved under an earlier version of
+// the graph, as LoadHotspots and then SetGraph would.
+func LoadHotspotsMoved(g *topology.Graph, cfg HotspotConfig, saved []byte, from Moved) (*Hotspots, error) {
+	h, err := NewHotspots(g, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := from.check(g); err != nil {
+		return nil, fmt.Errorf("tracking: load the hotspots of fabric %s: %w", g.Fabric(), err)
+	}
+	h.graphVersion, h.numLinks = from.GraphVersion, len(from.Links)
+	if err := format.Open(saved, h.code); err != nil {
+		return nil, refused("hotspots", g, err)
+	}
+	h.SetGraph(g, from.Links)
+	return h, nil
+}
+
+func (h *Hotspots) code(c *codec.Coder) {
+	if version := h.graphVersion; c.Version() > 2 {
+		if c.Uint(&version, math.MaxUint64); version != h.graphVersion && !c.Failed() {
+			c.Fail(&GraphError{Fabric: h.fabric, Saved: version, Current: h.graphVersion})
+		}
+	}
+	numLinks, thresholds := h.numLinks, len(h.cfg.ThresholdsPercent)
+	codec.Small(c, &numLinks, math.MaxUint32)
+	codec.Small(c, &thresholds, maxThresholds+1)
+	if numLinks != h.numLinks || thresholds != len(h.cfg.ThresholdsPercent) {
+		c.Fail(fmt.Errorf("it has %d links and %d thresholds", numLinks, thresholds))
+	}
+	for _, want := range h.cfg.ThresholdsPercent {
+		percent := want
+		if c.Float(&percent); percent != want {
+			c.Fail(fmt.Errorf("it has the threshold %v", percent))
+		}
+	}
+	if c.Version() < 3 {
+		for m := range metricsOfVersion2 {
+			present := false
+			if c.Bool(&present); present && !c.Failed() {
+				h.of(schema.Metric(m)).code(c, h.numLinks, thresholds)
+			}
+		}
+		return
+	}
+	metrics := h.present()
+	codec.Each(c, &metrics, func(_ int, m *schema.Metric) {
+		if codeMetric(c, m); c.Failed() {
+			return
+		}
+		if c.Reading() && h.metrics[*m] != nil {
+			c.Damaged("metric %s is duplicated", *m)
+			return
+		}
+		h.of(*m).code(c, h.numLinks, thresholds)
+	})
+}
+
+// present are the metrics that have been seen.
+func (h *Hotspots) present() (metrics []schema.Metric) {
+	for m, hot := range h.metrics {
+		if hot != nil {
+			metrics = append(metrics, schema.Metric(m))
+		}
+	}
+	return metrics
+}
+
+func (hot *hotLinks) code(c *codec.Coder, numLinks, thresholds int) {
+	previous := run{}
+	codec.Each(c, &hot.runs, func(i int, r *run) {
+		r.code(c, &previous, numLinks, thresholds)
+		if previous = *r; !c.Reading() || c.Failed() {
+			return
+		}
+		if hot.slot[r.link] >= 0 {
+			c.Damaged("link %d is duplicated", r.link)
+		}
+		hot.slot[r.link] = int32(i)
+	})
+	if c.Version() < 3 {
+		for range thresholds {
+			skipDurations(c)
+		}
+	}
+}
+
+// code is that of a run behind another, from which times mostly differ little.
+func (r *run) code(c *codec.Coder, previous *run, numLinks, thresholds int) {
+	codec.Small(c, &r.link, uint64(numLinks))
+	level := int(r.level) - 1
+	codec.Small(c, &level, uint64(thresholds))
+	r.level = int8(level + 1)
+	c.IntFrom(&r.seenNanos, previous.seenNanos)
+	earlier := r.seenNanos
+	for j := range r.sinceNanos[:r.level] {
+		c.IntFrom(&r.sinceNanos[j], earlier)
+		earlier = r.sinceNanos[j]
+	}
+}
+
+// skipDurations reads a histogram of durations, which version 2 had: a count, the
+// longest, and the classes in use with their counts.
+func skipDurations(c *codec.Coder) {
+	ignored, longest := uint64(0), int64(0)
+	c.Uint(&ignored, math.MaxUint64)
+	c.Int(&longest)
+	for range c.Count(0) {
+		c.Uint(&ignored, math.MaxUint64)
+		c.Uint(&ignored, math.MaxUint64)
+	}
+}
