@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/segment"
+)
+
+// The page that documents the measured scores is what they are held against.
+const measurements = "../../docs/explanation/regions.md"
+
+// floorSamples are the samples of each set, from firstFloorSeed on: the first of those that the page
+// measures.
+const (
+	floorSamples   = 20
+	pageSamples    = 100
+	firstFloorSeed = 1_000_000
+	standardErrors = 3
+)
+
+// scored is a mean score over samples, and the standard error of that mean.
+type scored struct{ mean, err float64 }
+
+// documented reads the scores of a method by set.
+func documented(t *testing.T, method string) map[string]scored {
+	t.Helper()
+	page, err := os.ReadFile(measurements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := map[string]scored{}
+	for line := range strings.Lines(string(page)) {
+		var s scored
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || strings.TrimSpace(cells[2]) != method {
+			continue
+		}
+		if _, err := fmt.Sscanf(strings.TrimSpace(cells[3]), "%f ± %f", &s.mean, &s.err); err != nil {
+			t.Fatalf("%s: %q: %v", measurements, line, err)
+		}
+		scores[strings.TrimSpace(cells[1])] = s
+	}
+	return scores
+}
+
+// pairedLoss is what the mean over all samples of this test may fall short of the same mean when the page
+// was measured. The samples are the same, and so is most of their chance.
+const pairedLoss = .005
+
+// A rule or constant that is worse than what the page documents fails: on a set by more than three standard
+// errors of so few samples, or on all sets together by more than pairedLoss.
+func TestScoresHaveFloors(t *testing.T) {
+	methods := map[string]struct {
+		set func(*segment.Config)
+		on  func(set string) bool
+		all float64 // mean over all samples of this test, when the page was measured
+	}{
+		"statistical": {func(*segment.Config) {}, func(string) bool { return true }, .9202},
+		// On the other sets nothing adds up: the regions are those of statistical.
+		"overlap": {func(c *segment.Config) { c.Overlap = true }, func(set string) bool { return strings.HasPrefix(set, "cube") || strings.HasPrefix(set, "torus") }, .9523},
+		"paper":   {func(c *segment.Config) { c.Method = segment.Paper }, func(set string) bool { return set == "fattree" || set == "prod2" }, .8167},
+	}
+	for method, m := range methods {
+		t.Run(method, func(t *testing.T) {
+			page := documented(t, method)
+			sum, sets := 0., 0.
+			for _, set := range Sets() {
+				want, known := page[set.Name]
+				if !known {
+					t.Errorf("%s: %s has no score in %s", method, set.Name, measurements)
+				}
+				if !known || !m.on(set.Name) {
+					continue
+				}
+				cfg := segment.DefaultConfig()
+				m.set(&cfg)
+				got := meanScore(t, set, cfg)
+				err := want.err * math.Sqrt(float64(pageSamples)/floorSamples)
+				sum, sets = sum+got, sets+1
+				if floor := want.mean - standardErrors*err; got < floor {
+					t.Errorf("%s scores %.4f on %d samples of %s; want %.4f, the documented %.4f less %d standard errors", method, got, floorSamples, set.Name, floor, want.mean, standardErrors)
+				}
+			}
+			if all := sum / sets; all < m.all-pairedLoss {
+				t.Errorf("%s scores %.4f on average over %v sets; on the same samples it had %.4f", method, all, sets, m.all)
+			} else {
+				t.Logf("%.4f on average over %v sets, was %.4f", all, sets, m.all)
+			}
+		})
+	}
+}
+
+func meanScore(t *testing.T, set Set, cfg segment.Config) float64 {
+	t.Helper()
+	g := parse(t, set.Topology)
+	s, err := segment.New(g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.
+	for seed := range int64(floorSamples) {
+		sample := set.Sample(g, firstFloorSeed+seed)
+		sum += Score(sample.Truth, s.Step(sample.Snapshot)).Score
+	}
+	return sum / floorSamples
+}
