@@ -1,10 +1,8 @@
 package ibsysfs_test
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,56 +13,69 @@ import (
 
 	"github.com/giverny/giverny/collectors/collectortest"
 	"github.com/giverny/giverny/collectors/ibsysfs"
-	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
 )
 
-// extract unpacks a fixture and returns the folder that root names in it.
-func extract(t *testing.T, root string, fixture ...string) string {
+// The counters of a port as mlx5 offers them, with the largest of the sets of files
+// that the kernel has (get_counter_table): full extended counters.
+var (
+	counterFiles = strings.Fields("VL15_dropped excessive_buffer_overrun_errors link_downed link_error_recovery multicast_rcv_packets " +
+		"multicast_xmit_packets port_rcv_data port_rcv_errors port_rcv_packets port_xmit_data port_xmit_discards port_xmit_packets " +
+		"port_xmit_wait symbol_error unicast_rcv_packets unicast_xmit_packets")
+	hardwareFiles = strings.Fields("duplicate_request implied_nak_seq_err lifespan local_ack_timeout_err out_of_buffer out_of_sequence " +
+		"packet_seq_err rnr_nak_retry_err roce_adp_retrans rx_read_requests rx_write_requests")
+)
+
+// countersOfPort: the files above without lifespan, the state and the rate.
+const countersOfPort = 16 + 10 + 2
+
+// host makes the folder of a host of ours: four InfiniBand adapters and an
+// Ethernet bond. Every counter of an adapter has a value of its own, the n-th
+// file of adapter a 1000*a+n, but for two.
+func host(t *testing.T) string {
 	t.Helper()
-	f, err := os.Open(repo.Fixture(t, fixture...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for archive := tar.NewReader(unzipped); ; {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return filepath.Join(dir, root)
+	root := t.TempDir()
+	for a, name := range []string{"mlx5_0", "mlx5_1", "mlx5_4", "mlx5_5", "mlx5_bond_0"} {
+		port := filepath.Join(root, name, "ports", "1")
+		layer, rate := "InfiniBand", "400 Gb/sec (4X NDR)"
+		if name == "mlx5_bond_0" {
+			layer, rate = "Ethernet", "25 Gb/sec (1X EDR)"
 		}
-		if err != nil {
-			t.Fatal(err)
+		write(t, "MT4129\n", root, name, "hca_type")
+		write(t, layer+"\n", port, "link_layer")
+		write(t, rate+"\n", port, "rate")
+		write(t, "4: ACTIVE\n", port, "state")
+		for n, file := range counterFiles {
+			write(t, fmt.Sprintln(1000*a+n), port, "counters", file)
 		}
-		path := filepath.Join(dir, h.Name)
-		switch h.Typeflag {
-		case tar.TypeDir:
-			err = os.MkdirAll(path, 0o755)
-		case tar.TypeSymlink:
-			err = os.Symlink(h.Linkname, path)
-		case tar.TypeReg:
-			var content []byte
-			if content, err = io.ReadAll(archive); err == nil {
-				err = os.WriteFile(path, content, 0o644)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
+		for n, file := range hardwareFiles {
+			write(t, fmt.Sprintln(1000*a+100+n), port, "hw_counters", file)
 		}
 	}
+	write(t, "91827364554637\n", root, "mlx5_0", "ports", "1", "counters", "port_xmit_data")
+	write(t, "4294967295\n", root, "mlx5_0", "ports", "1", "counters", "port_xmit_wait")
+	return root
 }
 
-const h100Root = "components/accelerator/nvidia/infiniband/class/testdata/sys-class-infiniband-h100.0"
-
-func h100(t *testing.T) string { return extract(t, h100Root, "counters", "sysfs-h100.tar.gz") }
+// softRoCE makes the folder of two soft-RoCE devices, which share a description
+// and have no counters but those of their driver.
+func softRoCE(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for a, name := range []string{"rxeA", "rxeB"} {
+		write(t, "rxe\n", root, name, "node_desc")
+		write(t, fmt.Sprintf("5054:00ff:fe00:%04x\n", a+1), root, name, "node_guid")
+		write(t, "Ethernet\n", root, name, "ports", "1", "link_layer")
+		for n, file := range []string{"sent_pkts", "rcvd_pkts", "out_of_seq_request", "lifespan"} {
+			write(t, fmt.Sprintln(10*a+n), root, name, "ports", "1", "hw_counters", file)
+		}
+	}
+	return root
+}
 
 func newCollector(t *testing.T, root string, edit func(*ibsysfs.Config)) *ibsysfs.Collector {
 	t.Helper()
-	cfg := ibsysfs.DefaultConfig("a08-p1-dgx-04-c01")
+	cfg := ibsysfs.DefaultConfig("node7")
 	cfg.Root = root
 	if edit != nil {
 		edit(&cfg)
@@ -87,21 +98,20 @@ func write(t *testing.T, content string, path ...string) {
 	}
 }
 
-func TestReadsAnH100Host(t *testing.T) {
-	batches := collectortest.Poll(t, newCollector(t, h100(t), nil), 1)
-	if len(batches) != 2 || batches[0].Rows() != 8 || batches[1].Rows() != 1 {
-		t.Fatalf("%d batches; want one of the 8 InfiniBand ports and one of the Ethernet bond", len(batches))
+func TestReadsAHost(t *testing.T) {
+	batches := collectortest.Poll(t, newCollector(t, host(t), nil), 1)
+	if len(batches) != 2 || batches[0].Rows() != 4 || batches[1].Rows() != 1 {
+		t.Fatalf("%d batches; want one of the 4 InfiniBand ports and one of the Ethernet bond", len(batches))
 	}
-	got := collectortest.Readings(batches)[schema.PortName{Device: "a08-p1-dgx-04-c01 mlx5_0", Port: "1"}]
+	got := collectortest.Readings(batches)[schema.PortName{Device: "node7 mlx5_0", Port: "1"}]
 	for name, want := range map[string]uint64{
-		"ib.port_xmit_data":                  230442669431839,
-		"ib.port_rcv_data":                   230539874932483,
-		"ib.port_xmit_packets":               315487941081,
-		"ib.port_xmit_wait_32":               2489603687,
-		"ib.excessive_buffer_overrun_errors": 15,
+		"ib.port_xmit_data":                  91827364554637,
+		"ib.port_rcv_data":                   6,
+		"ib.port_xmit_wait_32":               4294967295,
+		"ib.excessive_buffer_overrun_errors": 1,
 		"ib.VL15_dropped":                    0,
-		"hw.rx_write_requests":               3809045607,
-		"hw.roce_adp_retrans":                3,
+		"hw.rx_write_requests":               110,
+		"hw.roce_adp_retrans":                108,
 		ibsysfs.StateColumn:                  4,
 		ibsysfs.RateColumn:                   400_000,
 	} {
@@ -109,8 +119,14 @@ func TestReadsAnH100Host(t *testing.T) {
 			t.Errorf("%s = %d (%v), want %d", name, v, read, want)
 		}
 	}
-	if len(got) != 2+21+25 {
-		t.Errorf("%d counters, want 48: 21 counters, 26 hw_counters without lifespan, state and rate", len(got))
+	checkKnown(t, got, countersOfPort)
+}
+
+// checkKnown wants so many counters of a port, all of them in the schema.
+func checkKnown(t *testing.T, got map[string]uint64, count int) {
+	t.Helper()
+	if len(got) != count {
+		t.Errorf("%d counters, want %d: the counters, the hw_counters without lifespan, state and rate", len(got), count)
 	}
 	for name := range got {
 		if _, known := schema.LookupCounter(name); !known {
@@ -119,37 +135,22 @@ func TestReadsAnH100Host(t *testing.T) {
 	}
 }
 
-// Five recordings of two soft-RoCE devices under load, 0.46 s apart.
-func TestReadsSoftRoCEOverTime(t *testing.T) {
-	root := extract(t, "", "counters", "rxe", "sysfs-rxe.tar.gz")
-	var sent []uint64
-	for _, instant := range []string{"0", "1", "2", "3", "4"} {
-		batches := collectortest.Poll(t, newCollector(t, filepath.Join(root, "series", instant, "class", "infiniband"), nil), 1)
-		readings := collectortest.Readings(batches)
-		if len(readings) != 2 {
-			t.Fatalf("instant %s: ports %v", instant, readings)
-		}
-		row := readings[schema.PortName{Device: "a08-p1-dgx-04-c01 rxeA", Port: "1"}]
-		if len(row) != 15 {
-			t.Errorf("instant %s: %d counters, want the 15 of rxe", instant, len(row))
-		}
-		if _, read := row["ib.port_xmit_data"]; read {
-			t.Error("rxe has no counters folder, yet one was read")
-		}
-		sent = append(sent, row["rxe.sent_pkts"])
-	}
-	for i, want := range []uint64{22225, 23812, 25496, 26916, 28297} {
-		if sent[i] != want {
-			t.Errorf("rxe.sent_pkts was %v", sent)
-			break
+func TestReadsSoftRoCE(t *testing.T) {
+	root := softRoCE(t)
+	c := newCollector(t, root, func(cfg *ibsysfs.Config) { cfg.Identify = ibsysfs.Hostname })
+	port := schema.PortName{Device: "node7", Port: "rxeA/1"}
+	for _, sent := range []uint64{0, 1587, 3271} {
+		write(t, fmt.Sprintln(sent), root, "rxeA", "ports", "1", "hw_counters", "sent_pkts")
+		readings := collectortest.Read(t, c)
+		if len(readings) != 2 || len(readings[port]) != 3 || readings[port]["rxe.sent_pkts"] != sent {
+			t.Errorf("ports %v; want two, with the three counters of rxe and %d sent", readings, sent)
 		}
 	}
 }
 
 func TestIdentify(t *testing.T) {
-	rxe := filepath.Join(extract(t, "", "counters", "rxe", "sysfs-rxe.tar.gz"), "loaded", "class", "infiniband")
-	described := h100(t)
-	write(t, "a08-p1-dgx-04-c01 HCA-5\n", described, "mlx5_5", "node_desc")
+	rxe, described := softRoCE(t), host(t)
+	write(t, "node7 HCA-5\n", described, "mlx5_5", "node_desc")
 	write(t, "0c42:a103:0030:0050\n", described, "mlx5_5", "node_guid")
 	bond := filepath.Join(described, "mlx5_bond_0", "ports", "1", "gid_attrs", "ndevs", "0")
 	write(t, "bond0\n", bond)
@@ -158,13 +159,13 @@ func TestIdentify(t *testing.T) {
 		identify   ibsysfs.Identify
 		want       schema.PortName
 	}{
-		{"description", described, ibsysfs.Description, schema.PortName{Device: "a08-p1-dgx-04-c01 HCA-5", Port: "1"}},
-		{"no description", described, ibsysfs.Description, schema.PortName{Device: "a08-p1-dgx-04-c01 mlx5_4", Port: "1"}},
+		{"description", described, ibsysfs.Description, schema.PortName{Device: "node7 HCA-5", Port: "1"}},
+		{"no description", described, ibsysfs.Description, schema.PortName{Device: "node7 mlx5_4", Port: "1"}},
 		{"guid", described, ibsysfs.GUID, schema.PortName{Device: "0c42a10300300050", Port: "1"}},
-		{"no guid", described, ibsysfs.GUID, schema.PortName{Device: "a08-p1-dgx-04-c01 mlx5_4", Port: "1"}},
-		{"hostname, InfiniBand", described, ibsysfs.Hostname, schema.PortName{Device: "a08-p1-dgx-04-c01", Port: "mlx5_5/1"}},
-		{"hostname, Ethernet", described, ibsysfs.Hostname, schema.PortName{Device: "a08-p1-dgx-04-c01", Port: "bond0"}},
-		{"both are called rxe", rxe, ibsysfs.Description, schema.PortName{Device: "30581bfffebd9732", Port: "1"}},
+		{"no guid", described, ibsysfs.GUID, schema.PortName{Device: "node7 mlx5_4", Port: "1"}},
+		{"hostname, InfiniBand", described, ibsysfs.Hostname, schema.PortName{Device: "node7", Port: "mlx5_5/1"}},
+		{"hostname, Ethernet", described, ibsysfs.Hostname, schema.PortName{Device: "node7", Port: "bond0"}},
+		{"both are called rxe", rxe, ibsysfs.Description, schema.PortName{Device: "505400fffe000001", Port: "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			readings := collectortest.Read(t, newCollector(t, c.root, func(cfg *ibsysfs.Config) { cfg.Identify = c.identify }))
@@ -219,7 +220,7 @@ func TestWidthOfDataCounters(t *testing.T) {
 
 // What a file may hold or answer instead of a number costs that counter alone.
 func TestOneFileCostsOneCounter(t *testing.T) {
-	root := h100(t)
+	root := host(t)
 	counters := filepath.Join(root, "mlx5_0", "ports", "1", "counters")
 	write(t, "N/A (no PMA)\n", counters, "symbol_error")
 	write(t, "plenty\n", counters, "link_downed")
@@ -229,9 +230,9 @@ func TestOneFileCostsOneCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	readings := collectortest.Read(t, newCollector(t, root, nil))
-	row := readings[schema.PortName{Device: "a08-p1-dgx-04-c01 mlx5_0", Port: "1"}]
-	if len(row) != 48-4 {
-		t.Errorf("%d counters of 48 are left, want 44", len(row))
+	row := readings[schema.PortName{Device: "node7 mlx5_0", Port: "1"}]
+	if len(row) != countersOfPort-4 {
+		t.Errorf("%d counters are left, want all but 4", len(row))
 	}
 	for _, name := range []string{"ib.symbol_error", "ib.link_downed", "ib.port_rcv_errors", "ib.VL15_dropped"} {
 		if v, read := row[name]; read {
@@ -241,10 +242,10 @@ func TestOneFileCostsOneCounter(t *testing.T) {
 }
 
 func TestPortThatIsDownIsFlagged(t *testing.T) {
-	root := h100(t)
+	root := host(t)
 	write(t, "1: DOWN\n", root, "mlx5_0", "ports", "1", "state")
-	row := collectortest.Read(t, newCollector(t, root, nil))[schema.PortName{Device: "a08-p1-dgx-04-c01 mlx5_0", Port: "1"}]
-	if row[ibsysfs.StateColumn] != 1 || len(row) != 48 {
+	row := collectortest.Read(t, newCollector(t, root, nil))[schema.PortName{Device: "node7 mlx5_0", Port: "1"}]
+	if row[ibsysfs.StateColumn] != 1 || len(row) != countersOfPort {
 		t.Errorf("state %d, %d counters", row[ibsysfs.StateColumn], len(row))
 	}
 }
@@ -253,7 +254,7 @@ func TestPortThatIsDownIsFlagged(t *testing.T) {
 // goroutine that reads it: the others are read poll after poll.
 func TestHungFileCostsItsDevice(t *testing.T) {
 	leak := goleak.IgnoreCurrent()
-	root := h100(t)
+	root := host(t)
 	hung := filepath.Join(root, "mlx5_1", "ports", "1", "counters", "port_xmit_wait")
 	if err := errors.Join(os.Remove(hung), syscall.Mkfifo(hung, 0o600)); err != nil {
 		t.Fatal(err)
@@ -266,7 +267,7 @@ func TestHungFileCostsItsDevice(t *testing.T) {
 			rows[b.Ports[p].Device]++
 		}
 	}
-	if rows["a08-p1-dgx-04-c01 mlx5_0"] < 3 || rows["a08-p1-dgx-04-c01 mlx5_1"] != 0 || len(rows) != 8 {
+	if rows["node7 mlx5_0"] < 3 || rows["node7 mlx5_1"] != 0 || len(rows) != 4 {
 		t.Errorf("rows per device: %v", rows)
 	}
 	if stuck != 1 {
@@ -299,7 +300,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("the error does not name %s: %v", key, err)
 		}
 	}
-	c := newCollector(t, h100(t), func(c *ibsysfs.Config) { c.Devices = []string{"mlx5_[0-4]"} })
+	c := newCollector(t, host(t), func(c *ibsysfs.Config) { c.Devices = []string{"mlx5_[0-4]"} })
 	if devices, err := c.Devices(t.Context()); err != nil || len(devices) != 3 {
 		t.Errorf("%d devices match, want mlx5_0, mlx5_1 and mlx5_4 (%v)", len(devices), err)
 	}
@@ -307,7 +308,7 @@ func TestConfig(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	collectortest.Run(t, func(t *testing.T) collectortest.Fixture {
-		root := h100(t)
+		root := host(t)
 		if err := os.Remove(filepath.Join(root, "mlx5_4", "ports", "1", "counters", "port_xmit_wait")); err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +323,7 @@ func TestConformance(t *testing.T) {
 			},
 			Broken:   "mlx5_0",
 			Absent:   "ib.port_xmit_wait_32",
-			AbsentAt: schema.PortName{Device: "a08-p1-dgx-04-c01 mlx5_4", Port: "1"},
+			AbsentAt: schema.PortName{Device: "node7 mlx5_4", Port: "1"},
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +12,14 @@ import (
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
-func fixture(t testing.TB, elem ...string) []byte {
+// sample is one of our own in testdata.
+func sample(t testing.TB, name string) []byte { return readFile(t, filepath.Join("testdata", name)) }
+
+func recorded(t testing.TB, elem ...string) []byte { return readFile(t, repo.Fixture(t, elem...)) }
+
+func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(repo.Fixture(t, elem...))
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,39 +35,58 @@ func (b *block) get(name string) (value uint64, ok bool) {
 	return 0, false
 }
 
+// blocksCase is what the blocks of a file are.
+type blocksCase struct {
+	file           string
+	ports          []int
+	extended, wide bool
+	lastPort       string // a counter of the last block
+	lastValue      uint64
+}
+
 func TestParseBlocks(t *testing.T) {
-	for _, c := range []struct {
-		file      []string
-		ports     []int
-		extended  bool
-		wide      bool
-		lastPort  string // a counter of the last block
-		lastValue uint64
-	}{
-		{[]string{"counters", "perfquery", "0x7cfe9003009ce5b0.out"}, []int{1, 2}, true, true, "PortXmitData", 0},
-		{[]string{"counters", "perfquery", "0x7cfe9003003b4b96.out"}, []int{1}, true, false, "PortXmitData", 37108676853855},
-		{[]string{"counters", "perfquery", "0x506b4b0300cc02a6.out"}, nil, false, false, "", 0},
-		{[]string{"counters", "ibsim", "small", "perfquery_x_sw.txt"}, []int{1}, true, false, "PortXmitData", 1296},
-		{[]string{"counters", "ibsim", "small", "set_perfquery_std_sw.txt"}, []int{1}, false, false, "PortXmitWait", 123456},
-		{[]string{"counters", "ibsim", "small", "perfquery_std_hca.txt"}, []int{1}, false, false, "PortXmitPkts", 0},
+	for _, c := range []blocksCase{
+		{"wide.txt", []int{1, 36}, true, true, "PortXmitWait", 7},
+		{"no-wide-wait.txt", []int{1}, true, false, "PortXmitData", 37000111222333},
+		{"empty.txt", nil, false, false, "", 0},
+		{"extended.txt", []int{1}, true, false, "PortXmitData", 720},
+		{"plain.txt", []int{1}, false, false, "PortXmitWait", 424242},
+		{"no-wait.txt", []int{1}, false, false, "PortXmitPkts", 20},
 	} {
-		name := filepath.Join(c.file...)
-		blocks, err := parseBlocks(fixture(t, c.file...))
-		if err != nil || len(blocks) != len(c.ports) {
-			t.Errorf("%s: %d blocks, %v", name, len(blocks), err)
-			continue
+		c.check(t, sample(t, c.file))
+	}
+}
+
+func TestParseRecordedBlocks(t *testing.T) {
+	for _, c := range []blocksCase{
+		{"perfquery/0x7cfe9003009ce5b0.out", []int{1, 2}, true, true, "PortXmitWait", 36510964},
+		{"perfquery/0x7cfe9003003b4b96.out", []int{1}, true, false, "PortXmitData", 37108676853855},
+		{"perfquery/0x506b4b0300cc02a6.out", nil, false, false, "", 0},
+		{"ibsim/small/perfquery_x_sw.txt", []int{1}, true, false, "PortXmitData", 1296},
+		{"ibsim/small/set_perfquery_std_sw.txt", []int{1}, false, false, "PortXmitWait", 123456},
+		{"ibsim/small/perfquery_std_hca.txt", []int{1}, false, false, "PortXmitPkts", 19},
+	} {
+		c.check(t, recorded(t, "counters", filepath.FromSlash(c.file)))
+	}
+}
+
+func (c *blocksCase) check(t *testing.T, text []byte) {
+	t.Helper()
+	blocks, err := parseBlocks(text)
+	if err != nil || len(blocks) != len(c.ports) {
+		t.Errorf("%s: %d blocks, %v", c.file, len(blocks), err)
+		return
+	}
+	for i, b := range blocks {
+		if b.port != c.ports[i] || b.extended != c.extended || b.hasWideWait() != c.wide || !b.whole() {
+			t.Errorf("%s: block %d: %+v", c.file, i, b)
 		}
-		for i, b := range blocks {
-			if b.port != c.ports[i] || b.extended != c.extended || b.hasWideWait() != c.wide || !b.whole() {
-				t.Errorf("%s: block %d: %+v", name, i, b)
-			}
-		}
-		if len(blocks) == 0 {
-			continue
-		}
-		if v, ok := blocks[len(blocks)-1].get(c.lastPort); !ok || c.lastValue != 0 && v != c.lastValue {
-			t.Errorf("%s: %s = %d (%v), want %d", name, c.lastPort, v, ok, c.lastValue)
-		}
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	if v, ok := blocks[len(blocks)-1].get(c.lastPort); !ok || v != c.lastValue {
+		t.Errorf("%s: %s = %d (%v), want %d", c.file, c.lastPort, v, ok, c.lastValue)
 	}
 }
 
@@ -91,8 +116,8 @@ func TestParseBlocksRefuses(t *testing.T) {
 }
 
 func FuzzParseBlocks(f *testing.F) {
-	for _, file := range []string{"perfquery_x_sw.txt", "perfquery_std_sw.txt", "perfquery_rcvsl.txt"} {
-		f.Add(fixture(f, "counters", "ibsim", "small", file))
+	for _, file := range []string{"wide.txt", "extended.txt", "plain.txt", "refused.txt"} {
+		f.Add(sample(f, file))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		blocks, _ := parseBlocks(text)
@@ -105,8 +130,31 @@ func FuzzParseBlocks(f *testing.F) {
 	})
 }
 
+// The sample has a description with blanks around it, two adapters of one
+// description, an aggregation node and a switch without cables.
 func TestParseInventory(t *testing.T) {
-	targets, err := parseInventory(fixture(t, "counters", "ibsim", "small", "ibnetdiscover.txt"))
+	targets, err := parseInventory(sample(t, "inventory.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, n := range targets {
+		names = append(names, n.name)
+	}
+	if want := []string{"leaf-7", "node0 HCA-1", "a0000000000000c1", "a0000000000000c3"}; !slices.Equal(names, want) {
+		t.Errorf("nodes %q, want %q", names, want)
+	}
+	leaf, dual := targets[0], targets[2]
+	if !leaf.isSwitch || leaf.guid != "a0000000000000b0" || !slices.Equal(leaf.ports, []targetPort{{1, leaf.guid}, {2, leaf.guid}, {12, leaf.guid}, {41, leaf.guid}}) {
+		t.Errorf("%+v", leaf)
+	}
+	if dual.isSwitch || !slices.Equal(dual.ports, []targetPort{{1, "a0000000000000c1"}, {2, "a0000000000000c2"}}) {
+		t.Errorf("%+v", dual)
+	}
+}
+
+func TestParseRecordedInventory(t *testing.T) {
+	targets, err := parseInventory(recorded(t, "counters", "ibsim", "small", "ibnetdiscover.txt"))
 	if err != nil || len(targets) != 6+16 {
 		t.Fatalf("%d nodes, %v; want 6 switches and 16 adapters", len(targets), err)
 	}
@@ -118,7 +166,7 @@ func TestParseInventory(t *testing.T) {
 		t.Errorf("%+v", host)
 	}
 
-	targets, err = parseInventory(fixture(t, "topology", "ibnetdiscover", "selene.compute.txt"))
+	targets, err = parseInventory(recorded(t, "topology", "ibnetdiscover", "selene.compute.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +176,7 @@ func TestParseInventory(t *testing.T) {
 			switches++
 		}
 		if names[n.name] || strings.Contains(n.name, aggregationNode) {
-			t.Errorf("%q stands twice, or is no host of traffic", n.name)
+			t.Errorf("%q is duplicated, or no host of traffic", n.name)
 		}
 		names[n.name] = true
 	}
@@ -161,7 +209,7 @@ func TestParseInventoryRefuses(t *testing.T) {
 }
 
 func FuzzParseInventory(f *testing.F) {
-	f.Add(fixture(f, "counters", "ibsim", "small", "ibnetdiscover.txt"))
+	f.Add(sample(f, "inventory.txt"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		targets, err := parseInventory(text)
 		for _, n := range targets {
