@@ -33,6 +33,14 @@ run() { # KIND: go test, one service at a time where there are any
   esac
 }
 
+# recorded_not_run: how many tests on recorded fixtures there are. Outside CI they skip where the fixtures
+# folder is not beside the checkout; internal/test/repo sees to it that their names tell them.
+recorded_not_run() {
+  [ -d ../shared/fixtures ] && { echo 0; return; }
+  grep -rl --include='*_test.go' --exclude-dir=.deps 'repo\.Fixture(' . | xargs -r -n1 dirname | sort -u |
+    xargs -r go test -v -run Recorded 2>&1 | grep -c '^--- SKIP'
+}
+
 status=0
 for kind in "$@"; do
   echo "$kind tests:"
@@ -45,6 +53,8 @@ failed=$(printf '%s' "$failures" | grep -c .)
 echo
 [ "$failed" = 0 ] || printf 'failed packages:\n%s\n' "$failures"
 cat "$logs"/* | grep -oE "chaos: killed .*" # what the fault tests count
+not_run=$(recorded_not_run)
+[ "$not_run" = 0 ] || echo "$not_run tests on recorded fixtures did not run: no fixtures folder beside the checkout"
 echo "packages: $passed passed, $failed failed"
 if [ $status = 0 ]; then
   echo "tests ($*): all passed"

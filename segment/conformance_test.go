@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -35,8 +36,16 @@ func newSegmenter(t testing.TB, g *topology.Graph, cfg Config) *Segmenter {
 }
 
 // Every method sees the scenes alike: as they are, and under a little noise.
-func TestConformance(t *testing.T) {
-	for _, sc := range scenes(t) {
+func TestConformance(t *testing.T) { conformance(t, scenes(t)) }
+
+// The compute fabric of a real machine: 666 switches.
+func TestRecordedConformance(t *testing.T) {
+	conformance(t, []scene{patches("selene", readIBNetDiscover(t, repo.Fixture(t, "topology", "ibnetdiscover", "selene.compute.txt")))})
+}
+
+func conformance(t *testing.T, list []scene) {
+	t.Helper()
+	for _, sc := range list {
 		slices.SortFunc(sc.want, func(a, b []schema.LinkID) int {
 			return cmp.Or(cmp.Compare(len(b), len(a)), slices.Compare(a, b))
 		})

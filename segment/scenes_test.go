@@ -146,7 +146,7 @@ func scenes(t testing.TB) []scene {
 		g := parse(t, spec)
 		out = append(out, patches(spec, g))
 	}
-	return append(out, patches("selene", selene(t)))
+	return append(out, patches("irregular", irregular(t)))
 }
 
 // patches is a patch of links at each end of a fabric, which may touch.
@@ -156,15 +156,47 @@ func patches(name string, g *topology.Graph) scene {
 	return scene{name, g, blank(g).paint(35, a).paint(12, b), [][]schema.LinkID{a, b}}
 }
 
-// selene is the compute fabric of a real machine: 666 switches.
-func selene(t testing.TB) *topology.Graph {
+// irregular is a fat tree as machines have them: hosts on some leaves only,
+// cables missing here and there, some links down.
+func irregular(t testing.TB) *topology.Graph {
 	t.Helper()
-	f, err := os.Open("../../shared/fixtures/topology/ibnetdiscover/selene.compute.txt")
+	whole, rng := parse(t, "fattree:leaves=40,hosts=16,spines=12"), rand.New(rand.NewSource(5))
+	b := topology.NewBuilder("irregular")
+	for d := range topology.DeviceID(whole.NumDevices()) {
+		b.Device(*whole.Device(d))
+	}
+	for id := range schema.LinkID(whole.NumLinks()) {
+		l := whole.Link(id)
+		missing := l.Class == topology.ClassHost && whole.Device(l.From).Group%5 == 4 || rng.Intn(20) == 0
+		if l.From < l.To && !missing {
+			b.Both(l)
+		}
+	}
+	all, err := b.Build()
 	if err != nil {
-		t.Fatalf("fixture: %v; the fixtures lie in ../shared/fixtures beside the project", err)
+		t.Fatal(err)
+	}
+	next := topology.NewVersion(all)
+	for id := range schema.LinkID(all.NumLinks()) {
+		if rng.Intn(50) > 0 {
+			next.Link(all.Link(id))
+		}
+	}
+	g, err := next.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func readIBNetDiscover(t testing.TB, path string) *topology.Graph {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer f.Close()
-	g, _, err := topology.ReadIBNetDiscover(f, "selene.compute.txt", "ib0", nil)
+	g, _, err := topology.ReadIBNetDiscover(f, path, "ib0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,6 +63,32 @@ func initFaults(m *Module) []string {
 	return faults
 }
 
+// skipper is the one package that may skip a test: one on recorded fixtures that are not there.
+const skipper = "internal/test/repo"
+
+var skips = []string{"Skip", "Skipf", "SkipNow", "Short"}
+
+// skipFaults: a test that does not run proves nothing, and a skipped one looks like a passed one.
+func skipFaults(m *Module) []string {
+	var faults []string
+	for pkg, source := range m.Packages {
+		for _, file := range source.Files {
+			if pkg == skipper || !file.IsTest && !strings.HasPrefix(pkg, "internal/test/") {
+				continue
+			}
+			ast.Inspect(file.Syntax, func(node ast.Node) bool {
+				if call, ok := node.(*ast.CallExpr); ok {
+					if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(skips, f.Sel.Name) {
+						faults = append(faults, fmt.Sprintf("%s: calls %s; make or start what the test needs, only %s may skip", m.position(call), f.Sel.Name, skipper))
+					}
+				}
+				return true
+			})
+		}
+	}
+	return faults
+}
+
 // machineMention finds what ties a file to one machine: hosts of package registries, which a mirror
 // replaces, and folders of one developer's disk. The names are split so that this file passes.
 var machineMention = regexp.MustCompile(`(?:^|[^\w./~-])/(?:wo` + `rk|ro` + `ot)/` +
@@ -85,7 +111,7 @@ func mentionFaults(m *Module) []string {
 // Check returns every fault of the module against the table and the rules of the house, in order.
 func Check(m *Module, table []Row) []string {
 	faults := slices.Concat(tableFaults(m, table), pureFaults(m, table), commentFaults(m),
-		nameFaults(m), initFaults(m), mentionFaults(m))
+		nameFaults(m), initFaults(m), skipFaults(m), mentionFaults(m))
 	slices.Sort(faults)
 	return faults
 }

@@ -63,7 +63,7 @@ func Read(root fs.FS) (*Module, error) {
 			return err
 		case entry.IsDir() && slices.Contains(notSource, entry.Name()):
 			return fs.SkipDir
-		case !entry.Type().IsRegular():
+		case !entry.Type().IsRegular(), slices.Contains(notSource, entry.Name()): // in a worktree .git is a file
 			return nil
 		}
 		return m.add(root, file, entry)

@@ -62,10 +62,29 @@ func latency(t *testing.T, model, spec string, to int, op Op, bytes int64) float
 	return last.Complete.Nanoseconds() / 1000
 }
 
-// TestMeasuredLatency holds the fitted models against the published results. A
+// twoHosts is two hosts on one switch.
+const twoHosts = "fattree:leaves=1,hosts=2,spines=1"
+
+// TestFittedLatency: the sizes that the models are fitted to, as models.go names
+// them.
+func TestFittedLatency(t *testing.T) {
+	for _, c := range []struct {
+		model  string
+		bytes  int64
+		micros float64
+	}{
+		{"qdr", 2, .89}, {"qdr", 128, 1.10}, {"qdr", 256, 1.84},
+		{"hdr200", 2, 1.87}, {"hdr200", 256, 2.87}, {"hdr200", 4096, 3.85},
+	} {
+		if got := latency(t, c.model, twoHosts, 1, Put, c.bytes); math.Abs(got/c.micros-1) > .005 {
+			t.Errorf("%s, %d B: %.3f us, fitted to %.2f", c.model, c.bytes, got, c.micros)
+		}
+	}
+}
+
+// TestRecordedLatency holds the fitted models against the published results. A
 // fitted size must be met; all others are predictions.
-func TestMeasuredLatency(t *testing.T) {
-	const pair = "fattree:leaves=1,hosts=2,spines=1"
+func TestRecordedLatency(t *testing.T) {
 	for _, c := range []struct {
 		model, file string
 		op          Op
@@ -80,7 +99,7 @@ func TestMeasuredLatency(t *testing.T) {
 			worst, sum := 0.0, 0.0
 			list := measured(t, c.file)
 			for _, p := range list {
-				got := latency(t, c.model, pair, 1, c.op, p.bytes)
+				got := latency(t, c.model, twoHosts, 1, c.op, p.bytes)
 				off := 100 * (got/p.micros - 1)
 				worst, sum = max(worst, math.Abs(off)), sum+math.Abs(off)
 				t.Logf("%8d B: %9.3f us, measured %8.2f, off by %5.1f%%", p.bytes, got, p.micros, off)

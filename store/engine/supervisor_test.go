@@ -163,7 +163,7 @@ func TestStopLetsStatementsFinish(t *testing.T) {
 	go func() {
 		result <- conn.Exec(context.Background(), "INSERT INTO t SELECT number + sleepEachRow(0.1) FROM numbers(8) SETTINGS max_block_size = 1")
 	}()
-	time.Sleep(300 * time.Millisecond)
+	awaitStatement(t, conn, "sleepEachRow")
 	s.cancel()
 	if err := <-result; err != nil {
 		t.Errorf("the insert: %v", err)
@@ -204,7 +204,7 @@ func TestStopKillsWhatDoesNotFinish(t *testing.T) {
 	go func() {
 		result <- conn.Exec(context.Background(), "SELECT count() FROM numbers(1e13) WHERE sipHash64(number) = 7")
 	}()
-	time.Sleep(200 * time.Millisecond)
+	awaitStatement(t, conn, "sipHash64")
 	started := time.Now()
 	s.cancel()
 	if err := <-result; err == nil {
@@ -213,6 +213,18 @@ func TestStopKillsWhatDoesNotFinish(t *testing.T) {
 	if err := s.wait(); err != nil || time.Since(started) > 5*time.Second {
 		t.Errorf("run ends with %v after %v", err, time.Since(started))
 	}
+}
+
+// awaitStatement waits until a statement with the word in it runs.
+func awaitStatement(t *testing.T, conn clickhouse.Conn, word string) {
+	t.Helper()
+	const query = "SELECT count() FROM system.processes WHERE position(query, ?) > 0 AND position(query, 'system.processes') = 0"
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if scalar[uint64](t, conn, query, word) > 0 {
+			return
+		}
+	}
+	t.Fatalf("no statement with %s runs", word)
 }
 
 func TestDataDirHasOneOwner(t *testing.T) {
