@@ -136,6 +136,9 @@ func (b *Builder) Build() (*Graph, error) {
 	if len(g.from) == 0 {
 		b.errs = append(b.errs, fmt.Errorf("fabric %q has no links", g.fabric))
 	}
+	if id, nameless := g.byName[""]; nameless {
+		b.errs = append(b.errs, fmt.Errorf("device %d of %q has no name", id, g.fabric))
+	}
 	for id := range g.from {
 		if c := g.capacity[id]; !(c >= 0) || math.IsInf(c, 0) {
 			b.errs = append(b.errs, fmt.Errorf("link %d of %q: capacity %v bytes/s", id, g.fabric, c))

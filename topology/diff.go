@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/schema"
@@ -89,6 +90,7 @@ type Difference struct {
 	Was, Now       uint64   // versions
 	DevicesAdded   []string // names, in order of number
 	DevicesRemoved []string
+	DevicesChanged []string // of the same name, but of another kind, GUID, label, level, group or place
 
 	LinksAdded   []schema.LinkID // numbers of Now, ascending
 	LinksRemoved []schema.LinkID // numbers of Was, ascending
@@ -107,7 +109,7 @@ type Recabled struct {
 // Diff compares two versions of a graph.
 func Diff(was, now *Graph) Difference {
 	d := Difference{Was: was.version, Now: now.version,
-		DevicesAdded: devicesOnlyIn(now, was), DevicesRemoved: devicesOnlyIn(was, now)}
+		DevicesAdded: devicesOnlyIn(now, was), DevicesRemoved: devicesOnlyIn(was, now), DevicesChanged: devicesChanged(was, now)}
 	kept := make([]bool, now.NumLinks())
 	moved := Moved(was, now)
 	for i, id := range moved {
@@ -162,17 +164,34 @@ func devicesOnlyIn(g, other *Graph) (names []string) {
 	return names
 }
 
+func devicesChanged(was, now *Graph) (names []string) {
+	for i := range now.devices {
+		d := now.devices[i]
+		id, ok := was.byName[d.Name]
+		if !ok {
+			continue
+		}
+		before := was.devices[id]
+		if d.Kind != before.Kind || d.GUID != before.GUID || d.Label != before.Label || d.Level != before.Level ||
+			d.Group != before.Group || !slices.Equal(d.Coord, before.Coord) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // Empty reports whether the two are the same version.
 func (d *Difference) Empty() bool { return d.Was == d.Now }
 
-// String counts what changed: "devices: 1 added, 0 removed; links: 2 added, 2
-// removed, 1 recabled, 4 went down, 0 came up, 0 rerated, 12 renumbered".
+// String counts what changed: "devices: 1 added, 0 removed, 0 changed; links: 2
+// added, 2 removed, 1 recabled, 4 went down, 0 came up, 0 rerated, 12
+// renumbered".
 func (d *Difference) String() string {
 	if d.Empty() {
 		return "no change"
 	}
-	return fmt.Sprintf("devices: %d added, %d removed; links: %d added, %d removed, %d recabled, %d went down, %d came up, %d rerated, %d renumbered",
-		len(d.DevicesAdded), len(d.DevicesRemoved), len(d.LinksAdded), len(d.LinksRemoved), len(d.Recabled), len(d.WentDown), len(d.CameUp), len(d.Rerated), d.Renumbered)
+	return fmt.Sprintf("devices: %d added, %d removed, %d changed; links: %d added, %d removed, %d recabled, %d went down, %d came up, %d rerated, %d renumbered",
+		len(d.DevicesAdded), len(d.DevicesRemoved), len(d.DevicesChanged), len(d.LinksAdded), len(d.LinksRemoved), len(d.Recabled), len(d.WentDown), len(d.CameUp), len(d.Rerated), d.Renumbered)
 }
 
 // LinkName names a link by its ends: "leaf0 port 1 to host0 port 1".

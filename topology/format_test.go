@@ -137,6 +137,7 @@ func TestFormatFaults(t *testing.T) {
 		{"slurm", "SwitchName=a Nodes=n[1-100000],m[1-100000]\n", "more than 131072 hosts"},
 		{"slurm", "SwitchName=a Nodes=n" + strings.Repeat("[1]", 300) + "\n", "more than 253 bytes"},
 		{"slurm", "SwitchName=a Nodes=n[" + strings.Repeat("0", 300) + "1-2]\n", "want a range"},
+		{"slurm", "SwitchName=a Nodes=,b\n", "no name"},
 		{"slurm", "# x\nBlockName=a Nodes=b\n", "block plugin"},
 		{"slurm", "SwitchName=a Nods=b\n", "Nods"},
 		{"netq", "{}", "JSON list"},
@@ -177,6 +178,7 @@ func FuzzFormats(f *testing.F) {
 	f.Add([]byte("SwitchName=s0 Nodes=n[08-10,12],m\n"))
 	f.Add([]byte("SwitchName=s0 Nodes=n[0-9223372036854775807]\n"))
 	f.Add([]byte("SwitchName=s0 Nodes=n[1-20]c[1-20]\n"))
+	f.Add([]byte("CA 0 0 0 0 0 - 0x 0 0 0x "))
 	f.Add([]byte("SwitchName=\xff\x7f Nodes=\u0085,\ufeff,<\"\\>\n"))
 	f.Add([]byte("giverny_topology: 1\nfabric: f\ngrid: {dims: [2], wrap: true}\ndevices:\n- {name: a, kind: switch, coord: [0]}\nlinks:\n- [a, 1, a, 2, 1, torus, 0]\n"))
 	f.Add([]byte(`[{"links":[{"compounded_links":[{"id":"x","interfaces":[{"interface":"1","node":"a"},{"interface":"1","node":"a"}]}]}],"nodes":[{"compounded_nodes":[{"id":"a"}]}]}]`))

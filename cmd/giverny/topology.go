@@ -175,6 +175,7 @@ type diffJSON struct {
 	Now            string             `json:"now_version"`
 	DevicesAdded   []string           `json:"devices_added"`
 	DevicesRemoved []string           `json:"devices_removed"`
+	DevicesChanged []string           `json:"devices_changed"`
 	LinksAdded     []schema.LinkID    `json:"links_added"`   // numbers of the new version
 	LinksRemoved   []schema.LinkID    `json:"links_removed"` // numbers of the old version
 	WentDown       []schema.LinkID    `json:"links_went_down"`
@@ -192,7 +193,7 @@ func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 			recabled[i] = [2]schema.LinkID{r.Was, r.Now}
 		}
 		return json.NewEncoder(w).Encode(diffJSON{fmt.Sprintf("%016x", d.Was), fmt.Sprintf("%016x", d.Now),
-			listed(d.DevicesAdded), listed(d.DevicesRemoved), listed(d.LinksAdded), listed(d.LinksRemoved),
+			listed(d.DevicesAdded), listed(d.DevicesRemoved), listed(d.DevicesChanged), listed(d.LinksAdded), listed(d.LinksRemoved),
 			listed(d.WentDown), listed(d.CameUp), listed(d.Rerated), recabled, d.Renumbered})
 	}
 	out := bufio.NewWriter(w)
@@ -202,6 +203,9 @@ func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 	}
 	for _, name := range d.DevicesAdded {
 		fmt.Fprintln(out, "+ device", name)
+	}
+	for _, name := range d.DevicesChanged {
+		fmt.Fprintln(out, "changed: device", name)
 	}
 	for _, list := range []struct {
 		sign  string
