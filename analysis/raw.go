@@ -13,7 +13,6 @@ type rawBuffer struct {
 	open          map[int64]*rawInterval // by start
 	openFrom      int64                  // intervals that start earlier are closed
 	late, full    uint64                 // values dropped
-	isRaw         map[string]bool        // by column name
 }
 
 type rawInterval struct {
@@ -34,27 +33,14 @@ type batchKey struct {
 const maxRawValues = 8 << 20
 
 func newRawBuffer(intervalNanos int64) *rawBuffer {
-	return &rawBuffer{intervalNanos: intervalNanos, open: map[int64]*rawInterval{}, isRaw: map[string]bool{}}
-}
-
-// keepRaw reports whether a counter is kept raw.
-func (r *rawBuffer) keepRaw(name string) bool {
-	raw, known := r.isRaw[name]
-	if !known {
-		info, ok := schema.LookupCounter(name)
-		raw = name != schema.TickColumn && (!ok || info.Metric == schema.NoMetric)
-		if len(r.isRaw) < 1<<16 { // names come from outside
-			r.isRaw[strings.Clone(name)] = raw
-		}
-	}
-	return raw
+	return &rawBuffer{intervalNanos: intervalNanos, open: map[int64]*rawInterval{}}
 }
 
 // add copies the batch's raw columns into the intervals that its rows lie in.
 func (r *rawBuffer) add(b *schema.CounterBatch) {
 	var columns []int
 	for i := range b.Columns {
-		if r.keepRaw(b.Columns[i].Name) {
+		if schema.KeptRaw(b.Columns[i].Name) {
 			columns = append(columns, i)
 		}
 	}

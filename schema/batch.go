@@ -1,5 +1,7 @@
 package schema
 
+import "fmt"
+
 // PortName names a port within the fabric of its batch.
 type PortName struct{ Device, Port string }
 
@@ -40,4 +42,24 @@ func (b *CounterBatch) Rows() int { return len(b.TimeNanos) }
 func (b *CounterBatch) Reset() {
 	b.Ports, b.TimeNanos, b.PortIndex = b.Ports[:0], b.TimeNanos[:0], b.PortIndex[:0]
 	b.Columns = b.Columns[:0]
+}
+
+// Check reports the first thing by which a batch's slices do not fit together:
+// what reads a batch that passes stays within them.
+func (b *CounterBatch) Check() error {
+	rows := b.Rows()
+	if len(b.PortIndex) != rows {
+		return fmt.Errorf("%d port indices for %d rows", len(b.PortIndex), rows)
+	}
+	for i := range b.Columns {
+		if c := &b.Columns[i]; len(c.Values) != rows || c.Valid != nil && len(c.Valid)*64 < rows {
+			return fmt.Errorf("counter %q has %d values and %d validity bits for %d rows", c.Name, len(c.Values), len(c.Valid)*64, rows)
+		}
+	}
+	for row, i := range b.PortIndex {
+		if int(i) >= len(b.Ports) {
+			return fmt.Errorf("row %d has port index %d in a dictionary of %d", row, i, len(b.Ports))
+		}
+	}
+	return nil
 }

@@ -74,3 +74,36 @@ func TestIntervalAt(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckFindsSlicesThatDoNotFitTogether(t *testing.T) {
+	good := func() *schema.CounterBatch {
+		return &schema.CounterBatch{Ports: []schema.PortName{{Device: "a", Port: "1"}}, TimeNanos: []int64{1, 2}, PortIndex: []uint32{0, 0},
+			Columns: []schema.CounterColumn{{Name: "x", Values: []uint64{1, 2}}, {Name: "y", Values: []uint64{1, 2}, Valid: schema.NewBitmap(2)}}}
+	}
+	if err := good().Check(); err != nil {
+		t.Errorf("a batch that fits: %v", err)
+	}
+	if err := new(schema.CounterBatch).Check(); err != nil {
+		t.Errorf("an empty batch: %v", err)
+	}
+	for want, spoil := range map[string]func(*schema.CounterBatch){
+		"1 port indices for 2 rows":                  func(b *schema.CounterBatch) { b.PortIndex = b.PortIndex[:1] },
+		"row 1 has port index 1":                     func(b *schema.CounterBatch) { b.PortIndex[1] = 1 },
+		`counter "x" has 1 values`:                   func(b *schema.CounterBatch) { b.Columns[0].Values = b.Columns[0].Values[:1] },
+		`"y" has 2 values and 0 validity bits for 2`: func(b *schema.CounterBatch) { b.Columns[1].Valid = schema.Bitmap{} },
+	} {
+		b := good()
+		spoil(b)
+		if err := b.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+}
+
+func TestKeptRaw(t *testing.T) {
+	for name, want := range map[string]bool{"ib.symbol_error": true, "new.thing": true, "ib.port_xmit_data": false, schema.TickColumn: false} {
+		if got := schema.KeptRaw(name); got != want {
+			t.Errorf("KeptRaw(%q) = %v", name, got)
+		}
+	}
+}

@@ -53,31 +53,12 @@ func validate(r *schema.IntervalResult) error {
 		}
 	}
 	for i, b := range r.Raw {
-		if err := validateBatch(b); err != nil {
+		if err := b.Check(); err != nil {
 			errs = append(errs, fmt.Errorf("raw batch %d: %w", i, err))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("store %s of fabric %q: %w", s.Interval, s.Fabric, err)
-	}
-	return nil
-}
-
-func validateBatch(b *schema.CounterBatch) error {
-	rows := b.Rows()
-	if len(b.PortIndex) != rows {
-		return fmt.Errorf("%d times and %d ports", rows, len(b.PortIndex))
-	}
-	for _, p := range b.PortIndex {
-		if int(p) >= len(b.Ports) {
-			return fmt.Errorf("port %d of %d", p, len(b.Ports))
-		}
-	}
-	for i := range b.Columns {
-		c := &b.Columns[i]
-		if len(c.Values) != rows || c.Valid != nil && len(c.Valid)*64 < rows {
-			return fmt.Errorf("column %s does not have %d rows", c.Name, rows)
-		}
 	}
 	return nil
 }

@@ -235,7 +235,7 @@ func keptRaw(b *schema.CounterBatch) []*schema.CounterColumn {
 	var kept []*schema.CounterColumn
 	for i := range b.Columns {
 		c := &b.Columns[i]
-		if info, known := schema.LookupCounter(c.Name); !known || info.Metric == schema.NoMetric {
+		if schema.KeptRaw(c.Name) {
 			kept = append(kept, c)
 		}
 	}

@@ -294,14 +294,14 @@ func TestStoreInChunks(t *testing.T) {
 func TestStoreRefusesWhatNoTableCanHold(t *testing.T) {
 	db := openDB(t, testOptionsNowhere(), DefaultConfig())
 	for want, spoil := range map[string]func(*schema.IntervalResult){
-		"no snapshot":          func(r *schema.IntervalResult) { r.Snapshot = nil },
-		"named fabric":         func(r *schema.IntervalResult) { r.Snapshot.Fabric = "" },
-		"whole milliseconds":   func(r *schema.IntervalResult) { r.Snapshot.Interval.StartNanos++ },
-		"each metric once":     func(r *schema.IntervalResult) { r.Snapshot.Series[1].Metric = r.Snapshot.Series[0].Metric },
-		"values":               func(r *schema.IntervalResult) { r.Snapshot.Series[0].Values = nil },
-		"validity bits":        func(r *schema.IntervalResult) { r.Snapshot.Series[0].Valid = nil },
-		"port 7 of 2":          func(r *schema.IntervalResult) { r.Raw[0].PortIndex[1] = 7 },
-		"does not have 2 rows": func(r *schema.IntervalResult) { r.Raw[0].Columns[0].Values = nil },
+		"no snapshot":        func(r *schema.IntervalResult) { r.Snapshot = nil },
+		"named fabric":       func(r *schema.IntervalResult) { r.Snapshot.Fabric = "" },
+		"whole milliseconds": func(r *schema.IntervalResult) { r.Snapshot.Interval.StartNanos++ },
+		"each metric once":   func(r *schema.IntervalResult) { r.Snapshot.Series[1].Metric = r.Snapshot.Series[0].Metric },
+		"values":             func(r *schema.IntervalResult) { r.Snapshot.Series[0].Values = nil },
+		"validity bits":      func(r *schema.IntervalResult) { r.Snapshot.Series[0].Valid = nil },
+		"port index 7":       func(r *schema.IntervalResult) { r.Raw[0].PortIndex[1] = 7 },
+		"for 2 rows":         func(r *schema.IntervalResult) { r.Raw[0].Columns[0].Values = nil },
 	} {
 		r := someResult("bw", 1, 100)
 		spoil(r)

@@ -60,16 +60,12 @@ func checkBatchOf(b *schema.CounterBatch) error {
 	if err := checkText("agent", b.Agent, MaxNameBytes); err != nil {
 		return err
 	}
-	if len(b.PortIndex) != rows {
-		return refuse(BadRows, "%d port indices in %d rows", len(b.PortIndex), rows)
+	if err := b.Check(); err != nil {
+		return refuse(BadRows, "%v", err)
 	}
 	for i := range b.Columns {
-		c := &b.Columns[i]
 		if err := checkColumnName(b.Columns, i); err != nil {
 			return err
-		}
-		if len(c.Values) != rows || c.Valid != nil && len(c.Valid)*64 < rows {
-			return refuse(BadRows, "counter %s has %d values and %d bits in %d rows", c.Name, len(c.Values), 64*len(c.Valid), rows)
 		}
 	}
 	for _, p := range b.Ports {

@@ -1,30 +1,10 @@
 package window
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
-
-// check reports whether a batch's slices fit together.
-func check(b *schema.CounterBatch) error {
-	rows := b.Rows()
-	if len(b.PortIndex) != rows {
-		return fmt.Errorf("%d port indices for %d rows", len(b.PortIndex), rows)
-	}
-	for i := range b.Columns {
-		if c := &b.Columns[i]; len(c.Values) != rows || c.Valid != nil && len(c.Valid)*64 < rows {
-			return fmt.Errorf("counter %q has %d values and %d bits for %d rows", c.Name, len(c.Values), len(c.Valid)*64, rows)
-		}
-	}
-	for _, i := range b.PortIndex {
-		if int(i) >= len(b.Ports) {
-			return fmt.Errorf("port index %d in a dictionary of %d", i, len(b.Ports))
-		}
-	}
-	return nil
-}
 
 // plan finds the columns that become metrics, and what holds for all rows. It
 // reports whether there is anything to do.

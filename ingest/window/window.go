@@ -87,7 +87,7 @@ func (w *Window) Add(b *schema.CounterBatch) error {
 	if fabric := w.ports.graph.Fabric(); b.Fabric != fabric {
 		return fmt.Errorf("batch %d of agent %q is of fabric %q, not %q; give each fabric a window of its own", b.Sequence, b.Agent, b.Fabric, fabric)
 	}
-	if err := check(b); err != nil {
+	if err := b.Check(); err != nil {
 		return fmt.Errorf("batch %d of agent %q: %w", b.Sequence, b.Agent, err)
 	}
 	if !w.plan(b) {
