@@ -15,23 +15,29 @@ import (
 
 // Config says how to keep things.
 type Config struct {
-	// Replicated makes new tables ReplicatedMergeTree, with the path and replica
-	// name of the server's macros (default_replica_path, default_replica_name).
-	Replicated bool
-	Retention  Retention
+	// Cluster is the name of a ClickHouse cluster, as remote_servers of its servers
+	// has it. Tables are then replicated within each shard and distributed over the
+	// shards by fabric; see docs/how-to/run-on-a-cluster.md. Empty: one server.
+	Cluster string `yaml:"cluster"`
+	// Replicated is implied by Cluster, and refused without it: replicas of tables
+	// that each server made for itself never meet.
+	Replicated bool `yaml:"replicated"`
+
+	Retention Retention `yaml:",inline"`
 
 	// InsertTimeout bounds one try of one statement.
-	InsertTimeout time.Duration
+	InsertTimeout time.Duration `yaml:"insert_timeout"`
 	// RetryMin and RetryMax bound the pause between tries, which doubles.
-	RetryMin, RetryMax time.Duration
+	RetryMin time.Duration `yaml:"retry_min"`
+	RetryMax time.Duration `yaml:"retry_max"`
 }
 
 // Retention is how long rows are kept, counted from when they were stored, so
 // that a replay of old data stays. Zero keeps them for ever.
 type Retention struct {
-	Samples time.Duration // values of links
-	Raw     time.Duration // readings kept raw
-	Regions time.Duration // regions, network states, events
+	Samples time.Duration `yaml:"keep_samples"` // values of links
+	Raw     time.Duration `yaml:"keep_raw"`     // readings kept raw
+	Regions time.Duration `yaml:"keep_regions"` // regions, network states, events
 }
 
 const day = 24 * time.Hour
@@ -51,18 +57,21 @@ func DefaultConfig() Config {
 func (c *Config) Validate() error {
 	var errs []error
 	for _, r := range []struct {
-		name string
-		ttl  time.Duration
-	}{{"samples", c.Retention.Samples}, {"raw", c.Retention.Raw}, {"regions", c.Retention.Regions}} {
-		if r.ttl < 0 || r.ttl%time.Second != 0 {
-			errs = append(errs, fmt.Errorf("retention.%s is %v: want whole seconds, or 0 to keep rows for ever", r.name, r.ttl))
+		key  string
+		keep time.Duration
+	}{{"keep_samples", c.Retention.Samples}, {"keep_raw", c.Retention.Raw}, {"keep_regions", c.Retention.Regions}} {
+		if r.keep < 0 || r.keep%time.Second != 0 {
+			errs = append(errs, fmt.Errorf("%s is %v: want whole seconds, or 0 to keep rows for ever", r.key, r.keep))
 		}
 	}
+	if c.Replicated && c.Cluster == "" {
+		errs = append(errs, errors.New("replicated without cluster: set cluster to the name of the ClickHouse cluster whose servers are the replicas, and leave replicated out"))
+	}
 	if c.InsertTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("insert timeout is %v: want a positive duration", c.InsertTimeout))
+		errs = append(errs, fmt.Errorf("insert_timeout is %v: want a positive duration", c.InsertTimeout))
 	}
 	if c.RetryMin <= 0 || c.RetryMax < c.RetryMin {
-		errs = append(errs, fmt.Errorf("retry pauses are %v to %v: want a positive duration and a longer one", c.RetryMin, c.RetryMax))
+		errs = append(errs, fmt.Errorf("retry_min and retry_max are %v and %v: want a positive duration and one that is no shorter", c.RetryMin, c.RetryMax))
 	}
 	return errors.Join(errs...)
 }

@@ -11,8 +11,8 @@ func TestConfigNamesEveryFault(t *testing.T) {
 	if err := cfg.Validate(); err != nil {
 		t.Errorf("the default: %v", err)
 	}
-	err := (&Config{Retention: Retention{Samples: -1, Raw: time.Millisecond}, RetryMin: 2, RetryMax: 1}).Validate()
-	for _, want := range []string{"retention.samples", "retention.raw", "insert timeout", "retry pauses"} {
+	err := (&Config{Replicated: true, Retention: Retention{Samples: -1, Raw: time.Millisecond}, RetryMin: 2, RetryMax: 1}).Validate()
+	for _, want := range []string{"replicated without cluster", "keep_samples", "keep_raw", "insert_timeout", "retry_min"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want a fault of %s in %v", want, err)
 		}

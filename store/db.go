@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type DB struct {
 	opts    *clickhouse.Options
 	conn    driver.Conn
 	cfg     Config
+	cluster ClusterConfig
 	log     *slog.Logger
 	now     func() time.Time
 	metrics *metrics
@@ -29,8 +31,9 @@ type DB struct {
 	// fault is why the last statement failed; nil inside if it succeeded.
 	fault atomic.Pointer[error]
 
-	mu      sync.Mutex // guards fabrics
+	mu      sync.Mutex // guards what follows
 	fabrics map[string]*fabricState
+	inserts map[string]*sync.Mutex // by table; see lockTable
 }
 
 // New prepares a DB and does not dial: opts come from the embedded engine or
@@ -43,6 +46,10 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 	if own.Auth.Database == "" {
 		own.Auth.Database = DefaultDatabase
 	}
+	own.Settings = maps.Clone(own.Settings)
+	if cfg.Cluster != "" {
+		own.Settings = withDistributed(own.Settings)
+	}
 	conn, err := clickhouse.Open(&own)
 	if err != nil {
 		return nil, fmt.Errorf("store options: %w", err)
@@ -51,9 +58,22 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store metrics: %w", err)
 	}
-	db := &DB{opts: &own, conn: conn, cfg: cfg, log: deps.Log, now: deps.Now, metrics: m, fabrics: map[string]*fabricState{}}
+	db := &DB{opts: &own, conn: conn, cfg: cfg, cluster: ClusterConfig{Name: cfg.Cluster, Database: own.Auth.Database}, log: deps.Log, now: deps.Now,
+		metrics: m, fabrics: map[string]*fabricState{}, inserts: map[string]*sync.Mutex{}}
 	db.fault.Store(&errNotTried)
 	return db, nil
+}
+
+// withDistributed adds what statements need over distributed tables. All rows of a
+// fabric are on one shard, so that a join or a subquery finds there what it needs.
+func withDistributed(s clickhouse.Settings) clickhouse.Settings {
+	if s == nil {
+		s = clickhouse.Settings{}
+	}
+	s["distributed_product_mode"] = "local"
+	s["optimize_skip_unused_shards"] = 1
+	s["distributed_foreground_insert"] = 1 // acknowledged means: on the shard
+	return s
 }
 
 var errNotTried = errors.New("no statement has been tried yet")

@@ -52,54 +52,62 @@ func (db *DB) StoreGraph(ctx context.Context, g Graph) error {
 		return err
 	}
 	for _, t := range []struct {
-		name, columns string
-		rows          rowSet
-	}{
-		{"devices", "fabric, graph_version, device, name, kind, guid, label, level, device_group, coord", g.deviceRows()},
-		{"links", "fabric, graph_version, link, from_device, from_port, to_device, to_port, class, capacity, dim, coord, up", g.linkRows()},
-		{"fabrics", "fabric, graph_version, valid_from, duplex, grid_dims, grid_wrap, devices, links, stored_at", g.fabricRow(db.now())},
-	} {
+		name string
+		rows rowSet
+	}{{"devices", g.deviceRows()}, {"links", g.linkRows()}, {"fabrics", g.fabricRow(db.now())}} {
 		present, err := db.countRows(ctx, t.name, "", k)
 		if err != nil {
 			return err
 		}
-		if err := db.storeRows(ctx, t.name, t.columns, t.rows, k, present); err != nil {
+		if err := db.storeRows(ctx, t.name, t.rows, k, present); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// fields are the columns of n rows that say whose they are.
+func (g *Graph) fields(n int, own ...field) rowSet {
+	return rowSet{n, append([]field{{"fabric", repeat(g.Fabric, n)}, {"graph_version", repeat(g.Version, n)}}, own...)}
+}
+
 func (g *Graph) deviceRows() rowSet {
-	d, n := g.Devices, len(g.Devices)
-	return rowSet{n, []column{repeat(g.Fabric, n), repeat(g.Version, n), ranks(n),
-		each(d, func(d *Device) string { return d.Name }),
-		each(d, func(d *Device) string { return d.Kind }),
-		each(d, func(d *Device) string { return d.GUID }),
-		each(d, func(d *Device) string { return d.Label }),
-		each(d, func(d *Device) int8 { return int8(d.Level) }),
-		each(d, func(d *Device) int32 { return int32(d.Group) }),
-		eachNested(d, func(d *Device) []int32 { return convert[int32](d.Coord) })}}
+	d := g.Devices
+	return g.fields(len(d),
+		field{"device", ranks(len(d))},
+		field{"name", each(d, func(d *Device) string { return d.Name })},
+		field{"kind", each(d, func(d *Device) string { return d.Kind })},
+		field{"guid", each(d, func(d *Device) string { return d.GUID })},
+		field{"label", each(d, func(d *Device) string { return d.Label })},
+		field{"level", each(d, func(d *Device) int8 { return int8(d.Level) })},
+		field{"device_group", each(d, func(d *Device) int32 { return int32(d.Group) })},
+		field{"coord", eachNested(d, func(d *Device) []int32 { return convert[int32](d.Coord) })})
 }
 
 func (g *Graph) linkRows() rowSet {
-	l, n := g.Links, len(g.Links)
-	return rowSet{n, []column{repeat(g.Fabric, n), repeat(g.Version, n), ranks(n),
-		each(l, func(l *Link) string { return l.FromDevice }),
-		each(l, func(l *Link) string { return l.FromPort }),
-		each(l, func(l *Link) string { return l.ToDevice }),
-		each(l, func(l *Link) string { return l.ToPort }),
-		each(l, func(l *Link) string { return l.Class }),
-		each(l, func(l *Link) float64 { return l.CapacityBytesPerSecond }),
-		each(l, func(l *Link) int8 { return int8(l.Dim) }),
-		eachNested(l, func(l *Link) []int32 { return convert[int32](l.Coord) }),
-		each(l, func(l *Link) bool { return l.Up })}}
+	l := g.Links
+	return g.fields(len(l),
+		field{"link", ranks(len(l))},
+		field{"from_device", each(l, func(l *Link) string { return l.FromDevice })},
+		field{"from_port", each(l, func(l *Link) string { return l.FromPort })},
+		field{"to_device", each(l, func(l *Link) string { return l.ToDevice })},
+		field{"to_port", each(l, func(l *Link) string { return l.ToPort })},
+		field{"class", each(l, func(l *Link) string { return l.Class })},
+		field{"capacity", each(l, func(l *Link) float64 { return l.CapacityBytesPerSecond })},
+		field{"dim", each(l, func(l *Link) int8 { return int8(l.Dim) })},
+		field{"coord", eachNested(l, func(l *Link) []int32 { return convert[int32](l.Coord) })},
+		field{"up", each(l, func(l *Link) bool { return l.Up })})
 }
 
 func (g *Graph) fabricRow(at time.Time) rowSet {
-	return rowSet{1, []column{plain[string]{g.Fabric}, plain[uint64]{g.Version}, plain[time.Time]{instant(g.ValidFromNanos)}, plain[bool]{g.Duplex},
-		nested[[]uint32]{convert[uint32](g.GridDims)}, plain[bool]{g.GridWrap}, plain[uint32]{uint32(len(g.Devices))}, plain[uint32]{uint32(len(g.Links))},
-		plain[time.Time]{at}}}
+	return g.fields(1,
+		field{"valid_from", repeat(instant(g.ValidFromNanos), 1)},
+		field{"duplex", repeat(g.Duplex, 1)},
+		field{"grid_dims", nested[[]uint32]{convert[uint32](g.GridDims)}},
+		field{"grid_wrap", repeat(g.GridWrap, 1)},
+		field{"devices", repeat(uint32(len(g.Devices)), 1)},
+		field{"links", repeat(uint32(len(g.Links)), 1)},
+		field{"stored_at", repeat(at, 1)})
 }
 
 // LatestGraph is the newest version of a fabric: that of its last interval, or

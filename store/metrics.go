@@ -9,10 +9,11 @@ const (
 	reasonOverloaded  = "overloaded" // too many parts, queries or bytes in memory
 	reasonRefused     = "refused"    // credentials or rights
 	reasonSchema      = "schema"     // a table or column is not what it should be
+	reasonReplicas    = "replicas"   // of a cluster: too few, behind, or without Keeper
 	reasonOther       = "other"
 )
 
-var retryReasons = []string{reasonUnreachable, reasonDiskFull, reasonOverloaded, reasonRefused, reasonSchema, reasonOther}
+var retryReasons = []string{reasonUnreachable, reasonDiskFull, reasonOverloaded, reasonRefused, reasonSchema, reasonReplicas, reasonOther}
 
 // Reasons for a value that cannot be stored; it is stored as missing.
 const (
@@ -41,7 +42,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		intervals:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_intervals_total", Help: "Intervals handed to the store, by what became of them."}, []string{"result"}),
 		rows:          prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rows_total", Help: "Rows written, by table."}, []string{"table"}),
-		retries:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_retries_total", Help: "Statements tried again, by reason."}, []string{"reason"}),
+		retries:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_retries_total", Help: "Retries of statements, by reason."}, []string{"reason"}),
 		valuesDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_values_dropped_total", Help: "Values of links stored as missing because no column can hold them, by reason."}, []string{"reason"}),
 		storeSeconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_seconds", Help: "Time to store one interval, retries included.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14)}),
 		readToStored:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_read_to_stored_seconds", Help: "Time from an interval's first counter reading until the interval was stored.", Buckets: prometheus.ExponentialBuckets(0.25, 2, 14)}),
@@ -59,7 +60,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	for _, t := range tables {
 		m.rows.WithLabelValues(t.name)
 	}
-	m.rows.WithLabelValues(markerTable)
+	m.rows.WithLabelValues(marker.name)
 	m.rows.WithLabelValues(statesTable)
 	for _, reason := range retryReasons {
 		m.retries.WithLabelValues(reason)

@@ -75,29 +75,31 @@ func splitStatements(text string) []string {
 	return statements
 }
 
-const migrationTable = `CREATE TABLE IF NOT EXISTS giverny_migrations
-(version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
-ORDER BY version SETTINGS non_replicated_deduplication_window = 1000`
+const migrationsName = "giverny_migrations"
 
 // Migrate makes the database if there is none and brings its tables up to date.
 // ClickHouse has no transactional DDL: a step is noted once all its statements
 // have run, and each statement may run twice, so that a Migrate that was cut off
 // is finished by the next one, and two at once do no harm.
+//
+// In a cluster every statement runs on all hosts, and those that joined since are
+// given the tables that they lack.
 func (db *DB) Migrate(ctx context.Context) error {
 	steps, err := loadMigrations(migrationFiles)
 	if err != nil {
 		return err
 	}
-	return db.migrate(ctx, steps)
-}
-
-func (db *DB) migrate(ctx context.Context, steps []Migration) error {
-	if err := db.createDatabase(ctx); err != nil {
+	if err := db.applySteps(ctx, steps); err != nil {
 		return err
 	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"default_table_engine": db.tableEngine()}))
-	if err := db.conn.Exec(ctx, migrationTable); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	return db.widenRetention(ctx)
+}
+
+// applySteps applies those steps that the database does not have yet.
+func (db *DB) applySteps(ctx context.Context, steps []Migration) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(db.ddlSettings()))
+	if err := db.prepareDatabase(ctx); err != nil {
+		return err
 	}
 	steps, err := db.compareApplied(ctx, steps)
 	if err != nil {
@@ -117,20 +119,63 @@ func (db *DB) migrate(ctx context.Context, steps []Migration) error {
 		}
 		db.log.Info("store: migrated", slog.Int("version", step.Version), slog.String("name", step.Name))
 	}
-	return db.applyRetention(ctx)
+	return nil
 }
 
-func (db *DB) tableEngine() string {
-	if db.cfg.Replicated {
-		return "ReplicatedMergeTree"
+// ddlTimeout is how long a statement waits for all hosts of a cluster.
+const ddlTimeout = 3 * time.Minute
+
+// ddlSettings let a statement return when all hosts have carried it out, and fail
+// if one of them does not.
+func (db *DB) ddlSettings() clickhouse.Settings {
+	if db.cluster.Name == "" {
+		return clickhouse.Settings{"default_table_engine": "MergeTree"}
 	}
-	return "MergeTree"
+	return clickhouse.Settings{"alter_sync": 2, "distributed_ddl_task_timeout": int(ddlTimeout / time.Second), "distributed_ddl_output_mode": "throw",
+		"insert_quorum": "auto", "insert_quorum_parallel": 0, "select_sequential_consistency": 1}
+}
+
+// prepareDatabase makes the database and the table of applied steps where they are
+// missing, and refuses a database that was made for the other kind of store.
+func (db *DB) prepareDatabase(ctx context.Context) error {
+	if err := db.createDatabase(ctx); err != nil {
+		return err
+	}
+	engine, err := db.engineOf(ctx, migrationsName)
+	if err != nil {
+		return err
+	}
+	name, replicated := db.cluster.Database, strings.HasPrefix(engine, "Replicated")
+	switch {
+	case engine != "" && replicated && db.cluster.Name == "":
+		return fmt.Errorf("migrate: database %s holds the tables of a cluster: set store.cluster to the cluster's name", name)
+	case engine != "" && !replicated && db.cluster.Name != "":
+		return fmt.Errorf("migrate: database %s holds the tables of one server, which cannot join cluster %s: name another database in store.url, or drop store.cluster", name, db.cluster.Name)
+	}
+	if db.cluster.Name != "" {
+		return db.completeHosts(ctx)
+	}
+	if err := db.conn.Exec(ctx, migrationTable(db.cluster)); err != nil {
+		return fmt.Errorf("migrate: make the table of applied steps: %w", err)
+	}
+	return nil
+}
+
+// engineOf is a table's engine with all its clauses; empty if there is no such
+// table.
+func (db *DB) engineOf(ctx context.Context, table string) (engine string, err error) {
+	err = db.conn.QueryRow(ctx, "SELECT any(engine_full) FROM system.tables WHERE database = {database:String} AND name = {name:String}",
+		clickhouse.Named("database", db.cluster.Database), clickhouse.Named("name", table)).Scan(&engine)
+	if err != nil {
+		return "", fmt.Errorf("migrate: read the engine of %s: %w", table, err)
+	}
+	return engine, nil
 }
 
 // createDatabase connects to the default database, since one cannot connect to
 // a database that does not exist.
 func (db *DB) createDatabase(ctx context.Context) error {
-	name := db.opts.Auth.Database
+	name := db.cluster.Database
 	opts := *db.opts
 	opts.Auth.Database = "default"
 	conn, err := clickhouse.Open(&opts)
@@ -138,30 +183,83 @@ func (db *DB) createDatabase(ctx context.Context) error {
 		return fmt.Errorf("store options: %w", err)
 	}
 	defer conn.Close()
-	var n uint64
-	if err := conn.QueryRow(ctx, "SELECT count() FROM system.databases WHERE name = {name:String}", clickhouse.Named("name", name)).Scan(&n); err != nil {
+	databases, hosts := "system.databases", uint64(1)
+	if db.cluster.Name != "" {
+		databases = db.onAllHosts("system.databases")
+		if err := conn.QueryRow(ctx, "SELECT count() FROM "+db.onAllHosts("system.one")).Scan(&hosts); err != nil {
+			return fmt.Errorf("migrate: count the hosts of cluster %s: %w; its name must be one that system.clusters lists", db.cluster.Name, err)
+		}
+	}
+	var have uint64
+	if err := conn.QueryRow(ctx, "SELECT count() FROM "+databases+" WHERE name = {name:String}", clickhouse.Named("name", name)).Scan(&have); err != nil {
 		return fmt.Errorf("migrate: look for database %s: %w", name, err)
 	}
-	if n > 0 {
+	if have >= hosts {
 		return nil
 	}
-	if err := conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+quoteName(name)+" ENGINE = Atomic"); err != nil {
+	if err := conn.Exec(ctx, createDatabase(db.cluster)); err != nil {
 		return fmt.Errorf("migrate: create database %s: %w", name, err)
 	}
 	return nil
 }
 
-func quoteName(name string) string {
-	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+// onAllHosts is a system table as all hosts of the cluster that can be reached
+// have it.
+func (db *DB) onAllHosts(table string) string {
+	return "clusterAllReplicas(" + quoteText(db.cluster.Name) + ", " + table + ")"
+}
+
+// completeHosts makes, on the hosts that lack them, the tables that other hosts of
+// the cluster have: those of a host that has joined. A host of another shard may
+// have no replica of a table yet, so all statements are of CREATE IF NOT EXISTS.
+// Hosts that cannot be reached are completed by a later Migrate.
+func (db *DB) completeHosts(ctx context.Context) error {
+	settings := db.ddlSettings()
+	settings["skip_unavailable_shards"] = 1
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(settings))
+	var lacking []struct {
+		Name   string `ch:"name"`
+		Create string `ch:"create"`
+	}
+	err := db.conn.Select(ctx, &lacking, "SELECT name, any(create_table_query) AS create FROM "+db.onAllHosts("system.tables")+
+		" WHERE database = {database:String} GROUP BY name HAVING count() < (SELECT count() FROM "+db.onAllHosts("system.one")+")"+
+		" ORDER BY any(engine) = 'View', any(engine) = 'Distributed', name", clickhouse.Named("database", db.cluster.Database))
+	if err != nil {
+		return fmt.Errorf("migrate: compare the tables of cluster %s: %w", db.cluster.Name, err)
+	}
+	for _, t := range lacking {
+		statement, err := recreate(t.Create, t.Name, db.cluster)
+		if err == nil {
+			err = db.conn.Exec(ctx, statement)
+		}
+		if err != nil {
+			return fmt.Errorf("migrate: complete the hosts of cluster %s: %w", db.cluster.Name, err)
+		}
+		db.log.Info("store: table made on the hosts that lacked it", slog.String("table", t.Name))
+	}
+	engine, err := db.engineOf(ctx, migrationsName)
+	if err != nil || engine != "" {
+		return err
+	}
+	if err := db.conn.Exec(ctx, migrationTable(db.cluster)); err != nil {
+		return fmt.Errorf("migrate: make the table of applied steps: %w", err)
+	}
+	return nil
 }
 
 func (db *DB) apply(ctx context.Context, step Migration) error {
 	for i, statement := range step.statements {
-		if err := db.conn.Exec(ctx, statement); err != nil {
+		rendered, err := render(statement, db.cluster)
+		for _, statement := range rendered {
+			if err == nil {
+				err = db.conn.Exec(ctx, statement)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("migrate: step %04d_%s, statement %d: %w; what ran before stays, and the next migrate goes on", step.Version, step.Name, i+1, err)
 		}
 	}
-	err := db.conn.Exec(ctx, "INSERT INTO giverny_migrations SELECT {version:UInt32}, {name:String}, {checksum:String}, now64(3)",
+	err := db.conn.Exec(ctx, "INSERT INTO "+migrationsName+" SELECT {version:UInt32}, {name:String}, {checksum:String}, now64(3)",
 		clickhouse.Named("version", step.Version), clickhouse.Named("name", step.Name), clickhouse.Named("checksum", step.checksum))
 	if err != nil {
 		return fmt.Errorf("migrate: note step %04d_%s: %w", step.Version, step.Name, err)
@@ -194,7 +292,7 @@ func (db *DB) compareApplied(ctx context.Context, steps []Migration) ([]Migratio
 		At       time.Time `ch:"at"`
 	}
 	err := db.conn.Select(ctx, &applied, "SELECT version, any(name) AS name, any(checksum) AS checksum, min(applied_at) AS at"+
-		" FROM giverny_migrations GROUP BY version ORDER BY version")
+		" FROM "+migrationsName+" GROUP BY version ORDER BY version")
 	if err != nil {
 		return steps, fmt.Errorf("read the migrations of database %s: %w", db.opts.Auth.Database, err)
 	}
@@ -210,35 +308,4 @@ func (db *DB) compareApplied(ctx context.Context, steps []Migration) ([]Migratio
 		}
 	}
 	return steps, nil
-}
-
-// applyRetention gives the tables the time to live of the config.
-func (db *DB) applyRetention(ctx context.Context) error {
-	keep := db.cfg.Retention
-	for _, t := range []struct {
-		name string
-		ttl  time.Duration
-	}{{"link_samples", keep.Samples}, {"raw_counters", keep.Raw}, {"regions", keep.Regions}, {"network_states", keep.Regions}, {"events", keep.Regions}, {statesTable, statesKept}} {
-		var engine string
-		err := db.conn.QueryRow(ctx, "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = {name:String}",
-			clickhouse.Named("name", t.name)).Scan(&engine)
-		if err != nil {
-			return fmt.Errorf("migrate: read the retention of %s: %w", t.name, err)
-		}
-		clause := fmt.Sprintf("TTL stored_at + toIntervalSecond(%d)", int64(t.ttl/time.Second))
-		has := strings.Contains(engine, " TTL ")
-		change := ""
-		switch {
-		case t.ttl == 0 && has:
-			change = "REMOVE TTL"
-		case t.ttl > 0 && !strings.Contains(engine, clause+" "):
-			change = "MODIFY " + clause
-		default:
-			continue
-		}
-		if err := db.conn.Exec(ctx, "ALTER TABLE "+t.name+" "+change+" SETTINGS materialize_ttl_after_modify = 0"); err != nil {
-			return fmt.Errorf("migrate: set the retention of %s: %w", t.name, err)
-		}
-	}
-	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,36 +41,6 @@ func TestReleasedMigrationsAreUntouched(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Fields(string(released)), strings.Fields(strings.Join(lines, "\n"))); diff != "" {
 		t.Errorf("migrations differ from testdata/released.txt: %s", diff)
-	}
-}
-
-func TestUpgradeFromEveryEarlierSchema(t *testing.T) {
-	e := enginetest.Start(t)
-	steps := ownMigrations(t)
-	for have := range len(steps) + 1 {
-		db := freshDatabase(t, e, "from_"+string(rune('0'+have)), DefaultConfig())
-		err := db.migrate(t.Context(), ownMigrations(t)[:have])
-		if err != nil && have == len(steps) { // retention needs all tables
-			t.Fatal(err)
-		}
-		if err := db.Migrate(t.Context()); err != nil {
-			t.Fatalf("from schema %d: %v", have, err)
-		}
-		if err := db.Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
-			t.Errorf("from schema %d: %s", have, diff)
-		}
-		status, err := db.MigrationStatus(t.Context())
-		if err != nil || len(status) != len(steps) {
-			t.Fatalf("from schema %d: status %+v, %v", have, status, err)
-		}
-		for _, s := range status {
-			if s.AppliedAt.IsZero() || s.Fault != "" {
-				t.Errorf("from schema %d: %+v", have, s)
-			}
-		}
 	}
 }
 
@@ -115,61 +84,12 @@ func TestMigrateRefusesEditedAndNewerSchemas(t *testing.T) {
 	db := migratedDB(t)
 	steps := ownMigrations(t)
 	steps[1].checksum = "edited"
-	if err := db.migrate(t.Context(), steps); err == nil || !strings.Contains(err.Error(), "0002_samples: its file is not the one that was applied") {
+	if err := db.applySteps(t.Context(), steps); err == nil || !strings.Contains(err.Error(), "0002_samples: its file is not the one that was applied") {
 		t.Errorf("edited: %v", err)
 	}
 	steps = ownMigrations(t)
-	if err := db.migrate(t.Context(), steps[:len(steps)-1]); err == nil || !strings.Contains(err.Error(), "newer than this giverny") {
+	if err := db.applySteps(t.Context(), steps[:len(steps)-1]); err == nil || !strings.Contains(err.Error(), "newer than this giverny") {
 		t.Errorf("newer: %v", err)
-	}
-}
-
-func TestMigrateAppliesRetention(t *testing.T) {
-	e := enginetest.Start(t)
-	for _, c := range []struct {
-		retention Retention
-		want      map[string]string
-	}{
-		{DefaultConfig().Retention, map[string]string{"link_samples": "toIntervalSecond(15552000)", "raw_counters": "toIntervalSecond(1209600)", "regions": "toIntervalSecond(63072000)", "events": "toIntervalSecond(63072000)", "analysis_states": "toIntervalSecond(604800)"}},
-		{Retention{Samples: 0, Raw: time.Hour, Regions: 0}, map[string]string{"link_samples": "", "raw_counters": "toIntervalSecond(3600)", "network_states": ""}},
-		{Retention{Samples: time.Minute, Raw: time.Hour, Regions: 0}, map[string]string{"link_samples": "toIntervalSecond(60)", "raw_counters": "toIntervalSecond(3600)"}},
-	} {
-		cfg := DefaultConfig()
-		cfg.Retention = c.retention
-		db := openDB(t, e.Options(""), cfg)
-		if err := db.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for table, want := range c.want {
-			var engine string
-			if err := db.conn.QueryRow(t.Context(), "SELECT engine_full FROM system.tables WHERE database = 'giverny' AND name = '"+table+"'").Scan(&engine); err != nil {
-				t.Fatal(err)
-			}
-			if has := strings.Contains(engine, " TTL "); has != (want != "") || !strings.Contains(engine, want) {
-				t.Errorf("retention %+v: %s is %s", c.retention, table, engine)
-			}
-		}
-		// Old data of a replay has just been stored, so it stays.
-		if err := db.Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.conn.Exec(t.Context(), "OPTIMIZE TABLE link_samples FINAL"); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-// The embedded engine has no keeper; that it is missed shows that the tables
-// would be replicated.
-func TestReplicatedTablesAskForAKeeper(t *testing.T) {
-	cfg := DefaultConfig()
-	cfg.Replicated = true
-	db := openDB(t, enginetest.Start(t).Options(""), cfg)
-	if err := db.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "Replicated") {
-		t.Errorf("want a complaint about ReplicatedMergeTree, got %v", err)
 	}
 }
 

@@ -127,7 +127,7 @@ func (r *storedRow) stored() (Stored, error) {
 // LastStored is the last interval of a fabric that is stored in full, where a
 // restart goes on. ErrNotFound: there is none.
 func (db *DB) LastStored(ctx context.Context, fabric string) (Stored, error) {
-	rows, err := ask[storedRow](ctx, db, "last_interval", args{"fabric": fabric})
+	rows, err := ask[storedRow](db.exact(ctx), db, "last_interval", args{"fabric": fabric})
 	if err != nil {
 		return Stored{}, err
 	}

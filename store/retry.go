@@ -12,9 +12,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// untilDone tries do until it succeeds or ctx ends: an interval is never given
+// retryUntil tries do until it succeeds or ctx ends: an interval is never given
 // up, whatever the fault, because an operator can mend each of them.
-func (db *DB) untilDone(ctx context.Context, what string, k key, do func(context.Context) error) error {
+func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(context.Context) error) error {
 	pause := db.cfg.RetryMin
 	var fault error // of the last try that ended by itself
 	for {
@@ -35,7 +35,7 @@ func (db *DB) untilDone(ctx context.Context, what string, k key, do func(context
 		db.note(err)
 		reason := retryReason(err)
 		db.metrics.retries.WithLabelValues(reason).Inc()
-		db.log.Warn("store: trying again", slog.String("fabric", k.fabric), slog.Time("interval", k.start),
+		db.log.Warn("store: retrying", slog.String("fabric", k.fabric), slog.Time("interval", k.start),
 			slog.String("operation", what), slog.String("reason", reason), slog.Duration("pause", pause), slog.Any("error", err))
 		select {
 		case <-ctx.Done():
@@ -58,6 +58,14 @@ var codeReasons = map[int32]string{
 	241: reasonOverloaded, // MEMORY_LIMIT_EXCEEDED
 	252: reasonOverloaded, // TOO_MANY_PARTS
 	439: reasonOverloaded, // CANNOT_SCHEDULE_TASK
+
+	279: reasonUnreachable, // ALL_CONNECTION_TRIES_FAILED, of a host of a cluster to another
+	285: reasonReplicas,    // TOO_FEW_LIVE_REPLICAS
+	286: reasonReplicas,    // UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
+	289: reasonReplicas,    // REPLICA_IS_NOT_IN_QUORUM
+	319: reasonReplicas,    // UNKNOWN_STATUS_OF_INSERT
+	999: reasonReplicas,    // KEEPER_EXCEPTION
+	242: reasonReplicas,    // TABLE_IS_READ_ONLY: the replica has lost Keeper
 
 	164: reasonRefused, // READONLY
 	192: reasonRefused, // UNKNOWN_USER

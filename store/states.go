@@ -2,50 +2,84 @@ package store
 
 import (
 	"context"
+	_ "embed"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/giverny/giverny/schema"
 )
 
-// AnalysisState is what the analysis of a fabric had learned up to an interval,
-// that included, in a form of its own.
-type AnalysisState struct {
-	Fabric       string
+// SavedStates are the states of all stages of the analysis of a fabric after an
+// interval.
+type SavedStates struct {
 	GraphVersion uint64
-	Interval     schema.Interval
-	State        []byte
+	// Interval has no duration if it was stored by a version before 0007_stage_states
+	// and its own row is gone.
+	Interval schema.Interval
+	Stages   []schema.StageState // by name
 }
 
 // statesKept is how long a state is of use after an outage: what it knows of
 // regions is worth nothing by then, what it has learned of forecasts is.
 const statesKept = 7 * day
 
-const stateColumns = "fabric, time, graph_version, state, stored_at"
-
-// StoreState keeps a state, once, however often it is called with it. Call it when
-// the interval is stored: the next process takes the last state and the intervals
-// stored since, so that it makes no difference where a crash lies between them.
-func (db *DB) StoreState(ctx context.Context, s AnalysisState) error {
-	k := key{fabric: s.Fabric, start: instant(s.Interval.StartNanos), version: s.GraphVersion}
-	row := rowSet{1, []column{plain[string]{s.Fabric}, plain[time.Time]{k.start}, plain[uint64]{s.GraphVersion}, plain[string]{string(s.State)}, plain[time.Time]{db.now()}}}
-	return db.insert(ctx, statesTable, stateColumns, row, k, 0)
-}
-
 const statesTable = "analysis_states"
 
-// LastState is the last state of a version of a fabric that belongs to the given
-// interval or an earlier one. ErrNotFound: there is none.
-func (db *DB) LastState(ctx context.Context, fabric string, version uint64, startNanos int64) (AnalysisState, error) {
-	rows, err := ask[struct {
-		Time  time.Time `ch:"time"`
-		State string    `ch:"state"`
-	}](ctx, db, "analysis_state", args{"fabric": fabric, "version": version, "start": startNanos / 1e6})
+// StoreStates keeps the states of all stages after an interval, once, however often
+// it is called with them: all of them or none. Call it when the interval is
+// stored: the next process takes the last states and the intervals stored since, so
+// that it makes no difference where a crash lies between them.
+func (db *DB) StoreStates(ctx context.Context, fabric string, graphVersion uint64, interval schema.Interval, states []schema.StageState) error {
+	if fabric == "" || len(states) == 0 {
+		return errors.New("store states of the analysis: the fabric has no name, or there are no states")
+	}
+	n := len(states)
+	rows := rowSet{n, []field{
+		{"duration_ms", repeat(uint32(interval.DurationNanos/1e6), n)},
+		{"stage", each(states, func(s *schema.StageState) string { return s.Stage })},
+		{"form", each(states, func(s *schema.StageState) uint32 { return uint32(s.Version) })},
+		{"state", each(states, func(s *schema.StageState) string { return string(s.Bytes) })}}}
+	k := key{fabric: fabric, start: instant(interval.StartNanos), version: graphVersion}
+	return db.insert(ctx, statesTable, rowMeta{k, db.now()}.complete(rows, "time"), k, 0)
+}
+
+//go:embed sql/last_states.sql
+var lastStates string
+
+// LastStates are the last states that belong to an interval which starts at an
+// instant or earlier, of whichever version of the graph; of two versions, the one
+// stored last. ErrNotFound: there are none.
+func (db *DB) LastStates(ctx context.Context, fabric string, atOrBefore int64) (SavedStates, error) {
+	var rows []struct {
+		Time     time.Time `ch:"time"`
+		Version  uint64    `ch:"graph_version"`
+		Stage    string    `ch:"stage"`
+		Form     uint32    `ch:"form"`
+		State    string    `ch:"state"`
+		Duration uint32    `ch:"duration"` // ms
+	}
+	err := db.conn.Select(db.exact(ctx), &rows, lastStates, clickhouse.Named("fabric", fabric), clickhouse.Named("at", floorMillis(atOrBefore)))
 	if err != nil {
-		return AnalysisState{}, err
+		return SavedStates{}, fmt.Errorf("read the last states of the analysis of fabric %q: %w", fabric, err)
 	}
 	if len(rows) == 0 {
-		return AnalysisState{}, fmt.Errorf("state of the analysis of fabric %q: %w", fabric, ErrNotFound)
+		return SavedStates{}, fmt.Errorf("states of the analysis of fabric %q: %w", fabric, ErrNotFound)
 	}
-	return AnalysisState{Fabric: fabric, GraphVersion: version, Interval: schema.Interval{StartNanos: rows[0].Time.UnixNano()}, State: []byte(rows[0].State)}, nil
+	saved := SavedStates{GraphVersion: rows[0].Version, Interval: schema.Interval{StartNanos: rows[0].Time.UnixNano(), DurationNanos: int64(rows[0].Duration) * 1e6}}
+	for _, r := range rows {
+		saved.Stages = append(saved.Stages, schema.StageState{Stage: r.Stage, Version: int(r.Form), Bytes: []byte(r.State)})
+	}
+	return saved, nil
+}
+
+// floorMillis is the last whole millisecond that is not later.
+func floorMillis(nanos int64) int64 {
+	ms := nanos / 1e6
+	if nanos%1e6 < 0 {
+		ms--
+	}
+	return ms
 }

@@ -58,38 +58,46 @@ func forecastOf(r *schema.Region) *schema.Forecast {
 	return r.Forecast
 }
 
-// forecastColumns are the columns odds_next, odds_later, growth_links and trend.
-func forecastColumns(rs []schema.Region) []column {
-	return []column{
-		eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&forecastOf(r).Next) }),
-		eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&forecastOf(r).Later) }),
-		each(rs, func(r *schema.Region) int32 { return int32(forecastOf(r).GrowthLinks) }),
-		each(rs, func(r *schema.Region) float32 { return float32(forecastOf(r).TrendPercent) })}
+// forecastFields say where regions are heading.
+func forecastFields(rs []schema.Region) []field {
+	return []field{
+		{"odds_next", eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&forecastOf(r).Next) })},
+		{"odds_later", eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&forecastOf(r).Later) })},
+		{"growth_links", each(rs, func(r *schema.Region) int32 { return int32(forecastOf(r).GrowthLinks) })},
+		{"trend", each(rs, func(r *schema.Region) float32 { return float32(forecastOf(r).TrendPercent) })}}
 }
 
-const trackingColumns = "network_next, network_later, rce_begin, rce_end, rce_peak, move_metrics, move_from, move_to, move_regions, " +
-	"spell_metrics, spell_thresholds, spell_intervals, spell_links, hot_metrics, hot_links, hot_since"
-
-// trackingRow is one row of trackingColumns.
-func trackingRow(t *schema.IntervalResult) []column {
+// trackingFields are what the marker says of the interval over time. The columns
+// have the names of sql/0005_tracking.sql; the views of sql/0008 say the same in
+// today's words.
+func trackingFields(t *schema.IntervalResult) []field {
 	var e schema.CongestionEvent
 	if t.Congestion != nil {
 		e = *t.Congestion
 	}
-	moves, regions := tally(t.Transitions, func(a, b schema.Transition) int {
+	transitions, regions := tally(t.Transitions, func(a, b schema.Transition) int {
 		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
-	spells, links := tally(t.Episodes, func(a, b schema.HotEpisode) int {
+	episodes, links := tally(t.Episodes, func(a, b schema.HotEpisode) int {
 		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.ThresholdPercent, b.ThresholdPercent), cmp.Compare(a.Intervals, b.Intervals))
 	})
-	return []column{nested[[]uint8]{encodeOdds(&t.Network.Next)}, nested[[]uint8]{encodeOdds(&t.Network.Later)},
-		plain[time.Time]{instant(e.BeginNanos)}, plain[time.Time]{instant(e.EndNanos)}, plain[float32]{float32(e.PeakMeanPercent)},
-		one(moves, func(m *schema.Transition) string { return m.Metric.String() }),
-		one(moves, func(m *schema.Transition) uint8 { return uint8(m.From) }), one(moves, func(m *schema.Transition) uint8 { return uint8(m.To) }), nested[[]uint32]{regions},
-		one(spells, func(s *schema.HotEpisode) string { return s.Metric.String() }), one(spells, func(s *schema.HotEpisode) float32 { return float32(s.ThresholdPercent) }),
-		one(spells, func(s *schema.HotEpisode) uint32 { return uint32(s.Intervals) }), nested[[]uint32]{links},
-		one(t.Hot, func(h *schema.HotLink) string { return h.Metric.String() }), one(t.Hot, func(h *schema.HotLink) uint32 { return uint32(h.Link) }),
-		one(t.Hot, func(h *schema.HotLink) time.Time { return instant(h.SinceNanos) })}
+	return []field{
+		{"network_next", nested[[]uint8]{encodeOdds(&t.Network.Next)}},
+		{"network_later", nested[[]uint8]{encodeOdds(&t.Network.Later)}},
+		{"rce_begin", plain[time.Time]{instant(e.BeginNanos)}},
+		{"rce_end", plain[time.Time]{instant(e.EndNanos)}},
+		{"rce_peak", plain[float32]{float32(e.PeakMeanPercent)}},
+		{"move_metrics", one(transitions, func(t *schema.Transition) string { return t.Metric.String() })},
+		{"move_from", one(transitions, func(t *schema.Transition) uint8 { return uint8(t.From) })},
+		{"move_to", one(transitions, func(t *schema.Transition) uint8 { return uint8(t.To) })},
+		{"move_regions", nested[[]uint32]{regions}},
+		{"spell_metrics", one(episodes, func(e *schema.HotEpisode) string { return e.Metric.String() })},
+		{"spell_thresholds", one(episodes, func(e *schema.HotEpisode) float32 { return float32(e.ThresholdPercent) })},
+		{"spell_intervals", one(episodes, func(e *schema.HotEpisode) uint32 { return uint32(e.Intervals) })},
+		{"spell_links", nested[[]uint32]{links}},
+		{"hot_metrics", one(t.Hot, func(h *schema.HotLink) string { return h.Metric.String() })},
+		{"hot_links", one(t.Hot, func(h *schema.HotLink) uint32 { return uint32(h.Link) })},
+		{"hot_since", one(t.Hot, func(h *schema.HotLink) time.Time { return instant(h.SinceNanos) })}}
 }
 
 // one is a row whose value is the array of each element's value.

@@ -266,14 +266,15 @@ func drawTwin(rt *rapid.T, fabric string) twin {
 
 // storeAtOnce inserts results table by table, which Store would do one by one.
 func storeAtOnce(rt *rapid.T, db testDB, results []*schema.IntervalResult) {
-	for _, t := range append(slices.Clone(tables), table{markerTable, "time", markerColumns, func(r *schema.IntervalResult, s stamp, _ *metrics) rowSet { return markerRow(r, s) }}) {
-		batch, err := db.conn.PrepareBatch(rt.Context(), "INSERT INTO "+t.name+" ("+t.columns+")")
+	for _, t := range append(slices.Clone(tables), marker) {
+		of := func(r *schema.IntervalResult) rowSet { return t.rowsOf(r, rowMeta{keyOf(r), db.now()}, db.metrics) }
+		batch, err := db.conn.PrepareBatch(rt.Context(), "INSERT INTO "+t.name+" ("+of(&schema.IntervalResult{Snapshot: results[0].Snapshot}).names()+")")
 		if err != nil {
 			rt.Fatal(err)
 		}
-		for i := range results {
-			for c, column := range t.rows(results[i], stamp{keyOf(results[i]), db.now()}, db.metrics).columns {
-				if err := column.appendTo(batch.Column(c)); err != nil {
+		for _, r := range results {
+			for c, f := range of(r).fields {
+				if err := f.values.appendTo(batch.Column(c)); err != nil {
 					rt.Fatal(err)
 				}
 			}

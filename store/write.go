@@ -46,7 +46,7 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 	fresh := !f.last.IsZero() && k.start.After(f.last)
 	f.last = time.Time{} // until this one is stored in full
 	if !fresh {
-		stored, err := db.countRows(ctx, markerTable, "time", k)
+		stored, err := db.countRows(ctx, marker.name, marker.keyColumn, k)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 			return nil
 		}
 	}
-	written := stamp{key: k, at: db.now()}
+	meta := rowMeta{key: k, storedAt: db.now()}
 	for _, t := range tables {
 		present := 0
 		if !fresh {
@@ -64,19 +64,19 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 				return err
 			}
 		}
-		if err := db.storeRows(ctx, t.name, t.columns, t.rows(r, written, db.metrics), k, present); err != nil {
+		if err := db.storeRows(ctx, t.name, t.rowsOf(r, meta, db.metrics), k, present); err != nil {
 			return err
 		}
 	}
-	done := db.now()
-	if err := db.insert(ctx, markerTable, markerColumns, markerRow(r, stamp{k, done}), k, 0); err != nil {
+	meta.storedAt = db.now()
+	if err := db.insert(ctx, marker.name, marker.rowsOf(r, meta, db.metrics), k, 0); err != nil {
 		return err
 	}
 	f.last = k.start
 	db.metrics.intervals.WithLabelValues(resultStored).Inc()
 	db.metrics.storeSeconds.Observe(db.now().Sub(began).Seconds())
 	if first := r.Snapshot.FirstReadNanos; first != 0 {
-		db.metrics.readToStored.Observe(done.Sub(instant(first)).Seconds())
+		db.metrics.readToStored.Observe(meta.storedAt.Sub(instant(first)).Seconds())
 	}
 	return nil
 }
@@ -95,11 +95,11 @@ func (db *DB) fabricState(fabric string) *fabricState {
 // storeRows inserts the rows of one table and interval (or graph) in chunks,
 // without those that are there already: chunks are inserted in order and each as
 // a whole, so that the number of rows present tells which.
-func (db *DB) storeRows(ctx context.Context, table, columns string, rows rowSet, k key, present int) error {
+func (db *DB) storeRows(ctx context.Context, table string, rows rowSet, k key, present int) error {
 	first := (present + rowsPerInsert - 1) / rowsPerInsert
 	for chunk := first; chunk*rowsPerInsert < rows.n; chunk++ {
 		part := rows.slice(chunk*rowsPerInsert, min((chunk+1)*rowsPerInsert, rows.n))
-		if err := db.insert(ctx, table, columns, part, k, chunk); err != nil {
+		if err := db.insert(ctx, table, part, k, chunk); err != nil {
 			return err
 		}
 	}
@@ -114,8 +114,8 @@ func (db *DB) countRows(ctx context.Context, table, keyColumn string, k key) (in
 		query += " AND " + keyColumn + " = fromUnixTimestamp64Milli({start:Int64}, 'UTC')"
 	}
 	var n uint64
-	err := db.untilDone(ctx, "look into "+table, k, func(ctx context.Context) error {
-		return db.conn.QueryRow(ctx, query, clickhouse.Named("fabric", k.fabric), clickhouse.Named("start", k.start.UnixMilli()),
+	err := db.retryUntil(ctx, "look into "+table, k, func(ctx context.Context) error {
+		return db.conn.QueryRow(db.exact(ctx), query, clickhouse.Named("fabric", k.fabric), clickhouse.Named("start", k.start.UnixMilli()),
 			clickhouse.Named("version", k.version)).Scan(&n)
 	})
 	return int(n), err
@@ -123,20 +123,18 @@ func (db *DB) countRows(ctx context.Context, table, keyColumn string, k key) (in
 
 // insert sends a chunk of rows in one statement, again and again until the server
 // has them; the token makes it take them once.
-func (db *DB) insert(ctx context.Context, table, columns string, rows rowSet, k key, chunk int) error {
-	settings := clickhouse.WithSettings(clickhouse.Settings{
-		"insert_deduplicate": 1, "insert_deduplication_token": k.token(table, chunk),
-		"async_insert": 0, // an acknowledged row must be on disk
-	})
-	err := db.untilDone(ctx, "insert into "+table, k, func(ctx context.Context) error {
-		batch, err := db.conn.PrepareBatch(clickhouse.Context(ctx, settings), "INSERT INTO "+table+" ("+columns+")")
+func (db *DB) insert(ctx context.Context, table string, rows rowSet, k key, chunk int) error {
+	settings := clickhouse.WithSettings(db.insertSettings(k.token(table, chunk)))
+	err := db.retryUntil(ctx, "insert into "+table, k, func(ctx context.Context) error {
+		defer db.lockTable(table)()
+		batch, err := db.conn.PrepareBatch(clickhouse.Context(ctx, settings), "INSERT INTO "+table+" ("+rows.names()+")")
 		if err != nil {
 			return err
 		}
 		defer batch.Close()
-		for i, c := range rows.columns {
-			if err := c.appendTo(batch.Column(i)); err != nil {
-				return fmt.Errorf("column %d: %w", i, err)
+		for i, f := range rows.fields {
+			if err := f.values.appendTo(batch.Column(i)); err != nil {
+				return fmt.Errorf("column %s: %w", f.name, err)
 			}
 		}
 		return batch.Send()
@@ -145,4 +143,44 @@ func (db *DB) insert(ctx context.Context, table, columns string, rows rowSet, k 
 		db.metrics.rows.WithLabelValues(table).Add(float64(rows.n))
 	}
 	return err
+}
+
+// insertSettings make an acknowledged insert one that lasts: it is on disk, in a
+// cluster on that of most replicas of the shard, so that any one of them may be
+// lost. Replicas remember tokens in Keeper, so that an insert which is sent again
+// to another of them is recognised there.
+func (db *DB) insertSettings(token string) clickhouse.Settings {
+	s := clickhouse.Settings{"insert_deduplicate": 1, "insert_deduplication_token": token, "async_insert": 0}
+	if db.cluster.Name != "" {
+		s["insert_quorum"] = "auto"
+		s["insert_quorum_parallel"] = 0 // without it reads cannot be sequentially consistent
+		s["insert_quorum_timeout"] = db.cfg.InsertTimeout.Milliseconds()
+	}
+	return s
+}
+
+// exact is for reads on which it rests that nothing is stored twice: in a cluster
+// they see every insert that was acknowledged, whichever replica answers.
+func (db *DB) exact(ctx context.Context) context.Context {
+	if db.cluster.Name == "" {
+		return ctx
+	}
+	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"select_sequential_consistency": 1}))
+}
+
+// lockTable lets one insert at a time into a table of a cluster: a second one,
+// before the first has its quorum, would be refused.
+func (db *DB) lockTable(table string) (unlock func()) {
+	if db.cluster.Name == "" {
+		return func() {}
+	}
+	db.mu.Lock()
+	lock := db.inserts[table]
+	if lock == nil {
+		lock = &sync.Mutex{}
+		db.inserts[table] = lock
+	}
+	db.mu.Unlock()
+	lock.Lock()
+	return lock.Unlock
 }

@@ -158,6 +158,18 @@ func TestStoreAndReadBack(t *testing.T) {
 	if events, err = db.Events(ctx, "bw", Span{0, 9 * minute}, schema.LinkFailed, schema.NodeFailed); err != nil || len(events) != 3 {
 		t.Errorf("Events of two kinds = %+v, %v", events, err)
 	}
+	var readings [][2]any
+	rows, err := db.conn.Query(ctx, "SELECT counter || ' of ' || device || '/' || port, value FROM counter_readings WHERE interval_start = toDateTime64(120, 3) ORDER BY ALL")
+	for err == nil && rows.Next() {
+		var name string
+		var value uint64
+		err = rows.Scan(&name, &value)
+		readings = append(readings, [2]any{name, value})
+	}
+	wantReadings := [][2]any{{"ib.symbol_error of a/1", uint64(1)}, {"ib.symbol_error of b/2", uint64(2)}, {"new.thing of b/2", uint64(1 << 63)}}
+	if diff := cmp.Diff(wantReadings, readings); err != nil || diff != "" {
+		t.Error("counter_readings:", err, diff)
+	}
 	states, err := db.NetworkStates(ctx, "bw", span)
 	if err != nil {
 		t.Fatal(err)
@@ -182,8 +194,8 @@ func TestQueriesOfWhatIsNotThere(t *testing.T) {
 	if _, err := db.TrackingAt(ctx, "bw", minute); !isNotFound(err) {
 		t.Errorf("TrackingAt: %v", err)
 	}
-	if _, err := db.LastState(ctx, "bw", 1, minute); !isNotFound(err) {
-		t.Errorf("LastState: %v", err)
+	if _, err := db.LastStates(ctx, "bw", minute); !isNotFound(err) {
+		t.Errorf("LastStates: %v", err)
 	}
 	if _, err := db.LatestGraph(ctx, "bw"); !isNotFound(err) {
 		t.Errorf("LatestGraph: %v", err)
@@ -199,7 +211,7 @@ func contents(t *testing.T, db testDB, fabric string) map[string][2]uint64 {
 	out := map[string][2]uint64{}
 	for table, keys := range map[string]string{
 		"link_samples": "metric, block, time, graph_version", "regions": "time, graph_version, rank", "network_states": "time, graph_version, metric",
-		"events": "interval_start, graph_version, rank", "raw_counters": "counter, device, port, time", "intervals": "time, graph_version",
+		"events": "interval_start, graph_version, rank", "port_readings": "device, port, time", "intervals": "time, graph_version",
 	} {
 		var rows, distinct uint64
 		query := fmt.Sprintf("SELECT count(), uniqExact(%s) FROM %s WHERE fabric = '%s'", keys, table, fabric)
@@ -214,7 +226,7 @@ func contents(t *testing.T, db testDB, fabric string) map[string][2]uint64 {
 // wantContents is what n intervals of someResult(_, _, 1000) leave behind.
 func wantContents(n uint64) map[string][2]uint64 {
 	out := map[string][2]uint64{}
-	for table, perInterval := range map[string]uint64{"link_samples": 6, "regions": 2, "network_states": 2, "events": 2, "raw_counters": 3, "intervals": 1} {
+	for table, perInterval := range map[string]uint64{"link_samples": 6, "regions": 2, "network_states": 2, "events": 2, "port_readings": 2, "intervals": 1} {
 		out[table] = [2]uint64{n * perInterval, n * perInterval}
 	}
 	return out
@@ -250,7 +262,7 @@ func TestStoreGoesOnWhereItWasCutOffWithoutTokens(t *testing.T) {
 	r := someResult("bw", 1, 1000)
 	k := keyOf(r)
 	for _, table := range tables[:3] {
-		if err := db.insert(ctx, table.name, table.columns, table.rows(r, stamp{k, db.now()}, db.metrics), k, 0); err != nil {
+		if err := db.insert(ctx, table.name, table.rowsOf(r, rowMeta{k, db.now()}, db.metrics), k, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -268,7 +280,7 @@ func TestStoreGoesOnWhereItWasCutOffWithoutTokens(t *testing.T) {
 func TestStoreInChunks(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	r := someResult("bw", 1, 1000)
-	const ports = 70_000 // two counters of each, kept raw
+	const ports = 130_000 // two counters of each, kept raw
 	b := &schema.CounterBatch{Columns: []schema.CounterColumn{{Name: "x.a"}, {Name: "x.b"}}}
 	for p := range uint32(ports) {
 		b.Ports = append(b.Ports, schema.PortName{Device: fmt.Sprint(p), Port: "1"})
@@ -278,16 +290,16 @@ func TestStoreInChunks(t *testing.T) {
 		}
 	}
 	r.Raw = []*schema.CounterBatch{b}
-	k, raw := keyOf(r), tables[4]
-	rows := raw.rows(r, stamp{k, db.now()}, db.metrics)
-	if err := db.insert(ctx, raw.name, raw.columns, rows.slice(0, rowsPerInsert), k, 99); err != nil {
+	k, readings := keyOf(r), tables[4]
+	rows := readings.rowsOf(r, rowMeta{k, db.now()}, db.metrics)
+	if err := db.insert(ctx, readings.name, rows.slice(0, rowsPerInsert), k, 99); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Store(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	if got := contents(t, db, "bw")["raw_counters"]; got != [2]uint64{2 * ports, 2 * ports} {
-		t.Errorf("raw_counters has %v rows and distinct rows, want %d", got, 2*ports)
+	if got := contents(t, db, "bw")["port_readings"]; got != [2]uint64{ports, ports} {
+		t.Errorf("port_readings has %v rows and distinct rows, want %d", got, ports)
 	}
 }
 
@@ -378,7 +390,7 @@ func TestStoreTwoVersionsOfAnInterval(t *testing.T) {
 		}
 	}
 	want := wantContents(2)
-	want["raw_counters"] = [2]uint64{6, 3} // the key is the reading's
+	want["port_readings"] = [2]uint64{4, 2} // the key is the reading's
 	if diff := cmp.Diff(want, contents(t, db, "bw")); diff != "" {
 		t.Error(diff)
 	}

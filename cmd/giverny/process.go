@@ -92,7 +92,7 @@ func (p *process) useStore() error {
 		return err
 	}
 	cfg := store.DefaultConfig()
-	cfg.Replicated = p.cfg.Store.Replicated
+	cfg.Cluster, cfg.Replicated = p.cfg.Store.Cluster, p.cfg.Store.Replicated
 	cfg.Retention = store.Retention{Samples: p.cfg.Store.KeepSamples, Raw: p.cfg.Store.KeepRaw, Regions: p.cfg.Store.KeepRegions}
 	p.db, err = store.New(options, cfg, store.Deps{Log: p.log, Registerer: p.registerer, Now: time.Now})
 	if err != nil {
@@ -201,5 +201,11 @@ func (p *process) awaitStore(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.db.Migrate(ctx)
+	if err := p.db.Migrate(ctx); err != nil {
+		return err
+	}
+	if p.engine != nil { // no other process has it
+		return p.db.ApplyRetention(ctx)
+	}
+	return nil
 }

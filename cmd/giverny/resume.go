@@ -16,7 +16,7 @@ func storeResult(ctx context.Context, db *store.DB, r *schema.IntervalResult) er
 	if err := db.Store(ctx, r); err != nil || r.Saved == nil {
 		return err
 	}
-	return db.StoreState(ctx, store.AnalysisState{Fabric: s.Fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, State: r.Saved[0].Bytes})
+	return db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Saved)
 }
 
 // resumeIntervals is how many stored intervals at most hand their regions'
@@ -60,19 +60,19 @@ func (a *analyser) resume(ctx context.Context) error {
 // that interval, or 0 if there is nothing that can be used: then the core knows
 // what the stored intervals tell.
 func (a *analyser) loadState(ctx context.Context, last store.Stored) (int64, error) {
-	state, err := a.db.LastState(ctx, a.fabric.Name, a.fabric.graph.Version(), last.StartNanos)
-	if errors.Is(err, store.ErrNotFound) {
+	saved, err := a.db.LastStates(ctx, a.fabric.Name, last.StartNanos)
+	if errors.Is(err, store.ErrNotFound) || err == nil && saved.GraphVersion != a.fabric.graph.Version() {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	if err := a.core.Load(state.State); err != nil {
+	if err := a.core.Load(saved.Stages[0].Bytes); err != nil {
 		a.metrics.stateRefused.WithLabelValues(a.fabric.Name).Inc()
 		a.log.Warn("what the last process had learned cannot be used and is rebuilt from the stored intervals: identities are kept, forecasts begin anew", "error", err)
 		return 0, nil
 	}
-	return state.Interval.StartNanos, nil
+	return saved.Interval.StartNanos, nil
 }
 
 // storedSince reads the intervals of a span back, values of stall included: from

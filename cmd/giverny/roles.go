@@ -79,6 +79,9 @@ func newMigrate(g *globals) *cobra.Command {
 				if err := p.awaitStore(ctx); err != nil {
 					return err
 				}
+				if err := p.db.ApplyRetention(ctx); err != nil {
+					return err
+				}
 				applied, err := p.db.MigrationStatus(ctx)
 				for _, m := range applied {
 					fmt.Fprintf(cmd.OutOrStdout(), "%04d %s\n", m.Version, m.Name)

@@ -152,7 +152,9 @@ type Store struct {
 	Cert string `yaml:"cert"`
 	// PEM file of its key.
 	Key string `yaml:"key"`
-	// Make replicated tables, with the server's macros.
+	// Name of the ClickHouse cluster, if the servers of the url are one: tables are replicated, and distributed over its shards.
+	Cluster string `yaml:"cluster"`
+	// Implied by cluster, and refused without it.
 	Replicated bool `yaml:"replicated"`
 	// How long values of links are kept; 0: for ever.
 	KeepSamples time.Duration `yaml:"keep_samples"`
@@ -266,6 +268,12 @@ func (c *Config) Validate() error {
 	}
 	if c.Store.Embedded && c.Store.URL != "" {
 		bad("store: both embedded and url; set store.embedded: false to use the url")
+	}
+	if c.Store.Replicated && c.Store.Cluster == "" {
+		bad("store: replicated without cluster; set store.cluster to the name of the ClickHouse cluster")
+	}
+	if c.Store.Embedded && c.Store.Cluster != "" {
+		bad("store: both embedded and cluster; set store.embedded: false and store.url to use the cluster")
 	}
 	errs = append(errs, c.validateFabrics()...)
 	errs = append(errs, c.Collect.validate()...)

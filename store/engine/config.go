@@ -27,6 +27,11 @@ type Config struct {
 	HealthTimeout  time.Duration // an engine that is silent for so long is restarted
 	MinBackoff     time.Duration // before the first restart; doubles up to MaxBackoff
 	MaxBackoff     time.Duration
+
+	// TestKeeper gives the engine a keeper that forgets everything when the
+	// process ends, and the cluster "giverny" of itself alone, so that tests can
+	// make replicated and distributed tables.
+	TestKeeper bool
 }
 
 // DefaultConfig is a Config without LibraryPath, DataDir and Command.
@@ -80,6 +85,7 @@ func (c Config) serveConfig(socket string) ServeConfig {
 		MaxQueries:     c.MaxQueries,
 		StopTimeout:    c.StopTimeout,
 		Supervised:     true,
+		TestKeeper:     c.TestKeeper,
 	}
 }
 

@@ -119,6 +119,7 @@ func open(cfg ServeConfig) (*chdb.Engine, error) {
 		"MaxMemoryBytes":      cfg.MaxMemoryBytes,
 		"MaxQueryMemoryBytes": cfg.MaxMemoryBytes / 3 * 2,
 		"MaxThreads":          cfg.MaxThreads,
+		"TestKeeper":          cfg.TestKeeper,
 	}
 	err := errors.Join(writeTemplate(configFile, configTemplate, values), writeTemplate(usersFile, usersTemplate, values))
 	if err != nil {

@@ -18,6 +18,7 @@ type ServeConfig struct {
 	MaxQueries     int           // that run at once; more wait
 	StopTimeout    time.Duration // for running statements, once told to stop
 	Supervised     bool          // stop when stdin ends, not on signals
+	TestKeeper     bool          // for tests of replicated tables; see Config
 }
 
 // maxStatementBytes bounds a statement without its data, and INSERT ... VALUES.
@@ -36,6 +37,7 @@ func (c *ServeConfig) flags() *flag.FlagSet {
 	set.IntVar(&c.MaxQueries, "max-queries", c.MaxQueries, "queries that run at once")
 	set.DurationVar(&c.StopTimeout, "stop-timeout", c.StopTimeout, "for running statements, once told to stop")
 	set.BoolVar(&c.Supervised, "supervised", c.Supervised, "stop when stdin ends, not on signals")
+	set.BoolVar(&c.TestKeeper, "test-keeper", c.TestKeeper, "a keeper and a cluster within the process, for tests of replicated tables")
 	return set
 }
 

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// ClusterConfig names where tables are made.
+type ClusterConfig struct {
+	// Name is the cluster's in the servers' remote_servers; empty: one server.
+	Name     string
+	Database string
+}
+
+// replicaPath is where the replicas of a shard's table meet in Keeper. The
+// servers' macros fill in {shard} and {replica}, ClickHouse itself the rest. It is
+// spelled out because the default path holds the table's UUID, by which two
+// servers that each made the table would never meet.
+const replicaPath = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`
+
+// shardingKey keeps all that is stored of a fabric on one shard, so that an insert
+// is one block on one table, and a join of two tables needs one shard only.
+const shardingKey = "cityHash64(fabric)"
+
+var (
+	createTable = regexp.MustCompile(`^CREATE TABLE IF NOT EXISTS (\w+)\s*\(`)
+	createView  = regexp.MustCompile(`^CREATE VIEW IF NOT EXISTS (\w+) AS\b`)
+	alterTable  = regexp.MustCompile(`^ALTER TABLE (\w+)\s+`)
+	source      = regexp.MustCompile(`\b(ARRAY\s+)?(FROM|JOIN)\s+([a-z_]+)\b`)
+)
+
+// render is a migration's statement as the statements that do the same in c. On
+// one server that is the statement itself. In a cluster each table is two: the
+// replicated NAME_local of each shard, and the distributed NAME over all shards,
+// which queries and inserts name.
+func render(statement string, c ClusterConfig) ([]string, error) {
+	if c.Name == "" {
+		return []string{statement}, nil
+	}
+	if m := createTable.FindStringSubmatch(statement); m != nil {
+		columns, rest, err := cutParentheses(statement[len(m[0])-1:])
+		if err != nil {
+			return nil, fmt.Errorf("render CREATE TABLE %s for a cluster: %w", m[1], err)
+		}
+		return []string{
+			"CREATE TABLE IF NOT EXISTS " + c.local(m[1]) + c.on() + "\n" + columns + "\nENGINE = ReplicatedMergeTree(" + replicaPath + ")\n" + strings.TrimSpace(rest),
+			"CREATE TABLE IF NOT EXISTS " + c.table(m[1]) + c.on() + " AS " + c.local(m[1]) + "\nENGINE = Distributed(" +
+				quoteText(c.Name) + ", " + quoteText(c.Database) + ", " + quoteText(localName(m[1])) + ", " + shardingKey + ")",
+		}, nil
+	}
+	if m := createView.FindStringSubmatch(statement); m != nil {
+		return []string{"CREATE VIEW IF NOT EXISTS " + c.table(m[1]) + c.on() + " AS" + c.qualify(statement[len(m[0]):])}, nil
+	}
+	if m := alterTable.FindStringSubmatch(statement); m != nil {
+		change := statement[len(m[0]):]
+		return []string{"ALTER TABLE " + c.local(m[1]) + c.on() + "\n    " + change, "ALTER TABLE " + c.table(m[1]) + c.on() + "\n    " + change}, nil
+	}
+	return nil, fmt.Errorf("render for a cluster: %.40q is none of CREATE TABLE IF NOT EXISTS, CREATE VIEW IF NOT EXISTS and ALTER TABLE", statement)
+}
+
+// migrationTable is the statement that makes the table of applied steps. In a
+// cluster all hosts are replicas of one, whatever their shard: what a step did, it
+// did on all of them.
+func migrationTable(c ClusterConfig) string {
+	const columns = "\n(version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))\n"
+	if c.Name == "" {
+		return "CREATE TABLE IF NOT EXISTS " + migrationsName + columns + "ORDER BY version SETTINGS non_replicated_deduplication_window = 1000"
+	}
+	return "CREATE TABLE IF NOT EXISTS " + c.table(migrationsName) + c.on() + columns +
+		"ENGINE = ReplicatedMergeTree('/clickhouse/tables/all_shards/{database}/{table}', '{shard}-{replica}')\nORDER BY version"
+}
+
+// createDatabase is the statement that makes the database.
+func createDatabase(c ClusterConfig) string {
+	return "CREATE DATABASE IF NOT EXISTS " + quoteName(c.Database) + c.on() + " ENGINE = Atomic"
+}
+
+// recreate is the statement that makes a table on those hosts of the cluster that
+// lack it, given the one that made it on another (create_table_query of
+// system.tables), with all columns that it has by now.
+func recreate(createQuery, table string, c ClusterConfig) (string, error) {
+	for _, kind := range []string{"TABLE", "VIEW"} {
+		for _, name := range []string{c.Database + "." + table, c.table(table)} {
+			if rest, ok := strings.CutPrefix(createQuery, "CREATE "+kind+" "+name+" "); ok {
+				return "CREATE " + kind + " IF NOT EXISTS " + c.table(table) + c.on() + " " + rest, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("make table %s on the hosts that lack it: %.60q is not a statement that can be repeated; make it there by hand", table, createQuery)
+}
+
+func (c ClusterConfig) on() string {
+	if c.Name == "" {
+		return ""
+	}
+	return " ON CLUSTER " + quoteName(c.Name)
+}
+
+func (c ClusterConfig) table(name string) string {
+	return quoteName(c.Database) + "." + quoteName(name)
+}
+
+// local is the table that holds a shard's rows.
+func (c ClusterConfig) local(name string) string {
+	if c.Name == "" {
+		return c.table(name)
+	}
+	return c.table(localName(name))
+}
+
+func localName(table string) string { return table + "_local" }
+
+// qualify names the database of each table that a query reads: the hosts of a
+// cluster run it in a database of their own.
+func (c ClusterConfig) qualify(query string) string {
+	return source.ReplaceAllStringFunc(query, func(text string) string {
+		m := source.FindStringSubmatch(text)
+		if m[1] != "" { // ARRAY JOIN names a column
+			return text
+		}
+		return m[2] + " " + c.table(m[3])
+	})
+}
+
+// cutParentheses cuts text behind the parenthesis that closes its first one.
+func cutParentheses(text string) (inside, rest string, err error) {
+	depth, quoted := 0, false
+	for i, r := range text {
+		switch {
+		case r == '\'':
+			quoted = !quoted
+		case quoted:
+		case r == '(':
+			depth++
+		case r == ')':
+			if depth--; depth == 0 {
+				return text[:i+1], text[i+1:], nil
+			}
+		}
+	}
+	return "", "", errors.New("a parenthesis is not closed")
+}
+
+func quoteName(name string) string {
+	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+}
+
+func quoteText(text string) string {
+	return "'" + strings.NewReplacer("\\", "\\\\", "'", "\\'").Replace(text) + "'"
+}

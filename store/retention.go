@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// retention is how long a table keeps its rows.
+type retention struct {
+	table string
+	keep  time.Duration // 0: for ever
+}
+
+// retentions are those of the tables that forget. `intervals` is not among them: a
+// row of it is small, and what is older than everything else still says that the
+// fabric was watched.
+func (r *Retention) retentions() []retention {
+	return []retention{{"link_samples", r.Samples}, {"raw_counters", r.Raw}, {"port_readings", r.Raw}, {"regions", r.Regions},
+		{"network_states", r.Regions}, {"events", r.Regions}, {statesTable, statesKept}}
+}
+
+// ApplyRetention gives every table the retention of the configuration, a shorter
+// one too. It is for who decides: `giverny migrate`, and a process that has the
+// store for itself.
+func (db *DB) ApplyRetention(ctx context.Context) error { return db.setRetentions(ctx, true) }
+
+// widenRetention gives tables the retention of the configuration where that is
+// longer than theirs, or where they are empty. So processes with different
+// configurations agree, whichever starts last, and rows are never dropped because
+// one of them has an old file.
+func (db *DB) widenRetention(ctx context.Context) error { return db.setRetentions(ctx, false) }
+
+func (db *DB) setRetentions(ctx context.Context, mayShorten bool) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(db.ddlSettings()))
+	for _, want := range db.cfg.Retention.retentions() {
+		has, empty, err := db.retentionOf(ctx, want.table)
+		if err != nil {
+			return err
+		}
+		change, held := changeRetention(has, want.keep, empty || mayShorten)
+		if held {
+			db.log.Warn("store: retention not shortened: the table keeps rows for longer than this configuration says; run giverny migrate to shorten it",
+				slog.String("table", want.table), slog.String("table_keeps", has.String()), slog.Duration("configured", want.keep))
+		}
+		if change == "" {
+			continue
+		}
+		if err := db.conn.Exec(ctx, "ALTER TABLE "+db.cluster.local(want.table)+db.cluster.on()+" "+change+" SETTINGS materialize_ttl_after_modify = 0"); err != nil {
+			return fmt.Errorf("migrate: set the retention of %s: %w", want.table, err)
+		}
+	}
+	return nil
+}
+
+func (db *DB) retentionOf(ctx context.Context, table string) (has ttl, empty bool, err error) {
+	name := table
+	if db.cluster.Name != "" {
+		name = localName(table)
+	}
+	engine, err := db.engineOf(ctx, name)
+	if err != nil {
+		return ttl{}, false, err
+	}
+	var rows uint64
+	if err := db.conn.QueryRow(ctx, "SELECT count() FROM "+table).Scan(&rows); err != nil {
+		return ttl{}, false, fmt.Errorf("migrate: count the rows of %s: %w", table, err)
+	}
+	return parseTTL(engine), rows == 0, nil
+}
+
+// ttl is a table's TTL clause.
+type ttl struct {
+	clause string        // empty: the table has none
+	keep   time.Duration // 0: none, or one that Giverny did not write
+}
+
+func (t ttl) String() string {
+	switch {
+	case t.clause == "":
+		return "for ever"
+	case t.keep == 0:
+		return "TTL " + t.clause
+	}
+	return t.keep.String()
+}
+
+var (
+	ttlClause = regexp.MustCompile(`(?is)\sTTL\s+(.*?)(?:\s+SETTINGS\s.*)?$`)
+	ownTTL    = regexp.MustCompile("(?is)^`?stored_at`?\\s*\\+\\s*(?:toInterval(\\w+)\\s*\\(\\s*(\\d+)\\s*\\)|INTERVAL\\s+'?(\\d+)'?\\s+(\\w+))(?:\\s+DELETE)?$")
+)
+
+var ttlUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": day, "week": 7 * day}
+
+// parseTTL finds the TTL in engine_full of system.tables, in any form in which
+// ClickHouse prints stored_at plus an interval.
+func parseTTL(engine string) ttl {
+	m := ttlClause.FindStringSubmatch(engine)
+	if m == nil {
+		return ttl{}
+	}
+	t := ttl{clause: strings.TrimSpace(m[1])}
+	own := ownTTL.FindStringSubmatch(t.clause)
+	if own == nil {
+		return t
+	}
+	unit := ttlUnits[strings.TrimSuffix(strings.ToLower(own[1]+own[4]), "s")]
+	if n, err := strconv.ParseInt(own[2]+own[3], 10, 64); err == nil {
+		t.keep = time.Duration(n) * unit
+	}
+	return t
+}
+
+// changeRetention is the clause of ALTER TABLE that makes a table keep its rows
+// for so long, 0 for ever; empty if there is nothing to change. held says that the
+// table keeps them for longer, or by a TTL of the operator's own, and stays as it
+// is because it may not be shortened.
+func changeRetention(has ttl, keep time.Duration, mayShorten bool) (clause string, held bool) {
+	shorter := keep > 0 && (has.clause == "" || keep < has.keep)
+	foreign := has.clause != "" && has.keep == 0
+	switch {
+	case has.clause == "" && keep == 0, !foreign && has.clause != "" && has.keep == keep:
+		return "", false
+	case (shorter || foreign) && !mayShorten:
+		return "", true
+	case keep == 0:
+		return "REMOVE TTL", false
+	}
+	return fmt.Sprintf("MODIFY TTL stored_at + toIntervalSecond(%d)", int64(keep/time.Second)), false
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+func TestParseTTL(t *testing.T) {
+	for engine, want := range map[string]ttl{
+		"MergeTree ORDER BY x SETTINGS index_granularity = 8192":                                               {},
+		"MergeTree ORDER BY x TTL stored_at + toIntervalSecond(60) SETTINGS index_granularity = 8192":          {"stored_at + toIntervalSecond(60)", time.Minute},
+		"MergeTree ORDER BY x TTL `stored_at` + toIntervalDay(2)":                                              {"`stored_at` + toIntervalDay(2)", 2 * day},
+		"MergeTree ORDER BY x TTL stored_at + INTERVAL 3 HOUR SETTINGS a = 1":                                  {"stored_at + INTERVAL 3 HOUR", 3 * time.Hour},
+		"MergeTree ORDER BY x\nTTL stored_at + toIntervalWeek(1) DELETE\nSETTINGS a = 1":                       {"stored_at + toIntervalWeek(1) DELETE", 7 * day},
+		"MergeTree ORDER BY x TTL time + toIntervalDay(1) SETTINGS a = 1":                                      {"time + toIntervalDay(1)", 0},
+		"MergeTree ORDER BY x TTL stored_at + toIntervalDay(1), stored_at + toIntervalDay(9) TO DISK 'cold'":   {"stored_at + toIntervalDay(1), stored_at + toIntervalDay(9) TO DISK 'cold'", 0},
+		"MergeTree ORDER BY x TTL stored_at + toIntervalMonth(1) SETTINGS index_granularity = 8192, other = 1": {"stored_at + toIntervalMonth(1)", 0},
+	} {
+		if got := parseTTL(engine); got != want {
+			t.Errorf("%s: %+v, want %+v", engine, got, want)
+		}
+	}
+}
+
+func TestChangeRetention(t *testing.T) {
+	none, hour, foreign := ttl{}, ttl{"stored_at + toIntervalHour(1)", time.Hour}, ttl{"time + toIntervalDay(1)", 0}
+	for _, c := range []struct {
+		has        ttl
+		keep       time.Duration
+		mayShorten bool
+		clause     string
+		held       bool
+	}{
+		{none, 0, false, "", false},
+		{none, 0, true, "", false},
+		{none, time.Hour, false, "", true},
+		{none, time.Hour, true, "MODIFY TTL stored_at + toIntervalSecond(3600)", false},
+		{hour, time.Hour, true, "", false},
+		{hour, time.Minute, false, "", true},
+		{hour, time.Minute, true, "MODIFY TTL stored_at + toIntervalSecond(60)", false},
+		{hour, day, false, "MODIFY TTL stored_at + toIntervalSecond(86400)", false},
+		{hour, 0, false, "REMOVE TTL", false},
+		{foreign, time.Hour, false, "", true},
+		{foreign, 0, false, "", true},
+		{foreign, 0, true, "REMOVE TTL", false},
+		{foreign, time.Hour, true, "MODIFY TTL stored_at + toIntervalSecond(3600)", false},
+	} {
+		if clause, held := changeRetention(c.has, c.keep, c.mayShorten); clause != c.clause || held != c.held {
+			t.Errorf("%+v: got %q, held %v", c, clause, held)
+		}
+	}
+}
+
+// tableTTLs are the retentions in force.
+func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
+	t.Helper()
+	out := map[string]time.Duration{}
+	for _, r := range db.cfg.Retention.retentions() {
+		has, _, err := db.retentionOf(t.Context(), r.table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[r.table] = has.keep
+	}
+	return out
+}
+
+// Two processes start in turn, one with a longer and one with a shorter retention:
+// the tables settle on the longer one. It is shortened on demand only.
+func TestRetentionDoesNotFlip(t *testing.T) {
+	e := enginetest.Start(t)
+	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "analysis_states": 7 * day}
+	open := func(r Retention) testDB {
+		cfg := DefaultConfig()
+		cfg.Retention = r
+		return openDB(t, e.Options(""), cfg)
+	}
+	short, long := open(Retention{Samples: time.Hour, Raw: time.Hour, Regions: time.Hour}), open(Retention{Samples: 9 * day, Raw: day})
+	for i, db := range []testDB{short, long, short, long, short} {
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 { // a table that is empty takes what it is given
+			if got := tableTTLs(t, db); got["regions"] != time.Hour || got["link_samples"] != time.Hour {
+				t.Fatalf("fresh tables keep %v", got)
+			}
+			if err := db.Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			if err := long.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.conn.Exec(t.Context(), "INSERT INTO raw_counters (fabric, stored_at) VALUES ('bw', now())"); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.StoreStates(t.Context(), "bw", 1, someResult("bw", 1, 1).Snapshot.Interval, stages("", "")); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, tableTTLs(t, db)); diff != "" {
+			t.Errorf("after start %d: %s", i+1, diff)
+		}
+	}
+	if err := short.ApplyRetention(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tableTTLs(t, short); got["link_samples"] != time.Hour || got["regions"] != time.Hour {
+		t.Errorf("on demand: %v", got)
+	}
+	// Old data of a replay has just been stored, so it stays.
+	if err := short.conn.Exec(t.Context(), "OPTIMIZE TABLE link_samples FINAL"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wantContents(1), contents(t, short, "bw")); diff != "" {
+		t.Error(diff)
+	}
+	if text := (ttl{"time + toIntervalDay(1)", 0}).String(); !strings.Contains(text, "toIntervalDay(1)") {
+		t.Errorf("an operator's own TTL is logged as %q", text)
+	}
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/schema"
+)
+
+func stages(track, hotspots string) []schema.StageState {
+	return []schema.StageState{{Stage: "track", Version: 2, Bytes: []byte(track)}, {Stage: "hotspots", Version: 1, Bytes: []byte(hotspots)}}
+}
+
+func TestStatesOfTheStages(t *testing.T) {
+	db, ctx := migratedDB(t), t.Context()
+	put := func(n int64, version uint64, states []schema.StageState) {
+		t.Helper()
+		if err := db.StoreStates(ctx, "bw", version, schema.Interval{StartNanos: n * minute, DurationNanos: minute}, states); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, 7, stages("one\x00\xff", ""))
+	put(3, 7, stages("three", "3"))
+	put(3, 7, stages("three again", "3"))
+	put(5, 8, stages("of another graph", "5")[:1])
+	for at, want := range map[int64]SavedStates{
+		minute:       {7, schema.Interval{StartNanos: minute, DurationNanos: minute}, []schema.StageState{{Stage: "hotspots", Version: 1, Bytes: []byte{}}, {Stage: "track", Version: 2, Bytes: []byte("one\x00\xff")}}},
+		3*minute - 1: {7, schema.Interval{StartNanos: minute, DurationNanos: minute}, []schema.StageState{{Stage: "hotspots", Version: 1, Bytes: []byte{}}, {Stage: "track", Version: 2, Bytes: []byte("one\x00\xff")}}},
+		3 * minute:   {7, schema.Interval{StartNanos: 3 * minute, DurationNanos: minute}, []schema.StageState{{Stage: "hotspots", Version: 1, Bytes: []byte("3")}, {Stage: "track", Version: 2, Bytes: []byte("three")}}},
+		9 * minute:   {8, schema.Interval{StartNanos: 5 * minute, DurationNanos: minute}, []schema.StageState{{Stage: "track", Version: 2, Bytes: []byte("of another graph")}}},
+	} {
+		got, err := db.LastStates(ctx, "bw", at)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("at %d: %v %s", at, err, diff)
+		}
+	}
+	if _, err := db.LastStates(ctx, "bw", minute-1); !isNotFound(err) {
+		t.Errorf("before the first: %v", err)
+	}
+	if err := db.StoreStates(ctx, "bw", 7, schema.Interval{}, nil); err == nil {
+		t.Error("no states are no error")
+	}
+}

@@ -1,0 +1,1 @@
+-- Schema 8 added views: nothing is written differently.

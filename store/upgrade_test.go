@@ -1,0 +1,134 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+// run executes the statements of a file.
+func run(t *testing.T, db testDB, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range splitStatements(string(text)) {
+		if err := db.conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+}
+
+// row is the only row of a query whose columns are text.
+func row(t *testing.T, db testDB, query string) string {
+	t.Helper()
+	var out []string
+	rows, err := db.conn.Query(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		out = append(out, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return strings.Join(out, "; ")
+}
+
+// written says what the writers of each schema left behind (testdata/writers), and
+// how the tables of today give it back.
+var written = []struct {
+	since       int // schema
+	query, want string
+}{
+	{1, "SELECT from_device || ' ' || to_device || ' ' || toString(capacity) FROM links WHERE fabric = 'old' ORDER BY link", "a b 1000000000; b a 1000000000"},
+	{1, "SELECT toString(grid_dims) FROM fabrics WHERE fabric = 'old'", "[2]"},
+	{2, "SELECT toString(link) || '=' || toString(value) FROM link_values WHERE fabric = 'old'", "0=12.5"},
+	{2, "SELECT toString((duration_ms, links, measured, samples, dropped, network_next, move_metrics)) FROM intervals WHERE fabric = 'old' AND time = toDateTime64(120, 3)",
+		"(60000,2,{'credit_stall':1},4,{'late':1},[],[])"},
+	{3, "SELECT toString((region_id, severity, mean, links, odds_next, growth_links)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(180, 3)", "(5,'High',30,[0],[],0)"},
+	{3, "SELECT toString((state, regions, coverage)) FROM network_states WHERE fabric = 'old'", "('High',[0,0,0,1],0.5)"},
+	{3, "SELECT detail FROM events WHERE fabric = 'old'", "born"},
+	{4, "SELECT toString((counter, device, port, toUnixTimestamp64Milli(time), value)) FROM counter_readings WHERE fabric = 'old' AND interval_start = toDateTime64(240, 3) ORDER BY counter",
+		"('ib.symbol_error','a','X+',241500,3); ('new.thing','a','X+',241500,9223372036854775808)"},
+	{5, "SELECT toString((odds_next, odds_later, growth_links, trend)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(300, 3)", "([0,0,0,250,0],[0,0,0,200,50],-1,0.5)"},
+	{5, "SELECT toString((metric, state_before, state_after, regions)) FROM region_transitions WHERE fabric = 'old'", "('credit_stall',3,3,1)"},
+	{5, "SELECT toString((metric, threshold_percent, episode_intervals, links)) FROM hot_episodes WHERE fabric = 'old'", "('credit_stall',5,4,2)"},
+	{5, "SELECT toString((metric, link, toUnixTimestamp64Milli(since))) FROM hot_links WHERE fabric = 'old'", "('credit_stall',0,180000)"},
+	{6, "SELECT toString((counter, device, port, toUnixTimestamp64Milli(time), value)) FROM counter_readings WHERE fabric = 'old' AND interval_start = toDateTime64(360, 3) ORDER BY counter",
+		"('ib.symbol_error','a','X+',361500,4); ('new.thing','a','X+',361500,5)"},
+}
+
+// Tables with rows in them, made by every schema and filled by the writers up to
+// it, are brought up to date; their rows are read, and new ones stored beside them.
+func TestUpgradeFromEveryEarlierSchema(t *testing.T) {
+	e := enginetest.Start(t)
+	steps := ownMigrations(t)
+	for have := range len(steps) + 1 {
+		db := freshDatabase(t, e, fmt.Sprintf("from_%d", have), DefaultConfig())
+		if err := db.applySteps(t.Context(), ownMigrations(t)[:have]); err != nil {
+			t.Fatalf("schema %d: %v", have, err)
+		}
+		for schema := 1; schema <= have; schema++ {
+			run(t, db, fmt.Sprintf("testdata/writers/%04d.sql", schema))
+		}
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatalf("from schema %d: %v", have, err)
+		}
+		if err := db.Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
+			t.Errorf("from schema %d: %s", have, diff)
+		}
+		for _, w := range written {
+			if w.since <= have {
+				if got := row(t, db, w.query); got != w.want {
+					t.Errorf("from schema %d: %s: got %s, want %s", have, w.query, got, w.want)
+				}
+			}
+		}
+		checkOldStates(t, db, have)
+		status, err := db.MigrationStatus(t.Context())
+		if err != nil || len(status) != len(steps) {
+			t.Fatalf("from schema %d: status %+v, %v", have, status, err)
+		}
+		for _, s := range status {
+			if s.AppliedAt.IsZero() || s.Fault != "" {
+				t.Errorf("from schema %d: %+v", have, s)
+			}
+		}
+	}
+}
+
+func checkOldStates(t *testing.T, db testDB, have int) {
+	t.Helper()
+	got, err := db.LastStates(t.Context(), "old", 9*minute)
+	if have < 5 {
+		if !isNotFound(err) {
+			t.Errorf("from schema %d: states %+v, %v", have, got, err)
+		}
+		return
+	}
+	// The state in one piece belongs to an interval of 30 s, as its own row says.
+	want := SavedStates{7, schema.Interval{StartNanos: 5 * minute, DurationNanos: minute / 2}, []schema.StageState{{Stage: "all", Version: 1, Bytes: []byte("all that was known")}}}
+	if have >= 7 {
+		want = SavedStates{7, schema.Interval{StartNanos: 7 * minute, DurationNanos: minute}, []schema.StageState{{Stage: "hotspots", Version: 1, Bytes: []byte("hot")}, {Stage: "track", Version: 2, Bytes: []byte("tracked")}}}
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("from schema %d: states: %v %s", have, err, diff)
+	}
+}
