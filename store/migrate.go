@@ -141,19 +141,24 @@ func (db *DB) prepareDatabase(ctx context.Context) error {
 	if err := db.createDatabase(ctx); err != nil {
 		return err
 	}
-	engine, err := db.engineOf(ctx, migrationsName)
+	engine, err := db.engineOf(ctx, "fabrics") // of the first step
 	if err != nil {
 		return err
 	}
-	name, replicated := db.cluster.Database, strings.HasPrefix(engine, "Replicated")
+	name, distributed := db.cluster.Database, strings.HasPrefix(engine, "Distributed")
 	switch {
-	case engine != "" && replicated && db.cluster.Name == "":
+	case distributed && db.cluster.Name == "":
 		return fmt.Errorf("migrate: database %s holds the tables of a cluster: set store.cluster to the cluster's name", name)
-	case engine != "" && !replicated && db.cluster.Name != "":
+	case engine != "" && !distributed && db.cluster.Name != "":
 		return fmt.Errorf("migrate: database %s holds the tables of one server, which cannot join cluster %s: name another database in store.url, or drop store.cluster", name, db.cluster.Name)
 	}
 	if db.cluster.Name != "" {
-		return db.completeHosts(ctx)
+		if err := db.completeHosts(ctx); err != nil {
+			return err
+		}
+	}
+	if engine, err = db.engineOf(ctx, migrationsName); err != nil || engine != "" {
+		return err
 	}
 	if err := db.conn.Exec(ctx, migrationTable(db.cluster)); err != nil {
 		return fmt.Errorf("migrate: make the table of applied steps: %w", err)
@@ -210,9 +215,9 @@ func (db *DB) onAllHosts(table string) string {
 }
 
 // completeHosts makes, on the hosts that lack them, the tables that other hosts of
-// the cluster have: those of a host that has joined. A host of another shard may
-// have no replica of a table yet, so all statements are of CREATE IF NOT EXISTS.
-// Hosts that cannot be reached are completed by a later Migrate.
+// the cluster have: those of a host that has joined. It makes them as they are by
+// now, since a replica must have the columns of the others. Hosts that cannot be
+// reached are completed by a later Migrate.
 func (db *DB) completeHosts(ctx context.Context) error {
 	settings := db.ddlSettings()
 	settings["skip_unavailable_shards"] = 1
@@ -236,13 +241,6 @@ func (db *DB) completeHosts(ctx context.Context) error {
 			return fmt.Errorf("migrate: complete the hosts of cluster %s: %w", db.cluster.Name, err)
 		}
 		db.log.Info("store: table made on the hosts that lacked it", slog.String("table", t.Name))
-	}
-	engine, err := db.engineOf(ctx, migrationsName)
-	if err != nil || engine != "" {
-		return err
-	}
-	if err := db.conn.Exec(ctx, migrationTable(db.cluster)); err != nil {
-		return fmt.Errorf("migrate: make the table of applied steps: %w", err)
 	}
 	return nil
 }
