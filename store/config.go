@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"time"
 
@@ -85,8 +86,8 @@ type Deps struct {
 
 // ServerConfig names a ClickHouse server or cluster.
 type ServerConfig struct {
-	// URL is clickhouse://user:password@host:9000,host:9000/database, or http://
-	// or https:// for the HTTP interface; ?secure=true asks for TLS.
+	// URL is https://user:password@host:8443,host:8443/database, or http:// without
+	// TLS. clickhouse:// for the native protocol is accepted and untested.
 	URL string
 	// Password, if not empty, replaces that of the URL: secrets arrive by the
 	// environment.
@@ -96,11 +97,24 @@ type ServerConfig struct {
 	CAFile, CertFile, KeyFile string
 }
 
+// secured asks for TLS where the scheme says so: clickhouse-go refuses https://
+// without ?secure=true.
+func secured(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Query().Has("secure") {
+		return text
+	}
+	q := u.Query()
+	q.Set("secure", "true")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
 // Options are the connection options that c describes.
 func (c *ServerConfig) Options() (*clickhouse.Options, error) {
-	opts, err := clickhouse.ParseDSN(c.URL)
+	opts, err := clickhouse.ParseDSN(secured(c.URL))
 	if err != nil {
-		return nil, fmt.Errorf("store url: %w; want clickhouse://user:password@host:9000/giverny", err)
+		return nil, fmt.Errorf("store url: %w; want https://user:password@host:8443/giverny", err)
 	}
 	if c.Password != "" {
 		opts.Auth.Password = c.Password

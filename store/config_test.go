@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 func TestConfigNamesEveryFault(t *testing.T) {
@@ -26,6 +28,10 @@ func TestServerOptions(t *testing.T) {
 	}
 	if len(opts.Addr) != 2 || opts.Auth.Database != "metrics" || opts.Auth.Username != "u" || opts.Auth.Password != "q" || opts.TLS == nil || opts.Compression == nil {
 		t.Errorf("%+v", opts)
+	}
+	opts, err = (&ServerConfig{URL: "https://u@a:8443,b:8443,c:8443/giverny"}).Options()
+	if err != nil || opts.Protocol != clickhouse.HTTP || opts.TLS == nil || len(opts.Addr) != 3 {
+		t.Errorf("over HTTPS: %+v, %v", opts, err)
 	}
 	for want, c := range map[string]ServerConfig{
 		"store url":                {URL: "clickhouse://"},

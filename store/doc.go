@@ -3,7 +3,8 @@
 // histories and the characterisation of Monet (NSDI 2020); so does what the
 // analysis has learned, in a form that is its own. It speaks through
 // clickhouse-go to a server, a cluster or the embedded engine alike; the tables
-// are in sql/, the questions in sql/query/.
+// are in sql/, the queries in sql/query/. On a cluster the tables are replicated
+// and distributed (cluster.go).
 //
 // It does not analyse, does not decide what to keep, and starts no engine.
 package store

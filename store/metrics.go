@@ -2,7 +2,7 @@ package store
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Reasons for another try.
+// Reasons for a retry.
 const (
 	reasonUnreachable = "unreachable" // no answer: network, restart, timeout
 	reasonDiskFull    = "disk_full"
@@ -21,7 +21,7 @@ const (
 	reasonOutOfRange = "out_of_range"
 )
 
-// What became of an interval.
+// Outcomes of an interval.
 const (
 	resultStored  = "stored"
 	resultAlready = "already_stored"
@@ -40,13 +40,13 @@ type metrics struct {
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
-		intervals:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_intervals_total", Help: "Intervals handed to the store, by what became of them."}, []string{"result"}),
+		intervals:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_intervals_total", Help: "Intervals passed to the store, by outcome."}, []string{"result"}),
 		rows:          prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rows_total", Help: "Rows written, by table."}, []string{"table"}),
 		retries:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_retries_total", Help: "Retries of statements, by reason."}, []string{"reason"}),
 		valuesDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_values_dropped_total", Help: "Values of links stored as missing because no column can hold them, by reason."}, []string{"reason"}),
 		storeSeconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_seconds", Help: "Time to store one interval, retries included.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14)}),
 		readToStored:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_read_to_stored_seconds", Help: "Time from an interval's first counter reading until the interval was stored.", Buckets: prometheus.ExponentialBuckets(0.25, 2, 14)}),
-		querySeconds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_store_query_seconds", Help: "Time to answer a question, by the name of its SQL file.", Buckets: prometheus.ExponentialBuckets(0.002, 4, 8)}, []string{"query"}),
+		querySeconds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_store_query_seconds", Help: "Duration of queries, by the name of the SQL file.", Buckets: prometheus.ExponentialBuckets(0.002, 4, 8)}, []string{"query"}),
 		ready:         prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_store_ready", Help: "1 if the last statement succeeded."}),
 	}
 	for _, c := range []prometheus.Collector{m.intervals, m.rows, m.retries, m.valuesDropped, m.storeSeconds, m.readToStored, m.querySeconds, m.ready} {

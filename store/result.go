@@ -25,7 +25,7 @@ func (k key) String() string {
 }
 
 // token makes an insert recognisable: the same rows of the same table for the
-// same interval have the same token, whoever sends them and however often.
+// same interval have the same token, in any process and at any try.
 func (k key) token(table string, chunk int) string {
 	return fmt.Sprintf("%s/%s/%d/%x/%d", table, k.fabric, k.start.UnixMilli(), k.version, chunk)
 }

@@ -45,8 +45,8 @@ func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(contex
 	}
 }
 
-// codeReasons tells the error codes of ClickHouse (src/Common/ErrorCodes.cpp)
-// apart by what mends them.
+// codeReasons classifies the error codes of ClickHouse (src/Common/ErrorCodes.cpp)
+// by what mends them.
 var codeReasons = map[int32]string{
 	243: reasonDiskFull, // NOT_ENOUGH_SPACE
 

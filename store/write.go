@@ -94,7 +94,7 @@ func (db *DB) fabricState(fabric string) *fabricState {
 
 // storeRows inserts the rows of one table and interval (or graph) in chunks,
 // without those that are there already: chunks are inserted in order and each as
-// a whole, so that the number of rows present tells which.
+// a whole, so that the number of rows present says which are missing.
 func (db *DB) storeRows(ctx context.Context, table string, rows rowSet, k key, present int) error {
 	first := (present + rowsPerInsert - 1) / rowsPerInsert
 	for chunk := first; chunk*rowsPerInsert < rows.n; chunk++ {

@@ -351,8 +351,8 @@ func TestValuesThatNoColumnHoldsAreMissingAndCounted(t *testing.T) {
 	}
 }
 
-// Nothing was measured: the interval is stored all the same, or a restart would
-// ask for it for ever.
+// Nothing was measured: the interval is still stored, or a restart would ask
+// for it for ever.
 func TestStoreAnEmptyInterval(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	snap := &schema.Snapshot{Fabric: "bw", GraphVersion: 1, Links: 600, Interval: schema.Interval{StartNanos: minute, DurationNanos: minute},

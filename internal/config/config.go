@@ -142,7 +142,7 @@ type SASL struct {
 type Store struct {
 	// Run the ClickHouse engine in a child process, on files under data_dir, instead of using url.
 	Embedded bool `yaml:"embedded"`
-	// clickhouse://user@host:9000/giverny, or http:// or https:// for its HTTP interface.
+	// https://user@host:8443/giverny, or http://; clickhouse:// for the native protocol is accepted and untested.
 	URL string `yaml:"url"`
 	// Replaces the password of the url.
 	Password string `yaml:"password"`

@@ -74,7 +74,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// serveConfig is what the child is told.
+// serveConfig is the child's part of the configuration.
 func (c Config) serveConfig(socket string) ServeConfig {
 	return ServeConfig{
 		Library:        c.LibraryPath,

@@ -93,7 +93,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 			backoff = e.cfg.MinBackoff
 		}
 		e.metrics.restarts.WithLabelValues(string(end.reason)).Inc()
-		e.log.Error("engine ended, starting it again", "reason", end.reason, "error", end.err, "after", backoff)
+		e.log.Error("engine: restarting after it ended", "reason", end.reason, "error", end.err, "after", backoff)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -103,7 +103,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	}
 }
 
-// ending is how a run of the child ended. No error means that it was told to.
+// ending is how a run of the child ended. No error means that it was asked to stop.
 type ending struct {
 	wasReady bool
 	reason   reason

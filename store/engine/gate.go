@@ -9,7 +9,7 @@ import (
 type gate struct {
 	mu     sync.Mutex
 	opened chan struct{} // closed while the gate is open; guarded by mu
-	broken error         // set once, when nobody will open it again; guarded by mu
+	broken error         // set once, when it will not open again; guarded by mu
 }
 
 func newGate() *gate { return &gate{opened: make(chan struct{})} }

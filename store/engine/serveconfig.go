@@ -16,7 +16,7 @@ type ServeConfig struct {
 	MaxMemoryBytes int64         // of the whole engine; a query may take two thirds
 	MaxThreads     int           // of one query
 	MaxQueries     int           // that run at once; more wait
-	StopTimeout    time.Duration // for running statements, once told to stop
+	StopTimeout    time.Duration // grace for running statements at a stop
 	Supervised     bool          // stop when stdin ends, not on signals
 	TestKeeper     bool          // for tests of replicated tables; see Config
 }
@@ -35,7 +35,7 @@ func (c *ServeConfig) flags() *flag.FlagSet {
 	set.Int64Var(&c.MaxMemoryBytes, "max-memory-bytes", c.MaxMemoryBytes, "memory of the engine")
 	set.IntVar(&c.MaxThreads, "max-threads", c.MaxThreads, "threads of one query")
 	set.IntVar(&c.MaxQueries, "max-queries", c.MaxQueries, "queries that run at once")
-	set.DurationVar(&c.StopTimeout, "stop-timeout", c.StopTimeout, "for running statements, once told to stop")
+	set.DurationVar(&c.StopTimeout, "stop-timeout", c.StopTimeout, "grace for running statements at a stop")
 	set.BoolVar(&c.Supervised, "supervised", c.Supervised, "stop when stdin ends, not on signals")
 	set.BoolVar(&c.TestKeeper, "test-keeper", c.TestKeeper, "a keeper and a cluster within the process, for tests of replicated tables")
 	return set

@@ -115,7 +115,7 @@ func TestRestartAfterCrash(t *testing.T) {
 	if got := scalar[uint64](t, conn, "SELECT count() FROM t"); got != 1 { // waits for the restart
 		t.Errorf("%d rows after the restart", got)
 	}
-	if !strings.Contains(s.log.String(), "engine ended, starting it again") {
+	if !strings.Contains(s.log.String(), "engine: restarting after it ended") {
 		t.Error("the log does not mention the restart")
 	}
 }

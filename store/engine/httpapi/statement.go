@@ -44,7 +44,7 @@ func scanStatement(sql string) statement {
 	}
 }
 
-// opensFile tells whether two tokens in a row reach a file in a way that no
+// opensFile reports whether two tokens in a row reach a file in a way that no
 // grant forbids: the function file(), FROM INFILE and INTO OUTFILE. A quoted
 // name with an escape in it could spell anything.
 func opensFile(a, b token) bool {
@@ -72,7 +72,7 @@ func (st statement) refuse(a chdb.Analysis) error {
 	return nil
 }
 
-// streams tells whether the engine can hand the result out block by block. It
+// streams reports whether the engine can hand the result out block by block. It
 // streams SELECT only, and formats each block as if it were alone, so the
 // format must be one whose blocks can be joined.
 func (st statement) streams(a chdb.Analysis, format string) bool {
