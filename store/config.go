@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -100,14 +101,15 @@ type ServerConfig struct {
 // secured asks for TLS where the scheme says so: clickhouse-go refuses https://
 // without ?secure=true.
 func secured(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Query().Has("secure") {
+	_, query, parameters := strings.Cut(text, "?")
+	values, err := url.ParseQuery(query)
+	switch {
+	case err != nil || !strings.HasPrefix(text, "https://") || values.Has("secure"):
 		return text
+	case parameters:
+		return text + "&secure=true"
 	}
-	q := u.Query()
-	q.Set("secure", "true")
-	u.RawQuery = q.Encode()
-	return u.String()
+	return text + "?secure=true"
 }
 
 // Options are the connection options that c describes.
