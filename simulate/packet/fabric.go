@@ -48,7 +48,7 @@ type channel struct {
 	broken bool
 	epoch  uint16 // rises when it breaks: what it carried is lost
 
-	queued   int64 // bytes in buffers that want it
+	queued   int64 // bytes in switch buffers that want it, not in the NIC's queue
 	heads    int32 // packets that wait at the head of its far buffers
 	headsAt  Time  // since when heads > 0
 	counters tally
@@ -143,6 +143,9 @@ func (s *Sim) aim(p *parcel, hop uint16) {
 	p.lane = int32(s.ways[p.way.at+uint32(hop)])
 }
 
+// inSwitch tells a switch's input buffer from a NIC's queue for its first channel.
+func (s *Sim) inSwitch(lane int32) bool { return int(lane>>s.shift) < len(s.channels) }
+
 // wants is the channel that the packet needs next.
 func (s *Sim) wants(p *parcel) int32 { return p.lane >> s.shift }
 
@@ -168,7 +171,9 @@ func (s *Sim) enqueue(lane, i int32) {
 	b := &s.buffers[lane]
 	p := &s.parcels[i]
 	p.next = none
-	s.channels[s.wants(p)].queued += int64(p.wire)
+	if s.inSwitch(lane) {
+		s.channels[s.wants(p)].queued += int64(p.wire)
+	}
 	if b.head != none {
 		s.parcels[b.tail].next = i
 		b.tail = i
@@ -182,8 +187,8 @@ func (s *Sim) enqueue(lane, i int32) {
 // headWaits and headLeaves keep the time in which a packet that is ready stands
 // at the head of a channel's far buffer: Gemini's input-queue stall.
 func (s *Sim) headWaits(lane int32) {
-	if ch := lane >> s.shift; int(ch) < len(s.channels) {
-		c := &s.channels[ch]
+	if s.inSwitch(lane) {
+		c := &s.channels[lane>>s.shift]
 		if c.heads == 0 {
 			c.headsAt = s.now
 		}
@@ -192,8 +197,8 @@ func (s *Sim) headWaits(lane int32) {
 }
 
 func (s *Sim) headLeaves(lane int32) {
-	if ch := lane >> s.shift; int(ch) < len(s.channels) {
-		c := &s.channels[ch]
+	if s.inSwitch(lane) {
+		c := &s.channels[lane>>s.shift]
 		if c.heads--; c.heads == 0 {
 			c.counters.inputStall += s.now - c.headsAt
 		}
@@ -372,9 +377,11 @@ func (s *Sim) transmit(ch, lane int32) {
 	c.counters.bytes += uint64(p.wire)
 	c.counters.packets++
 	c.freeAt, c.since = finish, finish
-	c.queued -= int64(p.wire)
-	if p.role == payload && s.cfg.Rate.Enabled && !p.marked {
-		p.marked = s.marks(c)
+	if s.inSwitch(lane) {
+		c.queued -= int64(p.wire)
+		if s.cfg.Rate.Enabled && p.role == payload && !p.marked {
+			p.marked = s.marks(c)
+		}
 	}
 	if s.observer != nil {
 		s.blameWaiting(c, p.transfer, finish-s.now)

@@ -110,11 +110,15 @@ func (s *Sim) detour(lane int32) bool {
 	ch := s.wants(p)
 	here, _ := s.routes.Ends(routing.Channel(ch))
 	w, ok := s.find(here, topology.DeviceID(to), int(t.class), uint64(p.transfer))
-	s.channels[ch].queued -= int64(p.wire)
+	if s.inSwitch(lane) {
+		s.channels[ch].queued -= int64(p.wire)
+	}
 	if ok && !s.channels[s.ways[w.at]>>s.shift].broken {
 		p.way = w
 		s.aim(p, 0)
-		s.channels[s.wants(p)].queued += int64(p.wire)
+		if s.inSwitch(lane) {
+			s.channels[s.wants(p)].queued += int64(p.wire)
+		}
 		return true
 	}
 	b := &s.buffers[lane]
