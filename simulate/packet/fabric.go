@@ -31,6 +31,7 @@ const (
 	completion
 	getRequest
 	notification // of congestion
+	acknowledgement
 )
 
 // channel is a directed link and its sender.

@@ -44,6 +44,12 @@ func drawConfig(t *rapid.T, spec string) Config {
 	cfg.Classes = rapid.IntRange(1, 2).Draw(t, "classes")
 	cfg.Rate.Enabled = rapid.Bool().Draw(t, "ecn")
 	cfg.Rate.KmaxBytes, cfg.Rate.Pmax = 20<<10, 0.5
+	cfg.Rate.CutMicros = rapid.SampledFrom([]float64{0, 4}).Draw(t, "cut")
+	cfg.Rate.PerTransfer = rapid.Bool().Draw(t, "rate per transfer")
+	if rapid.Bool().Draw(t, "acknowledged") {
+		cfg.AckBytes = 60
+		cfg.WindowBytes = rapid.SampledFrom([]int64{0, 9000}).Draw(t, "window")
+	}
 	if spec[0] == 'd' {
 		cfg.Routing = rapid.SampledFrom([]routing.Policy{routing.Minimal, routing.Valiant}).Draw(t, "routing")
 	}
