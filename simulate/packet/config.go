@@ -40,6 +40,7 @@ type Config struct {
 	StagesIncluded  bool        // SwitchNanos holds the three stages already; open: false
 	Arbitration     Arbitration // open: oldest
 	StoreAndForward bool        // switches wait for the whole packet; open: false, virtual cut-through
+	OutputQueued    bool        // a packet waits in the queue of its output, not in its input behind others; open: false
 	PacketBytes     int64       // largest payload; open: 4096
 	HeaderBytes     int64       // of every data packet, on links only; open: 0
 	ControlBytes    int64       // control packet on the wire; open: 32

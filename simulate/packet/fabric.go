@@ -15,6 +15,7 @@ type parcel struct {
 	wire     int32 // bytes on a link
 	way      way
 	lane     int32 // way's lane number hop
+	from     int32 // lane whose room it takes where it lies
 	hop      uint16
 	epoch    uint16 // of the channel that carries it
 	role     role
@@ -63,8 +64,9 @@ const (
 	paused
 )
 
-// buffer is one lane of the input at the far end of a channel, or of a NIC's
-// queue for its first channel. Only the head may leave, one packet at a time.
+// buffer is one lane of the input at the far end of a channel, of a NIC's queue
+// for its first channel, or of a switch's output queue before a channel. Only the
+// head may leave, one packet at a time.
 type buffer struct {
 	head, tail int32
 	next       int32 // in the list of the channel that its head wants
@@ -92,7 +94,7 @@ type giveBack struct {
 
 func (s *Sim) layChannels() error {
 	n := s.routes.Len()
-	if n*s.lanes+s.graph.NumDevices()*s.lanes >= 1<<argBits {
+	if (2*n+s.graph.NumDevices())*s.lanes >= 1<<argBits {
 		return fmt.Errorf("packet model: %d channels of %d lanes are too many", n, s.lanes)
 	}
 	s.channels = make([]channel, n)
@@ -104,7 +106,11 @@ func (s *Sim) layChannels() error {
 		}
 		s.channels[i] = channel{pace: paceOf(speed), wakeAt: Never, first: none, last: none, holder: none, broken: !s.routes.Up(ch)}
 	}
-	s.buffers = make([]buffer, (n+s.graph.NumDevices())*s.lanes)
+	s.outputs = (n + s.graph.NumDevices()) * s.lanes
+	s.buffers = make([]buffer, s.outputs, s.outputs+n*s.lanes)
+	if s.cfg.OutputQueued {
+		s.buffers = s.buffers[:cap(s.buffers)]
+	}
 	for i := range s.buffers {
 		s.buffers[i] = buffer{head: none, tail: none, next: none, room: s.cfg.BufferBytes, firstBack: none, lastBack: none}
 	}
@@ -144,8 +150,11 @@ func (s *Sim) aim(p *parcel, hop uint16) {
 	p.lane = int32(s.ways[p.way.at+uint32(hop)])
 }
 
-// inSwitch tells a switch's input buffer from a NIC's queue for its first channel.
-func (s *Sim) inSwitch(lane int32) bool { return int(lane>>s.shift) < len(s.channels) }
+// inInput and inNIC tell a switch's input buffer and a NIC's queue for its first
+// channel from the other buffers.
+func (s *Sim) inInput(lane int32) bool { return int(lane>>s.shift) < len(s.channels) }
+
+func (s *Sim) inNIC(lane int32) bool { return !s.inInput(lane) && int(lane) < s.outputs }
 
 // wants is the channel that the packet needs next.
 func (s *Sim) wants(p *parcel) int32 { return p.lane >> s.shift }
@@ -164,6 +173,10 @@ func (s *Sim) reach(i int32) {
 		return
 	}
 	s.aim(p, p.hop+1)
+	p.from = lane
+	if s.cfg.OutputQueued {
+		lane = int32(s.outputs) + p.lane
+	}
 	s.enqueue(lane, i)
 }
 
@@ -172,7 +185,7 @@ func (s *Sim) enqueue(lane, i int32) {
 	b := &s.buffers[lane]
 	p := &s.parcels[i]
 	p.next = none
-	if s.inSwitch(lane) {
+	if !s.inNIC(lane) {
 		s.channels[s.wants(p)].queued += int64(p.wire)
 	}
 	if b.head != none {
@@ -188,7 +201,7 @@ func (s *Sim) enqueue(lane, i int32) {
 // headWaits and headLeaves keep the time in which a packet that is ready stands
 // at the head of a channel's far buffer: Gemini's input-queue stall.
 func (s *Sim) headWaits(lane int32) {
-	if s.inSwitch(lane) {
+	if s.inInput(lane) {
 		c := &s.channels[lane>>s.shift]
 		if c.heads == 0 {
 			c.headsAt = s.now
@@ -198,7 +211,7 @@ func (s *Sim) headWaits(lane int32) {
 }
 
 func (s *Sim) headLeaves(lane int32) {
-	if s.inSwitch(lane) {
+	if s.inInput(lane) {
 		c := &s.channels[lane>>s.shift]
 		if c.heads--; c.heads == 0 {
 			c.counters.inputStall += s.now - c.headsAt
@@ -378,7 +391,7 @@ func (s *Sim) transmit(ch, lane int32) {
 	c.counters.bytes += uint64(p.wire)
 	c.counters.packets++
 	c.freeAt, c.since = finish, finish
-	if s.inSwitch(lane) {
+	if !s.inNIC(lane) {
 		c.queued -= int64(p.wire)
 		if s.cfg.Rate.Enabled && p.role == payload && !p.marked {
 			p.marked = s.marks(c)
@@ -392,7 +405,7 @@ func (s *Sim) transmit(ch, lane int32) {
 	s.headLeaves(lane)
 	b.head = p.next
 	b.busyUntil = finish
-	s.vacate(lane, int64(p.wire), finish)
+	s.vacate(p.from, int64(p.wire), finish)
 
 	if s.cfg.FlowControl == Credits {
 		s.buffers[p.lane].room -= int64(p.wire)

@@ -262,7 +262,8 @@ func (s *Sim) direct(t *transfer) bool {
 func (s *Sim) depart(node, i int32) {
 	p := &s.parcels[i]
 	s.aim(p, 0)
-	s.enqueue((int32(len(s.channels))+node)<<s.shift|p.lane&int32(s.lanes-1), i)
+	p.from = (int32(len(s.channels))+node)<<s.shift | p.lane&int32(s.lanes-1)
+	s.enqueue(p.from, i)
 }
 
 // sendControl sends a control packet from the NIC where a transfer's data

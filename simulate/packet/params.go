@@ -95,6 +95,7 @@ var parameters = []Parameter{
 	float("switch_allocation_ns", "switch allocation", func(c *Config) *float64 { return &c.AllocationNanos }),
 	flag("stages_included", "switch_ns holds the three stages already", func(c *Config) *bool { return &c.StagesIncluded }),
 	flag("store_and_forward", "switches wait for a packet's tail", func(c *Config) *bool { return &c.StoreAndForward }),
+	flag("output_queued", "packets wait in switches by output, none behind one for another output", func(c *Config) *bool { return &c.OutputQueued }),
 	text("arbitration", "oldest or round-robin", func(c *Config) *string { return (*string)(&c.Arbitration) }),
 	whole("packet_bytes", "largest payload of a packet", func(c *Config) *int64 { return &c.PacketBytes }),
 	whole("header_bytes", "header of a data packet, on links only", func(c *Config) *int64 { return &c.HeaderBytes }),

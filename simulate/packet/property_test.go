@@ -32,6 +32,7 @@ func drawConfig(t *rapid.T, spec string) Config {
 		cfg.BufferBytes = 24000
 	}
 	cfg.StoreAndForward = rapid.Bool().Draw(t, "store and forward")
+	cfg.OutputQueued = rapid.Bool().Draw(t, "output queued")
 	cfg.Arbitration = rapid.SampledFrom([]Arbitration{Oldest, RoundRobin}).Draw(t, "arbitration")
 	cfg.SharedDMA = rapid.Bool().Draw(t, "shared")
 	cfg.DMAChannels = rapid.IntRange(1, 3).Draw(t, "channels")
@@ -204,12 +205,12 @@ func auditCredits(t *rapid.T, s *Sim) {
 	sum := make([]int64, len(s.buffers))
 	for i := range sum {
 		b := &s.buffers[i]
-		sum[i] = b.room
+		sum[i] += b.room
 		for r := b.firstBack; r != none; r = s.returns[r].next {
 			sum[i] += s.returns[r].bytes
 		}
 		for p := b.head; p != none; p = s.parcels[p].next {
-			sum[i] += int64(s.parcels[p].wire)
+			sum[s.parcels[p].from] += int64(s.parcels[p].wire)
 		}
 	}
 	for _, e := range pending(&s.queue) {

@@ -115,13 +115,13 @@ func (s *Sim) detour(lane int32) bool {
 	ch := s.wants(p)
 	here, _ := s.routes.Ends(routing.Channel(ch))
 	w, ok := s.find(here, topology.DeviceID(to), int(t.class), uint64(p.transfer))
-	if s.inSwitch(lane) {
+	if !s.inNIC(lane) {
 		s.channels[ch].queued -= int64(p.wire)
 	}
 	if ok && !s.channels[s.ways[w.at]>>s.shift].broken {
 		p.way = w
 		s.aim(p, 0)
-		if s.inSwitch(lane) {
+		if !s.inNIC(lane) {
 			s.channels[s.wants(p)].queued += int64(p.wire)
 		}
 		return true
@@ -129,7 +129,7 @@ func (s *Sim) detour(lane int32) bool {
 	b := &s.buffers[lane]
 	s.headLeaves(lane)
 	b.head = p.next
-	s.vacate(lane, int64(p.wire), s.now)
+	s.vacate(p.from, int64(p.wire), s.now)
 	s.drop(i, ch, LostOnLink)
 	if b.head != none {
 		s.headWaits(lane)

@@ -66,7 +66,8 @@ type Sim struct {
 	vcs      int // per class
 
 	channels  []channel
-	buffers   []buffer // by channel and lane, then by NIC and lane
+	buffers   []buffer // by channel and lane, then by NIC and lane, then output queues by channel and lane
+	outputs   int      // where the output queues begin in buffers
 	nics      []nic
 	dmaFree   []Time // by NIC, way and DMA channel
 	parcels   []parcel
