@@ -54,7 +54,7 @@ var Architecture = []Row{
 	{Package: "simulate/fluid", May: []string{"simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/routing", "topology"}, Kind: Pure},
-	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Kind: Pure},
+	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.

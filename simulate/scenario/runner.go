@@ -34,7 +34,8 @@ type Runner struct {
 	streams   []stream // all that ever flowed; the owners of flows
 	running   []*job
 	events    []schema.Event
-	records   []JobRecord
+	changed   []schema.Job // that started or ended within this interval
+	failures  []schema.Failure
 	past      []JobTraffic  // of jobs that ended within this interval
 	rerouteAt time.Duration // never if negative
 	failed    map[routing.Channel]*deed
@@ -52,10 +53,11 @@ type Runner struct {
 type Step struct {
 	Interval schema.Interval
 	Batches  []*schema.CounterBatch // what the devices report
-	Events   []schema.Event         // what logs and the script tell
-	Records  []JobRecord            // what the scheduler tells: jobs that started or ended
-	Jobs     []JobTraffic           // what the nodes of each job that runs measure of its traffic
-	Truth    *Truth                 // what nobody is told
+	Events   []schema.Event         // what logs and the script say
+	Jobs     []schema.Job           // what the scheduler says: jobs that started or ended
+	Failures []schema.Failure       // what the fabric's log says: links, switches and nodes that failed or came back, congestion protection
+	Traffic  []JobTraffic           // what the nodes of each job that runs measure of its traffic
+	Truth    *Truth                 // what no device reports
 }
 
 // New prepares a story that starts at an instant. A nil graph stands for the
@@ -188,7 +190,7 @@ func (r *Runner) Step() (Step, bool) {
 			step.Batches = append(step.Batches, clone(b)) // Read below uses their memory again
 		}
 	}
-	r.events, r.records, r.past = r.events[:0], nil, nil
+	r.events, r.changed, r.failures, r.past = r.events[:0], nil, nil, nil
 	r.truth.reset()
 	for _, j := range r.running {
 		j.traffic = JobTraffic{JobID: j.ID}
@@ -204,11 +206,11 @@ func (r *Runner) Step() (Step, bool) {
 		r.now += r.script.Step
 	}
 	step.Batches = append(step.Batches, r.source.Read(&r.mean, interval)...)
-	step.Jobs = r.past
+	step.Traffic = r.past
 	for _, j := range r.running {
-		step.Jobs = append(step.Jobs, j.traffic)
+		step.Traffic = append(step.Traffic, j.traffic)
 	}
-	step.Events, step.Records, step.Truth = r.events, r.records, r.truth.finish(interval, &r.mean)
+	step.Events, step.Jobs, step.Failures, step.Truth = r.events, r.changed, r.failures, r.truth.finish(interval, &r.mean)
 	return step, true
 }
 

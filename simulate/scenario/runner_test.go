@@ -250,18 +250,18 @@ workload: {jobs: 60, fill_percent: 70, gigabytes_per_second: 0.01}`), 1, 0)
 	steps := 0
 	for step, ok := r.Step(); ok; step, ok = r.Step() {
 		steps++
-		running += float64(len(step.Jobs))
-		for _, rec := range step.Records {
+		running += float64(len(step.Traffic))
+		for _, rec := range step.Jobs {
 			for _, node := range rec.Nodes {
 				if other := owner[node]; rec.State == "running" && other != "" {
-					t.Fatalf("jobs %s and %s share node %s", rec.JobID, other, node)
+					t.Fatalf("jobs %s and %s share node %s", rec.ID, other, node)
 				}
-				owner[node] = map[bool]string{true: rec.JobID}[rec.State == "running"]
+				owner[node] = map[bool]string{true: rec.ID}[rec.State == "running"]
 			}
 			if rec.State == "running" {
 				continue
 			}
-			used := float64(len(rec.Nodes)) * float64(rec.EndNanos-rec.StartNanos) / 1e9
+			used := float64(len(rec.Nodes)) * float64(rec.End-rec.Start) / 1e9
 			jobs++
 			seconds += used
 			if len(rec.Nodes) == 1 {
@@ -289,8 +289,8 @@ func TestWorkloadOfAFullFabric(t *testing.T) {
 			t.Fatal(err)
 		}
 		step, _ := r.Step()
-		if hosts := len(r.Graph().Hosts()); len(step.Jobs) < hosts/2 || len(step.Jobs) > hosts {
-			t.Errorf("%s: %d jobs on %d hosts", topo, len(step.Jobs), hosts)
+		if hosts := len(r.Graph().Hosts()); len(step.Traffic) < hosts/2 || len(step.Traffic) > hosts {
+			t.Errorf("%s: %d jobs on %d hosts", topo, len(step.Traffic), hosts)
 		}
 	}
 }
@@ -324,11 +324,11 @@ func TestRecorder(t *testing.T) {
 	}
 	var states []string
 	for line := range strings.Lines(jobs.String()) {
-		var j scenario.JobRecord
+		var j schema.Job
 		if err := json.Unmarshal([]byte(line), &j); err != nil {
 			t.Fatal(err)
 		}
-		states = append(states, j.JobID+" "+j.State)
+		states = append(states, j.ID+" "+j.State)
 	}
 	if got := strings.Join(states, ", "); got != "101 running, 102 running, 103 running, 103 completed" {
 		t.Errorf("jobs: %s", got)
@@ -349,8 +349,8 @@ events: [{after: 5s, do: fail_switch, object: "2,2,2", for: 3s}]`), 1, 0)
 	failed := false
 	for step, ok := r.Step(); ok; step, ok = r.Step() {
 		rows = append(rows, step.Batches[len(step.Batches)-1].Rows())
-		for _, rec := range step.Records {
-			failed = failed || rec.JobID == "doomed" && rec.State == "failed"
+		for _, rec := range step.Jobs {
+			failed = failed || rec.ID == "doomed" && rec.State == "failed"
 		}
 	}
 	if !failed {
@@ -383,7 +383,7 @@ events:
 				told = e.Detail
 			}
 		}
-		unreachable = step.Jobs[0].UnreachableFlows
+		unreachable = step.Traffic[0].UnreachableFlows
 	}
 	if !strings.Contains(told, "no room") || unreachable != 2 {
 		t.Errorf("told %q, %d unreachable flows; want no room, and the two flows of switch 0,0", told, unreachable)
@@ -438,7 +438,7 @@ func TestScriptsPlay(t *testing.T) {
 					t.Fatalf("shares of link %d sum to %v", l.Link, sum)
 				}
 			}
-			for _, j := range step.Jobs {
+			for _, j := range step.Traffic {
 				if j.AchievedBytesPerSecond > j.OfferedBytesPerSecond*(1+1e-9)+1 {
 					t.Fatalf("%+v", j)
 				}
