@@ -178,6 +178,15 @@ func (r *Runner) Graph() *topology.Graph { return r.graph }
 // Script is the story.
 func (r *Runner) Script() *Script { return r.script }
 
+// End is the instant up to which the story has been played.
+func (r *Runner) End() schema.Instant { return schema.Instant(r.nanos(r.now)) }
+
+// HasDayFiles reports whether Blue Waters day files can hold the story.
+func (r *Runner) HasDayFiles() bool {
+	grid := r.graph.Grid()
+	return r.script.Fabric.Kind == telemetry.Gemini && grid != nil && len(grid.Dims) == 3
+}
+
 // Step plays the next interval; false when the story is over.
 func (r *Runner) Step() (Step, bool) {
 	if r.now+r.script.Interval > r.script.Duration {
