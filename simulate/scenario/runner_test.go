@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
+	"github.com/giverny/giverny/topology"
 )
 
 func read(t interface{ Fatal(...any) }, text string) *scenario.Script {
@@ -492,5 +494,69 @@ workload: {jobs: 200, fill_percent: 80, gigabytes_per_second: 2}`
 			}
 			b.ReportMetric(60*float64(links)*float64(b.N)/b.Elapsed().Seconds(), "links/s")
 		})
+	}
+}
+
+// A node that fails is a node's failure, a switch a switch's; what the log says
+// stands in events and failures alike.
+func TestFailuresOfNodesAndSwitches(t *testing.T) {
+	r, err := scenario.New(nil, read(t, `
+fabric: {topology: "fattree:leaves=2,hosts=4,spines=2"}
+interval: 1s
+duration: 4s
+events:
+  - {after: 1s, do: fail_switch, object: host3, for: 1s, say: "A node dies."}
+  - {after: 1s, do: fail_switch, object: spine0}
+  - {after: 3s, do: throttle}`), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for step, ok := r.Step(); ok; step, ok = r.Step() {
+		for _, f := range step.Failures {
+			got = append(got, fmt.Sprintf("%d %s %s", int64(f.Time)/1e9, f.Kind, f.Device))
+			if f.Fabric != r.Graph().Fabric() {
+				t.Errorf("failure of fabric %q", f.Fabric)
+			}
+			if !slices.ContainsFunc(step.Events, func(e schema.Event) bool {
+				return e.Kind == f.Kind && e.Device == f.Device && e.TimeNanos == int64(f.Time)
+			}) {
+				t.Errorf("%+v is no event", f)
+			}
+		}
+	}
+	want := []string{"1 node_failed host3", "1 switch_failed spine0", "2 node_restored host3", "3 congestion_protection "}
+	if !slices.Equal(got, want) {
+		t.Errorf("failures %q, want %q", got, want)
+	}
+}
+
+// A story moved to another fabric has counters that the fabric can have, and is
+// refused where its jobs or events need another shape.
+func TestPlayOnAnotherFabric(t *testing.T) {
+	g, err := topology.Parse("mine", "fattree:k=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fault := range map[string]string{"incast": "", "busy": "no device", "enzo": "torus or mesh", "calm": ""} {
+		story, err := scenario.Builtin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		story.PlayOn(g, "fattree:k=8")
+		r, err := scenario.New(g, story, 1, start)
+		if fault != "" {
+			if err == nil || !strings.Contains(err.Error(), fault) {
+				t.Errorf("%s on a fat tree: %v, want %q", name, err, fault)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s on a fat tree: %v", name, err)
+			continue
+		}
+		if step, ok := r.Step(); !ok || r.HasDayFiles() || step.Batches[0].Fabric != "mine" || !strings.HasPrefix(step.Batches[0].Columns[0].Name, "ib.") {
+			t.Errorf("%s on a fat tree: %s", name, step.Batches[0].Columns[0].Name)
+		}
 	}
 }
