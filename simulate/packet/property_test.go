@@ -214,8 +214,8 @@ func auditCredits(t *rapid.T, s *Sim) {
 		}
 	}
 	for _, e := range pending(&s.queue) {
-		if k := e.kind(); k == atSwitch || k == atNIC {
-			p := &s.parcels[e.index()]
+		if k := kindOf(e); k == atSwitch || k == atNIC {
+			p := &s.parcels[indexOf(e)]
 			sum[p.lane] += int64(p.wire)
 		}
 	}

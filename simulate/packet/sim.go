@@ -159,9 +159,9 @@ func (s *Sim) Next(limit Time) (Notice, bool) {
 			return Notice{}, false
 		}
 		e := s.queue.pop()
-		s.now = e.at
+		s.now = Time(e.Key)
 		s.events++
-		if notice, ok := s.handle(e.kind(), e.index()); ok {
+		if notice, ok := s.handle(kindOf(e), indexOf(e)); ok {
 			return notice, true
 		}
 	}
