@@ -10,6 +10,7 @@ const (
 	SwitchFailed   EventKind = "switch_failed"
 	SwitchRestored EventKind = "switch_restored"
 	NodeFailed     EventKind = "node_failed"
+	NodeRestored   EventKind = "node_restored"
 	Throttled      EventKind = "congestion_protection" // a congestion protection event (CPE)
 	JobStarted     EventKind = "job_started"
 	JobEnded       EventKind = "job_ended"

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/simulate/scenario"
+	"github.com/giverny/giverny/topology"
 )
 
 func newSimulate(g *globals) *cobra.Command {
@@ -45,6 +45,8 @@ func newSimulateStories() *cobra.Command {
 
 type simulateFlags struct {
 	out      string
+	links    string
+	topology string
 	kafka    bool
 	speed    float64
 	seed     uint64
@@ -59,14 +61,20 @@ func newSimulateRun(g *globals) *cobra.Command {
 		Short: "Play a story: into Kafka, or to files, faster than real time",
 		Long: `Play a story on a simulated fabric, built in or from a YAML file.
 
-With --out it writes what a site would have kept, and the truth beside it: Blue
-Waters day files (YYYYMMDD, on a torus), jobs.jsonl, failures.tsv and
-truth.jsonl: for each interval the causes, and for each congested link who loads
-it and who is to blame.
+With --out it writes what a site would have kept, and the truth beside it:
+links.csv (the links CSV of giverny segment with a leading column time, the start
+of the interval), jobs.jsonl, failures.tsv, traffic.csv, on a Gemini torus Blue
+Waters day files (YYYYMMDD), and truth.jsonl: for each interval the causes, and
+for each congested link who loads it and who is to blame.
+
+With --topology the story plays on another fabric, given by a specification or a
+file. Stories that place jobs by number of nodes, by a workload or by lists of
+hosts play on any fabric that is large enough; boxes of nodes need a torus or
+mesh, and links and switches that fail must exist.
 
 With --kafka the simulated devices report into Kafka, for analysers that run; the
 fabric must be configured under the story's name of it.`,
-		Example: "  giverny simulate run enzo --out enzo-day\n  giverny simulate run story.yaml --kafka --speed 10",
+		Example: "  giverny simulate run enzo --out enzo-day\n  giverny simulate run incast --topology fabric.txt --out mine --links links.csv.gz\n  giverny simulate run story.yaml --kafka --speed 10",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, log, err := g.load(cmd)
@@ -78,6 +86,8 @@ fabric must be configured under the story's name of it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "directory to write to")
+	flags.StringVar(&f.links, "links", "links.csv", "with --out: the links CSV's name; compressed if it ends in .gz; empty: none")
+	flags.StringVar(&f.topology, "topology", "", "specification or topology file, instead of the story's")
 	flags.BoolVar(&f.kafka, "kafka", false, "report into Kafka")
 	flags.Float64Var(&f.speed, "speed", 0, "simulated seconds per second; 0: as fast as possible")
 	flags.Uint64Var(&f.seed, "seed", 1, "of everything random in the story")
@@ -103,17 +113,22 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 			return fmt.Errorf("--start: %w", err)
 		}
 	}
-	runner, err := scenario.New(nil, script, f.seed, start.UnixNano())
+	graph, err := storyGraph(script, f.topology, log)
+	if err != nil {
+		return err
+	}
+	runner, err := scenario.New(graph, script, f.seed, start.UnixNano())
+	if err != nil && f.topology != "" {
+		return fmt.Errorf("--topology %s: %w; stories that place jobs by nodes or a workload and fail nothing by name play on any fabric", f.topology, err)
+	}
 	if err != nil {
 		return err
 	}
 	player := &player{runner: runner, speed: f.speed, progress: cmd.ErrOrStderr()}
 	if f.out != "" {
-		closeAll, err := player.recordTo(f.out, runner.Graph().Grid() != nil && script.Fabric.Kind == "gemini")
-		if err != nil {
+		if player.files, err = newStoryFiles(f.out, f.links, runner); err != nil {
 			return err
 		}
-		defer closeAll()
 	}
 	if !f.kafka {
 		return player.play(cmd.Context())
@@ -134,6 +149,19 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	}}})
 }
 
+// storyGraph is the fabric of a story, or the one that replaces it.
+func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*topology.Graph, error) {
+	entry := config.Fabric{Name: script.Fabric.Name, Topology: script.Fabric.Topology}
+	if instead != "" {
+		entry.Topology = instead
+	}
+	graph, err := config.LoadTopology(entry, log)
+	if err == nil && instead != "" {
+		script.PlayOn(graph, instead)
+	}
+	return graph, err
+}
+
 // readStory reads a story from a file, or takes the built-in one of that name.
 func readStory(name string) (*scenario.Script, error) {
 	if !strings.ContainsAny(name, "./\\") {
@@ -151,12 +179,15 @@ func readStory(name string) (*scenario.Script, error) {
 type player struct {
 	runner   *scenario.Runner
 	speed    float64
-	recorder *scenario.Recorder // may be nil
-	sink     *emitter           // may be nil
+	files    *storyFiles // may be nil
+	sink     *emitter    // may be nil
 	progress io.Writer
 }
 
-func (p *player) play(ctx context.Context) error {
+func (p *player) play(ctx context.Context) (err error) {
+	if p.files != nil {
+		defer func() { err = errors.Join(err, p.files.close(p.runner.End())) }()
+	}
 	began, shown, intervals := time.Now(), time.Now(), 0
 	fabric := p.runner.Graph().Fabric()
 	var first int64
@@ -183,8 +214,8 @@ func (p *player) play(ctx context.Context) error {
 }
 
 func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) error {
-	if p.recorder != nil {
-		if err := p.recorder.Record(p.runner, step); err != nil {
+	if p.files != nil {
+		if err := p.files.write(p.runner, step); err != nil {
 			return err
 		}
 	}
@@ -200,48 +231,4 @@ func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 		}
 	}
 	return nil
-}
-
-// recordTo opens the files of a directory.
-func (p *player) recordTo(dir string, days bool) (closeAll func(), err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	var files []*os.File
-	closeAll = func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}
-	create := func(name string) (*os.File, error) {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err == nil {
-			files = append(files, f)
-		}
-		return f, err
-	}
-	r := &scenario.Recorder{}
-	for name, into := range map[string]*io.Writer{"jobs.jsonl": &r.Jobs, "failures.tsv": &r.Failures, "truth.jsonl": &r.Truth} {
-		f, err := create(name)
-		if err != nil {
-			closeAll()
-			return nil, err
-		}
-		*into = f
-	}
-	if days {
-		open := map[string]*os.File{}
-		r.Day = func(date string) (io.Writer, error) {
-			if open[date] == nil {
-				f, err := create(date)
-				if err != nil {
-					return nil, err
-				}
-				open[date] = f
-			}
-			return open[date], nil
-		}
-	}
-	p.recorder = r
-	return closeAll, nil
 }

@@ -51,10 +51,11 @@ var Architecture = []Row{
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
-	{Package: "simulate/fluid", May: []string{"simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/heap", Kind: Pure},
+	{Package: "simulate/fluid", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
-	{Package: "simulate/packet", May: []string{"simulate/routing", "topology"}, Kind: Pure},
-	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Kind: Pure},
+	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.

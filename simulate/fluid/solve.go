@@ -26,7 +26,7 @@ type solver struct {
 	demands []int32 // flows by rising demand
 	byRes   []entry // CSR: flows that cross a resource
 	byOff   []uint32
-	heap    shareHeap
+	shares  shareHeap
 	stamp   []uint32 // by resource: last channel for which it was counted as input
 	groups  []*Flows
 }
@@ -77,7 +77,7 @@ func (s *solver) reset(resources int) {
 	}
 	s.active, s.limitRoot = zeroed(s.active, resources), zeroed(s.limitRoot, resources)
 	s.stamp = zeroed(s.stamp, resources)
-	s.flows, s.heap = s.flows[:0], s.heap[:0]
+	s.flows, s.shares.Heap = s.flows[:0], s.shares.Heap[:0]
 }
 
 func zeroed[T any](s []T, n int) []T {
@@ -184,7 +184,7 @@ func (m *Model) fill() {
 	s := &m.solver
 	for r, o := range s.offered {
 		if o > m.Capacity(Resource(r))*(1+tolerance) {
-			s.heap.push(share{s.share(Resource(r)), Resource(r)})
+			s.shares.push(s.share(Resource(r)), Resource(r))
 		}
 	}
 	next := 0
@@ -196,19 +196,19 @@ func (m *Model) fill() {
 			return
 		}
 		f := &s.flows[s.demands[next]]
-		if len(s.heap) == 0 || f.demand <= s.heap[0].perFlow {
+		if len(s.shares.Heap) == 0 || f.demand <= s.shares.least() {
 			s.freeze(f, f.demand)
 			continue
 		}
-		top := s.heap.pop()
-		if s.active[top.res] == 0 {
+		perFlow, res := s.shares.pop()
+		if s.active[res] == 0 {
 			continue
 		}
-		if now := s.share(top.res); now > top.perFlow*(1+tolerance) {
-			s.heap.push(share{now, top.res})
+		if now := s.share(res); now > perFlow*(1+tolerance) {
+			s.shares.push(now, res)
 			continue
 		}
-		m.saturate(top.res)
+		m.saturate(res)
 	}
 }
 
@@ -280,7 +280,7 @@ func (m *Model) holdUp(f *flow) {
 		if limit < s.limit[r] {
 			s.limit[r], s.limitRoot[r] = limit, f.root
 			if s.active[r] > 0 {
-				s.heap.push(share{s.share(r), r})
+				s.shares.push(s.share(r), r)
 			}
 		}
 	}

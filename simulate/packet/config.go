@@ -40,9 +40,12 @@ type Config struct {
 	StagesIncluded  bool        // SwitchNanos holds the three stages already; open: false
 	Arbitration     Arbitration // open: oldest
 	StoreAndForward bool        // switches wait for the whole packet; open: false, virtual cut-through
+	OutputQueued    bool        // a packet waits in the queue of its output, not in its input behind others; open: false
 	PacketBytes     int64       // largest payload; open: 4096
 	HeaderBytes     int64       // of every data packet, on links only; open: 0
 	ControlBytes    int64       // control packet on the wire; open: 32
+	AckBytes        int64       // acknowledgement of each data packet of a put; 0: one control packet when all have come
+	WindowBytes     int64       // of a put on their way without acknowledgement, less at lower rates; 0: no end
 	VirtualChannels int         // per class; 0: what the routing needs against deadlock
 	Classes         int         // service levels or priorities, 1 to 8 with their virtual channels
 	Routing         routing.Policy
@@ -107,6 +110,8 @@ func (c Config) Validate() error {
 	bad(c.HeaderBytes > 1<<20, "header_bytes=%d: want at most 1048576", c.HeaderBytes)
 	bad(c.PacketBytes < 1 || c.PacketBytes > 1<<20, "packet_bytes=%d: want 1 to 1048576", c.PacketBytes)
 	bad(c.ControlBytes < 0 || c.ControlBytes > c.PacketBytes+c.HeaderBytes, "control_bytes=%d: want 0 to packet_bytes+header_bytes", c.ControlBytes)
+	bad(c.AckBytes < 0 || c.AckBytes > c.PacketBytes+c.HeaderBytes, "ack_bytes=%d: want 0 to packet_bytes+header_bytes", c.AckBytes)
+	bad(c.WindowBytes > 0 && (c.AckBytes == 0 || c.WindowBytes < c.PacketBytes), "window_bytes=%d: want 0, or packet_bytes or more with ack_bytes above 0", c.WindowBytes)
 	bad(c.Classes < 1 || c.Classes*max(c.VirtualChannels, 1) > MaxLanes, "classes=%d with virtual_channels=%d: want at least one class and at most %d lanes", c.Classes, c.VirtualChannels, MaxLanes)
 	bad(c.DMAChannels < 1 || c.DMAChannels > 64, "dma_channels=%d: want 1 to 64", c.DMAChannels)
 	bad(c.ActivePuts < 1 || c.ActivePuts > 1<<16, "active_puts=%d: want 1 to 65536", c.ActivePuts)

@@ -46,7 +46,7 @@ type Counters struct {
 	PauseTxNanos     [MaxLanes]float64 // per lane: the receiver asked for one
 	Marks            uint64            // packets marked with congestion
 	Drops            [numReasons]uint64
-	QueuedBytes      int64 // now, in buffers before the link
+	QueuedBytes      int64 // now, in switch buffers before the link
 }
 
 // Counters reads a channel's counters at Now.

@@ -15,6 +15,7 @@ type parcel struct {
 	wire     int32 // bytes on a link
 	way      way
 	lane     int32 // way's lane number hop
+	from     int32 // lane whose room it takes where it lies
 	hop      uint16
 	epoch    uint16 // of the channel that carries it
 	role     role
@@ -31,6 +32,7 @@ const (
 	completion
 	getRequest
 	notification // of congestion
+	acknowledgement
 )
 
 // channel is a directed link and its sender.
@@ -48,7 +50,7 @@ type channel struct {
 	broken bool
 	epoch  uint16 // rises when it breaks: what it carried is lost
 
-	queued   int64 // bytes in buffers that want it
+	queued   int64 // bytes in switch buffers that want it, not in the NIC's queue
 	heads    int32 // packets that wait at the head of its far buffers
 	headsAt  Time  // since when heads > 0
 	counters tally
@@ -62,8 +64,9 @@ const (
 	paused
 )
 
-// buffer is one lane of the input at the far end of a channel, or of a NIC's
-// queue for its first channel. Only the head may leave, one packet at a time.
+// buffer is one lane of the input at the far end of a channel, of a NIC's queue
+// for its first channel, or of a switch's output queue before a channel. Only the
+// head may leave, one packet at a time.
 type buffer struct {
 	head, tail int32
 	next       int32 // in the list of the channel that its head wants
@@ -91,7 +94,7 @@ type giveBack struct {
 
 func (s *Sim) layChannels() error {
 	n := s.routes.Len()
-	if n*s.lanes+s.graph.NumDevices()*s.lanes >= 1<<argBits {
+	if (2*n+s.graph.NumDevices())*s.lanes >= 1<<argBits {
 		return fmt.Errorf("packet model: %d channels of %d lanes are too many", n, s.lanes)
 	}
 	s.channels = make([]channel, n)
@@ -103,7 +106,11 @@ func (s *Sim) layChannels() error {
 		}
 		s.channels[i] = channel{pace: paceOf(speed), wakeAt: Never, first: none, last: none, holder: none, broken: !s.routes.Up(ch)}
 	}
-	s.buffers = make([]buffer, (n+s.graph.NumDevices())*s.lanes)
+	s.outputs = (n + s.graph.NumDevices()) * s.lanes
+	s.buffers = make([]buffer, s.outputs, s.outputs+n*s.lanes)
+	if s.cfg.OutputQueued {
+		s.buffers = s.buffers[:cap(s.buffers)]
+	}
 	for i := range s.buffers {
 		s.buffers[i] = buffer{head: none, tail: none, next: none, room: s.cfg.BufferBytes, firstBack: none, lastBack: none}
 	}
@@ -143,6 +150,12 @@ func (s *Sim) aim(p *parcel, hop uint16) {
 	p.lane = int32(s.ways[p.way.at+uint32(hop)])
 }
 
+// inInput and inNIC tell a switch's input buffer and a NIC's queue for its first
+// channel from the other buffers.
+func (s *Sim) inInput(lane int32) bool { return int(lane>>s.shift) < len(s.channels) }
+
+func (s *Sim) inNIC(lane int32) bool { return !s.inInput(lane) && int(lane) < s.outputs }
+
 // wants is the channel that the packet needs next.
 func (s *Sim) wants(p *parcel) int32 { return p.lane >> s.shift }
 
@@ -160,6 +173,10 @@ func (s *Sim) reach(i int32) {
 		return
 	}
 	s.aim(p, p.hop+1)
+	p.from = lane
+	if s.cfg.OutputQueued {
+		lane = int32(s.outputs) + p.lane
+	}
 	s.enqueue(lane, i)
 }
 
@@ -168,7 +185,9 @@ func (s *Sim) enqueue(lane, i int32) {
 	b := &s.buffers[lane]
 	p := &s.parcels[i]
 	p.next = none
-	s.channels[s.wants(p)].queued += int64(p.wire)
+	if !s.inNIC(lane) {
+		s.channels[s.wants(p)].queued += int64(p.wire)
+	}
 	if b.head != none {
 		s.parcels[b.tail].next = i
 		b.tail = i
@@ -182,8 +201,8 @@ func (s *Sim) enqueue(lane, i int32) {
 // headWaits and headLeaves keep the time in which a packet that is ready stands
 // at the head of a channel's far buffer: Gemini's input-queue stall.
 func (s *Sim) headWaits(lane int32) {
-	if ch := lane >> s.shift; int(ch) < len(s.channels) {
-		c := &s.channels[ch]
+	if s.inInput(lane) {
+		c := &s.channels[lane>>s.shift]
 		if c.heads == 0 {
 			c.headsAt = s.now
 		}
@@ -192,8 +211,8 @@ func (s *Sim) headWaits(lane int32) {
 }
 
 func (s *Sim) headLeaves(lane int32) {
-	if ch := lane >> s.shift; int(ch) < len(s.channels) {
-		c := &s.channels[ch]
+	if s.inInput(lane) {
+		c := &s.channels[lane>>s.shift]
 		if c.heads--; c.heads == 0 {
 			c.counters.inputStall += s.now - c.headsAt
 		}
@@ -372,9 +391,11 @@ func (s *Sim) transmit(ch, lane int32) {
 	c.counters.bytes += uint64(p.wire)
 	c.counters.packets++
 	c.freeAt, c.since = finish, finish
-	c.queued -= int64(p.wire)
-	if p.role == payload && s.cfg.Rate.Enabled && !p.marked {
-		p.marked = s.marks(c)
+	if !s.inNIC(lane) {
+		c.queued -= int64(p.wire)
+		if s.cfg.Rate.Enabled && p.role == payload && !p.marked {
+			p.marked = s.marks(c)
+		}
 	}
 	if s.observer != nil {
 		s.blameWaiting(c, p.transfer, finish-s.now)
@@ -384,7 +405,7 @@ func (s *Sim) transmit(ch, lane int32) {
 	s.headLeaves(lane)
 	b.head = p.next
 	b.busyUntil = finish
-	s.vacate(lane, int64(p.wire), finish)
+	s.vacate(p.from, int64(p.wire), finish)
 
 	if s.cfg.FlowControl == Credits {
 		s.buffers[p.lane].room -= int64(p.wire)

@@ -129,7 +129,11 @@ func (s *Sim) pick(n *nic) (int, Time) {
 		if place >= len(n.active) {
 			place -= len(n.active)
 		}
-		at := s.transfers[n.active[place]].eligible
+		t := &s.transfers[n.active[place]]
+		if s.windowFull(t) {
+			continue // the next acknowledgement pumps
+		}
+		at := t.eligible
 		if at <= s.now {
 			return place, at
 		}
@@ -138,12 +142,28 @@ func (s *Sim) pick(n *nic) (int, Time) {
 	return -1, soonest
 }
 
+// windowFull reports whether a put has to wait for an acknowledgement. The
+// window shrinks with the rate, so that it never holds up a lone flow.
+func (s *Sim) windowFull(t *transfer) bool {
+	w := s.cfg.WindowBytes
+	if w == 0 || t.verb != Put || t.src == t.dst || t.state != underway {
+		return false
+	}
+	if s.cfg.Rate.Enabled {
+		if f := s.flowFor(t); f.rate > 0 {
+			w = int64(float64(w) * f.rate / f.line)
+		}
+	}
+	return t.inFlight > 0 && t.inFlight >= w
+}
+
 // nextPacket cuts a packet off an active transfer.
 func (s *Sim) nextPacket(n *nic, place int) int32 {
 	id := n.active[place]
 	t := &s.transfers[id]
 	size := min(t.unsent, s.cfg.PacketBytes)
 	t.unsent -= size
+	t.inFlight += size
 	if !t.started {
 		t.started, t.DMAStart = true, s.now
 	}
@@ -242,7 +262,8 @@ func (s *Sim) direct(t *transfer) bool {
 func (s *Sim) depart(node, i int32) {
 	p := &s.parcels[i]
 	s.aim(p, 0)
-	s.enqueue((int32(len(s.channels))+node)<<s.shift|p.lane&int32(s.lanes-1), i)
+	p.from = (int32(len(s.channels))+node)<<s.shift | p.lane&int32(s.lanes-1)
+	s.enqueue(p.from, i)
 }
 
 // sendControl sends a control packet from the NIC where a transfer's data
@@ -251,15 +272,25 @@ func (s *Sim) sendControl(id int32, r role) {
 	s.launch(s.newParcel(parcel{transfer: id, next: none, wire: int32(s.cfg.ControlBytes), role: r}))
 }
 
+// acknowledge sends an acknowledgement of a packet of so many bytes, which
+// echoes its mark as a notification of congestion.
+func (s *Sim) acknowledge(id, bytes int32, marked bool) {
+	echo := marked && s.notify(&s.transfers[id])
+	s.launch(s.newParcel(parcel{transfer: id, next: none, size: bytes, wire: int32(s.cfg.AckBytes), role: acknowledgement, marked: echo}))
+}
+
 func (s *Sim) launch(i int32) {
 	p := &s.parcels[i]
 	t := &s.transfers[p.transfer]
-	way, ok := s.route(t.dst, t.src, t)
-	if !ok {
-		s.lose(i, none, NoRoute)
-		return
+	if t.back.hops == 0 || t.back.version != s.version {
+		way, ok := s.route(t.dst, t.src, t)
+		if !ok {
+			s.lose(i, none, NoRoute)
+			return
+		}
+		t.back = way
 	}
-	p.way = way
+	p.way = t.back
 	s.nics[t.dst].queued += int64(p.wire)
 	s.depart(t.dst, i)
 }
@@ -290,13 +321,28 @@ func (s *Sim) receive(i int32) {
 	case getRequest:
 		s.submit(id, s.now)
 	case notification:
-		if f := s.flowFor(t); f != nil {
-			f.cut(&s.cfg.Rate, s.now)
-		}
+		s.flowFor(t).notified(&s.cfg.Rate, s.now)
+	case acknowledgement:
+		s.acknowledged(id, p)
 	}
 	p = &s.parcels[i]
 	s.vacate(lane, int64(p.wire), until)
 	s.freeParcel(i)
+}
+
+// acknowledged is called at the sender.
+func (s *Sim) acknowledged(id int32, p *parcel) {
+	t := &s.transfers[id]
+	t.inFlight -= int64(p.size)
+	if p.marked {
+		s.flowFor(t).notified(&s.cfg.Rate, s.now)
+	}
+	if t.unacked--; t.unacked == 0 && t.state == underway {
+		s.later(s.overhead, atCompleted, id)
+	}
+	if s.cfg.WindowBytes > 0 {
+		s.pumpLater(t.src, s.now)
+	}
 }
 
 // store moves a packet into memory and says until when that takes.
@@ -321,8 +367,15 @@ func (s *Sim) store(t *transfer, p *parcel, ch int32) Time {
 	if t.pending == 0 {
 		s.queue.push(t.arriving, atDelivered, p.transfer)
 	}
-	if p.marked {
-		s.notify(t, p.transfer)
+	switch {
+	case s.cfg.AckBytes == 0 || t.verb == Get:
+		if p.marked && s.notify(t) {
+			s.sendControl(p.transfer, notification)
+		}
+	case t.pending > 0:
+		s.acknowledge(p.transfer, p.size, p.marked)
+	default:
+		t.echo = p.marked // delivered acknowledges
 	}
 	return end
 }

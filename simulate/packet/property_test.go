@@ -32,6 +32,7 @@ func drawConfig(t *rapid.T, spec string) Config {
 		cfg.BufferBytes = 24000
 	}
 	cfg.StoreAndForward = rapid.Bool().Draw(t, "store and forward")
+	cfg.OutputQueued = rapid.Bool().Draw(t, "output queued")
 	cfg.Arbitration = rapid.SampledFrom([]Arbitration{Oldest, RoundRobin}).Draw(t, "arbitration")
 	cfg.SharedDMA = rapid.Bool().Draw(t, "shared")
 	cfg.DMAChannels = rapid.IntRange(1, 3).Draw(t, "channels")
@@ -44,6 +45,12 @@ func drawConfig(t *rapid.T, spec string) Config {
 	cfg.Classes = rapid.IntRange(1, 2).Draw(t, "classes")
 	cfg.Rate.Enabled = rapid.Bool().Draw(t, "ecn")
 	cfg.Rate.KmaxBytes, cfg.Rate.Pmax = 20<<10, 0.5
+	cfg.Rate.CutMicros = rapid.SampledFrom([]float64{0, 4}).Draw(t, "cut")
+	cfg.Rate.PerTransfer = rapid.Bool().Draw(t, "rate per transfer")
+	if rapid.Bool().Draw(t, "acknowledged") {
+		cfg.AckBytes = 60
+		cfg.WindowBytes = rapid.SampledFrom([]int64{0, 9000}).Draw(t, "window")
+	}
 	if spec[0] == 'd' {
 		cfg.Routing = rapid.SampledFrom([]routing.Policy{routing.Minimal, routing.Valiant}).Draw(t, "routing")
 	}
@@ -198,17 +205,17 @@ func auditCredits(t *rapid.T, s *Sim) {
 	sum := make([]int64, len(s.buffers))
 	for i := range sum {
 		b := &s.buffers[i]
-		sum[i] = b.room
+		sum[i] += b.room
 		for r := b.firstBack; r != none; r = s.returns[r].next {
 			sum[i] += s.returns[r].bytes
 		}
 		for p := b.head; p != none; p = s.parcels[p].next {
-			sum[i] += int64(s.parcels[p].wire)
+			sum[s.parcels[p].from] += int64(s.parcels[p].wire)
 		}
 	}
 	for _, e := range pending(&s.queue) {
-		if k := e.kind(); k == atSwitch || k == atNIC {
-			p := &s.parcels[e.index()]
+		if k := kindOf(e); k == atSwitch || k == atNIC {
+			p := &s.parcels[indexOf(e)]
 			sum[p.lane] += int64(p.wire)
 		}
 	}

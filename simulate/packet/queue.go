@@ -3,25 +3,18 @@ package packet
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/giverny/giverny/simulate/heap"
 )
 
-// event is a thing to happen, without pointers. Events are ordered by time and
-// then by the order in which they were pushed; seq may wrap around, as no two
-// pending events are 2^31 apart.
-type event struct {
-	at  Time
-	seq uint32
-	arg uint32 // kind in the upper 4 bits, an index in the rest
-}
+// event is a thing to happen: Key is its time, Tie the order in which it was
+// pushed, and Value its kind in the upper 4 bits and an index in the rest.
+type event = heap.Item
 
 const argBits = 28
 
-func (e *event) kind() kind   { return kind(e.arg >> argBits) }
-func (e *event) index() int32 { return int32(e.arg & (1<<argBits - 1)) }
-
-func (e *event) before(o *event) bool {
-	return e.at < o.at || e.at == o.at && int32(e.seq-o.seq) < 0
-}
+func kindOf(e event) kind   { return kind(e.Value >> argBits) }
+func indexOf(e event) int32 { return int32(e.Value & (1<<argBits - 1)) }
 
 const (
 	bucketShift = 22 // 2^22 fs, 4.2 ns
@@ -37,24 +30,24 @@ type queue struct {
 	inHand   int64 // number of the bucket in hand
 	sorted   []event
 	next     int       // into sorted
-	near     eventHeap // pushed for the bucket in hand after it was sorted
-	far      eventHeap // a turn of the wheel or more ahead
+	near     heap.Heap // pushed for the bucket in hand after it was sorted
+	far      heap.Heap // a turn of the wheel or more ahead
 	buckets  [numBuckets][]event
 	occupied [numBuckets / 64]uint64
 	inWheel  int
 }
 
 func (q *queue) push(at Time, k kind, index int32) {
-	e := event{at, q.seq, uint32(k)<<argBits | uint32(index)}
+	e := event{Key: int64(at), Tie: q.seq, Value: uint32(k)<<argBits | uint32(index)}
 	q.seq++
 	b := int64(at >> bucketShift)
 	switch {
 	case b <= q.inHand || q.plain:
-		q.near.push(e)
+		q.near.Push(e)
 	case b-q.inHand < numBuckets:
 		q.file(b, e)
 	default:
-		q.far.push(e)
+		q.far.Push(e)
 	}
 }
 
@@ -72,21 +65,21 @@ func (q *queue) peek() Time {
 	}
 	t := Never
 	if q.next < len(q.sorted) {
-		t = q.sorted[q.next].at
+		t = Time(q.sorted[q.next].Key)
 	}
 	if len(q.near) > 0 {
-		t = min(t, q.near[0].at)
+		t = min(t, Time(q.near[0].Key))
 	}
 	return t
 }
 
 // pop takes the next event; peek has said that there is one.
 func (q *queue) pop() event {
-	if q.next < len(q.sorted) && (len(q.near) == 0 || q.sorted[q.next].before(&q.near[0])) {
+	if q.next < len(q.sorted) && (len(q.near) == 0 || q.sorted[q.next].Before(&q.near[0])) {
 		q.next++
 		return q.sorted[q.next-1]
 	}
-	return q.near.pop()
+	return q.near.Pop()
 }
 
 // turn takes the next bucket in hand; false if nothing is pending.
@@ -96,16 +89,16 @@ func (q *queue) turn() bool {
 		if len(q.far) == 0 {
 			return false
 		}
-		q.inHand = int64(q.far[0].at >> bucketShift)
+		q.inHand = q.far[0].Key >> bucketShift
 	} else {
 		q.inHand += q.gap()
 	}
 	for len(q.far) > 0 {
-		b := int64(q.far[0].at >> bucketShift)
+		b := q.far[0].Key >> bucketShift
 		if b-q.inHand >= numBuckets {
 			break
 		}
-		q.file(b, q.far.pop())
+		q.file(b, q.far.Pop())
 	}
 	slot := q.inHand & bucketMask
 	q.sorted, q.buckets[slot] = q.buckets[slot], q.sorted
@@ -134,61 +127,14 @@ func (q *queue) gap() int64 {
 		}
 	}
 	if len(q.far) > 0 {
-		g = min(g, int64(q.far[0].at>>bucketShift)-q.inHand)
+		g = min(g, q.far[0].Key>>bucketShift-q.inHand)
 	}
 	return g
 }
 
 func compareEvents(a, b event) int {
-	if a.before(&b) {
+	if a.Before(&b) {
 		return -1
 	}
 	return 1
-}
-
-// eventHeap is a four-way heap.
-type eventHeap []event
-
-func (h *eventHeap) push(e event) {
-	a := append(*h, e)
-	i := len(a) - 1
-	for i > 0 {
-		up := (i - 1) / 4
-		if !e.before(&a[up]) {
-			break
-		}
-		a[i] = a[up]
-		i = up
-	}
-	a[i] = e
-	*h = a
-}
-
-func (h *eventHeap) pop() event {
-	a := *h
-	top, e := a[0], a[len(a)-1]
-	a = a[:len(a)-1]
-	*h = a
-	if len(a) == 0 {
-		return top
-	}
-	i := 0
-	for {
-		least := 4*i + 1
-		if least >= len(a) {
-			break
-		}
-		for c := least + 1; c < min(4*i+5, len(a)); c++ {
-			if a[c].before(&a[least]) {
-				least = c
-			}
-		}
-		if !a[least].before(&e) {
-			break
-		}
-		a[i] = a[least]
-		i = least
-	}
-	a[i] = e
-	return top
 }

@@ -8,7 +8,9 @@ import (
 
 // RateConfig are the parameters of marking and of the senders' reaction, DCQCN
 // (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
-// 2015, sections 3 and 5).
+// 2015, sections 3 and 5). CutMicros, KeepTarget and PerTransfer are for the
+// variant that ns-3's RDMA model has (Li et al., "HPCC", SIGCOMM 2019, its public
+// simulator with CC_MODE 1), of which ns3_test.go gives the values.
 type RateConfig struct {
 	Enabled      bool
 	KminBytes    int64   // queue for an output at which marking begins
@@ -16,8 +18,12 @@ type RateConfig struct {
 	Pmax         float64 // probability of a mark just below KmaxBytes
 	NotifyMicros float64 // N: least time between a flow's notifications
 	Gain         float64 // g of the estimate alpha
-	TimerMicros  float64 // K and T: period of alpha's decay and of rate increases
-	ByteCounter  int64   // B: bytes between rate increases
+	AlphaMicros  float64 // K: period of alpha's decay
+	CutMicros    float64 // alpha rises and the rate is cut at ticks of timers, at most once in each; 0: at each notification
+	KeepTarget   bool    // a cut before any increase since the last leaves the target rate
+	PerTransfer  bool    // a transfer is a queue pair and begins at line rate; else all from one NIC to another share a rate
+	TimerMicros  float64 // T: period of rate increases
+	ByteCounter  int64   // B: bytes between rate increases; 0: the timer alone counts
 	FastSteps    int     // F: steps of fast recovery
 	AdditiveGbps float64 // R_AI
 	HyperGbps    float64 // R_HAI
@@ -28,7 +34,7 @@ type RateConfig struct {
 // leaves the hyper increase and the least rate to the firmware.
 func DefaultRateConfig() RateConfig {
 	return RateConfig{KminBytes: 5 << 10, KmaxBytes: 200 << 10, Pmax: 0.01, NotifyMicros: 50, Gain: 1.0 / 256,
-		TimerMicros: 55, ByteCounter: 10 << 20, FastSteps: 5, AdditiveGbps: 0.04, HyperGbps: 0.4, MinGbps: 0.1}
+		AlphaMicros: 55, TimerMicros: 55, ByteCounter: 10 << 20, FastSteps: 5, AdditiveGbps: 0.04, HyperGbps: 0.4, MinGbps: 0.1}
 }
 
 func (c RateConfig) validate() error {
@@ -39,13 +45,13 @@ func (c RateConfig) validate() error {
 	if c.Pmax < 0 || c.Pmax > 1 {
 		errs = append(errs, fmt.Errorf("ecn_pmax=%v: want 0 to 1", c.Pmax))
 	}
-	if c.TimerMicros <= 0 || c.ByteCounter <= 0 || c.MinGbps <= 0 {
-		errs = append(errs, errors.New("dcqcn_timer_us, dcqcn_byte_counter and dcqcn_min_gbps must be more than 0"))
+	if c.AlphaMicros <= 0 || c.TimerMicros <= 0 || c.MinGbps <= 0 {
+		errs = append(errs, errors.New("dcqcn_alpha_us, dcqcn_timer_us and dcqcn_min_gbps must be more than 0"))
 	}
 	return errors.Join(errs...)
 }
 
-// flow is the rate of what one NIC sends to another.
+// flow is the rate of what one NIC sends to another, or of one transfer.
 type flow struct {
 	rate, target float64 // bytes per ns; 0: never slowed down
 	alpha        float64
@@ -56,31 +62,66 @@ type flow struct {
 	byteSteps    int
 	bytes        int64 // since the last byte step
 	line         float64
+	cutTick      Time // a tick of the cuts' timer
+	cutAt        Time // of the cut that a notification has asked for, or Never
+	gain         bool // alpha rises at its next tick
 }
 
 const gbps = 0.125 // bytes per ns
 
-// cut is the reaction to a notification (equation 1).
-func (f *flow) cut(c *RateConfig, now Time) {
+// notified is the reaction to a notification.
+func (f *flow) notified(c *RateConfig, now Time) {
 	if f.rate == 0 {
-		f.rate, f.alpha, f.lastDecay = f.line, 1, now
+		f.rate, f.target, f.alpha = f.line, f.line, 1
+		f.lastDecay, f.timerStart, f.cutTick = now, now, now
 	}
 	f.grow(c, now)
-	f.target = f.rate
-	f.rate = max(f.rate*(1-f.alpha/2), c.MinGbps*gbps)
+	if period := Nanos(c.CutMicros * 1000); period > 0 {
+		f.gain = true
+		if f.cutAt == Never {
+			f.cutAt = f.cutTick + ((now-f.cutTick)/period+1)*period
+			f.cutTick = f.cutAt
+		}
+		return
+	}
+	f.cut(c, now)
 	f.alpha = (1-c.Gain)*f.alpha + c.Gain
-	f.timerStart, f.lastDecay = now, now
+	f.lastDecay = now
+}
+
+// cut lowers the rate (equation 1).
+func (f *flow) cut(c *RateConfig, now Time) {
+	if !c.KeepTarget || f.timerSteps+f.byteSteps > 0 {
+		f.target = f.rate
+	}
+	f.rate = max(f.rate*(1-f.alpha/2), c.MinGbps*gbps)
+	f.timerStart = now
 	f.timerSteps, f.byteSteps, f.bytes = 0, 0, 0
 }
 
-// grow applies the timer's ticks up to now: the decay of alpha (equation 2) and
-// the increases of the rate (equations 3 and 4).
+// grow applies what the timers did up to now.
 func (f *flow) grow(c *RateConfig, now Time) {
-	period := Nanos(c.TimerMicros * 1000)
+	if f.cutAt <= now {
+		at := f.cutAt
+		f.cutAt = Never
+		f.tick(c, at)
+		f.cut(c, at)
+	}
+	f.tick(c, now)
+}
+
+// tick applies the timers of alpha (equation 2) and of the increases of the rate
+// (equations 3 and 4).
+func (f *flow) tick(c *RateConfig, now Time) {
+	period := Nanos(c.AlphaMicros * 1000)
 	if n := int64((now - f.lastDecay) / period); n > 0 {
 		f.alpha *= math.Pow(1-c.Gain, float64(n))
+		if f.gain {
+			f.alpha, f.gain = f.alpha+c.Gain*math.Pow(1-c.Gain, float64(n-1)), false
+		}
 		f.lastDecay += Time(n) * period
 	}
+	period = Nanos(c.TimerMicros * 1000)
 	for f.timerStart+period <= now && f.rate < f.line {
 		f.timerStart += period
 		f.timerSteps++
@@ -91,7 +132,7 @@ func (f *flow) grow(c *RateConfig, now Time) {
 // sent counts bytes, which raise the rate too.
 func (f *flow) sent(c *RateConfig, bytes int64) {
 	f.bytes += bytes
-	if f.bytes >= c.ByteCounter {
+	if c.ByteCounter > 0 && f.bytes >= c.ByteCounter {
 		f.bytes = 0
 		f.byteSteps++
 		f.increase(c)
@@ -99,7 +140,11 @@ func (f *flow) sent(c *RateConfig, bytes int64) {
 }
 
 func (f *flow) increase(c *RateConfig) {
-	switch low, high := min(f.timerSteps, f.byteSteps), max(f.timerSteps, f.byteSteps); {
+	low, high := min(f.timerSteps, f.byteSteps), max(f.timerSteps, f.byteSteps)
+	if c.ByteCounter == 0 {
+		low = f.timerSteps - 1 // one additive step, then hyper increase
+	}
+	switch {
 	case high <= c.FastSteps:
 	case low > c.FastSteps:
 		f.target += c.HyperGbps * gbps
@@ -121,14 +166,14 @@ func (s *Sim) flowFor(t *transfer) *flow {
 	if t.flow == none {
 		key := uint64(t.src)<<32 | uint64(t.dst)<<3 | uint64(t.class)
 		n, known := s.flowOf[key]
-		if !known {
+		if !known || s.cfg.Rate.PerTransfer {
 			n = int32(len(s.flows))
 			s.flowOf[key] = n
 			line := s.cfg.DMASpeed * float64(s.cfg.DMAChannels)
 			if s.direct(t) {
 				line = min(line, 1e6/float64(s.channels[s.ways[t.way.at]>>s.shift].pace))
 			}
-			s.flows = append(s.flows, flow{line: line, lastNotified: -Second})
+			s.flows = append(s.flows, flow{line: line, lastNotified: -Second, cutAt: Never})
 		}
 		t.flow = n
 	}
@@ -167,11 +212,13 @@ func (s *Sim) marks(c *channel) bool {
 	return mark
 }
 
-// notify answers a marked packet, at most once in an interval per flow.
-func (s *Sim) notify(t *transfer, id int32) {
+// notify reports whether the answer to a marked packet may carry a notification:
+// at most one in an interval does, per flow.
+func (s *Sim) notify(t *transfer) bool {
 	f := s.flowFor(t)
-	if s.now-f.lastNotified >= Nanos(s.cfg.Rate.NotifyMicros*1000) {
-		f.lastNotified = s.now
-		s.sendControl(id, notification)
+	if s.now-f.lastNotified < Nanos(s.cfg.Rate.NotifyMicros*1000) {
+		return false
 	}
+	f.lastNotified = s.now
+	return true
 }

@@ -71,6 +71,11 @@ func (s *Sim) find(from, to topology.DeviceID, class int, flow uint64) (way, boo
 	if !ok || len(path) == 0 {
 		return way{}, false
 	}
+	return s.layWay(path, class), true
+}
+
+// layWay gives the packets of a path their virtual channels.
+func (s *Sim) layWay(path []routing.Channel, class int) way {
 	w := way{uint32(len(s.ways)), uint16(len(path)), s.version}
 	vc, dim := 0, int8(-1)
 	for _, ch := range path {
@@ -88,7 +93,7 @@ func (s *Sim) find(from, to topology.DeviceID, class int, flow uint64) (way, boo
 			vc++
 		}
 	}
-	return w, true
+	return w
 }
 
 func (s *Sim) wraps(ch routing.Channel, dim int8) bool {
@@ -110,17 +115,21 @@ func (s *Sim) detour(lane int32) bool {
 	ch := s.wants(p)
 	here, _ := s.routes.Ends(routing.Channel(ch))
 	w, ok := s.find(here, topology.DeviceID(to), int(t.class), uint64(p.transfer))
-	s.channels[ch].queued -= int64(p.wire)
+	if !s.inNIC(lane) {
+		s.channels[ch].queued -= int64(p.wire)
+	}
 	if ok && !s.channels[s.ways[w.at]>>s.shift].broken {
 		p.way = w
 		s.aim(p, 0)
-		s.channels[s.wants(p)].queued += int64(p.wire)
+		if !s.inNIC(lane) {
+			s.channels[s.wants(p)].queued += int64(p.wire)
+		}
 		return true
 	}
 	b := &s.buffers[lane]
 	s.headLeaves(lane)
 	b.head = p.next
-	s.vacate(lane, int64(p.wire), s.now)
+	s.vacate(p.from, int64(p.wire), s.now)
 	s.drop(i, ch, LostOnLink)
 	if b.head != none {
 		s.headWaits(lane)
@@ -140,20 +149,15 @@ func (s *Sim) links(f *Fault) []routing.Channel {
 	return of
 }
 
-// Profile is equal for pairs of nodes between which an idle fabric takes the
-// same time: it hashes the speeds of the links on the way there and back.
-func (s *Sim) Profile(from, to topology.DeviceID) uint64 {
+// Profile is equal for paths on which an idle fabric takes the same time: it
+// hashes the speeds of their links.
+func (s *Sim) Profile(along Paths) uint64 {
 	h := uint64(14695981039346656037)
-	for _, ends := range [2][2]topology.DeviceID{{from, to}, {to, from}} {
-		t := transfer{src: int32(ends[0]), dst: int32(ends[1])}
-		w, ok := s.route(t.src, t.dst, &t)
-		if !ok {
-			continue
+	for _, path := range [2][]routing.Channel{along.Data, along.Control} {
+		for _, ch := range path {
+			h = (h ^ math.Float64bits(float64(s.channels[ch].pace))) * 1099511628211
 		}
-		for _, lane := range s.ways[w.at : w.at+uint32(w.hops)] {
-			h = (h ^ math.Float64bits(float64(s.channels[lane>>s.shift].pace))) * 1099511628211
-		}
-		h = (h ^ uint64(w.hops)) * 1099511628211
+		h = (h ^ uint64(len(path))) * 1099511628211
 	}
 	return h
 }

@@ -66,7 +66,8 @@ type Sim struct {
 	vcs      int // per class
 
 	channels  []channel
-	buffers   []buffer // by channel and lane, then by NIC and lane
+	buffers   []buffer // by channel and lane, then by NIC and lane, then output queues by channel and lane
+	outputs   int      // where the output queues begin in buffers
 	nics      []nic
 	dmaFree   []Time // by NIC, way and DMA channel
 	parcels   []parcel
@@ -158,9 +159,9 @@ func (s *Sim) Next(limit Time) (Notice, bool) {
 			return Notice{}, false
 		}
 		e := s.queue.pop()
-		s.now = e.at
+		s.now = Time(e.Key)
 		s.events++
-		if notice, ok := s.handle(e.kind(), e.index()); ok {
+		if notice, ok := s.handle(kindOf(e), indexOf(e)); ok {
 			return notice, true
 		}
 	}

@@ -3,6 +3,7 @@ package packet
 import (
 	"fmt"
 
+	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -57,6 +58,10 @@ type transfer struct {
 	eligible Time  // of the first DMA
 	arriving Time  // latest end of a DMA at dst
 	way      way
+	back     way   // of its control packets
+	unacked  int32 // packets that the poster does not know to have come
+	inFlight int64 // payload of those that were sent
+	echo     bool  // the last packet to come was marked
 	flow     int32
 	Times
 }
@@ -66,8 +71,30 @@ const none = int32(-1)
 // maxPackets of one transfer.
 const maxPackets = 1 << 30
 
+// Paths are the channels of a transfer, in order: those of its data, and those of
+// its control packets, which go the other way.
+type Paths struct{ Data, Control []routing.Channel }
+
+// Paths of a transfer, the last that it took; those of an intra-node one, or of
+// what has not been sent, are empty.
+func (s *Sim) Paths(id TransferID) Paths {
+	t := &s.transfers[id]
+	return Paths{s.path(t.way), s.path(t.back)}
+}
+
+func (s *Sim) path(w way) (path []routing.Channel) {
+	for _, lane := range s.ways[w.at : w.at+uint32(w.hops)] {
+		path = append(path, routing.Channel(lane>>s.shift))
+	}
+	return path
+}
+
 // Post begins a transfer at Now.
-func (s *Sim) Post(r Request) (TransferID, error) {
+func (s *Sim) Post(r Request) (TransferID, error) { return s.PostAlong(r, Paths{}) }
+
+// PostAlong is Post on given paths, until a fault changes the routes; where one is
+// empty the router finds it.
+func (s *Sim) PostAlong(r Request, along Paths) (TransferID, error) {
 	if err := s.check(r); err != nil {
 		return 0, err
 	}
@@ -77,6 +104,14 @@ func (s *Sim) Post(r Request) (TransferID, error) {
 		Times:   Times{Posted: s.now, DMAStart: Never, Arrived: Never, Completed: Never}}
 	if r.Verb == Get {
 		t.src, t.dst = t.dst, t.src
+	}
+	t.unacked = t.pending
+	var err error
+	if t.way, err = s.along(along.Data, t.src, t.dst, r.Class); err != nil {
+		return 0, err
+	}
+	if t.back, err = s.along(along.Control, t.dst, t.src, r.Class); err != nil {
+		return 0, err
 	}
 	s.transfers = append(s.transfers, t)
 	s.underway++
@@ -89,6 +124,25 @@ func (s *Sim) Post(r Request) (TransferID, error) {
 		s.sendControl(id, getRequest)
 	}
 	return TransferID(id), nil
+}
+
+// along checks a given path.
+func (s *Sim) along(path []routing.Channel, from, to int32, class int) (way, error) {
+	if len(path) == 0 {
+		return way{}, nil
+	}
+	at := topology.DeviceID(from)
+	for _, ch := range path {
+		start, end := s.routes.Ends(ch)
+		if start != at || !s.routes.Up(ch) {
+			return way{}, fmt.Errorf("path from %q: link %q does not go on from %q, or is down", s.graph.Device(topology.DeviceID(from)).Name, s.routes.Name(ch), s.graph.Device(at).Name)
+		}
+		at = end
+	}
+	if at != topology.DeviceID(to) {
+		return way{}, fmt.Errorf("path to %q: it ends at %q", s.graph.Device(topology.DeviceID(to)).Name, s.graph.Device(at).Name)
+	}
+	return s.layWay(path, class), nil
 }
 
 func (s *Sim) check(r Request) error {
@@ -120,11 +174,22 @@ func (s *Sim) delivered(id int32) {
 	if t.verb == Put {
 		s.later(s.overhead, atArrived, id)
 	}
-	if t.verb == Get || t.src == t.dst {
+	switch {
+	case t.verb == Get || t.src == t.dst:
 		s.later(s.overhead, atCompleted, id)
-	} else {
+	case s.cfg.AckBytes > 0:
+		s.acknowledge(id, t.lastBytes(s.cfg.PacketBytes), t.echo)
+	default:
 		s.sendControl(id, completion)
 	}
+}
+
+// lastBytes is the payload of a transfer's last packet.
+func (t *transfer) lastBytes(packet int64) int32 {
+	if t.bytes == 0 {
+		return 0
+	}
+	return int32((t.bytes-1)%packet + 1)
 }
 
 // later pushes an event, which with no delay happens within this instant.

@@ -15,9 +15,13 @@ type profile struct {
 	way     uint64
 }
 
-// breakDown compares every transfer with the same one alone on the fabric.
+// breakDown compares every transfer with the same one on the same paths of a
+// fabric that is otherwise idle, at full rate: what rate control costs is
+// contention.
 func (r *run) breakDown(g *topology.Graph) error {
-	solo, err := packet.New(g, r.model.Packet)
+	idle := r.model.Packet
+	idle.Rate.Enabled = false
+	solo, err := packet.New(g, idle)
 	if err != nil {
 		return err
 	}
@@ -34,26 +38,37 @@ func (r *run) breakDown(g *topology.Graph) error {
 			verb = packet.Get
 		}
 		request := packet.Request{Verb: verb, Bytes: rec.Bytes, Class: rec.Class}
-		key := profile{request, from == to, solo.Profile(from, to)}
+		paths := r.sim.Paths(rec.transfer)
+		key := profile{request, from == to, solo.Profile(paths)}
 		alone, ok := known[key]
 		if !ok {
 			request.From, request.To = from, to
-			if alone, err = single(solo, request); err != nil {
+			if alone, err = single(solo, request, paths); err != nil {
 				return err
 			}
 			known[key] = alone
 		}
-		rec.Alone = alone.Completed
-		rec.DMAWait = rec.dmaStart - rec.Start - alone.DMAStart
-		rec.Contention = rec.Arrive - rec.dmaStart - (alone.Arrived - alone.DMAStart)
-		rec.ControlWait = rec.Complete - rec.Arrive - (alone.Completed - alone.Arrived)
+		rec.DMAWait = settle(rec.dmaStart - rec.Start - alone.DMAStart)
+		rec.Contention = settle(rec.Arrive - rec.dmaStart - (alone.Arrived - alone.DMAStart))
+		rec.ControlWait = settle(rec.Complete - rec.Arrive - (alone.Completed - alone.Arrived))
+		rec.Alone = rec.Complete - rec.Start - rec.DMAWait - rec.Contention - rec.ControlWait
 	}
 	return nil
 }
 
+// settle makes a wait of femtoseconds, the rounding of a packet's times, none.
+func settle(wait packet.Time) packet.Time {
+	if wait > -rounding && wait < rounding {
+		return 0
+	}
+	return wait
+}
+
+const rounding = packet.Nanosecond / 1000
+
 // single is a transfer on an idle simulation, as times since its post.
-func single(s *packet.Sim, q packet.Request) (packet.Times, error) {
-	id, err := s.Post(q)
+func single(s *packet.Sim, q packet.Request, along packet.Paths) (packet.Times, error) {
+	id, err := s.PostAlong(q, along)
 	if err != nil {
 		return packet.Times{}, err
 	}

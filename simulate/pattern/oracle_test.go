@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/giverny/giverny/topology"
 )
 
 const header = "process,node,op,peer,bytes,tag\n"
 
-func parse(t testing.TB, spec string) *topology.Graph {
+func parse(t rapid.TB, spec string) *topology.Graph {
 	t.Helper()
 	g, err := topology.Parse("f", spec)
 	if err != nil {

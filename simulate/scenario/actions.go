@@ -129,6 +129,9 @@ func (r *Runner) act(d *deed, now time.Duration) {
 		event.Kind, event.Detail = schema.LinkFailed, "link down"
 		if d.do == FailSwitch {
 			event.Kind, event.Detail = schema.SwitchFailed, "switch down"
+			if !r.graph.IsSwitch(d.device) {
+				event.Kind, event.Detail = schema.NodeFailed, "node down"
+			}
 			r.source.SetDown(d.device, true)
 			r.killJobsOn(d.device, now)
 		}
@@ -138,6 +141,9 @@ func (r *Runner) act(d *deed, now time.Duration) {
 		event.Kind, event.Detail = schema.LinkRestored, "link up"
 		if d.do == RestoreSwitch {
 			event.Kind, event.Detail = schema.SwitchRestored, "switch up"
+			if !r.graph.IsSwitch(d.device) {
+				event.Kind, event.Detail = schema.NodeRestored, "node up"
+			}
 			r.source.SetDown(d.device, false)
 		}
 		r.setUp(d, true)
@@ -149,7 +155,18 @@ func (r *Runner) act(d *deed, now time.Duration) {
 		r.throttle(!d.undo, now, "by hand")
 		return
 	}
-	r.events = append(r.events, event)
+	if d.do == Say {
+		r.events = append(r.events, event)
+		return
+	}
+	r.logFailure(event)
+}
+
+// logFailure adds an event of the fabric's own log.
+func (r *Runner) logFailure(e schema.Event) {
+	r.events = append(r.events, e)
+	r.failures = append(r.failures, schema.Failure{Fabric: e.Fabric, Time: schema.Instant(e.TimeNanos), Kind: e.Kind,
+		Device: e.Device, Port: e.Port, Detail: e.Detail})
 }
 
 func (r *Runner) setUp(d *deed, up bool) {

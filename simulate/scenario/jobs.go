@@ -53,7 +53,7 @@ func (r *Runner) begin(spec Job) error {
 	}
 	r.lay(j)
 	r.log(schema.JobStarted, j, fmt.Sprintf("%s of %s on %d nodes from %s", j.Name, j.User, len(place.present()), r.graph.Device(place.present()[0]).Name))
-	r.records = append(r.records, r.record(j))
+	r.changed = append(r.changed, r.jobNow(j))
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (r *Runner) end(j *job, now time.Duration, killed bool) {
 		how = "killed: a node failed"
 	}
 	r.log(schema.JobEnded, j, j.Name+" "+how)
-	r.records = append(r.records, r.record(j))
+	r.changed = append(r.changed, r.jobNow(j))
 }
 
 func (r *Runner) killJobsOn(d topology.DeviceID, now time.Duration) {

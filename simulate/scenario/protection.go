@@ -27,7 +27,7 @@ func (r *Runner) throttle(on bool, now time.Duration, why string) {
 		r.model.SetShare(r.model.Send(d), share)
 	}
 	if on {
-		r.events = append(r.events, schema.Event{TimeNanos: r.nanos(now), Fabric: r.graph.Fabric(), Kind: schema.Throttled, Detail: "all NICs throttled: " + why})
+		r.logFailure(schema.Event{TimeNanos: r.nanos(now), Fabric: r.graph.Fabric(), Kind: schema.Throttled, Detail: "all NICs throttled: " + why})
 	}
 }
 

@@ -4,34 +4,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/giverny/giverny/schema"
 )
 
-// JobRecord is what a scheduler knows of a job.
-type JobRecord struct {
-	JobID      string   `json:"job_id"`
-	Name       string   `json:"name"`
-	User       string   `json:"user"`
-	Nodes      []string `json:"nodes"` // devices, by rank
-	StartNanos int64    `json:"start_nanos"`
-	EndNanos   int64    `json:"end_nanos,omitempty"` // 0 while it runs
-	State      string   `json:"state"`               // running, completed, failed
-}
-
-func (r *Runner) record(j *job) JobRecord {
-	rec := JobRecord{JobID: j.ID, Name: j.Name, User: j.User, StartNanos: r.nanos(j.startedAt), State: "running"}
+// jobNow is what a scheduler knows of a job now.
+func (r *Runner) jobNow(j *job) schema.Job {
+	now := schema.Job{Fabric: r.graph.Fabric(), ID: j.ID, Name: j.Name, User: j.User, Start: schema.Instant(r.nanos(j.startedAt)), State: "running"}
 	for _, d := range j.place.present() {
-		rec.Nodes = append(rec.Nodes, r.graph.Device(d).Name)
+		now.Nodes = append(now.Nodes, r.graph.Device(d).Name)
 	}
 	if !j.running {
-		rec.EndNanos, rec.State = r.nanos(j.endedAt), "completed"
+		now.End, now.State = schema.Instant(r.nanos(j.endedAt)), "completed"
 		if j.killed {
-			rec.State = "failed"
+			now.State = "failed"
 		}
 	}
-	return rec
+	return now
 }
 
 // Recorder writes a story down: what collectors and logs would hold, and the
@@ -39,15 +30,19 @@ func (r *Runner) record(j *job) JobRecord {
 type Recorder struct {
 	// Day opens the Blue Waters day file of a date, "20260105", on a Gemini torus.
 	Day func(date string) (io.Writer, error)
-	// Jobs gets a line of JSON per JobRecord: at the start and at the end of a job.
+	// Jobs gets a schema.Job as a line of JSON at the start and at the end of a job.
 	Jobs io.Writer
-	// Failures gets a line per failure, repair and throttling: time (RFC 3339),
-	// kind, device, port and detail, separated by tabs.
+	// Failures gets a line per schema.Failure: time (RFC 3339), kind, device, port
+	// and detail, separated by tabs. The kind of congestion protection is
+	// "protection".
 	Failures io.Writer
+	// Traffic gets a CSV: a header, then a row per interval and job.
+	Traffic io.Writer
 	// Truth gets a line of JSON per interval.
 	Truth io.Writer
 
-	buf []byte
+	buf     []byte
+	started bool
 }
 
 // Record writes an interval down.
@@ -58,15 +53,21 @@ func (w *Recorder) Record(r *Runner, s *Step) error {
 		}
 	}
 	if w.Jobs != nil {
-		for i := range s.Records {
-			if err := json.NewEncoder(w.Jobs).Encode(&s.Records[i]); err != nil {
-				return fmt.Errorf("record job %q: %w", s.Records[i].JobID, err)
+		for i := range s.Jobs {
+			if err := json.NewEncoder(w.Jobs).Encode(&s.Jobs[i]); err != nil {
+				return fmt.Errorf("record job %q: %w", s.Jobs[i].ID, err)
 			}
 		}
 	}
 	if w.Failures != nil {
-		if _, err := w.Failures.Write(appendFailures(nil, s.Events)); err != nil {
+		w.buf = appendFailures(w.buf[:0], s.Failures)
+		if _, err := w.Failures.Write(w.buf); err != nil {
 			return fmt.Errorf("record failures of %s: %w", s.Interval, err)
+		}
+	}
+	if w.Traffic != nil {
+		if err := w.recordTraffic(s); err != nil {
+			return fmt.Errorf("record traffic of %s: %w", s.Interval, err)
 		}
 	}
 	if w.Truth != nil {
@@ -89,15 +90,32 @@ func (w *Recorder) recordDay(r *Runner, i schema.Interval) error {
 	return err
 }
 
-// failureKinds are the events that a fabric's own log tells.
-var failureKinds = map[schema.EventKind]bool{schema.LinkFailed: true, schema.LinkRestored: true, schema.SwitchFailed: true,
-	schema.SwitchRestored: true, schema.NodeFailed: true, schema.Throttled: true}
-
-func appendFailures(buf []byte, events []schema.Event) []byte {
-	for i := range events {
-		if e := &events[i]; failureKinds[e.Kind] {
-			buf = fmt.Appendf(buf, "%s\t%s\t%s\t%s\t%s\n", time.Unix(0, e.TimeNanos).UTC().Format(time.RFC3339Nano), e.Kind, e.Device, e.Port, e.Detail)
+func (w *Recorder) recordTraffic(s *Step) error {
+	w.buf = w.buf[:0]
+	if !w.started {
+		w.buf = append(w.buf, "time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes\n"...)
+		w.started = true
+	}
+	for i := range s.Traffic {
+		t := &s.Traffic[i]
+		w.buf = fmt.Appendf(w.buf, "%s,%s", schema.Instant(s.Interval.StartNanos), t.JobID)
+		for _, bytes := range [...]float64{t.ReadBytes, t.WriteBytes, t.RDMAReadBytes, t.RDMAWriteBytes} {
+			w.buf = strconv.AppendFloat(append(w.buf, ','), bytes, 'f', 0, 64)
 		}
+		w.buf = append(w.buf, '\n')
+	}
+	_, err := w.Traffic.Write(w.buf)
+	return err
+}
+
+func appendFailures(buf []byte, failures []schema.Failure) []byte {
+	for i := range failures {
+		f := &failures[i]
+		kind := string(f.Kind)
+		if f.Kind == schema.Throttled {
+			kind = "protection"
+		}
+		buf = fmt.Appendf(buf, "%s\t%s\t%s\t%s\t%s\n", f.Time, kind, f.Device, f.Port, f.Detail)
 	}
 	return buf
 }

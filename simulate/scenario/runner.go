@@ -34,7 +34,8 @@ type Runner struct {
 	streams   []stream // all that ever flowed; the owners of flows
 	running   []*job
 	events    []schema.Event
-	records   []JobRecord
+	changed   []schema.Job // that started or ended within this interval
+	failures  []schema.Failure
 	past      []JobTraffic  // of jobs that ended within this interval
 	rerouteAt time.Duration // never if negative
 	failed    map[routing.Channel]*deed
@@ -52,10 +53,11 @@ type Runner struct {
 type Step struct {
 	Interval schema.Interval
 	Batches  []*schema.CounterBatch // what the devices report
-	Events   []schema.Event         // what logs and the script tell
-	Records  []JobRecord            // what the scheduler tells: jobs that started or ended
-	Jobs     []JobTraffic           // what the nodes of each job that runs measure of its traffic
-	Truth    *Truth                 // what nobody is told
+	Events   []schema.Event         // what logs and the script say
+	Jobs     []schema.Job           // what the scheduler says: jobs that started or ended
+	Failures []schema.Failure       // what the fabric's log says: links, switches and nodes that failed or came back, congestion protection
+	Traffic  []JobTraffic           // what the nodes of each job that runs measure of its traffic
+	Truth    *Truth                 // what no device reports
 }
 
 // New prepares a story that starts at an instant. A nil graph stands for the
@@ -176,6 +178,15 @@ func (r *Runner) Graph() *topology.Graph { return r.graph }
 // Script is the story.
 func (r *Runner) Script() *Script { return r.script }
 
+// End is the instant up to which the story has been played.
+func (r *Runner) End() schema.Instant { return schema.Instant(r.nanos(r.now)) }
+
+// HasDayFiles reports whether Blue Waters day files can hold the story.
+func (r *Runner) HasDayFiles() bool {
+	grid := r.graph.Grid()
+	return r.script.Fabric.Kind == telemetry.Gemini && grid != nil && len(grid.Dims) == 3
+}
+
 // Step plays the next interval; false when the story is over.
 func (r *Runner) Step() (Step, bool) {
 	if r.now+r.script.Interval > r.script.Duration {
@@ -188,7 +199,7 @@ func (r *Runner) Step() (Step, bool) {
 			step.Batches = append(step.Batches, clone(b)) // Read below uses their memory again
 		}
 	}
-	r.events, r.records, r.past = r.events[:0], nil, nil
+	r.events, r.changed, r.failures, r.past = r.events[:0], nil, nil, nil
 	r.truth.reset()
 	for _, j := range r.running {
 		j.traffic = JobTraffic{JobID: j.ID}
@@ -204,11 +215,11 @@ func (r *Runner) Step() (Step, bool) {
 		r.now += r.script.Step
 	}
 	step.Batches = append(step.Batches, r.source.Read(&r.mean, interval)...)
-	step.Jobs = r.past
+	step.Traffic = r.past
 	for _, j := range r.running {
-		step.Jobs = append(step.Jobs, j.traffic)
+		step.Traffic = append(step.Traffic, j.traffic)
 	}
-	step.Events, step.Records, step.Truth = r.events, r.records, r.truth.finish(interval, &r.mean)
+	step.Events, step.Jobs, step.Failures, step.Truth = r.events, r.changed, r.failures, r.truth.finish(interval, &r.mean)
 	return step, true
 }
 

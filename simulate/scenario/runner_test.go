@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
+	"github.com/giverny/giverny/topology"
 )
 
 func read(t interface{ Fatal(...any) }, text string) *scenario.Script {
@@ -250,18 +252,18 @@ workload: {jobs: 60, fill_percent: 70, gigabytes_per_second: 0.01}`), 1, 0)
 	steps := 0
 	for step, ok := r.Step(); ok; step, ok = r.Step() {
 		steps++
-		running += float64(len(step.Jobs))
-		for _, rec := range step.Records {
+		running += float64(len(step.Traffic))
+		for _, rec := range step.Jobs {
 			for _, node := range rec.Nodes {
 				if other := owner[node]; rec.State == "running" && other != "" {
-					t.Fatalf("jobs %s and %s share node %s", rec.JobID, other, node)
+					t.Fatalf("jobs %s and %s share node %s", rec.ID, other, node)
 				}
-				owner[node] = map[bool]string{true: rec.JobID}[rec.State == "running"]
+				owner[node] = map[bool]string{true: rec.ID}[rec.State == "running"]
 			}
 			if rec.State == "running" {
 				continue
 			}
-			used := float64(len(rec.Nodes)) * float64(rec.EndNanos-rec.StartNanos) / 1e9
+			used := float64(len(rec.Nodes)) * float64(rec.End-rec.Start) / 1e9
 			jobs++
 			seconds += used
 			if len(rec.Nodes) == 1 {
@@ -289,8 +291,8 @@ func TestWorkloadOfAFullFabric(t *testing.T) {
 			t.Fatal(err)
 		}
 		step, _ := r.Step()
-		if hosts := len(r.Graph().Hosts()); len(step.Jobs) < hosts/2 || len(step.Jobs) > hosts {
-			t.Errorf("%s: %d jobs on %d hosts", topo, len(step.Jobs), hosts)
+		if hosts := len(r.Graph().Hosts()); len(step.Traffic) < hosts/2 || len(step.Traffic) > hosts {
+			t.Errorf("%s: %d jobs on %d hosts", topo, len(step.Traffic), hosts)
 		}
 	}
 }
@@ -324,11 +326,11 @@ func TestRecorder(t *testing.T) {
 	}
 	var states []string
 	for line := range strings.Lines(jobs.String()) {
-		var j scenario.JobRecord
+		var j schema.Job
 		if err := json.Unmarshal([]byte(line), &j); err != nil {
 			t.Fatal(err)
 		}
-		states = append(states, j.JobID+" "+j.State)
+		states = append(states, j.ID+" "+j.State)
 	}
 	if got := strings.Join(states, ", "); got != "101 running, 102 running, 103 running, 103 completed" {
 		t.Errorf("jobs: %s", got)
@@ -349,8 +351,8 @@ events: [{after: 5s, do: fail_switch, object: "2,2,2", for: 3s}]`), 1, 0)
 	failed := false
 	for step, ok := r.Step(); ok; step, ok = r.Step() {
 		rows = append(rows, step.Batches[len(step.Batches)-1].Rows())
-		for _, rec := range step.Records {
-			failed = failed || rec.JobID == "doomed" && rec.State == "failed"
+		for _, rec := range step.Jobs {
+			failed = failed || rec.ID == "doomed" && rec.State == "failed"
 		}
 	}
 	if !failed {
@@ -383,7 +385,7 @@ events:
 				told = e.Detail
 			}
 		}
-		unreachable = step.Jobs[0].UnreachableFlows
+		unreachable = step.Traffic[0].UnreachableFlows
 	}
 	if !strings.Contains(told, "no room") || unreachable != 2 {
 		t.Errorf("told %q, %d unreachable flows; want no room, and the two flows of switch 0,0", told, unreachable)
@@ -438,7 +440,7 @@ func TestScriptsPlay(t *testing.T) {
 					t.Fatalf("shares of link %d sum to %v", l.Link, sum)
 				}
 			}
-			for _, j := range step.Jobs {
+			for _, j := range step.Traffic {
 				if j.AchievedBytesPerSecond > j.OfferedBytesPerSecond*(1+1e-9)+1 {
 					t.Fatalf("%+v", j)
 				}
@@ -492,5 +494,69 @@ workload: {jobs: 200, fill_percent: 80, gigabytes_per_second: 2}`
 			}
 			b.ReportMetric(60*float64(links)*float64(b.N)/b.Elapsed().Seconds(), "links/s")
 		})
+	}
+}
+
+// A node that fails is a node's failure, a switch a switch's; what the log says
+// stands in events and failures alike.
+func TestFailuresOfNodesAndSwitches(t *testing.T) {
+	r, err := scenario.New(nil, read(t, `
+fabric: {topology: "fattree:leaves=2,hosts=4,spines=2"}
+interval: 1s
+duration: 4s
+events:
+  - {after: 1s, do: fail_switch, object: host3, for: 1s, say: "A node dies."}
+  - {after: 1s, do: fail_switch, object: spine0}
+  - {after: 3s, do: throttle}`), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for step, ok := r.Step(); ok; step, ok = r.Step() {
+		for _, f := range step.Failures {
+			got = append(got, fmt.Sprintf("%d %s %s", int64(f.Time)/1e9, f.Kind, f.Device))
+			if f.Fabric != r.Graph().Fabric() {
+				t.Errorf("failure of fabric %q", f.Fabric)
+			}
+			if !slices.ContainsFunc(step.Events, func(e schema.Event) bool {
+				return e.Kind == f.Kind && e.Device == f.Device && e.TimeNanos == int64(f.Time)
+			}) {
+				t.Errorf("%+v is no event", f)
+			}
+		}
+	}
+	want := []string{"1 node_failed host3", "1 switch_failed spine0", "2 node_restored host3", "3 congestion_protection "}
+	if !slices.Equal(got, want) {
+		t.Errorf("failures %q, want %q", got, want)
+	}
+}
+
+// A story moved to another fabric has counters that the fabric can have, and is
+// refused where its jobs or events need another shape.
+func TestPlayOnAnotherFabric(t *testing.T) {
+	g, err := topology.Parse("mine", "fattree:k=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fault := range map[string]string{"incast": "", "busy": "no device", "enzo": "torus or mesh", "calm": ""} {
+		story, err := scenario.Builtin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		story.PlayOn(g, "fattree:k=8")
+		r, err := scenario.New(g, story, 1, start)
+		if fault != "" {
+			if err == nil || !strings.Contains(err.Error(), fault) {
+				t.Errorf("%s on a fat tree: %v, want %q", name, err, fault)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s on a fat tree: %v", name, err)
+			continue
+		}
+		if step, ok := r.Step(); !ok || r.HasDayFiles() || step.Batches[0].Fabric != "mine" || !strings.HasPrefix(step.Batches[0].Columns[0].Name, "ib.") {
+			t.Errorf("%s on a fat tree: %s", name, step.Batches[0].Columns[0].Name)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/simulate/telemetry"
+	"github.com/giverny/giverny/topology"
 )
 
 // Script is a story, as read from YAML.
@@ -176,6 +177,16 @@ func (s *Script) fillIn(name string) {
 		fill(&j.Name, "job "+j.ID)
 		fill(&j.User, "user")
 		fill(&j.End, s.Duration)
+	}
+}
+
+// PlayOn moves the story to another fabric, which New is given; topology says
+// where that is from. A fabric that is no torus or mesh has no Gemini counters; a
+// routing that the story names for its own fabric gives way to the fabric's default.
+func (s *Script) PlayOn(g *topology.Graph, from string) {
+	s.Fabric.Topology, s.Fabric.Routing = from, routing.Default
+	if g.Grid() == nil && s.Fabric.Kind == telemetry.Gemini {
+		s.Fabric.Kind = telemetry.InfiniBand
 	}
 }
 

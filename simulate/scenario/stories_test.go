@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write testdata anew")
+var rewrite = flag.Bool("rewrite", false, "write testdata again")
 
 const start = int64(1_767_571_200e9) // 2026-01-05, midnight
 
@@ -68,20 +68,9 @@ type moment struct {
 	line   string
 }
 
-type telling struct {
-	story string
-	seed  uint64
-}
-
-// played holds the stories that a test has played already.
-var played = map[telling][]moment{}
-
 // play plays a story, the long ones in part.
-func play(t *testing.T, name string, seed uint64) []moment {
+func play(t *testing.T, name string, seed uint64) telling {
 	t.Helper()
-	if all, done := played[telling{name, seed}]; done {
-		return all
-	}
 	most := map[string]int{"calm": 20, "busy": 20, "enzo": 70, "namd": 40, "blade": 36}[name] // intervals of large fabrics
 	r := newRunner(t, name, seed)
 	var all []moment
@@ -91,9 +80,8 @@ func play(t *testing.T, name string, seed uint64) []moment {
 			break
 		}
 		all = append(all, moment{time.Duration(step.Interval.StartNanos - start), heatOf(step.Truth), slices.Clone(step.Events),
-			step.Truth.Causes, step.Jobs, picture(step.Truth)})
+			step.Truth.Causes, step.Traffic, picture(step.Truth)})
 	}
-	played[telling{name, seed}] = all
 	return all
 }
 
@@ -152,16 +140,14 @@ func picture(truth *scenario.Truth) string {
 	return fmt.Sprintf("%s: %s %s %s of job %s", state, c.Class, c.Object, c.Pattern, c.Jobs[0])
 }
 
-// between is the mean heat of a part of a story, and its last moment.
-func between(t *testing.T, name string, from, to time.Duration) (h heat, last moment) {
-	t.Helper()
-	return betweenOf(t, name, 1, from, to)
-}
+// telling is a story as it was played.
+type telling []moment
 
-func betweenOf(t *testing.T, name string, seed uint64, from, to time.Duration) (h heat, last moment) {
+// between is the mean heat of a part of a story, and its last moment.
+func (story telling) between(t *testing.T, from, to time.Duration) (h heat, last moment) {
 	t.Helper()
 	n := 0
-	for _, m := range play(t, name, seed) {
+	for _, m := range story {
 		if m.at >= from && m.at < to {
 			h.low, h.medium, h.high, h.mean = h.low+m.heat.low, h.medium+m.heat.medium, h.high+m.heat.high, h.mean+m.heat.mean
 			n++
@@ -169,7 +155,7 @@ func betweenOf(t *testing.T, name string, seed uint64, from, to time.Duration) (
 		}
 	}
 	if n == 0 {
-		t.Fatalf("story %s has nothing between %s and %s", name, from, to)
+		t.Fatalf("the story has nothing between %s and %s", from, to)
 	}
 	return heat{h.low / n, h.medium / n, h.high / n, h.mean / float64(n)}, last
 }
@@ -182,6 +168,7 @@ func TestDemo(t *testing.T) {
 }
 
 func testDemo(t *testing.T, seed uint64) {
+	story := play(t, "demo", seed)
 	for _, phase := range []struct {
 		what     string
 		from, to time.Duration
@@ -195,7 +182,7 @@ func testDemo(t *testing.T, seed uint64) {
 		{"routes go around", 66 * time.Second, 78 * time.Second, func(h heat) bool { return h.high < 10 && h.low > 100 }, ""},
 		{"relief", 79 * time.Second, 90 * time.Second, func(h heat) bool { return h.low == 0 }, ""},
 	} {
-		h, last := betweenOf(t, "demo", seed, phase.from, phase.to)
+		h, last := story.between(t, phase.from, phase.to)
 		if !phase.ok(h) {
 			t.Errorf("seed %d, %s: %+v", seed, phase.what, h)
 		}
@@ -209,11 +196,12 @@ func testDemo(t *testing.T, seed uint64) {
 // begins, wide High congestion about twenty minutes later, throttling that does
 // not help, and a job whose read traffic is 16 times that of any other.
 func TestEnzo(t *testing.T) {
-	early, _ := between(t, "enzo", 30*time.Minute, 36*time.Minute)
+	story := play(t, "enzo", 1)
+	early, _ := story.between(t, 30*time.Minute, 36*time.Minute)
 	if early.low > 400 || early.mean < 15 || early.mean >= 25 {
 		t.Errorf("first burst: %+v, want a few links at Medium", early)
 	}
-	late, step := between(t, "enzo", 56*time.Minute, 60*time.Minute)
+	late, step := story.between(t, 56*time.Minute, 60*time.Minute)
 	if late.high < 1000 {
 		t.Errorf("second burst: %+v, want wide High congestion", late)
 	}
@@ -231,10 +219,10 @@ func TestEnzo(t *testing.T) {
 	if enzo < 10*next {
 		t.Errorf("enzo reads %.3g bytes, the next job %.3g: want an outlier", enzo, next)
 	}
-	if during, _ := between(t, "enzo", 60*time.Minute, 62*time.Minute); during.low > 0 {
+	if during, _ := story.between(t, 60*time.Minute, 62*time.Minute); during.low > 0 {
 		t.Errorf("while all NICs are throttled: %+v", during)
 	}
-	if after, _ := between(t, "enzo", 63*time.Minute, 70*time.Minute); after.high < late.high*9/10 {
+	if after, _ := story.between(t, 63*time.Minute, 70*time.Minute); after.high < late.high*9/10 {
 		t.Errorf("after the throttle: %+v; it must not have helped", after)
 	}
 }
@@ -242,10 +230,11 @@ func TestEnzo(t *testing.T) {
 // The blade failure (Monet, Figure 7(ii)): no High links before, more than 200
 // just after, and the two routers are the cause.
 func TestBlade(t *testing.T) {
-	if before, _ := between(t, "blade", 0, 30*time.Minute); before.high > 0 || before.low == 0 {
+	story := play(t, "blade", 1)
+	if before, _ := story.between(t, 0, 30*time.Minute); before.high > 0 || before.low == 0 {
 		t.Errorf("before: %+v, want Low congestion only", before)
 	}
-	after, step := between(t, "blade", 30*time.Minute, 31*time.Minute)
+	after, step := story.between(t, 30*time.Minute, 31*time.Minute)
 	if after.high < 150 {
 		t.Errorf("after: %+v, want 150 High links or more", after)
 	}
@@ -258,9 +247,10 @@ func TestBlade(t *testing.T) {
 
 // NAMD's two states (Monet, Figure 7(iii)) alternate every ten minutes.
 func TestNAMDAlternates(t *testing.T) {
+	story := play(t, "namd", 1)
 	for k := range time.Duration(2) {
-		one, _ := between(t, "namd", 20*k*time.Minute, (20*k+10)*time.Minute)
-		two, _ := between(t, "namd", (20*k+10)*time.Minute, (20*k+20)*time.Minute)
+		one, _ := story.between(t, 20*k*time.Minute, (20*k+10)*time.Minute)
+		two, _ := story.between(t, (20*k+10)*time.Minute, (20*k+20)*time.Minute)
 		if one.high > 0 || one.low < 1500 || two.high < 900 || two.low > 1200 {
 			t.Errorf("period %d: state 1 %+v, state 2 %+v", k, one, two)
 		}
@@ -269,6 +259,7 @@ func TestNAMDAlternates(t *testing.T) {
 
 // The victim sends to no full port, and yet slows down; the truth names the port.
 func TestVictim(t *testing.T) {
+	story := play(t, "victim", 1)
 	achieved := func(step moment, id string) float64 {
 		for _, j := range step.jobs {
 			if j.JobID == id {
@@ -278,11 +269,11 @@ func TestVictim(t *testing.T) {
 		t.Fatalf("job %s does not run", id)
 		return 0
 	}
-	_, calm := between(t, "victim", 0, 30*time.Second)
+	_, calm := story.between(t, 0, 30*time.Second)
 	if a := achieved(calm, "innocent"); a < .999 {
 		t.Errorf("alone, the innocent job gets %.2f of its demand", a)
 	}
-	_, step := between(t, "victim", 40*time.Second, 60*time.Second)
+	_, step := story.between(t, 40*time.Second, 60*time.Second)
 	if a := achieved(step, "innocent"); a > .7 {
 		t.Errorf("beside the incast, the innocent job gets %.2f of its demand; want a victim", a)
 	}
@@ -292,10 +283,11 @@ func TestVictim(t *testing.T) {
 }
 
 func TestSlowHostAndFlap(t *testing.T) {
-	if h, step := between(t, "slowhost", 45*time.Second, 80*time.Second); h.low < 40 || step.causes[0].Class != scenario.SlowHostCause || step.causes[0].Object != "host17" {
+	story := play(t, "slowhost", 1)
+	if h, step := story.between(t, 45*time.Second, 80*time.Second); h.low < 40 || step.causes[0].Class != scenario.SlowHostCause || step.causes[0].Object != "host17" {
 		t.Errorf("%+v, %+v: want host17 to hold up its leaf", h, step.causes)
 	}
-	if h, _ := between(t, "slowhost", 85*time.Second, 120*time.Second); h.low > 0 {
+	if h, _ := story.between(t, 85*time.Second, 120*time.Second); h.low > 0 {
 		t.Errorf("after the drain: %+v", h)
 	}
 	failed, restored := 0, 0

@@ -81,10 +81,16 @@ func (t *Truth) CauseOf(links []schema.LinkID) (cause int, share float64) {
 type truthBuilder struct {
 	r       *Runner
 	causes  []Cause
-	byKey   map[string]int
+	byKey   map[causeKey]int
 	byRoot  map[fluid.Resource]int // of one step
 	blames  []blame
 	offered []streamOffer
+}
+
+// causeKey is what makes two causes the same.
+type causeKey struct {
+	class       Class
+	object, job string
 }
 
 type blame struct {
@@ -99,12 +105,8 @@ type streamOffer struct {
 	weight float64
 }
 
-// hotPercent is the stall from which a link is part of the truth: the bound
-// between negligible and low.
-const hotPercent = 5
-
 func newTruthBuilder(r *Runner) truthBuilder {
-	return truthBuilder{r: r, byKey: map[string]int{}, byRoot: map[fluid.Resource]int{}}
+	return truthBuilder{r: r, byKey: map[causeKey]int{}, byRoot: map[fluid.Resource]int{}}
 }
 
 func (b *truthBuilder) reset() {
@@ -117,7 +119,7 @@ func (b *truthBuilder) add() {
 	clear(b.byRoot)
 	r := b.r
 	for i := range r.state.CreditStall {
-		if max(r.state.CreditStall[i], r.state.InqStall[i])*100 < hotPercent {
+		if max(r.state.CreditStall[i], r.state.InqStall[i])*100 < schema.LowPercent {
 			continue
 		}
 		ch := routing.Channel(i)
@@ -163,7 +165,7 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	case slow:
 		c.Class, c.Object = FailureCause, r.channels.Name(routing.Channel(root))
 	case detoured > 0 && total-detoured <= r.model.Capacity(root):
-		c.Class, c.Object = FailureCause, r.failures()
+		c.Class, c.Object = FailureCause, r.downNow()
 	case offers[streams[0]] >= dominantShare*total:
 		c.Class, c.Jobs = IntraApplicationCause, c.Jobs[:1]
 		if c.Pattern == ReadFS || c.Pattern == WriteFS {
@@ -177,11 +179,11 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	return i
 }
 
-// intern finds the cause, or adds it; roots that have the same cause share it.
+// intern is the number of the cause, which is added if it is new; roots that have the same cause share it.
 func (b *truthBuilder) intern(c Cause, root string) int {
-	key := string(c.Class) + "|" + c.Object
+	key := causeKey{class: c.Class, object: c.Object}
 	if c.Class == IntraApplicationCause || c.Class == SystemCause {
-		key += "|" + c.Jobs[0]
+		key.job = c.Jobs[0]
 	}
 	i, known := b.byKey[key]
 	if !known {
@@ -208,7 +210,7 @@ func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Trut
 		}
 		link.Cause, blames = b.heaviest(blames, link.Link)
 		link.Jobs, offered = b.shares(offered, link.Link)
-		if max(link.CreditPercent, link.InqPercent) < hotPercent {
+		if max(link.CreditPercent, link.InqPercent) < schema.LowPercent {
 			continue
 		}
 		t.Links = append(t.Links, link)
@@ -297,8 +299,8 @@ func (r *Runner) jobIDs(streams []int) []string {
 	return ids
 }
 
-// failures names what is down now.
-func (r *Runner) failures() string {
+// downNow names what is down now.
+func (r *Runner) downNow() string {
 	var names []string
 	for _, d := range r.failed {
 		names = append(names, r.failureName(d))

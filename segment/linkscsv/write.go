@@ -1,0 +1,98 @@
+package linkscsv
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Writer writes intervals as a links table with a leading column time, the start
+// of the interval: a row per link of which anything was measured. Its columns are
+// the metrics of the first interval.
+type Writer struct {
+	out     *bufio.Writer
+	metrics []schema.Metric
+	lastEnd int64
+	buf     []byte
+}
+
+// NewWriter writes to w; Flush ends it.
+func NewWriter(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w, 1<<16)} }
+
+// Write adds an interval, which must begin no earlier than the last ended.
+func (w *Writer) Write(s *schema.Snapshot) error {
+	if s.Interval.StartNanos < w.lastEnd {
+		return fmt.Errorf("write links table: interval %s begins before the last ended", s.Interval)
+	}
+	if w.metrics == nil {
+		if err := w.writeHeader(s); err != nil {
+			return err
+		}
+	}
+	w.lastEnd = s.Interval.EndNanos()
+	series, err := w.columns(s)
+	if err != nil {
+		return err
+	}
+	start := schema.Instant(s.Interval.StartNanos).String()
+	for link := range s.Links {
+		w.buf = append(append(w.buf[:0], start...), ',')
+		w.buf = strconv.AppendInt(w.buf, int64(link), 10)
+		measured := false
+		for _, values := range series {
+			w.buf = append(w.buf, ',')
+			if values != nil && values.Valid.Has(link) {
+				measured = true
+				w.buf = strconv.AppendFloat(w.buf, float64(values.Values[link]), 'g', -1, 32)
+			}
+		}
+		if !measured {
+			continue
+		}
+		if _, err := w.out.Write(append(w.buf, '\n')); err != nil {
+			return fmt.Errorf("write links table: %w", err)
+		}
+	}
+	return nil
+}
+
+func (w *Writer) writeHeader(s *schema.Snapshot) error {
+	if len(s.Series) == 0 {
+		return nil // an interval of which nothing was measured has no rows
+	}
+	w.buf = append(w.buf[:0], "time,link"...)
+	for i := range s.Series {
+		w.metrics = append(w.metrics, s.Series[i].Metric)
+		w.buf = append(append(w.buf, ','), s.Series[i].Metric.String()...)
+	}
+	if _, err := w.out.Write(append(w.buf, '\n')); err != nil {
+		return fmt.Errorf("write links table: %w", err)
+	}
+	return nil
+}
+
+// columns finds the series of each column, nil where the interval has none.
+func (w *Writer) columns(s *schema.Snapshot) ([]*schema.Series, error) {
+	series, known := make([]*schema.Series, len(w.metrics)), 0
+	for i, m := range w.metrics {
+		if series[i] = s.Find(m); series[i] != nil {
+			known++
+		}
+	}
+	if known < len(s.Series) {
+		return nil, errors.New("write links table: an interval has a metric that the first had not; every interval must have those of the first")
+	}
+	return series, nil
+}
+
+// Flush writes out what is buffered.
+func (w *Writer) Flush() error {
+	if err := w.out.Flush(); err != nil {
+		return fmt.Errorf("write links table: %w", err)
+	}
+	return nil
+}
