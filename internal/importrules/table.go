@@ -62,7 +62,7 @@ var Architecture = []Row{
 	{Package: "store/engine", May: []string{"store/engine/..."}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
-	{Package: "store/engine/enginetest", May: []string{"store/engine"}, Kind: Testing},
+	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
 	// What people and machines see.
 	{Package: "dashboards", May: []string{"topology"}},
