@@ -34,7 +34,7 @@ run() { # KIND: go test, one service at a time where there are any
 }
 
 # recorded_not_run: how many tests on recorded fixtures there are. Outside CI they skip where the fixtures
-# folder is not beside the checkout; internal/test/repo sees to it that their names tell them.
+# folder is not beside the checkout; internal/test/repo enforces the name.
 recorded_not_run() {
   [ -d ../shared/fixtures ] && { echo 0; return; }
   grep -rl --include='*_test.go' --exclude-dir=.deps 'repo\.Fixture(' . | xargs -r -n1 dirname | sort -u |

@@ -146,7 +146,7 @@ func parseKeyValues(args string, allowed ...string) (keyValues, error) {
 			return nil, fmt.Errorf("argument %q: want a number from 1", f)
 		}
 		if _, twice := kv[k]; twice {
-			return nil, fmt.Errorf("argument %q stands twice", k)
+			return nil, fmt.Errorf("argument %q is duplicated", k)
 		}
 		kv[k] = n
 	}

@@ -21,7 +21,7 @@ func (e linkEnds) reversed() linkEnds { return linkEnds{e.to, e.from, e.toPort, 
 // A link is identified by its ports (device and port by name, PortKey), never by
 // its number: one that leaves the same port for another peer is another link.
 // On duplex graphs the two ends are interchangeable; a duplex and a directed
-// graph share no links. A link that is down is there all the same.
+// graph share no links. A link that is down is known, and so it has a number.
 func Moved(was, now *Graph) []schema.LinkID {
 	moved := make([]schema.LinkID, was.NumLinks())
 	links := now.byEnds()

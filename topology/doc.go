@@ -3,7 +3,8 @@
 // distances that segmentation and diagnosis need.
 //
 // Graphs come from builders (torus, mesh, fat tree, dragonfly) and from readers
-// of what fabrics say of themselves (ibnetdiscover, Slurm, NetQ, YAML). A graph
-// is immutable: a change of the fabric makes a new version, in which every link
-// that was known keeps its number. The package opens no files and polls nothing.
+// of topology files (ibnetdiscover, Slurm, NetQ, YAML). A graph is immutable: a
+// change of the fabric makes a new version, in which links that were known keep
+// their numbers if the earlier graph is given; Moved and Diff compare versions by
+// port. The package opens no files and polls nothing.
 package topology

@@ -9,7 +9,8 @@ import (
 // DeviceID numbers the devices of one version of a graph densely from zero.
 type DeviceID uint32
 
-// DeviceKind tells switches, which forward, from hosts, which do not.
+// DeviceKind is what a device does with traffic: switches forward it, hosts send
+// and receive it.
 type DeviceKind uint8
 
 // Kinds of devices.

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The real ibnetdiscover on a simulated subnet: wherever it starts the fabric is
-// the same version, in its other form it has the same links, and when a cable
+// The real ibnetdiscover on a simulated subnet: from every node the fabric is the
+// same version, in its other form it has the same links, and when a cable
 // has gone the difference is that cable.
 func TestIBNetDiscoverOfASubnet(t *testing.T) {
 	tree := ibsim.FatTree{Leaves: 3, Spines: 2, HostsPerLeaf: 2, LinksPerPair: 2}

@@ -2,24 +2,18 @@ package window_test
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/internal/test/script"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what comes out into the scripts")
 
 // TestScripts runs testdata/*.txt. A script is a list of commands, each with the
 // lines that it needs, followed by ---- and what must come out of it:
@@ -33,36 +27,15 @@ var rewrite = flag.Bool("rewrite", false, "write what comes out into the scripts
 //
 // What comes out are the snapshots that closed, with the values by link, and the
 // drops that were added. # begins a comment.
-func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts in testdata: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := runScript(t, string(want))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("run with -rewrite if this is right (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
+func TestScripts(t *testing.T) { script.Run(t, "testdata/*.txt", runScript) }
 
 // runScript gives the script back with what came out.
-func runScript(t *testing.T, script string) string {
+func runScript(t *testing.T, text string) string {
 	var out strings.Builder
 	var m machine
 	var command []string
 	expected := false // within what is expected
-	lines := bufio.NewScanner(strings.NewReader(script))
+	lines := bufio.NewScanner(strings.NewReader(text))
 	for lines.Scan() {
 		line := lines.Text()
 		text, _, _ := strings.Cut(line, "#")

@@ -63,7 +63,7 @@ var Architecture = []Row{
 	{Package: "store/engine", May: []string{"store/engine/..."}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
-	{Package: "store/engine/enginetest", May: []string{"store/engine"}, Kind: Testing},
+	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
 	// What people and machines see.
 	{Package: "dashboards", May: []string{"topology"}},
@@ -82,6 +82,7 @@ var Architecture = []Row{
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/repo", "internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/proc", Kind: Testing},
+	{Package: "internal/test/script", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

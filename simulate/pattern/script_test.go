@@ -2,45 +2,26 @@ package pattern
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/script"
 	"github.com/giverny/giverny/simulate/packet"
 	"github.com/giverny/giverny/topology"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what comes out into testdata/runs as what should")
 
 // TestRuns reads testdata/runs/*.txt: lines KEY: VALUE (topology, model, param,
 // fault, pattern, yaml, without), for want of a pattern a table of calls, and
 // after a line ---- what comes out. The comment at its head says what a script
 // shows.
 func TestRuns(t *testing.T) {
-	files, err := filepath.Glob("testdata/runs/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			script, want, _ := strings.Cut(string(data), "----\n")
-			got := runScript(script)
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(script+"----\n"+got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
-		})
-	}
+	script.Run(t, "testdata/runs/*.txt", func(_ *testing.T, text string) string {
+		commands, _, _ := strings.Cut(text, "----\n")
+		return commands + "----\n" + runScript(commands)
+	})
 }
 
 // runScript is what a script prints: a report and its calls, or an explanation,

@@ -3,8 +3,6 @@ package chdb_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -12,38 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/chdb"
+	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
 // testEngine is the one engine that a process can have.
 var testEngine *chdb.Engine
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "giverny-chdb-")
-	if err == nil {
-		testEngine, err = openEngine(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "these tests need the embedded engine:", err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	testEngine.Close()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-func openEngine(dir string) (*chdb.Engine, error) {
-	library, err := engine.FindLibrary("")
-	if err != nil {
-		return nil, err
-	}
-	config := filepath.Join(dir, "config.xml")
-	if err := os.WriteFile(config, []byte("<clickhouse/>"), 0o600); err != nil {
-		return nil, err
-	}
-	return chdb.Open(library, filepath.Join(dir, "data"), config)
+	enginetest.RunInProcess(m, func(e *chdb.Engine) { testEngine = e })
 }
 
 func openSession(t *testing.T) *chdb.Session {

@@ -10,15 +10,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/chdb"
+	"github.com/giverny/giverny/store/engine/enginetest"
 	"github.com/giverny/giverny/store/engine/httpapi"
 )
 
@@ -26,36 +24,7 @@ import (
 var testEngine *chdb.Engine
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "giverny-httpapi-")
-	if err == nil {
-		testEngine, err = openEngine(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "these tests need the embedded engine:", err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	testEngine.Close()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-func openEngine(dir string) (*chdb.Engine, error) {
-	library, err := engine.FindLibrary("")
-	if err != nil {
-		return nil, err
-	}
-	config, users := filepath.Join(dir, "config.xml"), filepath.Join(dir, "users.xml")
-	if err := os.WriteFile(config, []byte("<clickhouse><users_config>"+users+"</users_config></clickhouse>"), 0o600); err != nil {
-		return nil, err
-	}
-	const user = `<clickhouse><profiles><default><implicit_select>0</implicit_select></default></profiles>
-		<users><default><password/><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota></default></users>
-		<quotas><default/></quotas></clickhouse>`
-	if err := os.WriteFile(users, []byte(user), 0o600); err != nil {
-		return nil, err
-	}
-	return chdb.Open(library, filepath.Join(dir, "data"), config)
+	enginetest.RunInProcess(m, func(e *chdb.Engine) { testEngine = e })
 }
 
 func openSession(t *testing.T) *chdb.Session {

@@ -1,0 +1,44 @@
+// Package script runs text scripts: files that say what to do and what came out of it. The test plays a file and
+// gives back what it is now; a difference fails, or is written into the file with -rewrite. What the commands mean
+// is the caller's.
+package script
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what comes out into the scripts")
+
+// Run plays every file that the pattern matches, each in a subtest of its name. play is given a file's text and
+// gives it back with what came out.
+func Run(t *testing.T, pattern string, play func(t *testing.T, text string) string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(text))
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("run with -rewrite if this is right (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

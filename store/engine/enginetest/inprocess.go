@@ -1,0 +1,56 @@
+package enginetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/engine/chdb"
+)
+
+// RunInProcess runs the tests on an engine in this very process, of which a
+// process can have one, and ends it. It is the whole of a TestMain; use is given
+// the engine first.
+func RunInProcess(m *testing.M, use func(*chdb.Engine)) {
+	dir, err := os.MkdirTemp("", "giverny-enginetest-")
+	if err != nil {
+		fail(err)
+	}
+	e, err := openIn(dir)
+	if err != nil {
+		os.RemoveAll(dir)
+		fail(err)
+	}
+	use(e)
+	code := m.Run()
+	e.Close()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "these tests need the embedded engine:", err)
+	os.Exit(1)
+}
+
+// defaultUser may do everything, from anywhere.
+const defaultUser = `<clickhouse><profiles><default><implicit_select>0</implicit_select></default></profiles>
+	<users><default><password/><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota></default></users>
+	<quotas><default/></quotas></clickhouse>`
+
+func openIn(dir string) (*chdb.Engine, error) {
+	library, err := engine.FindLibrary("")
+	if err != nil {
+		return nil, err
+	}
+	config, users := filepath.Join(dir, "config.xml"), filepath.Join(dir, "users.xml")
+	if err := os.WriteFile(config, []byte("<clickhouse><users_config>"+users+"</users_config></clickhouse>"), 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(users, []byte(defaultUser), 0o600); err != nil {
+		return nil, err
+	}
+	return chdb.Open(library, filepath.Join(dir, "data"), config)
+}
