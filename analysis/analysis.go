@@ -1,14 +1,15 @@
 // Package analysis is the pure core of Giverny: counter batches and events of
-// one fabric go in, and for every interval that closes a snapshot, its regions
-// with their identity and forecast, and the events that belong to it come out. It is
-// made of the window, the segmenter, the tracker and the measure of hotspots, and
-// what it has learned can be saved and loaded; it has no goroutine, no clock and
-// does no I/O, so that live, replayed and simulated data are analysed alike.
+// one fabric go in, and for every interval that closes one result comes out. The
+// window makes a snapshot of the counters; named stages then add to the result in
+// turn: regions, their identity and forecast, hot links. What a stage has learned
+// can be saved and loaded. There is no goroutine, no clock and no I/O here, so
+// that live, replayed and simulated data are analysed alike.
 package analysis
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,24 +33,19 @@ func DefaultConfig() Config {
 	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: tracking.DefaultConfig(), Hot: tracking.DefaultHotspotConfig()}
 }
 
-// SaveIntervals is how many results come between two that have Saved: between
-// them Resume needs what was stored.
-const SaveIntervals = 10
-
 // Core analyses one fabric. It is not safe for concurrent use.
 type Core struct {
-	graph     *topology.Graph
-	window    *window.Window
-	segmenter *segment.Segmenter
-	tracker   *tracking.Tracker
-	hotspots  *tracking.Hotspots
-	cfg       Config
-	unsaved   int // results since the last that was saved
-	raw       *rawBuffer
-	events    []schema.Event // of intervals that are open, by time
-	resumed   int64          // intervals that start up to here were stored before
-	counted   map[string]uint64
-	checked   bool
+	cfg         Config
+	graph       *topology.Graph
+	window      *window.Window
+	stages      []Stage
+	raw         *rawBuffer
+	events      []schema.Event // of intervals that are open, by time
+	resumed     int64          // intervals that start up to here were stored before
+	loadedNanos int64          // end of the last interval that Load has brought
+	unsaved     int            // results since the last that carried a saved state
+	counted     map[string]uint64
+	checked     bool // the topology has been found to fit the data
 
 	storedEvents map[schema.Event]bool // of an earlier process
 }
@@ -61,67 +57,25 @@ type Core struct {
 // readings of the next one are late for everybody, and the rest of that poll is
 // on its way. Advance, which knows the time, does not wait for it.
 func New(g *topology.Graph, cfg Config) (*Core, error) {
-	cfg.Window.AllowedLatenessNanos += cfg.Window.IntervalNanos
-	w, err := window.New(g, cfg.Window)
+	own := cfg
+	own.Window.AllowedLatenessNanos += cfg.Window.IntervalNanos
+	w, err := window.New(g, own.Window)
 	if err != nil {
 		return nil, err
 	}
-	s, err := segment.New(g, cfg.Segment)
+	stages, err := newStages(g, cfg)
 	if err != nil {
 		return nil, err
 	}
-	t, err := tracking.New(g, cfg.Track)
-	if err != nil {
-		return nil, err
-	}
-	h, err := tracking.NewHotspots(g, cfg.Hot)
-	if err != nil {
-		return nil, err
-	}
-	return &Core{graph: g, window: w, segmenter: s, tracker: t, hotspots: h, cfg: cfg, unsaved: SaveIntervals,
-		raw: newRawBuffer(cfg.Window.IntervalNanos), resumed: minInt64, counted: map[string]uint64{}}, nil
+	return &Core{cfg: cfg, graph: g, window: w, stages: stages, unsaved: SaveIntervals,
+		raw: newRawBuffer(cfg.Window.IntervalNanos), resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}}, nil
 }
 
-const minInt64 = -1 << 63
+// Graph is the version of the fabric that is in force.
+func (c *Core) Graph() *topology.Graph { return c.graph }
 
-// Resume makes the core go on after the intervals that an earlier process
-// stored, given in order of time: it gives no result up to and including the
-// last of them, their regions hand their identity on, and of their events none
-// comes out again. After Load, those that Load knows are not looked at. It reports
-// the intervals that cannot follow the one before and hand nothing on, which is no
-// reason not to go on.
-func (c *Core) Resume(stored []Interval, events []schema.Event) error {
-	var errs []error
-	loaded := c.tracker.Last().EndNanos()
-	for _, in := range stored {
-		c.resumed = in.Interval.StartNanos
-		c.raw.openFrom = in.Interval.EndNanos()
-		if in.Interval.StartNanos < loaded {
-			continue
-		}
-		err := c.tracker.Restore(in.Interval, in.Regions)
-		if s := in.Snapshot; err == nil && s != nil && s.GraphVersion == c.graph.Version() && s.Links == c.graph.NumLinks() {
-			c.hotspots.Step(s)
-		}
-		errs = append(errs, err)
-	}
-	c.storedEvents = make(map[schema.Event]bool, len(events))
-	for _, e := range events {
-		c.storedEvents[e] = true
-	}
-	return errors.Join(errs...)
-}
-
-// Interval is an interval with its regions as they were stored.
-type Interval struct {
-	Interval schema.Interval
-	Regions  []schema.Region
-	Snapshot *schema.Snapshot // nil: the hotspots do not learn of it
-}
-
-// Add takes a batch. It fails where the batch cannot be of this fabric: with
-// ErrOtherFabric, which costs the batch, or with ErrWrongTopology, after which
-// nothing that the core says can be trusted.
+// Add takes a batch. It refuses one of another fabric with ErrOtherFabric, and
+// one whose parts do not fit together.
 func (c *Core) Add(b *schema.CounterBatch) error {
 	if b.Fabric != c.graph.Fabric() {
 		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
@@ -130,26 +84,32 @@ func (c *Core) Add(b *schema.CounterBatch) error {
 		return err
 	}
 	c.raw.add(b)
-	if !c.checked {
-		return c.checkTopology()
-	}
 	return nil
 }
 
-// ErrOtherFabric and ErrWrongTopology say why a batch was refused.
+// ErrOtherFabric says why a batch was refused, ErrWrongTopology that a fabric
+// cannot be analysed by the topology that it was given.
 var (
 	ErrOtherFabric   = errors.New("another fabric")
 	ErrWrongTopology = errors.New("the topology does not fit the data")
 )
 
-// checkTopology refuses a topology that knows fewer than half of the ports that
-// report.
-func (c *Core) checkTopology() error {
+// CheckTopology fails with ErrWrongTopology if most of the ports that report are
+// unknown to the topology. It judges once as many ports have reported as half of
+// the fabric has, or 100 if that is fewer, and never again after it has passed; a
+// host or a rack that is not in the topology yet is no fault. Call it when all
+// that was sent so far has been added: hosts that report one by one are no
+// sample.
+func (c *Core) CheckTopology() error {
 	known, unknown := c.window.Ports()
-	if unknown <= known {
+	if c.checked || known+unknown < min(100, max(1, c.graph.NumPorts()/2)) {
 		return nil
 	}
-	return fmt.Errorf("fabric %q: %w: %d of %d ports that report are not in it, the first: %s; import the fabric anew, or name the right topology",
+	if unknown <= known {
+		c.checked = true
+		return nil
+	}
+	return fmt.Errorf("fabric %q: %w: %d of %d ports that report are not in it, the first: %s; import the fabric again, or name the right topology",
 		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
 }
 
@@ -168,10 +128,10 @@ func (c *Core) AddEvent(e schema.Event) {
 	c.events = slices.Insert(c.events, at, e)
 }
 
-// Advance tells the core up to when all that was sent has been added, by which
-// intervals close after the allowed lateness, and what time it is.
+// Advance says up to when all that was sent has been added, by which intervals
+// close after the allowed lateness, and what time it is.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
-	c.window.AdvanceTo(completeNanos+c.raw.intervalNanos, nowNanos+c.raw.intervalNanos)
+	c.window.AdvanceTo(completeNanos+c.cfg.Window.IntervalNanos, nowNanos+c.cfg.Window.IntervalNanos)
 }
 
 // LowWater is the time from which on input is needed again after a restart.
@@ -180,14 +140,14 @@ func (c *Core) LowWater() int64 { return c.window.LowWater() }
 // Recycle gives a result's snapshot back for the next.
 func (c *Core) Recycle(r *schema.IntervalResult) { c.window.Recycle(r.Snapshot) }
 
-// Next is the result of the next interval that has closed, or nil.
+// Next is the result of the next interval that has closed, or nil. It is the
+// receiver's; its snapshot is to be given back with Recycle.
 func (c *Core) Next() *schema.IntervalResult {
 	for {
 		snap := c.window.Next()
 		if snap == nil {
 			return nil
 		}
-		c.checked = true
 		raw := c.raw.take(snap.Interval.StartNanos)
 		if snap.Interval.StartNanos <= c.resumed { // an event that came too late to be stored with it waits for the next
 			c.window.Recycle(snap)
@@ -198,34 +158,13 @@ func (c *Core) Next() *schema.IntervalResult {
 }
 
 func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events []schema.Event) *schema.IntervalResult {
-	regions := c.segmenter.Step(snap)
-	for i := range regions {
-		regions[i].Name = c.graph.Describe(regions[i].Links)
-	}
-	tracked := c.tracker.Step(snap.Interval, regions)
-	c.hotspots.Step(snap)
-	r := &schema.IntervalResult{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: append(events, tracked.Events...),
-		Network: tracked.Network, Transitions: slices.Clone(tracked.Transitions),
-		Hot: slices.Clone(c.hotspots.Longest()), Episodes: slices.Clone(c.hotspots.Episodes())}
-	r.Skill.Next, r.Skill.Later = c.tracker.Skill()
-	if e := tracked.Congestion; e != nil && !e.Ended {
-		on := e.CongestionEvent
-		r.Congestion = &on
+	r := &schema.IntervalResult{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: events}
+	for _, s := range c.stages {
+		s.Step(r)
 	}
 	if c.unsaved++; c.unsaved > SaveIntervals {
-		c.unsaved, r.Saved = 1, []schema.StageState{{Stage: "all", Version: 1, Bytes: c.save()}}
+		c.unsaved, r.Saved = 1, c.save()
 	}
-	forecasts := slices.Clone(tracked.Forecasts)
-	r.Regions = make([]schema.Region, len(tracked.Regions))
-	for i, region := range tracked.Regions { // the segmenter uses its memory again
-		region.Links = slices.Clone(region.Links)
-		region.Forecast = &forecasts[i]
-		if region.Box != nil {
-			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
-		}
-		r.Regions[i] = region
-	}
-	r.States = schema.NetworkStates(snap, r.Regions)
 	return r
 }
 
@@ -240,8 +179,37 @@ func (c *Core) takeEvents(end int64) []schema.Event {
 	return taken
 }
 
-// Drops is what came to nothing since the start, by reason; every reason is
-// there, at zero if need be.
+// SetGraph goes on with another version of the fabric, and reports the change as
+// an event of the interval that is open. What is known of ports, links and
+// regions is kept by the names of ports. Take the results that are ready first:
+// snapshots belong to the version that was in force when they closed.
+func (c *Core) SetGraph(g *topology.Graph, atNanos int64) error {
+	if g.Version() == c.graph.Version() {
+		return nil
+	}
+	change := topology.Diff(c.graph, g)
+	if err := c.setGraph(g); err != nil {
+		return err
+	}
+	c.checked = false
+	c.AddEvent(schema.Event{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged,
+		Detail: "topology changed: " + change.String()})
+	return nil
+}
+
+func (c *Core) setGraph(g *topology.Graph) error {
+	if err := c.window.SetGraph(g); err != nil {
+		return err
+	}
+	if err := moveStages(c.stages, c.graph, g); err != nil {
+		return err
+	}
+	c.graph = g
+	return nil
+}
+
+// Drops is what was discarded since the start, by reason; every reason is there,
+// at zero if need be.
 func (c *Core) Drops() map[string]uint64 {
 	d := c.window.Drops()
 	d["raw_late"], d["raw_full"] = c.raw.late, c.raw.full

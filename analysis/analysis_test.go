@@ -275,9 +275,11 @@ func TestOtherFabricIsRefused(t *testing.T) {
 	}
 }
 
-func TestWrongTopologyIsRefused(t *testing.T) {
+func TestWrongTopologyIsSaid(t *testing.T) {
 	large := fabric{graph: newGraph(t, "torus:8x8")}
-	err := newCore(t, newGraph(t, "torus:4x4")).Add(large.poll(10*second, calm))
+	core := newCore(t, newGraph(t, "torus:4x4"))
+	add(t, core, large.poll(10*second, calm))
+	err := core.CheckTopology()
 	if !errors.Is(err, analysis.ErrWrongTopology) {
 		t.Fatalf("error %v", err)
 	}
@@ -286,11 +288,39 @@ func TestWrongTopologyIsRefused(t *testing.T) {
 	if n := strings.Count(list, ", ") + 1; n != 5 || !strings.Contains(advice, "topology") {
 		t.Errorf("%d mismatches in %q", n, err)
 	}
-	// A switch that is not known yet is no reason.
+}
+
+// A host that is racked and not imported yet is no reason, even if it reports
+// first; nor is what comes after the topology has been found to fit.
+func TestUnlistedHostIsNoWrongTopology(t *testing.T) {
 	small := fabric{graph: newGraph(t, "torus:4x4")}
-	b := small.poll(10*second, calm)
-	b.Ports[3].Device = "new"
-	add(t, newCore(t, small.graph), b)
+	core := newCore(t, small.graph)
+	unlisted := func(name string, ports int) *schema.CounterBatch {
+		b := small.poll(10*second, calm)
+		b = rowsOf(b, 0, ports, 1)
+		b.Ports = slices.Clone(b.Ports[:ports])
+		for i := range b.Ports {
+			b.Ports[i].Device = name + b.Ports[i].Device
+		}
+		return b
+	}
+	add(t, core, unlisted("new", 2))
+	if err := core.CheckTopology(); err != nil {
+		t.Fatal(err)
+	}
+	add(t, core, small.poll(10*second, calm))
+	if err := core.CheckTopology(); err != nil {
+		t.Fatal(err)
+	}
+	for _, rack := range []string{"a", "b", "c"} {
+		add(t, core, unlisted(rack, 32))
+	}
+	if err := core.CheckTopology(); err != nil {
+		t.Errorf("judged again: %v", err)
+	}
+	if core.Drops()["unknown_port"] == 0 {
+		t.Error("the unlisted ports are not counted")
+	}
 }
 
 // life is a fabric that is calm, hot, and calm again.

@@ -1,8 +1,10 @@
 package analysis_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,7 +48,7 @@ func TestLoadAndResumeGoOn(t *testing.T) {
 			t.Fatalf("%d intervals since the last that was saved", stored-saved)
 		}
 		core := newCore(t, f.graph)
-		if err := core.Load(want[saved].Saved[0].Bytes); err != nil {
+		if err := core.Load(want[saved].Snapshot.Interval, want[saved].Saved); err != nil {
 			t.Fatal(err)
 		}
 		var since []analysis.Interval
@@ -97,21 +99,59 @@ func TestDamagedStateChangesNothing(t *testing.T) {
 	f, batches := wavy(t)
 	core, plain := newCore(t, f.graph), newCore(t, f.graph)
 	add(t, plain, batches[:20]...)
-	saved := results(plain, 31*second)[0].Saved[0].Bytes
-	for i := 0; i < len(saved); i += 1 + i/50 {
-		bad := slices.Clone(saved)
-		bad[i] ^= 0x10
-		for _, b := range [][]byte{bad, saved[:i]} {
-			if err := core.Load(b); !errors.Is(err, tracking.ErrSaved) {
-				t.Fatalf("byte %d of %d: %v", i, len(saved), err)
+	first := results(plain, 31*second)[0]
+	at, saved := first.Snapshot.Interval, first.Saved
+	for s := range saved {
+		for i := 0; i < len(saved[s].Bytes); i += 1 + i/50 {
+			bad := slices.Clone(saved[s].Bytes)
+			bad[i] ^= 0x10
+			for _, b := range [][]byte{bad, saved[s].Bytes[:i]} {
+				states := slices.Clone(saved)
+				states[s].Bytes = b
+				if err := core.Load(at, states); !errors.Is(err, tracking.ErrSaved) || !strings.Contains(err.Error(), saved[s].Stage) {
+					t.Fatalf("%s, byte %d: %v", saved[s].Stage, i, err)
+				}
 			}
 		}
+		later := slices.Clone(saved)
+		later[s].Version = 99
+		if err := core.Load(at, later); !errors.Is(err, tracking.ErrSaved) || !strings.Contains(err.Error(), "99") {
+			t.Errorf("%s, of a later form: %v", saved[s].Stage, err)
+		}
 	}
-	if err := newCore(t, newGraph(t, "torus:4x4")).Load(saved); !errors.Is(err, tracking.ErrSaved) {
+	if err := newCore(t, newGraph(t, "torus:4x4")).Load(at, saved); !errors.Is(err, tracking.ErrSaved) {
 		t.Errorf("of another graph: %v", err)
 	}
 	add(t, core, batches[:20]...)
-	if got := results(core, 31*second)[0].Saved[0].Bytes; !slices.Equal(got, saved) {
-		t.Error("a refused state has left something behind")
+	if diff := cmp.Diff(saved, results(core, 31*second)[0].Saved); diff != "" {
+		t.Errorf("a refused state has left something behind: %s", diff)
+	}
+}
+
+// Before stages had a state each, there was one of both parts.
+func TestStateOfTheFirstFormIsRead(t *testing.T) {
+	f, batches := wavy(t)
+	plain := newCore(t, f.graph)
+	add(t, plain, batches...)
+	all := results(plain, 61*second)
+	at := slices.IndexFunc(all, func(r *schema.IntervalResult) bool { return r.Saved != nil && len(r.Regions) > 0 })
+	first := all[at]
+	track, hot := first.Saved[0].Bytes, first.Saved[1].Bytes
+	joined := append(append(binary.AppendUvarint(nil, uint64(len(track))), track...), hot...)
+	old := []schema.StageState{{Stage: "all", Version: 1, Bytes: joined}}
+	core := newCore(t, f.graph)
+	if err := core.Load(first.Snapshot.Interval, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := core.Resume([]analysis.Interval{{Interval: first.Snapshot.Interval}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	add(t, core, batches...)
+	if diff := cmp.Diff(all[at+1].Regions, results(core, 61*second)[0].Regions); diff != "" {
+		t.Errorf("regions do not go on (-uninterrupted +resumed):\n%s", diff)
+	}
+	old[0].Bytes = joined[:3]
+	if err := core.Load(first.Snapshot.Interval, old); !errors.Is(err, tracking.ErrSaved) {
+		t.Errorf("cut short: %v", err)
 	}
 }

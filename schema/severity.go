@@ -25,13 +25,6 @@ const (
 // Severities lists the levels in rising order.
 var Severities = [...]Severity{Negligible, Low, Medium, High}
 
-// The lowest mean stall of each level, in percent of time.
-const (
-	LowPercent    = 5
-	MediumPercent = 15
-	HighPercent   = 25
-)
-
 var severityNames = [...]string{"Neg", "Low", "Medium", "High"}
 
 // SeverityOf grades a mean stall in percent of time.

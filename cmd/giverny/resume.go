@@ -67,7 +67,7 @@ func (a *analyser) loadState(ctx context.Context, last store.Stored) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	if err := a.core.Load(saved.Stages[0].Bytes); err != nil {
+	if err := a.core.Load(saved.Interval, saved.Stages); err != nil {
 		a.metrics.stateRefused.WithLabelValues(a.fabric.Name).Inc()
 		a.log.Warn("what the last process had learned cannot be used and is rebuilt from the stored intervals: identities are kept, forecasts begin anew", "error", err)
 		return 0, nil

@@ -49,6 +49,9 @@ var Architecture = []Row{
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "analysis", May: []string{"ingest/window", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
+	// The runtime of a fabric: sources, analysis, sinks.
+	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "internal/retry", "store", "store/read", "topology"}},
+
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
 	{Package: "simulate/heap", Kind: Pure},
@@ -72,6 +75,7 @@ var Architecture = []Row{
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/config", May: []string{"internal/settings", "topology"}},
 	{Package: "internal/codec", Kind: Pure},
+	{Package: "internal/app", May: []string{"..."}},
 	{Package: "internal/lifecycle"},
 	{Package: "internal/retry"},
 	{Package: "internal/ops"},

@@ -1,0 +1,55 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+// hotspotStage measures for how long links stay hot.
+type hotspotStage struct {
+	graph    *topology.Graph
+	cfg      tracking.HotspotConfig
+	hotspots *tracking.Hotspots
+}
+
+func (s *hotspotStage) Name() string { return "hotspots" }
+
+func (s *hotspotStage) Step(r *schema.IntervalResult) {
+	s.hotspots.Step(r.Snapshot)
+	r.Hot, r.Episodes = slices.Clone(s.hotspots.Longest()), slices.Clone(s.hotspots.Episodes())
+}
+
+func (s *hotspotStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
+	s.graph = g
+	s.hotspots.SetGraph(g, moved)
+	return nil
+}
+
+// hotspotForm is the version of the stage's saved state.
+const hotspotForm = 1
+
+func (s *hotspotStage) Save() schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: hotspotForm, Bytes: s.hotspots.Save(nil)}
+}
+
+func (s *hotspotStage) Load(saved schema.StageState) error {
+	if err := checkForm(saved, hotspotForm); err != nil {
+		return err
+	}
+	hotspots, err := tracking.LoadHotspots(s.graph, s.cfg, saved.Bytes)
+	if err != nil {
+		return err
+	}
+	s.hotspots = hotspots
+	return nil
+}
+
+func (s *hotspotStage) Resume(in Interval) error {
+	if snap := in.Snapshot; snap != nil && snap.GraphVersion == s.graph.Version() && snap.Links == s.graph.NumLinks() {
+		s.hotspots.Step(snap)
+	}
+	return nil
+}

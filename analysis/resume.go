@@ -1,0 +1,126 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+// SaveIntervals is how many results come between two that carry a saved state:
+// between them Resume needs what was stored.
+const SaveIntervals = 10
+
+// Interval is an interval with its regions as they were stored.
+type Interval struct {
+	Interval schema.Interval
+	Graph    *topology.Graph // the version it was stored under; nil: the one in force
+	Regions  []schema.Region
+	Snapshot *schema.Snapshot // nil: the hotspots do not learn of it
+}
+
+// save is what the stages have learned.
+func (c *Core) save() []schema.StageState {
+	var states []schema.StageState
+	for _, s := range c.stages {
+		if l, ok := s.(Learner); ok {
+			states = append(states, l.Save())
+		}
+	}
+	return states
+}
+
+var errCutShort = fmt.Errorf("the state is cut short: %w", tracking.ErrSaved)
+
+// checkForm refuses the form of a later version of the program.
+func checkForm(saved schema.StageState, newest int) error {
+	if saved.Version < 1 || saved.Version > newest {
+		return fmt.Errorf("state of form %d, this build reads up to %d: upgrade it, or let it begin without: %w", saved.Version, newest, tracking.ErrSaved)
+	}
+	return nil
+}
+
+// Load takes what an earlier process had learned up to and including an interval,
+// under the same version of the fabric. It comes before Resume, which must then be
+// given all intervals stored since. A stage of which there is no state begins
+// without. Load fails, and changes nothing, with
+// tracking.ErrSaved if a state is damaged, of a later form or of other
+// thresholds.
+func (c *Core) Load(upTo schema.Interval, states []schema.StageState) error {
+	states, err := splitFirstForm(states)
+	if err != nil {
+		return fmt.Errorf("analysis: load: %w", err)
+	}
+	stages, err := newStages(c.graph, c.cfg)
+	if err != nil {
+		return err
+	}
+	for _, s := range stages {
+		l, ok := s.(Learner)
+		if !ok {
+			continue
+		}
+		for _, saved := range states {
+			if saved.Stage != s.Name() {
+				continue
+			}
+			if err := l.Load(saved); err != nil {
+				return fmt.Errorf("analysis: load stage %s: %w", s.Name(), err)
+			}
+		}
+	}
+	c.stages, c.loadedNanos = stages, upTo.EndNanos()
+	return nil
+}
+
+// firstForm is the name of the state before stages had one each: the length of
+// the tracker's part, then the tracker's and the hotspots' parts.
+const firstForm = "all"
+
+func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
+	if len(states) != 1 || states[0].Stage != firstForm {
+		return states, nil
+	}
+	saved := states[0].Bytes
+	length, n := binary.Uvarint(saved)
+	if n <= 0 || length > uint64(len(saved)-n) {
+		return nil, errCutShort
+	}
+	return []schema.StageState{
+		{Stage: (*trackStage)(nil).Name(), Version: 1, Bytes: saved[n : n+int(length)]},
+		{Stage: (*hotspotStage)(nil).Name(), Version: 1, Bytes: saved[n+int(length):]},
+	}, nil
+}
+
+// Resume makes the core go on after the intervals that an earlier process
+// stored, given in order of time: it gives no result up to and including the
+// last of them, their regions hand their identity on, and of their events none
+// comes out again. Intervals that Load has brought are passed over. Afterwards the
+// version in force is that of the last interval. Resume reports the intervals that
+// cannot follow the one before and hand nothing on, which is no reason to stop.
+func (c *Core) Resume(stored []Interval, events []schema.Event) error {
+	var errs []error
+	for _, in := range stored {
+		c.resumed = in.Interval.StartNanos
+		c.raw.openFrom = in.Interval.EndNanos()
+		if in.Interval.StartNanos < c.loadedNanos {
+			continue
+		}
+		if g := in.Graph; g != nil && g.Version() != c.graph.Version() {
+			errs = append(errs, c.setGraph(g))
+		}
+		for _, s := range c.stages {
+			if l, ok := s.(Learner); ok {
+				errs = append(errs, l.Resume(in))
+			}
+		}
+	}
+	c.storedEvents = make(map[schema.Event]bool, len(events))
+	for _, e := range events {
+		c.storedEvents[e] = true
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,63 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+// trackStage gives regions their identity and forecast.
+type trackStage struct {
+	graph   *topology.Graph
+	cfg     tracking.Config
+	tracker *tracking.Tracker
+}
+
+func (s *trackStage) Name() string { return "track" }
+
+func (s *trackStage) Step(r *schema.IntervalResult) {
+	tracked := s.tracker.Step(r.Snapshot.Interval, r.Regions)
+	forecasts := slices.Clone(tracked.Forecasts)
+	for i := range r.Regions {
+		r.Regions[i].Forecast = &forecasts[i]
+	}
+	r.Events = append(r.Events, tracked.Events...)
+	r.Network, r.Transitions = tracked.Network, slices.Clone(tracked.Transitions)
+	if e := tracked.Congestion; e != nil && !e.Ended {
+		on := e.CongestionEvent
+		r.Congestion = &on
+	}
+	r.Skill.Next, r.Skill.Later = s.tracker.Skill()
+}
+
+func (s *trackStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
+	s.graph = g
+	s.tracker.SetGraph(g, moved)
+	return nil
+}
+
+// trackForm is the version of the stage's saved state; the tracker has marks of
+// its own within it.
+const trackForm = 1
+
+func (s *trackStage) Save() schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: trackForm, Bytes: s.tracker.Save(nil)}
+}
+
+func (s *trackStage) Load(saved schema.StageState) error {
+	if err := checkForm(saved, trackForm); err != nil {
+		return err
+	}
+	tracker, err := tracking.Load(s.graph, s.cfg, saved.Bytes)
+	if err != nil {
+		return err
+	}
+	s.tracker = tracker
+	return nil
+}
+
+func (s *trackStage) Resume(in Interval) error {
+	return s.tracker.Restore(in.Interval, in.Regions)
+}

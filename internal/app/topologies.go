@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// topologyFile is the file that describes a fabric, and who is told of a new
+// version of it.
+type topologyFile struct {
+	fabric string
+	path   string // empty: a specification, which does not change
+	graph  *topology.Graph
+	read   func(previous *topology.Graph) (*topology.Graph, error)
+	take   []func(*topology.Graph) error
+
+	seen, loaded fileMark
+}
+
+// fileMark tells whether a file has changed.
+type fileMark struct {
+	size     int64
+	modified time.Time
+}
+
+func markOf(path string) (fileMark, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileMark{}, err
+	}
+	return fileMark{info.Size(), info.ModTime()}, nil
+}
+
+// topologyWatcher takes new versions of fabrics into force while the process
+// runs: when a file has changed and then stayed as it is for one more look, and at
+// once on SIGHUP. A file that cannot be read changes nothing.
+type topologyWatcher struct {
+	files   []*topologyFile
+	log     *slog.Logger
+	taken   *prometheus.CounterVec
+	refused *prometheus.CounterVec
+}
+
+// lookEvery is how often the files are looked at.
+const lookEvery = 5 * time.Second
+
+func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.Registerer) *topologyWatcher {
+	counter := func(name, help string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"fabric"})
+		reg.MustRegister(c)
+		return c
+	}
+	w := &topologyWatcher{files: files, log: log,
+		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were taken into force."),
+		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the version before stays in force.")}
+	for _, f := range files {
+		w.taken.WithLabelValues(f.fabric)
+		w.refused.WithLabelValues(f.fabric)
+		if f.path != "" {
+			f.loaded, _ = markOf(f.path) // what cannot be looked at now has changed when it can
+			f.seen = f.loaded
+		}
+	}
+	return w
+}
+
+// Run watches until ctx is cancelled.
+func (w *topologyWatcher) Run(ctx context.Context) error {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hangup:
+			for _, f := range w.files {
+				w.reload(f)
+			}
+		case <-ticker.C:
+			for _, f := range w.files {
+				w.look(f)
+			}
+		}
+	}
+}
+
+// look reloads a file that has changed and is not being written any more.
+func (w *topologyWatcher) look(f *topologyFile) {
+	if f.path == "" {
+		return
+	}
+	mark, err := markOf(f.path)
+	if err != nil { // it is being replaced, or gone: what is in force stays
+		return
+	}
+	settled := mark == f.seen
+	f.seen = mark
+	if settled && mark != f.loaded {
+		w.reload(f)
+	}
+}
+
+func (w *topologyWatcher) reload(f *topologyFile) {
+	if f.path == "" {
+		return
+	}
+	log := w.log.With("fabric", f.fabric, "file", f.path)
+	f.loaded = f.seen
+	if mark, err := markOf(f.path); err == nil {
+		f.seen, f.loaded = mark, mark
+	}
+	g, err := f.read(f.graph)
+	if err == nil && g.Version() == f.graph.Version() {
+		log.Info("topology: file read again, nothing changed")
+		return
+	}
+	for _, take := range f.take {
+		if err == nil {
+			err = take(g)
+		}
+	}
+	if err != nil {
+		w.refused.WithLabelValues(f.fabric).Inc()
+		log.Error("topology: new file refused, the version before stays in force", "error", err)
+		return
+	}
+	change := topology.Diff(f.graph, g)
+	f.graph = g
+	w.taken.WithLabelValues(f.fabric).Inc()
+	log.Info("topology: new version taken, in force from the next interval on", "change", change.String())
+}

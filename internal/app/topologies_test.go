@@ -1,0 +1,100 @@
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// watched is a file that holds a specification, for want of anything longer.
+func watched(t *testing.T, spec string) (w *topologyWatcher, path string, taken *[]*topology.Graph) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "fabric")
+	write(t, path, spec)
+	read := func(*topology.Graph) (*topology.Graph, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return topology.Parse("f", string(text))
+	}
+	g, err := read(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken = new([]*topology.Graph)
+	take := func(g *topology.Graph) error {
+		if g.NumLinks() > 1000 {
+			return errors.New("too large for this test")
+		}
+		*taken = append(*taken, g)
+		return nil
+	}
+	f := &topologyFile{fabric: "f", path: path, graph: g, read: read, take: []func(*topology.Graph) error{take}}
+	return newTopologyWatcher([]*topologyFile{f}, slog.New(slog.DiscardHandler), prometheus.NewRegistry()), path, taken
+}
+
+var written = time.Unix(1e9, 0)
+
+// write gives each content a time of its own, since tests are faster than clocks.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	written = written.Add(time.Second)
+	if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, written, written)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAChangedFileIsTakenOnceItHasSettled(t *testing.T) {
+	w, path, taken := watched(t, "torus:4x4")
+	f := w.files[0]
+	w.look(f)
+	write(t, path, "torus:4x")
+	w.look(f)
+	write(t, path, "torus:4x5")
+	w.look(f)
+	if len(*taken) != 0 {
+		t.Fatal("a file was taken while it was being written")
+	}
+	w.look(f)
+	w.look(f)
+	if len(*taken) != 1 || (*taken)[0].NumLinks() != 40 || f.graph != (*taken)[0] {
+		t.Errorf("taken %d times", len(*taken))
+	}
+	if n := testutil.ToFloat64(w.taken.WithLabelValues("f")); n != 1 {
+		t.Errorf("%v changes counted", n)
+	}
+}
+
+func TestABadFileChangesNothing(t *testing.T) {
+	w, path, taken := watched(t, "torus:4x4")
+	f := w.files[0]
+	before := f.graph
+	for i, bad := range []string{"torus:nonsense", "torus:40x40", ""} {
+		write(t, path, bad)
+		w.look(f)
+		w.look(f)
+		w.look(f) // tried once
+		if n := testutil.ToFloat64(w.refused.WithLabelValues("f")); len(*taken) != 0 || f.graph != before || n != float64(i+1) {
+			t.Errorf("%q: taken %d times, refused %v times", bad, len(*taken), n)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	w.look(f)
+	write(t, path, "torus:4x4") // as before
+	w.look(f)
+	w.look(f)
+	if len(*taken) != 0 {
+		t.Error("the same version was taken again")
+	}
+}

@@ -1,0 +1,278 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Intake is where sources put what they read. Its methods are safe for
+// concurrent use; they block while the store is behind.
+type Intake struct {
+	metrics *Metrics
+	health  *health
+	fabric  string
+	running context.Context // of the run
+	out     chan output
+	used    chan *schema.IntervalResult
+
+	mu          sync.Mutex // guards what follows
+	core        *analysis.Core
+	sources     []*sourceState
+	newestNanos int64
+	failed      error                      // what no further batch can mend; the run ends
+	pending     *topology.Graph            // comes into force before the next batch
+	graphs      map[uint64]*topology.Graph // that results may belong to
+}
+
+// sourceState is how far a source has been read.
+type sourceState struct {
+	source Source
+	taken  offsetQueue
+}
+
+// output is a result, and for each source the offset up to which nothing is
+// needed any more once the result is stored; -1: nothing new.
+type output struct {
+	result  *schema.IntervalResult
+	through []int64
+}
+
+// waitingResults may be finished and not yet stored.
+const waitingResults = 4
+
+// NoOffset is the offset of what cannot be committed.
+const NoOffset = int64(-1)
+
+func newIntake(core *analysis.Core, m *Metrics, running context.Context, h *health) *Intake {
+	return &Intake{core: core, graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), running: running,
+		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
+}
+
+// graphOf is a version that was in force in this run; nil if it was not.
+func (in *Intake) graphOf(version uint64) *topology.Graph {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.graphs[version]
+}
+
+// restarted forgets what a source has read: it begins again behind what was
+// committed.
+func (in *Intake) restarted(s Source) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, state := range in.sources {
+		if state.source == s {
+			state.taken = nil
+		}
+	}
+}
+
+func (in *Intake) register(s Source) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.sources = append(in.sources, &sourceState{source: s})
+}
+
+// Counters takes a batch; offset is the source's own, or NoOffset. The intake
+// keeps nothing of the batch. An error refuses this batch alone.
+func (in *Intake) Counters(s Source, b *schema.CounterBatch, offset int64) error {
+	return in.locked(func() error {
+		if err := in.core.Add(b); err != nil {
+			return err
+		}
+		newest := int64(0)
+		if len(b.TimeNanos) > 0 {
+			newest = slices.Max(b.TimeNanos)
+		}
+		in.newestNanos = max(in.newestNanos, newest)
+		in.took(s, offset, newest)
+		in.metrics.rows.WithLabelValues(in.fabric).Add(float64(b.Rows()))
+		return in.drain()
+	})
+}
+
+// Events takes things that happened. An event of another fabric refuses them all.
+func (in *Intake) Events(s Source, events []schema.Event, offset int64) error {
+	return in.locked(func() error {
+		newest := int64(0)
+		for _, e := range events {
+			if e.Fabric != in.fabric {
+				return fmt.Errorf("event of fabric %q: %w: this is %q", e.Fabric, analysis.ErrOtherFabric, in.fabric)
+			}
+			newest = max(newest, e.TimeNanos)
+		}
+		for _, e := range events {
+			in.core.AddEvent(e)
+		}
+		in.took(s, offset, newest)
+		return nil
+	})
+}
+
+// liveIntervals is for how many intervals after the newest reading the clock
+// still closes intervals: replayed data are older than that, and a fabric that
+// has been silent for longer has nothing to say.
+const liveIntervals = 10
+
+// Advance says that all that was read by an instant has been taken, and what time
+// it is. It is for live data.
+func (in *Intake) Advance(completeNanos, nowNanos, intervalNanos int64) error {
+	return in.locked(func() error {
+		if completeNanos-in.newestNanos >= liveIntervals*intervalNanos {
+			return nil
+		}
+		if err := in.core.CheckTopology(); err != nil {
+			in.failed = err
+			return err
+		}
+		in.core.Advance(completeNanos, nowNanos)
+		return in.drain()
+	})
+}
+
+// Finish closes what is open: the source has no more.
+func (in *Intake) Finish(intervalNanos int64) error {
+	return in.locked(func() error {
+		if err := in.core.CheckTopology(); err != nil {
+			in.failed = err
+			return err
+		}
+		end := in.newestNanos + 2*intervalNanos
+		in.core.Advance(end, end)
+		return in.drain()
+	})
+}
+
+// setGraph takes another version into force, before what comes next.
+func (in *Intake) setGraph(g *topology.Graph) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if g.Version() != in.core.Graph().Version() {
+		in.pending = g
+	}
+}
+
+// locked runs one step of the core. A panic of the core is a fault of the run.
+func (in *Intake) locked(step func() error) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.failed != nil {
+		return in.failed
+	}
+	refused := error(nil)
+	if err := guard(func() error {
+		if err := in.takeGraph(); err != nil {
+			return err
+		}
+		refused = step()
+		return nil
+	}); err != nil {
+		in.failed = err
+		return err
+	}
+	return refused
+}
+
+// takeGraph applies a new version, after the results that are ready.
+func (in *Intake) takeGraph() error {
+	g := in.pending
+	if g == nil {
+		return nil
+	}
+	if err := in.drain(); err != nil {
+		return err
+	}
+	in.pending, in.graphs[g.Version()] = nil, g
+	in.health.log.Info("analysis: new topology version in force", "version", fmt.Sprintf("%016x", g.Version()), "links", g.NumLinks())
+	return in.core.SetGraph(g, in.newestNanos)
+}
+
+// took notes that a source has been read up to an offset; in.mu is held.
+func (in *Intake) took(s Source, offset, newestNanos int64) {
+	if offset == NoOffset {
+		return
+	}
+	for _, state := range in.sources {
+		if state.source == s {
+			state.taken.push(offset, newestNanos)
+		}
+	}
+}
+
+// drain passes finished results on; in.mu is held.
+func (in *Intake) drain() error {
+	for {
+		select {
+		case r := <-in.used:
+			in.core.Recycle(r)
+			continue
+		default:
+		}
+		r := in.core.Next()
+		if r == nil {
+			in.metrics.drops(in.fabric, in.core.Drops())
+			return nil
+		}
+		out := output{result: r, through: make([]int64, len(in.sources))}
+		for i, s := range in.sources {
+			out.through[i] = s.taken.through(in.core.LowWater())
+		}
+		select {
+		case in.out <- out:
+		case <-in.running.Done():
+			return nil // made again after the restart
+		}
+	}
+}
+
+// fault is what ended the run; nil if nothing did.
+func (in *Intake) fault() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.failed
+}
+
+func (in *Intake) close() { close(in.out) }
+
+// IsFault says whether an error of the intake is the run's, and not of what was
+// given: no further batch can be taken.
+func (in *Intake) IsFault(err error) bool {
+	fault := in.fault()
+	return fault != nil && errors.Is(err, fault)
+}
+
+// offsetQueue remembers, for the messages taken and not yet done with, how new
+// their newest row is.
+type offsetQueue []takenMessage
+
+type takenMessage struct{ offset, newestNanos int64 }
+
+func (q *offsetQueue) push(offset, newestNanos int64) {
+	*q = append(*q, takenMessage{offset, newestNanos})
+}
+
+// through is the offset of the last message before the first that holds
+// something from low on, -1 if there is none; those up to it are forgotten.
+func (q *offsetQueue) through(low int64) int64 {
+	n, offset := 0, NoOffset
+	for n < len(*q) && (*q)[n].newestNanos < low {
+		offset = (*q)[n].offset
+		n++
+	}
+	*q = append((*q)[:0], (*q)[n:]...)
+	return offset
+}
+
+// source is one of the sources, by the order of output.through.
+func (in *Intake) source(i int) Source {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.sources[i].source
+}

@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+)
+
+// KafkaSources are the sources of live data of a fabric: its partition of the
+// counters and of the events, and the clock that closes intervals.
+func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, interval time.Duration) []Source {
+	consumer := func(kind envelope.Kind) *kafka.Consumer {
+		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition})
+	}
+	counters := &counterSource{consumer: consumer(envelope.Counters)}
+	return []Source{counters, &eventSource{consumer: consumer(envelope.Events)}, &clockSource{readUpTo: counters.consumer.ReadUpTo, interval: interval}}
+}
+
+// counterSource reads batches of counters.
+type counterSource struct {
+	consumer *kafka.Consumer
+	decoder  envelope.Decoder
+	batch    schema.CounterBatch
+}
+
+func (s *counterSource) Name() string { return "counters" }
+
+// Run hands batches to the intake. One that cannot be read, or is of another
+// fabric, goes to the dead letters and costs nothing else.
+func (s *counterSource) Run(ctx context.Context, in *Intake) error {
+	return s.consumer.Run(ctx, func(_ context.Context, m kafka.Message) error {
+		if err := s.decoder.Counters(m.Payload, &s.batch); err != nil {
+			return err
+		}
+		return rejected(in, in.Counters(s, &s.batch, m.Offset))
+	})
+}
+
+// Commit tells Kafka that what lies up to an offset is stored.
+func (s *counterSource) Commit(ctx context.Context, offset int64) error {
+	return s.consumer.CommitThrough(ctx, offset)
+}
+
+// eventSource reads events.
+type eventSource struct {
+	consumer *kafka.Consumer
+	decoder  envelope.Decoder
+}
+
+func (s *eventSource) Name() string { return "events" }
+
+// Run hands events to the intake.
+func (s *eventSource) Run(ctx context.Context, in *Intake) error {
+	return s.consumer.Run(ctx, func(_ context.Context, m kafka.Message) error {
+		events, err := s.decoder.Events(m.Payload, nil)
+		if err != nil {
+			return err
+		}
+		return rejected(in, in.Events(s, events, m.Offset))
+	})
+}
+
+// Commit tells Kafka that what lies up to an offset is stored.
+func (s *eventSource) Commit(ctx context.Context, offset int64) error {
+	return s.consumer.CommitThrough(ctx, offset)
+}
+
+// rejected sends what the intake refuses to the dead letters, and passes on what
+// ends the run.
+func rejected(in *Intake, err error) error {
+	if err == nil || in.IsFault(err) {
+		return err
+	}
+	return &kafka.Rejection{Err: err}
+}
+
+// clockSource tells the analysis the time several times an interval: the instant
+// up to which everything in Kafka has been read, so that a backlog, or a broker
+// that is away, closes nothing before its readings are here.
+type clockSource struct {
+	readUpTo func() time.Time
+	interval time.Duration
+}
+
+func (s *clockSource) Name() string { return "clock" }
+
+// Run advances the analysis until ctx ends.
+func (s *clockSource) Run(ctx context.Context, in *Intake) error {
+	ticker := time.NewTicker(max(s.interval/8, 50*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		upTo := s.readUpTo().UnixNano()
+		if upTo <= 0 { // not known yet
+			continue
+		}
+		if err := in.Advance(upTo, time.Now().UnixNano(), s.interval.Nanoseconds()); err != nil {
+			return err
+		}
+	}
+}
+
+// Announcer puts the regions of every interval into Kafka, for those who act on
+// them, at least once: it learns from the topic what it announced last. Consumers
+// drop doubles by fabric and interval.
+type Announcer struct {
+	client    *kafka.Client
+	producer  *kafka.Producer
+	fabric    string
+	partition int
+	encoder   envelope.Encoder
+	decoder   envelope.Decoder
+}
+
+// NewAnnouncer makes the announcer of a fabric.
+func NewAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int) *Announcer {
+	return &Announcer{client: client, producer: producer, fabric: fabric, partition: partition}
+}
+
+// Name of the sink.
+func (a *Announcer) Name() string { return "regions topic" }
+
+// Put announces an interval. What is too long for a message is refused.
+func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
+	payload, err := a.encoder.Regions(nil, &envelope.RegionSet{Fabric: a.fabric, GraphVersion: r.Snapshot.GraphVersion,
+		Interval: r.Snapshot.Interval, Regions: r.Regions})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	err = a.producer.Produce(ctx, kafka.Record{Fabric: a.fabric, Partition: a.partition, Kind: envelope.Regions, Payload: payload})
+	var refused *kafka.RefusedError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// Last is the start of the newest interval in the topic.
+func (a *Announcer) Last(ctx context.Context) (int64, error) {
+	payload, err := a.client.LastPayload(ctx, envelope.Regions, a.partition)
+	if err != nil || payload == nil {
+		return 0, err
+	}
+	set, err := a.decoder.Regions(payload)
+	if err != nil {
+		return 0, fmt.Errorf("the newest message of the regions topic: %w", err)
+	}
+	return set.Interval.StartNanos, nil
+}

@@ -1,0 +1,237 @@
+// Package pipeline runs the analysis of a fabric: sources feed it, and every
+// interval's result goes to the sinks, to the store first. Live and replayed data
+// take this one path. Each fabric is supervised alone: a fault of a fabric, of one
+// of its sources or of a sink is a state of that part, with a metric and a
+// readiness fault, and is retried with back-off; it ends nothing else. The
+// analysis itself is package analysis, which is pure; this package holds its
+// goroutines, and neither parses nor decides anything.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/topology"
+)
+
+// Source brings counters and events into a fabric's analysis.
+type Source interface {
+	Name() string
+	// Run feeds the intake until ctx ends or there is no more, and then returns
+	// nil. An error is retried, with the same intake.
+	Run(ctx context.Context, in *Intake) error
+}
+
+// Committer is a source that remembers how far it has been read. Commit says
+// that all up to an offset of its own is stored.
+type Committer interface {
+	Commit(ctx context.Context, offset int64) error
+}
+
+// Deps are what a fabric's pipeline works with. All but Sinks are required.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics *Metrics
+	// Sources makes the sources for one run; after a fault there is another.
+	Sources func() []Source
+	Store   Store
+	// Sinks take each result after the store has it, side by side.
+	Sinks []Sink
+}
+
+// Fabric is the pipeline of one fabric.
+type Fabric struct {
+	name   string
+	cfg    analysis.Config
+	deps   Deps
+	log    *slog.Logger
+	health *health
+
+	mu     sync.Mutex // guards what follows
+	graph  *topology.Graph
+	intake *Intake // of the run that goes on; nil between runs
+	woken  chan struct{}
+}
+
+// New makes the pipeline of a fabric in its first version.
+func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
+	core, err := analysis.New(g, cfg) // to find out now whether that can be done
+	if err != nil {
+		return nil, fmt.Errorf("fabric %q: %w", g.Fabric(), err)
+	}
+	deps.Metrics.declare(g.Fabric(), core.Drops())
+	for _, s := range deps.Sinks {
+		deps.Metrics.declareSink(g.Fabric(), s.Name())
+	}
+	log := deps.Log.With("fabric", g.Fabric())
+	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
+		health: newHealth(g.Fabric(), deps.Metrics, log)}, nil
+}
+
+// Name of the fabric.
+func (f *Fabric) Name() string { return f.name }
+
+// Ready is nil while every part works, else it says which do not and why.
+func (f *Fabric) Ready(context.Context) error { return f.health.err() }
+
+// Graph is the version of the fabric that is in force, or will be with the next
+// run.
+func (f *Fabric) Graph() *topology.Graph {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.graph
+}
+
+// SetGraph takes a new version of the fabric into force: intervals that have
+// closed keep the old one, all others get the new one. A fabric that waits
+// because of its topology tries again at once.
+func (f *Fabric) SetGraph(g *topology.Graph) error {
+	if g.Fabric() != f.name {
+		return fmt.Errorf("topology of fabric %q given to %q", g.Fabric(), f.name)
+	}
+	if _, err := analysis.New(g, f.cfg); err != nil {
+		return fmt.Errorf("fabric %q: %w", f.name, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.graph = g
+	if f.intake != nil {
+		f.intake.setGraph(g)
+	}
+	select {
+	case f.woken <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// partAnalysis is the part of the health that is the run as a whole.
+const partAnalysis = "analysis"
+
+// Run analyses until ctx is cancelled or the sources have no more; results that
+// are finished by then are still stored. A run that fails is begun again with
+// back-off, from what is stored.
+func (f *Fabric) Run(ctx context.Context) error {
+	backoff := retry.NewBackoff(minPause, maxPause)
+	for {
+		began := time.Now()
+		err := f.runOnce(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(began) > healthyAfter {
+			backoff.Reset()
+		}
+		pause := backoff.Next()
+		f.health.failed(partAnalysis, err, pause)
+		if !f.wait(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// Pauses between the tries of a part that fails; how long it must run to count as
+// working again, and how long until its pauses begin with the least again.
+const (
+	minPause     = time.Second
+	maxPause     = time.Minute
+	worksAfter   = 5 * time.Second
+	healthyAfter = 2 * maxPause
+)
+
+// wait pauses between two runs, for no longer than until a new topology comes.
+func (f *Fabric) wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-f.woken:
+	case <-timer.C:
+	}
+	return true
+}
+
+// runOnce resumes from the store and runs until something fails.
+func (f *Fabric) runOnce(ctx context.Context) error {
+	defer f.health.upUnlessFailing(partAnalysis)()
+	core, err := f.resume(ctx)
+	if err != nil {
+		return err
+	}
+	group, running := errgroup.WithContext(ctx)
+	in := newIntake(core, f.deps.Metrics, running, f.health)
+	f.begin(in)
+	defer f.end()
+	out := newOutlet(f.deps, in, f.log, f.health)
+	group.Go(func() error { return f.feed(running, in) })
+	group.Go(func() error { return out.storeAll(ctx) })
+	for _, s := range out.sinks {
+		group.Go(func() error { return s.run(ctx) })
+	}
+	return errors.Join(group.Wait(), in.fault())
+}
+
+func (f *Fabric) begin(in *Intake) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.intake = in
+	in.setGraph(f.graph) // it may have come meanwhile
+}
+
+func (f *Fabric) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.intake = nil
+}
+
+// feed runs the sources side by side until all have ended, and then closes the
+// intake. A source that fails is begun again; the others go on.
+func (f *Fabric) feed(ctx context.Context, in *Intake) error {
+	defer in.close()
+	group, running := errgroup.WithContext(ctx)
+	for _, s := range f.deps.Sources() {
+		in.register(s)
+		group.Go(func() error { return f.supervise(running, in, s) })
+	}
+	return group.Wait()
+}
+
+func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source) error {
+	part := "source " + s.Name()
+	backoff := retry.NewBackoff(minPause, maxPause)
+	for {
+		fails := f.health.upUnlessFailing(part)
+		err := guard(func() error { return s.Run(ctx, in) })
+		fails()
+		if fault := in.fault(); fault != nil || err == nil || ctx.Err() != nil {
+			return fault
+		}
+		pause := backoff.Next()
+		f.health.failed(part, err, pause)
+		if !retry.Sleep(ctx, pause) {
+			return nil
+		}
+		in.restarted(s)
+	}
+}
+
+// guard turns a panic into an error: a broken invariant in one fabric must not
+// end the others.
+func guard(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
+}

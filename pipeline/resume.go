@@ -1,0 +1,132 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// History is what earlier runs have stored of a fabric.
+type History interface {
+	// LastInterval is the newest that is stored; ErrNothingStored if there is none.
+	LastInterval(ctx context.Context, fabric string) (schema.Interval, error)
+	// SavedStates are those of the last interval, up to an instant, that carried
+	// any, and their version of the fabric; ErrNothingStored if there are none.
+	SavedStates(ctx context.Context, fabric string, upToNanos int64) (at schema.Interval, version uint64, states []schema.StageState, err error)
+	// ResultsBetween are the intervals that start in [from, to), with their regions
+	// and no more; their snapshots have no values but those of stalls.
+	ResultsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
+	// Events that came with the intervals of [from, to).
+	EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error)
+	// Graph is a version of a fabric.
+	Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error)
+}
+
+// ErrNothingStored says that there is nothing yet.
+var ErrNothingStored = errors.New("nothing is stored yet")
+
+// resumeIntervals is how many stored intervals at most hand their regions'
+// identities and their events, so that none comes twice, on to a new run. Since
+// the last saved state there are fewer.
+const resumeIntervals = 3 * analysis.SaveIntervals
+
+// resume makes the core that goes on after what is stored: with what was learned,
+// and the intervals that were stored since.
+func (f *Fabric) resume(ctx context.Context) (*analysis.Core, error) {
+	current, store := f.Graph(), f.deps.Store
+	last, err := store.LastInterval(ctx, f.name)
+	if errors.Is(err, ErrNothingStored) {
+		return analysis.New(current, f.cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up the last stored interval: %w", err)
+	}
+	from := last.StartNanos - resumeIntervals*f.cfg.Window.IntervalNanos
+	events, err := store.EventsBetween(ctx, f.name, from, last.EndNanos())
+	if err != nil {
+		return nil, err
+	}
+	core, learned, err := f.load(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	from = max(from, learned.StartNanos)
+	stored, err := f.storedSince(ctx, from, last.EndNanos(), &core)
+	if err != nil {
+		return nil, err
+	}
+	if err := core.Resume(stored, events); err != nil {
+		f.log.Warn("analysis: some stored regions do not hand their identity on", "error", err)
+	}
+	f.log.Info("analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
+	return core, nil
+}
+
+// load makes a core with what was learned up to an interval. Where nothing can be
+// used the core is nil: it then begins with the version of the first interval.
+func (f *Fabric) load(ctx context.Context, last schema.Interval) (*analysis.Core, schema.Interval, error) {
+	none := schema.Interval{}
+	at, version, states, err := f.deps.Store.SavedStates(ctx, f.name, last.StartNanos)
+	if errors.Is(err, ErrNothingStored) {
+		return nil, none, nil
+	}
+	if err != nil {
+		return nil, none, fmt.Errorf("look up the saved state: %w", err)
+	}
+	g, err := f.version(ctx, version)
+	if err != nil {
+		return nil, none, err
+	}
+	core, err := analysis.New(g, f.cfg)
+	if err != nil {
+		return nil, none, err
+	}
+	if err := core.Load(at, states); err != nil {
+		f.deps.Metrics.stateRefused.WithLabelValues(f.name).Inc()
+		f.log.Warn("analysis: saved state refused, rebuilding from the stored intervals: identities are kept, forecasts begin again", "error", err)
+		return nil, none, nil
+	}
+	return core, at, nil
+}
+
+// version is a version of the fabric: the one in force, or one from the store.
+func (f *Fabric) version(ctx context.Context, version uint64) (*topology.Graph, error) {
+	if g := f.Graph(); g.Version() == version {
+		return g, nil
+	}
+	g, err := f.deps.Store.Graph(ctx, f.name, version)
+	if err != nil {
+		return nil, fmt.Errorf("read topology version %016x from the store: %w", version, err)
+	}
+	return g, nil
+}
+
+// storedSince reads intervals back, values of stall included: from them it is
+// seen for how long links have been hot. It makes the core if there is none yet.
+func (f *Fabric) storedSince(ctx context.Context, fromNanos, toNanos int64, core **analysis.Core) ([]analysis.Interval, error) {
+	results, err := f.deps.Store.ResultsBetween(ctx, f.name, fromNanos, toNanos)
+	if err != nil {
+		return nil, fmt.Errorf("read the last stored intervals: %w", err)
+	}
+	stored := make([]analysis.Interval, len(results))
+	for i, r := range results {
+		g, err := f.version(ctx, r.Snapshot.GraphVersion)
+		if err != nil {
+			return nil, err
+		}
+		stored[i] = analysis.Interval{Interval: r.Snapshot.Interval, Graph: g, Regions: r.Regions, Snapshot: r.Snapshot}
+		if *core == nil {
+			if *core, err = analysis.New(g, f.cfg); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if *core == nil {
+		*core, err = analysis.New(f.Graph(), f.cfg)
+	}
+	return stored, err
+}

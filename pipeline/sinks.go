@@ -1,0 +1,297 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Sink takes the results of a fabric, in order of time.
+type Sink interface {
+	Name() string
+	// Put takes a result, and keeps nothing of its snapshot afterwards. It is called
+	// again with the same result until it returns nil or an error that wraps
+	// ErrRefused.
+	Put(ctx context.Context, r *schema.IntervalResult) error
+}
+
+// Follower is a sink that must not miss an interval: after a restart, and where
+// it fell behind, it gets the stored intervals that it lacks, without their
+// snapshots.
+type Follower interface {
+	Sink
+	// Last is the start of the last interval that the sink has; 0 if it has none.
+	Last(ctx context.Context) (startNanos int64, err error)
+}
+
+// ErrRefused says that no further try will make a sink take a result.
+var ErrRefused = errors.New("refused")
+
+// Store is the first sink of every fabric, and the memory between two runs.
+// Its Put does not return before the result is stored, once.
+type Store interface {
+	StoreGraph(ctx context.Context, g *topology.Graph) error
+	Store(ctx context.Context, r *schema.IntervalResult) error
+	History
+}
+
+// storeSink is the store's name as a sink; dropFull is why a result does not reach
+// a sink that is no Follower: it was too far behind.
+const (
+	storeSink = "store"
+	dropFull  = "full"
+)
+
+// flushTimeout bounds how long finished results are still stored, and passed to
+// the sinks, after the stop.
+const flushTimeout = 5 * time.Second
+
+// outlet takes results from the intake to the store and on to the sinks.
+type outlet struct {
+	store   Store
+	sinks   []*sinkQueue
+	intake  *Intake
+	metrics *Metrics
+	log     *slog.Logger
+	health  *health
+	graph   uint64 // version that is known to be stored
+}
+
+func newOutlet(deps Deps, in *Intake, log *slog.Logger, h *health) *outlet {
+	o := &outlet{store: deps.Store, intake: in, metrics: deps.Metrics, log: log, health: h}
+	for _, s := range deps.Sinks {
+		o.sinks = append(o.sinks, newSinkQueue(s, deps, in.fabric, log, h))
+	}
+	return o
+}
+
+// storeAll stores every result in order. After the stop it goes on for a while
+// with what is finished.
+func (o *outlet) storeAll(ctx context.Context) error {
+	flush, cancel := flushContext(ctx)
+	defer cancel()
+	defer func() {
+		for _, s := range o.sinks {
+			close(s.queue)
+		}
+	}()
+	for out := range o.intake.out {
+		if err := o.storeOne(flush, out); err != nil {
+			if flush.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// flushContext outlives ctx by flushTimeout.
+func flushContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	flush, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(flushTimeout, cancel) })
+	return flush, func() { stop(); cancel() }
+}
+
+func (o *outlet) storeOne(ctx context.Context, out output) error {
+	r := out.result
+	if err := o.storeGraph(ctx, r); err != nil {
+		return err
+	}
+	if err := o.store.Store(ctx, r); err != nil {
+		if !errors.Is(err, ErrRefused) {
+			return err
+		}
+		o.metrics.refused.WithLabelValues(o.intake.fabric, storeSink).Inc()
+		o.log.Error("store: result refused, interval dropped", "interval", r.Snapshot.Interval.String(), "error", err)
+	} else {
+		o.metrics.stored(r)
+	}
+	users := new(atomic.Int32)
+	users.Store(int32(len(o.sinks)) + 1)
+	recycle := func() {
+		if users.Add(-1) == 0 {
+			select {
+			case o.intake.used <- r:
+			default: // the garbage collector takes it
+			}
+		}
+	}
+	for _, s := range o.sinks {
+		s.offer(queued{r, recycle})
+	}
+	defer recycle()
+	return o.commit(ctx, out.through)
+}
+
+// storeGraph stores the version of a result before the first result under it.
+func (o *outlet) storeGraph(ctx context.Context, r *schema.IntervalResult) error {
+	if r.Snapshot.GraphVersion == o.graph {
+		return nil
+	}
+	g := o.intake.graphOf(r.Snapshot.GraphVersion)
+	if g == nil {
+		return fmt.Errorf("topology version %016x of %s is not known", r.Snapshot.GraphVersion, r.Snapshot.Interval)
+	}
+	if err := o.store.StoreGraph(ctx, g); err != nil {
+		return err
+	}
+	o.graph = r.Snapshot.GraphVersion
+	return nil
+}
+
+func (o *outlet) commit(ctx context.Context, through []int64) error {
+	for i, offset := range through {
+		if c, ok := o.intake.source(i).(Committer); ok && offset != NoOffset {
+			if err := c.Commit(ctx, offset); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// queued is a result on its way to a sink; done says that the sink needs it no
+// longer.
+type queued struct {
+	result *schema.IntervalResult
+	done   func()
+}
+
+// waitingForSink results may be queued for a sink. Beyond that results are
+// dropped; a Follower gets them from the store later.
+const waitingForSink = 16
+
+// sinkQueue feeds one sink, alone.
+type sinkQueue struct {
+	sink     Sink
+	part     string
+	fabric   string
+	store    Store
+	queue    chan queued
+	endNanos int64 // of the last interval that a Follower has; 0: ask it
+	metrics  *Metrics
+	log      *slog.Logger
+	health   *health
+}
+
+func newSinkQueue(s Sink, deps Deps, fabric string, log *slog.Logger, h *health) *sinkQueue {
+	return &sinkQueue{sink: s, part: "sink " + s.Name(), fabric: fabric, store: deps.Store, queue: make(chan queued, waitingForSink),
+		metrics: deps.Metrics, log: log, health: h}
+}
+
+// offer queues a result, without waiting.
+func (q *sinkQueue) offer(item queued) {
+	select {
+	case q.queue <- item:
+	default:
+		if _, follows := q.sink.(Follower); !follows {
+			q.metrics.sinkDropped.WithLabelValues(q.fabric, q.sink.Name(), dropFull).Inc()
+		}
+		item.done()
+	}
+}
+
+// run feeds the sink until the queue is closed and empty. What is left in it when
+// the time to flush has passed is dropped.
+func (q *sinkQueue) run(ctx context.Context) error {
+	flush, cancel := flushContext(ctx)
+	defer cancel()
+	follower, _ := q.sink.(Follower)
+	for item := range q.queue {
+		if follower == nil || q.catchUp(flush, follower, item.result.Snapshot.Interval.StartNanos) {
+			q.put(flush, item.result)
+		}
+		item.done()
+	}
+	return nil
+}
+
+// put tries until the sink has the result or refuses it, and reports whether it
+// came to that before ctx ended.
+func (q *sinkQueue) put(ctx context.Context, r *schema.IntervalResult) bool {
+	settled := q.try(ctx, func() error {
+		err := q.sink.Put(ctx, r)
+		if !errors.Is(err, ErrRefused) {
+			return err
+		}
+		q.metrics.refused.WithLabelValues(q.fabric, q.sink.Name()).Inc()
+		q.log.Warn("sink: result refused, interval skipped", "sink", q.sink.Name(), "interval", r.Snapshot.Interval.String(), "error", err)
+		return nil
+	})
+	if settled {
+		q.endNanos = r.Snapshot.Interval.EndNanos()
+	}
+	return settled
+}
+
+// catchUp gives a follower the stored intervals between the last that it has and
+// the one at hand, and reports whether it has them all.
+func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) bool {
+	if q.endNanos == 0 {
+		if !q.try(ctx, func() error {
+			last, err := f.Last(ctx)
+			if q.endNanos = last + 1; last == 0 { // it has none: nothing is owed
+				q.endNanos = beforeNanos
+			}
+			return err
+		}) {
+			q.endNanos = 0
+			return false
+		}
+	}
+	q.endNanos = max(q.endNanos, beforeNanos-catchUpMost.Nanoseconds())
+	for q.endNanos < beforeNanos {
+		var missed []*schema.IntervalResult
+		until := min(beforeNanos, q.endNanos+catchUpSpan.Nanoseconds())
+		if !q.try(ctx, func() (err error) {
+			missed, err = q.store.ResultsBetween(ctx, q.fabric, q.endNanos, until)
+			return err
+		}) {
+			return false
+		}
+		for _, r := range missed {
+			if !q.put(ctx, r) {
+				return false
+			}
+		}
+		q.endNanos = until
+	}
+	return true
+}
+
+// catchUpSpan bounds what is read from the store at a time, catchUpMost how far a
+// follower may lag behind and still get all: what is older is of no use to those
+// who act.
+const (
+	catchUpSpan = 10 * time.Minute
+	catchUpMost = 24 * time.Hour
+)
+
+// try repeats with back-off what fails, and reports whether it succeeded before
+// ctx ended.
+func (q *sinkQueue) try(ctx context.Context, do func() error) bool {
+	backoff := retry.NewBackoff(minPause, maxPause)
+	for {
+		err := guard(do)
+		if err == nil {
+			q.health.up(q.part)
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		pause := backoff.Next()
+		q.health.failed(q.part, err, pause)
+		if !retry.Sleep(ctx, pause) {
+			return false
+		}
+	}
+}
