@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 )
 
 // Dial opens a connection to a broker. It has the type of net.Dialer's DialContext.
@@ -21,8 +21,8 @@ type Client struct {
 	config    Config
 	metrics   *Metrics
 	log       *slog.Logger
-	kafka     *kafka.Client
-	transport *kafka.Transport
+	kafka     *kafkago.Client
+	transport *kafkago.Transport
 	conns     openConns
 }
 
@@ -48,7 +48,7 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 	}
 	c := &Client{config: config, metrics: metrics, log: log}
 	c.conns.dial = dial
-	c.transport = &kafka.Transport{
+	c.transport = &kafkago.Transport{
 		Dial:        c.conns.open,
 		DialTimeout: config.DialTimeout,
 		MetadataTTL: 2 * time.Second, // bounds how long a new leader or topic stays unknown
@@ -56,7 +56,7 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 		TLS:         tlsConfig,
 		SASL:        mechanism,
 	}
-	c.kafka = &kafka.Client{Addr: kafka.TCP(config.Brokers...), Timeout: config.RequestTimeout, Transport: c.transport}
+	c.kafka = &kafkago.Client{Addr: kafkago.TCP(config.Brokers...), Timeout: config.RequestTimeout, Transport: c.transport}
 	return c, nil
 }
 
@@ -65,7 +65,7 @@ func (c *Client) Config() *Config { return &c.config }
 
 // Ping asks a broker for an answer, past every cache.
 func (c *Client) Ping(ctx context.Context) error {
-	if _, err := c.kafka.ApiVersions(ctx, &kafka.ApiVersionsRequest{}); err != nil {
+	if _, err := c.kafka.ApiVersions(ctx, &kafkago.ApiVersionsRequest{}); err != nil {
 		return fmt.Errorf("ping Kafka at %v: %w", c.config.Brokers, err)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (c *Client) pause(ctx context.Context, failures int) bool {
 
 // retryReason is the label of an error that asks for another try.
 func retryReason(err error) string {
-	if _, ok := errors.AsType[kafka.Error](err); ok {
+	if _, ok := errors.AsType[kafkago.Error](err); ok {
 		return retryBroker
 	}
 	return retryNetwork

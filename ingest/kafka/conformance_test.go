@@ -34,6 +34,7 @@ func conformance(t *testing.T, start func(t *testing.T) *broker) {
 		{"order", testOrder},
 		{"resume", testResume},
 		{"commit has no gaps", testContiguousCommit},
+		{"tails", testTails},
 		{"records deleted under the reader", testGap},
 		{"dead letters", testDeadLetters},
 		{"long payloads", testLongPayloads},
@@ -119,6 +120,82 @@ func testContiguousCommit(t *testing.T, b *broker) {
 	p.readWith(t, c, 3, func(ctx context.Context, m kafka.Message) error { return c.Commit(ctx, m.Offset) })
 	p.produce(t, event("f", 0, 5))
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-5")
+}
+
+// Many agents read one partition of commands beside each other, and beside a consumer of the group.
+func testTails(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	for i := range 3 {
+		p.produce(t, event("f", 0, i))
+	}
+	group := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	p.readWith(t, group, 2, func(ctx context.Context, m kafka.Message) error { return group.Commit(ctx, m.Offset) })
+	time.Sleep(1200 * time.Millisecond)
+	before := time.Now()
+
+	const agents, commands = 50, 4
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+	var mu sync.Mutex
+	got := make([][]string, agents)
+	complete := func() (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range got {
+			if len(got[i]) >= commands {
+				n++
+			}
+		}
+		return n
+	}
+	ended := make(chan error, agents)
+	tail := func(i int, lookback time.Duration) {
+		c := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true, Lookback: lookback})
+		go func() {
+			ended <- c.Run(ctx, func(ctx context.Context, m kafka.Message) error {
+				mu.Lock()
+				got[i] = append(got[i], string(m.Payload))
+				mu.Unlock()
+				return c.Commit(ctx, m.Offset)
+			})
+		}()
+	}
+	p.produce(t, event("f", 0, 3))
+	for i := range agents / 2 { // these begin after the first command, which is within their look-back
+		tail(i, time.Since(before)+500*time.Millisecond)
+	}
+	p.produce(t, event("other", 0, 0)) // what cannot be read is dropped by each of them
+	for i := 4; i < 7; i++ {
+		p.produce(t, event("f", 0, i))
+	}
+	for i := agents / 2; i < agents; i++ { // and these after all of them
+		tail(i, time.Since(before)+500*time.Millisecond)
+	}
+	waitFor(t, "every agent's commands", func() bool { return complete() == agents })
+	cancel()
+	for range agents {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for i, payloads := range got {
+		if want := []string{"f-3", "f-4", "f-5", "f-6"}; !slices.Equal(payloads, want) {
+			t.Errorf("agent %d read %v, want %v", i, payloads, want)
+		}
+	}
+	if n := p.metric(t, "giverny_kafka_tail_dropped_total", "wrong_fabric"); n != agents {
+		t.Errorf("%v records dropped, want one of each of %d agents", n, agents)
+	}
+	if n := p.metric(t, "giverny_kafka_dead_letters_total", "wrong_fabric"); n != 0 {
+		t.Errorf("the tails made %v dead letters", n)
+	}
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-2") // the group's offset is where it was
+
+	// A tail with nothing to look back at begins at the end.
+	late := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true})
+	time.AfterFunc(500*time.Millisecond, func() { _ = p.producer.Produce(p.ctx, event("f", 0, 7)) })
+	wantPayloads(t, p.readWith(t, late, 1, func(context.Context, kafka.Message) error { return nil }), "f-7")
 }
 
 func testGap(t *testing.T, b *broker) {

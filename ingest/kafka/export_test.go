@@ -29,7 +29,7 @@ var EncodeRecord, DecodeRecord = encodeRecord, decodeRecord
 type Offsets struct{ o offsets }
 
 func (o *Offsets) Reset(committed int64)     { o.o.reset(committed) }
-func (o *Offsets) Hand(offset int64)         { o.o.hand(offset) }
+func (o *Offsets) MarkPending(offset int64)  { o.o.markPending(offset) }
 func (o *Offsets) Store(offset int64) bool   { return o.o.store(offset) }
 func (o *Offsets) StoreThrough(offset int64) { o.o.storeThrough(offset) }
 func (o *Offsets) Committed() int64          { return o.o.committed }

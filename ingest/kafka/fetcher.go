@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 )
 
 // fetcher is where a consumer stands in the log, for the length of one Run.
@@ -23,11 +23,11 @@ type fetcher struct {
 const corruptTries = 3
 
 // fetch returns the next records, perhaps none. It only fails when ctx ends.
-func (f *fetcher) fetch(ctx context.Context) (kafka.RecordReader, error) {
+func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 	c := f.consumer
 	for ctx.Err() == nil {
 		start := time.Now()
-		response, err := c.client.kafka.Fetch(ctx, &kafka.FetchRequest{
+		response, err := c.client.kafka.Fetch(ctx, &kafkago.FetchRequest{
 			Topic: c.topic, Partition: c.assigned.Partition, Offset: f.next,
 			MinBytes: 1, MaxBytes: int64(c.client.config.Consumer.MaxFetchBytes), MaxWait: c.client.config.Consumer.MaxWait,
 		})
@@ -60,8 +60,8 @@ func (f *fetcher) failed(ctx context.Context, err error) {
 		f.failing = time.Now()
 	}
 	switch {
-	case errors.Is(err, kafka.OffsetOutOfRange):
-		f.rejoin(ctx)
+	case errors.Is(err, kafkago.OffsetOutOfRange):
+		f.resetToLogStart(ctx)
 		return
 	case isCorrupt(err):
 		if f.corrupt++; f.corrupt >= corruptTries {
@@ -78,10 +78,10 @@ func (f *fetcher) failed(ctx context.Context, err error) {
 	c.client.pause(ctx, f.failures)
 }
 
-// rejoin begins at the start of the log, which has moved past the offset wanted, or was made anew.
-func (f *fetcher) rejoin(ctx context.Context) {
+// resetToLogStart begins at the start of the log, which has moved past the offset wanted, or was made anew.
+func (f *fetcher) resetToLogStart(ctx context.Context) {
 	c := f.consumer
-	first, err := c.listOffset(ctx, kafka.FirstOffset)
+	first, err := c.listOffset(ctx, kafkago.FirstOffset)
 	if err != nil {
 		c.client.pause(ctx, f.failures)
 		return
@@ -130,15 +130,15 @@ func (f *fetcher) advance(offset int64) {
 	c.mu.Unlock()
 }
 
-// watch, called when an answer brought nothing, opens new connections when the log grows all the same. What
+// checkStall, called when an answer brought nothing, opens new connections when the log grows all the same. What
 // that answer says of the log is not believed: another request asks for its end.
-func (f *fetcher) watch(ctx context.Context) {
+func (f *fetcher) checkStall(ctx context.Context) {
 	c := f.consumer
 	if time.Since(f.progress) < c.client.config.Consumer.StallTimeout {
 		return
 	}
 	f.progress = time.Now()
-	if end, err := c.listOffset(ctx, kafka.LastOffset); err != nil || end > f.next {
+	if end, err := c.listOffset(ctx, kafkago.LastOffset); err != nil || end > f.next {
 		c.log.Warn("the log has records that do not come", "offset", f.next, "end", end)
 		c.client.reset(reconnectStalled)
 	}

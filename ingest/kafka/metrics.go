@@ -21,6 +21,7 @@ type Metrics struct {
 	lag, offset, committed  *prometheus.GaugeVec   // topic, fabric
 	lost                    *prometheus.CounterVec // reason
 	deadLetters             *prometheus.CounterVec // reason
+	tailDropped             *prometheus.CounterVec // reason
 	reconnects              *prometheus.CounterVec // reason
 
 	spoolRecords, spoolBytes prometheus.Gauge
@@ -74,6 +75,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		committed:     r.gauges("giverny_kafka_committed_offset", "Offset up to which the results are stored.", flow),
 		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had and never gave.", lostGap, lostOutOfRange, lostCorrupt),
 		deadLetters:   r.reasons("giverny_kafka_dead_letters_total", "Records put into the dead-letter topic.", deadLetterReasons()...),
+		tailDropped:   r.reasons("giverny_kafka_tail_dropped_total", "Records that a reader without a group could not read and dropped.", deadLetterReasons()...),
 		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to begin anew.", reconnectStalled, reconnectErrors),
 
 		spoolRecords: r.gauge("giverny_spool_records", "Records in the spool."),

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/giverny/giverny/ingest/envelope"
@@ -120,7 +120,7 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 			return p.produceRun(ctx, run[:i]) // the caller meets the long one next
 		}
 		size += len(r.Payload)
-		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafka.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}}
+		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafkago.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}}
 	}
 	err = p.send(ctx, topicPartition{topic, run[0].Partition}, size, messages)
 	refused, isRefused := errors.AsType[*RefusedError](err)
@@ -159,7 +159,7 @@ func (p *Producer) check(topic string, r *Record) error {
 // transport may still be reading them.
 type message struct {
 	key, value []byte
-	headers    []kafka.Header
+	headers    []kafkago.Header
 }
 
 // send writes messages to a partition as one request, one request at a time so that tries cannot overtake.
@@ -210,13 +210,13 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 }
 
 func (p *Producer) try(ctx context.Context, to topicPartition, size int, messages []message) error {
-	records := make([]kafka.Record, len(messages))
+	records := make([]kafkago.Record, len(messages))
 	for i, m := range messages {
-		records[i] = kafka.Record{Key: kafka.NewBytes(m.key), Value: kafka.NewBytes(m.value), Headers: m.headers}
+		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: m.headers}
 	}
 	start := time.Now()
-	response, err := p.client.kafka.Produce(ctx, &kafka.ProduceRequest{
-		Topic: to.topic, Partition: to.partition, RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...),
+	response, err := p.client.kafka.Produce(ctx, &kafkago.ProduceRequest{
+		Topic: to.topic, Partition: to.partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
 	})
 	if err == nil {
 		err = response.Error
@@ -232,14 +232,14 @@ func (p *Producer) try(ctx context.Context, to topicPartition, size int, message
 
 // refusal is the reason of an error that no further try will mend, or empty.
 func refusal(err error) string {
-	code, ok := errors.AsType[kafka.Error](err)
+	code, ok := errors.AsType[kafkago.Error](err)
 	if !ok {
 		return ""
 	}
 	switch code {
-	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidMessageSize:
+	case kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidMessageSize:
 		return dropTooLarge
-	case kafka.InvalidRecord, kafka.InvalidTopic, kafka.UnsupportedForMessageFormat, kafka.InvalidTimestamp:
+	case kafkago.InvalidRecord, kafkago.InvalidTopic, kafkago.UnsupportedForMessageFormat, kafkago.InvalidTimestamp:
 		return dropRefused
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
 )
@@ -42,17 +42,17 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed
 	if replicas == 0 {
 		replicas = -1
 	}
-	configs := []kafka.ConfigEntry{
+	configs := []kafkago.ConfigEntry{
 		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
 		{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(c.config.Topics.Retention.Milliseconds(), 10)},
 		{ConfigName: "retention.bytes", ConfigValue: strconv.FormatInt(c.config.Topics.RetentionBytes, 10)},
 		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(c.maxBatchBytes())},
 	}
-	var request kafka.CreateTopicsRequest
+	var request kafkago.CreateTopicsRequest
 	for name, partitions := range want {
-		request.Topics = append(request.Topics, kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replicas, ConfigEntries: configs})
+		request.Topics = append(request.Topics, kafkago.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replicas, ConfigEntries: configs})
 	}
-	var response *kafka.CreateTopicsResponse
+	var response *kafkago.CreateTopicsResponse
 	if err := c.retry(ctx, "create topics", func() (err error) {
 		response, err = c.kafka.CreateTopics(ctx, &request)
 		return err
@@ -62,7 +62,7 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed
 	var faults []error
 	for name, err := range response.Errors {
 		switch {
-		case errors.Is(err, kafka.TopicAlreadyExists):
+		case errors.Is(err, kafkago.TopicAlreadyExists):
 			existed = append(existed, name)
 		case err != nil:
 			faults = append(faults, fmt.Errorf("create topic %s: %w; create it by hand if this client may not", name, err))
@@ -77,9 +77,9 @@ func (c *Client) growTopics(ctx context.Context, want map[string]int, old []stri
 		return nil
 	}
 	slices.Sort(old)
-	var metadata *kafka.MetadataResponse
+	var metadata *kafkago.MetadataResponse
 	if err := c.retry(ctx, "look up topics", func() (err error) {
-		metadata, err = c.kafka.Metadata(ctx, &kafka.MetadataRequest{Topics: old})
+		metadata, err = c.kafka.Metadata(ctx, &kafkago.MetadataRequest{Topics: old})
 		return err
 	}); err != nil {
 		return err
@@ -96,13 +96,13 @@ func (c *Client) growTopics(ctx context.Context, want map[string]int, old []stri
 }
 
 func (c *Client) addPartitions(ctx context.Context, topic string, partitions int) error {
-	response, err := c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{
-		Topics: []kafka.TopicPartitionsConfig{{Name: topic, Count: int32(partitions)}}})
+	response, err := c.kafka.CreatePartitions(ctx, &kafkago.CreatePartitionsRequest{
+		Topics: []kafkago.TopicPartitionsConfig{{Name: topic, Count: int32(partitions)}}})
 	if err == nil {
 		err = response.Errors[topic]
 	}
 	// The view of the topics may be two seconds old, or another process was faster.
-	if err != nil && !errors.Is(err, kafka.InvalidPartitionNumber) {
+	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) {
 		return fmt.Errorf("topic %s needs a partition per fabric, %d in all: %w; add them by hand if this client may not", topic, partitions, err)
 	}
 	return nil
@@ -110,25 +110,25 @@ func (c *Client) addPartitions(ctx context.Context, topic string, partitions int
 
 func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	const key = "max.message.bytes"
-	var ask kafka.DescribeConfigsRequest
+	var ask kafkago.DescribeConfigsRequest
 	for _, topic := range topics {
-		ask.Resources = append(ask.Resources, kafka.DescribeConfigRequestResource{
-			ResourceType: kafka.ResourceTypeTopic, ResourceName: topic, ConfigNames: []string{key}})
+		ask.Resources = append(ask.Resources, kafkago.DescribeConfigRequestResource{
+			ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic, ConfigNames: []string{key}})
 	}
 	answer, err := c.kafka.DescribeConfigs(ctx, &ask)
 	if err != nil {
 		return fmt.Errorf("look up %s of the topics: %w", key, err)
 	}
-	var change kafka.IncrementalAlterConfigsRequest
+	var change kafkago.IncrementalAlterConfigsRequest
 	for _, resource := range answer.Resources {
 		for _, entry := range resource.ConfigEntries {
 			limit, err := strconv.Atoi(entry.ConfigValue)
 			if entry.ConfigName != key || err != nil || limit >= c.maxBatchBytes() {
 				continue
 			}
-			change.Resources = append(change.Resources, kafka.IncrementalAlterConfigsRequestResource{
-				ResourceType: kafka.ResourceTypeTopic, ResourceName: resource.ResourceName,
-				Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: key, Value: strconv.Itoa(c.maxBatchBytes()), ConfigOperation: kafka.ConfigOperationSet}}})
+			change.Resources = append(change.Resources, kafkago.IncrementalAlterConfigsRequestResource{
+				ResourceType: kafkago.ResourceTypeTopic, ResourceName: resource.ResourceName,
+				Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: key, Value: strconv.Itoa(c.maxBatchBytes()), ConfigOperation: kafkago.ConfigOperationSet}}})
 		}
 	}
 	if len(change.Resources) == 0 {
@@ -150,7 +150,7 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 // awaitLeaders waits until the transport, which looks every other second, knows all partitions' leaders.
 func (c *Client) awaitLeaders(ctx context.Context, want map[string]int) error {
 	return c.retry(ctx, "wait for the topics' leaders", func() error {
-		metadata, err := c.kafka.Metadata(ctx, &kafka.MetadataRequest{})
+		metadata, err := c.kafka.Metadata(ctx, &kafkago.MetadataRequest{})
 		if err != nil {
 			return err
 		}
