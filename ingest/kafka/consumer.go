@@ -230,7 +230,7 @@ func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
 	return 0, fmt.Errorf("the answer leaves out %s", c.name())
 }
 
-// listOffset is the log's kafkago.FirstOffset or kafkago.LastOffset.
+// listOffset is where the log begins (kafkago.FirstOffset) or ends (kafkago.LastOffset).
 func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
 	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
 		Topics: map[string][]kafkago.OffsetRequest{c.topic: {{Partition: c.assigned.Partition, Timestamp: which}}}})

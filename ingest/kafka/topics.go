@@ -12,18 +12,24 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// kinds are the payloads that have a topic.
-var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Snapshots, envelope.Regions,
-	envelope.Diagnoses, envelope.Commands, envelope.Results}
+// kinds are the payloads that have a topic: those that something writes and something reads.
+var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Jobs, envelope.Failures, envelope.Regions,
+	envelope.Commands, envelope.Results}
 
-// EnsureTopics makes the topics that are missing, each with a partition per fabric, adds partitions to those
-// that have too few, and makes room for messages as long as the configuration allows. It returns once all
-// partitions have a leader.
-func (c *Client) EnsureTopics(ctx context.Context, fabrics int) error {
-	want := map[string]int{c.config.DeadLetterTopic(): 1}
+// TopicPartitions is every topic that EnsureTopics makes, with its number of partitions.
+func (c *Config) TopicPartitions(partitions int) map[string]int {
+	topics := map[string]int{c.DeadLetterTopic(): 1}
 	for _, kind := range kinds {
-		want[c.config.Topic(kind)] = max(1, fabrics)
+		topics[c.Topic(kind)] = max(1, partitions)
 	}
+	return topics
+}
+
+// EnsureTopics makes the topics that are missing, each with as many partitions as the fabrics need: one more
+// than the largest number of a fabric's partition. It adds partitions to topics that have too few, and makes
+// room for messages as long as the configuration allows. It returns once all partitions have a leader.
+func (c *Client) EnsureTopics(ctx context.Context, partitions int) error {
+	want := c.config.TopicPartitions(partitions)
 	old, err := c.createTopics(ctx, want)
 	if err != nil {
 		return err
@@ -103,7 +109,7 @@ func (c *Client) addPartitions(ctx context.Context, topic string, partitions int
 	}
 	// The view of the topics may be two seconds old, or another process was faster.
 	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) {
-		return fmt.Errorf("topic %s needs a partition per fabric, %d in all: %w; add them by hand if this client may not", topic, partitions, err)
+		return fmt.Errorf("topic %s needs %d partitions: %w; add them by hand if this client may not", topic, partitions, err)
 	}
 	return nil
 }
