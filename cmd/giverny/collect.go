@@ -19,6 +19,7 @@ import (
 	"github.com/giverny/giverny/collectors/ethtool"
 	"github.com/giverny/giverny/collectors/ibsysfs"
 	"github.com/giverny/giverny/collectors/perfquery"
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
@@ -188,7 +189,7 @@ func (p *process) agentStages() (pollers, spooling []lifecycle.Stage, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	agent, err := collectors.NewAgent(name, newEmitter(sink, p.cfg.Fabrics), p.log, p.registerer)
+	agent, err := collectors.NewAgent(name, emitter.New(sink, fabricPartitions(p.cfg.Fabrics)), p.log, p.registerer)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
@@ -146,7 +147,7 @@ func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric,
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	stages := lifecycle.New(p.log, p.cfg.StopTimeout)
-	story := storyteller{fabric: f, script: script, sink: newEmitter(kafka.NewProducer(p.client), p.cfg.Fabrics), teller: teller}
+	story := storyteller{fabric: f, script: script, sink: emitter.New(kafka.NewProducer(p.client), fabricPartitions(p.cfg.Fabrics)), teller: teller}
 	stages.Add(lifecycle.Stage{Name: "story", Run: func(ctx context.Context) error {
 		defer over()
 		for seed := flags.seed; ; seed++ {
@@ -166,7 +167,7 @@ func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric,
 type storyteller struct {
 	fabric fabric
 	script *scenario.Script
-	sink   *emitter
+	sink   *emitter.Emitter
 	teller *teller
 }
 
@@ -191,7 +192,7 @@ func (s *storyteller) run(ctx context.Context, seed uint64) error {
 			return nil
 		}
 		s.teller.happened(step.Events)
-		if err := s.sink.emitEvents(ctx, s.fabric.Name, step.Events); err != nil {
+		if err := s.sink.EmitEvents(ctx, s.fabric.Name, step.Events); err != nil {
 			return err
 		}
 		for _, b := range step.Batches {

@@ -74,3 +74,21 @@ func shown(fabrics []fabric) []dashboards.Fabric {
 	}
 	return list
 }
+
+// fabricPartitions is where each fabric's records go.
+func fabricPartitions(fabrics []config.Fabric) map[string]int {
+	partitions := make(map[string]int, len(fabrics))
+	for _, f := range fabrics {
+		partitions[f.Name] = f.Partition
+	}
+	return partitions
+}
+
+// partitionsOf is how many partitions topics need for the fabrics.
+func partitionsOf(fabrics []config.Fabric) int {
+	n := 1
+	for _, f := range fabrics {
+		n = max(n, f.Partition+1)
+	}
+	return n
+}

@@ -40,6 +40,7 @@ var Architecture = []Row{
 	{Package: "ingest/envelope", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope"}},
+	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
