@@ -7,6 +7,7 @@ require (
 	github.com/ClickHouse/clickhouse-go/v2 v2.50.0
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/apache/arrow/go/v15 v15.0.2
+	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/ebitengine/purego v0.11.3
 	github.com/golang/snappy v1.0.0
 	github.com/google/flatbuffers v23.5.26+incompatible

@@ -15,6 +15,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
 )
 
 // broker is what the suite needs of a Kafka, real or embedded.
@@ -265,7 +266,7 @@ func testDeadLetters(t *testing.T, b *broker) {
 func testLongPayloads(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
-	limit := b.config.MaxMessageBytes
+	limit := b.config.Producer.MaxMessageBytes
 	for _, size := range []int{envelope.MaxKafkaPayload, limit} {
 		p.produce(t, kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: bytes.Repeat([]byte{7}, size)})
 	}
@@ -281,7 +282,7 @@ func testLongPayloads(t *testing.T, b *broker) {
 
 	// A broker whose limit is lower than ours refuses it for good, and only that one.
 	larger := *b
-	larger.config.MaxMessageBytes = 2 << 20
+	larger.config.Producer.MaxMessageBytes = 2 << 20
 	q := newPeer(t, &larger)
 	n, err := q.producer.ProduceBatch(q.ctx, []kafka.Record{event("f", 0, 5), {Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+128<<10)}, event("f", 0, 6)})
 	if refused, ok := errors.AsType[*kafka.RefusedError](err); !ok || refused.Reason != "too_large" || n != 1 {
@@ -303,6 +304,28 @@ func testTopics(t *testing.T, b *broker) {
 	wantPayloads(t, p.read(t, eventsOf("third", 2), 1), "third-0")
 	p.topics(t, 2) // never fewer
 	p.produce(t, event("third", 2, 1))
+	// Brokers of one's own keep records for a time and not up to a size; the embedded one has a bound.
+	for key, want := range map[string]string{"retention.ms": "86400000", "retention.bytes": fmt.Sprint(b.config.RetentionBytes)} {
+		if got := topicSetting(t, p, b.config.Topic(envelope.Counters), key); got != want {
+			t.Errorf("%s of the topic is %s, want %s", key, got, want)
+		}
+	}
+}
+
+func topicSetting(t *testing.T, p *peer, topic, key string) string {
+	t.Helper()
+	answer, err := kafka.RawClient(p.client).DescribeConfigs(p.ctx, &kafkago.DescribeConfigsRequest{Resources: []kafkago.DescribeConfigRequestResource{
+		{ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic, ConfigNames: []string{key}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range answer.Resources[0].ConfigEntries {
+		if entry.ConfigName == key {
+			return entry.ConfigValue
+		}
+	}
+	t.Fatalf("topic %s has no %s", topic, key)
+	return ""
 }
 
 func testHandlerFails(t *testing.T, b *broker) {
@@ -359,7 +382,7 @@ func testSpoolOutage(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
 	var want []string
-	config := kafka.DefaultConfig().Spool
+	config := spool.DefaultConfig()
 	config.Dir = t.TempDir()
 	a := startAgent(t, p, config)
 	put := func(n int) {
@@ -397,20 +420,17 @@ func testSpoolOutage(t *testing.T, b *broker) {
 
 // agent is a process that produces through a spool.
 type agent struct {
-	spool    *kafka.Spool
+	spool    *spool.Spool
 	producer *kafka.SpoolingProducer
 	cancel   context.CancelFunc
 	done     chan error
 }
 
-func startAgent(t *testing.T, p *peer, config kafka.SpoolConfig) *agent {
+func startAgent(t *testing.T, p *peer, config spool.Config) *agent {
 	t.Helper()
-	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
 	a := &agent{done: make(chan error, 1)}
-	if a.spool, err = kafka.OpenSpool(config, metrics, quiet()); err != nil {
+	var err error
+	if a.spool, err = spool.Open(config, prometheus.NewRegistry(), quiet()); err != nil {
 		t.Fatal(err)
 	}
 	if a.producer, err = kafka.NewSpoolingProducer(p.producer, a.spool, time.Second); err != nil {

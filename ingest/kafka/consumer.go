@@ -19,11 +19,14 @@ import (
 
 // ConsumerConfig is of every consumer of a process.
 type ConsumerConfig struct {
-	Group         string        `yaml:"group"`           // under whose name offsets are kept
-	MaxFetchBytes int           `yaml:"max_fetch_bytes"` // of one answer
-	MaxWait       time.Duration `yaml:"max_wait"`        // for a record before an empty answer
-	// StallTimeout is how long the log may grow, or requests fail, without a record coming before all
-	// connections are opened anew.
+	// The group under whose name offsets are kept.
+	Group string `yaml:"group"`
+	// Bytes of one answer at most.
+	MaxFetchBytes int `yaml:"max_fetch_bytes"`
+	// How long the brokers wait for a record before they answer with none.
+	MaxWait time.Duration `yaml:"max_wait"`
+	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
+	// opened again.
 	StallTimeout time.Duration `yaml:"stall_timeout"`
 }
 
@@ -34,16 +37,16 @@ func defaultConsumerConfig() ConsumerConfig {
 func (c *ConsumerConfig) validate() error {
 	var faults []error
 	if c.Group == "" {
-		faults = append(faults, errors.New("kafka: consumer.group: empty; give the name under which offsets are kept"))
+		faults = append(faults, errors.New("consumer.group: empty; give the name under which offsets are kept"))
 	}
 	if c.MaxFetchBytes < 64<<10 || c.MaxFetchBytes > 1<<30 {
-		faults = append(faults, fmt.Errorf("kafka: consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
+		faults = append(faults, fmt.Errorf("consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
 	}
 	if c.MaxWait <= 0 || c.MaxWait > 5*time.Second {
-		faults = append(faults, fmt.Errorf("kafka: consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
+		faults = append(faults, fmt.Errorf("consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
 	}
 	if c.StallTimeout <= c.MaxWait {
-		faults = append(faults, fmt.Errorf("kafka: consumer.stall_timeout: %v; want more than max_wait (%v)", c.StallTimeout, c.MaxWait))
+		faults = append(faults, fmt.Errorf("consumer.stall_timeout: %v; want more than consumer.max_wait (%v)", c.StallTimeout, c.MaxWait))
 	}
 	return errors.Join(faults...)
 }
@@ -130,7 +133,7 @@ func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message
 	if err != nil {
 		return nilOnCancel(ctx, err)
 	}
-	f := fetcher{consumer: c, next: next, progress: time.Now()}
+	f := fetcher{consumer: c, next: next, progress: time.Now(), pauses: c.client.backoff().Pauses()}
 	for ctx.Err() == nil {
 		records, err := f.fetch(ctx)
 		if err != nil {
@@ -366,7 +369,7 @@ func rejectionReason(err error) string {
 
 // deadLetter puts a record into the dead letters, as it came and with the reason, and then counts it as stored.
 func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cause error) error {
-	c.log.Warn("record goes to the dead letters", "offset", m.Offset, "reason", reason, "error", cause)
+	c.log.Warn("kafka: record dropped to the dead letters", "offset", m.Offset, "reason", reason, "error", cause)
 	letter := message{key: []byte(m.Fabric), value: append([]byte{}, m.Payload...), headers: []kafkago.Header{
 		{Key: headerKind, Value: []byte(m.kind())},
 		{Key: headerReason, Value: []byte(reason)},
@@ -378,7 +381,7 @@ func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cau
 	err := c.producer.send(ctx, topicPartition{topic, 0}, len(letter.value), []message{letter})
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		c.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
-		c.log.Error("not even the dead letters take the record, it is dropped", "offset", m.Offset, "error", err)
+		c.log.Error("kafka: record dropped, the dead letters refuse it too", "offset", m.Offset, "error", err)
 	} else if err != nil {
 		return fmt.Errorf("dead letter for %s at offset %d: %w", c.name(), m.Offset, err)
 	}

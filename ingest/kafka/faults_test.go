@@ -20,6 +20,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
 )
 
 // answers stands in for the brokers: what it does not answer goes on to them.
@@ -178,7 +179,7 @@ func (c *spoilt) Read(b []byte) (int, error) {
 }
 
 func TestDamagedBatchIsSkippedAndCounted(t *testing.T) {
-	b := startEmbedded(t, testConfig())
+	b := startEmbedded(t, testConfig(), embedded.DefaultConfig())
 	damaged := *b
 	damaged.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := b.dial(ctx, network, address)
@@ -224,7 +225,7 @@ func TestProduceGivesUpWithItsContext(t *testing.T) {
 
 // One record that the broker refuses does not take its neighbours along.
 func TestRefusedRecordInABatch(t *testing.T) {
-	b := startEmbedded(t, testConfig())
+	b := startEmbedded(t, testConfig(), embedded.DefaultConfig())
 	p := newPeer(t, b)
 	p.topics(t, 1)
 	p.intercept(func(request kafkago.Request) (kafkago.Response, error) {

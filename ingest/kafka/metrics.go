@@ -23,10 +23,6 @@ type Metrics struct {
 	deadLetters             *prometheus.CounterVec // reason
 	tailDropped             *prometheus.CounterVec // reason
 	reconnects              *prometheus.CounterVec // reason
-
-	spoolRecords, spoolBytes prometheus.Gauge
-	spoolDropped             *prometheus.CounterVec // reason
-	spoolErrors              *prometheus.CounterVec // reason
 }
 
 // Labels of reasons. Those of dead letters are envelope's and the two that a Consumer finds by itself.
@@ -48,11 +44,6 @@ const (
 
 	reconnectStalled = "stalled" // the log grew, yet nothing came
 	reconnectErrors  = "errors"  // requests failed for too long
-
-	spoolFull    = "spool_full"  // the oldest had to make room
-	spoolCorrupt = "corrupt"     // a damaged record, and what followed it in its file
-	spoolWrite   = "write_error" // the disk is full, or worse
-	spoolRead    = "read_error"
 )
 
 // NewMetrics registers the metrics.
@@ -77,11 +68,6 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		deadLetters:   r.reasons("giverny_kafka_dead_letters_total", "Records put into the dead-letter topic.", deadLetterReasons()...),
 		tailDropped:   r.reasons("giverny_kafka_tail_dropped_total", "Records that a reader without a group could not read and dropped.", deadLetterReasons()...),
 		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to begin anew.", reconnectStalled, reconnectErrors),
-
-		spoolRecords: r.gauge("giverny_spool_records", "Records in the spool."),
-		spoolBytes:   r.gauge("giverny_spool_bytes", "Bytes of the spool on the disk."),
-		spoolDropped: r.reasons("giverny_spool_dropped_total", "Records that the spool lost.", spoolFull, spoolCorrupt, spoolWrite, dropTooLarge, dropRefused),
-		spoolErrors:  r.reasons("giverny_spool_errors_total", "Operations of the spool that the disk failed.", spoolWrite, spoolRead),
 	}
 	return m, errors.Join(r.errs...)
 }

@@ -40,19 +40,16 @@ func (c *Client) EnsureTopics(ctx context.Context, partitions int) error {
 	return c.awaitLeaders(ctx, want)
 }
 
-// maxBatchBytes is what brokers must take: they measure a payload with all that surrounds it.
-func (c *Client) maxBatchBytes() int { return c.config.MaxMessageBytes + recordOverhead }
-
 func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed []string, err error) {
-	replicas := c.config.Topics.Replicas
+	replicas := c.config.Replication
 	if replicas == 0 {
 		replicas = -1
 	}
 	configs := []kafkago.ConfigEntry{
 		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
-		{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(c.config.Topics.Retention.Milliseconds(), 10)},
-		{ConfigName: "retention.bytes", ConfigValue: strconv.FormatInt(c.config.Topics.RetentionBytes, 10)},
-		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(c.maxBatchBytes())},
+		{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(c.config.Retention.Milliseconds(), 10)},
+		{ConfigName: "retention.bytes", ConfigValue: strconv.FormatInt(c.config.RetentionBytes, 10)},
+		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(c.config.MaxBatchBytes())},
 	}
 	var request kafkago.CreateTopicsRequest
 	for name, partitions := range want {
@@ -129,12 +126,12 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	for _, resource := range answer.Resources {
 		for _, entry := range resource.ConfigEntries {
 			limit, err := strconv.Atoi(entry.ConfigValue)
-			if entry.ConfigName != key || err != nil || limit >= c.maxBatchBytes() {
+			if entry.ConfigName != key || err != nil || limit >= c.config.MaxBatchBytes() {
 				continue
 			}
 			change.Resources = append(change.Resources, kafkago.IncrementalAlterConfigsRequestResource{
 				ResourceType: kafkago.ResourceTypeTopic, ResourceName: resource.ResourceName,
-				Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: key, Value: strconv.Itoa(c.maxBatchBytes()), ConfigOperation: kafkago.ConfigOperationSet}}})
+				Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: key, Value: strconv.Itoa(c.config.MaxBatchBytes()), ConfigOperation: kafkago.ConfigOperationSet}}})
 		}
 	}
 	if len(change.Resources) == 0 {
@@ -142,12 +139,12 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	}
 	result, err := c.kafka.IncrementalAlterConfigs(ctx, &change)
 	if err != nil {
-		return fmt.Errorf("raise %s to %d: %w", key, c.maxBatchBytes(), err)
+		return fmt.Errorf("raise %s to %d: %w", key, c.config.MaxBatchBytes(), err)
 	}
 	var faults []error
 	for _, r := range result.Resources {
 		if r.Error != nil {
-			faults = append(faults, fmt.Errorf("raise %s of topic %s to %d: %w; raise it by hand if this client may not", key, r.ResourceName, c.maxBatchBytes(), r.Error))
+			faults = append(faults, fmt.Errorf("raise %s of topic %s to %d: %w; raise it by hand if this client may not", key, r.ResourceName, c.config.MaxBatchBytes(), r.Error))
 		}
 	}
 	return errors.Join(faults...)
@@ -175,20 +172,4 @@ func (c *Client) awaitLeaders(ctx context.Context, want map[string]int) error {
 		}
 		return nil
 	})
-}
-
-// retry tries until it works or ctx ends.
-func (c *Client) retry(ctx context.Context, what string, try func() error) error {
-	for failures := 1; ; failures++ {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		if failures == 1 || failures%10 == 0 {
-			c.log.Warn("Kafka fails us, trying again", "operation", what, "failures", failures, "error", err)
-		}
-		if !c.pause(ctx, failures) {
-			return fmt.Errorf("%s at %v, %d tries: %w", what, c.config.Brokers, failures, errors.Join(err, ctx.Err()))
-		}
-	}
 }
