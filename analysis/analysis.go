@@ -55,13 +55,7 @@ type Core struct {
 }
 
 // New makes the core of one version of a fabric.
-//
-// In event time an interval waits an interval longer than the allowed lateness
-// for those who have not reported: when a whole poll was missed, the first
-// readings of the next one are late for everybody, and the rest of that poll is
-// on its way. Advance, which knows the time, does not wait for it.
 func New(g *topology.Graph, cfg Config) (*Core, error) {
-	cfg.Window.AllowedLatenessNanos += cfg.Window.IntervalNanos
 	w, err := window.New(g, cfg.Window)
 	if err != nil {
 		return nil, err
@@ -169,9 +163,9 @@ func (c *Core) AddEvent(e schema.Event) {
 }
 
 // Advance tells the core up to when all that was sent has been added, by which
-// intervals close after the allowed lateness, and what time it is.
+// intervals close after the lateness by the clock, and what time it is.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
-	c.window.AdvanceTo(completeNanos+c.raw.intervalNanos, nowNanos+c.raw.intervalNanos)
+	c.window.AdvanceTo(completeNanos, nowNanos)
 }
 
 // LowWater is the time from which on input is needed again after a restart.

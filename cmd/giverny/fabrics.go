@@ -42,10 +42,6 @@ func loadFabrics(cfg []config.Fabric, log *slog.Logger) ([]fabric, error) {
 // time while everybody reports: intervals then close at once.
 const minLateness = 2 * time.Second
 
-// horizonBeyond is how many intervals readings may run ahead of those that
-// lateness keeps open.
-const horizonBeyond = 8
-
 // analysis translates the fabric's entry for the core.
 func (f *fabric) analysis() analysis.Config {
 	cfg := analysis.DefaultConfig()
@@ -54,8 +50,7 @@ func (f *fabric) analysis() analysis.Config {
 	if lateness == 0 {
 		lateness = max(f.Interval/2, minLateness)
 	}
-	cfg.Window.AllowedLatenessNanos = lateness.Nanoseconds()
-	cfg.Window.HorizonIntervals = int(lateness/f.Interval) + horizonBeyond
+	cfg.Window.ClockLatenessNanos = lateness.Nanoseconds()
 	cfg.Window.MaxGapIntervals = f.MaxGapIntervals
 	cfg.Window.TickPicoseconds = f.TickPicoseconds
 	cfg.Segment.Method = segment.Method(f.Segment.Method)
