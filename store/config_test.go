@@ -29,9 +29,9 @@ func TestServerOptions(t *testing.T) {
 	}
 	for want, c := range map[string]ServerConfig{
 		"store url":                {URL: "clickhouse://"},
-		"store CA file":            {URL: "clickhouse://a:9000", CAFile: "testdata/none.pem"},
-		"holds no PEM":             {URL: "clickhouse://a:9000", CAFile: "config_test.go"},
-		"store client certificate": {URL: "clickhouse://a:9000", CertFile: "testdata/none.pem"},
+		"store.ca: ":            {URL: "clickhouse://a:9000", CAFile: "testdata/none.pem"},
+		"holds no certificate in PEM form":             {URL: "clickhouse://a:9000", CAFile: "config_test.go"},
+		"store.key: ": {URL: "clickhouse://a:9000", CertFile: "testdata/none.pem"},
 	} {
 		if _, err := c.Options(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)

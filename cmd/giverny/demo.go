@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 )
@@ -205,14 +206,7 @@ func (s *storyteller) run(ctx context.Context, seed uint64) error {
 
 // sleepUntil returns false if ctx ends first.
 func sleepUntil(ctx context.Context, t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return retry.Sleep(ctx, time.Until(t))
 }
 
 // teller prints the story and the regions as they are found, and sums up.

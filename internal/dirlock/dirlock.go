@@ -25,7 +25,7 @@ func Acquire(dir string, patience time.Duration) (release func(), err error) {
 	path := filepath.Join(dir, FileName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock folder: %w", err)
+		return nil, fmt.Errorf("lock directory: %w", err)
 	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(pollEvery) {
 		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -36,14 +36,14 @@ func Acquire(dir string, patience time.Duration) (release func(), err error) {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		holder, _ := os.ReadFile(path)
 		file.Close()
-		return nil, fmt.Errorf("folder %s is in use by process %s: stop that process, or choose another folder", dir, strings.TrimSpace(string(holder)))
+		return nil, fmt.Errorf("directory %s is in use by process %s: stop that process, or choose another directory", dir, strings.TrimSpace(string(holder)))
 	}
 	if err == nil {
 		err = writePID(file)
 	}
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("lock folder %s: %w", dir, err)
+		return nil, fmt.Errorf("lock directory %s: %w", dir, err)
 	}
 	return func() { file.Close() }, nil
 }

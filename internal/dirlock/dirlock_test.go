@@ -18,7 +18,7 @@ func TestOneHolderAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = dirlock.Acquire(dir, 0)
-	if want := fmt.Sprintf("folder %s is in use by process %d: stop", dir, os.Getpid()); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("directory %s is in use by process %d: stop", dir, os.Getpid()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a second holder: %v, want %q", err, want)
 	}
 	release()

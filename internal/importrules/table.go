@@ -32,8 +32,8 @@ var Architecture = []Row{
 	{Package: "topology", Kind: Pure},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
-	{Package: "collectors"},
-	{Package: "collectors/...", May: []string{"collectors", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors", May: []string{"internal/retry"}},
+	{Package: "collectors/...", May: []string{"collectors", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
 	// Transport, and the way from counters to one snapshot per interval.
@@ -61,8 +61,8 @@ var Architecture = []Row{
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", Tests: []string{"store/engine"}},
-	{Package: "store/engine", May: []string{"store/engine/..."}},
+	{Package: "store", May: []string{"internal/retry", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine"}, Kind: Testing},
