@@ -41,7 +41,7 @@ func New(sink Sink, partitions map[string]int) *Emitter {
 }
 
 // Emit sends a batch, in as many records as it takes. A part that the sink refuses for good is lost and its
-// number with it, and the parts behind it are sent all the same; at any other error the rest of the batch is
+// number with it, and the parts behind it are sent nevertheless; at any other error the rest of the batch is
 // lost.
 func (e *Emitter) Emit(ctx context.Context, b *schema.CounterBatch) error {
 	partition, err := e.partition(b.Fabric)

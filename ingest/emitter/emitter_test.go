@@ -108,7 +108,7 @@ func TestNumbersRiseByOne(t *testing.T) {
 	}
 }
 
-// What is lost leaves a gap in the numbers, and whoever counts gaps counts exactly that.
+// What is lost leaves a gap in the numbers, and counting gaps counts exactly that.
 func TestWhatIsLostLeavesOneGap(t *testing.T) {
 	refused := &kafka.RefusedError{Reason: "refused", Err: errors.New("no")}
 	broken := errors.New("disk full")

@@ -216,7 +216,7 @@ func TestReasonsAreComplete(t *testing.T) {
 	seen := map[envelope.Reason]bool{}
 	for _, r := range envelope.Reasons() {
 		if seen[r] {
-			t.Errorf("%s stands twice", r)
+			t.Errorf("%s is duplicated", r)
 		}
 		seen[r] = true
 	}

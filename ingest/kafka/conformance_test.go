@@ -476,6 +476,6 @@ func testHangingConnections(t *testing.T, b *broker) {
 	})
 	wantPayloads(t, got, "f-0", "f-1")
 	if got := p.metric(t, "giverny_kafka_reconnects_total", "errors"); got == 0 {
-		t.Error("nobody opened new connections")
+		t.Error("no new connections were opened")
 	}
 }

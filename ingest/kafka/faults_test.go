@@ -101,7 +101,7 @@ func newLonelyPeer(t *testing.T, l *log) *peer {
 	noLeaks(t)
 	config := testConfig()
 	config.Consumer.StallTimeout = 100 * time.Millisecond
-	p := newPeer(t, &broker{config: config, dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody there") }})
+	p := newPeer(t, &broker{config: config, dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no broker there") }})
 	p.intercept(l.answer)
 	return p
 }
@@ -117,7 +117,7 @@ func TestGapInTheLogIsCounted(t *testing.T) {
 	}
 }
 
-// A topic that was made anew begins at zero again.
+// A topic that was made again begins at zero again.
 func TestLogStartsAnew(t *testing.T) {
 	l := &log{first: 100, end: 102}
 	p := newLonelyPeer(t, l)
@@ -149,7 +149,7 @@ func TestStalledFetchOpensNewConnections(t *testing.T) {
 	time.AfterFunc(300*time.Millisecond, func() { l.silent.Store(false) })
 	offsetsRead(t, p, 1, func(kafka.Message) {})
 	if n := p.metric(t, "giverny_kafka_reconnects_total", "stalled"); n == 0 {
-		t.Error("nobody opened new connections")
+		t.Error("no new connections were opened")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestDamagedBatchIsSkippedAndCounted(t *testing.T) {
 func TestProduceGivesUpWithItsContext(t *testing.T) {
 	noLeaks(t)
 	config := testConfig()
-	config.Brokers = []string{"127.0.0.1:1"} // nobody listens there
+	config.Brokers = []string{"127.0.0.1:1"} // no process listens there
 	p := newPeer(t, &broker{config: config})
 	ctx, cancel := context.WithTimeout(p.ctx, 300*time.Millisecond)
 	defer cancel()

@@ -32,7 +32,7 @@ const (
 
 	dropTooLarge  = "too_large" // longer than the limit, ours or the broker's
 	dropRefused   = "refused"   // refused by the broker for good
-	dropAbandoned = "abandoned" // not acknowledged when the caller gave up; it may arrive all the same
+	dropAbandoned = "abandoned" // not acknowledged when the caller gave up; it may still arrive
 
 	lostGap        = "offset_gap"          // records that the broker no longer had when they were asked for
 	lostOutOfRange = "offset_out_of_range" // the same, found at the start of the log
@@ -67,7 +67,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had and never gave.", lostGap, lostOutOfRange, lostCorrupt),
 		deadLetters:   r.reasons("giverny_kafka_dead_letters_total", "Records put into the dead-letter topic.", deadLetterReasons()...),
 		tailDropped:   r.reasons("giverny_kafka_tail_dropped_total", "Records that a reader without a group could not read and dropped.", deadLetterReasons()...),
-		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to begin anew.", reconnectStalled, reconnectErrors),
+		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to reconnect.", reconnectStalled, reconnectErrors),
 	}
 	return m, errors.Join(r.errs...)
 }

@@ -104,7 +104,7 @@ func open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, e
 // Config is what the spool was opened with.
 func (s *Spool) Config() Config { return s.config }
 
-// CountDropped counts a record that was taken out and is lost all the same.
+// CountDropped counts a record that was taken out and is lost nevertheless.
 func (s *Spool) CountDropped(reason string) { s.metrics.dropped.WithLabelValues(reason).Inc() }
 
 func createSegment(path string) (segmentFile, error) {
@@ -225,7 +225,7 @@ func (s *Spool) dropOldest() {
 	s.log.Error("spool: full, oldest records dropped; bring Kafka back or raise spool.max_bytes", "records", lost, "max_bytes", s.config.MaxBytes)
 }
 
-// removeOldest forgets a segment. If the disk keeps its file all the same, the cursor tells the next run that
+// removeOldest forgets a segment. If the disk keeps its file nevertheless, the cursor tells the next run that
 // its records are done.
 func (s *Spool) removeOldest() {
 	oldest := s.segments[0]

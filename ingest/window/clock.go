@@ -27,7 +27,7 @@ type clocks struct {
 	pending int  // active reporters that have not reached the end
 	active  int  // active devices
 	passed  int  // devices with a reading at or after passNanos
-	again   bool // somebody has reported for the second time, so that the first round is over
+	again   bool // a port has reported for the second time, so that the first round is over
 
 	farthest int64   // the newest reading ever
 	newest   []int64 // by device: its newest reading; never if it is not active, or skewed
@@ -111,7 +111,7 @@ func (w *Window) newestOf(d topology.DeviceID) int64 {
 	return newest
 }
 
-// ready reports whether the open interval may close: nobody is waited for, or
+// ready reports whether the open interval may close: no port is waited for, or
 // more than half of the devices are so far that waiting is over.
 func (c *clocks) ready() bool {
 	return c.active > 0 && (c.pending == 0 && c.again || 2*c.passed > c.active)

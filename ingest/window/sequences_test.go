@@ -102,7 +102,7 @@ func TestSequencesCountWhatHappened(t *testing.T) {
 					}
 				}
 			case "restart":
-				if len(a.sent) > 0 { // else nobody can see it
+				if len(a.sent) > 0 { // else it cannot be seen
 					*a, restarted[name] = agent{}, true
 				}
 			}

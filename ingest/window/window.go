@@ -138,7 +138,7 @@ func (w *Window) Next() *schema.Snapshot {
 	return s
 }
 
-// Recycle gives a snapshot back, which nobody may use any more.
+// Recycle gives a snapshot back, which must not be used any more.
 func (w *Window) Recycle(s *schema.Snapshot) {
 	if s != nil && len(w.spare) < maxSpare {
 		w.spare = append(w.spare, s)
@@ -161,7 +161,7 @@ func (w *Window) LowWater() int64 {
 		return never
 	}
 	// While rows of the interval come, one that is older by the lateness may
-	// still be waiting for somebody.
+	// still be waiting for another port.
 	return start - w.maxGapNanos - max(w.cfg.EventTimeLatenessNanos, w.cfg.ClockLatenessNanos) - w.cfg.IntervalNanos
 }
 

@@ -1,5 +1,5 @@
 // Package retry tries again what failed, with exponential back-off and jitter, until it succeeds, fails for
-// good, or the context ends. It logs and counts nothing: the caller is told of every failure.
+// good, or the context ends. It logs and counts nothing: the caller hears of every failure.
 package retry
 
 import (

@@ -72,7 +72,7 @@ func New(config Config, client kafka.Config, log *slog.Logger) (*Broker, error) 
 	return b, nil
 }
 
-// Client is the configuration of a client of this broker: in the process there is nothing to encrypt and nobody
+// Client is the configuration of a client of this broker: in the process there is nothing to encrypt and no one
 // to log in, and the broker bounds its topics by itself.
 func (b *Broker) Client(c kafka.Config) kafka.Config {
 	c.Brokers, c.TLS, c.SASL = []string{Address}, kafka.TLS{}, kafka.SASL{}
