@@ -51,15 +51,8 @@ type Core struct {
 }
 
 // New makes the core of one version of a fabric.
-//
-// In event time an interval waits an interval longer than the allowed lateness
-// for those who have not reported: when a whole poll was missed, the first
-// readings of the next one are late for everybody, and the rest of that poll is
-// on its way. Advance, which knows the time, does not wait for it.
 func New(g *topology.Graph, cfg Config) (*Core, error) {
-	own := cfg
-	own.Window.AllowedLatenessNanos += cfg.Window.IntervalNanos
-	w, err := window.New(g, own.Window)
+	w, err := window.New(g, cfg.Window)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +121,10 @@ func (c *Core) AddEvent(e schema.Event) {
 	c.events = slices.Insert(c.events, at, e)
 }
 
-// Advance says up to when all that was sent has been added, by which intervals
-// close after the allowed lateness, and what time it is.
+// Advance tells the core up to when all that was sent has been added, by which
+// intervals close after the lateness by the clock, and what time it is.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
-	c.window.AdvanceTo(completeNanos+c.cfg.Window.IntervalNanos, nowNanos+c.cfg.Window.IntervalNanos)
+	c.window.AdvanceTo(completeNanos, nowNanos)
 }
 
 // LowWater is the time from which on input is needed again after a restart.

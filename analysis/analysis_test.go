@@ -32,7 +32,7 @@ func newGraph(t testing.TB, spec string) *topology.Graph {
 func newCore(t testing.TB, g *topology.Graph) *analysis.Core {
 	t.Helper()
 	cfg := analysis.DefaultConfig()
-	cfg.Window.IntervalNanos, cfg.Window.AllowedLatenessNanos = second, second/2
+	cfg.Window.IntervalNanos, cfg.Window.ClockLatenessNanos = second, second/2
 	cfg.Segment.Method, cfg.Segment.MinLinks = segment.Paper, 3
 	core, err := analysis.New(g, cfg)
 	if err != nil {
@@ -499,7 +499,7 @@ func TestHowBatchesAreSplitDoesNotMatter(t *testing.T) {
 
 func rapidCore(t *rapid.T, g *topology.Graph) *analysis.Core {
 	cfg := analysis.DefaultConfig()
-	cfg.Window.IntervalNanos, cfg.Window.AllowedLatenessNanos = second, second/2
+	cfg.Window.IntervalNanos, cfg.Window.ClockLatenessNanos = second, second/2
 	cfg.Segment.Method, cfg.Segment.MinLinks = segment.Paper, 3
 	core, err := analysis.New(g, cfg)
 	if err != nil {

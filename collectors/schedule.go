@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -38,20 +39,8 @@ func sleepUntilBoundary(ctx context.Context, interval time.Duration) bool {
 			boundary = nextBoundary(time.Now(), interval)
 			continue
 		}
-		if !sleep(ctx, wait) {
+		if !retry.Sleep(ctx, wait) {
 			return false
 		}
-	}
-}
-
-// sleep returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -121,7 +121,7 @@ const partAnalysis = "analysis"
 // are finished by then are still stored. A run that fails is begun again with
 // back-off, from what is stored.
 func (f *Fabric) Run(ctx context.Context) error {
-	backoff := retry.NewBackoff(minPause, maxPause)
+	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		began := time.Now()
 		err := f.runOnce(ctx)
@@ -208,7 +208,7 @@ func (f *Fabric) feed(ctx context.Context, in *Intake) error {
 
 func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source) error {
 	part := "source " + s.Name()
-	backoff := retry.NewBackoff(minPause, maxPause)
+	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		fails := f.health.upUnlessFailing(part)
 		err := guard(func() error { return s.Run(ctx, in) })

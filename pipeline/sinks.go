@@ -278,7 +278,7 @@ const (
 // try repeats with back-off what fails, and reports whether it succeeded before
 // ctx ended.
 func (q *sinkQueue) try(ctx context.Context, do func() error) bool {
-	backoff := retry.NewBackoff(minPause, maxPause)
+	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		err := guard(do)
 		if err == nil {

@@ -50,16 +50,6 @@ var EventArrow = arrow.NewSchema([]arrow.Field{
 	{Name: "detail", Type: arrow.BinaryTypes.String},
 }, nil)
 
-// SnapshotArrow is the Arrow schema of a snapshot: a row per link, a nullable
-// float32 column per metric; the interval, version and bounds are metadata.
-func SnapshotArrow(s *Snapshot, meta arrow.Metadata) *arrow.Schema {
-	fields := make([]arrow.Field, 0, len(s.Series))
-	for i := range s.Series {
-		fields = append(fields, arrow.Field{Name: s.Series[i].Metric.String(), Type: arrow.PrimitiveTypes.Float32, Nullable: true})
-	}
-	return arrow.NewSchema(fields, &meta)
-}
-
 // RegionArrow is the Arrow schema of the regions of one fabric and interval.
 var RegionArrow = arrow.NewSchema([]arrow.Field{
 	{Name: "id", Type: arrow.PrimitiveTypes.Uint64},

@@ -22,7 +22,7 @@ type CounterBatch struct {
 	Fabric   string
 	Source   string // name of the collector: "ibsysfs", "perfquery", ...
 	Agent    string // who read it: host name of the collector
-	Sequence uint64 // rises by one per batch of an agent; a gap is a lost batch
+	Sequence uint64 // rises by one per batch of a fabric, source and agent, lost ones included; a gap is a lost batch
 	// Epoch changes when the source knows that its counters began anew (agent
 	// restart with a driver reload, a reset command); 0 if it cannot know.
 	Epoch uint64

@@ -1,18 +1,17 @@
 package store
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/internal/tlsfile"
 )
 
 // Config says how to keep things.
@@ -127,25 +126,18 @@ func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 	if c.CAFile == "" && c.CertFile == "" && c.KeyFile == "" {
 		return opts, nil
 	}
+	files := tlsfile.Files{CA: c.CAFile, Cert: c.CertFile, Key: c.KeyFile}
+	loaded, err := files.Load()
+	if err != nil {
+		return nil, fmt.Errorf("store.%w", err)
+	}
 	if opts.TLS == nil {
-		opts.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+		opts.TLS = loaded
+		return opts, nil
 	}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("store CA file: %w", err)
-		}
-		opts.TLS.RootCAs = x509.NewCertPool()
-		if !opts.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("store CA file %s holds no PEM certificate", c.CAFile)
-		}
+	if loaded.RootCAs != nil {
+		opts.TLS.RootCAs = loaded.RootCAs
 	}
-	if c.CertFile != "" || c.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("store client certificate: %w; give both the certificate and its key", err)
-		}
-		opts.TLS.Certificates = []tls.Certificate{pair}
-	}
+	opts.TLS.Certificates = loaded.Certificates
 	return opts, nil
 }

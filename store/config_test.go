@@ -34,10 +34,10 @@ func TestServerOptions(t *testing.T) {
 		t.Errorf("over HTTPS: %+v, %v", opts, err)
 	}
 	for want, c := range map[string]ServerConfig{
-		"store url":                {URL: "clickhouse://"},
-		"store CA file":            {URL: "clickhouse://a:9000", CAFile: "testdata/none.pem"},
-		"holds no PEM":             {URL: "clickhouse://a:9000", CAFile: "config_test.go"},
-		"store client certificate": {URL: "clickhouse://a:9000", CertFile: "testdata/none.pem"},
+		"store url":                        {URL: "clickhouse://"},
+		"store.ca: ":                       {URL: "clickhouse://a:9000", CAFile: "testdata/none.pem"},
+		"holds no certificate in PEM form": {URL: "clickhouse://a:9000", CAFile: "config_test.go"},
+		"store.key: ":                      {URL: "clickhouse://a:9000", CertFile: "testdata/none.pem"},
 	} {
 		if _, err := c.Options(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)

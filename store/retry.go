@@ -5,44 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // retryUntil tries do until it succeeds or ctx ends: an interval is never given
 // up, whatever the fault, because an operator can mend each of them.
 func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(context.Context) error) error {
-	pause := db.cfg.RetryMin
 	var fault error // of the last try that ended by itself
-	for {
+	err := retry.Backoff{Min: db.cfg.RetryMin, Max: db.cfg.RetryMax}.Do(ctx, func() error {
 		try, cancel := context.WithTimeout(ctx, db.cfg.InsertTimeout)
-		err := do(try)
-		cancel()
-		if err == nil {
-			db.note(nil)
-			return nil
-		}
-		if ctx.Err() != nil && fault == nil {
-			return fmt.Errorf("%s for %s: %w", what, k, ctx.Err())
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s for %s: %w; the last try failed: %w", what, k, ctx.Err(), fault)
-		}
+		defer cancel()
+		return do(try)
+	}, func(err error, _ int, pause time.Duration) {
 		fault = err
 		db.note(err)
 		reason := retryReason(err)
 		db.metrics.retries.WithLabelValues(reason).Inc()
 		db.log.Warn("store: retrying", slog.String("fabric", k.fabric), slog.Time("interval", k.start),
 			slog.String("operation", what), slog.String("reason", reason), slog.Duration("pause", pause), slog.Any("error", err))
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause/2 + rand.N(pause/2+1)):
-		}
-		pause = min(2*pause, db.cfg.RetryMax)
+	})
+	switch {
+	case err == nil:
+		db.note(nil)
+		return nil
+	case fault == nil:
+		return fmt.Errorf("%s for %s: %w", what, k, ctx.Err())
 	}
+	return fmt.Errorf("%s for %s: %w; the last try failed: %w", what, k, ctx.Err(), fault)
 }
 
 // codeReasons classifies the error codes of ClickHouse (src/Common/ErrorCodes.cpp)

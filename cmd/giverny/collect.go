@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -19,7 +20,9 @@ import (
 	"github.com/giverny/giverny/collectors/ethtool"
 	"github.com/giverny/giverny/collectors/ibsysfs"
 	"github.com/giverny/giverny/collectors/perfquery"
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -175,12 +178,13 @@ func (p *process) agentStages() (pollers, spooling []lifecycle.Stage, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	spool, err := kafka.OpenSpool(p.client.Config().Spool, p.kafkaMetrics, p.log)
+	queueConfig := spool.DefaultConfig()
+	queueConfig.Dir, queueConfig.MaxBytes = filepath.Join(p.cfg.DataDir, "spool"), p.cfg.Collect.SpoolBytes
+	queue, err := spool.Open(queueConfig, p.registerer, p.log)
 	if err != nil {
 		return nil, nil, err
 	}
-	const patience = 5 * time.Second
-	sink, err := kafka.NewSpoolingProducer(kafka.NewProducer(p.client), spool, min(patience, interval/2))
+	sink, err := kafka.NewSpoolingProducer(kafka.NewProducer(p.client), queue, interval/2)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -188,7 +192,7 @@ func (p *process) agentStages() (pollers, spooling []lifecycle.Stage, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	agent, err := collectors.NewAgent(name, newEmitter(sink, p.cfg.Fabrics), p.log, p.registerer)
+	agent, err := collectors.NewAgent(name, emitter.New(sink, fabricPartitions(p.cfg.Fabrics)), p.log, p.registerer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -206,7 +210,7 @@ func (p *process) agentStages() (pollers, spooling []lifecycle.Stage, err error)
 	}
 	return pollers, []lifecycle.Stage{{Name: "spool", Run: func(ctx context.Context) error {
 		err := sink.Run(ctx)
-		return errors.Join(err, spool.Close())
+		return errors.Join(err, queue.Close())
 	}}}, nil
 }
 

@@ -14,9 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 )
@@ -146,7 +148,7 @@ func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric,
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	stages := lifecycle.New(p.log, p.cfg.StopTimeout)
-	story := storyteller{fabric: f, script: script, sink: newEmitter(kafka.NewProducer(p.client), p.cfg.Fabrics), teller: teller}
+	story := storyteller{fabric: f, script: script, sink: emitter.New(kafka.NewProducer(p.client), fabricPartitions(p.cfg.Fabrics)), teller: teller}
 	stages.Add(lifecycle.Stage{Name: "story", Run: func(ctx context.Context) error {
 		defer over()
 		for seed := flags.seed; ; seed++ {
@@ -166,7 +168,7 @@ func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric,
 type storyteller struct {
 	fabric fabric
 	script *scenario.Script
-	sink   *emitter
+	sink   *emitter.Emitter
 	teller *teller
 }
 
@@ -191,7 +193,7 @@ func (s *storyteller) run(ctx context.Context, seed uint64) error {
 			return nil
 		}
 		s.teller.happened(step.Events)
-		if err := s.sink.emitEvents(ctx, s.fabric.Name, step.Events); err != nil {
+		if err := s.sink.EmitEvents(ctx, s.fabric.Name, step.Events); err != nil {
 			return err
 		}
 		for _, b := range step.Batches {
@@ -204,14 +206,7 @@ func (s *storyteller) run(ctx context.Context, seed uint64) error {
 
 // sleepUntil returns false if ctx ends first.
 func sleepUntil(ctx context.Context, t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return retry.Sleep(ctx, time.Until(t))
 }
 
 // teller prints the story and the regions as they are found, and sums up.

@@ -42,10 +42,6 @@ func loadFabrics(cfg []config.Fabric, log *slog.Logger) ([]fabric, error) {
 // time while everybody reports: intervals then close at once.
 const minLateness = 2 * time.Second
 
-// horizonBeyond is how many intervals readings may run ahead of those that
-// lateness keeps open.
-const horizonBeyond = 8
-
 // analysis translates the fabric's entry for the core.
 func (f *fabric) analysis() analysis.Config {
 	cfg := analysis.DefaultConfig()
@@ -54,8 +50,7 @@ func (f *fabric) analysis() analysis.Config {
 	if lateness == 0 {
 		lateness = max(f.Interval/2, minLateness)
 	}
-	cfg.Window.AllowedLatenessNanos = lateness.Nanoseconds()
-	cfg.Window.HorizonIntervals = int(lateness/f.Interval) + horizonBeyond
+	cfg.Window.ClockLatenessNanos = lateness.Nanoseconds()
 	cfg.Window.MaxGapIntervals = f.MaxGapIntervals
 	cfg.Window.TickPicoseconds = f.TickPicoseconds
 	cfg.Segment.Method = segment.Method(f.Segment.Method)
@@ -73,4 +68,22 @@ func shown(fabrics []fabric) []dashboards.Fabric {
 		list[i] = dashboards.Fabric{Graph: f.graph, Interval: f.Interval}
 	}
 	return list
+}
+
+// fabricPartitions is where each fabric's records go.
+func fabricPartitions(fabrics []config.Fabric) map[string]int {
+	partitions := make(map[string]int, len(fabrics))
+	for _, f := range fabrics {
+		partitions[f.Name] = f.Partition
+	}
+	return partitions
+}
+
+// partitionsOf is how many partitions topics need for the fabrics.
+func partitionsOf(fabrics []config.Fabric) int {
+	n := 1
+	for _, f := range fabrics {
+		n = max(n, f.Partition+1)
+	}
+	return n
 }

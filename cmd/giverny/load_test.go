@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
@@ -135,13 +136,13 @@ func (u underLoad) run(ctx context.Context) error {
 			if u.hot {
 				source.percent = hotPercent(fabrics[0].graph.NumLinks())
 			}
-			return u.poll(ctx, source, newEmitter(kafka.NewProducer(p.client), cfg.Fabrics))
+			return u.poll(ctx, source, emitter.New(kafka.NewProducer(p.client), fabricPartitions(cfg.Fabrics)))
 		}}
 		return append([][]lifecycle.Stage{{source}}, steps...), err
 	})
 }
 
-func (u underLoad) poll(ctx context.Context, s *load, sink *emitter) error {
+func (u underLoad) poll(ctx context.Context, s *load, sink *emitter.Emitter) error {
 	next := time.Now().Truncate(time.Second).Add(time.Second)
 	for sleepUntil(ctx, next) {
 		if err := sink.Emit(ctx, s.read(next.UnixNano())); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/internal/ops"
@@ -32,8 +33,8 @@ type process struct {
 
 	registerer prometheus.Registerer // of the parts' metrics
 
-	engine *engine.Engine  // nil without an embedded store
-	broker *kafka.Embedded // nil without an embedded broker
+	engine *engine.Engine   // nil without an embedded store
+	broker *embedded.Broker // nil without an embedded broker
 	client *kafka.Client
 	db     *store.DB
 
@@ -56,10 +57,12 @@ func (p *process) useKafka() error {
 	cfg := kafkaConfig(p.cfg)
 	var dial kafka.Dial
 	if p.cfg.Kafka.Embedded {
-		if p.broker, err = kafka.NewEmbedded(cfg, p.log); err != nil {
+		own := embedded.DefaultConfig()
+		own.Dir = filepath.Join(p.cfg.DataDir, "kafka")
+		if p.broker, err = embedded.New(own, cfg, p.log); err != nil {
 			return err
 		}
-		cfg.Brokers, dial = []string{kafka.EmbeddedAddress}, p.broker.Dial
+		cfg, dial = p.broker.Client(cfg), p.broker.Dial
 	}
 	if p.client, err = kafka.NewClient(cfg, dial, p.kafkaMetrics, p.log); err != nil {
 		return err
@@ -74,14 +77,11 @@ func kafkaConfig(c config.Config) kafka.Config {
 		k.Brokers = c.Kafka.Brokers
 	}
 	k.TopicPrefix = c.Kafka.TopicPrefix
-	k.Topics.Replicas = max(0, c.Kafka.Replication)
-	k.Topics.Retention = c.Kafka.Retention
+	k.Replication = c.Kafka.Replication
+	k.Retention = c.Kafka.Retention
 	t, s := c.Kafka.TLS, c.Kafka.SASL
 	k.TLS = kafka.TLS{Enabled: t.Enabled, CA: t.CA, Cert: t.Cert, Key: t.Key, ServerName: t.ServerName}
 	k.SASL = kafka.SASL{Mechanism: s.Mechanism, Username: s.Username, Password: kafka.Secret(s.Password), PasswordFile: s.PasswordFile}
-	k.Spool.Dir = filepath.Join(c.DataDir, "spool")
-	k.Spool.MaxBytes = c.Collect.SpoolBytes
-	k.Embedded.Dir = filepath.Join(c.DataDir, "kafka")
 	return k
 }
 

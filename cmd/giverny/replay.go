@@ -12,6 +12,7 @@ import (
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/collectors/bluewaters"
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
@@ -146,10 +147,10 @@ func openDayFiles(f fabric, files []string) (*bluewaters.Reader, error) {
 
 // replayThroughKafka sends the readings to the fabric's partition.
 func (p *process) replayThroughKafka(ctx context.Context, f fabric, reader *bluewaters.Reader, speed float64, _ io.Writer) error {
-	if err := p.client.EnsureTopics(ctx, f.Partition+1); err != nil {
+	if err := p.client.EnsureTopics(ctx, partitionsOf(p.cfg.Fabrics)); err != nil {
 		return err
 	}
-	sink := newEmitter(kafka.NewProducer(p.client), p.cfg.Fabrics)
+	sink := emitter.New(kafka.NewProducer(p.client), fabricPartitions(p.cfg.Fabrics))
 	r, err := bluewaters.NewReplay(reader, speed, sink, p.log, p.registerer)
 	if err != nil {
 		return err

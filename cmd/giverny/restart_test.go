@@ -122,7 +122,7 @@ func compareKnown(t *testing.T, what string, before, after known) {
 // tear leaves a state that is cut short as the only one.
 func tear(t *testing.T, e *engine.Engine, db *store.DB, k known) {
 	t.Helper()
-	state, err := db.LastState(t.Context(), "load", k.last.GraphVersion, k.last.StartNanos)
+	saved, err := db.LastStates(t.Context(), "load", k.last.StartNanos)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +134,12 @@ func tear(t *testing.T, e *engine.Engine, db *store.DB, k known) {
 	if err := conn.Exec(t.Context(), "TRUNCATE TABLE analysis_states"); err != nil {
 		t.Fatal(err)
 	}
-	state.State = state.State[:len(state.State)/2]
-	state.Interval.StartNanos = k.last.StartNanos - 1e6 // so that it is not taken for a repetition
-	if err := db.StoreState(t.Context(), state); err != nil {
+	for i := range saved.Stages {
+		saved.Stages[i].Bytes = saved.Stages[i].Bytes[:len(saved.Stages[i].Bytes)/2]
+	}
+	at := saved.Interval
+	at.StartNanos = k.last.StartNanos - 1e6 // so that it is not taken for a repetition
+	if err := db.StoreStates(t.Context(), "load", saved.GraphVersion, at, saved.Stages); err != nil {
 		t.Fatal(err)
 	}
 }

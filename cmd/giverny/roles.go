@@ -155,7 +155,7 @@ func (p *process) roleStages(ctx context.Context, r role, fabrics []fabric, page
 		}
 	}
 	if p.client != nil {
-		if err := p.client.EnsureTopics(ctx, partitions(fabrics)); err != nil {
+		if err := p.client.EnsureTopics(ctx, partitionsOf(p.cfg.Fabrics)); err != nil {
 			return nil, err
 		}
 	}
@@ -194,13 +194,4 @@ func (p *process) analysers(fabrics []fabric, onStored func(*schema.IntervalResu
 		list[i].onStored = onStored
 	}
 	return list, nil
-}
-
-// partitions is how many partitions the fabrics need.
-func partitions(fabrics []fabric) int {
-	n := 1
-	for _, f := range fabrics {
-		n = max(n, f.Partition+1)
-	}
-	return n
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
@@ -141,10 +142,10 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		return errors.New("--kafka needs brokers: the embedded broker lives inside `giverny up`; set kafka.embedded: false and kafka.brokers")
 	}
 	return p.runSteps(cmd.Context(), []lifecycle.Stage{{Name: "simulation", Run: func(ctx context.Context) error {
-		if err := p.client.EnsureTopics(ctx, len(cfg.Fabrics)); err != nil {
+		if err := p.client.EnsureTopics(ctx, partitionsOf(cfg.Fabrics)); err != nil {
 			return err
 		}
-		player.sink = newEmitter(kafka.NewProducer(p.client), cfg.Fabrics)
+		player.sink = emitter.New(kafka.NewProducer(p.client), fabricPartitions(cfg.Fabrics))
 		return player.play(ctx)
 	}}})
 }
@@ -179,8 +180,8 @@ func readStory(name string) (*scenario.Script, error) {
 type player struct {
 	runner   *scenario.Runner
 	speed    float64
-	files    *storyFiles // may be nil
-	sink     *emitter    // may be nil
+	files    *storyFiles      // may be nil
+	sink     *emitter.Emitter // may be nil
 	progress io.Writer
 }
 
@@ -222,7 +223,7 @@ func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 	if p.sink == nil {
 		return nil
 	}
-	if err := p.sink.emitEvents(ctx, fabric, step.Events); err != nil {
+	if err := p.sink.EmitEvents(ctx, fabric, step.Events); err != nil {
 		return err
 	}
 	for _, b := range step.Batches {

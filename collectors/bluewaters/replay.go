@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // Replay hands the batches of a Reader on, at the pace at which they were
@@ -82,14 +83,7 @@ func (p *Replay) wait(ctx context.Context, s *schedule, nanos int64) bool {
 	}
 	early := time.Duration(float64(nanos-s.firstNanos)/p.speed) - time.Since(s.begun)
 	p.metrics.behind.Set(max(0, -early).Seconds())
-	timer := time.NewTimer(max(0, early))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	return retry.Sleep(ctx, max(0, early)) && ctx.Err() == nil
 }
 
 func (p *Replay) logSummary() {

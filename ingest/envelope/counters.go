@@ -89,7 +89,7 @@ func checkColumnName(columns []schema.CounterColumn, i int) error {
 	}
 	for _, other := range columns[:i] {
 		if other.Name == name {
-			return refuse(BadSchema, "counter %s stands twice", name)
+			return refuse(BadSchema, "counter %s is duplicated", name)
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func sameBatch(t interface {
 	seen := map[schema.PortName]bool{}
 	for _, p := range got.Ports {
 		if seen[p] {
-			t.Fatalf("port %v stands twice", p)
+			t.Fatalf("port %v is duplicated", p)
 		}
 		seen[p] = true
 	}

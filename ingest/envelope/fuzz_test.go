@@ -30,14 +30,33 @@ func decodeAny(t *testing.T, d *envelope.Decoder, payload []byte) {
 		t.Error("too many events passed")
 	}
 	_, _ = d.Regions(payload)
-	if s, err := d.Snapshot(payload); err == nil {
-		for _, r := range s.Series {
-			if len(r.Values) != s.Links || r.Count != r.Valid.Count() {
-				t.Error("a snapshot that does not hold together passed")
-			}
+	checkDocuments(t, d, payload)
+}
+
+// checkDocuments: what passes is written again as it was.
+func checkDocuments(t *testing.T, d *envelope.Decoder, payload []byte) {
+	t.Helper()
+	var e envelope.Encoder
+	again := func(rows int, err error, encode func() ([]byte, error)) {
+		if err != nil {
+			return
+		}
+		if p, err := encode(); err != nil {
+			t.Errorf("%d documents passed that cannot be written: %v", rows, err)
+		} else if h, err := envelope.ParseHeader(p); err != nil || h.Rows != rows {
+			t.Errorf("%d documents came back as %+v, %v", rows, h, err)
 		}
 	}
-	_, _ = d.Documents(payload, envelope.Commands, nil)
+	jobs, err := d.Jobs(payload, nil)
+	again(len(jobs), err, func() ([]byte, error) { return e.Jobs(nil, jobs) })
+	failures, err := d.Failures(payload, nil)
+	again(len(failures), err, func() ([]byte, error) { return e.Failures(nil, failures) })
+	diagnoses, err := d.Diagnoses(payload, nil)
+	again(len(diagnoses), err, func() ([]byte, error) { return e.Diagnoses(nil, diagnoses) })
+	commands, err := d.Commands(payload, nil)
+	again(len(commands), err, func() ([]byte, error) { return e.Commands(nil, commands) })
+	results, err := d.Results(payload, nil)
+	again(len(results), err, func() ([]byte, error) { return e.Results(nil, results) })
 }
 
 func seeds(f *testing.F) [][]byte {
@@ -54,9 +73,10 @@ func seeds(f *testing.F) [][]byte {
 	keep(e.Events(nil, []schema.Event{{TimeNanos: 1, Fabric: "f", Kind: schema.JobEnded, JobID: "1"}}))
 	keep(e.Regions(nil, &envelope.RegionSet{Fabric: "f", Regions: []schema.Region{{ID: 1, Metric: schema.XmitWait,
 		Links: []schema.LinkID{1, 2}, Box: &schema.Box{Min: []int{0}, Max: []int{1}}}}}))
-	one := schema.Bitmap{1}
-	keep(e.Snapshot(nil, &schema.Snapshot{Fabric: "f", Links: 2, Series: []schema.Series{{Metric: schema.XmitWait, Values: []float32{1, 2}, Valid: one}}}))
-	keep(e.Documents(nil, envelope.Commands, []envelope.Document{{Fabric: "f", ID: "1", JSON: []byte("{}")}}))
+	for _, c := range documents(f) {
+		keep(c.encode())
+		all = append(all, forgedDocument(f, c.kind, int64(noon), "plane0", c.id, c.json))
+	}
 	return all
 }
 

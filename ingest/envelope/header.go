@@ -13,9 +13,9 @@ const (
 	MaxUncompressedBytes = 16 << 20 // of the Arrow stream
 	MaxRows              = 1 << 20
 	MaxColumns           = 1024
-	MaxNameBytes         = 256       // fabric, device, port, counter, source, agent, job
-	MaxTextBytes         = 4 << 10   // an event's detail, a region's name
-	MaxDocumentBytes     = 256 << 10 // one diagnosis, command or result
+	MaxNameBytes         = 256     // fabric, device, port, counter, source, agent, job
+	MaxTextBytes         = 4 << 10 // an event's detail, a region's name
+	MaxDocumentBytes     = 4 << 20 // one document: a job may have a hundred thousand nodes
 )
 
 // HeaderBytes is the length of the header. All numbers are little-endian, as in the Arrow stream:
@@ -41,18 +41,20 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Kind says what the rows of a payload are.
 type Kind uint8
 
-// Kinds of payloads.
+// Kinds of payloads. Their numbers are part of the format; 3 was another kind once and stays free.
 const (
-	Counters  Kind = iota + 1 // a schema.CounterBatch
-	Events                    // schema.Event rows
-	Snapshots                 // one schema.Snapshot, a row per link
-	Regions                   // the regions of one fabric and interval
-	Diagnoses                 // documents
-	Commands                  // documents
-	Results                   // documents
+	Counters  Kind = 1 // a schema.CounterBatch
+	Events    Kind = 2 // schema.Event rows
+	Regions   Kind = 4 // the regions of one fabric and interval
+	Diagnoses Kind = 5 // schema.Diagnosis documents
+	Commands  Kind = 6 // schema.Command documents
+	Results   Kind = 7 // schema.CommandResult documents
+	Jobs      Kind = 8 // schema.Job documents
+	Failures  Kind = 9 // schema.Failure documents
 )
 
-var kindNames = [...]string{"", "counters", "events", "snapshots", "regions", "diagnoses", "commands", "results"}
+var kindNames = [...]string{Counters: "counters", Events: "events", Regions: "regions", Diagnoses: "diagnoses",
+	Commands: "commands", Results: "results", Jobs: "jobs", Failures: "failures"}
 
 func (k Kind) String() string {
 	if k.known() {
@@ -61,7 +63,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-func (k Kind) known() bool { return k >= Counters && k <= Results }
+func (k Kind) known() bool { return int(k) < len(kindNames) && kindNames[k] != "" }
 
 // Header is what a payload says about itself.
 type Header struct {

@@ -17,7 +17,7 @@ const maxInterned = 1 << 18
 
 func (n *interner) text(b []byte) string { return n.entry(b).text }
 
-// distinct appends the texts of a column to into and refuses one that stands twice.
+// distinct appends the texts of a column to into and refuses a duplicate.
 func (n *interner) distinct(column textColumn, into []string) ([]string, error) {
 	if len(n.entries) > maxInterned {
 		*n = interner{}
@@ -26,7 +26,7 @@ func (n *interner) distinct(column textColumn, into []string) ([]string, error) 
 	for i := range column.len() {
 		e := n.entry(column.at(i))
 		if e.seen == n.round {
-			return into, refuse(BadRows, "%q stands twice in a dictionary", e.text)
+			return into, refuse(BadRows, "%q is duplicated in a dictionary", e.text)
 		}
 		e.seen = n.round
 		into = append(into, e.text)

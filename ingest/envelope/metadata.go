@@ -10,10 +10,6 @@ import (
 const (
 	metaGraphVersion  = "giverny.graph_version"
 	metaIntervalStart = "giverny.interval_start_ns"
-	metaLinks         = "giverny.links"
-	metaFirstRead     = "giverny.first_read_ns"
-	metaLastRead      = "giverny.last_read_ns"
-	metaSamples       = "giverny.samples"
 )
 
 // metaWriter collects metadata.

@@ -3,7 +3,7 @@ package envelope
 import "github.com/giverny/giverny/schema"
 
 // MaxKafkaPayload is the length up to which payloads should go into Kafka, whose brokers take messages of
-// 1 MiB unless told otherwise and count the record's own overhead.
+// 1 MiB unless configured otherwise and count the record's own overhead.
 const MaxKafkaPayload = 512 << 10
 
 // splitRows is the unit of a split: a word of a bitmap.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // Dial opens a connection to a broker. It has the type of net.Dialer's DialContext.
@@ -21,8 +22,8 @@ type Client struct {
 	config    Config
 	metrics   *Metrics
 	log       *slog.Logger
-	kafka     *kafka.Client
-	transport *kafka.Transport
+	kafka     *kafkago.Client
+	transport *kafkago.Transport
 	conns     openConns
 }
 
@@ -30,25 +31,25 @@ type Client struct {
 // read now, so a client does not notice when they change.
 func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*Client, error) {
 	if err := config.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kafka: %w", err)
 	}
 	tlsConfig, err := config.TLS.config()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kafka: %w", err)
 	}
 	mechanism, err := config.SASL.mechanism()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kafka: %w", err)
 	}
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: config.DialTimeout}).DialContext
 	}
 	if mechanism != nil && tlsConfig == nil {
-		log.Warn("login to Kafka without TLS: whoever listens can read along; set kafka.tls.enabled", "mechanism", mechanism.Name())
+		log.Warn("kafka: login without TLS, anybody on the network can read along; set kafka.tls.enabled", "mechanism", mechanism.Name())
 	}
 	c := &Client{config: config, metrics: metrics, log: log}
 	c.conns.dial = dial
-	c.transport = &kafka.Transport{
+	c.transport = &kafkago.Transport{
 		Dial:        c.conns.open,
 		DialTimeout: config.DialTimeout,
 		MetadataTTL: 2 * time.Second, // bounds how long a new leader or topic stays unknown
@@ -56,7 +57,7 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 		TLS:         tlsConfig,
 		SASL:        mechanism,
 	}
-	c.kafka = &kafka.Client{Addr: kafka.TCP(config.Brokers...), Timeout: config.RequestTimeout, Transport: c.transport}
+	c.kafka = &kafkago.Client{Addr: kafkago.TCP(config.Brokers...), Timeout: config.RequestTimeout, Transport: c.transport}
 	return c, nil
 }
 
@@ -65,7 +66,7 @@ func (c *Client) Config() *Config { return &c.config }
 
 // Ping asks a broker for an answer, past every cache.
 func (c *Client) Ping(ctx context.Context) error {
-	if _, err := c.kafka.ApiVersions(ctx, &kafka.ApiVersionsRequest{}); err != nil {
+	if _, err := c.kafka.ApiVersions(ctx, &kafkago.ApiVersionsRequest{}); err != nil {
 		return fmt.Errorf("ping Kafka at %v: %w", c.config.Brokers, err)
 	}
 	return nil
@@ -78,10 +79,10 @@ func (c *Client) Close() {
 }
 
 // reset closes every connection, used or idle; the next request opens new ones and asks where the leaders
-// are. Requests under way fail and are tried again by whoever sent them.
+// are. Requests under way fail and are tried again by those who sent them.
 func (c *Client) reset(reason string) {
 	c.metrics.reconnects.WithLabelValues(reason).Inc()
-	c.log.Warn("closing all connections to Kafka to begin anew", "reason", reason)
+	c.log.Warn("kafka: closing all connections to reconnect", "reason", reason)
 	c.Close()
 }
 
@@ -130,27 +131,32 @@ func (c *openConn) Close() error {
 	return c.Conn.Close()
 }
 
-// pause waits before the next try: it doubles from RetryMin to RetryMax and varies by a quarter, so that a
-// hundred agents do not come back at once. It returns false when ctx ends first.
-func (c *Client) pause(ctx context.Context, failures int) bool {
-	d := c.config.RetryMin << min(failures-1, 20)
-	if d <= 0 || d > c.config.RetryMax {
-		d = c.config.RetryMax
-	}
-	d += time.Duration((rand.Float64() - 0.5) / 2 * float64(d))
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// backoff is how long to wait between tries.
+func (c *Client) backoff() retry.Backoff {
+	return retry.Backoff{Min: c.config.RetryMin, Max: c.config.RetryMax}
 }
+
+// retry tries until it works or ctx ends.
+func (c *Client) retry(ctx context.Context, what string, try func() error) error {
+	tries := 1
+	err := c.backoff().Do(ctx, try, func(err error, failures int, pause time.Duration) {
+		tries = failures + 1
+		if worthLogging(failures) {
+			c.log.Warn("kafka: request failed, retrying", "operation", what, "failures", failures, "pause", pause, "error", err)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s at %v, %d tries: %w", what, c.config.Brokers, tries, err)
+	}
+	return nil
+}
+
+// worthLogging is true for the first failure of a row and every tenth.
+func worthLogging(failures int) bool { return failures == 1 || failures%10 == 0 }
 
 // retryReason is the label of an error that asks for another try.
 func retryReason(err error) string {
-	if _, ok := errors.AsType[kafka.Error](err); ok {
+	if _, ok := errors.AsType[kafkago.Error](err); ok {
 		return retryBroker
 	}
 	return retryNetwork

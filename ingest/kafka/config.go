@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -15,46 +14,67 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/internal/tlsfile"
 )
 
 // Config says how to reach the brokers and what the topics are like.
 type Config struct {
-	Brokers     []string `yaml:"brokers"`      // host:port, any that know the others
-	TopicPrefix string   `yaml:"topic_prefix"` // of every topic's name
-	ClientID    string   `yaml:"client_id"`    // what the brokers' logs and quotas call this process
-	TLS         TLS      `yaml:"tls"`
-	SASL        SASL     `yaml:"sasl"`
-	Topics      Topics   `yaml:"topics"`
-
-	DialTimeout    time.Duration `yaml:"dial_timeout"`    // TLS handshake and login included
-	RequestTimeout time.Duration `yaml:"request_timeout"` // of one request, before it is tried again
-	RetryMin       time.Duration `yaml:"retry_min"`       // pause after the first failure; it doubles
-	RetryMax       time.Duration `yaml:"retry_max"`
-	// MaxMessageBytes bounds a payload. Topics are made with room for the record's own overhead above it.
-	MaxMessageBytes int `yaml:"max_message_bytes"`
-	// MaxQueuedBytes bounds what waits in memory for an acknowledgement; more makes producers wait.
-	MaxQueuedBytes int `yaml:"max_queued_bytes"`
-
+	// Addresses, host:port; any that know the others.
+	Brokers []string `yaml:"brokers"`
+	// Prefix of the topics' names.
+	TopicPrefix string `yaml:"topic_prefix"`
+	// Replicas of topics that Giverny creates; -1 takes the brokers' default.
+	Replication int `yaml:"replication"`
+	// How long topics that Giverny creates keep records, on brokers of your own as on the embedded one; an
+	// outage of the analysis may last as long. Topics that exist keep what they have.
+	Retention time.Duration `yaml:"retention"`
+	// Bytes that each partition of topics that Giverny creates keeps; -1: time alone decides. The embedded broker
+	// has a bound of its own.
+	RetentionBytes int64 `yaml:"retention_bytes"`
+	// Encryption.
+	TLS TLS `yaml:"tls"`
+	// Authentication.
+	SASL SASL `yaml:"sasl"`
+	// What the brokers' logs and quotas call this process.
+	ClientID string `yaml:"client_id"`
+	// How long to wait for a connection, TLS handshake and login included.
+	DialTimeout time.Duration `yaml:"dial_timeout"`
+	// How long to wait for the answer to one request before it is tried again.
+	RequestTimeout time.Duration `yaml:"request_timeout"`
+	// Pause after the first failed request; it doubles with each further one.
+	RetryMin time.Duration `yaml:"retry_min"`
+	// The longest pause between tries.
+	RetryMax time.Duration `yaml:"retry_max"`
+	// Sending.
+	Producer ProducerConfig `yaml:"producer"`
+	// Receiving.
 	Consumer ConsumerConfig `yaml:"consumer"`
-	Spool    SpoolConfig    `yaml:"spool"`
-	Embedded EmbeddedConfig `yaml:"embedded"`
 }
 
 // TLS protects the connections. Certificates are PEM files.
 type TLS struct {
-	Enabled    bool   `yaml:"enabled"`
-	CA         string `yaml:"ca"`          // whom to trust; empty: the system's authorities
-	Cert       string `yaml:"cert"`        // what to show to a broker that asks, with Key
-	Key        string `yaml:"key"`         //
-	ServerName string `yaml:"server_name"` // that the certificate must carry; empty: the host dialled
+	// Speak TLS to the brokers.
+	Enabled bool `yaml:"enabled"`
+	// PEM file of the authorities to trust; empty: the system's.
+	CA string `yaml:"ca"`
+	// PEM file of this client's certificate, for mutual TLS.
+	Cert string `yaml:"cert"`
+	// PEM file of its key.
+	Key string `yaml:"key"`
+	// The name that the server's certificate must hold; empty: the host name.
+	ServerName string `yaml:"server_name"`
 }
 
-// SASL is the login.
+// SASL says who this client is.
 type SASL struct {
-	Mechanism    string `yaml:"mechanism"` // none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
-	Username     string `yaml:"username"`
-	Password     Secret `yaml:"password"`
-	PasswordFile string `yaml:"password_file"` // instead of Password; a newline at its end is cut
+	// none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
+	Mechanism string `yaml:"mechanism"`
+	// The user.
+	Username string `yaml:"username"`
+	// The password; better given by the environment or password_file.
+	Password Secret `yaml:"password"`
+	// A file that holds the password alone, instead of password.
+	PasswordFile string `yaml:"password_file"`
 }
 
 // Secret is a text that is not printed.
@@ -73,31 +93,22 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalYAML keeps the secret out of a dumped configuration.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
-// Topics is what new topics are made with; those that exist keep what they have, but for more partitions
-// and room for longer messages.
-type Topics struct {
-	Replicas       int           `yaml:"replicas"`        // 0: the brokers' default
-	Retention      time.Duration `yaml:"retention"`       // how long records are kept
-	RetentionBytes int64         `yaml:"retention_bytes"` // of each partition; -1: without bound
-}
-
 // DefaultConfig is for one broker on this host.
 func DefaultConfig() Config {
 	return Config{
-		Brokers:         []string{"localhost:9092"},
-		TopicPrefix:     "giverny.",
-		ClientID:        "giverny",
-		SASL:            SASL{Mechanism: "none"},
-		Topics:          Topics{Retention: 24 * time.Hour, RetentionBytes: 1 << 30},
-		DialTimeout:     5 * time.Second,
-		RequestTimeout:  10 * time.Second,
-		RetryMin:        100 * time.Millisecond,
-		RetryMax:        5 * time.Second,
-		MaxMessageBytes: envelope.HeaderBytes + envelope.MaxCompressedBytes,
-		MaxQueuedBytes:  64 << 20,
-		Consumer:        defaultConsumerConfig(),
-		Spool:           defaultSpoolConfig(),
-		Embedded:        defaultEmbeddedConfig(),
+		Brokers:        []string{"localhost:9092"},
+		TopicPrefix:    "giverny.",
+		Replication:    -1,
+		Retention:      24 * time.Hour,
+		RetentionBytes: -1,
+		SASL:           SASL{Mechanism: "none"},
+		ClientID:       "giverny",
+		DialTimeout:    5 * time.Second,
+		RequestTimeout: 10 * time.Second,
+		RetryMin:       100 * time.Millisecond,
+		RetryMax:       5 * time.Second,
+		Producer:       defaultProducerConfig(),
+		Consumer:       defaultConsumerConfig(),
 	}
 }
 
@@ -110,12 +121,15 @@ func (c *Config) DeadLetterTopic() string { return c.TopicPrefix + "deadletter" 
 // recordOverhead is more than a record's batch header, key and headers take.
 const recordOverhead = 64 << 10
 
-// Validate joins all faults of the configuration.
+// MaxBatchBytes is what brokers must take: they measure a payload with all that surrounds it.
+func (c *Config) MaxBatchBytes() int { return c.Producer.MaxMessageBytes + recordOverhead }
+
+// Validate joins all faults of the configuration. Each begins with the key at fault.
 func (c *Config) Validate() error {
 	var faults []error
 	require := func(ok bool, format string, args ...any) {
 		if !ok {
-			faults = append(faults, fmt.Errorf("kafka: "+format, args...))
+			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
 	require(len(c.Brokers) > 0, "brokers: none given; name at least one as host:port")
@@ -124,16 +138,14 @@ func (c *Config) Validate() error {
 		require(err == nil && host != "" && port != "", "brokers: %q is not host:port", b)
 	}
 	require(validTopicPrefix(c.TopicPrefix), "topic_prefix: %q; use letters, digits, dots, hyphens and underscores, up to 200", c.TopicPrefix)
+	require(c.Replication >= -1, "replication: %d; want -1 for the brokers' default, or at least 1", c.Replication)
+	require(c.Retention >= time.Minute, "retention: %v; want at least a minute", c.Retention)
+	require(c.RetentionBytes == -1 || c.RetentionBytes >= 1<<20, "retention_bytes: %d; want -1 for no bound, or at least 1 MiB", c.RetentionBytes)
 	require(c.DialTimeout > 0, "dial_timeout: %v; want more than 0", c.DialTimeout)
 	require(c.RequestTimeout > 0, "request_timeout: %v; want more than 0", c.RequestTimeout)
-	require(c.RetryMin > 0 && c.RetryMax >= c.RetryMin, "retry_min, retry_max: %v, %v; want 0 < retry_min <= retry_max", c.RetryMin, c.RetryMax)
-	require(c.MaxMessageBytes >= 64<<10 && c.MaxMessageBytes <= 64<<20, "max_message_bytes: %d; want 64 KiB to 64 MiB", c.MaxMessageBytes)
-	require(c.MaxQueuedBytes >= c.MaxMessageBytes, "max_queued_bytes: %d; want at least max_message_bytes (%d)", c.MaxQueuedBytes, c.MaxMessageBytes)
-	require(c.Topics.Replicas >= 0, "topics.replicas: %d; want 0 for the brokers' default, or more", c.Topics.Replicas)
-	require(c.Topics.Retention >= time.Minute, "topics.retention: %v; want at least a minute", c.Topics.Retention)
-	require(c.Topics.RetentionBytes == -1 || c.Topics.RetentionBytes >= 1<<20, "topics.retention_bytes: %d; want -1 for no bound, or at least 1 MiB", c.Topics.RetentionBytes)
-	require(c.Spool.MaxBytes/segmentsWhole >= int64(c.MaxMessageBytes+1024), "spool.max_bytes: %d; want more than %d times max_message_bytes (%d)", c.Spool.MaxBytes, segmentsWhole, c.MaxMessageBytes)
-	faults = append(faults, c.TLS.validate(), c.SASL.validate(), c.Consumer.validate(), c.Spool.validate(), c.Embedded.validate())
+	require(c.RetryMin > 0, "retry_min: %v; want more than 0", c.RetryMin)
+	require(c.RetryMax >= c.RetryMin, "retry_max: %v; want at least retry_min (%v)", c.RetryMax, c.RetryMin)
+	faults = append(faults, c.TLS.validate(), c.SASL.validate(), c.Producer.validate(), c.Consumer.validate())
 	return errors.Join(faults...)
 }
 
@@ -141,41 +153,33 @@ func validTopicPrefix(s string) bool {
 	return len(s) <= 200 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == "" // Kafka's own rule
 }
 
+func (t *TLS) files() tlsfile.Files { return tlsfile.Files{CA: t.CA, Cert: t.Cert, Key: t.Key} }
+
 func (t *TLS) validate() error {
+	files := t.files()
 	if !t.Enabled {
-		if t.CA != "" || t.Cert != "" || t.Key != "" {
-			return errors.New("kafka: tls: certificates are given but tls.enabled is false; set it to true")
+		if files != (tlsfile.Files{}) {
+			return errors.New("tls.enabled: false, but certificates are given; set it to true")
 		}
 		return nil
 	}
-	if (t.Cert == "") != (t.Key == "") {
-		return errors.New("kafka: tls: cert and key belong together; give both or neither")
+	if err := files.Validate(); err != nil {
+		return fmt.Errorf("tls.%w", err)
 	}
 	return nil
 }
 
+// config is nil where TLS is off.
 func (t *TLS) config() (*tls.Config, error) {
 	if !t.Enabled {
 		return nil, nil
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return nil, fmt.Errorf("kafka: tls.ca: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("kafka: tls.ca: %s holds no certificate in PEM form", t.CA)
-		}
+	files := t.files()
+	config, err := files.Load()
+	if err != nil {
+		return nil, fmt.Errorf("tls.%w", err)
 	}
-	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("kafka: tls.cert, tls.key: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
+	config.ServerName = t.ServerName
 	return config, nil
 }
 
@@ -185,13 +189,13 @@ func (s *SASL) validate() error {
 		return nil
 	case "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512":
 	default:
-		return fmt.Errorf("kafka: sasl.mechanism: %q; want none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", s.Mechanism)
+		return fmt.Errorf("sasl.mechanism: %q; want none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", s.Mechanism)
 	}
 	if s.Username == "" {
-		return fmt.Errorf("kafka: sasl.username: %s needs one", s.Mechanism)
+		return fmt.Errorf("sasl.username: %s needs one", s.Mechanism)
 	}
 	if (s.Password == "") == (s.PasswordFile == "") {
-		return errors.New("kafka: sasl: give password or password_file, and not both")
+		return errors.New("sasl.password: give it or sasl.password_file, and not both")
 	}
 	return nil
 }
@@ -201,7 +205,7 @@ func (s *SASL) mechanism() (sasl.Mechanism, error) {
 	if s.PasswordFile != "" {
 		b, err := os.ReadFile(s.PasswordFile)
 		if err != nil {
-			return nil, fmt.Errorf("kafka: sasl.password_file: %w", err)
+			return nil, fmt.Errorf("sasl.password_file: %w", err)
 		}
 		password = strings.TrimRight(string(b), "\r\n")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
 )
 
 func TestDefaultConfigIsValid(t *testing.T) {
@@ -31,39 +32,36 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		want   string
 	}{
 		{func(c *kafka.Config) { c.Brokers = nil }, "brokers: none given"},
-		{func(c *kafka.Config) { c.Brokers = []string{"broker1"} }, `"broker1" is not host:port`},
+		{func(c *kafka.Config) { c.Brokers = []string{"broker1"} }, `brokers: "broker1" is not host:port`},
 		{func(c *kafka.Config) { c.TopicPrefix = "a b" }, "topic_prefix"},
 		{func(c *kafka.Config) { c.DialTimeout = 0 }, "dial_timeout"},
 		{func(c *kafka.Config) { c.RequestTimeout = -1 }, "request_timeout"},
-		{func(c *kafka.Config) { c.RetryMax = 1 }, "retry_min"},
-		{func(c *kafka.Config) { c.MaxMessageBytes = 1 }, "max_message_bytes"},
-		{func(c *kafka.Config) { c.MaxQueuedBytes = 1 }, "max_queued_bytes"},
-		{func(c *kafka.Config) { c.Topics.Replicas = -1 }, "topics.replicas"},
-		{func(c *kafka.Config) { c.Topics.Retention = 0 }, "topics.retention"},
-		{func(c *kafka.Config) { c.Topics.RetentionBytes = 5 }, "topics.retention_bytes"},
-		{func(c *kafka.Config) { c.TLS.CA = "ca.pem" }, "tls.enabled is false"},
-		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: "c.pem"} }, "cert and key belong together"},
+		{func(c *kafka.Config) { c.RetryMax = 1 }, "retry_max: 1ns"},
+		{func(c *kafka.Config) { c.Producer.MaxMessageBytes = 1 }, "producer.max_message_bytes: 1"},
+		{func(c *kafka.Config) { c.Producer.MaxQueuedBytes = 1 }, "producer.max_queued_bytes: 1"},
+		{func(c *kafka.Config) { c.Replication = -2 }, "replication: -2"},
+		{func(c *kafka.Config) { c.Retention = 0 }, "retention: 0s"},
+		{func(c *kafka.Config) { c.RetentionBytes = 5 }, "retention_bytes: 5"},
+		{func(c *kafka.Config) { c.TLS.CA = "ca.pem" }, "tls.enabled: false"},
+		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: "c.pem"} }, "tls.key: empty"},
 		{func(c *kafka.Config) { c.SASL.Mechanism = "GSSAPI" }, "sasl.mechanism"},
 		{func(c *kafka.Config) { c.SASL.Mechanism = "PLAIN" }, "sasl.username"},
-		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u"} }, "password or password_file"},
+		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u"} }, "sasl.password: give it or sasl.password_file"},
 		{func(c *kafka.Config) {
 			c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: "p", PasswordFile: "f"}
-		}, "not both"},
+		}, "sasl.password: give it or"},
 		{func(c *kafka.Config) { c.Consumer.Group = "" }, "consumer.group"},
 		{func(c *kafka.Config) { c.Consumer.MaxFetchBytes = 0 }, "consumer.max_fetch_bytes"},
 		{func(c *kafka.Config) { c.Consumer.MaxWait = time.Minute }, "consumer.max_wait"},
 		{func(c *kafka.Config) { c.Consumer.StallTimeout = 1 }, "consumer.stall_timeout"},
-		{func(c *kafka.Config) { c.Spool.MaxBytes = 1 }, "spool.max_bytes"},
-		{func(c *kafka.Config) { c.MaxMessageBytes = 8 << 20; c.Spool.MaxBytes = 64 << 20 }, "spool.max_bytes"},
-		{func(c *kafka.Config) { c.Spool.Fsync = "often" }, "spool.fsync"},
-		{func(c *kafka.Config) { c.Embedded.SegmentBytes = 1 }, "embedded.segment_bytes"},
+		{func(c *kafka.Config) { c.Producer.SpoolAfter = 0 }, "producer.spool_after: 0s"},
 	} {
 		config := kafka.DefaultConfig()
 		c.change(&config)
 		config.ClientID = "" // allowed
 		err := config.Validate()
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("want %q in: %v", c.want, err)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("want %q before: %v", c.want, err)
 		}
 	}
 	var nothing kafka.Config
@@ -107,7 +105,7 @@ func TestNewClientReadsFiles(t *testing.T) {
 		{func(c *kafka.Config) { c.Brokers = nil }, "brokers"},
 		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, CA: "missing.pem"} }, "tls.ca"},
 		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, CA: text} }, "holds no certificate"},
-		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: text, Key: text} }, "tls.cert, tls.key"},
+		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: text, Key: text} }, "tls.cert, key"},
 		{func(c *kafka.Config) {
 			c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", PasswordFile: "missing"}
 		}, "sasl.password_file"},
@@ -133,8 +131,6 @@ func TestReasonsStandAtZero(t *testing.T) {
 		"giverny_kafka_lost_records_total":    {"offset_gap", "offset_out_of_range", "corrupt_batch"},
 		"giverny_kafka_dead_letters_total":    {"wrong_fabric", "wrong_kind", "rejected", "bad_crc", "bad_rows", "truncated"},
 		"giverny_kafka_reconnects_total":      {"stalled", "errors"},
-		"giverny_spool_dropped_total":         {"spool_full", "corrupt", "write_error", "too_large", "refused"},
-		"giverny_spool_errors_total":          {"write_error", "read_error"},
 	} {
 		for _, reason := range reasons {
 			if got := p.metric(t, name, reason); got != 0 {
@@ -144,5 +140,17 @@ func TestReasonsStandAtZero(t *testing.T) {
 	}
 	if _, err := kafka.NewMetrics(reg); err == nil {
 		t.Error("the same metrics were registered twice")
+	}
+}
+
+// Every record of a producer must fit in its spool.
+func TestCheckSpool(t *testing.T) {
+	config, queue := kafka.DefaultConfig(), spool.DefaultConfig()
+	if err := kafka.CheckSpool(config, queue); err != nil {
+		t.Error(err)
+	}
+	config.Producer.MaxMessageBytes, queue.MaxBytes = 8<<20, 64<<20
+	if err := kafka.CheckSpool(config, queue); err == nil || !strings.HasPrefix(err.Error(), "spool.max_bytes: 67108864 holds") {
+		t.Errorf("records that do not fit: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
 )
 
 // broker is what the suite needs of a Kafka, real or embedded.
@@ -34,6 +35,7 @@ func conformance(t *testing.T, start func(t *testing.T) *broker) {
 		{"order", testOrder},
 		{"resume", testResume},
 		{"commit has no gaps", testContiguousCommit},
+		{"tails", testTails},
 		{"records deleted under the reader", testGap},
 		{"dead letters", testDeadLetters},
 		{"long payloads", testLongPayloads},
@@ -121,6 +123,82 @@ func testContiguousCommit(t *testing.T, b *broker) {
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-5")
 }
 
+// Many agents read one partition of commands beside each other, and beside a consumer of the group.
+func testTails(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	for i := range 3 {
+		p.produce(t, event("f", 0, i))
+	}
+	group := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	p.readWith(t, group, 2, func(ctx context.Context, m kafka.Message) error { return group.Commit(ctx, m.Offset) })
+	time.Sleep(1200 * time.Millisecond)
+	before := time.Now()
+
+	const agents, commands = 50, 4
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+	var mu sync.Mutex
+	got := make([][]string, agents)
+	complete := func() (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range got {
+			if len(got[i]) >= commands {
+				n++
+			}
+		}
+		return n
+	}
+	ended := make(chan error, agents)
+	tail := func(i int, lookback time.Duration) {
+		c := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true, Lookback: lookback})
+		go func() {
+			ended <- c.Run(ctx, func(ctx context.Context, m kafka.Message) error {
+				mu.Lock()
+				got[i] = append(got[i], string(m.Payload))
+				mu.Unlock()
+				return c.Commit(ctx, m.Offset)
+			})
+		}()
+	}
+	p.produce(t, event("f", 0, 3))
+	for i := range agents / 2 { // these begin after the first command, which is within their look-back
+		tail(i, time.Since(before)+500*time.Millisecond)
+	}
+	p.produce(t, event("other", 0, 0)) // what cannot be read is dropped by each of them
+	for i := 4; i < 7; i++ {
+		p.produce(t, event("f", 0, i))
+	}
+	for i := agents / 2; i < agents; i++ { // and these after all of them
+		tail(i, time.Since(before)+500*time.Millisecond)
+	}
+	waitFor(t, "every agent's commands", func() bool { return complete() == agents })
+	cancel()
+	for range agents {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for i, payloads := range got {
+		if want := []string{"f-3", "f-4", "f-5", "f-6"}; !slices.Equal(payloads, want) {
+			t.Errorf("agent %d read %v, want %v", i, payloads, want)
+		}
+	}
+	if n := p.metric(t, "giverny_kafka_tail_dropped_total", "wrong_fabric"); n != agents {
+		t.Errorf("%v records dropped, want one of each of %d agents", n, agents)
+	}
+	if n := p.metric(t, "giverny_kafka_dead_letters_total", "wrong_fabric"); n != 0 {
+		t.Errorf("the tails made %v dead letters", n)
+	}
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-2") // the group's offset is where it was
+
+	// A tail with nothing to look back at begins at the end.
+	late := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true})
+	time.AfterFunc(500*time.Millisecond, func() { _ = p.producer.Produce(p.ctx, event("f", 0, 7)) })
+	wantPayloads(t, p.readWith(t, late, 1, func(context.Context, kafka.Message) error { return nil }), "f-7")
+}
+
 func testGap(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
@@ -188,7 +266,7 @@ func testDeadLetters(t *testing.T, b *broker) {
 func testLongPayloads(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
-	limit := b.config.MaxMessageBytes
+	limit := b.config.Producer.MaxMessageBytes
 	for _, size := range []int{envelope.MaxKafkaPayload, limit} {
 		p.produce(t, kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: bytes.Repeat([]byte{7}, size)})
 	}
@@ -204,7 +282,7 @@ func testLongPayloads(t *testing.T, b *broker) {
 
 	// A broker whose limit is lower than ours refuses it for good, and only that one.
 	larger := *b
-	larger.config.MaxMessageBytes = 2 << 20
+	larger.config.Producer.MaxMessageBytes = 2 << 20
 	q := newPeer(t, &larger)
 	n, err := q.producer.ProduceBatch(q.ctx, []kafka.Record{event("f", 0, 5), {Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+128<<10)}, event("f", 0, 6)})
 	if refused, ok := errors.AsType[*kafka.RefusedError](err); !ok || refused.Reason != "too_large" || n != 1 {
@@ -226,6 +304,28 @@ func testTopics(t *testing.T, b *broker) {
 	wantPayloads(t, p.read(t, eventsOf("third", 2), 1), "third-0")
 	p.topics(t, 2) // never fewer
 	p.produce(t, event("third", 2, 1))
+	// Brokers of one's own keep records for a time and not up to a size; the embedded one has a bound.
+	for key, want := range map[string]string{"retention.ms": "86400000", "retention.bytes": fmt.Sprint(b.config.RetentionBytes)} {
+		if got := topicSetting(t, p, b.config.Topic(envelope.Counters), key); got != want {
+			t.Errorf("%s of the topic is %s, want %s", key, got, want)
+		}
+	}
+}
+
+func topicSetting(t *testing.T, p *peer, topic, key string) string {
+	t.Helper()
+	answer, err := kafka.RawClient(p.client).DescribeConfigs(p.ctx, &kafkago.DescribeConfigsRequest{Resources: []kafkago.DescribeConfigRequestResource{
+		{ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic, ConfigNames: []string{key}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range answer.Resources[0].ConfigEntries {
+		if entry.ConfigName == key {
+			return entry.ConfigValue
+		}
+	}
+	t.Fatalf("topic %s has no %s", topic, key)
+	return ""
 }
 
 func testHandlerFails(t *testing.T, b *broker) {
@@ -282,7 +382,7 @@ func testSpoolOutage(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
 	var want []string
-	config := kafka.DefaultConfig().Spool
+	config := spool.DefaultConfig()
 	config.Dir = t.TempDir()
 	a := startAgent(t, p, config)
 	put := func(n int) {
@@ -320,20 +420,17 @@ func testSpoolOutage(t *testing.T, b *broker) {
 
 // agent is a process that produces through a spool.
 type agent struct {
-	spool    *kafka.Spool
+	spool    *spool.Spool
 	producer *kafka.SpoolingProducer
 	cancel   context.CancelFunc
 	done     chan error
 }
 
-func startAgent(t *testing.T, p *peer, config kafka.SpoolConfig) *agent {
+func startAgent(t *testing.T, p *peer, config spool.Config) *agent {
 	t.Helper()
-	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
 	a := &agent{done: make(chan error, 1)}
-	if a.spool, err = kafka.OpenSpool(config, metrics, quiet()); err != nil {
+	var err error
+	if a.spool, err = spool.Open(config, prometheus.NewRegistry(), quiet()); err != nil {
 		t.Fatal(err)
 	}
 	if a.producer, err = kafka.NewSpoolingProducer(p.producer, a.spool, time.Second); err != nil {
@@ -379,6 +476,6 @@ func testHangingConnections(t *testing.T, b *broker) {
 	})
 	wantPayloads(t, got, "f-0", "f-1")
 	if got := p.metric(t, "giverny_kafka_reconnects_total", "errors"); got == 0 {
-		t.Error("nobody opened new connections")
+		t.Error("no new connections were opened")
 	}
 }

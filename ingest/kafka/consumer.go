@@ -12,18 +12,21 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
 // ConsumerConfig is of every consumer of a process.
 type ConsumerConfig struct {
-	Group         string        `yaml:"group"`           // under whose name offsets are kept
-	MaxFetchBytes int           `yaml:"max_fetch_bytes"` // of one answer
-	MaxWait       time.Duration `yaml:"max_wait"`        // for a record before an empty answer
-	// StallTimeout is how long the log may grow, or requests fail, without a record coming before all
-	// connections are opened anew.
+	// The group under whose name offsets are kept.
+	Group string `yaml:"group"`
+	// Bytes of one answer at most.
+	MaxFetchBytes int `yaml:"max_fetch_bytes"`
+	// How long the brokers wait for a record before they answer with none.
+	MaxWait time.Duration `yaml:"max_wait"`
+	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
+	// opened again.
 	StallTimeout time.Duration `yaml:"stall_timeout"`
 }
 
@@ -34,16 +37,16 @@ func defaultConsumerConfig() ConsumerConfig {
 func (c *ConsumerConfig) validate() error {
 	var faults []error
 	if c.Group == "" {
-		faults = append(faults, errors.New("kafka: consumer.group: empty; give the name under which offsets are kept"))
+		faults = append(faults, errors.New("consumer.group: empty; give the name under which offsets are kept"))
 	}
 	if c.MaxFetchBytes < 64<<10 || c.MaxFetchBytes > 1<<30 {
-		faults = append(faults, fmt.Errorf("kafka: consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
+		faults = append(faults, fmt.Errorf("consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
 	}
 	if c.MaxWait <= 0 || c.MaxWait > 5*time.Second {
-		faults = append(faults, fmt.Errorf("kafka: consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
+		faults = append(faults, fmt.Errorf("consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
 	}
 	if c.StallTimeout <= c.MaxWait {
-		faults = append(faults, fmt.Errorf("kafka: consumer.stall_timeout: %v; want more than max_wait (%v)", c.StallTimeout, c.MaxWait))
+		faults = append(faults, fmt.Errorf("consumer.stall_timeout: %v; want more than consumer.max_wait (%v)", c.StallTimeout, c.MaxWait))
 	}
 	return errors.Join(faults...)
 }
@@ -53,6 +56,11 @@ type Assignment struct {
 	Kind      envelope.Kind
 	Fabric    string // every record's key; empty: any
 	Partition int
+	// Tail is a reader without a group: it commits nothing and begins every run at now less Lookback, so any
+	// number of processes read one partition beside each other. What it cannot read it drops and counts; it
+	// is no dead letter, since every tail of the partition meets it.
+	Tail     bool
+	Lookback time.Duration // of a tail, by the producers' clocks
 }
 
 // Message is a record that came out of Kafka.
@@ -72,10 +80,10 @@ type Rejection struct{ Err error }
 func (r *Rejection) Error() string { return "rejected: " + r.Err.Error() }
 func (r *Rejection) Unwrap() error { return r.Err }
 
-// Consumer reads one partition in order, from the offset that was committed last.
+// Consumer reads one partition in order, from the offset that was committed last or, as a tail, from now on.
 type Consumer struct {
 	client   *Client
-	producer *Producer // of dead letters
+	producer *Producer // of dead letters; nil for a tail
 	assigned Assignment
 	topic    string
 	log      *slog.Logger
@@ -92,21 +100,25 @@ type Consumer struct {
 
 type consumerMetrics struct {
 	consumed, consumedBytes prometheus.Counter
-	lag, offset, committed  prometheus.Gauge
+	lag, offset             prometheus.Gauge
+	committed               prometheus.Gauge // nil for a tail
 }
 
-// NewConsumer makes a consumer; producer takes its dead letters.
+// NewConsumer makes a consumer; producer takes its dead letters and may be nil for a tail.
 func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consumer {
 	topic, m := client.config.Topic(assigned.Kind), client.metrics
-	return &Consumer{
+	c := &Consumer{
 		client: client, producer: producer, assigned: assigned, topic: topic,
 		log: client.log.With("fabric", assigned.Fabric, "topic", topic, "partition", assigned.Partition),
 		metrics: consumerMetrics{
 			consumed: m.consumed.WithLabelValues(topic, assigned.Fabric), consumedBytes: m.consumedBytes.WithLabelValues(topic, assigned.Fabric),
 			lag: m.lag.WithLabelValues(topic, assigned.Fabric), offset: m.offset.WithLabelValues(topic, assigned.Fabric),
-			committed: m.committed.WithLabelValues(topic, assigned.Fabric),
 		},
 	}
+	if !assigned.Tail {
+		c.metrics.committed = m.committed.WithLabelValues(topic, assigned.Fabric)
+	}
+	return c
 }
 
 // ReadUpTo is an instant before which nothing was produced that has not been
@@ -119,27 +131,27 @@ func (c *Consumer) ReadUpTo() time.Time { return time.Unix(0, c.readUpTo.Load())
 func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message) error) error {
 	next, err := c.start(ctx)
 	if err != nil {
-		return endOf(ctx, err)
+		return nilOnCancel(ctx, err)
 	}
-	f := fetcher{consumer: c, next: next, progress: time.Now()}
+	f := fetcher{consumer: c, next: next, progress: time.Now(), pauses: c.client.backoff().Pauses()}
 	for ctx.Err() == nil {
 		records, err := f.fetch(ctx)
 		if err != nil {
-			return endOf(ctx, err)
+			return nilOnCancel(ctx, err)
 		}
 		before := f.next
 		if err := c.handOn(ctx, &f, records, handle); err != nil {
-			return endOf(ctx, err)
+			return nilOnCancel(ctx, err)
 		}
 		if f.next == before {
-			f.watch(ctx)
+			f.checkStall(ctx)
 		}
 	}
 	return nil
 }
 
 // handOn takes the records of one answer to the handler.
-func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafka.RecordReader, handle func(context.Context, Message) error) error {
+func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafkago.RecordReader, handle func(context.Context, Message) error) error {
 	for ctx.Err() == nil {
 		m, err := c.read(records)
 		if errors.Is(err, io.EOF) {
@@ -160,8 +172,8 @@ func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafka.RecordR
 	return nil
 }
 
-// endOf is nil where the end was asked for.
-func endOf(ctx context.Context, err error) error {
+// nilOnCancel is nil where the end was asked for.
+func nilOnCancel(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -170,10 +182,14 @@ func endOf(ctx context.Context, err error) error {
 
 // start finds the offset to begin with.
 func (c *Consumer) start(ctx context.Context) (next int64, err error) {
-	err = c.client.retry(ctx, "look up the committed offset of "+c.name(), func() error {
+	err = c.client.retry(ctx, "look up where to begin in "+c.name(), func() error {
+		if c.assigned.Tail {
+			next, err = c.offsetAt(ctx, time.Now().Add(-c.assigned.Lookback))
+			return err
+		}
 		next, err = c.committedOffset(ctx)
 		if err == nil && next < 0 {
-			next, err = c.listOffset(ctx, kafka.FirstOffset)
+			next, err = c.listOffset(ctx, kafkago.FirstOffset)
 		}
 		return err
 	})
@@ -183,12 +199,14 @@ func (c *Consumer) start(ctx context.Context) (next int64, err error) {
 	c.mu.Lock()
 	c.offsets.reset(next)
 	c.mu.Unlock()
-	c.committing.Lock()
-	c.committed = next
-	c.committing.Unlock()
 	c.metrics.offset.Set(float64(next))
-	c.metrics.committed.Set(float64(next))
-	c.log.Info("reading", "offset", next)
+	if !c.assigned.Tail {
+		c.committing.Lock()
+		c.committed = next
+		c.committing.Unlock()
+		c.metrics.committed.Set(float64(next))
+	}
+	c.log.Info("kafka: reading", "offset", next, "tail", c.assigned.Tail)
 	return next, nil
 }
 
@@ -196,12 +214,12 @@ func (c *Consumer) name() string { return fmt.Sprintf("%s/%d", c.topic, c.assign
 
 // committedOffset is -1 if there is none.
 func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
-	response, err := c.client.kafka.OffsetFetch(ctx, &kafka.OffsetFetchRequest{
+	response, err := c.client.kafka.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
 		GroupID: c.client.config.Consumer.Group, Topics: map[string][]int{c.topic: {c.assigned.Partition}}})
 	if err != nil {
 		return 0, err
 	}
-	if errors.Is(response.Error, kafka.GroupIdNotFound) { // as some brokers say before the first commit
+	if errors.Is(response.Error, kafkago.GroupIdNotFound) { // as some brokers say before the first commit
 		return -1, nil
 	}
 	if response.Error != nil {
@@ -215,10 +233,10 @@ func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
 	return 0, fmt.Errorf("the answer leaves out %s", c.name())
 }
 
-// listOffset is the log's kafka.FirstOffset or kafka.LastOffset.
+// listOffset is where the log begins (kafkago.FirstOffset) or ends (kafkago.LastOffset).
 func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
-	response, err := c.client.kafka.ListOffsets(ctx, &kafka.ListOffsetsRequest{
-		Topics: map[string][]kafka.OffsetRequest{c.topic: {{Partition: c.assigned.Partition, Timestamp: which}}}})
+	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
+		Topics: map[string][]kafkago.OffsetRequest{c.topic: {{Partition: c.assigned.Partition, Timestamp: which}}}})
 	if err != nil {
 		return 0, err
 	}
@@ -226,7 +244,7 @@ func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
 		if p.Partition != c.assigned.Partition {
 			continue
 		}
-		if which == kafka.FirstOffset {
+		if which == kafkago.FirstOffset {
 			return p.FirstOffset, p.Error
 		}
 		return p.LastOffset, p.Error
@@ -234,8 +252,33 @@ func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
 	return 0, fmt.Errorf("the answer leaves out %s", c.name())
 }
 
+// offsetAt is that of the first record produced at or after an instant, or the log's end.
+func (c *Consumer) offsetAt(ctx context.Context, at time.Time) (int64, error) {
+	end, err := c.listOffset(ctx, kafkago.LastOffset) // first, so that nothing produced in between is passed over
+	if err != nil {
+		return 0, err
+	}
+	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
+		Topics: map[string][]kafkago.OffsetRequest{c.topic: {kafkago.TimeOffsetOf(c.assigned.Partition, at)}}})
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range response.Topics[c.topic] {
+		if p.Partition != c.assigned.Partition {
+			continue
+		}
+		for offset := range p.Offsets { // one, or -1 where nothing is as young
+			if offset >= 0 {
+				end = offset
+			}
+		}
+		return end, p.Error
+	}
+	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+}
+
 // read takes the next record out of an answer; its payload is in the consumer's memory.
-func (c *Consumer) read(records kafka.RecordReader) (m inbound, err error) {
+func (c *Consumer) read(records kafkago.RecordReader) (m inbound, err error) {
 	record, err := records.ReadRecord()
 	if err != nil {
 		return m, err
@@ -243,7 +286,7 @@ func (c *Consumer) read(records kafka.RecordReader) (m inbound, err error) {
 	m.Message = Message{Topic: c.topic, Partition: c.assigned.Partition, Offset: record.Offset, Time: record.Time}
 	if record.Key != nil {
 		defer record.Key.Close()
-		key, err := kafka.ReadAll(record.Key)
+		key, err := kafkago.ReadAll(record.Key)
 		if err != nil {
 			return m, err
 		}
@@ -268,7 +311,7 @@ func (c *Consumer) read(records kafka.RecordReader) (m inbound, err error) {
 // inbound is a message with what only the consumer looks at.
 type inbound struct {
 	Message
-	headers []kafka.Header
+	headers []kafkago.Header
 }
 
 func (m *inbound) kind() string {
@@ -282,9 +325,11 @@ func (m *inbound) kind() string {
 
 // process hands one record to the handler, or to the dead letters.
 func (c *Consumer) process(ctx context.Context, m inbound, handle func(context.Context, Message) error) error {
-	c.mu.Lock()
-	c.offsets.hand(m.Offset)
-	c.mu.Unlock()
+	if !c.assigned.Tail {
+		c.mu.Lock()
+		c.offsets.markPending(m.Offset)
+		c.mu.Unlock()
+	}
 	var reason string
 	var err error
 	switch kind := m.kind(); {
@@ -299,8 +344,11 @@ func (c *Consumer) process(ctx context.Context, m inbound, handle func(context.C
 	if err != nil && reason == "" {
 		return fmt.Errorf("handle %s at offset %d: %w", c.name(), m.Offset, err)
 	}
-	if err != nil {
-		if err := c.bury(ctx, m, reason, err); err != nil {
+	if err != nil && c.assigned.Tail {
+		c.log.Warn("kafka: record dropped", "offset", m.Offset, "reason", reason, "error", err)
+		c.client.metrics.tailDropped.WithLabelValues(reason).Inc()
+	} else if err != nil {
+		if err := c.deadLetter(ctx, m, reason, err); err != nil {
 			return err
 		}
 	}
@@ -319,10 +367,10 @@ func rejectionReason(err error) string {
 	return ""
 }
 
-// bury puts a record into the dead letters, as it came and with the reason, and then counts it as stored.
-func (c *Consumer) bury(ctx context.Context, m inbound, reason string, cause error) error {
-	c.log.Warn("record goes to the dead letters", "offset", m.Offset, "reason", reason, "error", cause)
-	letter := message{key: []byte(m.Fabric), value: append([]byte{}, m.Payload...), headers: []kafka.Header{
+// deadLetter puts a record into the dead letters, as it came and with the reason, and then counts it as stored.
+func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cause error) error {
+	c.log.Warn("kafka: record dropped to the dead letters", "offset", m.Offset, "reason", reason, "error", cause)
+	letter := message{key: []byte(m.Fabric), value: append([]byte{}, m.Payload...), headers: []kafkago.Header{
 		{Key: headerKind, Value: []byte(m.kind())},
 		{Key: headerReason, Value: []byte(reason)},
 		{Key: headerTopic, Value: []byte(m.Topic)},
@@ -333,7 +381,7 @@ func (c *Consumer) bury(ctx context.Context, m inbound, reason string, cause err
 	err := c.producer.send(ctx, topicPartition{topic, 0}, len(letter.value), []message{letter})
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		c.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
-		c.log.Error("not even the dead letters take the record, it is dropped", "offset", m.Offset, "error", err)
+		c.log.Error("kafka: record dropped, the dead letters refuse it too", "offset", m.Offset, "error", err)
 	} else if err != nil {
 		return fmt.Errorf("dead letter for %s at offset %d: %w", c.name(), m.Offset, err)
 	}
@@ -346,7 +394,7 @@ func (c *Consumer) bury(ctx context.Context, m inbound, reason string, cause err
 
 // Commit says that the results of the records at these offsets are stored, in any order. What is stored
 // without a gap from the last commit on is committed; a restart begins after that. It is for use during Run,
-// from the handler or beside it.
+// from the handler or beside it. A tail has nothing to commit.
 func (c *Consumer) Commit(ctx context.Context, stored ...int64) error {
 	c.mu.Lock()
 	for _, offset := range stored {
@@ -365,6 +413,9 @@ func (c *Consumer) CommitThrough(ctx context.Context, offset int64) error {
 }
 
 func (c *Consumer) commit(ctx context.Context) error {
+	if c.assigned.Tail {
+		return nil
+	}
 	c.committing.Lock()
 	defer c.committing.Unlock()
 	c.mu.Lock()
@@ -375,9 +426,9 @@ func (c *Consumer) commit(ctx context.Context) error {
 	}
 	const noGeneration = -1 // a commit of one who is no member of the group
 	err := c.client.retry(ctx, fmt.Sprintf("commit offset %d of %s", offset, c.name()), func() error {
-		response, err := c.client.kafka.OffsetCommit(ctx, &kafka.OffsetCommitRequest{
+		response, err := c.client.kafka.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{
 			GroupID: c.client.config.Consumer.Group, GenerationID: noGeneration,
-			Topics: map[string][]kafka.OffsetCommit{c.topic: {{Partition: c.assigned.Partition, Offset: offset}}}})
+			Topics: map[string][]kafkago.OffsetCommit{c.topic: {{Partition: c.assigned.Partition, Offset: offset}}}})
 		if err != nil {
 			return err
 		}

@@ -17,42 +17,43 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
 )
 
 func TestEmbedded(t *testing.T) {
-	conformance(t, func(t *testing.T) *broker { return startEmbedded(t, testConfig()) })
+	conformance(t, func(t *testing.T) *broker { return startEmbedded(t, testConfig(), embedded.DefaultConfig()) })
 }
 
-// embedded is a broker that can stop and start again.
-type embedded struct {
+// restartable is an embedded broker that can stop and start again.
+type restartable struct {
 	config  kafka.Config
+	own     embedded.Config
 	mu      sync.Mutex
-	current *kafka.Embedded // guarded by mu, as is stop
+	current *embedded.Broker // guarded by mu, as is stop
 	stop    func() error
 }
 
 // startEmbedded runs an embedded broker for the length of the test, on a folder of its own if none is given.
-func startEmbedded(t *testing.T, config kafka.Config) *broker {
+func startEmbedded(t *testing.T, config kafka.Config, own embedded.Config) *broker {
 	t.Helper()
 	noLeaks(t)
-	config.Brokers = []string{kafka.EmbeddedAddress}
-	if config.Embedded.Dir == "" {
-		config.Embedded.Dir = t.TempDir()
+	if own.Dir == "" {
+		own.Dir = t.TempDir()
 	}
-	e := &embedded{config: config}
+	e := &restartable{config: config, own: own}
 	check := func(err error) {
 		if err != nil {
 			t.Error(err)
 		}
 	}
 	check(e.run())
-	b := &broker{config: config, dial: e.dial, stop: func() { check(e.end()) }, start: func() { check(e.run()) }}
+	b := &broker{config: e.client(), dial: e.dial, stop: func() { check(e.end()) }, start: func() { check(e.run()) }}
 	t.Cleanup(b.stop)
 	return b
 }
 
-func (e *embedded) run() error {
-	next, err := kafka.NewEmbedded(e.config, quiet())
+func (e *restartable) run() error {
+	next, err := embedded.New(e.own, e.config, quiet())
 	if err != nil {
 		return err
 	}
@@ -65,13 +66,20 @@ func (e *embedded) run() error {
 	return nil
 }
 
-func (e *embedded) end() error {
+// client is the configuration of its clients.
+func (e *restartable) client() kafka.Config {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.current.Client(e.config)
+}
+
+func (e *restartable) end() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.stop()
 }
 
-func (e *embedded) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (e *restartable) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	e.mu.Lock()
 	current := e.current
 	e.mu.Unlock()
@@ -80,9 +88,9 @@ func (e *embedded) dial(ctx context.Context, network, address string) (net.Conn,
 
 func TestEmbeddedForgetsWhatIsOld(t *testing.T) {
 	config := testConfig()
-	config.Topics.RetentionBytes = 1 << 20
-	config.Embedded.SegmentBytes = 1 << 20
-	b := startEmbedded(t, config)
+	own := embedded.DefaultConfig()
+	own.RetentionBytes, own.SegmentBytes = 1<<20, 1<<20
+	b := startEmbedded(t, config, own)
 	p := newPeer(t, b)
 	p.topics(t, 1)
 	fill := func() {
@@ -107,14 +115,17 @@ func TestEmbeddedForgetsWhatIsOld(t *testing.T) {
 }
 
 func TestEmbeddedFolderIsLocked(t *testing.T) {
-	b := startEmbedded(t, testConfig())
+	dir := t.TempDir()
+	b := startEmbedded(t, testConfig(), embedded.Config{Dir: dir, SegmentBytes: 1 << 20, RetentionBytes: -1})
 	p := newPeer(t, b)
 	p.topics(t, 1) // it runs
-	second, err := kafka.NewEmbedded(b.config, quiet())
+	own := embedded.DefaultConfig()
+	own.Dir = dir
+	second, err := embedded.New(own, b.config, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Run(p.ctx); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+	if err := second.Run(p.ctx); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("a second broker ran in the folder: %v", err)
 	}
 	if _, err := second.Dial(p.ctx, "", ""); !errors.Is(err, net.ErrClosed) {
@@ -125,13 +136,12 @@ func TestEmbeddedFolderIsLocked(t *testing.T) {
 func TestEmbeddedInMemory(t *testing.T) {
 	noLeaks(t)
 	config := testConfig()
-	config.Brokers = []string{kafka.EmbeddedAddress}
-	e := &embedded{config: config}
+	e := &restartable{config: config, own: embedded.DefaultConfig()}
 	if err := e.run(); err != nil {
 		t.Fatal(err)
 	}
 	defer e.end()
-	p := newPeer(t, &broker{config: config, dial: e.dial})
+	p := newPeer(t, &broker{config: e.client(), dial: e.dial})
 	defer p.client.Close()
 	p.topics(t, 1)
 	p.produce(t, event("f", 0, 0))
@@ -159,9 +169,9 @@ func TestEmbeddedSurvivesKill(t *testing.T) {
 		acked = runChild(t, dir, acked, acked+200)
 		t.Logf("round %d: killed after %d records", round, acked)
 	}
-	config := testConfig()
-	config.Embedded.Dir = dir
-	p := newPeer(t, startEmbedded(t, config))
+	own := embedded.DefaultConfig()
+	own.Dir = dir
+	p := newPeer(t, startEmbedded(t, testConfig(), own))
 	p.topics(t, 1)
 	p.produce(t, event("end", 0, 0))
 	got := withoutRepeats(p.readAtLeast(t, kafka.Assignment{Kind: envelope.Events}, "end-0"))
@@ -207,13 +217,13 @@ func produceUntilKilled(dir string) error {
 	if err != nil {
 		return err
 	}
-	config := testConfig()
-	config.Brokers, config.Embedded.Dir = []string{kafka.EmbeddedAddress}, dir
-	e := &embedded{config: config}
+	own := embedded.DefaultConfig()
+	own.Dir = dir
+	e := &restartable{config: testConfig(), own: own}
 	if err := e.run(); err != nil {
 		return err
 	}
-	p, err := newClientOf(&broker{config: config, dial: e.dial})
+	p, err := newClientOf(&broker{config: e.client(), dial: e.dial})
 	if err != nil {
 		return err
 	}
@@ -236,14 +246,14 @@ func BenchmarkEmbedded(b *testing.B) {
 
 // benchmarkEmbedded takes records through producer, broker, disk and consumer.
 func benchmarkEmbedded(b *testing.B, size int) {
-	config := testConfig()
-	config.Brokers, config.Embedded.Dir = []string{kafka.EmbeddedAddress}, b.TempDir()
-	e := &embedded{config: config}
+	own := embedded.DefaultConfig()
+	own.Dir = b.TempDir()
+	e := &restartable{config: testConfig(), own: own}
 	if err := e.run(); err != nil {
 		b.Fatal(err)
 	}
 	defer e.end()
-	p, err := newClientOf(&broker{config: config, dial: e.dial})
+	p, err := newClientOf(&broker{config: e.client(), dial: e.dial})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
 )
 
 // answers stands in for the brokers: what it does not answer goes on to them.
@@ -100,7 +101,7 @@ func newLonelyPeer(t *testing.T, l *log) *peer {
 	noLeaks(t)
 	config := testConfig()
 	config.Consumer.StallTimeout = 100 * time.Millisecond
-	p := newPeer(t, &broker{config: config, dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody there") }})
+	p := newPeer(t, &broker{config: config, dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no broker there") }})
 	p.intercept(l.answer)
 	return p
 }
@@ -116,7 +117,7 @@ func TestGapInTheLogIsCounted(t *testing.T) {
 	}
 }
 
-// A topic that was made anew begins at zero again.
+// A topic that was made again begins at zero again.
 func TestLogStartsAnew(t *testing.T) {
 	l := &log{first: 100, end: 102}
 	p := newLonelyPeer(t, l)
@@ -148,7 +149,7 @@ func TestStalledFetchOpensNewConnections(t *testing.T) {
 	time.AfterFunc(300*time.Millisecond, func() { l.silent.Store(false) })
 	offsetsRead(t, p, 1, func(kafka.Message) {})
 	if n := p.metric(t, "giverny_kafka_reconnects_total", "stalled"); n == 0 {
-		t.Error("nobody opened new connections")
+		t.Error("no new connections were opened")
 	}
 }
 
@@ -178,7 +179,7 @@ func (c *spoilt) Read(b []byte) (int, error) {
 }
 
 func TestDamagedBatchIsSkippedAndCounted(t *testing.T) {
-	b := startEmbedded(t, testConfig())
+	b := startEmbedded(t, testConfig(), embedded.DefaultConfig())
 	damaged := *b
 	damaged.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := b.dial(ctx, network, address)
@@ -203,7 +204,7 @@ func TestDamagedBatchIsSkippedAndCounted(t *testing.T) {
 func TestProduceGivesUpWithItsContext(t *testing.T) {
 	noLeaks(t)
 	config := testConfig()
-	config.Brokers = []string{"127.0.0.1:1"} // nobody listens there
+	config.Brokers = []string{"127.0.0.1:1"} // no process listens there
 	p := newPeer(t, &broker{config: config})
 	ctx, cancel := context.WithTimeout(p.ctx, 300*time.Millisecond)
 	defer cancel()
@@ -224,7 +225,7 @@ func TestProduceGivesUpWithItsContext(t *testing.T) {
 
 // One record that the broker refuses does not take its neighbours along.
 func TestRefusedRecordInABatch(t *testing.T) {
-	b := startEmbedded(t, testConfig())
+	b := startEmbedded(t, testConfig(), embedded.DefaultConfig())
 	p := newPeer(t, b)
 	p.topics(t, 1)
 	p.intercept(func(request kafkago.Request) (kafkago.Response, error) {

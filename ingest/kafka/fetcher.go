@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // fetcher is where a consumer stands in the log, for the length of one Run.
@@ -14,6 +16,7 @@ type fetcher struct {
 	next     int64     // the offset wanted
 	progress time.Time // when a record came last, or when there was none to come
 	failures int       // in a row
+	pauses   *retry.Pauses
 	failing  time.Time // when the first of them was
 	corrupt  int       // answers in a row whose first batch is damaged
 }
@@ -23,11 +26,11 @@ type fetcher struct {
 const corruptTries = 3
 
 // fetch returns the next records, perhaps none. It only fails when ctx ends.
-func (f *fetcher) fetch(ctx context.Context) (kafka.RecordReader, error) {
+func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 	c := f.consumer
 	for ctx.Err() == nil {
 		start := time.Now()
-		response, err := c.client.kafka.Fetch(ctx, &kafka.FetchRequest{
+		response, err := c.client.kafka.Fetch(ctx, &kafkago.FetchRequest{
 			Topic: c.topic, Partition: c.assigned.Partition, Offset: f.next,
 			MinBytes: 1, MaxBytes: int64(c.client.config.Consumer.MaxFetchBytes), MaxWait: c.client.config.Consumer.MaxWait,
 		})
@@ -36,6 +39,7 @@ func (f *fetcher) fetch(ctx context.Context) (kafka.RecordReader, error) {
 		}
 		if err == nil {
 			f.failures = 0
+			f.pauses.Reset()
 			c.metrics.lag.Set(float64(max(0, response.HighWatermark-f.next)))
 			if response.HighWatermark <= f.next {
 				c.readUpTo.Store(start.UnixNano())
@@ -60,30 +64,30 @@ func (f *fetcher) failed(ctx context.Context, err error) {
 		f.failing = time.Now()
 	}
 	switch {
-	case errors.Is(err, kafka.OffsetOutOfRange):
-		f.rejoin(ctx)
+	case errors.Is(err, kafkago.OffsetOutOfRange):
+		f.resetToLogStart(ctx)
 		return
 	case isCorrupt(err):
 		if f.corrupt++; f.corrupt >= corruptTries {
 			f.skipCorrupt(err)
 			return
 		}
-	case f.failures == 1 || f.failures%10 == 0:
-		c.log.Warn("cannot fetch, trying again", "offset", f.next, "failures", f.failures, "error", err)
+	case worthLogging(f.failures):
+		c.log.Warn("kafka: fetch failed, retrying", "offset", f.next, "failures", f.failures, "error", err)
 	}
 	if time.Since(f.failing) > c.client.config.Consumer.StallTimeout {
 		c.client.reset(reconnectErrors)
 		f.failing = time.Now()
 	}
-	c.client.pause(ctx, f.failures)
+	f.pauses.Wait(ctx)
 }
 
-// rejoin begins at the start of the log, which has moved past the offset wanted, or was made anew.
-func (f *fetcher) rejoin(ctx context.Context) {
+// resetToLogStart begins at the start of the log, which has moved past the offset wanted, or was made again.
+func (f *fetcher) resetToLogStart(ctx context.Context) {
 	c := f.consumer
-	first, err := c.listOffset(ctx, kafka.FirstOffset)
+	first, err := c.listOffset(ctx, kafkago.FirstOffset)
 	if err != nil {
-		c.client.pause(ctx, f.failures)
+		f.pauses.Wait(ctx)
 		return
 	}
 	if first < f.next {
@@ -93,7 +97,7 @@ func (f *fetcher) rejoin(ctx context.Context) {
 	}
 	gone := max(0, first-f.next)
 	c.client.metrics.lost.WithLabelValues(lostOutOfRange).Add(float64(gone))
-	c.log.Error("offset is out of the log's range, going on at its start; lengthen the retention if records were lost",
+	c.log.Error("kafka: offset out of range, reading from the start of the log; raise kafka.retention if records were lost",
 		"offset", f.next, "start", first, "lost", gone)
 	f.advance(first)
 }
@@ -101,8 +105,8 @@ func (f *fetcher) rejoin(ctx context.Context) {
 // skipCorrupt steps over a record that cannot be had undamaged.
 func (f *fetcher) skipCorrupt(err error) {
 	f.consumer.client.metrics.lost.WithLabelValues(lostCorrupt).Inc()
-	f.consumer.log.Error("record is damaged on the broker's disk, skipping it", "offset", f.next, "error", err)
-	f.corrupt, f.failures = corruptTries-1, 0 // the next record is in the same batch as like as not
+	f.consumer.log.Error("kafka: record dropped, it is damaged on the broker's disk", "offset", f.next, "error", err)
+	f.corrupt, f.failures = corruptTries-1, 0 // the next record is probably in the same batch
 	f.advance(f.next + 1)
 }
 
@@ -114,7 +118,7 @@ func (f *fetcher) accept(offset int64) bool {
 	}
 	if gap := offset - f.next; gap > 0 {
 		f.consumer.client.metrics.lost.WithLabelValues(lostGap).Add(float64(gap))
-		f.consumer.log.Error("records are missing in the log", "offset", f.next, "lost", gap)
+		f.consumer.log.Error("kafka: records are missing in the log", "offset", f.next, "lost", gap)
 	}
 	f.corrupt = 0
 	return true
@@ -130,16 +134,16 @@ func (f *fetcher) advance(offset int64) {
 	c.mu.Unlock()
 }
 
-// watch, called when an answer brought nothing, opens new connections when the log grows all the same. What
+// checkStall, called when an answer brought nothing, opens new connections when the log grows nevertheless. What
 // that answer says of the log is not believed: another request asks for its end.
-func (f *fetcher) watch(ctx context.Context) {
+func (f *fetcher) checkStall(ctx context.Context) {
 	c := f.consumer
 	if time.Since(f.progress) < c.client.config.Consumer.StallTimeout {
 		return
 	}
 	f.progress = time.Now()
-	if end, err := c.listOffset(ctx, kafka.LastOffset); err != nil || end > f.next {
-		c.log.Warn("the log has records that do not come", "offset", f.next, "end", end)
+	if end, err := c.listOffset(ctx, kafkago.LastOffset); err != nil || end > f.next {
+		c.log.Warn("kafka: fetch stalled, the log has records that do not come", "offset", f.next, "end", end)
 		c.client.reset(reconnectStalled)
 	}
 }

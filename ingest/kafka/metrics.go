@@ -21,11 +21,8 @@ type Metrics struct {
 	lag, offset, committed  *prometheus.GaugeVec   // topic, fabric
 	lost                    *prometheus.CounterVec // reason
 	deadLetters             *prometheus.CounterVec // reason
+	tailDropped             *prometheus.CounterVec // reason
 	reconnects              *prometheus.CounterVec // reason
-
-	spoolRecords, spoolBytes prometheus.Gauge
-	spoolDropped             *prometheus.CounterVec // reason
-	spoolErrors              *prometheus.CounterVec // reason
 }
 
 // Labels of reasons. Those of dead letters are envelope's and the two that a Consumer finds by itself.
@@ -35,7 +32,7 @@ const (
 
 	dropTooLarge  = "too_large" // longer than the limit, ours or the broker's
 	dropRefused   = "refused"   // refused by the broker for good
-	dropAbandoned = "abandoned" // not acknowledged when the caller gave up; it may arrive all the same
+	dropAbandoned = "abandoned" // not acknowledged when the caller gave up; it may still arrive
 
 	lostGap        = "offset_gap"          // records that the broker no longer had when they were asked for
 	lostOutOfRange = "offset_out_of_range" // the same, found at the start of the log
@@ -47,11 +44,6 @@ const (
 
 	reconnectStalled = "stalled" // the log grew, yet nothing came
 	reconnectErrors  = "errors"  // requests failed for too long
-
-	spoolFull    = "spool_full"  // the oldest had to make room
-	spoolCorrupt = "corrupt"     // a damaged record, and what followed it in its file
-	spoolWrite   = "write_error" // the disk is full, or worse
-	spoolRead    = "read_error"
 )
 
 // NewMetrics registers the metrics.
@@ -74,12 +66,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		committed:     r.gauges("giverny_kafka_committed_offset", "Offset up to which the results are stored.", flow),
 		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had and never gave.", lostGap, lostOutOfRange, lostCorrupt),
 		deadLetters:   r.reasons("giverny_kafka_dead_letters_total", "Records put into the dead-letter topic.", deadLetterReasons()...),
-		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to begin anew.", reconnectStalled, reconnectErrors),
-
-		spoolRecords: r.gauge("giverny_spool_records", "Records in the spool."),
-		spoolBytes:   r.gauge("giverny_spool_bytes", "Bytes of the spool on the disk."),
-		spoolDropped: r.reasons("giverny_spool_dropped_total", "Records that the spool lost.", spoolFull, spoolCorrupt, spoolWrite, dropTooLarge, dropRefused),
-		spoolErrors:  r.reasons("giverny_spool_errors_total", "Operations of the spool that the disk failed.", spoolWrite, spoolRead),
+		tailDropped:   r.reasons("giverny_kafka_tail_dropped_total", "Records that a reader without a group could not read and dropped.", deadLetterReasons()...),
+		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to reconnect.", reconnectStalled, reconnectErrors),
 	}
 	return m, errors.Join(r.errs...)
 }

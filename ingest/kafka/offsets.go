@@ -22,8 +22,8 @@ func (o *offsets) reset(committed int64) {
 	o.pending, o.committed, o.next = o.pending[:0], committed, committed
 }
 
-// hand notes that a record goes to the handler.
-func (o *offsets) hand(offset int64) {
+// markPending notes that a record goes to the handler.
+func (o *offsets) markPending(offset int64) {
 	o.pending = append(o.pending, pendingOffset{offset: offset})
 	o.next = offset + 1
 }

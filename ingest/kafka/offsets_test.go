@@ -21,7 +21,7 @@ func TestOffsetsAgainstTwin(t *testing.T) {
 			switch offset := rapid.Int64Range(0, next+3).Draw(t, "offset"); rapid.IntRange(0, 5).Draw(t, "op") {
 			case 0, 1, 2: // at times with a gap
 				next += max(0, rapid.Int64Range(-5, 2).Draw(t, "gap"))
-				o.Hand(next)
+				o.MarkPending(next)
 				handed = append(handed, next)
 				next++
 			case 3, 4:
@@ -63,8 +63,8 @@ func gapBetween(handed []int64, from, to int64) bool {
 func TestStoreTellsWhetherItMattered(t *testing.T) {
 	var o kafka.Offsets
 	o.Reset(5)
-	o.Hand(5)
-	o.Hand(7)
+	o.MarkPending(5)
+	o.MarkPending(7)
 	for _, c := range []struct {
 		offset int64
 		want   bool

@@ -8,11 +8,44 @@ import (
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/internal/retry"
 )
+
+// ProducerConfig is of every producer of a process.
+type ProducerConfig struct {
+	// Bytes of one payload at most. Topics are made with room for the record's own overhead above it.
+	MaxMessageBytes int `yaml:"max_message_bytes"`
+	// Bytes that may wait in memory for an acknowledgement; beyond that senders wait.
+	MaxQueuedBytes int `yaml:"max_queued_bytes"`
+	// How long an agent's record waits for an acknowledgement before it goes to the spool.
+	SpoolAfter time.Duration `yaml:"spool_after"`
+}
+
+func defaultProducerConfig() ProducerConfig {
+	return ProducerConfig{
+		MaxMessageBytes: envelope.HeaderBytes + envelope.MaxCompressedBytes,
+		MaxQueuedBytes:  64 << 20,
+		SpoolAfter:      5 * time.Second,
+	}
+}
+
+func (c *ProducerConfig) validate() error {
+	var faults []error
+	if c.MaxMessageBytes < 64<<10 || c.MaxMessageBytes > 64<<20 {
+		faults = append(faults, fmt.Errorf("producer.max_message_bytes: %d; want 64 KiB to 64 MiB", c.MaxMessageBytes))
+	}
+	if c.MaxQueuedBytes < c.MaxMessageBytes {
+		faults = append(faults, fmt.Errorf("producer.max_queued_bytes: %d; want at least producer.max_message_bytes (%d)", c.MaxQueuedBytes, c.MaxMessageBytes))
+	}
+	if c.SpoolAfter <= 0 {
+		faults = append(faults, fmt.Errorf("producer.spool_after: %v; want more than 0", c.SpoolAfter))
+	}
+	return errors.Join(faults...)
+}
 
 // Record is a payload on its way into Kafka.
 type Record struct {
@@ -59,7 +92,7 @@ type topicPartition struct {
 func NewProducer(client *Client) *Producer {
 	return &Producer{
 		client:     client,
-		queue:      semaphore.NewWeighted(int64(client.config.MaxQueuedBytes)),
+		queue:      semaphore.NewWeighted(int64(client.config.Producer.MaxQueuedBytes)),
 		partitions: make(map[topicPartition]chan struct{}),
 	}
 }
@@ -100,7 +133,7 @@ func (p *Producer) run(records []Record) int {
 	for i := range records {
 		r := &records[i]
 		size += len(r.Payload) + len(r.Fabric) + overhead
-		if r.Kind != first.Kind || r.Partition != first.Partition || i > 0 && size > p.client.config.MaxMessageBytes {
+		if r.Kind != first.Kind || r.Partition != first.Partition || i > 0 && size > p.client.config.Producer.MaxMessageBytes {
 			return i
 		}
 	}
@@ -120,7 +153,7 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 			return p.produceRun(ctx, run[:i]) // the caller meets the long one next
 		}
 		size += len(r.Payload)
-		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafka.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}}
+		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafkago.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}}
 	}
 	err = p.send(ctx, topicPartition{topic, run[0].Partition}, size, messages)
 	refused, isRefused := errors.AsType[*RefusedError](err)
@@ -143,9 +176,9 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 // check refuses what no broker needs to see.
 func (p *Producer) check(topic string, r *Record) error {
 	var refused *RefusedError
-	switch limit := p.client.config.MaxMessageBytes; {
+	switch limit := p.client.config.Producer.MaxMessageBytes; {
 	case len(r.Payload) > limit:
-		refused = &RefusedError{dropTooLarge, fmt.Errorf("payload of %d bytes, kafka.max_message_bytes is %d; send fewer rows at a time", len(r.Payload), limit)}
+		refused = &RefusedError{dropTooLarge, fmt.Errorf("payload of %d bytes, kafka.producer.max_message_bytes is %d; send fewer rows at a time", len(r.Payload), limit)}
 	case r.Fabric == "" || len(r.Fabric) > envelope.MaxNameBytes:
 		refused = &RefusedError{dropRefused, fmt.Errorf("fabric's name of %d bytes; want 1 to %d", len(r.Fabric), envelope.MaxNameBytes)}
 	default:
@@ -159,14 +192,14 @@ func (p *Producer) check(topic string, r *Record) error {
 // transport may still be reading them.
 type message struct {
 	key, value []byte
-	headers    []kafka.Header
+	headers    []kafkago.Header
 }
 
 // send writes messages to a partition as one request, one request at a time so that tries cannot overtake.
 func (p *Producer) send(ctx context.Context, to topicPartition, size int, messages []message) error {
-	weight := int64(min(size, p.client.config.MaxQueuedBytes))
+	weight := int64(min(size, p.client.config.Producer.MaxQueuedBytes))
 	if err := p.queue.Acquire(ctx, weight); err != nil {
-		return fmt.Errorf("%d bytes wait for Kafka already: %w", p.client.config.MaxQueuedBytes, err)
+		return fmt.Errorf("%d bytes wait for Kafka already: %w", p.client.config.Producer.MaxQueuedBytes, err)
 	}
 	p.client.metrics.queuedBytes.Add(float64(weight))
 	defer func() {
@@ -180,22 +213,24 @@ func (p *Producer) send(ctx context.Context, to topicPartition, size int, messag
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for failures := 1; ; failures++ {
+	tries := 1
+	err := p.client.backoff().Do(ctx, func() error {
 		err := p.try(ctx, to, size, messages)
-		if err == nil {
-			return nil
-		}
 		if reason := refusal(err); reason != "" {
-			return &RefusedError{reason, err}
+			return retry.Permanent(&RefusedError{reason, err})
 		}
+		return err
+	}, func(err error, failures int, pause time.Duration) {
+		tries = failures + 1
 		p.client.metrics.produceRetries.WithLabelValues(retryReason(err)).Inc()
-		if failures == 1 || failures%10 == 0 {
-			p.client.log.Warn("Kafka does not acknowledge, trying again", "topic", to.topic, "partition", to.partition, "failures", failures, "error", err)
+		if worthLogging(failures) {
+			p.client.log.Warn("kafka: record not acknowledged, retrying", "topic", to.topic, "partition", to.partition, "failures", failures, "pause", pause, "error", err)
 		}
-		if !p.client.pause(ctx, failures) {
-			return fmt.Errorf("not acknowledged after %d tries: %w", failures, errors.Join(err, ctx.Err()))
-		}
+	})
+	if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
+		return fmt.Errorf("not acknowledged after %d tries: %w", tries, err)
 	}
+	return err
 }
 
 func (p *Producer) slot(to topicPartition) chan struct{} {
@@ -210,13 +245,13 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 }
 
 func (p *Producer) try(ctx context.Context, to topicPartition, size int, messages []message) error {
-	records := make([]kafka.Record, len(messages))
+	records := make([]kafkago.Record, len(messages))
 	for i, m := range messages {
-		records[i] = kafka.Record{Key: kafka.NewBytes(m.key), Value: kafka.NewBytes(m.value), Headers: m.headers}
+		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: m.headers}
 	}
 	start := time.Now()
-	response, err := p.client.kafka.Produce(ctx, &kafka.ProduceRequest{
-		Topic: to.topic, Partition: to.partition, RequiredAcks: kafka.RequireAll, Records: kafka.NewRecordReader(records...),
+	response, err := p.client.kafka.Produce(ctx, &kafkago.ProduceRequest{
+		Topic: to.topic, Partition: to.partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
 	})
 	if err == nil {
 		err = response.Error
@@ -230,16 +265,16 @@ func (p *Producer) try(ctx context.Context, to topicPartition, size int, message
 	return nil
 }
 
-// refusal is the reason of an error that no further try will mend, or empty.
+// refusal is the reason of an error that no further try will mend, or empty for others and for none.
 func refusal(err error) string {
-	code, ok := errors.AsType[kafka.Error](err)
+	code, ok := errors.AsType[kafkago.Error](err)
 	if !ok {
 		return ""
 	}
 	switch code {
-	case kafka.MessageSizeTooLarge, kafka.RecordListTooLarge, kafka.InvalidMessageSize:
+	case kafkago.MessageSizeTooLarge, kafkago.RecordListTooLarge, kafkago.InvalidMessageSize:
 		return dropTooLarge
-	case kafka.InvalidRecord, kafka.InvalidTopic, kafka.UnsupportedForMessageFormat, kafka.InvalidTimestamp:
+	case kafkago.InvalidRecord, kafkago.InvalidTopic, kafkago.UnsupportedForMessageFormat, kafkago.InvalidTimestamp:
 		return dropRefused
 	}
 	return ""

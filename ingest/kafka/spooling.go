@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/spool"
 )
 
 // SpoolingProducer is a Producer that takes records while Kafka is away: they wait in a Spool and go out in
 // order when it is back. As long as the spool is empty nothing touches the disk.
 type SpoolingProducer struct {
 	producer *Producer
-	spool    *Spool
+	spool    *spool.Spool
 	patience time.Duration
 	wake     chan struct{}
 }
@@ -25,14 +26,30 @@ const (
 	drainBytes   = 512 << 10
 )
 
-// NewSpoolingProducer puts a spool behind a producer. patience is how long a record waits for Kafka before
-// it goes to the spool, more than zero.
-func NewSpoolingProducer(producer *Producer, spool *Spool, patience time.Duration) (*SpoolingProducer, error) {
+// NewSpoolingProducer puts a spool behind a producer. patience is how long a record waits for Kafka before it
+// goes to the spool, at most producer.spool_after and more than zero.
+func NewSpoolingProducer(producer *Producer, queue *spool.Spool, patience time.Duration) (*SpoolingProducer, error) {
+	config := producer.client.config
 	if patience <= 0 {
 		return nil, fmt.Errorf("kafka: patience of %v; want more than 0", patience)
 	}
-	return &SpoolingProducer{producer: producer, spool: spool, patience: patience, wake: make(chan struct{}, 1)}, nil
+	if err := CheckSpool(config, queue.Config()); err != nil {
+		return nil, err
+	}
+	return &SpoolingProducer{producer: producer, spool: queue, patience: min(patience, config.Producer.SpoolAfter), wake: make(chan struct{}, 1)}, nil
 }
+
+// CheckSpool finds out whether every record of a producer fits in a spool.
+func CheckSpool(config Config, queue spool.Config) error {
+	if need := int64(config.Producer.MaxMessageBytes + spooledOverhead); queue.MaxRecordBytes() < need {
+		return fmt.Errorf("spool.max_bytes: %d holds records of up to %d bytes, kafka.producer.max_message_bytes asks for %d; raise the one or lower the other",
+			queue.MaxBytes, queue.MaxRecordBytes(), need)
+	}
+	return nil
+}
+
+// spooledOverhead is what encodeRecord adds to a payload at most.
+const spooledOverhead = 7 + envelope.MaxNameBytes
 
 // Produce returns nil once the record is in Kafka or in the spool. Records of one caller stay in order. When
 // ctx ends the record still goes to the spool. An error is a *RefusedError or that of the disk; either is
@@ -84,7 +101,7 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 			if len(records) > 0 {
 				break // it is the first one next time
 			}
-			s.drop(spoolCorrupt, err)
+			s.drop(spool.DropCorrupt, err)
 			return 1
 		}
 		records = append(records, r)
@@ -98,8 +115,8 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 }
 
 func (s *SpoolingProducer) drop(reason string, err error) {
-	s.producer.client.metrics.spoolDropped.WithLabelValues(reason).Inc()
-	s.producer.client.log.Error("a record of the spool is dropped", "reason", reason, "error", err)
+	s.spool.CountDropped(reason)
+	s.producer.client.log.Error("spool: record dropped", "reason", reason, "error", err)
 }
 
 // encodeRecord is the form of a record in the spool: kind u8, partition u32, length of the fabric's name u16,

@@ -7,23 +7,29 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// kinds are the payloads that have a topic.
-var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Snapshots, envelope.Regions,
-	envelope.Diagnoses, envelope.Commands, envelope.Results}
+// kinds are the payloads that have a topic: those that something writes and something reads.
+var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Jobs, envelope.Failures, envelope.Regions,
+	envelope.Commands, envelope.Results}
 
-// EnsureTopics makes the topics that are missing, each with a partition per fabric, adds partitions to those
-// that have too few, and makes room for messages as long as the configuration allows. It returns once all
-// partitions have a leader.
-func (c *Client) EnsureTopics(ctx context.Context, fabrics int) error {
-	want := map[string]int{c.config.DeadLetterTopic(): 1}
+// TopicPartitions is every topic that EnsureTopics makes, with its number of partitions.
+func (c *Config) TopicPartitions(partitions int) map[string]int {
+	topics := map[string]int{c.DeadLetterTopic(): 1}
 	for _, kind := range kinds {
-		want[c.config.Topic(kind)] = max(1, fabrics)
+		topics[c.Topic(kind)] = max(1, partitions)
 	}
+	return topics
+}
+
+// EnsureTopics makes the topics that are missing, each with as many partitions as the fabrics need: one more
+// than the largest number of a fabric's partition. It adds partitions to topics that have too few, and makes
+// room for messages as long as the configuration allows. It returns once all partitions have a leader.
+func (c *Client) EnsureTopics(ctx context.Context, partitions int) error {
+	want := c.config.TopicPartitions(partitions)
 	old, err := c.createTopics(ctx, want)
 	if err != nil {
 		return err
@@ -34,25 +40,22 @@ func (c *Client) EnsureTopics(ctx context.Context, fabrics int) error {
 	return c.awaitLeaders(ctx, want)
 }
 
-// maxBatchBytes is what brokers must take: they measure a payload with all that surrounds it.
-func (c *Client) maxBatchBytes() int { return c.config.MaxMessageBytes + recordOverhead }
-
 func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed []string, err error) {
-	replicas := c.config.Topics.Replicas
+	replicas := c.config.Replication
 	if replicas == 0 {
 		replicas = -1
 	}
-	configs := []kafka.ConfigEntry{
+	configs := []kafkago.ConfigEntry{
 		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
-		{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(c.config.Topics.Retention.Milliseconds(), 10)},
-		{ConfigName: "retention.bytes", ConfigValue: strconv.FormatInt(c.config.Topics.RetentionBytes, 10)},
-		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(c.maxBatchBytes())},
+		{ConfigName: "retention.ms", ConfigValue: strconv.FormatInt(c.config.Retention.Milliseconds(), 10)},
+		{ConfigName: "retention.bytes", ConfigValue: strconv.FormatInt(c.config.RetentionBytes, 10)},
+		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(c.config.MaxBatchBytes())},
 	}
-	var request kafka.CreateTopicsRequest
+	var request kafkago.CreateTopicsRequest
 	for name, partitions := range want {
-		request.Topics = append(request.Topics, kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replicas, ConfigEntries: configs})
+		request.Topics = append(request.Topics, kafkago.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replicas, ConfigEntries: configs})
 	}
-	var response *kafka.CreateTopicsResponse
+	var response *kafkago.CreateTopicsResponse
 	if err := c.retry(ctx, "create topics", func() (err error) {
 		response, err = c.kafka.CreateTopics(ctx, &request)
 		return err
@@ -62,7 +65,7 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed
 	var faults []error
 	for name, err := range response.Errors {
 		switch {
-		case errors.Is(err, kafka.TopicAlreadyExists):
+		case errors.Is(err, kafkago.TopicAlreadyExists):
 			existed = append(existed, name)
 		case err != nil:
 			faults = append(faults, fmt.Errorf("create topic %s: %w; create it by hand if this client may not", name, err))
@@ -77,9 +80,9 @@ func (c *Client) growTopics(ctx context.Context, want map[string]int, old []stri
 		return nil
 	}
 	slices.Sort(old)
-	var metadata *kafka.MetadataResponse
+	var metadata *kafkago.MetadataResponse
 	if err := c.retry(ctx, "look up topics", func() (err error) {
-		metadata, err = c.kafka.Metadata(ctx, &kafka.MetadataRequest{Topics: old})
+		metadata, err = c.kafka.Metadata(ctx, &kafkago.MetadataRequest{Topics: old})
 		return err
 	}); err != nil {
 		return err
@@ -96,39 +99,39 @@ func (c *Client) growTopics(ctx context.Context, want map[string]int, old []stri
 }
 
 func (c *Client) addPartitions(ctx context.Context, topic string, partitions int) error {
-	response, err := c.kafka.CreatePartitions(ctx, &kafka.CreatePartitionsRequest{
-		Topics: []kafka.TopicPartitionsConfig{{Name: topic, Count: int32(partitions)}}})
+	response, err := c.kafka.CreatePartitions(ctx, &kafkago.CreatePartitionsRequest{
+		Topics: []kafkago.TopicPartitionsConfig{{Name: topic, Count: int32(partitions)}}})
 	if err == nil {
 		err = response.Errors[topic]
 	}
 	// The view of the topics may be two seconds old, or another process was faster.
-	if err != nil && !errors.Is(err, kafka.InvalidPartitionNumber) {
-		return fmt.Errorf("topic %s needs a partition per fabric, %d in all: %w; add them by hand if this client may not", topic, partitions, err)
+	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) {
+		return fmt.Errorf("topic %s needs %d partitions: %w; add them by hand if this client may not", topic, partitions, err)
 	}
 	return nil
 }
 
 func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	const key = "max.message.bytes"
-	var ask kafka.DescribeConfigsRequest
+	var ask kafkago.DescribeConfigsRequest
 	for _, topic := range topics {
-		ask.Resources = append(ask.Resources, kafka.DescribeConfigRequestResource{
-			ResourceType: kafka.ResourceTypeTopic, ResourceName: topic, ConfigNames: []string{key}})
+		ask.Resources = append(ask.Resources, kafkago.DescribeConfigRequestResource{
+			ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic, ConfigNames: []string{key}})
 	}
 	answer, err := c.kafka.DescribeConfigs(ctx, &ask)
 	if err != nil {
 		return fmt.Errorf("look up %s of the topics: %w", key, err)
 	}
-	var change kafka.IncrementalAlterConfigsRequest
+	var change kafkago.IncrementalAlterConfigsRequest
 	for _, resource := range answer.Resources {
 		for _, entry := range resource.ConfigEntries {
 			limit, err := strconv.Atoi(entry.ConfigValue)
-			if entry.ConfigName != key || err != nil || limit >= c.maxBatchBytes() {
+			if entry.ConfigName != key || err != nil || limit >= c.config.MaxBatchBytes() {
 				continue
 			}
-			change.Resources = append(change.Resources, kafka.IncrementalAlterConfigsRequestResource{
-				ResourceType: kafka.ResourceTypeTopic, ResourceName: resource.ResourceName,
-				Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: key, Value: strconv.Itoa(c.maxBatchBytes()), ConfigOperation: kafka.ConfigOperationSet}}})
+			change.Resources = append(change.Resources, kafkago.IncrementalAlterConfigsRequestResource{
+				ResourceType: kafkago.ResourceTypeTopic, ResourceName: resource.ResourceName,
+				Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: key, Value: strconv.Itoa(c.config.MaxBatchBytes()), ConfigOperation: kafkago.ConfigOperationSet}}})
 		}
 	}
 	if len(change.Resources) == 0 {
@@ -136,12 +139,12 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	}
 	result, err := c.kafka.IncrementalAlterConfigs(ctx, &change)
 	if err != nil {
-		return fmt.Errorf("raise %s to %d: %w", key, c.maxBatchBytes(), err)
+		return fmt.Errorf("raise %s to %d: %w", key, c.config.MaxBatchBytes(), err)
 	}
 	var faults []error
 	for _, r := range result.Resources {
 		if r.Error != nil {
-			faults = append(faults, fmt.Errorf("raise %s of topic %s to %d: %w; raise it by hand if this client may not", key, r.ResourceName, c.maxBatchBytes(), r.Error))
+			faults = append(faults, fmt.Errorf("raise %s of topic %s to %d: %w; raise it by hand if this client may not", key, r.ResourceName, c.config.MaxBatchBytes(), r.Error))
 		}
 	}
 	return errors.Join(faults...)
@@ -150,7 +153,7 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 // awaitLeaders waits until the transport, which looks every other second, knows all partitions' leaders.
 func (c *Client) awaitLeaders(ctx context.Context, want map[string]int) error {
 	return c.retry(ctx, "wait for the topics' leaders", func() error {
-		metadata, err := c.kafka.Metadata(ctx, &kafka.MetadataRequest{})
+		metadata, err := c.kafka.Metadata(ctx, &kafkago.MetadataRequest{})
 		if err != nil {
 			return err
 		}
@@ -169,20 +172,4 @@ func (c *Client) awaitLeaders(ctx context.Context, want map[string]int) error {
 		}
 		return nil
 	})
-}
-
-// retry tries until it works or ctx ends.
-func (c *Client) retry(ctx context.Context, what string, try func() error) error {
-	for failures := 1; ; failures++ {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		if failures == 1 || failures%10 == 0 {
-			c.log.Warn("Kafka fails us, trying again", "operation", what, "failures", failures, "error", err)
-		}
-		if !c.pause(ctx, failures) {
-			return fmt.Errorf("%s at %v, %d tries: %w", what, c.config.Brokers, failures, errors.Join(err, ctx.Err()))
-		}
-	}
 }

@@ -1,15 +1,13 @@
 package window
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-// reporter is a port as seen by the batches that one counter leads. Ports whose
+// reporter is a port as seen by the batches of which one counter is the key. Ports whose
 // counters come in several batches report by each.
 type reporter struct {
 	newest int64 // instant of its newest reading; never if there is none
@@ -19,17 +17,17 @@ type reporter struct {
 
 // clocks knows how far ports and devices have reported, and so when the open
 // interval may close. The counts hold for the reporters' state at every row;
-// survey makes them anew when another interval opens.
+// recount makes them again when another interval opens.
 type clocks struct {
 	activeAfter int64 // who has reported nothing after this is not waited for
 	endNanos    int64 // end of the open interval
-	passNanos   int64 // the same and the allowed lateness
+	passNanos   int64 // the same and the lateness in event time
 	futureNanos int64 // who reported beyond has a clock far ahead
 
 	pending int  // active reporters that have not reached the end
 	active  int  // active devices
 	passed  int  // devices with a reading at or after passNanos
-	again   bool // somebody has reported for the second time, so that the first round is over
+	again   bool // a port has reported for the second time, so that the first round is over
 
 	farthest int64   // the newest reading ever
 	newest   []int64 // by device: its newest reading; never if it is not active, or skewed
@@ -38,14 +36,13 @@ type clocks struct {
 
 	// The clocks of the devices, as last judged.
 	read, readBefore []int64 // by device: instant of its newest reading then, and the time before
-	offsets          []int64 // by device: against the median of all; 0 if not known
-	skewed           []bool  // by device: too far off
+	skewed           []bool  // by device: too far off the median of all
 	anySkewed        bool
 	scratch          []int64
 }
 
 func newClocks(devices, ports int) clocks {
-	c := clocks{farthest: never, known: schema.NewBitmap(ports), offsets: make([]int64, devices), skewed: make([]bool, devices)}
+	c := clocks{farthest: never, known: schema.NewBitmap(ports), skewed: make([]bool, devices)}
 	for _, byDevice := range []*[]int64{&c.newest, &c.read, &c.readBefore} {
 		*byDevice = slices.Repeat([]int64{never}, devices)
 	}
@@ -58,8 +55,8 @@ func (c *clocks) expected(nanos, ahead int64) bool {
 	return nanos > c.activeAfter && nanos < c.endNanos-ahead
 }
 
-// note takes down that a reporter of a port has a reading of an instant.
-func (w *Window) note(rep *reporter, p uint32, nanos int64) {
+// recordReport takes down that a reporter of a port has a reading of an instant.
+func (w *Window) recordReport(rep *reporter, p uint32, nanos int64) {
 	c, old := &w.clocks, rep.newest
 	setRight := old >= c.futureNanos // else what is older is just out of order
 	if nanos <= old && !setRight {
@@ -114,19 +111,19 @@ func (w *Window) newestOf(d topology.DeviceID) int64 {
 	return newest
 }
 
-// ready reports whether the open interval may close: nobody is waited for, or
+// ready reports whether the open interval may close: no port is waited for, or
 // more than half of the devices are so far that waiting is over.
 func (c *clocks) ready() bool {
 	return c.active > 0 && (c.pending == 0 && c.again || 2*c.passed > c.active)
 }
 
-// survey counts anew for the open interval.
-func (w *Window) survey() {
+// recount counts for the open interval from the start.
+func (w *Window) recount() {
 	c := &w.clocks
 	c.endNanos = w.openStart + w.cfg.IntervalNanos
-	c.passNanos = c.endNanos + w.cfg.AllowedLatenessNanos
+	c.passNanos = c.endNanos + w.cfg.EventTimeLatenessNanos
 	c.activeAfter = c.endNanos - w.maxGapNanos
-	c.futureNanos = w.horizonNanos + w.cfg.IntervalNanos
+	c.futureNanos = w.maxAheadNanos + w.cfg.IntervalNanos
 	for d := range c.newest {
 		c.newest[d] = never
 	}
@@ -184,7 +181,7 @@ func (w *Window) judgeClocks() {
 	for d := range c.read {
 		nanos := w.newestOf(topology.DeviceID(d))
 		c.read[d] = nanos
-		if nanos != c.readBefore[d] {
+		if c.hasReported(d) {
 			c.scratch = append(c.scratch, nanos)
 		}
 	}
@@ -194,35 +191,18 @@ func (w *Window) judgeClocks() {
 	slices.Sort(c.scratch)
 	median := c.scratch[(len(c.scratch)-1)/2]
 	for d, nanos := range c.read {
-		if nanos != c.readBefore[d] {
-			c.offsets[d] = nanos - median
-			c.skewed[d] = c.offsets[d] > w.cfg.MaxSkewNanos || c.offsets[d] < -w.cfg.MaxSkewNanos
+		if c.hasReported(d) {
+			offset := nanos - median
+			c.skewed[d] = offset > w.cfg.MaxSkewNanos || offset < -w.cfg.MaxSkewNanos
 		}
 	}
 	c.anySkewed = slices.Contains(c.skewed, true)
 }
 
-// Skew is how far the clock of a device is off the others'.
-type Skew struct {
-	Device      string
-	OffsetNanos int64 // positive: fast
-	Dropped     bool  // too far: its readings do not count
-}
-
-// Skews lists the devices whose clocks are off by at least so much, the worst
-// first, as judged when the last interval closed. Devices that are read at
-// different times look skewed by as much.
-func (w *Window) Skews(atLeastNanos int64) []Skew {
-	var list []Skew
-	for d, offset := range w.clocks.offsets {
-		if max(offset, -offset) >= atLeastNanos && offset != 0 || w.clocks.skewed[d] {
-			list = append(list, Skew{w.ports.graph.Device(topology.DeviceID(d)).Name, offset, w.clocks.skewed[d]})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Skew) int {
-		return cmp.Compare(math.Abs(float64(b.OffsetNanos)), math.Abs(float64(a.OffsetNanos)))
-	})
-	return list
+// hasReported says whether a device has reported since its clock was last judged.
+// One whose ports were forgotten or left the graph has not.
+func (c *clocks) hasReported(d int) bool {
+	return c.read[d] != never && c.read[d] != c.readBefore[d]
 }
 
 // renumbered is the state for another version of the graph: from[p] is the old
@@ -232,7 +212,7 @@ func (c *clocks) renumbered(old *topology.Graph, p *ports, from []uint32) clocks
 	n.farthest, n.again, n.anySkewed = c.farthest, c.again, c.anySkewed
 	for d := range n.read {
 		if was, ok := old.FindDevice(p.graph.Device(topology.DeviceID(d)).Name); ok {
-			n.read[d], n.offsets[d], n.skewed[d] = c.read[was], c.offsets[was], c.skewed[was]
+			n.read[d], n.skewed[d] = c.read[was], c.skewed[was]
 		}
 	}
 	for port, o := range from {

@@ -108,19 +108,19 @@ func (m *measurement) measure(t *track) {
 	}
 }
 
-// counter measures how far a counter rose, port by port, and lets go of the
+// counter measures the delta of a counter, port by port, and lets go of the
 // readings that no later interval needs.
 func (m *measurement) counter(t *track) {
 	w := m.w
 	scale := perNano(t.info.Metric)
-	var folded []portion
+	var folded []partial
 	if t.folded != nil {
 		folded = t.folded[m.slot]
 	}
 	for p, n := range t.held {
-		var got portion
+		var got partial
 		if folded != nil {
-			got, folded[p] = folded[p], portion{}
+			got, folded[p] = folded[p], partial{}
 		}
 		if n > 0 {
 			m.spans(t, uint32(p), &got)
@@ -138,7 +138,7 @@ func (m *measurement) counter(t *track) {
 }
 
 // spans adds what the differences of the readings held contribute.
-func (m *measurement) spans(t *track, p uint32, got *portion) {
+func (m *measurement) spans(t *track, p uint32, got *partial) {
 	w, h, n := m.w, &t.histories[p], int(t.held[p])
 	done := 0 // readings that no later interval needs
 	for i := 1; i < n; i++ {
@@ -153,14 +153,14 @@ func (m *measurement) spans(t *track, p uint32, got *portion) {
 		if overlap <= 0 {
 			continue
 		}
-		rise, fault := w.rise(t, p, a, b)
+		delta, fault := w.delta(t, p, a, b)
 		if fault != sound {
 			if b.nanos <= m.end { // else it is met again
 				w.dropped[fault]++
 			}
 			continue
 		}
-		got.sum += rise * (float64(overlap) / float64(b.nanos-a.nanos))
+		got.sum += delta * (float64(overlap) / float64(b.nanos-a.nanos))
 		got.time += overlap
 		m.meta.sawSpan(a, b, overlap, m.end-m.start)
 	}
@@ -173,14 +173,14 @@ func (m *measurement) spans(t *track, p uint32, got *portion) {
 // gauge measures the mean of a gauge's readings.
 func (m *measurement) gauge(t *track) {
 	unit := m.w.unitOf(t, 0)
-	var folded []portion
+	var folded []partial
 	if t.folded != nil {
 		folded = t.folded[m.slot]
 	}
 	for p := range t.held {
-		var got portion
+		var got partial
 		if folded != nil {
-			got, folded[p] = folded[p], portion{}
+			got, folded[p] = folded[p], partial{}
 		}
 		n, h := int(t.held[p]), &t.histories[p]
 		done := 0

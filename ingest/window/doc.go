@@ -2,7 +2,7 @@
 // In go counter batches of one fabric, in the order in which they arrived; out
 // come snapshots, in order of time, one per interval, whose values are rates and
 // percentages of the interval by link. It knows how counters wrap, stick and
-// start anew, which readings come late, early, twice or from a clock that is
+// are reset, which readings come late, early, twice or from a clock that is
 // wrong, and counts whatever it drops. It has no goroutine and no clock: time is
 // what the readings say, and what the caller says with Advance.
 //
@@ -21,8 +21,9 @@
 // # When an interval closes
 //
 // As soon as every port that reported lately has reported past its end; or when
-// more than half of the devices have reported past its end and the allowed
-// lateness; or when Advance says that so much time is over. One device with a
+// more than half of the devices have reported past its end and the lateness in
+// event time; or when Advance says that it ended longer ago than the lateness by
+// the clock. One device with a
 // wrong clock closes nothing. What comes after is late: it serves as the start
 // of a later difference, no more.
 //

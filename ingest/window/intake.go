@@ -9,7 +9,7 @@ import (
 // plan finds the columns that become metrics, and what holds for all rows. It
 // reports whether there is anything to do.
 func (w *Window) plan(b *schema.CounterBatch) bool {
-	w.planned, w.tickColumn, w.leader, w.lateBy = w.planned[:0], nil, nil, 0
+	w.planned, w.tickColumn, w.keyCounter, w.lateBy = w.planned[:0], nil, nil, 0
 	w.afterBoundary = w.cfg.IntervalNanos/2 + 1
 	for i := range b.Columns {
 		c := &b.Columns[i]
@@ -27,15 +27,15 @@ func (w *Window) plan(b *schema.CounterBatch) bool {
 		}
 		// Counters lead where there are any: of a row with both, they are
 		// complete last.
-		if w.leader == nil || w.leader.derived != nil && t.derived == nil {
-			w.leader = t
+		if w.keyCounter == nil || w.keyCounter.derived != nil && t.derived == nil {
+			w.keyCounter = t
 		}
 	}
-	if w.leader == nil {
+	if w.keyCounter == nil {
 		return false
 	}
-	w.leader.lead(w.ports.len())
-	w.ahead = w.reachAhead(w.leader)
+	w.keyCounter.trackReporters(w.ports.len())
+	w.ahead = w.reachAhead(w.keyCounter)
 	w.agent = hashText(hashText(hashStart, b.Agent), b.Source)
 	return true
 }
@@ -60,25 +60,25 @@ func (w *Window) track(name string) *track {
 	return t
 }
 
-// take decides what becomes of a row.
-func (w *Window) take(b *schema.CounterBatch, r, p uint32, nanos int64) {
+// acceptRow decides what becomes of a row.
+func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	late := !w.opened || nanos-w.lateBy < w.openStart
 	if late && !w.closed {
 		w.store(b)
 		w.openAt(nanos - w.lateBy)
 		late = false
 	}
-	rep := &w.leader.reporters[p]
+	rep := &w.keyCounter.reporters[p]
 	if rep.epoch != b.Epoch && !w.renew(b, rep, p, nanos) {
 		w.dropped[Late]++
 		return
 	}
-	w.note(rep, p, nanos)
+	w.recordReport(rep, p, nanos)
 	if w.clocks.anySkewed && w.clocks.skewed[w.ports.device[p]] {
 		w.dropped[ClockSkew]++
 		return
 	}
-	early := nanos >= w.horizonNanos
+	early := nanos >= w.maxAheadNanos
 	if !early {
 		w.rows = append(w.rows, r)
 	}
@@ -91,7 +91,7 @@ func (w *Window) take(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	if w.clocks.ready() {
 		w.store(b)
 		w.closeDue(never)
-		if early && nanos < w.horizonNanos {
+		if early && nanos < w.maxAheadNanos {
 			w.rows = append(w.rows, r)
 			return
 		}
@@ -104,15 +104,15 @@ func (w *Window) take(b *schema.CounterBatch, r, p uint32, nanos int64) {
 // reachAhead is how far beyond its instant a reading completes what its counter
 // has to say: derived percentages complete the interval that ends at the nearest
 // boundary.
-func (w *Window) reachAhead(leader *track) int64 {
-	if leader.derived == nil {
+func (w *Window) reachAhead(keyCounter *track) int64 {
+	if keyCounter.derived == nil {
 		return 0
 	}
 	return w.cfg.IntervalNanos - w.cfg.IntervalNanos/2 - 1
 }
 
 // renew takes note of who reads a port. If the same agent says that the port's
-// counters began anew, what was read before cannot be continued, and rows that
+// counters were reset, what was read before cannot be continued, and rows that
 // are left over from then are refused.
 func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos int64) bool {
 	if rep.agent == w.agent && rep.epoch != 0 && b.Epoch != 0 && rep.newest != never {
@@ -120,7 +120,7 @@ func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos in
 			return false
 		}
 		w.store(b)
-		w.cut(p)
+		w.resetHistories(p)
 	}
 	rep.agent, rep.epoch = w.agent, b.Epoch
 	return true
@@ -147,7 +147,7 @@ func (w *Window) watchReturn(b *schema.CounterBatch, nanos int64) {
 
 // openAt makes the interval that holds an instant the first of the open ones.
 // Before any has closed, that may be an earlier one than before: the clock of
-// the first device need not have been right. What lies beyond the horizon then
+// the first device need not have been right. What lies too far ahead then
 // is forgotten.
 func (w *Window) openAt(nanos int64) {
 	start := schema.IntervalAt(nanos, w.cfg.IntervalNanos).StartNanos
@@ -166,18 +166,18 @@ func (w *Window) openAt(nanos int64) {
 			w.dropped[Early] += uint64(t.clearSlot(slot))
 		}
 	}
-	if w.newest >= w.horizonNanos {
-		w.newest = w.horizonNanos
+	if w.newest >= w.maxAheadNanos {
+		w.newest = w.maxAheadNanos
 		for _, t := range w.tracks {
-			w.dropped[Early] += uint64(t.forgetFrom(w.horizonNanos))
+			w.dropped[Early] += uint64(t.forgetFrom(w.maxAheadNanos))
 		}
 	}
 }
 
 func (w *Window) setOpen(start int64) {
 	w.openStart = start
-	w.horizonNanos = start + int64(len(w.slots))*w.cfg.IntervalNanos
-	w.survey()
+	w.maxAheadNanos = start + int64(len(w.slots))*w.cfg.IntervalNanos
+	w.recount()
 }
 
 // slotAt is the slot of the open interval with the given number, counted from

@@ -54,7 +54,8 @@ func drawStream(t *rapid.T, wild bool) stream {
 	}
 	cfg := window.DefaultConfig()
 	cfg.IntervalNanos = int64(rapid.IntRange(1, 4).Draw(t, "interval")) * 15e9
-	cfg.AllowedLatenessNanos = rapid.Int64Range(1, 2*cfg.IntervalNanos).Draw(t, "lateness")
+	cfg.ClockLatenessNanos = rapid.Int64Range(1, 2*cfg.IntervalNanos).Draw(t, "lateness")
+	cfg.EventTimeLatenessNanos = rapid.Int64Range(1, 3*cfg.IntervalNanos).Draw(t, "lateness in event time")
 	cfg.MaxGapIntervals = rapid.IntRange(1, 4).Draw(t, "gap")
 	cfg.MinCoverOfInterval = rapid.SampledFrom([]float64{0, 0.5, 0.9, 1}).Draw(t, "cover")
 	cfg.MaxSkewNanos = 1e15
@@ -65,7 +66,7 @@ func drawStream(t *rapid.T, wild bool) stream {
 	names := portsOf(g)
 	fast, ahead := "", int64(0)
 	if wild {
-		cfg.HorizonIntervals = rapid.IntRange(1, 8).Draw(t, "horizon")
+		cfg.MaxAheadIntervals = rapid.IntRange(1, 8).Draw(t, "ahead")
 		fast, ahead = names[0].Device, rapid.Int64Range(0, 10*cfg.IntervalNanos).Draw(t, "ahead")
 		names = append(names, schema.PortName{Device: fast, Port: "none"})
 	}

@@ -18,12 +18,11 @@ import (
 // TestScripts runs testdata/*.txt. A script is a list of commands, each with the
 // lines that it needs, followed by ---- and what must come out of it:
 //
-//	new TOPOLOGY [interval=60s] [lateness=30s] [gap=3] [cover=0.5] [horizon=8] [jump=1000] [skew=120s] [tick=0]
+//	new TOPOLOGY [interval=60s] [lateness=30s] [eventlateness=30s] [gap=3] [cover=0.5] [ahead=8] [jump=1000] [skew=120s] [tick=0]
 //	graph TOPOLOGY              another version of the graph
 //	add [agent=a] [source=s] [epoch=0] [fabric=f] COUNTER...
 //	TIME DEVICE/PORT READING... one row; a reading of - is absent
 //	advance TIME
-//	skews AT_LEAST
 //
 // What comes out are the snapshots that closed, with the values by link, and the
 // drops that were added. # begins a comment.
@@ -90,8 +89,6 @@ func (m *machine) run(t *testing.T, command []string) string {
 		}
 	case "advance":
 		m.w.Advance(nanosOf(t, words[1]))
-	case "skews":
-		return m.skews(nanosOf(t, words[1]))
 	default:
 		t.Fatalf("command %q: unknown", command[0])
 	}
@@ -146,18 +143,6 @@ func (m *machine) describe(s *schema.Snapshot) string {
 	return out.String()
 }
 
-func (m *machine) skews(atLeast int64) string {
-	var out strings.Builder
-	for _, s := range m.w.Skews(atLeast) {
-		fmt.Fprintf(&out, "%s %+.3fs", s.Device, float64(s.OffsetNanos)/1e9)
-		if s.Dropped {
-			out.WriteString(" dropped")
-		}
-		out.WriteString("\n")
-	}
-	return out.String()
-}
-
 func configOf(t *testing.T, words []string) window.Config {
 	cfg := window.DefaultConfig()
 	for _, word := range words {
@@ -173,13 +158,16 @@ func configOf(t *testing.T, words []string) window.Config {
 		case "interval":
 			cfg.IntervalNanos = nanosOf(t, value)
 		case "lateness":
-			cfg.AllowedLatenessNanos = nanosOf(t, value)
+			cfg.ClockLatenessNanos = nanosOf(t, value)
+			cfg.EventTimeLatenessNanos = cfg.ClockLatenessNanos
+		case "eventlateness":
+			cfg.EventTimeLatenessNanos = nanosOf(t, value)
 		case "skew":
 			cfg.MaxSkewNanos = nanosOf(t, value)
 		case "gap":
 			cfg.MaxGapIntervals = number()
-		case "horizon":
-			cfg.HorizonIntervals = number()
+		case "ahead":
+			cfg.MaxAheadIntervals = number()
 		case "jump":
 			cfg.MaxJumpIntervals = number()
 		case "tick":
@@ -197,6 +185,9 @@ func configOf(t *testing.T, words []string) window.Config {
 		default:
 			t.Fatalf("setting %q: unknown", word)
 		}
+	}
+	if cfg.EventTimeLatenessNanos == 0 { // a round after the interval's end closes it
+		cfg.EventTimeLatenessNanos = cfg.IntervalNanos / 2
 	}
 	return cfg
 }

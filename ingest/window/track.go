@@ -15,16 +15,16 @@ type reading struct {
 // depth is how many readings of a counter are held, so that one which comes
 // late can still take its place in time: the start of the open interval, the
 // reading behind its end, and two to spare. Of a port that is read more often
-// than once an interval the older readings are folded into portions, which no
+// than once an interval the older readings are folded into partials, which no
 // late reading can split any more.
 const depth = 4
 
 // history is the newest readings of a counter of a port, by time: a cache line.
 type history [depth]reading
 
-// portion is what fell into an interval so far: of a counter how far it rose
-// and in which time; of a gauge the sum of its readings and their number.
-type portion struct {
+// partial is what fell into an interval so far: of a counter its delta
+// and the time of it; of a gauge the sum of its readings and their number.
+type partial struct {
 	sum  float64
 	time int64
 }
@@ -37,13 +37,13 @@ type track struct {
 	// Counters and gauges; by port.
 	held      []uint8 // number of readings in the history
 	histories []history
-	folded    [][]portion // by slot of interval, then by port; nil until something was folded
+	folded    [][]partial // by slot of interval, then by port; nil until something was folded
 
 	// Derived percentages; by slot of interval, then by port: reading + 1, or 0.
 	derived [][]uint64
 
-	// reporters are those of the batches that this counter leads, by port; nil
-	// if it leads none.
+	// reporters are those of the batches of which this is the key counter, by port; nil
+	// if there are none.
 	reporters []reporter
 }
 
@@ -60,8 +60,8 @@ func newTrack(info schema.CounterInfo, ports, slots int) *track {
 	return t
 }
 
-// lead makes the track keep account of who has reported.
-func (t *track) lead(ports int) {
+// trackReporters makes the track keep account of who has reported.
+func (t *track) trackReporters(ports int) {
 	if t.reporters == nil {
 		t.reporters = make([]reporter, ports)
 		for p := range t.reporters {
@@ -70,12 +70,12 @@ func (t *track) lead(ports int) {
 	}
 }
 
-// portions are those of a slot.
-func (t *track) portions(slot, slots int) []portion {
+// partials are those of a slot.
+func (t *track) partials(slot, slots int) []partial {
 	if t.folded == nil {
-		t.folded = make([][]portion, slots)
+		t.folded = make([][]partial, slots)
 		for s := range t.folded {
-			t.folded[s] = make([]portion, len(t.held))
+			t.folded[s] = make([]partial, len(t.held))
 		}
 	}
 	return t.folded[slot]
@@ -94,7 +94,7 @@ func (t *track) clearSlot(slot int) (cleared int) {
 	if t.folded != nil {
 		for p := range t.folded[slot] {
 			if t.folded[slot][p].time != 0 {
-				t.folded[slot][p] = portion{}
+				t.folded[slot][p] = partial{}
 				cleared++
 			}
 		}
@@ -142,7 +142,7 @@ func (t *track) renumber(from []uint32, keep schema.Bitmap) {
 	if t.reporters != nil {
 		old := t.reporters
 		t.reporters = nil
-		t.lead(len(from))
+		t.trackReporters(len(from))
 		for p, o := range from {
 			if o != noPort {
 				t.reporters[p] = old[o]
@@ -240,13 +240,13 @@ func (w *Window) insert(t *track, p uint32, now reading) {
 	h[at] = now
 }
 
-// fold adds what leaves the history to the portions of the open intervals.
+// fold adds what leaves the history to the partials of the open intervals.
 func (w *Window) fold(t *track, p uint32, a, next reading) {
 	if t.info.Kind == schema.Gauge {
 		w.foldGauge(t, p, a)
 		return
 	}
-	rise, fault := w.rise(t, p, a, next)
+	delta, fault := w.delta(t, p, a, next)
 	if fault != sound {
 		w.dropped[fault]++
 		return
@@ -260,8 +260,8 @@ func (w *Window) fold(t *track, p uint32, a, next reading) {
 		to := from + w.cfg.IntervalNanos
 		if overlap := min(next.nanos, to) - max(a.nanos, from); overlap > 0 {
 			slot := w.slotAt(s)
-			into := &t.portions(slot, len(w.slots))[p]
-			into.sum += rise * (float64(overlap) / float64(span))
+			into := &t.partials(slot, len(w.slots))[p]
+			into.sum += delta * (float64(overlap) / float64(span))
 			into.time += overlap
 			w.slots[slot].sawSpan(a, next, overlap, w.cfg.IntervalNanos)
 		}
@@ -270,18 +270,18 @@ func (w *Window) fold(t *track, p uint32, a, next reading) {
 }
 
 func (w *Window) foldGauge(t *track, p uint32, a reading) {
-	if a.nanos < w.openStart || a.nanos >= w.horizonNanos {
+	if a.nanos < w.openStart || a.nanos >= w.maxAheadNanos {
 		return
 	}
 	slot := w.slotAt(int((a.nanos - w.openStart) / w.cfg.IntervalNanos))
-	into := &t.portions(slot, len(w.slots))[p]
+	into := &t.partials(slot, len(w.slots))[p]
 	into.sum += float64(a.value)
 	into.time++
 	w.slots[slot].saw(a.nanos)
 }
 
-// cut ends the histories of a port's counters: they began anew.
-func (w *Window) cut(p uint32) {
+// resetHistories ends the histories of a port's counters after a reset.
+func (w *Window) resetHistories(p uint32) {
 	for _, c := range w.planned {
 		t := c.track
 		if t.info.Kind != schema.Counter || t.held[p] == 0 {

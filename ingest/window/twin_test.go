@@ -39,7 +39,7 @@ type twinReading struct {
 }
 
 func newTwin(g *topology.Graph, cfg window.Config) *twin {
-	return &twin{g: g, cfg: cfg, horizon: int64(max(cfg.HorizonIntervals, cfg.MaxGapIntervals+1)) * cfg.IntervalNanos, readings: map[cell][]twinReading{}, reported: map[reporterKey]int64{},
+	return &twin{g: g, cfg: cfg, horizon: int64(max(cfg.MaxAheadIntervals, cfg.MaxGapIntervals+1)) * cfg.IntervalNanos, readings: map[cell][]twinReading{}, reported: map[reporterKey]int64{},
 		dropped: map[window.Reason]int{}}
 }
 
@@ -73,7 +73,7 @@ func (t *twin) row(b *schema.CounterBatch, r int) {
 	start := t.interval(leader.Kind, nanos)
 	if !t.opened || !t.closed && start < t.open {
 		t.open, t.opened = start, true
-		t.forgetBeyondHorizon()
+		t.forgetTooFarAhead()
 	}
 	key := reporterKey{name.Device, name.Port, leader.Name}
 	switch old, known := t.reported[key]; {
@@ -100,8 +100,8 @@ func (t *twin) row(b *schema.CounterBatch, r int) {
 	}
 }
 
-// forgetBeyondHorizon drops what lies too far ahead when an earlier interval opens.
-func (t *twin) forgetBeyondHorizon() {
+// forgetTooFarAhead drops what lies too far ahead when an earlier interval opens.
+func (t *twin) forgetTooFarAhead() {
 	for at, readings := range t.readings {
 		info, _ := schema.LookupCounter(at.counter)
 		intervals := map[int64]bool{} // of the percentages forgotten
@@ -165,7 +165,7 @@ func (t *twin) ready() bool {
 		if nanos > end-t.gap() {
 			active++
 		}
-		if nanos >= end+t.cfg.AllowedLatenessNanos {
+		if nanos >= end+t.cfg.EventTimeLatenessNanos {
 			passed++
 		}
 	}
@@ -173,7 +173,7 @@ func (t *twin) ready() bool {
 }
 
 func (t *twin) advance(now int64) {
-	for t.opened && (t.open+t.cfg.IntervalNanos+t.cfg.AllowedLatenessNanos <= now || t.ready()) {
+	for t.opened && (t.open+t.cfg.IntervalNanos+t.cfg.ClockLatenessNanos <= now || t.ready()) {
 		t.close()
 	}
 }

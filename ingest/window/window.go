@@ -20,15 +20,15 @@ type Window struct {
 	dropped [numReasons]uint64
 
 	// The open intervals: the first begins at openStart, the last ends at
-	// horizonNanos. Their values lie in slots, that of the first at head.
-	openStart, horizonNanos int64
-	latestNanos             int64 // what is not earlier is from a clock that is wrong, if Advance has said the time
-	slots                   []slotMeta
-	head                    int
-	opened                  bool  // a row has come
-	closed                  bool  // an interval has closed, so that time does not go back any more
-	newest                  int64 // instant of the newest reading kept
-	stale                   int   // rows in succession that were late by more than a jump
+	// maxAheadNanos. Their values lie in slots, that of the first at head.
+	openStart, maxAheadNanos int64
+	latestNanos              int64 // what is not earlier is from a clock that is wrong, if Advance has said the time
+	slots                    []slotMeta
+	head                     int
+	opened                   bool  // a row has come
+	closed                   bool  // an interval has closed, so that time does not go back any more
+	newest                   int64 // instant of the newest reading kept
+	stale                    int   // rows in succession that were late by more than a jump
 
 	tracks  []*track // by metric
 	trackOf map[string]*track
@@ -45,8 +45,8 @@ type batchPlan struct {
 	portOf        []uint32 // by index into the batch's ports
 	planned       []plannedColumn
 	tickColumn    *schema.CounterColumn
-	leader        *track
-	ahead         int64  // reachAhead of the leader
+	keyCounter    *track
+	ahead         int64  // reachAhead of the keyCounter
 	agent         uint64 // hash of agent and source
 	afterBoundary int64  // the interval of a derived percentage read at t is that which holds t - afterBoundary
 	lateBy        int64  // a row is late if its time less this lies before the open interval
@@ -69,10 +69,10 @@ func New(g *topology.Graph, cfg Config) (*Window, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("window of fabric %q: %w", g.Fabric(), err)
 	}
-	cfg = cfg.settled()
+	cfg = cfg.withDefaults()
 	p := newPorts(g)
 	w := &Window{cfg: cfg, maxGapNanos: int64(cfg.MaxGapIntervals) * cfg.IntervalNanos, ports: p, dictionaries: newDictionaries(),
-		clocks: newClocks(g.NumDevices(), p.len()), slots: make([]slotMeta, cfg.HorizonIntervals), newest: never, latestNanos: math.MaxInt64, trackOf: map[string]*track{}}
+		clocks: newClocks(g.NumDevices(), p.len()), slots: make([]slotMeta, cfg.MaxAheadIntervals), newest: never, latestNanos: math.MaxInt64, trackOf: map[string]*track{}}
 	for m := range w.wanted {
 		w.wanted[m] = m != int(schema.NoMetric) && (cfg.Metrics == nil || slices.Contains(cfg.Metrics, schema.Metric(m)))
 	}
@@ -103,7 +103,7 @@ func (w *Window) Add(b *schema.CounterBatch) error {
 		case nanos >= w.latestNanos:
 			w.dropped[Early]++
 		default:
-			w.take(b, uint32(r), p, nanos)
+			w.acceptRow(b, uint32(r), p, nanos)
 		}
 	}
 	w.store(b)
@@ -111,8 +111,8 @@ func (w *Window) Add(b *schema.CounterBatch) error {
 }
 
 // Advance says what time it is, where readings do not: intervals that ended
-// longer ago than the allowed lateness close, and what was read later than now
-// and the horizon is no sign of anything. It is for live data only.
+// longer ago than the lateness by the clock close, and what was read later than
+// now by MaxAheadIntervals is no sign of anything. It is for live data only.
 func (w *Window) Advance(nowNanos int64) { w.AdvanceTo(nowNanos, nowNanos) }
 
 // AdvanceTo is Advance for data that come by a way on which they may be held up:
@@ -122,7 +122,7 @@ func (w *Window) AdvanceTo(completeNanos, nowNanos int64) {
 	nowNanos = max(minTime, min(nowNanos, maxTime))
 	w.latestNanos = nowNanos + w.cfg.IntervalNanos*int64(len(w.slots))
 	if w.opened {
-		w.closeDue(max(minTime, min(completeNanos, nowNanos)) - w.cfg.AllowedLatenessNanos)
+		w.closeDue(max(minTime, min(completeNanos, nowNanos)) - w.cfg.ClockLatenessNanos)
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *Window) Next() *schema.Snapshot {
 	return s
 }
 
-// Recycle gives a snapshot back, which nobody may use any more.
+// Recycle gives a snapshot back, which must not be used any more.
 func (w *Window) Recycle(s *schema.Snapshot) {
 	if s != nil && len(w.spare) < maxSpare {
 		w.spare = append(w.spare, s)
@@ -161,8 +161,8 @@ func (w *Window) LowWater() int64 {
 		return never
 	}
 	// While rows of the interval come, one that is older by the lateness may
-	// still be waiting for somebody.
-	return start - w.maxGapNanos - w.cfg.AllowedLatenessNanos - w.cfg.IntervalNanos
+	// still be waiting for another port.
+	return start - w.maxGapNanos - max(w.cfg.EventTimeLatenessNanos, w.cfg.ClockLatenessNanos) - w.cfg.IntervalNanos
 }
 
 // Ports is how many ports have reported, those that the graph has and those that
@@ -186,7 +186,7 @@ func (w *Window) Dropped(r Reason) uint64 { return w.dropped[r] }
 
 // SetGraph goes on with another version of the graph. Ports are known by device
 // and name: what was read of them is kept, except where a port is joined to
-// another than before; such ports begin anew. Snapshots are of the version that
+// another than before; such ports begin without history. Snapshots are of the version that
 // was in force when they closed: take those that are ready first.
 func (w *Window) SetGraph(g *topology.Graph) error {
 	if was := w.ports.graph.Fabric(); g.Fabric() != was {
@@ -210,7 +210,7 @@ func (w *Window) SetGraph(g *topology.Graph) error {
 	w.dictionaries = newDictionaries()
 	w.clocks = w.clocks.renumbered(old.graph, w.ports, from)
 	if w.opened {
-		w.survey()
+		w.recount()
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 func TestValidateNamesEveryFault(t *testing.T) {
-	cfg := window.Config{IntervalNanos: 1, AllowedLatenessNanos: -1, MaxGapIntervals: 0, HorizonIntervals: -1, MaxJumpIntervals: 0,
+	cfg := window.Config{IntervalNanos: 1, ClockLatenessNanos: -1, EventTimeLatenessNanos: -1, MaxGapIntervals: 0, MaxAheadIntervals: -1, MaxJumpIntervals: 0,
 		MinCoverOfInterval: 2, MaxSkewNanos: -1, TickPicoseconds: -1, Metrics: []schema.Metric{schema.NoMetric}}
 	err := cfg.Validate()
-	for _, want := range []string{"interval", "lateness", "max gap", "horizon", "max jump", "min cover", "max skew", "tick", "metric"} {
+	for _, want := range []string{"interval", "lateness by the clock", "lateness in event time", "max gap", "max ahead", "max jump", "min cover", "max skew", "tick", "metric"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %q", err, want)
 		}
@@ -192,7 +192,7 @@ func TestLowWaterWaitsForWhatIsNotTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	margin := int64(cfg.MaxGapIntervals)*60e9 + 30e9 + 60e9
+	margin := int64(cfg.MaxGapIntervals)*60e9 + 90e9 + 60e9
 	for _, start := range []int64{600e9, 660e9, 720e9} {
 		if low := w.LowWater(); low != start-margin {
 			t.Errorf("low water %d, want %d before %d", low, margin, start)

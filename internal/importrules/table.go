@@ -32,14 +32,17 @@ var Architecture = []Row{
 	{Package: "topology", Kind: Pure},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
-	{Package: "collectors"},
-	{Package: "collectors/...", May: []string{"collectors", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors", May: []string{"internal/retry"}},
+	{Package: "collectors/...", May: []string{"collectors", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
 	// Transport, and the way from counters to one snapshot per interval.
 	{Package: "ingest/envelope", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
-	{Package: "ingest/kafka", May: []string{"ingest/envelope", "internal/retry"}},
+	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
+	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/retry", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
+	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}},
+	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
@@ -62,8 +65,8 @@ var Architecture = []Row{
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", Tests: []string{"store/engine"}},
-	{Package: "store/engine", May: []string{"store/engine/..."}},
+	{Package: "store", May: []string{"internal/retry", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
@@ -76,10 +79,12 @@ var Architecture = []Row{
 	{Package: "internal/config", May: []string{"internal/settings", "topology"}},
 	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/app", May: []string{"..."}},
+	{Package: "internal/dirlock"},
 	{Package: "internal/lifecycle"},
-	{Package: "internal/retry"},
 	{Package: "internal/ops"},
+	{Package: "internal/retry"},
 	{Package: "internal/settings"},
+	{Package: "internal/tlsfile"},
 	{Package: "internal/importrules", Kind: Testing},
 	{Package: "internal/test/refdocs", May: []string{"internal/settings"}, Kind: Testing},
 	{Package: "internal/test/repo", Kind: Testing},

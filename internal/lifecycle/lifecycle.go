@@ -33,14 +33,14 @@ func New(log *slog.Logger, grace time.Duration) *Group { return &Group{log: log,
 func (g *Group) Add(stages ...Stage) { g.steps = append(g.steps, stages) }
 
 type outcome struct {
-	stage string
+	stage int // of the step
 	err   error
 }
 
 type runningStep struct {
 	cancel context.CancelFunc
-	done   chan outcome // one per stage
-	left   map[string]bool
+	done   chan outcome   // one per stage
+	left   map[int]string // names of the stages that have not ended, by their place in the step
 }
 
 // Run starts every stage and waits. When ctx is cancelled, or a stage ends by
@@ -76,15 +76,15 @@ func (g *Group) count() (n int) {
 
 func (g *Group) start(stages []Stage, ended chan<- struct{}) runningStep {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := runningStep{cancel: cancel, done: make(chan outcome, len(stages)), left: map[string]bool{}}
-	for _, stage := range stages {
-		s.left[stage.Name] = true
+	s := runningStep{cancel: cancel, done: make(chan outcome, len(stages)), left: map[int]string{}}
+	for i, stage := range stages {
+		s.left[i] = stage.Name
 		go func() {
 			err := stage.Run(ctx)
 			if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 				err = nil
 			}
-			s.done <- outcome{stage.Name, err}
+			s.done <- outcome{i, err}
 			ended <- struct{}{}
 		}()
 	}
@@ -98,12 +98,12 @@ func (g *Group) stop(s *runningStep) (errs []error) {
 	for len(s.left) > 0 {
 		select {
 		case o := <-s.done:
-			delete(s.left, o.stage)
 			if o.err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", o.stage, o.err))
+				errs = append(errs, fmt.Errorf("%s: %w", s.left[o.stage], o.err))
 			}
+			delete(s.left, o.stage)
 		case <-deadline.C:
-			for name := range s.left {
+			for _, name := range s.left {
 				errs = append(errs, fmt.Errorf("%s: did not stop within %v; what it held is read again after the restart", name, g.grace))
 			}
 			return errs

@@ -52,6 +52,36 @@ func TestStopsInOrderOfData(t *testing.T) {
 	}
 }
 
+// Two stages of one name in a step are two stages: the step is over when both are, and both are named when they
+// are stuck.
+func TestStagesOfOneName(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var j journal
+	g := lifecycle.New(slog.New(slog.DiscardHandler), 5*time.Second)
+	g.Add(j.stage("analyser", 0), j.stage("analyser", 50*time.Millisecond))
+	g.Add(j.stage("sink", 0))
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := g.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"analyser", "analyser", "sink"}; !slices.Equal(j.lines, want) {
+		t.Errorf("stopped %v, want %v", j.lines, want)
+	}
+
+	release := make(chan struct{})
+	stuck := lifecycle.Stage{Name: "analyser", Run: func(context.Context) error { <-release; return nil }}
+	g = lifecycle.New(slog.New(slog.DiscardHandler), 20*time.Millisecond)
+	g.Add(stuck, stuck)
+	ctx, cancel = context.WithCancel(context.Background())
+	cancel()
+	err := g.Run(ctx)
+	close(release)
+	if err == nil || strings.Count(err.Error(), "analyser: did not stop") != 2 {
+		t.Errorf("two stuck stages: %v", err)
+	}
+}
+
 func TestOneFailureStopsAllAndIsReported(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var j journal

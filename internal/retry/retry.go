@@ -1,44 +1,82 @@
-// Package retry says how long to wait before the next try of what failed: with
-// exponential back-off and jitter, so that a thousand agents do not come back at
-// once. It decides nothing about what is worth another try.
+// Package retry tries again what failed, with exponential back-off and jitter, until it succeeds, fails for
+// good, or the context ends. It logs and counts nothing: the caller hears of every failure.
 package retry
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Backoff gives the pauses between tries. It is not safe for concurrent use.
-type Backoff struct {
-	exponential *backoff.ExponentialBackOff
-	most        time.Duration
+// Backoff is how long to wait between tries: Min after the first failure, twice as long after each further one,
+// up to Max, and up to a quarter less or more, so that a hundred agents do not come back at once.
+type Backoff struct{ Min, Max time.Duration }
+
+const jitter = 0.25
+
+// Do tries until try returns nil or a Permanent error, which is returned without its mark. When ctx ends, the
+// error is the last of try and that of ctx. failed, which may be nil, hears of each failure that is followed by
+// a pause.
+func (b Backoff) Do(ctx context.Context, try func() error, failed func(err error, failures int, pause time.Duration)) error {
+	pauses := b.Pauses()
+	for failures := 1; ; failures++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if p, ok := errors.AsType[*permanent](err); ok {
+			return p.error
+		}
+		if ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		pause := pauses.Next()
+		if failed != nil {
+			failed(err, failures, pause)
+		}
+		if !Sleep(ctx, pause) {
+			return errors.Join(err, ctx.Err())
+		}
+	}
 }
 
-// NewBackoff doubles the pause from least to most, each drawn from half to all
-// of it.
-func NewBackoff(least, most time.Duration) *Backoff {
-	e := backoff.NewExponentialBackOff()
-	e.InitialInterval, e.MaxInterval, e.Multiplier, e.RandomizationFactor = least*3/4, most*3/4, 2, 1./3
-	e.Reset()
-	return &Backoff{exponential: e, most: most}
+type permanent struct{ error }
+
+func (p *permanent) Unwrap() error { return p.error }
+
+// Permanent marks an error that no further try will mend.
+func Permanent(err error) error { return &permanent{err} }
+
+// Pauses are the pauses of one row of failures, for a loop that Do does not fit. They are not for concurrent use.
+type Pauses struct{ backoff backoff.ExponentialBackOff }
+
+// Pauses begins a row of failures.
+func (b Backoff) Pauses() *Pauses {
+	return &Pauses{backoff.ExponentialBackOff{InitialInterval: b.Min, MaxInterval: b.Max, Multiplier: 2, RandomizationFactor: jitter}}
 }
 
-// Next is how long to wait now.
-func (b *Backoff) Next() time.Duration { return min(b.exponential.NextBackOff(), b.most) }
+// Next is the pause after one more failure.
+func (p *Pauses) Next() time.Duration { return p.backoff.NextBackOff() }
 
-// Reset begins with the least pause again: a try has succeeded.
-func (b *Backoff) Reset() { b.exponential.Reset() }
+// Wait waits for the next pause. It returns false when ctx ends first.
+func (p *Pauses) Wait(ctx context.Context) bool { return Sleep(ctx, p.Next()) }
 
-// Sleep waits, and reports whether ctx lasted so long.
-func Sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
+// Reset begins another row, after a success.
+func (p *Pauses) Reset() { p.backoff.Reset() }
+
+// Sleep waits. It returns false when ctx ends first, and at once if it has ended.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-ctx.Done():
-		return false
 	case <-timer.C:
 		return true
+	case <-ctx.Done():
+		return false
 	}
 }

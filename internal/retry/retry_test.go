@@ -1,32 +1,92 @@
-package retry
+package retry_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/giverny/giverny/internal/retry"
 )
 
-func TestBackoffDoublesUpToTheMost(t *testing.T) {
-	b := NewBackoff(time.Second, 10*time.Second)
-	for round := range 2 {
-		bound := time.Second
-		for try := range 8 {
-			if pause := b.Next(); pause < bound/2 || pause > bound {
-				t.Errorf("round %d, try %d: %v, want %v to %v", round, try, pause, bound/2, bound)
+var errBroken = errors.New("broken")
+
+func TestDoTriesUntilItSucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries, heard, began := 0, 0, time.Now()
+		var paused time.Duration
+		err := retry.Backoff{Min: 100 * time.Millisecond, Max: time.Second}.Do(t.Context(), func() error {
+			if tries++; tries < 8 {
+				return errBroken
 			}
-			bound = min(2*bound, 10*time.Second)
+			return nil
+		}, func(err error, failures int, pause time.Duration) {
+			heard++
+			paused += pause
+			want := min(100*time.Millisecond<<(failures-1), time.Second)
+			if pause < want*3/4 || pause > want*5/4 || failures != heard || !errors.Is(err, errBroken) {
+				t.Errorf("failure %d: pause of %v, want about %v; %v", failures, pause, want, err)
+			}
+		})
+		if err != nil || tries != 8 || heard != 7 || time.Since(began) != paused {
+			t.Errorf("%d tries, %d failures, %v of %v waited: %v", tries, heard, time.Since(began), paused, err)
 		}
-		b.Reset()
+	})
+}
+
+func TestDoEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := retry.Backoff{Min: time.Second, Max: time.Minute}
+		tries := 0
+		err := b.Do(t.Context(), func() error { tries++; return retry.Permanent(errBroken) }, nil)
+		if !errors.Is(err, errBroken) || err.Error() != "broken" || tries != 1 {
+			t.Errorf("a permanent error: %v after %d tries", err, tries)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+		defer cancel()
+		began := time.Now()
+		err = b.Do(ctx, func() error { return errBroken }, nil)
+		if !errors.Is(err, errBroken) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 90*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		tries = 0
+		if err = b.Do(ctx, func() error { tries++; return errBroken }, nil); tries != 1 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%d tries in a context that ended: %v", tries, err)
+		}
+		if err = b.Do(ctx, func() error { return nil }, nil); err != nil {
+			t.Errorf("what succeeds in a context that ended: %v", err)
+		}
+	})
+}
+
+func TestPausesBeginAgain(t *testing.T) {
+	p := retry.Backoff{Min: time.Second, Max: time.Hour}.Pauses()
+	for range 5 {
+		p.Next()
+	}
+	if d := p.Next(); d < 24*time.Second {
+		t.Errorf("the sixth pause is %v", d)
+	}
+	p.Reset()
+	if d := p.Next(); d > 1250*time.Millisecond {
+		t.Errorf("the first pause after a success is %v", d)
 	}
 }
 
-func TestSleepEndsWithItsContext(t *testing.T) {
-	if !Sleep(t.Context(), time.Microsecond) {
-		t.Error("a sleep that was not cut short reports that it was")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if Sleep(ctx, time.Hour) {
-		t.Error("a sleep that was cut short reports that it was not")
-	}
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if !retry.Sleep(ctx, time.Second) {
+			t.Error("a second within a minute was cut short")
+		}
+		began := time.Now()
+		if retry.Sleep(ctx, time.Hour) || time.Since(began) != 59*time.Second {
+			t.Errorf("an hour ended after %v", time.Since(began))
+		}
+		if retry.Sleep(ctx, 0) {
+			t.Error("no time at all in a context that ended")
+		}
+	})
 }

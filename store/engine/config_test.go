@@ -106,23 +106,3 @@ func TestServeRefuses(t *testing.T) {
 		})
 	}
 }
-
-func TestLockDir(t *testing.T) {
-	dir := t.TempDir()
-	first, err := lockDir(dir, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lockDir(dir, 0); err == nil {
-		t.Error("a locked directory can be locked")
-	}
-	first.Close()
-	second, err := lockDir(dir, 0)
-	if err != nil {
-		t.Fatalf("lock again: %v", err)
-	}
-	second.Close()
-	if _, err := lockDir(filepath.Join(dir, "nosuch"), 0); err == nil {
-		t.Error("a missing directory can be locked")
-	}
-}

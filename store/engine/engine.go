@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // ErrStopped is wrapped by errors of clients that come after Run has ended.
@@ -78,7 +80,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	}
 	e.socket.Store(&serve.Socket)
 
-	everReady, backoff := false, e.cfg.MinBackoff
+	everReady, pauses := false, retry.Backoff{Min: e.cfg.MinBackoff, Max: e.cfg.MaxBackoff}.Pauses()
 	for {
 		started := time.Now()
 		end := e.runChild(ctx, serve)
@@ -90,16 +92,14 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 			return fmt.Errorf("start the embedded engine: %w", end.err)
 		}
 		if time.Since(started) > e.cfg.MaxBackoff {
-			backoff = e.cfg.MinBackoff
+			pauses.Reset()
 		}
 		e.metrics.restarts.WithLabelValues(string(end.reason)).Inc()
-		e.log.Error("engine: restarting after it ended", "reason", end.reason, "error", end.err, "after", backoff)
-		select {
-		case <-ctx.Done():
+		pause := pauses.Next()
+		e.log.Error("engine: ended, restarting", "reason", end.reason, "error", end.err, "pause", pause)
+		if !retry.Sleep(ctx, pause) {
 			return nil
-		case <-time.After(backoff):
 		}
-		backoff = min(2*backoff, e.cfg.MaxBackoff)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/giverny/giverny/internal/dirlock"
 	"github.com/giverny/giverny/store/engine/chdb"
 	"github.com/giverny/giverny/store/engine/httpapi"
 )
@@ -39,11 +40,11 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
-	lock, err := lockDir(cfg.DataDir, lockPatience)
+	release, err := dirlock.Acquire(cfg.DataDir, lockPatience)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer release()
 	listener, err := listen(cfg.Socket)
 	if err != nil {
 		return err

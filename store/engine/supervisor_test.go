@@ -115,7 +115,7 @@ func TestRestartAfterCrash(t *testing.T) {
 	if got := scalar[uint64](t, conn, "SELECT count() FROM t"); got != 1 { // waits for the restart
 		t.Errorf("%d rows after the restart", got)
 	}
-	if !strings.Contains(s.log.String(), "engine: restarting after it ended") {
+	if !strings.Contains(s.log.String(), "engine: ended, restarting") {
 		t.Error("the log does not mention the restart")
 	}
 }
@@ -236,7 +236,7 @@ func TestDataDirHasOneOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = second.Run(context.Background())
-	want := fmt.Sprintf("data directory %s is in use by process %d: stop that process", cfg.DataDir, first.pid())
+	want := fmt.Sprintf("directory %s is in use by process %d: stop that process", cfg.DataDir, first.pid())
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one that says %q", err, want)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/giverny/giverny/internal/test/proc"
 	"github.com/giverny/giverny/internal/test/repo"
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 )
 
 const (
@@ -65,7 +65,7 @@ type Broker struct {
 	certs     *Certificates // nil without TLS
 	ports     ports
 	process   *proc.Process
-	transport *kafka.Transport
+	transport *kafkago.Transport
 }
 
 // Start returns once the broker answers a client that uses the same protection and login as the tests
@@ -102,11 +102,11 @@ func (b *Broker) Login() (user, password string) { return b.opts.User, b.opts.Pa
 func (b *Broker) Certificates() *Certificates { return b.certs }
 
 // Transport speaks the listener's protection and login; it is the one that Client uses.
-func (b *Broker) Transport() *kafka.Transport { return b.transport }
+func (b *Broker) Transport() *kafkago.Transport { return b.transport }
 
 // Client is a client on Transport.
-func (b *Broker) Client() *kafka.Client {
-	return &kafka.Client{Addr: kafka.TCP(b.Addr()), Timeout: 10 * time.Second, Transport: b.transport}
+func (b *Broker) Client() *kafkago.Client {
+	return &kafkago.Client{Addr: kafkago.TCP(b.Addr()), Timeout: 10 * time.Second, Transport: b.transport}
 }
 
 // Log is the end of the broker's log.
@@ -140,11 +140,11 @@ func (b *Broker) CreateTopic(name string, partitions int, config map[string]stri
 	b.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	topic := kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: 1}
+	topic := kafkago.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: 1}
 	for key, value := range config {
-		topic.ConfigEntries = append(topic.ConfigEntries, kafka.ConfigEntry{ConfigName: key, ConfigValue: value})
+		topic.ConfigEntries = append(topic.ConfigEntries, kafkago.ConfigEntry{ConfigName: key, ConfigValue: value})
 	}
-	made, err := b.Client().CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{topic}})
+	made, err := b.Client().CreateTopics(ctx, &kafkago.CreateTopicsRequest{Topics: []kafkago.TopicConfig{topic}})
 	if err == nil {
 		err = made.Errors[name]
 	}
@@ -161,21 +161,21 @@ func (b *Broker) CreateTopic(name string, partitions int, config map[string]stri
 func (b *Broker) settled(ctx context.Context, topics ...string) error {
 	transport := b.newTransport(b.opts.User, b.opts.Password) // the shared one answers from its cache
 	defer transport.CloseIdleConnections()
-	client := &kafka.Client{Addr: kafka.TCP(b.Addr()), Timeout: 10 * time.Second, Transport: transport}
-	cluster, err := client.Metadata(ctx, &kafka.MetadataRequest{Topics: topics})
+	client := &kafkago.Client{Addr: kafkago.TCP(b.Addr()), Timeout: 10 * time.Second, Transport: transport}
+	cluster, err := client.Metadata(ctx, &kafkago.MetadataRequest{Topics: topics})
 	if err != nil {
 		return err
 	}
 	if len(cluster.Brokers) == 0 {
 		return errors.New("the controller has not admitted the broker yet")
 	}
-	ends := &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}}
+	ends := &kafkago.ListOffsetsRequest{Topics: map[string][]kafkago.OffsetRequest{}}
 	for _, topic := range cluster.Topics {
 		if topic.Error != nil {
 			return fmt.Errorf("topic %s: %w", topic.Name, topic.Error)
 		}
 		for _, partition := range topic.Partitions {
-			ends.Topics[topic.Name] = append(ends.Topics[topic.Name], kafka.LastOffsetOf(partition.ID))
+			ends.Topics[topic.Name] = append(ends.Topics[topic.Name], kafkago.LastOffsetOf(partition.ID))
 		}
 	}
 	if len(ends.Topics) == 0 {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"go.uber.org/goleak"
 )
 
@@ -26,9 +26,9 @@ func testContext(t *testing.T) context.Context {
 
 func produce(t *testing.T, b *Broker, topic string, value string) error {
 	t.Helper()
-	answer, err := b.Client().Produce(testContext(t), &kafka.ProduceRequest{
-		Topic: topic, Partition: 0, RequiredAcks: kafka.RequireAll,
-		Records: kafka.NewRecordReader(kafka.Record{Value: kafka.NewBytes([]byte(value))}),
+	answer, err := b.Client().Produce(testContext(t), &kafkago.ProduceRequest{
+		Topic: topic, Partition: 0, RequiredAcks: kafkago.RequireAll,
+		Records: kafkago.NewRecordReader(kafkago.Record{Value: kafkago.NewBytes([]byte(value))}),
 	})
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func produce(t *testing.T, b *Broker, topic string, value string) error {
 // fetch returns the lengths or, if short, the texts of all messages from the start of partition 0.
 func fetch(t *testing.T, b *Broker, topic string) []string {
 	t.Helper()
-	answer, err := b.Client().Fetch(testContext(t), &kafka.FetchRequest{
+	answer, err := b.Client().Fetch(testContext(t), &kafkago.FetchRequest{
 		Topic: topic, Partition: 0, Offset: 0, MinBytes: 1, MaxBytes: 8 << 20, MaxWait: time.Second,
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func fetch(t *testing.T, b *Broker, topic string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := kafka.ReadAll(record.Value)
+		value, err := kafkago.ReadAll(record.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +101,8 @@ func TestDataOutliveACrash(t *testing.T) {
 func TestLimitsAndMissingTopics(t *testing.T) {
 	b := Start(t, Options{})
 	b.CreateTopic("small", 1, nil)
-	if err := produce(t, b, "small", strings.Repeat("x", 2<<20)); !errors.Is(err, kafka.MessageSizeTooLarge) {
-		t.Errorf("2 MiB into a topic of 1 MiB: %v, want %v", err, kafka.MessageSizeTooLarge)
+	if err := produce(t, b, "small", strings.Repeat("x", 2<<20)); !errors.Is(err, kafkago.MessageSizeTooLarge) {
+		t.Errorf("2 MiB into a topic of 1 MiB: %v, want %v", err, kafkago.MessageSizeTooLarge)
 	}
 	if err := produce(t, b, "absent", "x"); err == nil {
 		t.Error("a topic that nobody made took a message")
@@ -129,8 +129,8 @@ func TestSecurity(t *testing.T) {
 				t.Fatal(err)
 			}
 			for what, stranger := range strangers(t, b) {
-				client := &kafka.Client{Addr: kafka.TCP(b.Addr()), Timeout: 5 * time.Second, Transport: stranger}
-				if _, err := client.Metadata(testContext(t), &kafka.MetadataRequest{}); err == nil {
+				client := &kafkago.Client{Addr: kafkago.TCP(b.Addr()), Timeout: 5 * time.Second, Transport: stranger}
+				if _, err := client.Metadata(testContext(t), &kafkago.MetadataRequest{}); err == nil {
 					t.Errorf("the broker answered a client with %s", what)
 				}
 				stranger.CloseIdleConnections()
@@ -140,10 +140,10 @@ func TestSecurity(t *testing.T) {
 }
 
 // strangers are clients that the broker must turn away.
-func strangers(t *testing.T, b *Broker) map[string]*kafka.Transport {
-	all := map[string]*kafka.Transport{}
+func strangers(t *testing.T, b *Broker) map[string]*kafkago.Transport {
+	all := map[string]*kafkago.Transport{}
 	if b.opts.TLS != NoTLS {
-		all["no TLS"] = &kafka.Transport{SASL: mechanism(t, b.opts.SASL, b.opts.User, b.opts.Password)}
+		all["no TLS"] = &kafkago.Transport{SASL: mechanism(t, b.opts.SASL, b.opts.User, b.opts.Password)}
 	}
 	if b.opts.TLS == MutualTLS {
 		anonymous := b.newTransport("", "")

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/sasl"
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
@@ -45,8 +45,8 @@ func (c *Certificates) ClientTLS(tb testing.TB) *tls.Config {
 }
 
 // newTransport dials as the listener asks, with a login that need not be the right one.
-func (b *Broker) newTransport(user, password string) *kafka.Transport {
-	transport := &kafka.Transport{ClientID: "apachekafka", SASL: mechanism(b.tb, b.opts.SASL, user, password)}
+func (b *Broker) newTransport(user, password string) *kafkago.Transport {
+	transport := &kafkago.Transport{ClientID: "apachekafka", SASL: mechanism(b.tb, b.opts.SASL, user, password)}
 	if b.certs != nil {
 		transport.TLS = b.certs.ClientTLS(b.tb)
 		if b.opts.TLS == ServerTLS {

@@ -1,4 +1,4 @@
-package kafka
+package spool
 
 import (
 	"bufio"
@@ -43,7 +43,7 @@ func (s *segment) scan(log *slog.Logger) error {
 		s.bytes += frameBytes + int64(len(record))
 	}
 	if !errors.Is(err, io.EOF) {
-		log.Warn("segment of the spool ends in a damaged record", "path", s.path, "records", s.count, "bytes", info.Size()-s.bytes, "error", err)
+		log.Warn("spool: segment ends in a damaged record", "path", s.path, "records", s.count, "bytes", info.Size()-s.bytes, "error", err)
 	}
 	return nil
 }

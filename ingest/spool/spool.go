@@ -1,4 +1,7 @@
-package kafka
+// Package spool is a queue of records on the disk, first in, first out, that survives the death of the process
+// at any instant: what an agent cannot send yet waits in it. Bytes go in and come out; what they are, and where
+// they go, it does not know.
+package spool
 
 import (
 	"encoding/binary"
@@ -14,42 +17,25 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/internal/dirlock"
 )
 
-// SpoolConfig is of the disk that keeps an agent's records while Kafka is away.
-type SpoolConfig struct {
-	Dir      string `yaml:"dir"`       // empty: no spool
-	MaxBytes int64  `yaml:"max_bytes"` // on the disk; when it is reached the oldest records go
-	// Fsync says when records are written through to the disk: never (they outlive the process, not the
-	// machine), segment (once per file) or always (after every record).
-	Fsync string `yaml:"fsync"`
-}
-
-func defaultSpoolConfig() SpoolConfig { return SpoolConfig{MaxBytes: 1 << 30, Fsync: "segment"} }
-
-func (c *SpoolConfig) validate() error {
-	var faults []error
-	if c.MaxBytes < minSpoolBytes {
-		faults = append(faults, fmt.Errorf("kafka: spool.max_bytes: %d; want at least 32 MiB", c.MaxBytes))
-	}
-	if c.Fsync != "never" && c.Fsync != "segment" && c.Fsync != "always" {
-		faults = append(faults, fmt.Errorf("kafka: spool.fsync: %q; want never, segment or always", c.Fsync))
-	}
-	return errors.Join(faults...)
-}
-
-// Spool is a queue of records on the disk, first in, first out. It survives the death of the process at any
-// instant: what was appended is there again, what was removed may be there again.
+// Spool is a queue of records on the disk. What was appended is there again after a crash, what was removed may
+// be there again. It is safe for concurrent use.
 //
 // It is a folder of segments, files of records named by the number of their first one, and a file that says
 // which record is next. A record is its length (u32) and CRC-32C (u32), little-endian, then its bytes. A
 // segment ends at the first record that is cut short or damaged. No record is empty: after a power failure a
 // file may end in zeros.
 type Spool struct {
-	config  SpoolConfig
-	metrics *Metrics
+	config  Config
+	metrics *metrics
 	log     *slog.Logger
-	unlock  func()
+	release func() // of the folder
 	create  func(path string) (segmentFile, error)
 
 	mu       sync.Mutex
@@ -74,37 +60,52 @@ const (
 	segmentSuffix = ".spool"
 	cursorName    = "next"
 	segmentsWhole = 16       // a full spool has about as many segments
-	minSpoolBytes = 32 << 20 // so that the longest record fits in a segment
+	minBytes      = 32 << 20 // so that the longest record of most uses fits in a segment
+	lockPatience  = 2 * time.Second
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// OpenSpool reads what a former process left in the folder, which it makes if it is missing.
-func OpenSpool(config SpoolConfig, metrics *Metrics, log *slog.Logger) (*Spool, error) {
-	if err := config.validate(); err != nil {
-		return nil, err
+// Open reads what a former process left in the folder, which it makes if it is missing, and registers the
+// spool's metrics.
+func Open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
 	}
 	if config.Dir == "" {
-		return nil, errors.New("kafka: spool.dir: empty; name a folder on a local disk")
+		return nil, errors.New("spool: dir: empty; name a folder on a local disk")
 	}
-	return openSpool(config, metrics, log)
+	return open(config, reg, log)
 }
 
-func openSpool(config SpoolConfig, metrics *Metrics, log *slog.Logger) (*Spool, error) {
-	unlock, err := lockDir(config.Dir)
+func open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, error) {
+	metrics, err := newMetrics(reg)
 	if err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
-	s := &Spool{config: config, metrics: metrics, log: log, unlock: unlock, create: createSegment}
+	if err := os.MkdirAll(config.Dir, 0o750); err != nil {
+		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	release, err := dirlock.Acquire(config.Dir, lockPatience)
+	if err != nil {
+		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	s := &Spool{config: config, metrics: metrics, log: log, release: release, create: createSegment}
 	if err := s.load(); err != nil {
-		unlock()
+		release()
 		return nil, fmt.Errorf("open spool %s: %w", config.Dir, err)
 	}
 	if len(s.segments) > 0 {
-		log.Info("spool holds records of a former run", "records", s.next-s.first, "bytes", s.bytes)
+		log.Info("spool: records of a former run are waiting", "records", s.next-s.first, "bytes", s.bytes)
 	}
 	return s, nil
 }
+
+// Config is what the spool was opened with.
+func (s *Spool) Config() Config { return s.config }
+
+// CountDropped counts a record that was taken out and is lost nevertheless.
+func (s *Spool) CountDropped(reason string) { s.metrics.dropped.WithLabelValues(reason).Inc() }
 
 func createSegment(path string) (segmentFile, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o640)
@@ -115,7 +116,7 @@ func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := errors.Join(s.saveCursor(), s.closeOut())
-	s.unlock()
+	s.release()
 	return err
 }
 
@@ -127,7 +128,8 @@ func (s *Spool) Len() int {
 }
 
 // Append puts a record at the end. Where that makes the spool too long, its oldest segment goes. An error is
-// that of the disk; the spool is then as it was before, and the record is counted as dropped.
+// that of the disk; the spool is then as it was before, and the record is counted as dropped. Where the record
+// is written and only the write-through fails it stays, and the error is counted and logged.
 func (s *Spool) Append(record []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +138,8 @@ func (s *Spool) Append(record []byte) error {
 	s.frame = binary.LittleEndian.AppendUint32(s.frame, crc32.Checksum(record, castagnoli))
 	s.frame = append(s.frame, record...)
 	if err := s.write(); err != nil {
-		s.metrics.spoolErrors.WithLabelValues(spoolWrite).Inc()
-		s.metrics.spoolDropped.WithLabelValues(spoolWrite).Inc()
+		s.metrics.errors.WithLabelValues(errorWrite).Inc()
+		s.metrics.dropped.WithLabelValues(DropWrite).Inc()
 		return fmt.Errorf("spool %s: %w", s.config.Dir, err)
 	}
 	return nil
@@ -148,16 +150,14 @@ func (s *Spool) write() error {
 	if size == frameBytes {
 		return errors.New("an empty record")
 	}
-	if size > s.segmentBytes() {
-		return fmt.Errorf("record of %d bytes, a segment has %d; raise spool.max_bytes", size, s.segmentBytes())
+	if size > s.config.segmentBytes() {
+		return fmt.Errorf("record of %d bytes, a segment has %d; raise spool.max_bytes", size, s.config.segmentBytes())
 	}
 	for s.bytes+size > s.config.MaxBytes && len(s.segments) > 0 {
 		s.dropOldest()
 	}
-	if s.out != nil && s.last().bytes+size > s.segmentBytes() {
-		if err := s.closeOut(); err != nil {
-			return err
-		}
+	if s.out != nil && s.last().bytes+size > s.config.segmentBytes() {
+		s.noteIOError(s.closeOut())
 	}
 	if s.out == nil {
 		if err := s.openOut(); err != nil {
@@ -176,13 +176,11 @@ func (s *Spool) write() error {
 	last.count++
 	s.bytes += size
 	s.next++
-	if s.config.Fsync == "always" {
-		return s.out.Sync()
+	if s.config.Fsync == FsyncAlways {
+		s.noteIOError(s.out.Sync())
 	}
 	return nil
 }
-
-func (s *Spool) segmentBytes() int64 { return s.config.MaxBytes / segmentsWhole }
 
 func (s *Spool) last() *segment { return s.segments[len(s.segments)-1] }
 
@@ -200,10 +198,10 @@ func (s *Spool) openOut() error {
 		s.first, s.readAt = s.next, 0
 	}
 	s.segments = append(s.segments, &segment{path: path, first: s.next})
-	if s.config.Fsync == "never" {
-		return nil
+	if s.config.Fsync != FsyncNever {
+		s.noteIOError(syncDir(s.config.Dir))
 	}
-	return syncDir(s.config.Dir)
+	return nil
 }
 
 func (s *Spool) closeOut() error {
@@ -211,7 +209,7 @@ func (s *Spool) closeOut() error {
 		return nil
 	}
 	var err error
-	if s.config.Fsync != "never" {
+	if s.config.Fsync != FsyncNever {
 		err = s.out.Sync()
 	}
 	err = errors.Join(err, s.out.Close())
@@ -223,19 +221,19 @@ func (s *Spool) closeOut() error {
 func (s *Spool) dropOldest() {
 	lost := s.segments[0].end() - s.first
 	s.removeOldest()
-	s.metrics.spoolDropped.WithLabelValues(spoolFull).Add(float64(lost))
-	s.log.Error("spool is full, its oldest records go; bring Kafka back or raise spool.max_bytes", "records", lost, "max_bytes", s.config.MaxBytes)
+	s.metrics.dropped.WithLabelValues(DropFull).Add(float64(lost))
+	s.log.Error("spool: full, oldest records dropped; bring Kafka back or raise spool.max_bytes", "records", lost, "max_bytes", s.config.MaxBytes)
 }
 
-// removeOldest forgets a segment. If the disk keeps its file all the same, the cursor tells the next run that
+// removeOldest forgets a segment. If the disk keeps its file nevertheless, the cursor tells the next run that
 // its records are done.
 func (s *Spool) removeOldest() {
 	oldest := s.segments[0]
 	if len(s.segments) == 1 {
-		s.note(s.closeOut())
+		s.noteIOError(s.closeOut())
 	}
 	if err := os.Remove(oldest.path); !errors.Is(err, fs.ErrNotExist) {
-		s.note(err)
+		s.noteIOError(err)
 	}
 	s.bytes -= oldest.bytes
 	s.segments = s.segments[1:]
@@ -245,17 +243,17 @@ func (s *Spool) removeOldest() {
 	}
 }
 
-// note counts a fault of the disk that loses no record.
-func (s *Spool) note(err error) {
+// noteIOError counts an I/O error that loses no record.
+func (s *Spool) noteIOError(err error) {
 	if err != nil {
-		s.metrics.spoolErrors.WithLabelValues(spoolWrite).Inc()
-		s.log.Warn("the spool's disk fails us", "error", err)
+		s.metrics.errors.WithLabelValues(errorWrite).Inc()
+		s.log.Warn("spool: I/O error", "error", err)
 	}
 }
 
 func (s *Spool) report() {
-	s.metrics.spoolRecords.Set(float64(s.next - s.first))
-	s.metrics.spoolBytes.Set(float64(s.bytes))
+	s.metrics.records.Set(float64(s.next - s.first))
+	s.metrics.bytes.Set(float64(s.bytes))
 }
 
 // Peek returns the oldest records, at least one unless the spool is empty, up to maxRecords and about
@@ -282,9 +280,9 @@ func (s *Spool) Peek(maxRecords, maxBytes int) (records [][]byte, first uint64) 
 // loseRest counts the records of the oldest segment that cannot be read.
 func (s *Spool) loseRest(err error) {
 	lost := s.segments[0].end() - s.first
-	s.metrics.spoolErrors.WithLabelValues(spoolRead).Inc()
-	s.metrics.spoolDropped.WithLabelValues(spoolCorrupt).Add(float64(lost))
-	s.log.Error("cannot read a segment of the spool, its records are lost", "path", s.segments[0].path, "records", lost, "error", err)
+	s.metrics.errors.WithLabelValues(errorRead).Inc()
+	s.metrics.dropped.WithLabelValues(DropCorrupt).Add(float64(lost))
+	s.log.Error("spool: segment is unreadable, records dropped", "path", s.segments[0].path, "records", lost, "error", err)
 }
 
 // Remove takes n records away that Peek returned under the number first. Records that had to make room in
@@ -308,7 +306,7 @@ func (s *Spool) Remove(first uint64, n int) {
 		}
 		s.readAt, s.first = readAt, end
 	}
-	s.note(s.saveCursor())
+	s.noteIOError(s.saveCursor())
 }
 
 // saveCursor writes down which record is next. If that is lost, some records come twice.
@@ -343,7 +341,7 @@ func (s *Spool) load() error {
 			continue
 		}
 		if len(s.segments) > 0 && first > s.next {
-			s.metrics.spoolDropped.WithLabelValues(spoolCorrupt).Add(float64(first - s.next))
+			s.metrics.dropped.WithLabelValues(DropCorrupt).Add(float64(first - s.next))
 		}
 		s.segments = append(s.segments, seg)
 		s.bytes += seg.bytes
@@ -365,7 +363,7 @@ func (s *Spool) loadCursor() error {
 	}
 	cursor, err := strconv.ParseUint(string(text), 10, 64)
 	if err != nil {
-		s.log.Warn("the spool's cursor is damaged, records may come twice", "error", err)
+		s.log.Warn("spool: cursor is damaged, records may be sent twice", "error", err)
 		cursor = s.first
 	}
 	s.next = max(s.next, cursor) // numbers are not given twice

@@ -1,9 +1,9 @@
-package kafka_test
+package spool_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,15 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
-	"github.com/giverny/giverny/ingest/envelope"
-	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
 )
 
 // spoolUnderTest is a spool with its metrics.
 type spoolUnderTest struct {
-	*kafka.Spool
-	peer
-	config kafka.SpoolConfig
+	*spool.Spool
+	metrics *prometheus.Registry
+	config  spool.Config
 }
 
 type fataler interface {
@@ -30,18 +29,32 @@ type fataler interface {
 	Fatal(args ...any)
 }
 
-func openSpool(t fataler, config kafka.SpoolConfig) *spoolUnderTest {
+func openSpool(t fataler, config spool.Config) *spoolUnderTest {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	metrics, err := kafka.NewMetrics(reg)
+	s, err := spool.OpenSmall(config, reg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := kafka.OpenSmallSpool(config, metrics, quiet())
+	return &spoolUnderTest{Spool: s, metrics: reg, config: config}
+}
+
+// metric is the value of a counter or gauge, with one reason or without a label.
+func (s *spoolUnderTest) metric(t *testing.T, name, reason string) float64 {
+	t.Helper()
+	families, err := s.metrics.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &spoolUnderTest{Spool: s, peer: peer{metrics: reg}, config: config}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name && (reason == "" || m.GetLabel()[0].GetValue() == reason) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	t.Fatalf("no metric %s %s", name, reason)
+	return 0
 }
 
 // crash opens a copy of the spool's folder, as a process would that finds what another left when it died.
@@ -94,7 +107,7 @@ func TestSpoolAgainstTwin(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(base)
-		config := kafka.SpoolConfig{Dir: filepath.Join(base, "0"), MaxBytes: 1 << 12, Fsync: "never"}
+		config := spool.Config{Dir: filepath.Join(base, "0"), MaxBytes: 1 << 12, Fsync: "never"}
 		s := openSpool(t, config)
 		var twin []string
 		written := 0
@@ -143,7 +156,7 @@ func TestSpoolAgainstTwin(t *testing.T) {
 // However a crash cuts the last file, what comes out is what went in, up to some record.
 func TestSpoolCutShort(t *testing.T) {
 	want := numbered(0, 12)
-	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "always"})
+	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "always"})
 	s.put(t, want...)
 	path, whole := onlySegment(t, s.config.Dir)
 	_ = s.Close()
@@ -152,7 +165,7 @@ func TestSpoolCutShort(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := openSpool(t, kafka.SpoolConfig{Dir: dir, MaxBytes: 1 << 16, Fsync: "never"})
+		s := openSpool(t, spool.Config{Dir: dir, MaxBytes: 1 << 16, Fsync: "never"})
 		s.put(t, "after")
 		got := s.drain()
 		n := len(got) - 1
@@ -177,7 +190,7 @@ func onlySegment(t *testing.T, dir string) (path string, content []byte) {
 }
 
 func TestSpoolMakesRoom(t *testing.T) {
-	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "segment"})
+	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "segment"})
 	defer s.Close()
 	all := numbered(0, 300)
 	s.put(t, all[:20]...)
@@ -203,7 +216,7 @@ func TestSpoolMakesRoom(t *testing.T) {
 }
 
 func TestSpoolDamagedInTheMiddle(t *testing.T) {
-	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
+	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 	all := numbered(0, 40)
 	s.put(t, all...)
 	paths, _ := filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
@@ -215,7 +228,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	s = s.crash(t, t.TempDir())
 	_ = s.Close()
 
-	s = openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
+	s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 	s.put(t, all...)
 	paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
 	flip(t, paths[1], 20)
@@ -256,7 +269,7 @@ func wantTwoGaps(t *testing.T, s *spoolUnderTest, all []string) {
 
 // fullDisk takes so many bytes and then fails, in the middle of a record.
 type fullDisk struct {
-	kafka.SegmentFile
+	spool.SegmentFile
 	room     *int
 	truncate error
 }
@@ -281,10 +294,10 @@ func (f fullDisk) Truncate(size int64) error {
 func TestSpoolOnAFullDisk(t *testing.T) {
 	for name, truncate := range map[string]error{"that can be cut": nil, "that fails altogether": syscall.EIO} {
 		t.Run(name, func(t *testing.T) {
-			s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
+			s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
 			defer s.Close()
 			room := 100
-			s.FailDisk(func(f kafka.SegmentFile, err error) (kafka.SegmentFile, error) {
+			s.FailDisk(func(f spool.SegmentFile, err error) (spool.SegmentFile, error) {
 				return fullDisk{f, &room, truncate}, err
 			})
 			all := numbered(0, 30)
@@ -311,11 +324,64 @@ func TestSpoolOnAFullDisk(t *testing.T) {
 	}
 }
 
-func TestSpoolFolderIsLocked(t *testing.T) {
-	s := openSpool(t, kafka.SpoolConfig{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
+// unsyncedDisk writes, but cannot write through.
+type unsyncedDisk struct{ spool.SegmentFile }
+
+func (unsyncedDisk) Sync() error { return syscall.EIO }
+
+// A record that is written but not written through is there: it counts as kept, and comes out once.
+func TestSpoolThatCannotSync(t *testing.T) {
+	for _, fsync := range []spool.Fsync{spool.FsyncAlways, spool.FsyncSegment} {
+		s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: fsync})
+		s.FailDisk(func(f spool.SegmentFile, err error) (spool.SegmentFile, error) { return unsyncedDisk{f}, err })
+		all := numbered(0, 20) // several segments
+		s.put(t, all...)
+		if n := s.metric(t, "giverny_spool_dropped_total", "write_error"); n != 0 {
+			t.Errorf("fsync %s: %v records counted as dropped that are there", fsync, n)
+		}
+		if n := s.metric(t, "giverny_spool_errors_total", "write_error"); n == 0 || fsync == spool.FsyncAlways && n < 20 {
+			t.Errorf("fsync %s: %v errors counted", fsync, n)
+		}
+		if got := s.drain(); !slices.Equal(got, all) {
+			t.Errorf("fsync %s: drained %q", fsync, got)
+		}
+		_ = s.Close()
+	}
+}
+
+func TestValidateNamesEveryKey(t *testing.T) {
+	config := spool.DefaultConfig()
+	if err := config.Validate(); err != nil {
+		t.Error(err)
+	}
+	config = spool.Config{MaxBytes: 1, Fsync: "often"}
+	if err := config.Validate(); err == nil || !strings.HasPrefix(err.Error(), "max_bytes: 1; want") || !strings.Contains(err.Error(), "\nfsync: \"often\"") {
+		t.Errorf("faults: %v", err)
+	}
+	if _, err := spool.Open(spool.DefaultConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "dir: empty") {
+		t.Errorf("a spool without a folder: %v", err)
+	}
+}
+
+func TestReasonsStandAtZero(t *testing.T) {
+	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
 	defer s.Close()
-	metrics, _ := kafka.NewMetrics(prometheus.NewRegistry())
-	if _, err := kafka.OpenSmallSpool(s.config, metrics, quiet()); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+	for name, reasons := range map[string][]string{
+		"giverny_spool_dropped_total": {"spool_full", "corrupt", "write_error", "too_large", "refused"},
+		"giverny_spool_errors_total":  {"write_error", "read_error"},
+	} {
+		for _, reason := range reasons {
+			if got := s.metric(t, name, reason); got != 0 {
+				t.Errorf("%s{reason=%q} = %v", name, reason, got)
+			}
+		}
+	}
+}
+
+func TestSpoolFolderIsLocked(t *testing.T) {
+	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
+	defer s.Close()
+	if _, err := spool.OpenSmall(s.config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("a second process opened the spool: %v", err)
 	}
 }
@@ -337,21 +403,11 @@ func FuzzSpoolSegment(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		s := openSpool(t, kafka.SpoolConfig{Dir: dir, MaxBytes: 1 << 20, Fsync: "never"})
+		s := openSpool(t, spool.Config{Dir: dir, MaxBytes: 1 << 20, Fsync: "never"})
 		s.put(t, "last")
 		if got := s.drain(); len(got) == 0 || got[len(got)-1] != "last" {
 			t.Errorf("drained %q", got)
 		}
 		_ = s.Close()
-	})
-}
-
-func FuzzSpooledRecord(f *testing.F) {
-	f.Add(kafka.EncodeRecord(kafka.Record{Fabric: "f", Partition: 3, Kind: envelope.Counters, Payload: []byte("p")}))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if r, err := kafka.DecodeRecord(b); err == nil && !bytes.Equal(kafka.EncodeRecord(r), b) {
-			t.Errorf("%q becomes %+v and then another", b, r)
-		}
 	})
 }

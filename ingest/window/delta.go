@@ -10,11 +10,11 @@ const (
 	smallestPacketBytes = 64
 )
 
-// rise is how far a counter rose from reading a to reading b of the same port,
+// delta is by how much a counter rose from reading a to reading b of the same port,
 // b being the later, or why that cannot be known. A counter that wraps is taken
-// to have wrapped once, if a link can do so much in that time; otherwise it began
-// anew.
-func (w *Window) rise(t *track, p uint32, a, b reading) (rise float64, fault Reason) {
+// to have wrapped once, if a link can do so much in that time; otherwise it
+// was reset.
+func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault Reason) {
 	full := t.info.MaxValue()
 	switch sticks := t.info.Overflow == schema.Saturates; {
 	case b.nanos-a.nanos > w.maxGapNanos:
@@ -36,7 +36,7 @@ func (w *Window) rise(t *track, p uint32, a, b reading) (rise float64, fault Rea
 // mostPossible is how far a counter can rise in a time. Where the capacity of the
 // link is not known, or says little because packets are large or are not lost
 // all the time, that is half its width: if it went further, it is as likely to
-// have begun anew.
+// have been reset.
 func (w *Window) mostPossible(t *track, p uint32, nanos int64) float64 {
 	half := float64(t.info.MaxValue()) / 2
 	unit := w.unitOf(t, p)

@@ -1,0 +1,47 @@
+package spool
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Reasons for which a record of the spool is lost.
+const (
+	DropFull     = "spool_full"  // the oldest had to make room
+	DropCorrupt  = "corrupt"     // a damaged record, and what followed it in its file
+	DropWrite    = "write_error" // the disk is full, or worse
+	DropTooLarge = "too_large"   // the receiver refused it as too long
+	DropRefused  = "refused"     // the receiver refused it for good
+)
+
+// Kinds of I/O errors.
+const (
+	errorWrite = "write_error"
+	errorRead  = "read_error"
+)
+
+// metrics of a spool.
+type metrics struct {
+	records, bytes  prometheus.Gauge
+	dropped, errors *prometheus.CounterVec // reason
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		records: prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_spool_records", Help: "Records in the spool."}),
+		bytes:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_spool_bytes", Help: "Bytes of the spool on the disk."}),
+		dropped: reasons("giverny_spool_dropped_total", "Records that the spool lost.", DropFull, DropCorrupt, DropWrite, DropTooLarge, DropRefused),
+		errors:  reasons("giverny_spool_errors_total", "I/O errors of the spool.", errorWrite, errorRead),
+	}
+	return m, errors.Join(reg.Register(m.records), reg.Register(m.bytes), reg.Register(m.dropped), reg.Register(m.errors))
+}
+
+// reasons is a counter whose labels stand at zero from the start.
+func reasons(name, help string, reasons ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"reason"})
+	for _, reason := range reasons {
+		v.WithLabelValues(reason)
+	}
+	return v
+}

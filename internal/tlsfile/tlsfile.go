@@ -1,0 +1,54 @@
+// Package tlsfile makes TLS configurations of clients from PEM files. Errors begin with the key of the setting
+// that is wrong: ca, cert or key.
+package tlsfile
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Files are what a client trusts and shows. Empty ones are left out.
+type Files struct {
+	CA        string // the authorities to trust; empty: the system's
+	Cert, Key string // what to show to a server that asks; both or neither
+}
+
+// Validate finds what is wrong without reading the files.
+func (f *Files) Validate() error {
+	switch {
+	case f.Cert != "" && f.Key == "":
+		return errors.New("key: empty, but cert is given; the two belong together")
+	case f.Cert == "" && f.Key != "":
+		return errors.New("cert: empty, but key is given; the two belong together")
+	}
+	return nil
+}
+
+// Load reads the files into a configuration of TLS 1.2 or later.
+func (f *Files) Load() (*tls.Config, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.CA != "" {
+		pem, err := os.ReadFile(f.CA)
+		if err != nil {
+			return nil, fmt.Errorf("ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("ca: %s holds no certificate in PEM form", f.CA)
+		}
+	}
+	if f.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+		if err != nil {
+			return nil, fmt.Errorf("cert, key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

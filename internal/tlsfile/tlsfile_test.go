@@ -1,0 +1,86 @@
+package tlsfile_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/internal/tlsfile"
+)
+
+// writePair makes a certificate that signs itself, and its key.
+func writePair(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, kind string, b []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", keyDER)
+}
+
+func TestLoad(t *testing.T) {
+	cert, key := writePair(t)
+	for _, c := range []struct {
+		name      string
+		files     tlsfile.Files
+		ca, shows bool
+	}{
+		{"the system's authorities", tlsfile.Files{}, false, false},
+		{"an authority", tlsfile.Files{CA: cert}, true, false},
+		{"mutual TLS", tlsfile.Files{CA: cert, Cert: cert, Key: key}, true, true},
+	} {
+		config, err := c.files.Load()
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if config.MinVersion != tls.VersionTLS12 || (config.RootCAs != nil) != c.ca || (len(config.Certificates) == 1) != c.shows {
+			t.Errorf("%s: %+v", c.name, config)
+		}
+	}
+}
+
+func TestLoadNamesTheKeyAtFault(t *testing.T) {
+	cert, key := writePair(t)
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, files := range map[string]tlsfile.Files{
+		"ca: open missing.pem":                   {CA: "missing.pem"},
+		"ca: " + text + " holds no certificate":  {CA: text},
+		"key: empty, but cert is given":          {Cert: cert},
+		"cert: empty, but key is given":          {Key: key},
+		"cert, key: tls: ":                       {Cert: text, Key: key},
+		"cert, key: open missing.pem: no such f": {Cert: "missing.pem", Key: key},
+	} {
+		if _, err := files.Load(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", files, err, want)
+		}
+	}
+}
