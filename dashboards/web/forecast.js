@@ -6,8 +6,8 @@ const states = ["Neg", "Low", "Medium", "High", "gone"]; // as the API has them
 const colorOf = (state) => state === "gone" ? "transparent" : severityColor[state];
 const percent = (p) => p > 0 && p < .01 ? "<1%" : p > .99 && p < 1 ? ">99%" : Math.round(100 * p) + "%";
 
-// fillOutlook puts the bars of an forecast into an element; nothing if there is none.
-export function fillOutlook(into, forecast, interval) {
+// fillForecast puts the bars of a forecast into an element; nothing if there is none.
+export function fillForecast(into, forecast, interval) {
   const rows = [["in " + interval(1), forecast?.next], ["in " + interval(5), forecast?.later]];
   into.replaceChildren(...rows.filter(([, odds]) => odds?.some((p) => p > 0)).flatMap(([when, odds]) => row(when, odds)));
 }
