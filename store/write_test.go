@@ -76,7 +76,7 @@ func TestViewsOfWhatIsStored(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"SELECT toString((count(), round(sum(value), 2))) FROM link_values WHERE fabric = 'bw' AND metric = 'inq_stall' AND time = toDateTime64(120, 3)": fmt.Sprintf("(%d,%.2f)", inq.Count, sum),
+		"SELECT toString((count(), round(sum(value), 2))) FROM link_values WHERE fabric = 'bw' AND metric = 'inq_stall' AND time = toDateTime64(120, 3)":              fmt.Sprintf("(%d,%.2f)", inq.Count, sum),
 		"SELECT counter || ' of ' || device || '/' || port || ': ' || toString(value) FROM counter_readings WHERE interval_start = toDateTime64(120, 3) ORDER BY ALL": "ib.symbol_error of a/1: 1; ib.symbol_error of b/2: 2; new.thing of b/2: 9223372036854775808",
 	} {
 		if got := row(t, db, query); got != want {
