@@ -4,15 +4,19 @@ package dashboards
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"image"
 	"image/png"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 const windowWidth, windowHeight = 1440, 900
@@ -54,13 +58,13 @@ func mapColours(picture image.Image) int {
 func TestThePageInABrowser(t *testing.T) {
 	for _, spec := range []string{"torus:8x8x8", "torus:24x24x24", "fattree:k=8", "dragonfly:groups=9,routers=4,hosts=2", "mesh:12x7"} {
 		t.Run(strings.ReplaceAll(spec, ":", "_"), func(t *testing.T) {
-			m := &memory{}
-			d, server, _ := show(t, m, spec)
-			g := d.fabrics[spec].Graph
+			h := open(t, spec)
+			g := h.graph(spec)
 			n := g.NumLinks()
-			regions := []schema.Region{hot(g, 1, schema.High, n/3, n/20), hot(g, 2, schema.Medium, n/2, n/8), hot(g, 3, schema.Low, n/10, n/12)}
-			m.put(spec, withHistory(busy(g, noon, regions...)))
-			page := open(t, server.URL)
+			regions := []schema.Region{hot(g, 3, schema.Low, n/10, n/12), hot(g, 1, schema.High, n/3, n/20), hot(g, 2, schema.Medium, n/2, n/8)}
+			h.fillHistory(g)
+			h.store(g, busy(g, noon, regions...))
+			page := browse(t, h.url)
 			page.await(live)
 			dom := page.eval(dom)
 			for _, r := range regions {
@@ -68,7 +72,7 @@ func TestThePageInABrowser(t *testing.T) {
 					t.Errorf("the page does not list region %s", r.Name)
 				}
 			}
-			for _, text := range []string{"High congestion", "22:13:21 UTC, live", "A cable &lt;b&gt;dies&lt;/b&gt;.", "link failed 0,0,0 X+", "0.25 s", "for 7 s",
+			for _, text := range []string{"High congestion", "22:13:21 UTC, live", "A cable &lt;b&gt;dies&lt;/b&gt;.", "link failed 0,0,0 X+: link down", "for 7 s",
 				"Congestion event for 3 min", "in 1 s", "High 60%", "Low 50%", "in 5 s: High 20%, Low 50%, gone 30%", "(+3)", "High 90%", "0.7%, 101 s"} {
 				if !strings.Contains(dom, text) {
 					t.Errorf("the page does not say %q", text)
@@ -79,6 +83,12 @@ func TestThePageInABrowser(t *testing.T) {
 					t.Errorf("the page says %q", text)
 				}
 			}
+			if n := len(decode[historyJSON](t, h.get("fabrics/"+spec+"/history", http.StatusOK)).States); n != 240 {
+				t.Errorf("the timeline has %d intervals", n)
+			}
+			if order := page.eval(listed); order != "High Medium Low" {
+				t.Errorf("the regions are listed as %s", order)
+			}
 			if colours := mapColours(picture(t, page)); colours < 30 {
 				t.Errorf("the map has %d colours only", colours)
 			}
@@ -86,67 +96,156 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 }
 
-// withHistory fills the timeline.
-func withHistory(in interval) interval {
-	start := in.stored.Interval.StartNanos
-	in.states = nil
-	for i := range int64(240) {
-		s := StateAt{StartNanos: start - (239-i)*second}
-		if i > 100 {
-			s.Low, s.State = int(i%3), schema.Low
+// listed are the severities of the listed regions.
+const listed = `[...document.querySelectorAll("#regions small")].map((e) => e.textContent.split(":")[0]).join(" ")`
+
+// fillHistory stores the intervals that the timeline shows before noon.
+func (h *house) fillHistory(g *topology.Graph) {
+	h.t.Helper()
+	for _, statement := range []string{
+		"INSERT INTO intervals (fabric, time, graph_version, duration_ms, links, stored_at) SELECT {fabric:String}, fromUnixTimestamp64Milli({noon:Int64} - 1000 * (number + 1)), {version:UInt64}, 1000, 1, now() FROM numbers(239)",
+		"INSERT INTO network_states (fabric, time, graph_version, metric, state, regions, stored_at) SELECT {fabric:String}, fromUnixTimestamp64Milli({noon:Int64} - 1000 * (number + 1)), {version:UInt64}, 'credit_stall', if(number < 60, 'High', 'Low'), [0, number % 3, number % 4, number < 60], now() FROM numbers(239)",
+	} {
+		if err := h.conn.Exec(h.t.Context(), statement, clickhouse.Named("fabric", g.Fabric()), clickhouse.Named("noon", noon/1e6), clickhouse.Named("version", g.Version())); err != nil {
+			h.t.Fatal(err)
 		}
-		if i > 180 {
-			s.Medium, s.High, s.State = int(i%4), 1, schema.High
-		}
-		in.states = append(in.states, s)
 	}
-	return in
 }
 
-// Before anything is stored the page waits, which is no error; nor is a store
-// that fails for a while.
+// Before anything is stored the page waits, which is no error.
 func TestThePageWaits(t *testing.T) {
-	m := &memory{}
-	_, server, _ := show(t, m, torus)
-	page := open(t, server.URL)
+	h := open(t, torus)
+	page := browse(t, h.url)
 	page.await(`document.getElementById("status").textContent === "waiting for the first interval"`)
 	if text := page.eval(dom); strings.Contains(text, "404") || strings.Contains(text, "stale") {
 		t.Errorf("an empty store: %s", text)
 	}
 	picture(t, page)
-	m.fail("Latest")
-	page = open(t, server.URL)
-	page.await(`document.getElementById("status").textContent.includes("" + "disk is on fire")`)
+	if n := h.metric("giverny_dashboards_requests_total"); n != 4 { // fabrics, now, history, links
+		t.Errorf("%v requests to load the page, want 4", n)
+	}
+	h.db.Close()
+	page = browse(t, h.url)
+	page.await(`document.getElementById("status").textContent.includes("the store did not answer")`)
 }
 
 // An interval that is stored while the page is open appears without a reload.
 func TestThePageFollows(t *testing.T) {
-	m := &memory{}
-	d, server, _ := show(t, m, torus)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(ctx) }()
-	defer func() { stop(); <-ended }()
-	page := open(t, server.URL)
+	h := open(t, torus)
+	page := browse(t, h.url)
 	page.await(`document.getElementById("status").textContent.startsWith("waiting")`)
-	m.put(torus, busy(d.fabrics[torus].Graph, noon))
+	h.announce(busy(h.graph(torus), noon))
 	page.await(live)
 }
 
-// The controls and every region can be reached from the keyboard, and a region
-// that has the focus is marked as under the mouse.
+// announce stores a result as the analyser of this process does.
+func (h *house) announce(r *schema.IntervalResult) {
+	h.t.Helper()
+	h.store(h.fabrics[r.Snapshot.Fabric].graph, r)
+	if err := h.Put(h.t.Context(), r); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// The page opens on the metric by which the network is worst, lists the regions of
+// all, goes to another metric where nobody has picked one and it is calm, and stays
+// where somebody has.
+func TestThePageShowsTheWorstMetric(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	of := func(m schema.Metric, r schema.Region) schema.Region { r.Metric = m; return r }
+	low, high := of(schema.CreditStall, hot(g, 1, schema.Low, 0, 20)), of(schema.InqStall, hot(g, 2, schema.High, 60, 20))
+	h.announce(busy(g, noon, low, high))
+	page := browse(t, h.url)
+	page.await(live)
+	const metric, clock = `document.getElementById("metric").value`, `document.getElementById("status").textContent.startsWith("%s")`
+	if got := page.eval(metric); got != "inq_stall" {
+		t.Errorf("the page opens on %s", got)
+	}
+	if order := page.eval(listed); order != "High Low" {
+		t.Errorf("the regions are listed as %s", order)
+	}
+	high.Metric = schema.CreditStall
+	h.announce(busy(g, noon+second, high))
+	page.await(fmt.Sprintf(clock, "22:13:22"))
+	if got := page.eval(metric); got != "credit_stall" {
+		t.Errorf("the page stays on %s, which is calm", got)
+	}
+	page.eval(`document.getElementById("metric").value = "inq_stall"; document.getElementById("metric").dispatchEvent(new Event("change"))`)
+	h.announce(busy(g, noon+2*second, high))
+	page.await(fmt.Sprintf(clock, "22:13:23"))
+	if got := page.eval(metric); got != "inq_stall" {
+		t.Errorf("the page leaves the metric that was picked for %s", got)
+	}
+	page.eval(`document.querySelector("#regions li").click()`)
+	if got := page.eval(metric); got != "credit_stall" {
+		t.Errorf("a click on a region of credit stall shows %s", got)
+	}
+}
+
+// The controls and every region can be reached from the keyboard; a region keeps
+// the focus over an interval, and when it changes its place in the list.
 func TestThePageByKeyboard(t *testing.T) {
-	m := &memory{}
-	d, server, _ := show(t, m, torus)
-	m.put(torus, busy(d.fabrics[torus].Graph, noon, hot(d.fabrics[torus].Graph, 1, schema.High, 0, 30), hot(d.fabrics[torus].Graph, 2, schema.Low, 60, 30)))
-	page := open(t, server.URL)
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 30), hot(g, 2, schema.Low, 60, 30)))
+	page := browse(t, h.url)
 	page.await(live)
 	reached := ""
-	for range 6 {
+	for range 5 {
 		page.press("Tab", 9)
 		reached += page.eval(`document.activeElement.id || document.activeElement.tagName`) + " "
 	}
-	if !strings.HasPrefix(reached, "fabric metric ") || !strings.Contains(reached, "LI LI") {
-		t.Errorf("the Tab key reaches %s", reached)
+	if !strings.HasPrefix(reached, "fabric metric ") || !strings.HasSuffix(reached, "LI LI ") {
+		t.Fatalf("the Tab key reaches %s", reached)
+	}
+	h.announce(busy(g, noon+second, hot(g, 3, schema.Medium, 100, 30), hot(g, 2, schema.High, 60, 40)))
+	page.await(`document.getElementById("status").textContent.startsWith("22:13:22")`)
+	if got := page.eval(`document.activeElement.dataset.key + ": " + document.activeElement.querySelector("small").textContent.slice(0, 4)`); got != "2: High" {
+		t.Errorf("the focus is on %s", got)
+	}
+	if order := page.eval(listed); order != "High Medium" {
+		t.Errorf("the regions are listed as %s", order)
+	}
+}
+
+// On a fat tree the rows are named, and the headings say level and pod.
+func TestLabelsOfAFatTree(t *testing.T) {
+	for spec, want := range map[string][]string{
+		"fattree:leaves=8,hosts=8,spines=2": {"leaf", "spine", "leaf0", "leaf7", "spine1"},
+		tree:                                {"core", "agg, pod 3", "leaf, pod 0", "leaf2-1", "core3"},
+	} {
+		h := open(t, spec)
+		h.announce(busy(h.graph(spec), noon, hot(h.graph(spec), 1, schema.High, 3, 12)))
+		page := browse(t, h.url)
+		page.await(live)
+		written := page.eval(`document.getElementById("heat").textContent`)
+		for _, label := range want {
+			if !strings.Contains(written+", ", label+", ") {
+				t.Errorf("%s: the map does not say %q: %s", spec, label, written)
+			}
+		}
+		picture(t, page)
+		page.move(340, 300)
+		if tip := page.eval(`document.getElementById("tip").textContent`); spec == tree && !strings.Contains(tip, "(pod ") {
+			t.Errorf("%s: over a link the page says %q", spec, tip)
+		}
+	}
+}
+
+// Another fabric is shown with its own graph, whatever the old one's answers do.
+func TestChangingTheFabric(t *testing.T) {
+	h := open(t, torus, tree)
+	h.announce(busy(h.graph(torus), noon))
+	h.announce(busy(h.graph(tree), noon))
+	page := browse(t, h.url)
+	page.await(live)
+	page.eval(`for (const name of ["fattree:k=4", "torus:4x4x4", "fattree:k=4"]) {
+		document.getElementById("fabric").value = name;
+		document.getElementById("fabric").dispatchEvent(new Event("change"));
+	}`)
+	page.await(`document.getElementById("heat").textContent.includes("leaf0-0")`)
+	if facts := page.eval(`document.getElementById("facts").textContent`); !strings.Contains(facts, "hosts16") {
+		t.Errorf("facts: %s", facts)
 	}
 }

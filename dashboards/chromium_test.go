@@ -25,9 +25,9 @@ type tab struct {
 	id      int
 }
 
-// open starts Chromium on a page. Every host but this one is unknown to it: the
+// browse starts Chromium on a page. Every host but this one is unknown to it: the
 // page must work where there is no way out.
-func open(t *testing.T, url string) *tab {
+func browse(t *testing.T, url string) *tab {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -140,6 +140,12 @@ func (p *tab) press(key string, code int) {
 	for _, kind := range []string{"rawKeyDown", "keyUp"} {
 		p.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
 	}
+}
+
+// move puts the mouse on a point of the page.
+func (p *tab) move(x, y int) {
+	p.t.Helper()
+	p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y}, nil)
 }
 
 // screenshot is the page as a PNG.

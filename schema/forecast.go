@@ -50,9 +50,9 @@ type Transition struct {
 // CongestionEvent is a regions congestion event (RCE; Monet, section 6): a span
 // in which every window of some minutes has a High region of any metric.
 type CongestionEvent struct {
-	BeginNanos      int64   `json:"begin_nanos"`
-	EndNanos        int64   `json:"end_nanos"`         // of its last interval with a High region
-	PeakMeanPercent float64 `json:"peak_mean_percent"` // of its most stalled region
+	BeginNanos      int64
+	EndNanos        int64   // of its last interval with a High region
+	PeakMeanPercent float64 // of its most stalled region
 }
 
 // DurationNanos of the event so far.
@@ -61,9 +61,9 @@ func (e *CongestionEvent) DurationNanos() int64 { return e.EndNanos - e.BeginNan
 // HotLink is a link that has been at or above a threshold of stall without a
 // break.
 type HotLink struct {
-	Metric     Metric `json:"metric"`
-	Link       LinkID `json:"link"`
-	SinceNanos int64  `json:"since_nanos"`
+	Metric     Metric
+	Link       LinkID
+	SinceNanos int64
 }
 
 // HotEpisode is a hot link's spell that has ended (Monet, Fig. 3).

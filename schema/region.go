@@ -22,7 +22,7 @@ type Region struct {
 	// Over time; zero when the region was not tracked.
 	ID           uint64 `json:"id,omitempty"` // stable across intervals, unique in its fabric
 	AgeIntervals int    `json:"age_intervals,omitempty"`
-	BirthNanos   int64  `json:"birth_nanos,omitempty"`
+	BirthNanos   int64  `json:"-"` // "birth", RFC 3339
 
 	Forecast *Forecast `json:"forecast,omitempty"` // nil where none was made
 }

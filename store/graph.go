@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // Graph is one version of a fabric, as it is kept: devices and links by number.
@@ -39,6 +41,24 @@ type Link struct {
 	Dim                    int
 	Coord                  []int // of the device that it leaves
 	Up                     bool
+}
+
+// GraphOf is a topology's graph in the form in which it is kept.
+func GraphOf(g *topology.Graph, validFromNanos int64) Graph {
+	s := Graph{Fabric: g.Fabric(), Version: g.Version(), ValidFromNanos: validFromNanos, Duplex: g.Duplex()}
+	if grid := g.Grid(); grid != nil {
+		s.GridDims, s.GridWrap = grid.Dims, grid.Wrap
+	}
+	for id := range topology.DeviceID(g.NumDevices()) {
+		d := g.Device(id)
+		s.Devices = append(s.Devices, Device{Name: d.Name, Kind: d.Kind.String(), GUID: d.GUID, Label: d.Label, Level: int(d.Level), Group: int(d.Group), Coord: d.Coord})
+	}
+	for id := range schema.LinkID(g.NumLinks()) {
+		l := g.Link(id)
+		s.Links = append(s.Links, Link{FromDevice: g.Device(l.From).Name, FromPort: l.FromPort, ToDevice: g.Device(l.To).Name, ToPort: l.ToPort,
+			Class: l.Class.String(), CapacityBytesPerSecond: l.CapacityBytesPerSecond, Dim: int(l.Dim), Coord: g.Device(l.From).Coord, Up: l.Up})
+	}
+	return s
 }
 
 // StoreGraph keeps one version of a fabric, once. It tries until ctx ends.
@@ -108,97 +128,4 @@ func (g *Graph) fabricRow(at time.Time) rowSet {
 		field{"devices", repeat(uint32(len(g.Devices)), 1)},
 		field{"links", repeat(uint32(len(g.Links)), 1)},
 		field{"stored_at", repeat(at, 1)})
-}
-
-// LatestGraph is the newest version of a fabric: that of its last interval, or
-// the last one that came into force. ErrNotFound: the fabric is not known.
-func (db *DB) LatestGraph(ctx context.Context, fabric string) (*Graph, error) {
-	versions, err := db.Fabrics(ctx)
-	if err != nil {
-		return nil, err
-	}
-	version, known := versions[fabric]
-	if !known {
-		return nil, fmt.Errorf("graph of fabric %q: %w", fabric, ErrNotFound)
-	}
-	return db.Graph(ctx, fabric, version)
-}
-
-// Fabrics are the names of all fabrics in the store, each with the version of
-// its newest graph.
-func (db *DB) Fabrics(ctx context.Context) (map[string]uint64, error) {
-	rows, err := ask[struct {
-		Fabric  string `ch:"fabric"`
-		Version uint64 `ch:"graph_version"`
-	}](ctx, db, "fabrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	versions := make(map[string]uint64, len(rows))
-	for _, r := range rows {
-		versions[r.Fabric] = r.Version
-	}
-	return versions, nil
-}
-
-// Graph is one version of a fabric. ErrNotFound: it is not stored, or not yet
-// in full.
-func (db *DB) Graph(ctx context.Context, fabric string, version uint64) (*Graph, error) {
-	a := args{"fabric": fabric, "version": version}
-	found, err := ask[struct {
-		ValidFrom time.Time `ch:"valid_from"`
-		Duplex    bool      `ch:"duplex"`
-		GridDims  []uint32  `ch:"grid_dims"`
-		GridWrap  bool      `ch:"grid_wrap"`
-	}](ctx, db, "graph", a)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("graph %x of fabric %q: %w", version, fabric, ErrNotFound)
-	}
-	g := &Graph{Fabric: fabric, Version: version, ValidFromNanos: found[0].ValidFrom.UnixNano(), Duplex: found[0].Duplex,
-		GridDims: convert[int](found[0].GridDims), GridWrap: found[0].GridWrap}
-	if g.Devices, err = db.devices(ctx, a); err != nil {
-		return nil, err
-	}
-	g.Links, err = db.links(ctx, a)
-	return g, err
-}
-
-func (db *DB) devices(ctx context.Context, a args) ([]Device, error) {
-	rows, err := ask[struct {
-		Name  string  `ch:"name"`
-		Kind  string  `ch:"kind"`
-		GUID  string  `ch:"guid"`
-		Label string  `ch:"label"`
-		Level int8    `ch:"level"`
-		Group int32   `ch:"device_group"`
-		Coord []int32 `ch:"coord"`
-	}](ctx, db, "devices", a)
-	devices := make([]Device, len(rows))
-	for i, r := range rows {
-		devices[i] = Device{Name: r.Name, Kind: r.Kind, GUID: r.GUID, Label: r.Label, Level: int(r.Level), Group: int(r.Group), Coord: convert[int](r.Coord)}
-	}
-	return devices, err
-}
-
-func (db *DB) links(ctx context.Context, a args) ([]Link, error) {
-	rows, err := ask[struct {
-		FromDevice string  `ch:"from_device"`
-		FromPort   string  `ch:"from_port"`
-		ToDevice   string  `ch:"to_device"`
-		ToPort     string  `ch:"to_port"`
-		Class      string  `ch:"class"`
-		Capacity   float64 `ch:"capacity"`
-		Dim        int8    `ch:"dim"`
-		Coord      []int32 `ch:"coord"`
-		Up         bool    `ch:"up"`
-	}](ctx, db, "links", a)
-	links := make([]Link, len(rows))
-	for i, r := range rows {
-		links[i] = Link{FromDevice: r.FromDevice, FromPort: r.FromPort, ToDevice: r.ToDevice, ToPort: r.ToPort, Class: r.Class,
-			CapacityBytesPerSecond: r.Capacity, Dim: int(r.Dim), Coord: convert[int](r.Coord), Up: r.Up}
-	}
-	return links, err
 }

@@ -75,7 +75,7 @@ func newAnalyser(p *process, f fabric, metrics *analyserMetrics) (*analyser, err
 // Run analyses until ctx is cancelled or the data cannot be of this fabric.
 // Results that are finished by then are still stored.
 func (a *analyser) Run(ctx context.Context) error {
-	if err := a.db.StoreGraph(ctx, storedGraph(a.fabric.graph)); err != nil {
+	if err := a.db.StoreGraph(ctx, store.GraphOf(a.fabric.graph, time.Now().UnixNano())); err != nil {
 		return err
 	}
 	if err := a.resume(ctx); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -195,7 +196,13 @@ func countDoubles(t *testing.T, ctx context.Context, e *engine.Engine) map[strin
 
 func checkInterval(t *testing.T, ctx context.Context, db *store.DB, g *topology.Graph, start int64) {
 	t.Helper()
-	snap, err := db.Snapshot(ctx, "load", start)
+	model := read.New(db)
+	stored, err := model.StoredAt(ctx, "load", schema.Instant(start))
+	if err != nil || stored.StartNanos != start {
+		t.Errorf("interval at %d: %v", start, err)
+		return
+	}
+	snap, err := model.Snapshot(ctx, "load", stored)
 	if err != nil {
 		t.Errorf("interval at %d: %v", start, err)
 		return

@@ -164,7 +164,7 @@ func (p *process) replayThroughStore(ctx context.Context, f fabric, reader *blue
 	if err != nil {
 		return err
 	}
-	if err := p.db.StoreGraph(ctx, storedGraph(f.graph)); err != nil {
+	if err := p.db.StoreGraph(ctx, store.GraphOf(f.graph, time.Now().UnixNano())); err != nil {
 		return err
 	}
 	sink := &coreSink{core: core, db: p.db, progress: progress}

@@ -16,13 +16,14 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/read"
 )
 
 const restartTopology = "torus:8x8x8"
 
 // known is what a restart must not lose, as of the last stored interval.
 type known struct {
-	last       store.Stored
+	last       read.Stored
 	ids        []uint64
 	births     []int64
 	congestion *schema.CongestionEvent
@@ -31,22 +32,19 @@ type known struct {
 func whatIsKnown(t *testing.T, db *store.DB) (k known) {
 	t.Helper()
 	var err error
-	if k.last, err = db.LastStored(t.Context(), "load"); err != nil {
+	model := read.New(db)
+	if k.last, err = model.LastStored(t.Context(), "load"); err != nil {
 		t.Fatal(err)
 	}
-	regions, err := db.Regions(t.Context(), "load", store.SpanOf(k.last.Interval))
+	tracked, err := model.Result(t.Context(), "load", k.last)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range regions {
+	for _, r := range tracked.Regions {
 		k.ids, k.births = append(k.ids, r.ID), append(k.births, r.BirthNanos)
 	}
 	slices.Sort(k.ids)
 	slices.Sort(k.births)
-	tracked, err := db.TrackingAt(t.Context(), "load", k.last.StartNanos)
-	if err != nil {
-		t.Fatal(err)
-	}
 	k.congestion = tracked.Congestion
 	if len(k.ids) == 0 || k.congestion == nil {
 		t.Fatalf("the load makes no High region: %d regions, congestion event %v", len(k.ids), k.congestion)
@@ -94,8 +92,8 @@ func TestRestartKeepsWhatIsKnown(t *testing.T) {
 	if a, b := first.congestion.BeginNanos, second.congestion.BeginNanos; a != b {
 		t.Errorf("restarted: the congestion event began at %d, was %d", b, a)
 	}
-	if next, _, err := db.ForecastSkill(t.Context(), "load", store.Span{FromNanos: 0, ToNanos: openEnd}); err != nil || next.Forecasts == 0 || next.Brier >= .5 {
-		t.Errorf("forecasts: %+v, %v", next, err)
+	if skill, err := read.New(db).ForecastSkill(t.Context(), "load", read.Span{To: read.Newest}); err != nil || skill.Next.Forecasts == 0 || skill.Next.Brier >= .5 {
+		t.Errorf("forecasts: %+v, %v", skill, err)
 	}
 	if text := readLog(t, dir); !strings.Contains(text, "learned=true") || strings.Contains(text, "cannot be used") {
 		t.Errorf("the second process does not say that it knows what the first had learned:\n%s", text)
@@ -137,9 +135,8 @@ func tear(t *testing.T, e *engine.Engine, db *store.DB, k known) {
 	for i := range saved.Stages {
 		saved.Stages[i].Bytes = saved.Stages[i].Bytes[:len(saved.Stages[i].Bytes)/2]
 	}
-	at := saved.Interval
-	at.StartNanos = k.last.StartNanos - 1e6 // so that it is not taken for a repetition
-	if err := db.StoreStates(t.Context(), "load", saved.GraphVersion, at, saved.Stages); err != nil {
+	saved.Interval.StartNanos = k.last.StartNanos - 1e6 // so that it is not taken for a repetition
+	if err := db.StoreStates(t.Context(), "load", saved.GraphVersion, saved.Interval, saved.Stages); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/read"
 )
 
 // storeResult stores an interval and then, now and then, what the analysis has
@@ -27,25 +28,26 @@ const resumeIntervals = 3 * analysis.SaveIntervals
 // resume finds out what is stored and lets the core go on behind it: with what
 // was learned, and the intervals that were stored since.
 func (a *analyser) resume(ctx context.Context) error {
-	last, err := a.db.LastStored(ctx, a.fabric.Name)
-	if errors.Is(err, store.ErrNotFound) {
+	stored := read.New(a.db)
+	last, err := stored.LastStored(ctx, a.fabric.Name)
+	if errors.Is(err, read.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	span := store.SpanOf(last.Interval)
-	span.FromNanos -= resumeIntervals * a.fabric.Interval.Nanoseconds()
-	events, err := a.db.Events(ctx, a.fabric.Name, span)
+	span := read.SpanOf(last.Interval)
+	span.From -= schema.Instant(resumeIntervals * a.fabric.Interval)
+	events, err := stored.Events(ctx, a.fabric.Name, span)
 	if err != nil {
 		return err
 	}
-	learned, err := a.loadState(ctx, last)
+	learned, err := a.loadState(ctx, stored, last)
 	if err != nil {
 		return err
 	}
-	span.FromNanos = max(span.FromNanos, learned)
-	recent, err := a.storedSince(ctx, span)
+	span.From = max(span.From, schema.Instant(learned))
+	recent, err := a.storedSince(ctx, stored, span)
 	if err != nil {
 		return err
 	}
@@ -59,9 +61,9 @@ func (a *analyser) resume(ctx context.Context) error {
 // loadState loads what was learned up to an interval and returns the start of
 // that interval, or 0 if there is nothing that can be used: then the core knows
 // what the stored intervals tell.
-func (a *analyser) loadState(ctx context.Context, last store.Stored) (int64, error) {
-	saved, err := a.db.LastStates(ctx, a.fabric.Name, last.StartNanos)
-	if errors.Is(err, store.ErrNotFound) || err == nil && saved.GraphVersion != a.fabric.graph.Version() {
+func (a *analyser) loadState(ctx context.Context, stored *read.Model, last read.Stored) (int64, error) {
+	saved, err := stored.LastStates(ctx, a.fabric.Name, last.StartNanos)
+	if errors.Is(err, read.ErrNotFound) || err == nil && saved.GraphVersion != a.fabric.graph.Version() {
 		return 0, nil
 	}
 	if err != nil {
@@ -77,18 +79,18 @@ func (a *analyser) loadState(ctx context.Context, last store.Stored) (int64, err
 
 // storedSince reads the intervals of a span back, values of stall included: from
 // them it is seen for how long links have been hot.
-func (a *analyser) storedSince(ctx context.Context, span store.Span) ([]analysis.Interval, error) {
-	intervals, err := a.db.Intervals(ctx, a.fabric.Name, span)
+func (a *analyser) storedSince(ctx context.Context, stored *read.Model, span read.Span) ([]analysis.Interval, error) {
+	intervals, err := stored.Intervals(ctx, a.fabric.Name, span)
 	if err != nil {
 		return nil, err
 	}
-	regions, err := a.db.Regions(ctx, a.fabric.Name, span)
+	regions, err := stored.Regions(ctx, a.fabric.Name, span)
 	if err != nil {
 		return nil, err
 	}
 	byStart := map[int64][]schema.Region{}
 	for _, r := range regions {
-		byStart[r.StartNanos] = append(byStart[r.StartNanos], r.Region)
+		byStart[int64(r.Time)] = append(byStart[int64(r.Time)], r.Region)
 	}
 	recent := make([]analysis.Interval, len(intervals))
 	for i, in := range intervals {
@@ -102,7 +104,7 @@ func (a *analyser) storedSince(ctx context.Context, span store.Span) ([]analysis
 		if len(stalls) == 0 {
 			continue
 		}
-		if recent[i].Snapshot, err = a.db.Snapshot(ctx, a.fabric.Name, in.StartNanos, stalls...); err != nil {
+		if recent[i].Snapshot, err = stored.Snapshot(ctx, a.fabric.Name, in, stalls...); err != nil {
 			return nil, err
 		}
 	}

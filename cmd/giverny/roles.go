@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/read"
 )
 
 // engineCommand is the hidden subcommand by which the binary runs the embedded
@@ -138,8 +139,8 @@ func (g *globals) runRole(cmd *cobra.Command, r role) error {
 }
 
 func (p *process) pages(fabrics []fabric) (*dashboards.Dashboards, error) {
-	cfg := dashboards.Config{Poll: p.cfg.Dashboards.Poll, History: p.cfg.Dashboards.History}
-	pages, err := dashboards.New(cfg, shown(fabrics), records{p.db}, p.registerer, p.log)
+	cfg := dashboards.Config(p.cfg.Dashboards)
+	pages, err := dashboards.New(cfg, shown(fabrics), read.New(p.db), p.registerer, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,15 @@ func (p *process) roleStages(ctx context.Context, r role, fabrics []fabric, page
 		steps = append(steps, pollers, spool)
 	}
 	if r.analyse {
-		analysers, err := p.analysers(fabrics, r.onStored)
+		onStored := func(result *schema.IntervalResult) {
+			if pages != nil {
+				_ = pages.Put(ctx, result) // it only announces
+			}
+			if r.onStored != nil {
+				r.onStored(result)
+			}
+		}
+		analysers, err := p.analysers(fabrics, onStored)
 		if err != nil {
 			return nil, err
 		}

@@ -1,20 +1,17 @@
-// The page: asks the API for the fabric's graph once, then for each interval as
-// the server announces it.
-import { drawLegend, severityColor } from "./color.js";
+// The page: asks the API for a fabric's graph, then for each interval as the server
+// announces it.
+import { drawLegend, severities } from "./color.js";
 import { Heatmap } from "./heatmap.js";
-import { layoutOf } from "./layout.js";
-import { fillOutlook } from "./forecast.js";
+import { groupOf, layoutOf, nameOf } from "./layout.js";
+import { fillForecast } from "./forecast.js";
+import { RegionList } from "./regions.js";
 import { drawTimeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
-const api = async (path, mayBeAbsent) => {
-  const r = await fetch("api/v1/" + path);
-  if (mayBeAbsent && r.status === 404) return null;
-  if (!r.ok) throw new Error(`${path}: ${r.status} ${await r.text()}`);
-  return r.json();
-};
-const clock = (nanos) => new Date(nanos / 1e6).toISOString().slice(11, 19);
+const clock = (time) => time.slice(11, 19);
+const seconds = (from, to) => (Date.parse(to) - Date.parse(from)) / 1000;
 const percent = (v) => v == null ? "missing" : v.toFixed(1) + "%";
+const words = (name) => name.replaceAll("_", " ");
 const element = (tag, text, cls) => {
   const e = document.createElement(tag);
   if (text != null) e.textContent = text;
@@ -22,144 +19,154 @@ const element = (tag, text, cls) => {
   return e;
 };
 
-let fabric, links, layout, now, focused = null, busy = false, again = false, lastArrival = 0;
-const heat = new Heatmap($("heat"), hover);
-const base = "fabrics/";
-
-async function choose(name) {
-  const fabrics = await api("fabrics");
-  $("fabric").replaceChildren(...fabrics.map((f) => new Option(f.name, f.name, false, f.name === name)));
-  fabric = fabrics.find((f) => f.name === name) ?? fabrics[0];
-  if (!fabric) throw new Error("no fabric is configured");
-  links = await api(base + encodeURIComponent(fabric.name) + "/links");
-  layout = layoutOf(fabric, links);
-  now = null;
-  await refresh();
+async function api(path, signal) {
+  const r = await fetch("api/v1/" + path, { signal });
+  if (r.status === 204) return null;
+  if (!r.ok) throw new Error((await r.json().catch(() => null))?.detail ?? `${path}: ${r.status}`);
+  return r.json();
 }
 
-async function refresh() {
-  if (busy) { again = true; return; }
-  busy = true;
+// view is what is shown of one fabric: {name, abort, picked, fabric, links, layout,
+// now, busy, again}. Choosing another fabric makes another view and aborts what the
+// old one waits for, so that no answer meets a graph that it is not of.
+let view = null, lastArrival = 0;
+const heat = new Heatmap($("heat"), hover);
+const regionList = new RegionList($("regions"), paint, (region) => { if (region.metric !== metricShown()) showMetric(region.metric); });
+
+async function choose(name) {
+  view?.abort.abort();
+  const mine = view = { abort: new AbortController(), picked: false };
+  const fabrics = await api("fabrics", mine.abort.signal);
+  mine.fabric = fabrics.find((f) => f.name === name) ?? fabrics[0];
+  if (!mine.fabric) throw new Error("no fabric is configured");
+  mine.name = mine.fabric.name;
+  $("fabric").replaceChildren(...fabrics.map((f) => new Option(f.name, f.name, false, f.name === mine.name)));
+  await refresh(mine);
+}
+
+async function refresh(mine) {
+  if (!mine.name) return; // it is being chosen
+  if (mine.busy) { mine.again = true; return; }
+  mine.busy = true;
   try {
     do {
-      again = false;
-      const path = base + encodeURIComponent(fabric.name);
-      const [snapshot, history] = await Promise.all([api(path + "/now", true), api(path + "/history")]);
-      if (snapshot) show(snapshot, history); else wait();
-    } while (again);
-  } finally { busy = false; }
+      mine.again = false;
+      const path = "fabrics/" + encodeURIComponent(mine.name), signal = mine.abort.signal;
+      const [now, history] = await Promise.all([api(path + "/now", signal), api(path + "/history", signal)]);
+      const version = now?.graph_version ?? mine.fabric.graph_version;
+      if (mine.links?.fabric.graph_version !== version) {
+        mine.links = await api(`${path}/links?version=${version}`, signal);
+        mine.fabric = mine.links.fabric;
+        mine.layout = layoutOf(mine.fabric, mine.links);
+      }
+      if (mine !== view) return;
+      if (now) show(now, history); else wait();
+    } while (mine.again);
+  } finally { mine.busy = false; }
 }
 
 // wait shows that nothing is stored yet.
 function wait() {
-  now = null;
+  view.now = null;
   heat.clear();
   $("metric").replaceChildren();
   $("severity").textContent = "no data yet";
   $("severity").className = "Neg";
   for (const part of ["facts", "forecast"]) $(part).replaceChildren();
   $("rce").hidden = true;
-  for (const list of ["regions", "hot", "events"]) $(list).replaceChildren(element("li", "none yet", "none"));
+  regionList.show([], duration);
+  for (const list of ["hot", "events"]) $(list).replaceChildren(element("li", "none yet", "none"));
   drawTimeline($("timeline"), []);
   $("status").className = "";
   $("status").textContent = "waiting for the first interval";
 }
 
-function show(snapshot, history) {
-  now = snapshot;
+function show(now, history) {
+  view.now = now;
   lastArrival = Date.now();
-  const metrics = Object.keys(now.values), chosen = $("metric").value;
-  const metric = metrics.includes(chosen) ? chosen : metrics[0];
+  const metrics = Object.keys(now.values), metric = metricToShow(metrics);
   if (metrics.join() !== [...$("metric").options].map((o) => o.value).join()) {
-    $("metric").replaceChildren(...metrics.map((m) => new Option(m.replaceAll("_", " "), m, false, m === metric)));
+    $("metric").replaceChildren(...metrics.map((m) => new Option(words(m), m)));
   }
+  $("metric").value = metric;
+  regionList.show(now.regions, duration);
   paint();
-  showRegions();
   showHot();
-  showState(history);
+  showState();
   showEvents(history.events);
   drawTimeline($("timeline"), history.states);
   status();
 }
 
 const metricShown = () => $("metric").value;
-const shownRegions = () => now.regions.filter((r) => r.metric === metricShown());
+const shownRegions = () => view.now.regions.filter((r) => r.metric === metricShown());
+
+// metricToShow keeps what is shown, unless nobody picked it and it is calm while
+// another is not: then it is the metric by which the network is worst.
+function metricToShow(metrics) {
+  const severity = (m) => severities.indexOf(view.now.states.find((s) => s.metric === m)?.severity ?? "Neg");
+  const shown = metricShown(), worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, metrics[0]);
+  return metrics.includes(shown) && (view.picked || severity(shown) > 0 || severity(worst) === 0) ? shown : worst;
+}
+
+function showMetric(metric) {
+  view.picked = true;
+  $("metric").value = metric;
+  paint();
+  showHot();
+  showState();
+}
 
 function paint() {
-  if (now) heat.show(layout, now.values[metricShown()] ?? [], shownRegions(), focused);
-}
-
-function showRegions() {
-  const items = shownRegions().map((r) => {
-    const li = element("li");
-    li.tabIndex = 0;
-    const mark = element("i");
-    mark.style.background = severityColor[r.severity];
-    const about = `mean ${percent(r.mean)}${arrow(r.forecast)}, max ${percent(r.max)}` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "");
-    const forecast = element("div", null, "forecast");
-    fillOutlook(forecast, r.forecast, duration);
-    li.append(mark, element("b", r.name || "region " + r.id), element("span", r.size + " links" + growth(r.forecast)), element("small", `${r.severity}: ${about}`), forecast);
-    const focus = (on) => { focused = on ? r.id : null; paint(); };
-    li.addEventListener("mouseenter", () => focus(true));
-    li.addEventListener("mouseleave", () => focus(false));
-    li.addEventListener("focus", () => focus(true));
-    li.addEventListener("blur", () => focus(false));
-    return li;
-  });
-  $("regions").replaceChildren(...items.length ? items : [element("li", "no region of this metric", "none")]);
-}
-
-// arrow says whether a mean rises or falls by half a point per interval or more.
-function arrow(forecast) {
-  const trend = forecast?.trend_percent ?? 0;
-  return trend >= .5 ? " \u2197" : trend <= -.5 ? " \u2198" : "";
-}
-
-function growth(forecast) {
-  const links = forecast?.growth_links ?? 0;
-  return links ? ` (${links > 0 ? "+" : "\u2212"}${Math.abs(links)})` : "";
+  if (!view?.now) return;
+  const pointed = regionList.pointed;
+  heat.show(view.layout, view.now.values[metricShown()] ?? [], shownRegions(), pointed?.metric === metricShown() ? pointed.id : null);
 }
 
 // showHot lists the links that have been hot for longest.
 function showHot() {
-  const end = now.interval.start_nanos + now.interval.duration_nanos;
+  const { now, links } = view;
   const items = now.hot.filter((h) => h.metric === metricShown()).slice(0, 6).map((h) => {
-    const li = element("li"), seconds = (end - h.since_nanos) / 1e9;
-    const a = links.devices[links.from[h.link]].name, b = links.devices[links.to[h.link]].name;
-    const value = now.values[h.metric]?.[h.link];
-    li.append(element("span", `${a} ${links.duplex ? "\u2194" : "\u2192"} ${b}`), element("time", `${percent(value)}, ${duration(seconds / fabric.interval_seconds)}`));
-    li.title = `${a} : ${links.from_port[h.link]}, ${b} : ${links.to_port[h.link]} (link ${h.link}), hot since ${clock(h.since_nanos)} UTC`;
+    const li = element("li"), a = nameOf(links.devices[links.from[h.link]]), b = nameOf(links.devices[links.to[h.link]]);
+    const hot = seconds(h.since, now.interval.end) / view.fabric.interval_seconds;
+    li.append(element("span", `${a} ${links.duplex ? "\u2194" : "\u2192"} ${b}`), element("time", `${percent(now.values[h.metric]?.[h.link])}, ${duration(hot)}`));
+    li.title = `${a} : ${links.from_port[h.link]}, ${b} : ${links.to_port[h.link]} (link ${h.link}), hot since ${clock(h.since)} UTC`;
     return li;
   });
   $("hot").replaceChildren(...items.length ? items : [element("li", "no hot link of this metric", "none")]);
 }
 
 function duration(intervals) {
-  const s = Math.round(intervals * fabric.interval_seconds);
+  const s = Math.round(intervals * view.fabric.interval_seconds);
   return s < 120 ? s + " s" : s < 7200 ? Math.round(s / 60) + " min" : (s / 3600).toFixed(1) + " h";
 }
 
-function showState(history) {
-  const state = history.states.at(-1)?.state ?? "Neg";
+function showState() {
+  const { now, fabric } = view, state = now.network.state;
   $("severity").textContent = state === "Neg" ? "calm" : state + " congestion";
   $("severity").className = state;
-  fillOutlook($("forecast"), now.network, duration);
+  fillForecast($("forecast"), now.network, duration);
   const rce = now.congestion;
   $("rce").hidden = !rce;
   if (rce) {
-    const seconds = (now.interval.start_nanos + now.interval.duration_nanos - rce.begin_nanos) / 1e9;
-    $("rce").textContent = `Congestion event for ${duration(seconds / fabric.interval_seconds)}`;
-    $("rce").title = `High regions since ${clock(rce.begin_nanos)} UTC, last seen ${clock(rce.end_nanos)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
+    $("rce").textContent = `Congestion event for ${duration(seconds(rce.begin, now.interval.end) / fabric.interval_seconds)}`;
+    $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
   }
   const facts = { switches: fabric.switches, hosts: fabric.hosts, links: fabric.links, "links measured": (100 * (now.coverage[metricShown()] ?? 0)).toFixed(1) + "%",
     "counter to store": now.latency_seconds.toFixed(2) + " s" };
   $("facts").replaceChildren(...Object.entries(facts).filter(([, v]) => v).flatMap(([k, v]) => [element("dt", k), element("dd", v.toLocaleString("en"))]));
 }
 
+// eventText says what happened; the detail alone where it is a sentence of its own.
+function eventText(e) {
+  if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.detail;
+  return [words(e.kind), e.device, e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
+}
+
 function showEvents(events) {
   const items = events.slice(-40).reverse().map((e) => {
     const li = element("li", null, e.kind === "story" ? "story" : null);
-    li.append(element("time", clock(e.time_nanos)), e.detail || [e.kind.replaceAll("_", " "), e.device, e.port].filter(Boolean).join(" "));
+    li.append(element("time", clock(e.time)), eventText(e));
     return li;
   });
   $("events").replaceChildren(...items.length ? items : [element("li", "none yet", "none")]);
@@ -167,12 +174,16 @@ function showEvents(events) {
 
 function hover(id, event) {
   const tip = $("tip");
-  tip.hidden = id == null || !now;
+  tip.hidden = id == null || !view?.now;
   if (tip.hidden) return;
-  const a = links.devices[links.from[id]].name, b = links.devices[links.to[id]].name;
+  const { links, now } = view;
+  const end = (device, port) => {
+    const d = links.devices[device], group = groupOf(links, d);
+    return `${nameOf(d)}${group && d.kind === "switch" ? ` (${group})` : ""} : ${port}`;
+  };
   const region = shownRegions().find((r) => r.links.includes(id));
-  tip.textContent = [`${a} : ${links.from_port[id]} ${links.duplex ? "\u2194" : "\u2192"} ${b} : ${links.to_port[id]}  (link ${id})`,
-    ...Object.entries(now.values).map(([m, v]) => `${m.replaceAll("_", " ")} ${percent(v[id])}`),
+  tip.textContent = [`${end(links.from[id], links.from_port[id])} ${links.duplex ? "\u2194" : "\u2192"} ${end(links.to[id], links.to_port[id])}  (link ${id}${links.up[id] ? "" : ", down"})`,
+    ...Object.entries(now.values).map(([m, v]) => `${words(m)} ${percent(v[id])}`),
     ...region ? [`${region.severity} region ${region.name || region.id}, ${region.size} links`] : []].join("\n");
   const box = $("map").getBoundingClientRect();
   tip.style.left = Math.min(event.clientX - box.left + 14, box.width - 300) + "px";
@@ -180,30 +191,33 @@ function hover(id, event) {
 }
 
 function status() {
-  const out = $("status");
-  if (!now) return;
-  const age = (Date.now() - lastArrival) / 1000, stale = age > 3 * fabric.interval_seconds + 2;
-  out.className = stale ? "stale" : "";
-  out.textContent = clock(now.interval.start_nanos + now.interval.duration_nanos) + " UTC" + (stale ? `, no new interval for ${Math.round(age)} s` : ", live");
+  if (!view?.now) return;
+  const age = (Date.now() - lastArrival) / 1000, stale = age > 3 * view.fabric.interval_seconds + 2;
+  $("status").className = stale ? "stale" : "";
+  $("status").textContent = clock(view.now.interval.end) + " UTC" + (stale ? `, no new interval for ${Math.round(age)} s` : ", live");
 }
 
 function fail(e) {
+  if (e.name === "AbortError") return; // another fabric was chosen
   $("status").className = "stale";
   $("status").textContent = e.message;
 }
 
+// listen follows the stream; what is stored is asked for once it is open, so that no
+// interval falls between.
 function listen() {
+  const load = () => (view?.name ? refresh(view) : choose()).catch(fail);
   const stream = new EventSource("api/v1/stream");
   stream.addEventListener("interval", (e) => {
-    if (JSON.parse(e.data).fabric === fabric?.name) refresh().catch(fail);
+    if (JSON.parse(e.data).fabric === view?.name) refresh(view).catch(fail);
   });
+  stream.onopen = load;
   stream.onerror = () => fail(new Error("connection lost, trying again"));
-  stream.onopen = () => { if (fabric) refresh().catch(fail); else choose().catch(fail); };
 }
 
 drawLegend($("legend"));
 $("fabric").addEventListener("change", () => choose($("fabric").value).catch(fail));
-$("metric").addEventListener("change", () => { paint(); showRegions(); showHot(); });
-addEventListener("resize", () => { if (now) paint(); });
+$("metric").addEventListener("change", () => showMetric(metricShown()));
+addEventListener("resize", paint);
 setInterval(status, 1000);
-choose().catch(fail).finally(listen);
+listen();

@@ -42,6 +42,7 @@ export class Heatmap {
     c.fillStyle = "#8fa1b3";
     c.font = `${Math.max(9, Math.min(13, s * .6))}px system-ui, sans-serif`;
     for (const t of this.layout.titles) c.fillText(t.text, ox + t.x * s, oy + t.y * s);
+    this.label(s, ox, oy);
     const rim = Math.max(1, s * .07);
     for (const r of this.layout.rects) {
       const region = this.regionOf.get(r.id);
@@ -55,6 +56,24 @@ export class Heatmap {
       c.fillStyle = stallColor(this.values[r.id]);
       c.fillRect(x, y, w, h);
     }
+  }
+
+  // label names the rows where there is room for letters; what is written is the
+  // canvas's text for those who cannot see it.
+  label(s, ox, oy) {
+    const c = this.context, size = Math.min(12, s * .85), room = this.layout.gutter * s - 6, written = [];
+    if (size >= 6.5) {
+      c.font = `${size}px system-ui, sans-serif`;
+      c.textAlign = "right";
+      for (const l of this.layout.labels) {
+        let text = l.text;
+        while (text.length > 2 && c.measureText(text).width > room) text = text.slice(0, -2) + "\u2026";
+        c.fillText(text, ox + l.x * s - 6, oy + (l.y + .4) * s + size * .35);
+        written.push(l.text);
+      }
+      c.textAlign = "left";
+    }
+    this.canvas.textContent = [...this.layout.titles.map((t) => t.text), ...written].filter(Boolean).join(", ");
   }
 
   linkAt(px, py) {

@@ -34,7 +34,7 @@ function gridLayout(fabric, links) {
     else rects.push({ id, x: x + .02 + (dim - 2) * .12, y: y + .02 + (dim - 2) * .12, w: .46 - (dim - 2) * .24, h: .46 - (dim - 2) * .24 });
   });
   const rows = Math.ceil(planes / best.columns);
-  return { rects, titles, width: best.columns * (X + gap) - gap + .2, height: rows * (Y + gap + head - .2) };
+  return { rects, titles, labels: [], gutter: 0, width: best.columns * (X + gap) - gap + .2, height: rows * (Y + gap + head - .2) };
 }
 
 function planeName(plane, dims) {
@@ -45,8 +45,8 @@ function planeName(plane, dims) {
   }).join(" ");
 }
 
-// Any other fabric is a matrix: a row per switch, highest level first, a cell
-// per port; the upper half is the link that leaves, the lower the one that
+// Any other fabric is a matrix: a row per switch with its name, highest level first,
+// a cell per port; the upper half is the link that leaves, the lower the one that
 // enters.
 function matrixLayout(links) {
   const ports = new Map(); // switch -> Map(port -> {out, in})
@@ -62,23 +62,51 @@ function matrixLayout(links) {
   const device = (d) => links.devices[d];
   const order = [...ports.keys()].sort((a, b) => device(b).level - device(a).level || device(a).group - device(b).group || a - b);
   const widest = Math.max(1, ...order.map((d) => ports.get(d).size));
-  const perColumn = Math.max(1, Math.ceil(Math.sqrt(order.length * widest / 1.5)));
-  const oneLevel = order.every((d) => device(d).level === device(order[0]).level);
-  const heading = (d) => !oneLevel ? "level " + device(d).level : device(d).group >= 0 ? "group " + device(d).group : "";
-  const rects = [], titles = [];
-  let column = 0, y = 1, tallest = 0, last = null;
+  const gutter = Math.min(8, Math.max(2, .5 * Math.max(0, ...order.map((d) => nameOf(device(d)).length)) + .5)); // room for a row's name
+  const heading = headings(links, order);
+  const starts = order.filter((d, i) => i === 0 || heading(d) !== heading(order[i - 1])).length;
+  const perColumn = Math.max(3, Math.ceil(Math.sqrt((order.length + 1.3 * starts) * (widest + gutter + 1) / 1.5)));
+  const rects = [], titles = [], labels = [];
+  const head = 1.3; // rows that a heading takes
+  let column = 0, y = head, tallest = 0, last = null;
   for (const d of order) {
     const text = heading(d), fresh = text !== last;
-    if (y > 1 && y + (fresh ? 2 : 0) > perColumn + 1) { column++; y = 1; } // a heading never stands alone at the end
-    else if (fresh && y > 1) y += .9;
-    if (fresh || y === 1) titles.push({ x: column * (widest + 1), y: y - .12, text });
+    if (y > head && y + (fresh ? 1 + head : 0) > perColumn + 1) { column++; y = head; } // a heading never stands alone at the end
+    else if (fresh && y > head) y += head;
+    const left = column * (gutter + widest + 1), ox = left + gutter;
+    if (fresh || y === head) titles.push({ x: ox, y: y - .45, text });
     last = text;
-    const ox = column * (widest + 1);
+    labels.push({ x: ox, y, text: nameOf(device(d)) });
     [...ports.get(d).entries()].sort((a, b) => a[0].localeCompare(b[0], "en", { numeric: true })).forEach(([, s], p) => {
       if (s.out != null) rects.push({ id: s.out, x: ox + p, y, w: .9, h: .38 });
       if (s.in != null) rects.push({ id: s.in, x: ox + p, y: y + .42, w: .9, h: .38 });
     });
     tallest = Math.max(tallest, ++y);
   }
-  return { rects, titles, width: (column + 1) * (widest + 1) - 1, height: tallest };
+  return { rects, titles, labels, gutter, width: (column + 1) * (gutter + widest + 1) - 1, height: tallest };
+}
+
+export const nameOf = (device) => device.label || device.name;
+
+// groupOf is the pod of a fat tree or the group of a dragonfly that a device is in,
+// in words; empty if it is in none.
+export function groupOf(links, device) {
+  const kind = links.class.includes("global") ? "group" : "pod";
+  return device.group >= 0 ? `${kind} ${device.group}` : "";
+}
+
+// headings names the parts of a matrix: levels by what their switches' names have in
+// common, and groups where they have several switches.
+function headings(links, order) {
+  const stems = new Map(), sizes = new Map();
+  for (const d of order) {
+    const { level, group, name } = links.devices[d], stem = name.match(/^[^0-9]*/)[0].replace(/[^a-z]+$/i, "");
+    stems.set(level, !stems.has(level) || stems.get(level) === stem ? stem : "");
+    sizes.set(level + "/" + group, (sizes.get(level + "/" + group) ?? 0) + 1);
+  }
+  return (d) => {
+    const { level, group } = links.devices[d];
+    const kind = stems.size === 1 ? "" : stems.get(level) || (level >= 0 ? "level " + level : "");
+    return [kind, sizes.get(level + "/" + group) > 1 ? groupOf(links, links.devices[d]) : ""].filter(Boolean).join(", ");
+  };
 }

@@ -24,7 +24,7 @@ export function drawTimeline(canvas, states) {
   });
   c.fillStyle = "#8fa1b3";
   c.font = "11px system-ui, sans-serif";
-  const clock = (s) => new Date(s.start_nanos / 1e6).toISOString().slice(11, 19);
+  const clock = (s) => s.time.slice(11, 19);
   const left = Math.max(0, w - states.length * width);
   c.fillText(clock(states[0]), left, h - 3);
   const last = clock(states[states.length - 1]);

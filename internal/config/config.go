@@ -168,10 +168,12 @@ type Store struct {
 
 // Dashboards is the API and the page.
 type Dashboards struct {
-	// How often the store is asked for new intervals.
+	// How often the store is asked for intervals that other processes store.
 	Poll time.Duration `yaml:"poll"`
 	// How many intervals the timeline and the events reach back.
 	History int `yaml:"history"`
+	// The longest span that one question to the API may be about.
+	MaxSpan time.Duration `yaml:"max_span"`
 }
 
 // Default is what holds where nothing is configured: one process with the
@@ -185,7 +187,7 @@ func Default() Config {
 		Kafka:       Kafka{Embedded: true, TopicPrefix: "giverny.", Replication: -1, Retention: 24 * time.Hour, SASL: SASL{Mechanism: "none"}},
 		Store:       Store{Embedded: true, KeepSamples: 180 * 24 * time.Hour, KeepRaw: 14 * 24 * time.Hour, KeepRegions: 730 * 24 * time.Hour},
 		Collect:     defaultCollect(),
-		Dashboards:  Dashboards{Poll: 250 * time.Millisecond, History: 240},
+		Dashboards:  Dashboards{Poll: time.Second, History: 240, MaxSpan: 184 * 24 * time.Hour},
 	}
 }
 

@@ -65,14 +65,15 @@ var Architecture = []Row{
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", May: []string{"internal/retry", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store", May: []string{"topology", "internal/retry", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
+	{Package: "store/read", May: []string{"store", "topology"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
 	// What people and machines see.
-	{Package: "dashboards", May: []string{"topology"}},
+	{Package: "dashboards", May: []string{"store/read", "topology"}, Tests: []string{"store", "store/engine"}},
 
 	// The binary wires them all; what no outsider may import serves it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},

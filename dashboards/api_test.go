@@ -1,0 +1,315 @@
+package dashboards
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/internal/test/repo"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/topology"
+)
+
+const (
+	mesh = "mesh:3x2"
+	// born in the second before noon
+	firstRegion = 1_699_999_999<<20 + 1
+)
+
+// twoIntervals are noon and the second after it on a mesh of 3 by 2 switches: one
+// region grows from Low to High; before noon a cable failed and jobs were throttled.
+func twoIntervals(g *topology.Graph) []*schema.IntervalResult {
+	results := make([]*schema.IntervalResult, 2)
+	for n, severity := range []schema.Severity{schema.Low, schema.High} {
+		start := noon + int64(n)*second
+		snap := &schema.Snapshot{Fabric: g.Fabric(), GraphVersion: g.Version(), Links: g.NumLinks(), Interval: schema.Interval{StartNanos: start, DurationNanos: second},
+			FirstReadNanos: start, LastReadNanos: start + second/2}
+		for _, m := range []schema.Metric{schema.CreditStall, schema.InqStall, schema.Throughput} {
+			s := schema.Series{Metric: m, Values: make([]float32, g.NumLinks()), Valid: schema.NewBitmap(g.NumLinks())}
+			for l := range s.Values {
+				if l != 1 || m != schema.CreditStall {
+					s.Values[l] = float32(10*n + l)
+					s.Valid.Set(l)
+				}
+			}
+			s.Count = s.Valid.Count()
+			snap.Series = append(snap.Series, s)
+		}
+		region := schema.Region{ID: firstRegion, Metric: schema.CreditStall, Severity: severity, Links: []schema.LinkID{0, 2, 3}[:2+n], Size: 2 + n, Mean: 10 + 20*float64(n), Max: 12 + 20*float64(n),
+			Name: "(0,0) 2x1", AgeIntervals: 1 + n, BirthNanos: noon - second, Box: &schema.Box{Min: []int{0, 0}, Max: []int{1, 0}},
+			Forecast: &schema.Forecast{GrowthLinks: n, TrendPercent: .5, Next: schema.Odds{0, .5, 0, .5, 0}, Later: schema.Odds{0, 0, 0, 0, 1}}}
+		r := &schema.IntervalResult{Snapshot: snap, Regions: []schema.Region{region}}
+		r.States = schema.NetworkStates(snap, r.Regions)
+		r.Network = schema.NetworkForecast{Severity: severity, Next: schema.Odds{0, .5, 0, .5, 0}, Later: schema.Odds{.2, .2, .2, .4, 0}}
+		if n == 0 {
+			r.Events = []schema.Event{{TimeNanos: noon - second, Fabric: mesh, Kind: schema.LinkFailed, Device: "0,0", Port: "X+"},
+				{TimeNanos: noon, Fabric: mesh, Kind: schema.Throttled}, {TimeNanos: noon + second/2, Fabric: mesh, Kind: schema.Throttled}}
+		} else {
+			r.Congestion = &schema.CongestionEvent{BeginNanos: start, EndNanos: start + second, PeakMeanPercent: 30}
+			r.Transitions = []schema.Transition{{Metric: schema.CreditStall, From: 1, To: 3}}
+			r.Hot = []schema.HotLink{{Metric: schema.CreditStall, Link: 2, SinceNanos: noon}}
+			r.Episodes = []schema.HotEpisode{{Metric: schema.CreditStall, ThresholdPercent: 5, Intervals: 3}}
+		}
+		results[n] = r
+	}
+	return results
+}
+
+var rewrite = flag.Bool("rewrite", false, "write the answers into testdata/answers.txt")
+
+var latency = regexp.MustCompile(`"latency_seconds":[0-9.e+]+`)
+
+// Every endpoint over the real store, by its values: testdata/answers.txt has paths
+// and what the API says of the two intervals, a line each. VERSION is the graph's.
+func TestTheAPI(t *testing.T) {
+	const file = "testdata/answers.txt"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, mesh)
+	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
+	version := summaryOf(h.fabrics[mesh], h.graph(mesh)).GraphVersion.String()
+	var out strings.Builder
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	var paths []string
+	for len(lines) > 0 {
+		path, want := lines[0], lines[1]
+		lines = lines[min(3, len(lines)):]
+		got := latency.ReplaceAllString(h.get(path, http.StatusOK), `"latency_seconds":0`)
+		got = strings.ReplaceAll(got, version, "VERSION")
+		if diff := cmp.Diff(want, got); diff != "" && !*rewrite {
+			t.Errorf("%s: %s", path, diff)
+		}
+		fmt.Fprintf(&out, "%s\n%s\n\n", path, got)
+		paths = append(paths, path)
+	}
+	for _, e := range endpoints {
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(e.path, "[^/?]+") + `(\?|$)`)
+		if !slices.ContainsFunc(paths, pattern.MatchString) {
+			t.Errorf("%s has no answer in %s", e.path, file)
+		}
+	}
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(strings.TrimSpace(out.String())+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The reference has a row for every endpoint, and no other.
+func TestTheReferenceHasEveryEndpoint(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repo.Dir(t), "docs", "reference", "http-api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented, served []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `/api/v1/([^`?]+)[`?]").FindAllSubmatch(text, -1) {
+		documented = append(documented, string(row[1]))
+	}
+	for _, e := range endpoints {
+		served = append(served, e.path)
+	}
+	served = append(served, "stream")
+	slices.Sort(documented)
+	slices.Sort(served)
+	if diff := cmp.Diff(served, documented); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	h := open(t, mesh)
+	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
+	for query, want := range map[string]string{
+		"hotspots":                             "metric: want a stall metric",
+		"hotspots?metric=throughput":           "metric: want a stall metric",
+		"transitions?metric=mystery":           `unknown metric "mystery"`,
+		"congestion?from=yesterday":            "RFC 3339, such as 2026-01-05T00:30:00Z, or milliseconds",
+		"congestion?to=1700000000000000000":    "milliseconds since 1970",
+		"forecasts?to=2023-11-14T22:13Z":       "RFC 3339",
+		"congestion?from=20&to=10":             "is later than to",
+		"region-sizes?metric=xmit_wait&from=0": "want at most 4416h0m0s, or raise dashboards.max_span",
+		"regions/1.5":                          "want the id of a region",
+		"regions/1?from=0&to=1700000000000":    "want at most 4416h0m0s",
+		"mitigations?window_seconds=0":         "want 1 to 86400",
+		"top-links?metric=credit_stall&n=1001": "want 1 to 1000 links",
+		"top-links":                            "metric: want one",
+		"links/-1?metric=credit_stall":         "want the number of a link",
+		"links?version=newest":                 "hexadecimal digits",
+		"now?at=noon":                          "RFC 3339",
+	} {
+		if detail := h.problem("fabrics/"+mesh+"/"+query, http.StatusBadRequest); !strings.Contains(detail, want) {
+			t.Errorf("%s: %s", query, detail)
+		}
+	}
+	if detail := h.problem("fabrics/"+mesh+"/links?version=12", http.StatusNotFound); !strings.Contains(detail, "no graph of version 0000000000000012") {
+		t.Error(detail)
+	}
+	for _, e := range endpoints[1:] {
+		path := strings.NewReplacer("{fabric}", "nowhere", "{region}", "1", "{link}", "1").Replace(e.path)
+		if detail := h.problem(path, http.StatusNotFound); !strings.Contains(detail, "GET /api/v1/fabrics lists them") {
+			t.Errorf("%s: %s", e.path, detail)
+		}
+	}
+	h.get("nothing", http.StatusNotFound)
+	if n := h.metric("giverny_dashboards_requests_total"); int(n) != 17+len(endpoints)-1 {
+		t.Errorf("%v requests counted", n)
+	}
+}
+
+// A fabric of which nothing is stored yet is no error anywhere.
+func TestNothingStored(t *testing.T) {
+	h := open(t, mesh)
+	if body := h.get("fabrics/"+mesh+"/now", http.StatusNoContent); body != "" {
+		t.Errorf("now: %s", body)
+	}
+	if body := h.get("fabrics/"+mesh+"/history", http.StatusOK); body != `{"states":[],"events":[]}` {
+		t.Errorf("history: %s", body)
+	}
+	h.get("fabrics/"+mesh+"/links", http.StatusOK)
+	h.get("fabrics/"+mesh+"/forecasts", http.StatusOK)
+}
+
+// What is wrong with the store is for the log; a client that does not wait for the
+// answer is no fault of it.
+func TestFailingStore(t *testing.T) {
+	db, err := store.New(&clickhouse.Options{Protocol: clickhouse.HTTP, Addr: []string{"127.0.0.1:1"}}, store.DefaultConfig(),
+		store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h := serve(t, db, mesh)
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	h.jsonHandler("now", func(r *http.Request) (any, error) { return h.now(h.fabrics[mesh], r) }).
+		ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(gone))
+	if text := h.log.String(); text != "" {
+		t.Errorf("a client that left is logged: %s", text)
+	}
+	if n := h.metric("giverny_dashboards_requests_total", "499"); n != 1 {
+		t.Errorf("%v requests of clients that left", n)
+	}
+	for _, path := range []string{"now", "history", "links", "congestion", "regions/7", "top-links?metric=credit_stall&to=10&from=0"} {
+		detail := h.problem("fabrics/"+mesh+"/"+path, http.StatusBadGateway)
+		if !strings.Contains(detail, "the store did not answer") || strings.Contains(detail, "127.0.0.1") {
+			t.Errorf("%s: %s", path, detail)
+		}
+	}
+	if text := h.log.String(); !strings.Contains(text, "connection refused") {
+		t.Errorf("the log does not say why: %s", text)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	h := serve(t, nil, torus)
+	for path, contentType := range map[string]string{"/": "text/html; charset=utf-8", "/api/v1/fabrics": "application/json", "/api/v1/fabrics/x/now": "application/problem+json"} {
+		request, err := http.NewRequest(http.MethodGet, h.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept-Encoding", "br, gzip")
+		response, err := (&http.Transport{DisableCompression: true}).RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		for name, want := range map[string]string{"Content-Type": contentType, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"} {
+			if got := response.Header.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+		if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+		if path == "/" {
+			continue
+		}
+		if response.Header.Get("Content-Encoding") != "gzip" || response.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: headers %v", path, response.Header)
+		}
+		unzipped, err := gzip.NewReader(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(unzipped); err != nil || !json.Valid(text) {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+}
+
+// Values of an old graph are shown on that graph: /now says its version, /links
+// gives it, and a version that another process brings is read from the store.
+func TestGraphsByVersion(t *testing.T) {
+	h := open(t, mesh)
+	before := h.graph(mesh)
+	next := topology.NewVersion(before)
+	for id := range schema.LinkID(before.NumLinks() - 2) {
+		next.Link(before.Link(id))
+	}
+	after, err := next.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.store(before, busy(before, noon))
+	h.SetGraph(after)
+	type answer struct {
+		GraphVersion string `json:"graph_version"`
+		Up           []bool
+		Fabric       struct {
+			GraphVersion string `json:"graph_version"`
+		}
+	}
+	check := func(path string, g *topology.Graph, down int) {
+		t.Helper()
+		a := decode[answer](t, h.get("fabrics/"+mesh+"/"+path, http.StatusOK))
+		if got := a.GraphVersion + a.Fabric.GraphVersion; got != read.Version(g.Version()).String() {
+			t.Errorf("%s is of version %s, want %v", path, got, read.Version(g.Version()))
+		}
+		for _, up := range a.Up {
+			if !up {
+				down--
+			}
+		}
+		if down != 0 {
+			t.Errorf("%s: %d links more are down than should be", path, -down)
+		}
+	}
+	inForce := func() read.Version { return decode[[]summary](t, h.get("fabrics", http.StatusOK))[0].GraphVersion }
+	check("now", before, 0)
+	check("links", before, 0)
+	check("links?version="+read.Version(after.Version()).String(), after, 2)
+	if got := inForce(); uint64(got) != after.Version() {
+		t.Errorf("version %v is in force", got)
+	}
+	h.SetGraph(before)
+	h.store(after, busy(after, noon+second)) // by another process
+	h.pollLatest(t.Context(), h.order[0], time.Now())
+	if got := inForce(); uint64(got) != after.Version() {
+		t.Errorf("version %v is in force after the poll", got)
+	}
+	check("now", after, 0)
+	check("links", after, 2)
+	check("now?at=1700000000000", before, 0)
+	check("links?version="+read.Version(before.Version()).String(), before, 0)
+}

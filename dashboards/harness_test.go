@@ -1,0 +1,238 @@
+package dashboards
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine/enginetest"
+	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/topology"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+const (
+	second = int64(time.Second)
+	noon   = int64(1_700_000_000) * second
+
+	torus = "torus:4x4x4"
+	tree  = "fattree:k=4"
+)
+
+// house is a server of dashboards over a store of the test's own.
+type house struct {
+	*Dashboards
+	t      *testing.T
+	url    string
+	db     *store.DB
+	conn   driver.Conn
+	reg    *prometheus.Registry
+	server *httptest.Server
+	log    *journal
+}
+
+// journal keeps the log.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// open serves the fabrics' dashboards until the test ends.
+func open(t *testing.T, specs ...string) *house {
+	t.Helper()
+	e := enginetest.Start(t)
+	db, err := store.New(e.Options(""), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := serve(t, db, specs...)
+	h.conn = enginetest.Connect(t, e, store.DefaultDatabase)
+	return h
+}
+
+// serve is open with a store of the caller's.
+func serve(t *testing.T, db *store.DB, specs ...string) *house {
+	t.Helper()
+	var fabrics []Fabric
+	for _, spec := range specs {
+		fabrics = append(fabrics, Fabric{Graph: parse(t, spec), Interval: time.Second})
+	}
+	h := &house{t: t, db: db, reg: prometheus.NewRegistry(), log: &journal{}}
+	cfg := DefaultConfig()
+	cfg.Poll = 10 * time.Millisecond
+	var err error
+	if h.Dashboards, err = New(cfg, fabrics, read.New(db), h.reg, slog.New(slog.NewTextHandler(h.log, nil))); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	h.Register(mux)
+	h.server = httptest.NewServer(mux)
+	h.url = h.server.URL
+	t.Cleanup(func() {
+		h.server.CloseClientConnections()
+		h.server.Close()
+	})
+	return h
+}
+
+func parse(t *testing.T, spec string) *topology.Graph {
+	t.Helper()
+	g, err := topology.Parse(spec, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// store keeps results and the graphs that they are of.
+func (h *house) store(g *topology.Graph, results ...*schema.IntervalResult) {
+	h.t.Helper()
+	if err := h.db.StoreGraph(h.t.Context(), store.GraphOf(g, 0)); err != nil {
+		h.t.Fatal(err)
+	}
+	for _, r := range results {
+		if err := h.db.Store(h.t.Context(), r); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+func (h *house) graph(spec string) *topology.Graph { return h.fabrics[spec].graph }
+
+// get gets a path below /api/v1/, checks the status and returns the body.
+func (h *house) get(path string, status int) string {
+	h.t.Helper()
+	response, err := http.Get(h.url + "/api/v1/" + path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if response.StatusCode != status {
+		h.t.Fatalf("%s: status %d, want %d: %s", path, response.StatusCode, status, body)
+	}
+	return strings.TrimSpace(string(body))
+}
+
+// problem gets a path that is answered with a problem, and returns its detail.
+func (h *house) problem(path string, status int) string {
+	h.t.Helper()
+	p := decode[problem](h.t, h.get(path, status))
+	if p.Status != status || p.Title != http.StatusText(status) {
+		h.t.Errorf("%s: problem %+v", path, p)
+	}
+	return p.Detail
+}
+
+func decode[T any](t *testing.T, body string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%v in %.200s", err, body)
+	}
+	return v
+}
+
+// metric sums a metric's values over those of its labels that have the given values.
+func (h *house) metric(name string, values ...string) (sum float64) {
+	h.t.Helper()
+	families, err := h.reg.Gather()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			has := func(value string) bool {
+				return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value })
+			}
+			if f.GetName() == name && !slices.ContainsFunc(values, func(v string) bool { return !has(v) }) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("there is never %s", what)
+		}
+	}
+}
+
+// hot is a region that takes up the links from first on.
+func hot(g *topology.Graph, id uint64, severity schema.Severity, first, size int) schema.Region {
+	r := schema.Region{ID: id, Metric: schema.CreditStall, Severity: severity, Size: size, AgeIntervals: 7, BirthNanos: noon - 6*second}
+	for l := range size {
+		r.Links = append(r.Links, schema.LinkID(first+l))
+	}
+	r.Mean, r.Max = 12*float64(severity), 14*float64(severity)
+	r.Name = g.Describe(r.Links)
+	r.Forecast = &schema.Forecast{GrowthLinks: 3, TrendPercent: .5, Next: schema.Odds{schema.High: .6, schema.Medium: .3, schema.Gone: .1}, Later: schema.Odds{schema.High: .2, schema.Low: .5, schema.Gone: .3}}
+	return r
+}
+
+// busy is an interval with a gradient of stall, a missing link and the regions.
+func busy(g *topology.Graph, start int64, regions ...schema.Region) *schema.IntervalResult {
+	snap := &schema.Snapshot{Fabric: g.Fabric(), GraphVersion: g.Version(), Interval: schema.Interval{StartNanos: start, DurationNanos: second}, Links: g.NumLinks(),
+		FirstReadNanos: start, LastReadNanos: time.Now().UnixNano() - second/4}
+	for _, m := range []schema.Metric{schema.CreditStall, schema.InqStall, schema.Throughput} {
+		s := schema.Series{Metric: m, Values: make([]float32, g.NumLinks()), Valid: schema.NewBitmap(g.NumLinks())}
+		for l := range s.Values {
+			if s.Values[l] = float32(l%40) / 10; l != 1 {
+				s.Valid.Set(l)
+			}
+		}
+		s.Count = s.Valid.Count()
+		snap.Series = append(snap.Series, s)
+	}
+	r := &schema.IntervalResult{Snapshot: snap, Regions: regions}
+	for _, region := range regions {
+		values := snap.Find(region.Metric).Values
+		for i, l := range region.Links {
+			values[l] = float32(region.Mean + 3*math.Sin(float64(i)))
+		}
+	}
+	r.States = schema.NetworkStates(snap, regions)
+	r.Network = schema.NetworkForecast{Next: schema.Odds{schema.High: .9, schema.Medium: .1}, Later: schema.Odds{schema.High: .6, schema.Medium: .4}}
+	r.Congestion = &schema.CongestionEvent{BeginNanos: start - 200*second, EndNanos: start + second, PeakMeanPercent: 41}
+	r.Hot = []schema.HotLink{{Metric: schema.CreditStall, Link: 7, SinceNanos: start - 100*second}, {Metric: schema.InqStall, Link: 2, SinceNanos: start}}
+	r.Events = []schema.Event{{TimeNanos: start - second, Fabric: g.Fabric(), Kind: schema.Story, Detail: "A cable <b>dies</b>."},
+		{TimeNanos: start, Fabric: g.Fabric(), Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Detail: "link down"}}
+	return r
+}

@@ -1,0 +1,145 @@
+package dashboards
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+type announcement struct {
+	Fabric string         `json:"fabric"`
+	Start  schema.Instant `json:"start"`
+}
+
+// Put announces an interval that this process has just stored. A fabric whose
+// intervals come this way is not asked for in the store any more.
+func (d *Dashboards) Put(_ context.Context, r *schema.IntervalResult) error {
+	s := r.Snapshot
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.fabrics[s.Fabric]; f != nil {
+		f.fed = true
+		d.announce(f, schema.Instant(s.Interval.StartNanos))
+	}
+	return nil
+}
+
+// announce tells the listeners of an interval that is newer than those before; d.mu
+// is held.
+func (d *Dashboards) announce(f *fabric, start schema.Instant) {
+	if start <= f.latest {
+		return
+	}
+	f.latest = start
+	for l := range d.listeners {
+		select {
+		case l <- announcement{f.name, start}:
+		default:
+			d.metrics.missed.Inc() // a slow page asks for the newest anyway
+		}
+	}
+}
+
+// Run looks for the intervals that other processes store and announces them, until
+// ctx is cancelled.
+func (d *Dashboards) Run(ctx context.Context) error {
+	tick := time.NewTicker(d.cfg.Poll)
+	defer tick.Stop()
+	for {
+		for _, f := range d.order {
+			d.pollLatest(ctx, f, time.Now())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// pollsPerInterval bounds how often a fabric with long intervals is asked for.
+const pollsPerInterval = 20
+
+// pollLatest looks for a new interval of a fabric that other processes store, and
+// takes over the graph that it has.
+func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
+	d.mu.Lock()
+	due := !f.fed && now.Sub(f.polled) >= f.interval/pollsPerInterval
+	if due {
+		f.polled = now
+	}
+	d.mu.Unlock()
+	if !due {
+		return
+	}
+	stored, err := d.model.LastStored(ctx, f.name)
+	if errors.Is(err, read.ErrNotFound) {
+		return
+	}
+	start := schema.Instant(stored.StartNanos)
+	d.mu.Lock()
+	isNew := err == nil && start > f.latest
+	d.mu.Unlock()
+	g := d.graphInForce(f)
+	if isNew && g.Version() != stored.GraphVersion {
+		g, err = d.graph(ctx, f, read.Version(stored.GraphVersion))
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			d.metrics.pollErrors.Inc()
+			d.log.Debug("dashboards: newest interval not read", "fabric", f.name, "error", err)
+		}
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if isNew && !f.fed {
+		f.graph = g
+		d.announce(f, start)
+	}
+}
+
+// stream announces each interval as a server-sent event until the client or the
+// server leaves.
+func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request) {
+	flush, ok := w.(http.Flusher)
+	if !ok {
+		http.Error(w, "this connection cannot stream", http.StatusNotImplemented)
+		return
+	}
+	l := make(chan announcement, 8)
+	d.mu.Lock()
+	d.listeners[l] = struct{}{}
+	d.mu.Unlock()
+	d.metrics.listeners.Inc()
+	defer func() {
+		d.mu.Lock()
+		delete(d.listeners, l)
+		d.mu.Unlock()
+		d.metrics.listeners.Dec()
+	}()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	fmt.Fprint(w, ": hello\n\n")
+	flush.Flush()
+	keepalive := time.NewTicker(15 * time.Second)
+	defer keepalive.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-keepalive.C:
+			fmt.Fprint(w, ": still here\n\n")
+		case a := <-l:
+			line, _ := json.Marshal(a) // two plain fields
+			fmt.Fprintf(w, "event: interval\ndata: %s\n\n", line)
+		}
+		flush.Flush()
+	}
+}

@@ -1,0 +1,37 @@
+package schema
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Times are text in JSON and come back to the nanosecond.
+func TestTimesInJSON(t *testing.T) {
+	const at = 1_767_573_000_123_456_789
+	checkJSON(t, Region{Metric: CreditStall, Links: []LinkID{1}, Size: 1, ID: 9, BirthNanos: at},
+		`{"metric":"credit_stall","links":[1],"size":1,"mean":0,"max":0,"severity":"Neg","id":9,"birth":"2026-01-05T00:30:00.123456789Z"}`)
+	checkJSON(t, Region{Metric: CreditStall, Links: []LinkID{1}},
+		`{"metric":"credit_stall","links":[1],"size":0,"mean":0,"max":0,"severity":"Neg"}`)
+	checkJSON(t, CongestionEvent{BeginNanos: at, EndNanos: at + 1, PeakMeanPercent: 30},
+		`{"begin":"2026-01-05T00:30:00.123456789Z","end":"2026-01-05T00:30:00.12345679Z","peak_mean_percent":30}`)
+	checkJSON(t, HotLink{InqStall, 7, at}, `{"metric":"inq_stall","link":7,"since":"2026-01-05T00:30:00.123456789Z"}`)
+	checkJSON(t, Event{at, "f", LinkFailed, "sw1", "2", 3, "4", "e"},
+		`{"time":"2026-01-05T00:30:00.123456789Z","fabric":"f","kind":"link_failed","device":"sw1","port":"2","region_id":3,"job_id":"4","detail":"e"}`)
+}
+
+func checkJSON[T any](t *testing.T, v T, want string) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+	var back T
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(v, back); diff != "" {
+		t.Error(diff)
+	}
+}

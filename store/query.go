@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// LinksPerBlock is the number of links in a row of link_samples.
+const LinksPerBlock = linksPerBlock
+
+// Question is a SELECT statement. Name is what its time is counted under;
+// Parameters are the values of its {name:Type} places, Settings the server's for
+// this statement.
+type Question struct {
+	Name, SQL  string
+	Parameters map[string]any
+	Settings   map[string]any
+	// Exact reads see all that was acknowledged, on whichever replica.
+	Exact bool
+}
+
+// ErrNotFound is returned where nothing of the kind is stored.
+var ErrNotFound = errors.New("not found in the store")
+
+// Select answers a question with rows, each scanned by its columns' names into
+// the `ch` fields of a struct; dest is a pointer to a slice of those. It tries
+// once.
+func (db *DB) Select(ctx context.Context, q Question, dest any) error {
+	named := make([]any, 0, len(q.Parameters))
+	for name, value := range q.Parameters {
+		named = append(named, clickhouse.Named(name, value))
+	}
+	if len(q.Settings) > 0 {
+		ctx = clickhouse.Context(ctx, clickhouse.WithSettings(q.Settings))
+	}
+	if q.Exact {
+		ctx = db.exact(ctx)
+	}
+	began := db.now()
+	defer func() { db.metrics.querySeconds.WithLabelValues(q.Name).Observe(db.now().Sub(began).Seconds()) }()
+	if err := db.conn.Select(ctx, dest, q.SQL, named...); err != nil {
+		return fmt.Errorf("query %s: %w", q.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+)
+
+// The questions of Monet's characterisation (NSDI 2020, sections 3.2, 5 and 6) that
+// the store answers. How each is put is said in its SQL file.
+
+// HotDurations says for how long links stayed at or above a threshold of stall.
+type HotDurations struct {
+	ThresholdPercent float64 `json:"threshold_percent"`
+	Episodes         int     `json:"episodes"`
+	MedianSeconds    float64 `json:"median_seconds"`
+	P99Seconds       float64 `json:"p99_seconds"`
+	P999Seconds      float64 `json:"p999_seconds"`
+}
+
+// HotEpisodes is figure 3: the episodes of a stall metric that ended in a span, at
+// the thresholds that were configured.
+func (m *Model) HotEpisodes(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]HotDurations, error) {
+	type row struct {
+		Level       float64 `ch:"level"`
+		Episodes    uint64  `ch:"episodes"`
+		DurationsMs []int64 `ch:"durations_ms"`
+	}
+	found, err := Figure[row](ctx, m, "hot_episodes", InSpan(fabric, span).With("metric", metric.String()))
+	return convert(found, err, func(r *row) (HotDurations, error) {
+		seconds := func(quantile int) float64 { return float64(r.DurationsMs[quantile]) / 1e3 }
+		return HotDurations{r.Level, int(r.Episodes), seconds(0), seconds(1), seconds(2)}, nil
+	})
+}
+
+// Bucket is a bar of a histogram by severity: Regions whose size, or whose minutes
+// of life, are From or more and below twice that.
+type Bucket struct {
+	Severity schema.Severity `json:"severity"`
+	From     int             `json:"from"`
+	Regions  int             `json:"regions"`
+}
+
+// RegionSizes is figure 5a: regions, counted once per interval, by number of links.
+func (m *Model) RegionSizes(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
+	return m.histogram(ctx, "region_sizes", fabric, metric, span)
+}
+
+// RegionDurations is figure 5b: regions, counted once and under the highest
+// severity that they reached, by minutes of life within the span.
+func (m *Model) RegionDurations(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
+	return m.histogram(ctx, "region_durations", fabric, metric, span)
+}
+
+func (m *Model) histogram(ctx context.Context, query, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
+	type row struct {
+		Severity string `ch:"severity"`
+		Bucket   uint64 `ch:"bucket"`
+		Regions  uint64 `ch:"regions"`
+	}
+	found, err := Figure[row](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
+	return convert(found, err, func(r *row) (Bucket, error) {
+		b := Bucket{From: int(r.Bucket), Regions: int(r.Regions)}
+		return b, b.Severity.UnmarshalText([]byte(r.Severity))
+	})
+}
+
+// Transitions counts what was in one state in an interval and in which in the next:
+// element [a][b] those from a to b.
+type Transitions [schema.NumStates][schema.NumStates]int
+
+// From is the number of transitions from a state.
+func (t *Transitions) From(a schema.RegionState) (n int) {
+	for _, count := range t[a] {
+		n += count
+	}
+	return n
+}
+
+// Probability is the share of b among the transitions from a; 0 if there are none.
+func (t *Transitions) Probability(a, b schema.RegionState) float64 {
+	if n := t.From(a); n > 0 {
+		return float64(t[a][b]) / float64(n)
+	}
+	return 0
+}
+
+// MarshalJSON gives counts and probabilities, a row for each state before, with a
+// column for each state after; the probabilities from a state that was never left
+// are null.
+func (t Transitions) MarshalJSON() ([]byte, error) {
+	probabilities := make([][]float64, len(t))
+	for a := range schema.RegionState(schema.NumStates) {
+		for b := schema.RegionState(0); t.From(a) > 0 && int(b) < schema.NumStates; b++ {
+			probabilities[a] = append(probabilities[a], t.Probability(a, b))
+		}
+	}
+	return json.Marshal(map[string]any{"counts": [schema.NumStates][schema.NumStates]int(t), "probabilities": probabilities})
+}
+
+// RegionTransitions is figure 5c, with Gone apart from Neg. NoMetric means all.
+func (m *Model) RegionTransitions(ctx context.Context, fabric string, metric schema.Metric, span Span) (Transitions, error) {
+	return m.transitions(ctx, "region_transitions", fabric, metric, span)
+}
+
+// NetworkTransitions is figure 6: the network's state is that of its worst region
+// by the metric; NoMetric means any.
+func (m *Model) NetworkTransitions(ctx context.Context, fabric string, metric schema.Metric, span Span) (Transitions, error) {
+	return m.transitions(ctx, "network_transitions", fabric, metric, span)
+}
+
+func (m *Model) transitions(ctx context.Context, query, fabric string, metric schema.Metric, span Span) (t Transitions, err error) {
+	name := ""
+	if metric != schema.NoMetric {
+		name = metric.String()
+	}
+	found, err := Figure[struct {
+		Before      uint8  `ch:"before"`
+		After       uint8  `ch:"after"`
+		Transitions uint64 `ch:"transitions"`
+	}](ctx, m, query, InSpan(fabric, span).With("metric", name))
+	for _, r := range found {
+		if int(r.Before) < schema.NumStates && int(r.After) < schema.NumStates {
+			t[r.Before][r.After] = int(r.Transitions)
+		}
+	}
+	return t, err
+}
+
+// LinkTime is the share of all link time spent at each severity (figure 5c, the
+// boxes).
+func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (share [len(schema.Severities)]float64, err error) {
+	found, err := Figure[struct {
+		Severity string  `ch:"severity"`
+		Share    float64 `ch:"share"`
+	}](ctx, m, "link_time", InSpan(fabric, span).With("metric", metric.String()))
+	share[schema.Negligible] = 1
+	for _, r := range found {
+		var s schema.Severity
+		if err := s.UnmarshalText([]byte(r.Severity)); err != nil {
+			return share, err
+		}
+		share[s] = r.Share
+		share[schema.Negligible] -= r.Share
+	}
+	return share, err
+}
+
+// Congestion are the regions congestion events (RCE) that were on in a span, of all
+// metrics, with the window that was configured.
+func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]schema.CongestionEvent, error) {
+	type row struct {
+		Begin time.Time `ch:"begin"`
+		End   time.Time `ch:"end"`
+		Peak  float32   `ch:"peak"`
+	}
+	found, err := Figure[row](ctx, m, "congestion", InSpan(fabric, span))
+	return convert(found, err, func(r *row) (schema.CongestionEvent, error) {
+		return schema.CongestionEvent{BeginNanos: r.Begin.UnixNano(), EndNanos: r.End.UnixNano(), PeakMeanPercent: float64(r.Peak)}, nil
+	})
+}
+
+// ForecastSkill compares the forecasts of a span with what then happened in it.
+func (m *Model) ForecastSkill(ctx context.Context, fabric string, span Span) (skills schema.ForecastSkills, err error) {
+	for ahead, skill := range map[uint8]*schema.ForecastSkill{1: &skills.Next, schema.LaterIntervals: &skills.Later} {
+		found, err := Figure[struct {
+			Forecasts   uint64  `ch:"forecasts"`
+			Brier       float64 `ch:"brier"`
+			Persistence float64 `ch:"persistence"`
+		}](ctx, m, "forecast_skill", InSpan(fabric, span).With("ahead", ahead))
+		if err != nil {
+			return skills, err
+		}
+		if len(found) > 0 && found[0].Forecasts > 0 {
+			*skill = schema.ForecastSkill(found[0])
+		}
+	}
+	return skills, nil
+}
+
+// Mitigation is a congestion mitigation event (CME): throttling events that were
+// coalesced, from the first to the last.
+type Mitigation struct {
+	Begin       schema.Instant `json:"begin"`
+	End         schema.Instant `json:"end"`
+	Throttlings int            `json:"throttlings"`
+}
+
+// MitigationWindow is the paper's: throttling events that follow within it are one.
+const MitigationWindow = 210 * time.Second
+
+// Mitigations are the CMEs of section 5.3.
+func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, window time.Duration) ([]Mitigation, error) {
+	type row struct {
+		Begin  time.Time `ch:"begin"`
+		End    time.Time `ch:"end"`
+		Events uint64    `ch:"events"`
+	}
+	found, err := Figure[row](ctx, m, "mitigations", InSpan(fabric, span).With("window_ns", window.Nanoseconds()))
+	return convert(found, err, func(r *row) (Mitigation, error) {
+		return Mitigation{instantOf(r.Begin), instantOf(r.End), int(r.Events)}, nil
+	})
+}
+
+// Point is a value at the start of an interval.
+type Point struct {
+	Time  schema.Instant `json:"time"`
+	Value float64        `json:"value"`
+}
+
+// LinkSeries is one metric of one link of a version of the graph over a span,
+// without the intervals in which it was not measured.
+func (m *Model) LinkSeries(ctx context.Context, fabric string, version uint64, metric schema.Metric, link schema.LinkID, span Span) ([]Point, error) {
+	type row struct {
+		Time  time.Time `ch:"time"`
+		Value *float64  `ch:"value"`
+	}
+	a := InSpan(fabric, span).With("metric", metric.String()).With("version", version).
+		With("block", uint32(link)/store.LinksPerBlock).With("element", uint32(link)%store.LinksPerBlock+1)
+	found, err := Figure[row](ctx, m, "link_series", a)
+	return convert(found, err, func(r *row) (Point, error) { return Point{instantOf(r.Time), *r.Value}, nil })
+}
+
+// LinkRank is how a link fared over a span, in the metric's unit.
+type LinkRank struct {
+	Link schema.LinkID `json:"link"`
+	Mean float64       `json:"mean"` // over the intervals in which it was measured
+	Max  float64       `json:"max"`
+}
+
+// TopLinks are the n links of a version of the graph with the highest mean of a
+// metric over a span.
+func (m *Model) TopLinks(ctx context.Context, fabric string, version uint64, metric schema.Metric, span Span, n int) ([]LinkRank, error) {
+	type row struct {
+		Link uint32  `ch:"link"`
+		Mean float64 `ch:"mean"`
+		Max  float64 `ch:"max"`
+	}
+	found, err := Figure[row](ctx, m, "top_links", InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("n", uint32(n)))
+	return convert(found, err, func(r *row) (LinkRank, error) { return LinkRank{schema.LinkID(r.Link), r.Mean, r.Max}, nil })
+}

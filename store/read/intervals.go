@@ -1,0 +1,229 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+)
+
+// Stored describes an interval that is stored in full.
+type Stored struct {
+	schema.Interval
+	GraphVersion uint64
+	Links        int
+	Measured     map[schema.Metric]int // links with a value
+	Samples      int                   // counter readings that went in
+	Dropped      map[string]uint64     // readings that were discarded, by reason
+	Regions      int
+	Events       int
+	Raw          int // readings kept raw
+	// FirstReadNanos and LastReadNanos bound the readings; 0 if there were none.
+	FirstReadNanos, LastReadNanos int64
+	StoredAtNanos                 int64
+}
+
+// Coverage is the share of links, 0 to 1, with a value of the metric.
+func (s *Stored) Coverage(m schema.Metric) float64 {
+	if s.Links == 0 {
+		return 0
+	}
+	return float64(s.Measured[m]) / float64(s.Links)
+}
+
+// Latency is the time from the last counter reading to the completion of the store;
+// 0 if there was no reading.
+func (s *Stored) Latency() time.Duration {
+	if s.LastReadNanos == 0 {
+		return 0
+	}
+	return time.Duration(s.StoredAtNanos - s.LastReadNanos)
+}
+
+type storedRow struct {
+	Time         time.Time         `ch:"time"`
+	DurationMs   uint32            `ch:"duration_ms"`
+	GraphVersion uint64            `ch:"graph_version"`
+	Links        uint32            `ch:"links"`
+	Measured     map[string]uint32 `ch:"measured"`
+	Samples      uint64            `ch:"samples"`
+	Dropped      map[string]uint64 `ch:"dropped"`
+	Regions      uint32            `ch:"regions"`
+	Events       uint32            `ch:"events"`
+	Raw          uint64            `ch:"raw"`
+	FirstRead    time.Time         `ch:"first_read"`
+	LastRead     time.Time         `ch:"last_read"`
+	StoredAt     time.Time         `ch:"stored_at"`
+}
+
+func (r *storedRow) toStored() (Stored, error) {
+	s := Stored{Interval: schema.Interval{StartNanos: r.Time.UnixNano(), DurationNanos: int64(r.DurationMs) * 1e6}, GraphVersion: r.GraphVersion,
+		Links: int(r.Links), Measured: make(map[schema.Metric]int, len(r.Measured)), Samples: int(r.Samples), Dropped: r.Dropped,
+		Regions: int(r.Regions), Events: int(r.Events), Raw: int(r.Raw),
+		FirstReadNanos: r.FirstRead.UnixNano(), LastReadNanos: r.LastRead.UnixNano(), StoredAtNanos: r.StoredAt.UnixNano()}
+	for name, n := range r.Measured {
+		m, err := schema.ParseMetric(name)
+		if err != nil {
+			return s, err
+		}
+		s.Measured[m] = int(n)
+	}
+	return s, nil
+}
+
+// Newest is an instant after every interval.
+const Newest = schema.Instant(7258118400e9) // the year 2200
+
+// LastStored is the last interval of a fabric that is stored in full, where a
+// restart goes on. ErrNotFound: there is none.
+func (m *Model) LastStored(ctx context.Context, fabric string) (Stored, error) {
+	return m.StoredAt(ctx, fabric, Newest)
+}
+
+// StoredAt is the last interval that is stored in full and starts at an instant or
+// earlier. ErrNotFound: there is none.
+func (m *Model) StoredAt(ctx context.Context, fabric string, at schema.Instant) (Stored, error) {
+	found, err := rows[storedRow](ctx, m, "last_interval", Args{"fabric": fabric, "at": int64(at) / 1e6}, store.Question{Exact: true})
+	if err != nil {
+		return Stored{}, err
+	}
+	if len(found) == 0 {
+		return Stored{}, fmt.Errorf("last interval of fabric %q: %w", fabric, ErrNotFound)
+	}
+	return found[0].toStored()
+}
+
+// Intervals lists the stored intervals that start in a span, in order.
+func (m *Model) Intervals(ctx context.Context, fabric string, span Span) ([]Stored, error) {
+	found, err := lookup[storedRow](ctx, m, "intervals", InSpan(fabric, span))
+	return convert(found, err, (*storedRow).toStored)
+}
+
+// Snapshot is what was stored of an interval, with the given metrics, or with all
+// if none is given. Percentages come back rounded to a hundredth, other quantities
+// to 12 significant bits.
+func (m *Model) Snapshot(ctx context.Context, fabric string, s Stored, metrics ...schema.Metric) (*schema.Snapshot, error) {
+	if len(metrics) == 0 {
+		metrics = slices.Collect(maps.Keys(s.Measured))
+	}
+	slices.Sort(metrics)
+	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, Links: s.Links,
+		FirstReadNanos: s.FirstReadNanos, LastReadNanos: s.LastReadNanos, Samples: s.Samples}
+	names := make([]string, len(metrics))
+	series := make(map[string]*schema.Series, len(metrics))
+	snap.Series = make([]schema.Series, 0, len(metrics))
+	for i, metric := range metrics {
+		names[i] = metric.String()
+		if _, measured := s.Measured[metric]; measured {
+			snap.Series = append(snap.Series, schema.Series{Metric: metric, Values: make([]float32, s.Links), Valid: schema.NewBitmap(s.Links)})
+			series[names[i]] = &snap.Series[len(snap.Series)-1]
+		}
+	}
+	blocks, err := lookup[struct {
+		Metric string    `ch:"metric"`
+		Block  uint32    `ch:"block"`
+		Values []float32 `ch:"values"`
+	}](ctx, m, "snapshot", Args{"fabric": fabric, "metrics": names, "start": s.StartNanos / 1e6, "version": s.GraphVersion})
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range blocks {
+		first := int(b.Block) * store.LinksPerBlock
+		to := series[b.Metric]
+		if to == nil || first+len(b.Values) > s.Links {
+			return nil, fmt.Errorf("interval %s of fabric %q: block %d of %s does not belong there", s.Interval, fabric, b.Block, b.Metric)
+		}
+		fill(to, first, b.Values)
+	}
+	return snap, nil
+}
+
+func fill(s *schema.Series, first int, values []float32) {
+	for i, v := range values {
+		if !math.IsNaN(float64(v)) {
+			s.Values[first+i] = v
+			s.Valid.Set(first + i)
+			s.Count++
+		}
+	}
+}
+
+// Result is an interval as the analysis left it, with the values of its stall
+// metrics; without its events, and without what is there to be added up over time.
+func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.IntervalResult, error) {
+	r := &schema.IntervalResult{}
+	if err := m.tracking(ctx, fabric, s, r); err != nil {
+		return nil, err
+	}
+	regions, err := m.Regions(ctx, fabric, SpanOf(s.Interval))
+	if err != nil {
+		return nil, err
+	}
+	r.Regions = make([]schema.Region, len(regions))
+	for i := range regions {
+		r.Regions[i] = regions[i].Region
+	}
+	states, err := m.NetworkStates(ctx, fabric, SpanOf(s.Interval))
+	if err != nil {
+		return nil, err
+	}
+	var stalls []schema.Metric
+	for metric := range s.Measured {
+		if metric.IsStall() {
+			stalls = append(stalls, metric)
+		}
+	}
+	for _, state := range states {
+		r.States = append(r.States, state.NetworkState)
+		r.Network.Severity = max(r.Network.Severity, state.Severity)
+	}
+	if len(stalls) == 0 { // no metrics would mean all
+		s.Measured, stalls = nil, []schema.Metric{schema.NoMetric}
+	}
+	r.Snapshot, err = m.Snapshot(ctx, fabric, s, stalls...)
+	return r, err
+}
+
+// tracking fills in what is known over time.
+func (m *Model) tracking(ctx context.Context, fabric string, s Stored, to *schema.IntervalResult) error {
+	found, err := lookup[struct {
+		Next       []uint8     `ch:"network_next"`
+		Later      []uint8     `ch:"network_later"`
+		Begin      time.Time   `ch:"rce_begin"`
+		End        time.Time   `ch:"rce_end"`
+		Peak       float32     `ch:"rce_peak"`
+		HotMetrics []string    `ch:"hot_metrics"`
+		HotLinks   []uint32    `ch:"hot_links"`
+		HotSince   []time.Time `ch:"hot_since"`
+	}](ctx, m, "tracking", Args{"fabric": fabric, "start": s.StartNanos / 1e6, "version": s.GraphVersion})
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("interval %s of fabric %q: %w", s.Interval, fabric, ErrNotFound)
+	}
+	r := &found[0]
+	to.Network = schema.NetworkForecast{Next: store.DecodeOdds(r.Next), Later: store.DecodeOdds(r.Later)}
+	if begin := r.Begin.UnixNano(); begin != 0 {
+		to.Congestion = &schema.CongestionEvent{BeginNanos: begin, EndNanos: r.End.UnixNano(), PeakMeanPercent: float64(r.Peak)}
+	}
+	for i, name := range r.HotMetrics {
+		metric, err := schema.ParseMetric(name)
+		if err != nil {
+			return fmt.Errorf("hot links of interval %s: %w", s.Interval, err)
+		}
+		to.Hot = append(to.Hot, schema.HotLink{Metric: metric, Link: schema.LinkID(r.HotLinks[i]), SinceNanos: r.HotSince[i].UnixNano()})
+	}
+	return nil
+}
+
+// LastStates are the states of the analysis after the last interval that starts at
+// startNanos or earlier and left any. ErrNotFound: there are none.
+func (m *Model) LastStates(ctx context.Context, fabric string, startNanos int64) (store.SavedStates, error) {
+	return m.db.LastStates(ctx, fabric, startNanos)
+}

@@ -1,0 +1,21 @@
+-- What happened in a span, of the wanted kinds; an empty list wants all. An event is
+-- stored with the results of an interval, which may be a later one than its own.
+WITH
+    found AS
+    (
+        SELECT fabric, time, kind, device, port, region_id, job_id, detail, interval_start, graph_version, rank
+        FROM events
+        WHERE fabric = {fabric:String} AND (empty({kinds:Array(String)}) OR kind IN {kinds:Array(String)})
+            AND time >= fromUnixTimestamp64Nano({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Nano({to:Int64}, 'UTC')
+    ),
+    current AS
+    (
+        SELECT time, graph_version FROM intervals
+        WHERE fabric = {fabric:String} AND time IN (SELECT interval_start FROM found)
+        ORDER BY stored_at DESC
+        LIMIT 1 BY time
+    )
+SELECT fabric, time, kind, device, port, region_id, job_id, detail
+FROM found
+WHERE (interval_start, graph_version) IN current
+ORDER BY time, rank

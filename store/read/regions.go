@@ -1,0 +1,153 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+)
+
+// RegionAt is a region as it was in one interval; its links are numbers of that
+// version of the graph.
+type RegionAt struct {
+	Time         schema.Instant `json:"time"` // start of the interval
+	GraphVersion Version        `json:"graph_version"`
+	Region       schema.Region  `json:"region"`
+}
+
+type regionRow struct {
+	Time         time.Time `ch:"time"`
+	GraphVersion uint64    `ch:"graph_version"`
+	Metric       string    `ch:"metric"`
+	ID           uint64    `ch:"region_id"`
+	Severity     string    `ch:"severity"`
+	Size         uint32    `ch:"size"`
+	Mean         float64   `ch:"mean"`
+	Max          float64   `ch:"max"`
+	Name         string    `ch:"name"`
+	BoxMin       []int32   `ch:"box_min"`
+	BoxMax       []int32   `ch:"box_max"`
+	Birth        time.Time `ch:"birth"`
+	AgeIntervals uint32    `ch:"age_intervals"`
+	Links        []uint32  `ch:"links"`
+	OddsNext     []uint8   `ch:"odds_next"`
+	OddsLater    []uint8   `ch:"odds_later"`
+	GrowthLinks  int32     `ch:"growth_links"`
+	Trend        float32   `ch:"trend"`
+}
+
+func (r *regionRow) toRegion() (RegionAt, error) {
+	at := RegionAt{Time: instantOf(r.Time), GraphVersion: Version(r.GraphVersion), Region: schema.Region{ID: r.ID, Size: int(r.Size), Mean: r.Mean, Max: r.Max,
+		Name: r.Name, Links: numbers[schema.LinkID](r.Links), AgeIntervals: int(r.AgeIntervals), BirthNanos: r.Birth.UnixNano()}}
+	to := &at.Region
+	if len(r.BoxMin) > 0 {
+		to.Box = &schema.Box{Min: numbers[int](r.BoxMin), Max: numbers[int](r.BoxMax)}
+	}
+	if len(r.OddsNext) > 0 {
+		to.Forecast = &schema.Forecast{GrowthLinks: int(r.GrowthLinks), TrendPercent: float64(r.Trend), Next: store.DecodeOdds(r.OddsNext), Later: store.DecodeOdds(r.OddsLater)}
+	}
+	var err error
+	if to.Metric, err = schema.ParseMetric(r.Metric); err != nil {
+		return at, fmt.Errorf("region %d at %s: %w", r.ID, r.Time, err)
+	}
+	return at, to.Severity.UnmarshalText([]byte(r.Severity))
+}
+
+// Regions are those of the intervals that start in a span, in the order of the
+// intervals and, within one, in that of the result they came with.
+func (m *Model) Regions(ctx context.Context, fabric string, span Span) ([]RegionAt, error) {
+	found, err := lookup[regionRow](ctx, m, "regions", InSpan(fabric, span))
+	return convert(found, err, (*regionRow).toRegion)
+}
+
+// BirthOf is the second in which a region was born, as its id says.
+func BirthOf(id uint64) schema.Instant { return schema.Instant(id>>20) * 1e9 }
+
+// RegionHistory is one region interval by interval, as far as it lies in a span.
+func (m *Model) RegionHistory(ctx context.Context, fabric string, id uint64, span Span) ([]RegionAt, error) {
+	span.From = max(span.From, BirthOf(id))
+	found, err := Figure[regionRow](ctx, m, "region_history", InSpan(fabric, span).With("id", id))
+	return convert(found, err, (*regionRow).toRegion)
+}
+
+// Events are what happened in a span, of the given kinds, or of all if none is
+// given.
+func (m *Model) Events(ctx context.Context, fabric string, span Span, kinds ...schema.EventKind) ([]schema.Event, error) {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	type row struct {
+		Fabric   string    `ch:"fabric"`
+		Time     time.Time `ch:"time"`
+		Kind     string    `ch:"kind"`
+		Device   string    `ch:"device"`
+		Port     string    `ch:"port"`
+		RegionID uint64    `ch:"region_id"`
+		JobID    string    `ch:"job_id"`
+		Detail   string    `ch:"detail"`
+	}
+	found, err := lookup[row](ctx, m, "events", Args{"fabric": fabric, "kinds": names, "from": int64(span.From), "to": int64(span.To)})
+	return convert(found, err, func(r *row) (schema.Event, error) {
+		return schema.Event{TimeNanos: r.Time.UnixNano(), Fabric: r.Fabric, Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port,
+			RegionID: r.RegionID, JobID: r.JobID, Detail: r.Detail}, nil
+	})
+}
+
+// StateAt is a network state in one interval.
+type StateAt struct {
+	Time schema.Instant `json:"time"` // start of the interval
+	schema.NetworkState
+}
+
+// NetworkStates are those of the intervals that start in a span, by interval and
+// metric.
+func (m *Model) NetworkStates(ctx context.Context, fabric string, span Span) ([]StateAt, error) {
+	type row struct {
+		Time        time.Time `ch:"time"`
+		Metric      string    `ch:"metric"`
+		State       string    `ch:"state"`
+		Regions     []uint32  `ch:"regions"`
+		RegionLinks []uint32  `ch:"region_links"`
+		Coverage    float32   `ch:"coverage"`
+	}
+	found, err := lookup[row](ctx, m, "network_states", InSpan(fabric, span))
+	return convert(found, err, func(r *row) (StateAt, error) {
+		at := StateAt{Time: instantOf(r.Time), NetworkState: schema.NetworkState{Coverage: float64(r.Coverage)}}
+		copy(at.Regions[:], r.Regions)
+		copy(at.RegionLinks[:], r.RegionLinks)
+		var err error
+		if at.Metric, err = schema.ParseMetric(r.Metric); err != nil {
+			return at, fmt.Errorf("network state at %s: %w", r.Time, err)
+		}
+		return at, at.Severity.UnmarshalText([]byte(r.State))
+	})
+}
+
+// NetworkAt is the state of the network by all metrics together in one interval.
+type NetworkAt struct {
+	Time     schema.Instant  `json:"time"` // start of the interval
+	Severity schema.Severity `json:"state"`
+	Low      int             `json:"low"` // regions
+	Medium   int             `json:"medium"`
+	High     int             `json:"high"`
+}
+
+// Network is the state of the network in the intervals that start in a span.
+func (m *Model) Network(ctx context.Context, fabric string, span Span) ([]NetworkAt, error) {
+	type row struct {
+		Time     time.Time `ch:"time"`
+		Severity uint8     `ch:"severity"`
+		Regions  []uint64  `ch:"regions"`
+	}
+	found, err := Figure[row](ctx, m, "network", InSpan(fabric, span))
+	return convert(found, err, func(r *row) (NetworkAt, error) {
+		at := NetworkAt{Time: instantOf(r.Time), Severity: schema.Severity(r.Severity)}
+		if len(r.Regions) == len(schema.Severities) {
+			at.Low, at.Medium, at.High = int(r.Regions[schema.Low]), int(r.Regions[schema.Medium]), int(r.Regions[schema.High])
+		}
+		return at, nil
+	})
+}

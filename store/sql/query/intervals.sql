@@ -1,6 +1,0 @@
--- The stored intervals that start in a span.
-SELECT time, duration_ms, graph_version, links, measured, samples, dropped, regions, events, raw, first_read, last_read, stored_at
-FROM intervals
-WHERE fabric = {fabric:String}
-    AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-ORDER BY time, stored_at

@@ -1,7 +1,0 @@
--- The regions of the intervals that start in a span.
-SELECT time, metric, region_id, severity, size, mean, max, name, box_min, box_max, birth, age_intervals, links,
-    odds_next, odds_later, growth_links, trend
-FROM regions
-WHERE fabric = {fabric:String}
-    AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-ORDER BY time, rank
