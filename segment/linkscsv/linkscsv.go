@@ -73,7 +73,7 @@ type table struct {
 
 // Intervals reads a table of the graph's links, interval by interval. The duration of an interval is not in
 // the table, nor is its start without a column time: they are 0. An error ends the table; it names the
-// file, which is also how compressed tables are told, the line and the column.
+// file, the line and the column. The name's ending also says how the table is compressed.
 func Intervals(name string, r io.Reader, g *topology.Graph) iter.Seq2[*schema.Snapshot, error] {
 	return func(yield func(*schema.Snapshot, error) bool) {
 		failed := func(err error) { yield(nil, fmt.Errorf("%s: links table%w", name, err)) }
