@@ -1,5 +1,6 @@
-// Package linkscsv reads the stalls of a fabric's links from a table in CSV: a row per link and interval, a
-// column per metric. A reader and a graph go in, a snapshot per interval comes out. It opens no file.
+// Package linkscsv reads and writes the stalls of a fabric's links as a table in CSV: a row per link and
+// interval, a column per metric. A reader and a graph go in, a snapshot per interval comes out, and the other
+// way round. It opens no file.
 //
 // The first line names the columns, in any order:
 //
@@ -185,11 +186,12 @@ func (t *table) turn(record []string) (whole *schema.Snapshot, err error) {
 		return nil, nil
 	}
 	var start schema.Instant
-	if err := start.UnmarshalText([]byte(strings.TrimSpace(record[t.time]))); err != nil {
-		return nil, fmt.Errorf("column time: %w", err)
-	}
-	if start.IsZero() {
+	text := strings.TrimSpace(record[t.time])
+	if text == "" {
 		return nil, errors.New("column time: it is empty")
+	}
+	if err := start.UnmarshalText([]byte(text)); err != nil {
+		return nil, fmt.Errorf("column time: %w", err)
 	}
 	t.timeText = strings.Clone(record[t.time])
 	whole = t.snapshot
