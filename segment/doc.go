@@ -4,7 +4,7 @@
 // follows them through time.
 //
 // Two methods stand behind one Segmenter: "paper", the four stages of Monet
-// (NSDI'20, section 4.2) as written, and "statistical", which judges the same
-// question by the noise it finds in the data. Both are values in, values out: no
+// (NSDI'20, section 4.2) as written, and "statistical", region merging on a region
+// adjacency graph under a noise model of the data. Both are values in, values out: no
 // goroutine, clock, logger or random source, and no file is opened.
 package segment

@@ -9,7 +9,7 @@ import (
 // interiors splits segments by their interiors. Stall falls off at the boundary of a region (by up to a
 // quarter), so two regions that touch are most alike where they do, and the boundary of one may be like
 // the interior of the other. The interior of a segment (its morphological erosion: the links with
-// neighbours of its own alone) tells them apart. It is segmented by itself; its segments are the cores,
+// neighbours of its own alone) separates them. It is segmented by itself; its segments are the cores,
 // markers in the terms of watersheds (Meyer and Beucher, J. Vis. Commun. Image Represent. 1, 1990). Where
 // a segment has several, each becomes a part, and labels are propagated from them to the rest.
 type interiors struct {
@@ -159,7 +159,7 @@ func (in *interiors) numberCores(g *regionGraph) bool {
 	in.numCores = resize(in.numCores, g.numNodes())
 	clear(in.numCores)
 	in.coreLabel = resize(in.coreLabel, q.numNodes())
-	for k, i := range in.links { // any link of a core tells its node
+	for k, i := range in.links { // any link of a core is of its node
 		in.coreLabel[q.label[k]] = g.label[i]
 	}
 	for a := 1; a < q.numNodes(); a++ {

@@ -33,10 +33,12 @@ func newSegment(*globals) *cobra.Command {
 Each file is a links CSV: a header, then a row per link. The column "link" holds
 link numbers, or "x", "y", "z" the half-way point of the link on a torus or mesh;
 the others are metrics in percent of time: credit, inq (short for credit_stall,
-inq_stall) or any stall metric by name. An empty field is missing.
+inq_stall) or any stall metric by name. An empty field is missing. With a column
+"time" (RFC 3339) the file holds many intervals: rows of one interval share a time,
+in order. Files that end in .gz or .zst are read too.
 
-One JSON object per file goes to standard output, its regions ordered by metric,
-then size. On a torus or mesh of k dimensions, link dim + k*(x + X*(y + Y*z))
+One JSON object per file, or per interval where there is a time, goes to standard
+output, its regions ordered by metric, then size. On a torus or mesh of k dimensions, link dim + k*(x + X*(y + Y*z))
 leaves switch (x,y,z) in + direction of dim; a box holds both end switches of
 every link, and its max is below its min where it crosses the wraparound.`,
 		Example: "  giverny segment --topology torus:24x24x24 --in night.csv --format jsonl",
@@ -48,17 +50,19 @@ every link, and its max is below its min where it crosses the wraparound.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
-	flags.StringArrayVar(&f.files, "in", nil, "links CSV; several may be given")
+	flags.StringArrayVar(&f.files, "in", nil, "links CSV (.gz, .zst); several may be given")
 	flags.StringVar(&f.method, "method", string(defaults.Method), "statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.overlap, "overlap", defaults.Overlap, "a link may belong to two regions where their stalls add up")
 	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "size under which a region does not count")
-	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file")
+	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
 	_ = cmd.MarkFlagRequired("topology")
 	return cmd
 }
 
-type segmentedFile struct {
+// segmented is what was found in a file, or in one of its intervals.
+type segmented struct {
 	File    string            `json:"file"`
+	Time    schema.Instant    `json:"time,omitzero"` // the interval's start, where the file has a time
 	Regions []segmentedRegion `json:"regions"`
 }
 
@@ -72,9 +76,6 @@ type segmentedRegion struct {
 	Box      *schema.Box     `json:"box,omitempty"`
 	Name     string          `json:"name"`
 }
-
-// shortMetric undoes the short names that a links CSV may use.
-var shortMetric = map[schema.Metric]string{schema.CreditStall: "credit", schema.InqStall: "inq"}
 
 func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	if f.format != "jsonl" {
@@ -94,13 +95,27 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 		return err
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	enc := json.NewEncoder(out)
 	for _, path := range f.files {
-		snap, err := readLinks(path, graph)
+		if err := segmentFile(path, graph, segmenter, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// segmentFile writes a line for each interval of a file.
+func segmentFile(path string, g *topology.Graph, segmenter *segment.Segmenter, out *bufio.Writer) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	enc := json.NewEncoder(out)
+	for snap, err := range linkscsv.Intervals(path, bufio.NewReaderSize(file, 1<<20), g) {
 		if err != nil {
 			return err
 		}
-		if err := enc.Encode(segmentFile(path, graph, segmenter.Step(snap))); err != nil {
+		if err := enc.Encode(segmentedOf(path, g, snap, segmenter.Step(snap))); err != nil {
 			return err
 		}
 		if err := out.Flush(); err != nil {
@@ -110,27 +125,10 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	return nil
 }
 
-func readLinks(path string, g *topology.Graph) (*schema.Snapshot, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	snap, err := linkscsv.Read(bufio.NewReaderSize(file, 1<<20), g)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return snap, nil
-}
-
-func segmentFile(path string, g *topology.Graph, regions []schema.Region) segmentedFile {
-	j := segmentedFile{File: path, Regions: make([]segmentedRegion, len(regions))}
+func segmentedOf(path string, g *topology.Graph, snap *schema.Snapshot, regions []schema.Region) segmented {
+	j := segmented{File: path, Time: schema.Instant(snap.Interval.StartNanos), Regions: make([]segmentedRegion, len(regions))}
 	for i, r := range regions {
-		metric := shortMetric[r.Metric]
-		if metric == "" {
-			metric = r.Metric.String()
-		}
-		j.Regions[i] = segmentedRegion{metric, r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, g.Describe(r.Links)}
+		j.Regions[i] = segmentedRegion{linkscsv.ShortName(r.Metric), r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, g.Describe(r.Links)}
 	}
 	return j
 }

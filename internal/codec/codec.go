@@ -25,7 +25,7 @@ var (
 
 // Format is the frame around the fields of one kind of state.
 type Format struct {
-	Mark    string // tells one kind from others; the first bytes
+	Mark    string // names the kind of state; the first bytes
 	Version uint8  // is written
 	Oldest  uint8  // is still read, and all from there to Version
 }

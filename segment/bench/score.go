@@ -34,7 +34,7 @@ type Result struct {
 const leakFactor = 3
 
 // negligible is the mean stall under which a found region is not counted.
-const negligible = 5
+const negligible = schema.LowPercent
 
 // Score matches true and found regions within each metric. True regions choose
 // in order of size, smallest first, the found region with which they have most

@@ -1,17 +1,21 @@
-// Package linkscsv reads one interval's stalls from a table in CSV: a row per
-// link, a column per metric. A reader and a graph go in, a snapshot comes out.
-// It opens no file.
+// Package linkscsv reads and writes the stalls of a fabric's links as a table in CSV: a row per link and
+// interval, a column per metric. A reader and a graph go in, a snapshot per interval comes out, and the other
+// way round. It opens no file.
 //
 // The first line names the columns, in any order:
 //
 //   - link: the link's number; or x, y, z (as many as the torus or mesh has
 //     dimensions): its half-way point, as in 3.5,2,1 for the link that leaves
 //     (3,2,1) in + direction of x (Monet, section 4.2);
+//   - time, which may be left out: when the interval begins, in RFC 3339. Rows of
+//     one interval share a time and stand together, intervals in order. Without it
+//     the table is one interval;
 //   - the rest: metrics by name (credit_stall, inq_stall, xmit_wait, ...), in
 //     their unit. credit and inq are short for the first two.
 //
 // An empty field, or one that is no finite number by value (nan, inf), is
-// missing. A link without a row is missing in every metric.
+// missing. A link without a row is missing in every metric. A name that ends in
+// .gz or .zst says how the table is compressed.
 package linkscsv
 
 import (
@@ -19,76 +23,209 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-// aliases are short names of metrics.
-var aliases = map[string]string{"credit": "credit_stall", "inq": "inq_stall"}
+// shortNames of metrics, in the table and in what is printed beside it.
+var shortNames = map[string]schema.Metric{"credit": schema.CreditStall, "inq": schema.InqStall}
+
+// ShortName is the name of a metric in a table: short where there is such a name.
+func ShortName(m schema.Metric) string {
+	for name, of := range shortNames {
+		if of == m {
+			return name
+		}
+	}
+	return m.String()
+}
 
 var axes = []string{"x", "y", "z", "w"}
 
-// table is what the header says.
+// table is a table being read.
 type table struct {
+	records *csv.Reader
+	graph   *topology.Graph
+
+	// What the header says.
+	header  []string
+	time    int   // column, or -1
 	link    int   // column, or -1
 	axes    []int // column by dimension, or nil
 	series  []int // by column: index of its series, or -1
-	linkAt  []schema.LinkID
-	numbers *topology.Grid
+	metrics []schema.Metric
+	linkAt  []schema.LinkID // by cell and dimension, for axes
+	grid    *topology.Grid
+
+	// The interval being read.
+	snapshot *schema.Snapshot // nil before the first row, if there is a time
+	seen     schema.Bitmap    // by link: has a row
+	timeText string           // of the last row
 }
 
-// Read reads a table of the graph's links. The snapshot has no interval. Errors
-// name the line and the column.
-func Read(r io.Reader, g *topology.Graph) (*schema.Snapshot, error) {
-	records := csv.NewReader(r)
-	records.ReuseRecord, records.TrimLeadingSpace = true, true
-	header, err := records.Read()
+// Intervals reads a table of the graph's links, interval by interval. The duration of an interval is not in
+// the table, nor is its start without a column time: they are 0. An error ends the table; it names the
+// file, the line and the column. The name's ending also says how the table is compressed.
+func Intervals(name string, r io.Reader, g *topology.Graph) iter.Seq2[*schema.Snapshot, error] {
+	return func(yield func(*schema.Snapshot, error) bool) {
+		failed := func(err error) { yield(nil, fmt.Errorf("%s: links table%w", name, err)) }
+		plain, err := decompressed(name, r)
+		if err != nil {
+			failed(fmt.Errorf(": %w", err))
+			return
+		}
+		defer plain.Close()
+		t, err := open(plain, g)
+		if err != nil {
+			failed(err)
+			return
+		}
+		for {
+			snapshot, err := t.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				failed(err)
+				return
+			}
+			if !yield(snapshot, nil) {
+				return
+			}
+		}
+	}
+}
+
+// decompressed is the table as text.
+func decompressed(name string, r io.Reader) (io.ReadCloser, error) {
+	switch {
+	case strings.HasSuffix(name, ".gz"):
+		return gzip.NewReader(r)
+	case strings.HasSuffix(name, ".zst"):
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) // which needs no goroutine
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	}
+	return io.NopCloser(r), nil
+}
+
+func open(r io.Reader, g *topology.Graph) (*table, error) {
+	t := &table{records: csv.NewReader(r), graph: g, time: -1, link: -1}
+	t.records.ReuseRecord, t.records.TrimLeadingSpace = true, true
+	header, err := t.records.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("links table is empty: want a header such as link,credit,inq")
+		return nil, errors.New(" is empty: want a header such as link,credit,inq")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("links table: %w", err)
+		return nil, fmt.Errorf(": %w", err)
 	}
-	header = slices.Clone(header)
-	snap := &schema.Snapshot{Fabric: g.Fabric(), GraphVersion: g.Version(), Links: g.NumLinks()}
-	t, err := readHeader(header, g, snap)
-	if err != nil {
-		return nil, err
+	t.header = slices.Clone(header)
+	if err := t.readHeader(); err != nil {
+		return nil, fmt.Errorf(": %w", err)
 	}
-	seen := schema.NewBitmap(snap.Links)
+	if t.time < 0 {
+		t.begin(0)
+	}
+	return t, nil
+}
+
+// begin makes the snapshot of an interval.
+func (t *table) begin(startNanos int64) {
+	n := t.graph.NumLinks()
+	t.snapshot = &schema.Snapshot{Fabric: t.graph.Fabric(), GraphVersion: t.graph.Version(), Links: n, Interval: schema.Interval{StartNanos: startNanos}}
+	for _, m := range t.metrics {
+		t.snapshot.Series = append(t.snapshot.Series, schema.Series{Metric: m, Values: make([]float32, n), Valid: schema.NewBitmap(n)})
+	}
+	t.seen = schema.NewBitmap(n)
+}
+
+// next reads up to the end of an interval, and the first row of the one behind it;
+// after the last it is io.EOF.
+func (t *table) next() (*schema.Snapshot, error) {
 	for {
-		record, err := records.Read()
+		record, err := t.records.Read()
 		if errors.Is(err, io.EOF) {
-			break
+			whole := t.snapshot
+			if t.snapshot = nil; whole == nil {
+				return nil, io.EOF
+			}
+			return counted(whole), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("links table: %w", err)
+			return nil, fmt.Errorf(": %w", err)
 		}
-		if err := t.row(record, header, snap, seen); err != nil {
-			line, _ := records.FieldPos(0)
-			return nil, fmt.Errorf("links table, line %d: %w", line, err)
+		whole, err := t.turn(record)
+		if err == nil {
+			err = t.row(record)
+		}
+		if err != nil {
+			line, _ := t.records.FieldPos(0)
+			return nil, fmt.Errorf(", line %d: %w", line, err)
+		}
+		if whole != nil {
+			return counted(whole), nil
 		}
 	}
-	for i := range snap.Series {
-		snap.Series[i].Count = snap.Series[i].Valid.Count()
-		snap.Samples += snap.Series[i].Count
-	}
-	return snap, nil
 }
 
-func readHeader(header []string, g *topology.Graph, snap *schema.Snapshot) (*table, error) {
-	t := &table{link: -1, series: make([]int, len(header))}
-	for c, name := range header {
+// turn begins the interval of a row, if it is another one, and returns the one
+// that ends.
+func (t *table) turn(record []string) (whole *schema.Snapshot, err error) {
+	if t.time < 0 || t.snapshot != nil && record[t.time] == t.timeText {
+		return nil, nil
+	}
+	var start schema.Instant
+	text := strings.TrimSpace(record[t.time])
+	if text == "" {
+		return nil, errors.New("column time: it is empty")
+	}
+	if err := start.UnmarshalText([]byte(text)); err != nil {
+		return nil, fmt.Errorf("column time: %w", err)
+	}
+	t.timeText = strings.Clone(record[t.time])
+	whole = t.snapshot
+	if whole != nil {
+		switch before := schema.Instant(whole.Interval.StartNanos); {
+		case start == before: // written in another way
+			return nil, nil
+		case start < before:
+			return nil, fmt.Errorf("time %s comes after %s: want the rows of an interval together, and intervals in order", start, before)
+		}
+	}
+	t.begin(int64(start))
+	return whole, nil
+}
+
+// counted is a snapshot with its counts.
+func counted(s *schema.Snapshot) *schema.Snapshot {
+	for i := range s.Series {
+		s.Series[i].Count = s.Series[i].Valid.Count()
+		s.Samples += s.Series[i].Count
+	}
+	return s
+}
+
+func (t *table) readHeader() error {
+	t.series = make([]int, len(t.header))
+	for c, name := range t.header {
 		t.series[c] = -1
 		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
 		switch axis := slices.Index(axes, name); {
-		case slices.ContainsFunc(header[:c], func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), name) }):
-			return nil, fmt.Errorf("links table: column %q stands twice", name)
+		case slices.ContainsFunc(t.header[:c], func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), name) }):
+			return fmt.Errorf("column %q is duplicated", name)
+		case name == "time":
+			t.time = c
 		case name == "link":
 			t.link = c
 		case axis >= 0:
@@ -97,62 +234,63 @@ func readHeader(header []string, g *topology.Graph, snap *schema.Snapshot) (*tab
 			}
 			t.axes[axis] = c
 		default:
-			full, ok := aliases[name]
-			if !ok {
-				full = name
+			m, known := shortNames[name]
+			var err error
+			if !known {
+				m, err = schema.ParseMetric(name)
 			}
-			m, err := schema.ParseMetric(full)
 			if err != nil {
-				return nil, fmt.Errorf("links table: column %q is neither link, a coordinate nor a metric: %w", name, err)
+				return fmt.Errorf("column %q is neither time, link, a coordinate nor a metric: %w", name, err)
 			}
-			if snap.Find(m) != nil {
-				return nil, fmt.Errorf("links table: metric %s has two columns", m)
+			if slices.Contains(t.metrics, m) {
+				return fmt.Errorf("metric %s has two columns", m)
 			}
-			t.series[c] = len(snap.Series)
-			snap.Series = append(snap.Series, schema.Series{Metric: m, Values: make([]float32, snap.Links), Valid: schema.NewBitmap(snap.Links)})
+			t.series[c] = len(t.metrics)
+			t.metrics = append(t.metrics, m)
 		}
 	}
 	switch {
 	case t.link < 0 && t.axes == nil:
-		return nil, errors.New("links table: no column link, and no coordinates x, y, z: which link is a row of?")
+		return errors.New("no column link, and no coordinates x, y, z: which link is a row of?")
 	case t.link >= 0 && t.axes != nil:
-		return nil, errors.New("links table: both link and coordinates; leave one out")
-	case len(snap.Series) == 0:
-		return nil, errors.New("links table: no metric; want a column such as credit, inq or xmit_wait")
+		return errors.New("both link and coordinates; leave one out")
+	case len(t.metrics) == 0:
+		return errors.New("no metric; want a column such as credit, inq or xmit_wait")
 	case t.axes != nil:
-		return t, t.prepareGrid(g)
+		return t.prepareGrid()
 	}
-	return t, nil
+	return nil
 }
 
 // prepareGrid indexes the links by cell and dimension.
-func (t *table) prepareGrid(g *topology.Graph) error {
-	t.numbers = g.Grid()
-	if t.numbers == nil || !g.Duplex() {
-		return fmt.Errorf("links table: coordinates need a torus or mesh of duplex links; fabric %q is none: use a column link", g.Fabric())
+func (t *table) prepareGrid() error {
+	g := t.graph
+	t.grid = g.Grid()
+	if t.grid == nil || !g.Duplex() {
+		return fmt.Errorf("coordinates need a torus or mesh of duplex links; fabric %q is none: use a column link", g.Fabric())
 	}
-	k := len(t.numbers.Dims)
+	k := len(t.grid.Dims)
 	if len(t.axes) != k || slices.Contains(t.axes, -1) {
-		return fmt.Errorf("links table: the fabric has %d dimensions; want the columns %s", k, strings.Join(axes[:min(k, len(axes))], ","))
+		return fmt.Errorf("the fabric has %d dimensions; want the columns %s", k, strings.Join(axes[:min(k, len(axes))], ","))
 	}
-	t.linkAt = slices.Repeat([]schema.LinkID{schema.NoLink}, k*t.numbers.Switches())
+	t.linkAt = slices.Repeat([]schema.LinkID{schema.NoLink}, k*t.grid.Switches())
 	for id := range g.NumLinks() {
 		if l := g.Link(schema.LinkID(id)); l.Dim >= 0 {
-			t.linkAt[t.numbers.Number(g.Device(l.From).Coord)*k+int(l.Dim)] = schema.LinkID(id)
+			t.linkAt[t.grid.Number(g.Device(l.From).Coord)*k+int(l.Dim)] = schema.LinkID(id)
 		}
 	}
 	return nil
 }
 
-func (t *table) row(record, header []string, snap *schema.Snapshot, seen schema.Bitmap) error {
-	link, err := t.linkOf(record, snap.Links)
+func (t *table) row(record []string) error {
+	link, err := t.linkOf(record)
 	if err != nil {
 		return err
 	}
-	if seen.Has(int(link)) {
+	if t.seen.Has(int(link)) {
 		return fmt.Errorf("link %d has a row already", link)
 	}
-	seen.Set(int(link))
+	t.seen.Set(int(link))
 	for c, s := range t.series {
 		field := strings.TrimSpace(record[c])
 		if s < 0 || field == "" {
@@ -160,19 +298,20 @@ func (t *table) row(record, header []string, snap *schema.Snapshot, seen schema.
 		}
 		v, err := strconv.ParseFloat(field, 32)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("column %s: %q is not a number; leave the field empty where the value is missing", header[c], field)
+			return fmt.Errorf("column %s: %q is not a number; leave the field empty where the value is missing", t.header[c], field)
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
-		snap.Series[s].Values[link] = float32(v)
-		snap.Series[s].Valid.Set(int(link))
+		t.snapshot.Series[s].Values[link] = float32(v)
+		t.snapshot.Series[s].Valid.Set(int(link))
 	}
 	return nil
 }
 
-func (t *table) linkOf(record []string, links int) (schema.LinkID, error) {
+func (t *table) linkOf(record []string) (schema.LinkID, error) {
 	if t.link >= 0 {
+		links := t.graph.NumLinks()
 		n, err := strconv.ParseUint(strings.TrimSpace(record[t.link]), 10, 32)
 		if err != nil || n >= uint64(links) {
 			return 0, fmt.Errorf("link %q: want a number from 0 to %d", record[t.link], links-1)
@@ -180,7 +319,7 @@ func (t *table) linkOf(record []string, links int) (schema.LinkID, error) {
 		return schema.LinkID(n), nil
 	}
 	cell, stride, dim := 0, 1, -1
-	for d, size := range t.numbers.Dims {
+	for d, size := range t.grid.Dims {
 		field := strings.TrimSpace(record[t.axes[d]])
 		v, err := strconv.ParseFloat(field, 64)
 		doubled := 2 * v
@@ -199,7 +338,7 @@ func (t *table) linkOf(record []string, links int) (schema.LinkID, error) {
 	if dim < 0 {
 		return 0, errors.New("no coordinate ends in .5: that is a switch, not a link")
 	}
-	link := t.linkAt[cell*len(t.numbers.Dims)+dim]
+	link := t.linkAt[cell*len(t.grid.Dims)+dim]
 	if link == schema.NoLink {
 		return 0, errors.New("no link is there: the mesh ends")
 	}

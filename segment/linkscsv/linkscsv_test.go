@@ -1,9 +1,16 @@
 package linkscsv_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
 	"math"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
@@ -19,6 +26,17 @@ func graph(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
+// read collects the intervals of a table up to an error.
+func read(name string, r io.Reader, g *topology.Graph) (snaps []*schema.Snapshot, err error) {
+	for snap, err := range linkscsv.Intervals(name, r, g) {
+		if err != nil {
+			return snaps, err
+		}
+		snaps = append(snaps, snap)
+	}
+	return snaps, nil
+}
+
 func TestRead(t *testing.T) {
 	g := graph(t, "torus:4x5x6")
 	for name, text := range map[string]string{
@@ -26,11 +44,12 @@ func TestRead(t *testing.T) {
 		"by coordinate": "x,y,z,inq_stall,credit_stall\n0.5,0,0,,1.5\n2,0.5,0,200,inf\n3,4,5.5,-3,0\n",
 		"carelessly":    "\ufeffLink , Credit,INQ\r\n 359,0, -3\r\n7,,200\r\n0, 1.5 , \r\n",
 	} {
-		snap, err := linkscsv.Read(strings.NewReader(text), g)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
+		snaps, err := read("night.csv", strings.NewReader(text), g)
+		if err != nil || len(snaps) != 1 || snaps[0].Interval != (schema.Interval{}) {
+			t.Errorf("%s: %d intervals, %v", name, len(snaps), err)
 			continue
 		}
+		snap := snaps[0]
 		credit, inq := snap.Find(schema.CreditStall), snap.Find(schema.InqStall)
 		if credit.Count != 2 || !credit.Valid.Has(0) || credit.Values[0] != 1.5 || !credit.Valid.Has(359) || credit.Values[359] != 0 {
 			t.Errorf("%s: credit stall was read wrong", name)
@@ -57,7 +76,7 @@ func TestReadRefuses(t *testing.T) {
 		{torus, "link,x,y,z,credit\n", "both"},
 		{torus, "x,y,credit\n", "3 dimensions"},
 		{torus, "link,credit,credit_stall\n", "two columns"},
-		{torus, "link,credit,credit\n", "twice"},
+		{torus, "link,credit,credit\n", "duplicated"},
 		{torus, "link,speed\n", "neither"},
 		{tree, "x,y,z,credit\n", "torus"},
 		{torus, "link,credit\n192,1\n", "line 2: link"},
@@ -71,29 +90,107 @@ func TestReadRefuses(t *testing.T) {
 		{torus, "x,y,z,credit\n4.5,0,0,1\n", "less than 4"},
 		{torus, "x,y,z,credit\nnan,0,0,1\n", "multiple of 0.5"},
 		{mesh, "x,y,credit\n3.5,0,1\n", "mesh ends"},
+		{torus, "time,link,credit\nsoon,1,1\n", `line 2: column time: time "soon": want RFC 3339`},
+		{torus, "time,link,credit\n,1,1\n", "line 2: column time: it is empty"},
+		{torus, "time,link,credit\n2026-01-05T00:01:00Z,1,1\n2026-01-05T00:00:00Z,1,1\n", "line 3: time 2026-01-05T00:00:00Z comes after 2026-01-05T00:01:00Z"},
+		{torus, "time,link,credit\n2026-01-05T00:01:00Z,1,1\n2026-01-05T01:01:00+01:00,1,1\n", "line 3: link 1 has a row"},
 	} {
-		if _, err := linkscsv.Read(strings.NewReader(c.text), c.g); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := read("night.csv", strings.NewReader(c.text), c.g)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "night.csv: links table") {
 			t.Errorf("%q: error %v, want one with %q", c.text, err, c.want)
 		}
 	}
 }
 
-func FuzzRead(f *testing.F) {
+const threeIntervals = `time,link,credit,inq
+2026-01-05T00:00:00Z,0,1.5,
+2026-01-05T00:00:00Z,7,,200
+2026-01-05T00:01:00Z,7,3,4
+2026-01-05T01:05:00+01:00,0,9,
+`
+
+// compress writes text by a compressor.
+func compress(t *testing.T, w io.WriteCloser, into *bytes.Buffer, text string) string {
+	t.Helper()
+	_, err := io.WriteString(w, text)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return into.String()
+}
+
+func TestIntervals(t *testing.T) {
+	g := graph(t, "torus:4x5x6")
+	var zipped, zstandard bytes.Buffer
+	encoder, err := zstd.NewWriter(&zstandard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gz := compress(t, gzip.NewWriter(&zipped), &zipped, threeIntervals)
+	for name, text := range map[string]string{"a.csv": threeIntervals, "a.csv.gz": gz, "a.csv.zst": compress(t, encoder, &zstandard, threeIntervals)} {
+		snaps, err := read(name, strings.NewReader(text), g)
+		if err != nil || len(snaps) != 3 {
+			t.Fatalf("%s: %d intervals, %v", name, len(snaps), err)
+		}
+		begin := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+		for i, want := range []struct {
+			minutes, credit, inq int
+		}{{0, 1, 1}, {1, 1, 1}, {5, 1, 0}} {
+			s := snaps[i]
+			if s.Interval.StartNanos != begin.Add(time.Duration(want.minutes)*time.Minute).UnixNano() || s.Find(schema.CreditStall).Count != want.credit || s.Find(schema.InqStall).Count != want.inq {
+				t.Errorf("%s: interval %d is %s with %d and %d values", name, i, s.Interval, s.Find(schema.CreditStall).Count, s.Find(schema.InqStall).Count)
+			}
+		}
+		if snaps[1].Find(schema.CreditStall).Values[7] != 3 || snaps[2].Find(schema.CreditStall).Valid.Has(7) {
+			t.Errorf("%s: values of one interval are in another", name)
+		}
+	}
+	if snaps, err := read("cut.csv.gz", strings.NewReader(gz[:len(gz)-9]), g); err == nil || !strings.HasPrefix(err.Error(), "cut.csv.gz: links table") {
+		t.Errorf("cut short: %d intervals, %v", len(snaps), err)
+	}
+	if snaps, err := read("empty.csv", strings.NewReader("time,link,credit\n"), g); err != nil || len(snaps) != 0 {
+		t.Errorf("a header alone: %d intervals, %v", len(snaps), err)
+	}
+	for range linkscsv.Intervals("a.csv", strings.NewReader(threeIntervals), g) {
+		break // a consumer may stop
+	}
+}
+
+// What is printed by a short name is read by it.
+func TestShortNames(t *testing.T) {
+	for m := range schema.NumMetrics {
+		if m := schema.Metric(m); m.IsStall() {
+			snaps, err := read("a.csv", strings.NewReader("link,"+linkscsv.ShortName(m)+"\n0,7\n"), graph(t, "torus:2x2x2"))
+			if err != nil || snaps[0].Find(m) == nil {
+				t.Errorf("%s as %q: %v", m, linkscsv.ShortName(m), err)
+			}
+		}
+	}
+}
+
+func FuzzIntervals(f *testing.F) {
 	g, err := topology.Parse("test", "torus:3x3x3")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add("link,credit,inq\n0,1.5,\n7,nan,200\n")
 	f.Add("x,y,z,inq_stall\n0.5,0,0,1e99\n")
+	f.Add(threeIntervals)
 	f.Fuzz(func(t *testing.T, text string) {
-		snap, err := linkscsv.Read(strings.NewReader(text), g)
-		if err != nil {
-			return
-		}
-		for _, s := range snap.Series {
-			for i, v := range s.Values {
-				if s.Valid.Has(i) && (math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)) {
-					t.Fatalf("link %d of %s is %v and said to be measured", i, s.Metric, v)
+		last := int64(math.MinInt64)
+		for snap, err := range linkscsv.Intervals("a.csv", strings.NewReader(text), g) {
+			if err != nil {
+				return
+			}
+			if snap.Interval.StartNanos <= last {
+				t.Fatalf("interval %s after %d", snap.Interval, last)
+			}
+			last = snap.Interval.StartNanos
+			for _, s := range snap.Series {
+				for i, v := range s.Values {
+					if s.Valid.Has(i) && (math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)) {
+						t.Fatalf("link %d of %s is %v and said to be measured", i, s.Metric, v)
+					}
 				}
 			}
 		}

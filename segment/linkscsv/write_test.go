@@ -11,12 +11,12 @@ import (
 
 func interval(t *testing.T, second int64, table string) *schema.Snapshot {
 	t.Helper()
-	s, err := linkscsv.Read(strings.NewReader(table), graph(t, "torus:4x4"))
-	if err != nil {
-		t.Fatal(err)
+	snaps, err := read("a.csv", strings.NewReader(table), graph(t, "torus:4x4"))
+	if err != nil || len(snaps) != 1 {
+		t.Fatalf("%d intervals, %v", len(snaps), err)
 	}
-	s.Interval = schema.Interval{StartNanos: second * 1e9, DurationNanos: 1e9}
-	return s
+	snaps[0].Interval = schema.Interval{StartNanos: second * 1e9, DurationNanos: 1e9}
+	return snaps[0]
 }
 
 // TestWrite: what is written with a time reads as it was, without the time; a
@@ -36,6 +36,20 @@ func TestWrite(t *testing.T) {
 		"1970-01-01T00:00:00Z,0,1.5,\n1970-01-01T00:00:00Z,7,0.1,200\n1970-01-01T00:00:01Z,3,,12.25\n"
 	if out.String() != want {
 		t.Fatalf("got\n%swant\n%s", out.String(), want)
+	}
+	snaps, err := read("a.csv", strings.NewReader(want), graph(t, "torus:4x4"))
+	if err != nil || len(snaps) != 2 {
+		t.Fatalf("%d intervals read back, %v", len(snaps), err)
+	}
+	out.Reset()
+	again := linkscsv.NewWriter(&out)
+	for _, s := range snaps {
+		if err := again.Write(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := again.Flush(); err != nil || out.String() != want {
+		t.Fatalf("read and written again: %v\n%s", err, out.String())
 	}
 }
 
