@@ -24,6 +24,6 @@ func (s *Sim) blame(waiting, holder int32, d Time, where Place) {
 // blameWaiting says to all that want a channel who has it now.
 func (s *Sim) blameWaiting(c *channel, holder int32, d Time) {
 	for lane := c.first; lane != none; lane = s.buffers[lane].next {
-		s.blame(s.parcels[s.buffers[lane].head].transfer, holder, d, OnLink)
+		s.blame(s.pkts[s.buffers[lane].head].transfer, holder, d, OnLink)
 	}
 }

@@ -2,8 +2,8 @@ package packet
 
 import "github.com/giverny/giverny/simulate/routing"
 
-// tally is what a channel counts.
-type tally struct {
+// channelCounters is what a channel counts.
+type channelCounters struct {
 	bytes, packets          uint64
 	busy, idle              Time
 	creditStall, pauseStall Time
@@ -22,10 +22,10 @@ func (s *Sim) idle(c *channel) {
 	default:
 		c.counters.idle += d
 	}
-	c.stall, c.since = notStalled, s.now
+	c.stall, c.since = notBlocked, s.now
 }
 
-func (s *Sim) stall(c *channel, cause stallCause) {
+func (s *Sim) stall(c *channel, cause blockCause) {
 	if c.stall != cause {
 		s.idle(c)
 		c.stall = cause
@@ -93,5 +93,5 @@ func (s *Sim) Channels() *routing.Channels { return s.routes }
 // Lost is the number of packets that were lost, wherever.
 func (s *Sim) Lost() uint64 { return s.lost }
 
-// Unrouted is the number of those that had no way to take.
+// Unrouted is the number of those that had no path to take.
 func (s *Sim) Unrouted() uint64 { return s.unrouted }

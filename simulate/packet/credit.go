@@ -1,8 +1,8 @@
 package packet
 
-// vacate gives a packet's room in a buffer back at a time, the end of its way
+// release returns a packet's room in a buffer at a time, the end of its way
 // out. A packet in a NIC's queue makes room as soon as it begins to leave.
-func (s *Sim) vacate(lane int32, bytes int64, at Time) {
+func (s *Sim) release(lane int32, bytes int64, at Time) {
 	ch := lane >> s.shift
 	if int(ch) >= len(s.channels) {
 		s.nicRoom(ch-int32(len(s.channels)), bytes)
@@ -10,56 +10,56 @@ func (s *Sim) vacate(lane int32, bytes int64, at Time) {
 	}
 	switch s.cfg.FlowControl {
 	case Credits:
-		s.giveRoom(lane, bytes, at+s.cable)
+		s.returnRoom(lane, bytes, at+s.cable)
 		if s.channels[ch].stall == noCredit {
-			s.wakeLater(ch, s.returns[s.buffers[lane].firstBack].at)
+			s.wakeLater(ch, s.returns[s.buffers[lane].firstReturn].at)
 		}
 	case PFC:
-		s.giveRoom(lane, bytes, at)
+		s.returnRoom(lane, bytes, at)
 		if s.buffers[lane].pausing {
 			s.drainLater(lane)
 		}
 	}
 }
 
-func (s *Sim) giveRoom(lane int32, bytes int64, at Time) {
+func (s *Sim) returnRoom(lane int32, bytes int64, at Time) {
 	b := &s.buffers[lane]
 	s.collect(b)
-	if b.lastBack != none {
-		at = max(at, s.returns[b.lastBack].at) // room comes back in order
+	if b.lastReturn != none {
+		at = max(at, s.returns[b.lastReturn].at) // room comes back in order
 	}
-	g := giveBack{at, bytes, none}
-	i := s.spareBack
+	g := creditReturn{at, bytes, none}
+	i := s.spareReturn
 	if i != none {
-		s.spareBack = s.returns[i].next
+		s.spareReturn = s.returns[i].next
 		s.returns[i] = g
 	} else {
 		i = int32(len(s.returns))
 		s.returns = append(s.returns, g)
 	}
-	if b.lastBack == none {
-		b.firstBack = i
+	if b.lastReturn == none {
+		b.firstReturn = i
 	} else {
-		s.returns[b.lastBack].next = i
+		s.returns[b.lastReturn].next = i
 	}
-	b.lastBack = i
+	b.lastReturn = i
 }
 
 // collect adds the room that has come back by now.
 func (s *Sim) collect(b *buffer) {
-	for b.firstBack != none {
-		i := b.firstBack
+	for b.firstReturn != none {
+		i := b.firstReturn
 		g := &s.returns[i]
 		if g.at > s.now {
 			return
 		}
 		b.room += g.bytes
-		b.firstBack = g.next
-		if b.firstBack == none {
-			b.lastBack = none
+		b.firstReturn = g.next
+		if b.firstReturn == none {
+			b.lastReturn = none
 		}
-		g.next = s.spareBack
-		s.spareBack = i
+		g.next = s.spareReturn
+		s.spareReturn = i
 	}
 }
 
@@ -83,9 +83,9 @@ func (s *Sim) admit(lane int32, bytes int64) bool {
 
 func (s *Sim) drainLater(lane int32) {
 	b := &s.buffers[lane]
-	if !b.draining && b.firstBack != none {
+	if !b.draining && b.firstReturn != none {
 		b.draining = true
-		s.queue.push(s.returns[b.firstBack].at, atDrain, lane)
+		s.queue.push(s.returns[b.firstReturn].at, atDrain, lane)
 	}
 }
 

@@ -6,15 +6,15 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// parcel is a packet. It flies towards a lane, the buffer at the end of a
+// pkt is a packet. It flies towards a lane, the buffer at the end of a
 // channel, or lies in the buffer before that channel and wants it.
-type parcel struct {
+type pkt struct {
 	transfer int32
 	next     int32 // behind it in its buffer, or in the list of spares
 	size     int32 // payload
 	wire     int32 // bytes on a link
-	way      way
-	lane     int32 // way's lane number hop
+	path     hopRange
+	lane     int32 // path's lane number hop
 	from     int32 // lane whose room it takes where it lies
 	hop      uint16
 	epoch    uint16 // of the channel that carries it
@@ -44,22 +44,22 @@ type channel struct {
 	first  int32 // buffers whose head wants it, in order of their wish
 	last   int32
 	holder int32 // transfer that it carried last
-	parcel int32 // packet that it carried last
+	pkt    int32 // packet that it carried last
 	turn   int32 // lane behind the one that was served last
-	stall  stallCause
+	stall  blockCause
 	broken bool
 	epoch  uint16 // rises when it breaks: what it carried is lost
 
 	queued   int64 // bytes in switch buffers that want it, not in the NIC's queue
 	heads    int32 // packets that wait at the head of its far buffers
 	headsAt  Time  // since when heads > 0
-	counters tally
+	counters channelCounters
 }
 
-type stallCause uint8
+type blockCause uint8
 
 const (
-	notStalled stallCause = iota
+	notBlocked blockCause = iota
 	noCredit
 	paused
 )
@@ -68,31 +68,31 @@ const (
 // for its first channel, or of a switch's output queue before a channel. Only the
 // head may leave, one packet at a time.
 type buffer struct {
-	head, tail int32
-	next       int32 // in the list of the channel that its head wants
-	waiting    bool  // it is in that list
-	due        bool  // an atInputFree is pending
-	paused     bool  // its sender heeds a pause
-	pausing    bool  // it has sent a pause and not taken it back
-	draining   bool  // an atDrain is pending
-	busyUntil  Time  // the packet before leaves until then
-	room       int64 // credits: bytes its sender may send; PFC: bytes that fit
-	firstBack  int32 // room to come back
-	lastBack   int32
-	pausedAt   Time
-	pausingAt  Time
-	pauseRx    Time // sum of the pauses heeded by the sender
-	pauseTx    Time // sum of the pauses asked for
+	head, tail  int32
+	next        int32 // in the list of the channel that its head wants
+	waiting     bool  // it is in that list
+	due         bool  // an atInputFree is pending
+	paused      bool  // its sender heeds a pause
+	pausing     bool  // it has sent a pause and not taken it back
+	draining    bool  // an atDrain is pending
+	busyUntil   Time  // the packet before leaves until then
+	room        int64 // credits: bytes its sender may send; PFC: bytes that fit
+	firstReturn int32 // room to come back
+	lastReturn  int32
+	pausedAt    Time
+	pausingAt   Time
+	pauseRx     Time // sum of the pauses heeded by the sender
+	pauseTx     Time // sum of the pauses asked for
 }
 
-// giveBack is room that returns at a known time.
-type giveBack struct {
+// creditReturn is room that returns at a known time.
+type creditReturn struct {
 	at    Time
 	bytes int64
 	next  int32
 }
 
-func (s *Sim) layChannels() error {
+func (s *Sim) makeChannels() error {
 	n := s.routes.Len()
 	if (2*n+s.graph.NumDevices())*s.lanes >= 1<<argBits {
 		return fmt.Errorf("packet model: %d channels of %d lanes are too many", n, s.lanes)
@@ -112,7 +112,7 @@ func (s *Sim) layChannels() error {
 		s.buffers = s.buffers[:cap(s.buffers)]
 	}
 	for i := range s.buffers {
-		s.buffers[i] = buffer{head: none, tail: none, next: none, room: s.cfg.BufferBytes, firstBack: none, lastBack: none}
+		s.buffers[i] = buffer{head: none, tail: none, next: none, room: s.cfg.BufferBytes, firstReturn: none, lastReturn: none}
 	}
 	return nil
 }
@@ -125,29 +125,29 @@ func (s *Sim) speed(ch routing.Channel) float64 {
 	return s.graph.Capacity(s.routes.Link(ch)) / 1e9
 }
 
-func (s *Sim) newParcel(p parcel) int32 {
+func (s *Sim) newPacket(p pkt) int32 {
 	if s.spare != none {
 		i := s.spare
-		s.spare = s.parcels[i].next
-		s.parcels[i] = p
+		s.spare = s.pkts[i].next
+		s.pkts[i] = p
 		return i
 	}
-	s.parcels = append(s.parcels, p)
-	if len(s.parcels) >= 1<<argBits {
+	s.pkts = append(s.pkts, p)
+	if len(s.pkts) >= 1<<argBits {
 		panic("packet: more than 2^28 packets at once")
 	}
-	return int32(len(s.parcels) - 1)
+	return int32(len(s.pkts) - 1)
 }
 
-func (s *Sim) freeParcel(i int32) {
-	s.parcels[i].next = s.spare
+func (s *Sim) freePacket(i int32) {
+	s.pkts[i].next = s.spare
 	s.spare = i
 }
 
-// aim gives a packet the lane number hop of its way.
-func (s *Sim) aim(p *parcel, hop uint16) {
+// setHop gives a packet the lane number hop of its path.
+func (s *Sim) setHop(p *pkt, hop uint16) {
 	p.hop = hop
-	p.lane = int32(s.ways[p.way.at+uint32(hop)])
+	p.lane = int32(s.hops[p.path.at+uint32(hop)])
 }
 
 // inInput and inNIC tell a switch's input buffer and a NIC's queue for its first
@@ -157,11 +157,11 @@ func (s *Sim) inInput(lane int32) bool { return int(lane>>s.shift) < len(s.chann
 func (s *Sim) inNIC(lane int32) bool { return !s.inInput(lane) && int(lane) < s.outputs }
 
 // wants is the channel that the packet needs next.
-func (s *Sim) wants(p *parcel) int32 { return p.lane >> s.shift }
+func (s *Sim) wants(p *pkt) int32 { return p.lane >> s.shift }
 
-// reach puts a packet into the buffer at the end of the channel that carried it.
-func (s *Sim) reach(i int32) {
-	p := &s.parcels[i]
+// arriveAtSwitch puts a packet into the buffer at the end of the channel that carried it.
+func (s *Sim) arriveAtSwitch(i int32) {
+	p := &s.pkts[i]
 	lane := p.lane
 	c := &s.channels[lane>>s.shift]
 	if p.epoch != c.epoch {
@@ -172,7 +172,7 @@ func (s *Sim) reach(i int32) {
 		s.lose(i, lane>>s.shift, BufferFull)
 		return
 	}
-	s.aim(p, p.hop+1)
+	s.setHop(p, p.hop+1)
 	p.from = lane
 	if s.cfg.OutputQueued {
 		lane = int32(s.outputs) + p.lane
@@ -183,19 +183,19 @@ func (s *Sim) reach(i int32) {
 // enqueue puts a packet at the end of a buffer.
 func (s *Sim) enqueue(lane, i int32) {
 	b := &s.buffers[lane]
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	p.next = none
 	if !s.inNIC(lane) {
 		s.channels[s.wants(p)].queued += int64(p.wire)
 	}
 	if b.head != none {
-		s.parcels[b.tail].next = i
+		s.pkts[b.tail].next = i
 		b.tail = i
 		return
 	}
 	b.head, b.tail = i, i
 	s.headWaits(lane)
-	s.present(lane)
+	s.requestHead(lane)
 }
 
 // headWaits and headLeaves keep the time in which a packet that is ready stands
@@ -219,21 +219,21 @@ func (s *Sim) headLeaves(lane int32) {
 	}
 }
 
-// present lets the head of a buffer ask for its channel, once the packet before
+// requestHead lets the head of a buffer requestOutput for its channel, once the packet before
 // it has left the input.
-func (s *Sim) present(lane int32) {
+func (s *Sim) requestHead(lane int32) {
 	b := &s.buffers[lane]
 	if b.waiting || b.due {
 		return
 	}
 	for b.head != none {
-		ch := s.wants(&s.parcels[b.head])
+		ch := s.wants(&s.pkts[b.head])
 		c := &s.channels[ch]
 		if c.broken {
 			if !s.detour(lane) {
 				continue
 			}
-			ch = s.wants(&s.parcels[b.head])
+			ch = s.wants(&s.pkts[b.head])
 			c = &s.channels[ch]
 		}
 		if b.busyUntil > s.now && c.freeAt < b.busyUntil {
@@ -241,17 +241,17 @@ func (s *Sim) present(lane int32) {
 			s.queue.push(b.busyUntil, atInputFree, lane)
 			return
 		}
-		s.ask(ch, lane)
+		s.requestOutput(ch, lane)
 		return
 	}
 }
 
-// ask is granted at once on an idle channel, and else when its turn comes.
-func (s *Sim) ask(ch, lane int32) {
+// requestOutput is granted at once on an idle channel, and else when its turn comes.
+func (s *Sim) requestOutput(ch, lane int32) {
 	c := &s.channels[ch]
 	b := &s.buffers[lane]
 	if c.first == none && c.freeAt <= s.now {
-		if cause := s.obstacle(&s.parcels[b.head]); cause == notStalled {
+		if cause := s.blockedBy(&s.pkts[b.head]); cause == notBlocked {
 			s.transmit(ch, lane)
 			return
 		}
@@ -264,15 +264,15 @@ func (s *Sim) ask(ch, lane int32) {
 	}
 	c.last = lane
 	if c.freeAt > s.now {
-		s.blame(s.parcels[b.head].transfer, c.holder, c.freeAt-s.now, OnLink)
+		s.blame(s.pkts[b.head].transfer, c.holder, c.freeAt-s.now, OnLink)
 		s.wakeLater(ch, c.freeAt)
 		return
 	}
 	s.serve(ch)
 }
 
-// obstacle says why a packet may not enter the lane ahead of it.
-func (s *Sim) obstacle(p *parcel) stallCause {
+// blockedBy says why a packet may not enter the lane ahead of it.
+func (s *Sim) blockedBy(p *pkt) blockCause {
 	switch s.cfg.FlowControl {
 	case Credits:
 		b := &s.buffers[p.lane]
@@ -287,7 +287,7 @@ func (s *Sim) obstacle(p *parcel) stallCause {
 			return paused
 		}
 	}
-	return notStalled
+	return notBlocked
 }
 
 func (s *Sim) wakeLater(ch int32, at Time) {
@@ -316,9 +316,9 @@ func (s *Sim) wake(ch int32) {
 // serve grants an idle channel to one in its list that may go.
 func (s *Sim) serve(ch int32) {
 	c := &s.channels[ch]
-	before, lane, cause := s.choose(c)
+	before, lane, cause := s.arbitrate(c)
 	if lane == none {
-		if cause != notStalled {
+		if cause != notBlocked {
 			s.stall(c, cause)
 			if cause == noCredit {
 				s.awaitCredit(ch)
@@ -343,21 +343,21 @@ func (s *Sim) serve(ch int32) {
 	}
 }
 
-// choose arbitrates among those that want a channel and may go: the first to
+// arbitrate arbitrates among those that want a channel and may go: the first to
 // have asked, or the next in turn. It says which stands before the chosen one in
 // the list, and where there is none, why.
-func (s *Sim) choose(c *channel) (before, lane int32, cause stallCause) {
+func (s *Sim) arbitrate(c *channel) (before, lane int32, cause blockCause) {
 	before, lane = none, none
 	for prev, l := none, c.first; l != none; prev, l = l, s.buffers[l].next {
-		why := s.obstacle(&s.parcels[s.buffers[l].head])
+		why := s.blockedBy(&s.pkts[s.buffers[l].head])
 		switch {
-		case why != notStalled:
-			if cause == notStalled {
+		case why != notBlocked:
+			if cause == notBlocked {
 				cause = why
 			}
 		case s.cfg.Arbitration == Oldest:
-			return prev, l, notStalled
-		case lane == none || uint32(l-c.turn) < uint32(lane-c.turn):
+			return prev, l, notBlocked
+		case lane == none || uint32(l-c.turn) < uint32(lane-c.turn): // the lane soonest after turn, wrapping round at the last
 			before, lane = prev, l
 		}
 	}
@@ -365,11 +365,11 @@ func (s *Sim) choose(c *channel) (before, lane int32, cause stallCause) {
 }
 
 // awaitCredit wakes a channel when the first room comes back to a lane that it
-// wants; where none is on its way yet, giveRoom will.
+// wants; where none is on its way yet, returnRoom will.
 func (s *Sim) awaitCredit(ch int32) {
 	for lane := s.channels[ch].first; lane != none; lane = s.buffers[lane].next {
-		p := &s.parcels[s.buffers[lane].head]
-		if back := s.buffers[p.lane].firstBack; back != none {
+		p := &s.pkts[s.buffers[lane].head]
+		if back := s.buffers[p.lane].firstReturn; back != none {
 			s.wakeLater(ch, s.returns[back].at)
 		}
 	}
@@ -381,7 +381,7 @@ func (s *Sim) transmit(ch, lane int32) {
 	c := &s.channels[ch]
 	b := &s.buffers[lane]
 	i := b.head
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	s.idle(c)
 	finish := s.now + c.pace.of(int64(p.wire))
 	if p.tail > finish {
@@ -400,19 +400,19 @@ func (s *Sim) transmit(ch, lane int32) {
 	if s.observer != nil {
 		s.blameWaiting(c, p.transfer, finish-s.now)
 	}
-	c.holder, c.parcel = p.transfer, i
+	c.holder, c.pkt = p.transfer, i
 
 	s.headLeaves(lane)
 	b.head = p.next
 	b.busyUntil = finish
-	s.vacate(p.from, int64(p.wire), finish)
+	s.release(p.from, int64(p.wire), finish)
 
 	if s.cfg.FlowControl == Credits {
 		s.buffers[p.lane].room -= int64(p.wire)
 	}
 	p.epoch = c.epoch
 	switch {
-	case p.hop+1 == p.way.hops:
+	case p.hop+1 == p.path.hops:
 		s.queue.push(finish+s.cable, atNIC, i)
 	case s.cfg.StoreAndForward:
 		p.tail = finish + s.cable + s.stages
@@ -423,6 +423,6 @@ func (s *Sim) transmit(ch, lane int32) {
 	}
 	if b.head != none {
 		s.headWaits(lane)
-		s.present(lane)
+		s.requestHead(lane)
 	}
 }

@@ -134,7 +134,7 @@ func TestCongestionSpreads(t *testing.T) {
 }
 
 // TestSmallHeadroom: PFC whose headroom does not last loses packets, says so,
-// and the transfers end all the same.
+// and the transfers still end.
 func TestSmallHeadroom(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.FlowControl = PFC
@@ -225,7 +225,7 @@ func TestLinkFails(t *testing.T) {
 	run := func(t *testing.T, cfg Config, faults ...Fault) *Sim {
 		s := newSim(t, "fattree:leaves=2,hosts=2,spines=2", cfg)
 		for _, f := range faults {
-			if err := s.Strike(f); err != nil {
+			if err := s.Inject(f); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -274,7 +274,7 @@ func TestLinkFails(t *testing.T) {
 	t.Run("cut off", func(t *testing.T) {
 		s := run(t, DefaultConfig(), Fault{At: 100 * Microsecond, Link: schema.NoLink, Device: 2})
 		if s.Underway() != 0 || s.transfers[0].state != failed || s.Times(0).Completed != Never || s.Unrouted() == 0 {
-			t.Errorf("state %d, completed %v, %d without a way", s.transfers[0].state, s.Times(0).Completed, s.Unrouted())
+			t.Errorf("state %d, completed %v, %d without a path", s.transfers[0].state, s.Times(0).Completed, s.Unrouted())
 		}
 	})
 	t.Run("down and up", func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestFaultsChecked(t *testing.T) {
 	s := newSim(t, "torus:3", DefaultConfig())
 	s.Next(Microsecond)
 	for _, f := range []Fault{{At: 0, Link: 0}, {At: Second, Link: 99}, {At: Second, Link: schema.NoLink, Device: 99}, {At: Second, Link: 0, Share: 2}} {
-		if s.Strike(f) == nil {
+		if s.Inject(f) == nil {
 			t.Errorf("%+v is taken", f)
 		}
 	}
@@ -341,7 +341,7 @@ func TestParameters(t *testing.T) {
 		cfg := DefaultConfig()
 		was := p.Value(&cfg)
 		if seen[p.Name] || p.Help == "" {
-			t.Errorf("%s stands twice, or has no help", p.Name)
+			t.Errorf("%s is duplicated, or has no help", p.Name)
 		}
 		seen[p.Name] = true
 		if err := p.Set(&cfg, was); err != nil || cfg != DefaultConfig() {

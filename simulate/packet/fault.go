@@ -18,10 +18,10 @@ type Fault struct {
 
 const minShare = 1e-3
 
-// Strike lets a fault happen at its time, which is not in the past. A link that
-// breaks loses what it carries; the packets before it take another way if the
+// Inject lets a fault happen at its time, which is not in the past. A link that
+// breaks loses what it carries; the packets before it take another path if the
 // routes know one, and are else lost and sent again.
-func (s *Sim) Strike(f Fault) error {
+func (s *Sim) Inject(f Fault) error {
 	switch {
 	case f.At < s.now:
 		return fmt.Errorf("fault at %v ns: it is %v ns already", f.At.Nanoseconds(), s.now.Nanoseconds())
@@ -39,9 +39,9 @@ func (s *Sim) Strike(f Fault) error {
 	return nil
 }
 
-// strike breaks or mends. Routes follow a break after Config.RerouteMicros, in a
+// applyFault breaks or mends. Routes follow a break after Config.RerouteMicros, in a
 // second event of the same fault.
-func (s *Sim) strike(number int32) {
+func (s *Sim) applyFault(number int32) {
 	f := &s.faults[number]
 	channels := s.links(f)
 	aware := f.At + Nanos(s.cfg.RerouteMicros*1000)
@@ -54,7 +54,7 @@ func (s *Sim) strike(number int32) {
 			s.reroute(ch, true)
 			continue
 		case s.now == f.At:
-			s.snap(int32(ch))
+			s.cutChannel(int32(ch))
 		}
 		if s.now == aware && c.broken {
 			s.reroute(ch, false)
@@ -64,7 +64,7 @@ func (s *Sim) strike(number int32) {
 		return
 	}
 	for _, ch := range channels {
-		s.scatter(int32(ch))
+		s.rerouteWaiting(int32(ch))
 	}
 	if aware > s.now {
 		s.queue.push(aware, atFault, number)
@@ -79,9 +79,9 @@ func (s *Sim) reroute(ch routing.Channel, up bool) {
 	}
 }
 
-// snap breaks a channel: it is free, and what it carried is lost. A packet whose
-// head has passed goes on torn, and is dropped where its way ends.
-func (s *Sim) snap(ch int32) {
+// cutChannel breaks a channel: it is free, and what it carried is lost. A packet whose
+// head has passed goes on torn, and is dropped where its path ends.
+func (s *Sim) cutChannel(ch int32) {
 	c := &s.channels[ch]
 	if c.broken {
 		return
@@ -89,15 +89,15 @@ func (s *Sim) snap(ch int32) {
 	c.broken = true
 	c.epoch++
 	if c.freeAt > s.now {
-		s.parcels[c.parcel].torn = true
+		s.pkts[c.pkt].torn = true
 		c.counters.busy -= c.freeAt - s.now
 		c.freeAt, c.since = s.now, s.now
 	}
 	s.idle(c)
 }
 
-// scatter sends away the packets that wait for a broken channel.
-func (s *Sim) scatter(ch int32) {
+// rerouteWaiting sends away the packets that wait for a broken channel.
+func (s *Sim) rerouteWaiting(ch int32) {
 	c := &s.channels[ch]
 	lane := c.first
 	c.first, c.last = none, none
@@ -105,7 +105,7 @@ func (s *Sim) scatter(ch int32) {
 		b := &s.buffers[lane]
 		next := b.next
 		b.waiting, b.next = false, none
-		s.present(lane)
+		s.requestHead(lane)
 		lane = next
 	}
 }
@@ -117,7 +117,7 @@ type DropReason uint8
 const (
 	LostOnLink DropReason = iota // the link broke under it, or before it
 	BufferFull                   // PFC: the headroom was too small
-	NoRoute                      // there is no way left
+	NoRoute                      // there is no path left
 	numReasons
 )
 
@@ -128,9 +128,9 @@ func DropReasons() []DropReason { return []DropReason{LostOnLink, BufferFull, No
 
 // lose is drop for a packet that a channel has carried, or none.
 func (s *Sim) lose(i, ch int32, why DropReason) {
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	if why == LostOnLink && s.cfg.FlowControl == Credits {
-		s.vacate(p.lane, int64(p.wire), s.now)
+		s.release(p.lane, int64(p.wire), s.now)
 	}
 	s.drop(i, ch, why)
 }
@@ -148,16 +148,16 @@ func (s *Sim) drop(i, ch int32, why DropReason) {
 
 // resend sends a lost packet from the start, or gives up its transfer.
 func (s *Sim) resend(i int32) (Notice, bool) {
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	id := p.transfer
 	t := &s.transfers[id]
 	p.tries++
 	p.marked, p.torn = false, false
 	switch {
 	case t.state != underway:
-		s.freeParcel(i)
+		s.freePacket(i)
 	case int(p.tries) > s.cfg.Retries:
-		s.freeParcel(i)
+		s.freePacket(i)
 		return Notice{Kind: Failed, Transfer: TransferID(id)}, s.fail(id)
 	case p.role == payload:
 		n := &s.nics[t.src]

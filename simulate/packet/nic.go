@@ -15,7 +15,7 @@ type nic struct {
 	carry       [2]float64 // fractions of DMA times, sending and receiving
 }
 
-func (s *Sim) layNICs() {
+func (s *Sim) makeNICs() {
 	s.nics = make([]nic, s.graph.NumDevices())
 	for i := range s.nics {
 		s.nics[i] = nic{first: none, last: none, resend: none, pumpAt: Never, lastServed: none}
@@ -83,7 +83,7 @@ func (s *Sim) pump(node int32) {
 			return
 		}
 		if i := n.resend; i != none {
-			n.resend = s.parcels[i].next
+			n.resend = s.pkts[i].next
 			s.startDMA(node, slot, i)
 			continue
 		}
@@ -96,13 +96,13 @@ func (s *Sim) pump(node int32) {
 	}
 }
 
-// dmaSlot is the DMA channel of a node that is free first; way 0 sends, 1 receives.
-func (s *Sim) dmaSlot(node int32, way int) int32 {
+// dmaSlot is the DMA channel of a node that is free first; side 0 sends, 1 receives.
+func (s *Sim) dmaSlot(node int32, side int) int32 {
 	k := s.cfg.DMAChannels
 	if s.cfg.SharedDMA {
-		way = 0
+		side = 0
 	}
-	first := (int(node)*2 + way) * k
+	first := (int(node)*2 + side) * k
 	best := first
 	for i := first + 1; i < first+k; i++ {
 		if s.dmaFree[i] < s.dmaFree[best] {
@@ -180,12 +180,12 @@ func (s *Sim) nextPacket(n *nic, place int) int32 {
 	if s.cfg.Rate.Enabled && t.src != t.dst {
 		s.throttle(t, wire)
 	}
-	return s.newParcel(parcel{transfer: id, next: none, size: int32(size), wire: int32(wire), role: payload})
+	return s.newPacket(pkt{transfer: id, next: none, size: int32(size), wire: int32(wire), role: payload})
 }
 
 func (s *Sim) startDMA(node, slot, i int32) {
 	n := &s.nics[node]
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	t := &s.transfers[p.transfer]
 	end := s.now + s.fetch(n, t, int64(p.size))
 	end = max(end, n.lastEnd)
@@ -212,19 +212,19 @@ func (s *Sim) fetch(n *nic, t *transfer, size int64) Time {
 
 // early is when a packet may leave: where the NIC sends while DMA goes on, as
 // soon as a chunk is there and the link will never wait for the next.
-func (s *Sim) early(t *transfer, p *parcel, end Time) Time {
+func (s *Sim) early(t *transfer, p *pkt, end Time) Time {
 	chunk := min(s.cfg.DMAChunkBytes, int64(p.size))
 	if chunk == 0 || !s.direct(t) {
 		return end
 	}
-	link := s.channels[s.ways[t.way.at]>>s.shift].pace
+	link := s.channels[s.hops[t.path.at]>>s.shift].pace
 	return min(end, max(s.now+s.dma.of(chunk), end+link.of(chunk)-link.of(int64(p.wire))))
 }
 
 // inject puts a packet whose DMA is done before the NIC's first channel; an
 // intra-node one is where it should be.
 func (s *Sim) inject(i int32) {
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	t := &s.transfers[p.transfer]
 	node := t.src
 	s.nics[node].inDMA--
@@ -232,12 +232,12 @@ func (s *Sim) inject(i int32) {
 	case t.src == t.dst:
 		t.pending--
 		id := p.transfer
-		s.freeParcel(i)
+		s.freePacket(i)
 		if t.pending == 0 {
 			s.delivered(id)
 		}
 	case s.direct(t):
-		p.way = t.way
+		p.path = t.path
 		s.depart(node, i)
 	default:
 		s.nics[node].queued -= int64(p.wire)
@@ -246,22 +246,22 @@ func (s *Sim) inject(i int32) {
 	s.pump(node)
 }
 
-// direct sees to it that a transfer has a way that avoids what has failed.
+// direct sees to it that a transfer has a path that avoids what has failed.
 func (s *Sim) direct(t *transfer) bool {
-	if t.way.hops == 0 || t.way.version != s.version {
-		way, ok := s.route(t.src, t.dst, t)
+	if t.path.hops == 0 || t.path.version != s.version {
+		path, ok := s.route(t.src, t.dst, t)
 		if !ok {
 			return false
 		}
-		t.way = way
+		t.path = path
 	}
 	return true
 }
 
-// depart puts a packet with a way into its NIC's queue.
+// depart puts a packet with a path into its NIC's queue.
 func (s *Sim) depart(node, i int32) {
-	p := &s.parcels[i]
-	s.aim(p, 0)
+	p := &s.pkts[i]
+	s.setHop(p, 0)
 	p.from = (int32(len(s.channels))+node)<<s.shift | p.lane&int32(s.lanes-1)
 	s.enqueue(p.from, i)
 }
@@ -269,35 +269,35 @@ func (s *Sim) depart(node, i int32) {
 // sendControl sends a control packet from the NIC where a transfer's data
 // arrive to the one that sends them. It takes no DMA.
 func (s *Sim) sendControl(id int32, r role) {
-	s.launch(s.newParcel(parcel{transfer: id, next: none, wire: int32(s.cfg.ControlBytes), role: r}))
+	s.launch(s.newPacket(pkt{transfer: id, next: none, wire: int32(s.cfg.ControlBytes), role: r}))
 }
 
 // acknowledge sends an acknowledgement of a packet of so many bytes, which
 // echoes its mark as a notification of congestion.
 func (s *Sim) acknowledge(id, bytes int32, marked bool) {
 	echo := marked && s.notify(&s.transfers[id])
-	s.launch(s.newParcel(parcel{transfer: id, next: none, size: bytes, wire: int32(s.cfg.AckBytes), role: acknowledgement, marked: echo}))
+	s.launch(s.newPacket(pkt{transfer: id, next: none, size: bytes, wire: int32(s.cfg.AckBytes), role: acknowledgement, marked: echo}))
 }
 
 func (s *Sim) launch(i int32) {
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	t := &s.transfers[p.transfer]
-	if t.back.hops == 0 || t.back.version != s.version {
-		way, ok := s.route(t.dst, t.src, t)
+	if t.controlPath.hops == 0 || t.controlPath.version != s.version {
+		path, ok := s.route(t.dst, t.src, t)
 		if !ok {
 			s.lose(i, none, NoRoute)
 			return
 		}
-		t.back = way
+		t.controlPath = path
 	}
-	p.way = t.back
+	p.path = t.controlPath
 	s.nics[t.dst].queued += int64(p.wire)
 	s.depart(t.dst, i)
 }
 
 // receive takes a packet whose tail is at its last NIC.
 func (s *Sim) receive(i int32) {
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	lane := p.lane
 	ch := lane >> s.shift
 	switch {
@@ -325,13 +325,13 @@ func (s *Sim) receive(i int32) {
 	case acknowledgement:
 		s.acknowledged(id, p)
 	}
-	p = &s.parcels[i]
-	s.vacate(lane, int64(p.wire), until)
-	s.freeParcel(i)
+	p = &s.pkts[i]
+	s.release(lane, int64(p.wire), until)
+	s.freePacket(i)
 }
 
 // acknowledged is called at the sender.
-func (s *Sim) acknowledged(id int32, p *parcel) {
+func (s *Sim) acknowledged(id int32, p *pkt) {
 	t := &s.transfers[id]
 	t.inFlight -= int64(p.size)
 	if p.marked {
@@ -346,7 +346,7 @@ func (s *Sim) acknowledged(id int32, p *parcel) {
 }
 
 // store moves a packet into memory and says until when that takes.
-func (s *Sim) store(t *transfer, p *parcel, ch int32) Time {
+func (s *Sim) store(t *transfer, p *pkt, ch int32) Time {
 	slot := s.dmaSlot(t.dst, 1)
 	begin, end := s.now, s.now
 	if chunk := min(s.cfg.DMAChunkBytes, int64(p.size)); chunk > 0 {

@@ -88,7 +88,7 @@ func (w *world) run(t *rapid.T, plain bool, audit func(*Sim)) *Sim {
 	}
 	s.queue.plain = plain
 	for _, f := range w.faults {
-		if err := s.Strike(f); err != nil {
+		if err := s.Inject(f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,16 +206,16 @@ func auditCredits(t *rapid.T, s *Sim) {
 	for i := range sum {
 		b := &s.buffers[i]
 		sum[i] += b.room
-		for r := b.firstBack; r != none; r = s.returns[r].next {
+		for r := b.firstReturn; r != none; r = s.returns[r].next {
 			sum[i] += s.returns[r].bytes
 		}
-		for p := b.head; p != none; p = s.parcels[p].next {
-			sum[s.parcels[p].from] += int64(s.parcels[p].wire)
+		for p := b.head; p != none; p = s.pkts[p].next {
+			sum[s.pkts[p].from] += int64(s.pkts[p].wire)
 		}
 	}
 	for _, e := range pending(&s.queue) {
 		if k := kindOf(e); k == atSwitch || k == atNIC {
-			p := &s.parcels[indexOf(e)]
+			p := &s.pkts[indexOf(e)]
 			sum[p.lane] += int64(p.wire)
 		}
 	}

@@ -171,7 +171,7 @@ func (s *Sim) flowFor(t *transfer) *flow {
 			s.flowOf[key] = n
 			line := s.cfg.DMASpeed * float64(s.cfg.DMAChannels)
 			if s.direct(t) {
-				line = min(line, 1e6/float64(s.channels[s.ways[t.way.at]>>s.shift].pace))
+				line = min(line, 1e6/float64(s.channels[s.hops[t.path.at]>>s.shift].pace))
 			}
 			s.flows = append(s.flows, flow{line: line, lastNotified: -Second, cutAt: Never})
 		}

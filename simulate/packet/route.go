@@ -9,18 +9,18 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// way is a path in Sim.ways, as the lanes that a packet enters.
-type way struct {
+// hopRange is a path: where it lies in Sim.hops, as the lanes that a packet enters.
+type hopRange struct {
 	at      uint32
 	hops    uint16
 	version uint16 // of the routes it was made of
 }
 
-// layLanes gives each class the virtual channels that keep its routes free of
+// assignLanes gives each class the virtual channels that keep its routes free of
 // cyclic waits: on a torus a packet changes to the second after the wraparound
 // link of a dimension (Dally and Seitz, "Deadlock-Free Message Routing", 1987),
 // on a dragonfly to the next after each global link (Kim et al., ISCA 2008).
-func (s *Sim) layLanes() error {
+func (s *Sim) assignLanes() error {
 	need := 1
 	switch g := s.graph; {
 	case g.Grid() != nil && g.Grid().Wrap:
@@ -44,9 +44,9 @@ func (s *Sim) layLanes() error {
 	return nil
 }
 
-// route finds a way between nodes for a transfer. The transfers of a class from
-// one node to another share a way, except with Valiant's routing.
-func (s *Sim) route(from, to int32, t *transfer) (way, bool) {
+// route finds a path between nodes for a transfer. The transfers of a class from
+// one node to another share a path, except with Valiant's routing.
+func (s *Sim) route(from, to int32, t *transfer) (hopRange, bool) {
 	key := uint64(from)<<32 | uint64(to)<<3 | uint64(t.class)
 	shared := s.router.Policy() != routing.Valiant
 	if shared {
@@ -65,18 +65,18 @@ func (s *Sim) route(from, to int32, t *transfer) (way, bool) {
 	return w, ok
 }
 
-func (s *Sim) find(from, to topology.DeviceID, class int, flow uint64) (way, bool) {
+func (s *Sim) find(from, to topology.DeviceID, class int, flow uint64) (hopRange, bool) {
 	path, ok := s.router.Append(s.scratch[:0], from, to, flow)
 	s.scratch = path[:0]
 	if !ok || len(path) == 0 {
-		return way{}, false
+		return hopRange{}, false
 	}
-	return s.layWay(path, class), true
+	return s.addPath(path, class), true
 }
 
-// layWay gives the packets of a path their virtual channels.
-func (s *Sim) layWay(path []routing.Channel, class int) way {
-	w := way{uint32(len(s.ways)), uint16(len(path)), s.version}
+// addPath gives the packets of a path their virtual channels.
+func (s *Sim) addPath(path []routing.Channel, class int) hopRange {
+	w := hopRange{uint32(len(s.hops)), uint16(len(path)), s.version}
 	vc, dim := 0, int8(-1)
 	for _, ch := range path {
 		l := s.graph.Link(s.routes.Link(ch))
@@ -88,7 +88,7 @@ func (s *Sim) layWay(path []routing.Channel, class int) way {
 				vc = 1
 			}
 		}
-		s.ways = append(s.ways, uint32(ch)<<s.shift|uint32(class*s.vcs+min(vc, s.vcs-1)))
+		s.hops = append(s.hops, uint32(ch)<<s.shift|uint32(class*s.vcs+min(vc, s.vcs-1)))
 		if l.Class == topology.ClassGlobal {
 			vc++
 		}
@@ -102,11 +102,11 @@ func (s *Sim) wraps(ch routing.Channel, dim int8) bool {
 	return d > 1 || d < -1
 }
 
-// detour gives the head of a buffer, whose channel is broken, another way from
+// detour gives the head of a buffer, whose channel is broken, another path from
 // where it is; where there is none the packet is lost and detour reports false.
 func (s *Sim) detour(lane int32) bool {
 	i := s.buffers[lane].head
-	p := &s.parcels[i]
+	p := &s.pkts[i]
 	t := &s.transfers[p.transfer]
 	to := t.dst
 	if p.role != payload {
@@ -118,9 +118,9 @@ func (s *Sim) detour(lane int32) bool {
 	if !s.inNIC(lane) {
 		s.channels[ch].queued -= int64(p.wire)
 	}
-	if ok && !s.channels[s.ways[w.at]>>s.shift].broken {
-		p.way = w
-		s.aim(p, 0)
+	if ok && !s.channels[s.hops[w.at]>>s.shift].broken {
+		p.path = w
+		s.setHop(p, 0)
 		if !s.inNIC(lane) {
 			s.channels[s.wants(p)].queued += int64(p.wire)
 		}
@@ -129,7 +129,7 @@ func (s *Sim) detour(lane int32) bool {
 	b := &s.buffers[lane]
 	s.headLeaves(lane)
 	b.head = p.next
-	s.vacate(p.from, int64(p.wire), s.now)
+	s.release(p.from, int64(p.wire), s.now)
 	s.drop(i, ch, LostOnLink)
 	if b.head != none {
 		s.headWaits(lane)

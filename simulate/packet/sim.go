@@ -13,11 +13,11 @@ import (
 type kind uint8
 
 const (
-	atSwitch    kind = iota // parcel: its head, or tail, has come through the switch's stages
-	atNIC                   // parcel: its tail has come to its last device
+	atSwitch    kind = iota // pkt: its head, or tail, has come through the switch's stages
+	atNIC                   // pkt: its tail has come to its last device
 	atLinkFree              // channel: it may send again
 	atInputFree             // lane: the next packet may leave the input
-	atDMADone               // parcel: it may leave the NIC
+	atDMADone               // pkt: it may leave the NIC
 	atPump                  // NIC: a DMA may begin
 	atDelivered             // transfer: its last DMA has ended
 	atArrived               // transfer: the target's library knows
@@ -25,7 +25,7 @@ const (
 	atRequest               // transfer: a get's request leaves
 	atTimer                 // number given to Timer
 	atFault                 // fault
-	atResend                // parcel: it was lost
+	atResend                // pkt: it was lost
 	atPause                 // lane: its sender falls silent, or speaks again
 	atDrain                 // lane: a paused buffer may have room
 )
@@ -65,20 +65,20 @@ type Sim struct {
 	shift    int // of lanes
 	vcs      int // per class
 
-	channels  []channel
-	buffers   []buffer // by channel and lane, then by NIC and lane, then output queues by channel and lane
-	outputs   int      // where the output queues begin in buffers
-	nics      []nic
-	dmaFree   []Time // by NIC, way and DMA channel
-	parcels   []parcel
-	spare     int32 // first free parcel
-	transfers []transfer
-	underway  int
-	returns   []giveBack
-	spareBack int32
+	channels    []channel
+	buffers     []buffer // by channel and lane, then by NIC and lane, then output queues by channel and lane
+	outputs     int      // where the output queues begin in buffers
+	nics        []nic
+	dmaFree     []Time // by NIC, side and DMA channel
+	pkts        []pkt
+	spare       int32 // first free pkt
+	transfers   []transfer
+	underway    int
+	returns     []creditReturn
+	spareReturn int32
 
-	ways     []uint32 // arena of hops: indices into buffers
-	cached   map[uint64]way
+	hops     []uint32 // arena of hops: indices into buffers
+	cached   map[uint64]hopRange
 	version  uint16 // of the routes
 	scratch  []routing.Channel
 	flows    []flow
@@ -95,9 +95,9 @@ func New(g *topology.Graph, cfg Config) (*Sim, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("packet model: %w", err)
 	}
-	s := &Sim{cfg: cfg, graph: g, routes: routing.NewChannels(g), cached: map[uint64]way{}, flowOf: map[uint64]int32{},
+	s := &Sim{cfg: cfg, graph: g, routes: routing.NewChannels(g), cached: map[uint64]hopRange{}, flowOf: map[uint64]int32{},
 		random: rand.New(rand.NewPCG(uint64(cfg.Seed), 0)), overhead: Nanos(cfg.OverheadNanos),
-		stages: cfg.switchLatency(), cable: Nanos(cfg.CableNanos), dma: paceOf(cfg.DMASpeed), spare: none, spareBack: none}
+		stages: cfg.switchLatency(), cable: Nanos(cfg.CableNanos), dma: paceOf(cfg.DMASpeed), spare: none, spareReturn: none}
 	policy := cfg.Routing
 	if policy == routing.Default && g.Grid() == nil && !hasGlobals(g) {
 		policy = routing.DModK
@@ -106,13 +106,13 @@ func New(g *topology.Graph, cfg Config) (*Sim, error) {
 	if s.router, err = routing.New(s.routes, policy); err != nil {
 		return nil, fmt.Errorf("packet model: %w", err)
 	}
-	if err := s.layLanes(); err != nil {
+	if err := s.assignLanes(); err != nil {
 		return nil, err
 	}
-	if err := s.layChannels(); err != nil {
+	if err := s.makeChannels(); err != nil {
 		return nil, err
 	}
-	s.layNICs()
+	s.makeNICs()
 	return s, nil
 }
 
@@ -170,14 +170,14 @@ func (s *Sim) Next(limit Time) (Notice, bool) {
 func (s *Sim) handle(k kind, i int32) (Notice, bool) {
 	switch k {
 	case atSwitch:
-		s.reach(i)
+		s.arriveAtSwitch(i)
 	case atNIC:
 		s.receive(i)
 	case atLinkFree:
 		s.wake(i)
 	case atInputFree:
 		s.buffers[i].due = false
-		s.present(i)
+		s.requestHead(i)
 	case atDMADone:
 		s.inject(i)
 	case atPump:
@@ -194,7 +194,7 @@ func (s *Sim) handle(k kind, i int32) (Notice, bool) {
 	case atTimer:
 		return Notice{Kind: Timed, Timer: i}, true
 	case atFault:
-		s.strike(i)
+		s.applyFault(i)
 	case atResend:
 		return s.resend(i)
 	case atPause:

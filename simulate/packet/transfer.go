@@ -46,23 +46,23 @@ const (
 // transfer is a Request on its way. Its data goes from src to dst, which for a
 // get are the target and the poster.
 type transfer struct {
-	src, dst int32
-	verb     Verb
-	state    state
-	class    uint8
-	started  bool
-	bytes    int64
-	unsent   int64 // payload that has not begun its DMA
-	pending  int32 // packets that have not ended their DMA at dst
-	next     int32 // in the NIC's queue
-	eligible Time  // of the first DMA
-	arriving Time  // latest end of a DMA at dst
-	way      way
-	back     way   // of its control packets
-	unacked  int32 // packets that the poster does not know to have come
-	inFlight int64 // payload of those that were sent
-	echo     bool  // the last packet to come was marked
-	flow     int32
+	src, dst    int32
+	verb        Verb
+	state       state
+	class       uint8
+	started     bool
+	bytes       int64
+	unsent      int64 // payload that has not begun its DMA
+	pending     int32 // packets that have not ended their DMA at dst
+	next        int32 // in the NIC's queue
+	eligible    Time  // of the first DMA
+	arriving    Time  // latest end of a DMA at dst
+	path        hopRange
+	controlPath hopRange // of its control packets
+	unacked     int32    // packets that the poster does not know to have come
+	inFlight    int64    // payload of those that were sent
+	echo        bool     // the last packet to come was marked
+	flow        int32
 	Times
 }
 
@@ -79,11 +79,11 @@ type Paths struct{ Data, Control []routing.Channel }
 // what has not been sent, are empty.
 func (s *Sim) Paths(id TransferID) Paths {
 	t := &s.transfers[id]
-	return Paths{s.path(t.way), s.path(t.back)}
+	return Paths{s.channelsOf(t.path), s.channelsOf(t.controlPath)}
 }
 
-func (s *Sim) path(w way) (path []routing.Channel) {
-	for _, lane := range s.ways[w.at : w.at+uint32(w.hops)] {
+func (s *Sim) channelsOf(p hopRange) (path []routing.Channel) {
+	for _, lane := range s.hops[p.at : p.at+uint32(p.hops)] {
 		path = append(path, routing.Channel(lane>>s.shift))
 	}
 	return path
@@ -107,10 +107,10 @@ func (s *Sim) PostAlong(r Request, along Paths) (TransferID, error) {
 	}
 	t.unacked = t.pending
 	var err error
-	if t.way, err = s.along(along.Data, t.src, t.dst, r.Class); err != nil {
+	if t.path, err = s.along(along.Data, t.src, t.dst, r.Class); err != nil {
 		return 0, err
 	}
-	if t.back, err = s.along(along.Control, t.dst, t.src, r.Class); err != nil {
+	if t.controlPath, err = s.along(along.Control, t.dst, t.src, r.Class); err != nil {
 		return 0, err
 	}
 	s.transfers = append(s.transfers, t)
@@ -127,22 +127,22 @@ func (s *Sim) PostAlong(r Request, along Paths) (TransferID, error) {
 }
 
 // along checks a given path.
-func (s *Sim) along(path []routing.Channel, from, to int32, class int) (way, error) {
+func (s *Sim) along(path []routing.Channel, from, to int32, class int) (hopRange, error) {
 	if len(path) == 0 {
-		return way{}, nil
+		return hopRange{}, nil
 	}
 	at := topology.DeviceID(from)
 	for _, ch := range path {
 		start, end := s.routes.Ends(ch)
 		if start != at || !s.routes.Up(ch) {
-			return way{}, fmt.Errorf("path from %q: link %q does not go on from %q, or is down", s.graph.Device(topology.DeviceID(from)).Name, s.routes.Name(ch), s.graph.Device(at).Name)
+			return hopRange{}, fmt.Errorf("path from %q: link %q does not go on from %q, or is down", s.graph.Device(topology.DeviceID(from)).Name, s.routes.Name(ch), s.graph.Device(at).Name)
 		}
 		at = end
 	}
 	if at != topology.DeviceID(to) {
-		return way{}, fmt.Errorf("path to %q: it ends at %q", s.graph.Device(topology.DeviceID(to)).Name, s.graph.Device(at).Name)
+		return hopRange{}, fmt.Errorf("path to %q: it ends at %q", s.graph.Device(topology.DeviceID(to)).Name, s.graph.Device(at).Name)
 	}
-	return s.layWay(path, class), nil
+	return s.addPath(path, class), nil
 }
 
 func (s *Sim) check(r Request) error {

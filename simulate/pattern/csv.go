@@ -69,7 +69,7 @@ func columnPlaces(header []string) ([]int, error) {
 		case c < 0:
 			return nil, fmt.Errorf("column %q%s", h, suggestion(h, columns))
 		case at[c] >= 0:
-			return nil, fmt.Errorf("column %q stands twice", h)
+			return nil, fmt.Errorf("column %q is duplicated", h)
 		}
 		at[c] = i
 	}

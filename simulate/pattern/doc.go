@@ -3,4 +3,7 @@
 // come from a table of calls, a YAML file, the built-in patterns or Go; out
 // comes a Report with the time of every call, what it waited for and which puts
 // collided. The packets are simulate/packet's.
+//
+// It is the prediction of NSIM-ACE: a product of its own beside the analysis of
+// congestion regions, with which it shares the topology and nothing else.
 package pattern

@@ -77,9 +77,9 @@ func TestOracles(t *testing.T) {
 	const leaf = "fattree:leaves=1,hosts=16,spines=1"
 	for _, c := range []struct {
 		name, spec, calls string
-		arrives           float64 // the last arrival; 0: not told
-		first             float64 // the first arrival; 0: not told
-		completes         float64 // the last completion; 0: not told
+		arrives           float64 // the last arrival; 0: not given
+		first             float64 // the first arrival; 0: not given
+		completes         float64 // the last completion; 0: not given
 	}{
 		{"put 4 B, S=1", tree, "0,0,put,1,4,0\n", 145.0571, 0, 294.2571},
 		{"put 4 B, S=3", tree, "0,0,put,5,4,0\n", 426.2571, 0, 856.6571},

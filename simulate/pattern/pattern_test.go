@@ -87,7 +87,7 @@ func TestFigure1(t *testing.T) {
 // coroutine behind, though a run be left half-way.
 func TestProgramsRunAgain(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	programs := []*Program{readYAML(t, "stencil.yaml", 16), New("stuck", 2, 1, func(p *Proc) {
+	programs := []*Program{readYAML(t, "stencil.yaml", 16), New("deadlockError", 2, 1, func(p *Proc) {
 		if p.ID == 0 {
 			for {
 				p.Put(1, 1<<20, 7)
@@ -123,8 +123,8 @@ func TestProgramsRunAgain(t *testing.T) {
 		if first.Len() == 0 || first.String() != second.String() {
 			t.Errorf("%s: two runs differ:\n%s\n%s", p.Name, first.String(), second.String())
 		}
-		if p.Name == "stuck" && !strings.Contains(first.String(), "process 0 waits") {
-			t.Errorf("stuck program: %s", first.String())
+		if p.Name == "deadlockError" && !strings.Contains(first.String(), "process 0 waits") {
+			t.Errorf("deadlockError program: %s", first.String())
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestExplainJob(t *testing.T) {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	if _, err := Explain(parse(t, tree), nsimACE(t), p, Without{}); err == nil {
-		t.Error("nothing is taken out, and nobody complains")
+		t.Error("nothing is taken out, and there is no error")
 	}
 }
 

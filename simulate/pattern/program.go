@@ -41,7 +41,7 @@ const AnyTag = -1 << 31
 // Call is one step of a process.
 //
 // The n-th poll of a tag waits for the n-th put with that tag to arrive,
-// whoever put it; the n-th complete of a tag for the n-th put or get with that
+// whichever process put it; the n-th complete of a tag for the n-th put or get with that
 // tag that the process posted, as the paper's handle does.
 type Call struct {
 	Op     Op
@@ -62,7 +62,7 @@ type Process struct {
 	ID    int
 	Node  int
 	Meets bool                    // at barriers
-	Start func() (Source, func()) // begins the program anew; the second, if not nil, abandons it
+	Start func() (Source, func()) // begins the program again; the second, if not nil, abandons it
 }
 
 // Program is what all processes do. It may be run many times.
@@ -108,7 +108,7 @@ func (p *Program) validate(nodes int) error {
 			errs = append(errs, fmt.Errorf("process %d: node %d is not one of the fabric's %d nodes", q.ID, q.Node, nodes))
 		}
 		if seen[q.ID] {
-			errs = append(errs, fmt.Errorf("process %d stands twice in program %q", q.ID, p.Name))
+			errs = append(errs, fmt.Errorf("process %d is duplicated in program %q", q.ID, p.Name))
 		}
 		seen[q.ID] = true
 	}

@@ -70,7 +70,7 @@ func (x Experiment) Run() (*Report, error) {
 	defer r.close()
 	r.without = x.Without
 	for _, f := range x.Faults {
-		if err := r.sim.Strike(f); err != nil {
+		if err := r.sim.Inject(f); err != nil {
 			return nil, err
 		}
 	}

@@ -59,8 +59,8 @@ type posted struct {
 
 const none = int32(-1)
 
-// gone is the handle of a transfer that was taken out.
-const gone = packet.TransferID(-1)
+// removed is the handle of a transfer that was taken out.
+const removed = packet.TransferID(-1)
 
 // run is one program on one simulation.
 type run struct {
@@ -126,7 +126,7 @@ func (r *run) execute(every packet.Time, sample func(*packet.Sim)) error {
 	for !r.sim.Idle() {
 		n, ok := r.sim.Next(due)
 		if ok {
-			if err := r.advance(r.note(n)); err != nil {
+			if err := r.advance(r.recordNotice(n)); err != nil {
 				return err
 			}
 		} else if sample != nil {
@@ -138,11 +138,11 @@ func (r *run) execute(every packet.Time, sample func(*packet.Sim)) error {
 	if sample != nil && sampled < r.sim.Now() {
 		sample(r.sim)
 	}
-	return r.stuck()
+	return r.deadlockError()
 }
 
-// note records a notice and says which process it may set going.
-func (r *run) note(n packet.Notice) *member {
+// recordNotice records a notice and says which process it may set going.
+func (r *run) recordNotice(n packet.Notice) *member {
 	if n.Kind == packet.Timed {
 		if i := int(n.Timer) - len(r.members); i >= 0 {
 			return r.members[i]
@@ -175,7 +175,7 @@ func (r *run) note(n packet.Notice) *member {
 // advance makes the calls of a process until it has to wait.
 func (r *run) advance(m *member) error {
 	for m.wait.kind != forEver {
-		over, err := r.over(m)
+		over, err := r.satisfied(m)
 		if err != nil || !over {
 			return err
 		}
@@ -247,7 +247,7 @@ func (r *run) post(m *member, c Call) error {
 	}
 	record := m.records[len(m.records)-1]
 	if r.without.matches(m.Process, peer.Process) {
-		return r.vanish(m, peer, c, &r.records[record])
+		return r.completeAtOnce(m, peer, c, &r.records[record])
 	}
 	id, err := r.send(m, peer, verb, c.Bytes, posted{record: record, tag: c.Tag, class: c.Class})
 	if err != nil {
@@ -259,21 +259,21 @@ func (r *run) post(m *member, c Call) error {
 	return nil
 }
 
-// vanish does at once what a put or get that was taken out would have done.
-func (r *run) vanish(m, peer *member, c Call, rec *Record) error {
+// completeAtOnce does at once what a put or get that was taken out would have done.
+func (r *run) completeAtOnce(m, peer *member, c Call, rec *Record) error {
 	rec.Arrive, rec.Complete = rec.Start, rec.Start
-	m.handles[c.Tag] = append(m.handles[c.Tag], gone)
+	m.handles[c.Tag] = append(m.handles[c.Tag], removed)
 	if c.Op == Put {
 		peer.arrived[c.Tag]++
 		if peer != m {
-			return r.sim.Timer(0, r.nudge(peer))
+			return r.sim.Timer(0, r.wakeTimer(peer))
 		}
 	}
 	return nil
 }
 
-// nudge is the number of a timer that only has a process look again.
-func (r *run) nudge(m *member) int32 { return int32(len(r.members)) + m.number }
+// wakeTimer is the number of a timer that only has a process look again.
+func (r *run) wakeTimer(m *member) int32 { return int32(len(r.members)) + m.number }
 
 func (r *run) send(m, peer *member, verb packet.Verb, bytes int64, p posted) (packet.TransferID, error) {
 	p.owner, p.target = m.number, peer.number
@@ -284,8 +284,8 @@ func (r *run) send(m, peer *member, verb packet.Verb, bytes int64, p posted) (pa
 	return id, err
 }
 
-// over says whether what a process waits for has happened, and takes it.
-func (r *run) over(m *member) (bool, error) {
+// satisfied says whether what a process waits for has happened, and takes it.
+func (r *run) satisfied(m *member) (bool, error) {
 	switch w := &m.wait; w.kind {
 	case forTag:
 		if m.arrived[w.tag] == 0 {
@@ -293,7 +293,7 @@ func (r *run) over(m *member) (bool, error) {
 		}
 		m.arrived[w.tag]--
 	case forHandle:
-		return w.handle == gone || r.posted[w.handle].complete, nil
+		return w.handle == removed || r.posted[w.handle].complete, nil
 	case forAll:
 		return m.open == 0, nil
 	case forTimer:
@@ -317,7 +317,7 @@ func (r *run) enter(m *member) error {
 		r.inside++
 		if r.inside == len(r.meeting)*m.barriers {
 			for _, other := range r.meeting {
-				if err := r.sim.Timer(0, r.nudge(other)); err != nil {
+				if err := r.sim.Timer(0, r.wakeTimer(other)); err != nil {
 					return err
 				}
 			}
@@ -361,8 +361,8 @@ func (c Call) tagText() string {
 	return fmt.Sprintf(" of tag %d", c.Tag)
 }
 
-// stuck says which processes will never end.
-func (r *run) stuck() error {
+// deadlockError says which processes will never end.
+func (r *run) deadlockError() error {
 	var lines []string
 	for _, m := range r.members {
 		if m.wait.kind != forEver {

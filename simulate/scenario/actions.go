@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// deed is an event of the script resolved on the fabric: one thing, at once.
-type deed struct {
+// scheduledAction is an event of the script resolved on the fabric: one thing, at once.
+type scheduledAction struct {
 	after    time.Duration
 	do       Action
 	undo     bool // of SlowLink, SlowHost, Throttle
@@ -24,27 +24,27 @@ type deed struct {
 }
 
 // resolve finds what the events speak of, and writes out what lasts or repeats.
-func resolve(script *Script, channels *routing.Channels) ([]deed, error) {
-	var deeds []deed
+func resolve(script *Script, channels *routing.Channels) ([]scheduledAction, error) {
+	var actions []scheduledAction
 	for i := range script.Events {
 		e := &script.Events[i]
 		if e.Say != "" {
-			deeds = append(deeds, deed{after: e.After, text: e.Say})
+			actions = append(actions, scheduledAction{after: e.After, text: e.Say})
 		}
 		if e.Do == Say {
 			continue
 		}
-		d := deed{after: e.After, do: e.Do, share: e.Percent / 100}
+		d := scheduledAction{after: e.After, do: e.Do, share: e.Percent / 100}
 		if err := d.find(e, channels); err != nil {
 			return nil, fmt.Errorf("event after %s: %w", e.After, err)
 		}
-		deeds = append(deeds, d.overTime(e)...)
+		actions = append(actions, d.overTime(e)...)
 	}
-	slices.SortStableFunc(deeds, func(a, b deed) int { return int(a.after - b.after) })
-	return deeds, nil
+	slices.SortStableFunc(actions, func(a, b scheduledAction) int { return int(a.after - b.after) })
+	return actions, nil
 }
 
-func (d *deed) find(e *Event, channels *routing.Channels) error {
+func (d *scheduledAction) find(e *Event, channels *routing.Channels) error {
 	g := channels.Graph()
 	switch e.Do {
 	case FailLink, RestoreLink, FlapLink, SlowLink:
@@ -81,12 +81,12 @@ func cable(channels *routing.Channels, ch routing.Channel) []routing.Channel {
 	return both
 }
 
-// overTime writes out the end of a deed that lasts, and the failures of a link
+// overTime writes out the end of a scheduledAction that lasts, and the failures of a link
 // that flaps.
-func (d deed) overTime(e *Event) []deed {
+func (d scheduledAction) overTime(e *Event) []scheduledAction {
 	switch d.do {
 	case FlapLink:
-		var all []deed
+		var all []scheduledAction
 		for at := time.Duration(0); at < e.For; at += e.Period {
 			fail, restore := d, d
 			fail.do, fail.after = FailLink, e.After+at
@@ -95,10 +95,10 @@ func (d deed) overTime(e *Event) []deed {
 		}
 		return all
 	case RestoreLink, RestoreSwitch:
-		return []deed{d}
+		return []scheduledAction{d}
 	}
 	if e.For == 0 {
-		return []deed{d}
+		return []scheduledAction{d}
 	}
 	end := d
 	end.after += e.For
@@ -110,11 +110,11 @@ func (d deed) overTime(e *Event) []deed {
 	default:
 		end.undo = true
 	}
-	return []deed{d, end}
+	return []scheduledAction{d, end}
 }
 
-// act carries out a deed and notes what a log would say of it.
-func (r *Runner) act(d *deed, now time.Duration) {
+// act carries out a scheduledAction and notes the events that a log would hold.
+func (r *Runner) act(d *scheduledAction, now time.Duration) {
 	event := schema.Event{TimeNanos: r.nanos(now), Fabric: r.graph.Fabric()}
 	if d.do != Throttle && d.do != Say {
 		event.Device = r.graph.Device(d.device).Name
@@ -169,7 +169,7 @@ func (r *Runner) logFailure(e schema.Event) {
 		Device: e.Device, Port: e.Port, Detail: e.Detail})
 }
 
-func (r *Runner) setUp(d *deed, up bool) {
+func (r *Runner) setUp(d *scheduledAction, up bool) {
 	for _, ch := range d.channels {
 		r.channels.SetUp(ch, up)
 		if up {
@@ -181,8 +181,8 @@ func (r *Runner) setUp(d *deed, up bool) {
 }
 
 // slow leaves a link or the receiving side of a host with a share of its rate,
-// or gives it all back. No log tells of it.
-func (r *Runner) slow(d *deed) {
+// or gives it all back. No log has it.
+func (r *Runner) slow(d *scheduledAction) {
 	share := d.share
 	if d.undo {
 		share = 1

@@ -1,9 +1,9 @@
-// Package scenario tells stories of a fabric: in goes a script in YAML (a
+// Package scenario simulates scripted scenarios, called stories, of a fabric: in goes a script in YAML (a
 // fabric, jobs with their traffic, and what happens when), out come, interval by
 // interval, the readings that its devices would give, the events that its logs
 // would hold, and the truth about both. The same script and seed give the same
-// bytes. It has no clock and does no I/O beyond the reader it is given; whoever
-// plays a story decides how fast.
+// bytes. It has no clock and does no I/O beyond the reader it is given; the caller
+// decides how fast a story plays.
 //
 // # Scripts
 //
@@ -59,5 +59,5 @@
 //	    percent: 20                 # of slow_link, slow_host: what is left
 //	    period: 10s                 # of flap_link: fails so often ...
 //	    down: 2s                    # ... for so long
-//	    say: A cable dies.          # told as a story event; alone with do left out
+//	    say: A cable dies.          # a story event; alone with do left out
 package scenario

@@ -17,8 +17,8 @@ const (
 	defaultStripes   = 4
 )
 
-// wires turns a job's traffic into flows with paths.
-type wires struct {
+// network turns a job's traffic into flows with paths.
+type network struct {
 	model   *fluid.Model
 	router  *routing.Router
 	healthy *routing.Router // over the fabric without failures
@@ -30,7 +30,7 @@ type wires struct {
 
 // lay writes the flows of one kind of traffic of a job into f. Flows that have
 // no way left are left out and counted.
-func (w *wires) lay(f *fluid.Flows, t *Traffic, p placement, seed uint64) (unreachable int) {
+func (w *network) routeFlows(f *fluid.Flows, t *Traffic, p placement, seed uint64) (unreachable int) {
 	f.Reset()
 	rate := t.GigabytesPerSecond * 1e9
 	add := func(src, dst topology.DeviceID, demand float64) {
@@ -64,7 +64,7 @@ func (w *wires) lay(f *fluid.Flows, t *Traffic, p placement, seed uint64) (unrea
 	return unreachable
 }
 
-func (w *wires) add(f *fluid.Flows, src, dst topology.DeviceID, demand float64, seed uint64) bool {
+func (w *network) add(f *fluid.Flows, src, dst topology.DeviceID, demand float64, seed uint64) bool {
 	hash := seed ^ uint64(src)<<32 ^ uint64(dst)
 	var ok bool
 	if w.path, ok = w.router.Append(w.path[:0], src, dst, hash); !ok {
@@ -81,7 +81,7 @@ func (w *wires) add(f *fluid.Flows, src, dst topology.DeviceID, demand float64, 
 
 // halo exchanges with the two neighbours in each dimension of the box of ranks;
 // at its faces there is none.
-func (w *wires) halo(p placement, rate float64, add func(src, dst topology.DeviceID, demand float64)) {
+func (w *network) halo(p placement, rate float64, add func(src, dst topology.DeviceID, demand float64)) {
 	perNeighbour := rate / float64(2*len(p.size))
 	for rank, d := range p.nodes {
 		stride, rest := 1, rank
@@ -99,7 +99,7 @@ func (w *wires) halo(p placement, rate float64, add func(src, dst topology.Devic
 	}
 }
 
-func (w *wires) allToAll(p placement, rate float64, add func(src, dst topology.DeviceID, demand float64)) {
+func (w *network) allToAll(p placement, rate float64, add func(src, dst topology.DeviceID, demand float64)) {
 	n := len(p.nodes)
 	if n < 2 {
 		return
@@ -118,7 +118,7 @@ func (w *wires) allToAll(p placement, rate float64, add func(src, dst topology.D
 
 // fileSystem reads from or writes to storage nodes, whose round-robin order
 // knows nothing of where the job runs (Monet, section 2).
-func (w *wires) fileSystem(p placement, t *Traffic, rate float64, rng *rand.Rand, add func(src, dst topology.DeviceID, demand float64)) {
+func (w *network) fileSystem(p placement, t *Traffic, rate float64, rng *rand.Rand, add func(src, dst topology.DeviceID, demand float64)) {
 	if len(w.storage) == 0 {
 		return
 	}

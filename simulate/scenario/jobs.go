@@ -51,7 +51,7 @@ func (r *Runner) begin(spec Job) error {
 		j.flows = append(j.flows, &fluid.Flows{Owner: len(r.streams)})
 		r.streams = append(r.streams, stream{j, t.Pattern, r.phases.Float64()})
 	}
-	r.lay(j)
+	r.routeFlows(j)
 	r.log(schema.JobStarted, j, fmt.Sprintf("%s of %s on %d nodes from %s", j.Name, j.User, len(place.present()), r.graph.Device(place.present()[0]).Name))
 	r.changed = append(r.changed, r.jobNow(j))
 	return nil
@@ -84,11 +84,11 @@ func (r *Runner) log(kind schema.EventKind, j *job, detail string) {
 	r.events = append(r.events, schema.Event{TimeNanos: r.nanos(r.now), Fabric: r.graph.Fabric(), Kind: kind, JobID: j.ID, Detail: detail})
 }
 
-// lay routes all flows of a job.
-func (r *Runner) lay(j *job) {
+// routeFlows routes all flows of a job.
+func (r *Runner) routeFlows(j *job) {
 	j.unreachable = 0
 	for i := range j.Traffic {
-		j.unreachable += r.wires.lay(j.flows[i], &j.Traffic[i], j.place, r.seed^uint64(j.flows[i].Owner)<<8)
+		j.unreachable += r.network.routeFlows(j.flows[i], &j.Traffic[i], j.place, r.seed^uint64(j.flows[i].Owner)<<8)
 	}
 }
 

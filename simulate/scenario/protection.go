@@ -7,18 +7,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// guard is the state of congestion protection.
-type guard struct {
+// throttling is the state of congestion protection.
+type throttling struct {
 	on    bool
 	until time.Duration
 }
 
 // throttle lets all NICs together send what one can receive, or frees them.
 func (r *Runner) throttle(on bool, now time.Duration, why string) {
-	if r.guard.on == on {
+	if r.throttling.on == on {
 		return
 	}
-	r.guard.on = on
+	r.throttling.on = on
 	share := 1.
 	if on {
 		share = 1 / float64(len(r.alloc.hosts))
@@ -47,10 +47,10 @@ func (r *Runner) protect() {
 	}
 	next := r.now + r.script.Step
 	switch {
-	case !r.guard.on && over(p.HighPercent) >= p.Links:
-		r.guard.until = next + p.Hold
+	case !r.throttling.on && over(p.HighPercent) >= p.Links:
+		r.throttling.until = next + p.Hold
 		r.throttle(true, next, fmt.Sprintf("%d links stalled for %v%% of the time or more", over(p.HighPercent), p.HighPercent))
-	case r.guard.on && next >= r.guard.until && over(p.LowPercent) < p.Links:
+	case r.throttling.on && next >= r.throttling.until && over(p.LowPercent) < p.Links:
 		r.throttle(false, next, "")
 	}
 }

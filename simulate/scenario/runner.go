@@ -21,26 +21,26 @@ type Runner struct {
 	channels   *routing.Channels
 	model      *fluid.Model
 	source     *telemetry.Source
-	wires      wires
+	network    network
 	alloc      allocator
 	generator  *generator // nil without a workload
 	phases     *rand.Rand
 	startNanos int64
 	seed       uint64
 
-	now       time.Duration
-	deeds     []deed   // still to come
-	pending   []Job    // still to come, by start
-	streams   []stream // all that ever flowed; the owners of flows
-	running   []*job
-	events    []schema.Event
-	changed   []schema.Job // that started or ended within this interval
-	failures  []schema.Failure
-	past      []JobTraffic  // of jobs that ended within this interval
-	rerouteAt time.Duration // never if negative
-	failed    map[routing.Channel]*deed
-	slowed    map[fluid.Resource]float64
-	guard     guard
+	now        time.Duration
+	actions    []scheduledAction // still to come
+	pending    []Job             // still to come, by start
+	streams    []stream          // all that ever flowed; the owners of flows
+	running    []*job
+	events     []schema.Event
+	changed    []schema.Job // that started or ended within this interval
+	failures   []schema.Failure
+	past       []JobTraffic  // of jobs that ended within this interval
+	rerouteAt  time.Duration // never if negative
+	failed     map[routing.Channel]*scheduledAction
+	slowed     map[fluid.Resource]float64
+	throttling throttling
 
 	groups []*fluid.Flows
 	state  fluid.State // of the last solution
@@ -67,7 +67,7 @@ func New(graph *topology.Graph, script *Script, seed uint64, startNanos int64) (
 		return nil, fmt.Errorf("scenario %s: %w", script.Name, err)
 	}
 	r := &Runner{script: script, graph: graph, seed: seed, startNanos: schema.IntervalAt(startNanos, int64(script.Interval)).StartNanos,
-		rerouteAt: -1, failed: map[routing.Channel]*deed{}, slowed: map[fluid.Resource]float64{}}
+		rerouteAt: -1, failed: map[routing.Channel]*scheduledAction{}, slowed: map[fluid.Resource]float64{}}
 	if err := r.build(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", script.Name, err)
 	}
@@ -90,7 +90,7 @@ func (r *Runner) build() (err error) {
 	if r.source, err = telemetry.New(r.channels, r.telemetryConfig(), rand.New(rand.NewPCG(r.seed, 'n')), r.startNanos); err != nil {
 		return err
 	}
-	if r.deeds, err = resolve(r.script, r.channels); err != nil {
+	if r.actions, err = resolve(r.script, r.channels); err != nil {
 		return err
 	}
 	r.alloc = newAllocator(r.graph, rand.New(rand.NewPCG(r.seed, 'p')))
@@ -108,24 +108,24 @@ func (r *Runner) build() (err error) {
 }
 
 func (r *Runner) wire(f *Fabric) (err error) {
-	r.wires = wires{model: r.model}
-	if r.wires.router, err = routing.New(r.channels, f.Routing); err != nil {
+	r.network = network{model: r.model}
+	if r.network.router, err = routing.New(r.channels, f.Routing); err != nil {
 		return err
 	}
-	if r.wires.healthy, err = routing.New(routing.NewChannels(r.graph), f.Routing); err != nil {
+	if r.network.healthy, err = routing.New(routing.NewChannels(r.graph), f.Routing); err != nil {
 		return err
 	}
 	if f.Storage.Hosts != "" {
-		if r.wires.storage, err = hostList(r.alloc.hosts, f.Storage.Hosts); err != nil {
+		if r.network.storage, err = hostList(r.alloc.hosts, f.Storage.Hosts); err != nil {
 			return fmt.Errorf("storage: %w", err)
 		}
 	}
 	if every := f.Storage.Every; every > 0 {
 		for i := f.Storage.First; i < len(r.alloc.hosts); i += every {
-			r.wires.storage = append(r.wires.storage, r.alloc.hosts[i])
+			r.network.storage = append(r.network.storage, r.alloc.hosts[i])
 		}
 	}
-	for _, d := range r.wires.storage {
+	for _, d := range r.network.storage {
 		r.alloc.storage[d] = true
 	}
 	return nil
@@ -227,9 +227,9 @@ func (r *Runner) nanos(at time.Duration) int64 { return r.startNanos + int64(at)
 
 // advance lets everything happen that is due.
 func (r *Runner) advance() {
-	for len(r.deeds) > 0 && r.deeds[0].after <= r.now {
-		r.act(&r.deeds[0], r.now)
-		r.deeds = r.deeds[1:]
+	for len(r.actions) > 0 && r.actions[0].after <= r.now {
+		r.act(&r.actions[0], r.now)
+		r.actions = r.actions[1:]
 	}
 	for _, j := range slices.Clone(r.running) {
 		if j.End <= r.now {
@@ -247,9 +247,9 @@ func (r *Runner) advance() {
 	}
 	if r.rerouteAt >= 0 && r.rerouteAt <= r.now {
 		r.rerouteAt = -1
-		r.wires.broken = len(r.failed) > 0
+		r.network.broken = len(r.failed) > 0
 		for _, j := range r.running {
-			r.lay(j)
+			r.routeFlows(j)
 		}
 	}
 }

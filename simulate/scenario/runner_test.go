@@ -33,7 +33,7 @@ func TestScriptErrors(t *testing.T) {
 		{"unknown key", "nmae: x", "nmae"},
 		{"interval", "interval: 10ms", "interval 10ms"},
 		{"step", "{interval: 10s, step: 3s}", "step 3s"},
-		{"twice", `jobs: [{id: "1", nodes: 1}, {id: "1", nodes: 1}]`, `job "1" stands twice`},
+		{"twice", `jobs: [{id: "1", nodes: 1}, {id: "1", nodes: 1}]`, `job "1" is duplicated`},
 		{"nowhere", `jobs: [{id: a}]`, "say where"},
 		{"over before it starts", `jobs: [{id: a, nodes: 1, start: 5s, end: 5s}]`, "not after start"},
 		{"pattern", `jobs: [{nodes: 1, traffic: [{pattern: gossip, gigabytes_per_second: 1}]}]`, `pattern "gossip"`},
@@ -144,7 +144,7 @@ func TestFlawedReadingsAreConsistent(t *testing.T) {
 // The same script and seed: the same batches, events and truth. Another seed:
 // other readings, the same story.
 func TestDeterminism(t *testing.T) {
-	play := func(seed uint64) (readings [][]uint64, told []string) {
+	play := func(seed uint64) (readings [][]uint64, reported []string) {
 		s, err := scenario.Builtin("demo")
 		if err != nil {
 			t.Fatal(err)
@@ -164,9 +164,9 @@ func TestDeterminism(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told = append(told, fmt.Sprint(step.Events), string(truth))
+			reported = append(reported, fmt.Sprint(step.Events), string(truth))
 		}
-		return readings, told
+		return readings, reported
 	}
 	r1, t1 := play(1)
 	r2, t2 := play(1)
@@ -363,8 +363,8 @@ events: [{after: 5s, do: fail_switch, object: "2,2,2", for: 3s}]`), 1, 0)
 	}
 }
 
-// A job that finds no room is told, and traffic that finds no way is counted.
-func TestWhatCannotBeIsTold(t *testing.T) {
+// A job that finds no room is reported, and traffic that finds no way is counted.
+func TestWhatCannotBeIsReported(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
 fabric: {topology: "mesh:2x2"}
 interval: 1s
@@ -378,17 +378,17 @@ events:
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, unreachable := "", 0
+	detail, unreachable := "", 0
 	for step, ok := r.Step(); ok; step, ok = r.Step() {
 		for _, e := range step.Events {
 			if e.JobID == "second" {
-				told = e.Detail
+				detail = e.Detail
 			}
 		}
 		unreachable = step.Traffic[0].UnreachableFlows
 	}
-	if !strings.Contains(told, "no room") || unreachable != 2 {
-		t.Errorf("told %q, %d unreachable flows; want no room, and the two flows of switch 0,0", told, unreachable)
+	if !strings.Contains(detail, "no room") || unreachable != 2 {
+		t.Errorf("detail %q, %d unreachable flows; want no room, and the two flows of switch 0,0", detail, unreachable)
 	}
 }
 

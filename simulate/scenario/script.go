@@ -86,7 +86,7 @@ type Job struct {
 	Traffic []Traffic     `yaml:"traffic"`
 }
 
-// Event is something that happens, or is told.
+// Event is something that happens, or a line of the story.
 type Event struct {
 	After   time.Duration `yaml:"after"`
 	Do      Action        `yaml:"do"`
@@ -116,13 +116,13 @@ const (
 
 var actions = []Action{Say, FailLink, RestoreLink, FlapLink, SlowLink, FailSwitch, RestoreSwitch, SlowHost, Throttle}
 
-// Line is a line of the story and when it is told.
+// Line is a line of the story and its time.
 type Line struct {
 	After time.Duration
 	Text  string
 }
 
-// Lines is what the story tells, in order.
+// Lines are the story's lines, in order of time.
 func (s *Script) Lines() []Line {
 	var lines []Line
 	for _, e := range s.Events {
@@ -217,7 +217,7 @@ func (s *Script) Validate() error {
 	ids := map[string]bool{}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		fault(!ids[j.ID], "job %q stands twice", j.ID)
+		fault(!ids[j.ID], "job %q is duplicated", j.ID)
 		ids[j.ID] = true
 		errs = append(errs, j.validate())
 	}

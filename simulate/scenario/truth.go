@@ -309,7 +309,7 @@ func (r *Runner) downNow() string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-func (r *Runner) failureName(d *deed) string {
+func (r *Runner) failureName(d *scheduledAction) string {
 	if d.do == FailSwitch {
 		return r.graph.Device(d.device).Name
 	}

@@ -33,7 +33,7 @@ func (s *Source) AppendDay(buf []byte, i schema.Interval) ([]byte, error) {
 		s.day = newDayTable(s.channels)
 	}
 	for d := range s.day.egress {
-		if m := &s.devices[d]; m.fate != arrives {
+		if m := &s.devices[d]; m.delivery != arrives {
 			continue
 		}
 		buf = s.appendDayRow(buf, topology.DeviceID(d), i, 1)

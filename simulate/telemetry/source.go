@@ -32,13 +32,13 @@ type meter struct {
 	readNanos int64 // true time of the last reading
 	lastNanos int64 // of the one before
 	down      bool
-	fate      fate
+	delivery  delivery
 }
 
-type fate uint8
+type delivery uint8
 
 const (
-	arrives fate = iota
+	arrives delivery = iota
 	isLate
 	isLost
 )
@@ -231,11 +231,11 @@ func (s *Source) emit(i schema.Interval) []*schema.CounterBatch {
 	s.held = s.held[:0]
 	for d := range s.devices {
 		m := &s.devices[d]
-		m.fate = arrives
+		m.delivery = arrives
 		if draw := s.rng.Float64(); m.down || draw < s.cfg.LossShare {
-			m.fate = isLost
+			m.delivery = isLost
 		} else if draw < s.cfg.LossShare+s.cfg.LateShare {
-			m.fate = isLate
+			m.delivery = isLate
 		}
 	}
 	for _, t := range s.sets {
@@ -255,14 +255,14 @@ func (s *Source) emit(i schema.Interval) []*schema.CounterBatch {
 	return s.out
 }
 
-// fill puts the readings with the given fate into b, and reports whether there are any.
-func (s *Source) fill(b *schema.CounterBatch, t *set, i schema.Interval, want fate) bool {
+// fill puts the readings with the given delivery into b, and reports whether there are any.
+func (s *Source) fill(b *schema.CounterBatch, t *set, i schema.Interval, want delivery) bool {
 	columns := b.Columns[:0]
 	b.Reset()
 	b.Fabric, b.Source, b.Agent, b.IntervalNanos = s.channels.Graph().Fabric(), "simulate", s.cfg.Agent, i.DurationNanos
 	b.Ports = append(b.Ports, t.names...)
 	for r := range t.rows {
-		if m := &s.devices[t.rows[r].device]; m.fate == want {
+		if m := &s.devices[t.rows[r].device]; m.delivery == want {
 			b.TimeNanos = append(b.TimeNanos, m.readNanos+m.skewNanos)
 			b.PortIndex = append(b.PortIndex, uint32(r))
 		}

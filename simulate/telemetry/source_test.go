@@ -111,7 +111,7 @@ func TestCountersTellTheState(t *testing.T) {
 		{"InfiniBand counts words and ticks", "fattree:leaves=2,hosts=2,spines=1", "leaf0 3", telemetry.InfiniBand, rates{
 			"leaf0 3 ib.port_xmit_wait": .2e9, "leaf0 3 ib.port_xmit_data": .25e9, "spine0 1 ib.port_rcv_data": .25e9,
 			"spine0 1 ib.port_xmit_wait": 0, "leaf0 3 ib.port_xmit_packets": 1e9 / 4096, "leaf0 3 ib.port_rcv_data": 0}},
-		{"a paused host is told by its switch", "fattree:leaves=2,hosts=2,spines=1", "host0 1", telemetry.RoCE, rates{
+		{"a paused host is seen by its switch", "fattree:leaves=2,hosts=2,spines=1", "host0 1", telemetry.RoCE, rates{
 			"host0 1 mlx5.rx_prio3_pause_duration": .2e6, "leaf0 1 sai.port_stat_pfc_3_tx_pause_duration_us": .2e6,
 			"host0 1 mlx5.tx_prio3_pause_duration": 0, "leaf0 1 sai.port_stat_pfc_3_rx_pause_duration_us": 0, "host0 1 mlx5.tx_bytes_phy": 1e9,
 			"leaf0 1 sai.port_stat_if_in_octets": 1e9}},
@@ -261,7 +261,7 @@ func TestDeviceGoesAndComesBack(t *testing.T) {
 	}
 	b.source.SetDown(d, false)
 	if r, there := b.read()["1,1,1 X+ gemini.traffic_bytes"]; !there || r.value != 0 {
-		t.Errorf("a device that is back reads %d, %v; want a counter that began anew", r.value, there)
+		t.Errorf("a device that is back reads %d, %v; want a counter that began again at zero", r.value, there)
 	}
 }
 
