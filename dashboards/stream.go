@@ -17,6 +17,9 @@ type announcement struct {
 	Start  schema.Instant `json:"start"`
 }
 
+// Name of the dashboards as a sink of results.
+func (d *Dashboards) Name() string { return "dashboards" }
+
 // Put announces an interval that this process has just stored. A fabric whose
 // intervals come this way is not asked for in the store any more.
 func (d *Dashboards) Put(_ context.Context, r *schema.IntervalResult) error {

@@ -172,21 +172,44 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 	if err != nil {
 		return nil, err
 	}
-	var stalls []schema.Metric
-	for metric := range s.Measured {
-		if metric.IsStall() {
-			stalls = append(stalls, metric)
-		}
-	}
 	for _, state := range states {
 		r.States = append(r.States, state.NetworkState)
 		r.Network.Severity = max(r.Network.Severity, state.Severity)
 	}
-	if len(stalls) == 0 { // no metrics would mean all
-		s.Measured, stalls = nil, []schema.Metric{schema.NoMetric}
-	}
-	r.Snapshot, err = m.Snapshot(ctx, fabric, s, stalls...)
+	r.Snapshot, err = m.stalls(ctx, fabric, s)
 	return r, err
+}
+
+// stalls is the snapshot of an interval with its stall metrics alone.
+func (m *Model) stalls(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
+	s.Measured = maps.Clone(s.Measured)
+	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !metric.IsStall() })
+	return m.Snapshot(ctx, fabric, s)
+}
+
+// Results are the intervals that start in a span, with their regions and the values
+// of their stall metrics: what another run of the analysis goes on from.
+func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
+	stored, err := m.Intervals(ctx, fabric, span)
+	if err != nil {
+		return nil, err
+	}
+	regions, err := m.Regions(ctx, fabric, span)
+	if err != nil {
+		return nil, err
+	}
+	byStart := map[schema.Instant][]schema.Region{}
+	for _, r := range regions {
+		byStart[r.Time] = append(byStart[r.Time], r.Region)
+	}
+	results := make([]*schema.IntervalResult, len(stored))
+	for i, s := range stored {
+		results[i] = &schema.IntervalResult{Regions: byStart[schema.Instant(s.StartNanos)]}
+		if results[i].Snapshot, err = m.stalls(ctx, fabric, s); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
 }
 
 // tracking fills in what is known over time.

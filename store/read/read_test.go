@@ -95,6 +95,12 @@ func TestStoreAndReadBack(t *testing.T) {
 	if diff := cmp.Diff([]NetworkAt{{Time: schema.Instant(2 * minute), Severity: schema.High, Low: 1, High: 1}}, network); err != nil || diff != "" {
 		t.Error("Network:", err, diff)
 	}
+	results, err := m.Results(ctx, "bw", minutes(2, 9))
+	if err != nil || len(results) != 2 || len(results[0].Snapshot.Series) != 2 || results[1].Snapshot.Interval.StartNanos != 3*minute {
+		t.Errorf("Results: %+v, %v", results, err)
+	} else if diff := cmp.Diff(want.Regions, results[0].Regions); diff != "" {
+		t.Error("Results:", diff)
+	}
 	result, err := m.Result(ctx, "bw", stored[0])
 	want.Snapshot, want.Events, want.Dropped = asStored(snap), nil, nil
 	want.Snapshot.Series = want.Snapshot.Series[:2]
