@@ -1,0 +1,75 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/topology"
+)
+
+// clickHouse is the store of the pipelines.
+type clickHouse struct {
+	db    *store.DB
+	model *read.Model
+}
+
+// NewStore makes a ClickHouse database the store of pipelines.
+func NewStore(db *store.DB) Store { return &clickHouse{db, read.New(db)} }
+
+func (c *clickHouse) StoreGraph(ctx context.Context, g *topology.Graph) error {
+	return c.db.StoreGraph(ctx, store.GraphOf(g, time.Now().UnixNano()))
+}
+
+// Store keeps a result and then, where it carries one, the saved state. The
+// database tries until ctx ends: what fails before is of a form that no table can
+// hold.
+func (c *clickHouse) Store(ctx context.Context, r *schema.IntervalResult) error {
+	if err := c.db.Store(ctx, r); err != nil {
+		if ctx.Err() == nil {
+			err = errors.Join(ErrRefused, err)
+		}
+		return err
+	}
+	if r.Saved == nil {
+		return nil
+	}
+	s := r.Snapshot
+	return c.db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Saved)
+}
+
+func (c *clickHouse) LastInterval(ctx context.Context, fabric string) (schema.Interval, error) {
+	last, err := c.model.LastStored(ctx, fabric)
+	return last.Interval, nothingStored(err)
+}
+
+func (c *clickHouse) SavedStates(ctx context.Context, fabric string, upToNanos int64) (schema.Interval, uint64, []schema.StageState, error) {
+	saved, err := c.model.LastStates(ctx, fabric, upToNanos)
+	return saved.Interval, saved.GraphVersion, saved.Stages, nothingStored(err)
+}
+
+func (c *clickHouse) ResultsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error) {
+	return c.model.Results(ctx, fabric, span(fromNanos, toNanos))
+}
+
+func (c *clickHouse) EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error) {
+	return c.model.Events(ctx, fabric, span(fromNanos, toNanos))
+}
+
+func (c *clickHouse) Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error) {
+	return c.model.Graph(ctx, fabric, version)
+}
+
+func span(from, to int64) read.Span {
+	return read.Span{From: schema.Instant(from), To: schema.Instant(to)}
+}
+
+func nothingStored(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return ErrNothingStored
+	}
+	return err
+}
