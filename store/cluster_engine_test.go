@@ -31,10 +31,7 @@ import (
 // replica, and so keeps such tables read-only; it refuses ON CLUSTER. Tests that
 // store rows therefore make the local tables MergeTree, on the wire, and leave ON
 // CLUSTER out; distributed tables, their inserts, settings and queries are real.
-var (
-	onCluster  = regexp.MustCompile(" ON CLUSTER `[^`]*`")
-	replicated = regexp.MustCompile(`ReplicatedMergeTree\('[^']*', '[^']*'\)`)
-)
+var onCluster = regexp.MustCompile(" ON CLUSTER `[^`]*`")
 
 func clusterEngine(t *testing.T) *engine.Engine {
 	t.Helper()
@@ -45,7 +42,7 @@ func clusterEngine(t *testing.T) *engine.Engine {
 
 func inCluster() Config {
 	cfg := quickRetries()
-	cfg.Cluster = "giverny" // as the engine's configuration has it
+	cfg.Cluster = enginetest.Cluster
 	return cfg
 }
 
@@ -118,7 +115,7 @@ func (h *host) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 			panic(http.ErrAbortHandler)
 		}
 		s.sql = string(body)
-		sent := replicated.ReplaceAllString(onCluster.ReplaceAllString(s.sql, ""), "MergeTree")
+		sent := enginetest.Unreplicated(s.sql)
 		if h.hosts != "" {
 			sent = strings.ReplaceAll(sent, "(SELECT count() FROM clusterAllReplicas('giverny', system.one))", h.hosts)
 		}

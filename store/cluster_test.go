@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write testdata/cluster anew")
+var rewrite = flag.Bool("rewrite", false, "write testdata/cluster again")
 
 // testCluster has names that need quotes.
 var testCluster = ClusterConfig{Name: "two shards", Database: "giverny-1"}

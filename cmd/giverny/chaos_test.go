@@ -170,7 +170,7 @@ var tableKeys = map[string]string{
 	"events":         "(fabric, interval_start, graph_version, rank)",
 	"links":          "(fabric, graph_version, link)",
 
-	"analysis_states": "(fabric, time, graph_version)",
+	"analysis_states": "(fabric, time, graph_version, stage)",
 }
 
 // countDoubles counts the rows of each table that are there more than once.

@@ -1,0 +1,91 @@
+package read
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+func newClusterModel(t *testing.T) testModel {
+	t.Helper()
+	cfg := enginetest.Config(t)
+	cfg.TestKeeper = true
+	e := enginetest.Run(t, cfg, engine.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	storeConfig := store.DefaultConfig()
+	storeConfig.Cluster = enginetest.Cluster
+	db, err := store.New(enginetest.ClusterOptions(e.Options("")), storeConfig, store.Deps{Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Registerer: prometheus.NewRegistry(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return testModel{New(db), db, enginetest.Connect(t, e, store.DefaultDatabase)}
+}
+
+// Every question has the same answer over distributed tables.
+func TestAClusterAnswersAlike(t *testing.T) {
+	alone, cluster := newModel(t), newClusterModel(t)
+	for n := int64(1); n <= 4; n++ {
+		for _, version := range []uint64{1<<63 + 7, 9} {
+			r := someResult("bw", n, 1000)
+			r.Snapshot.GraphVersion = version
+			alone.store(t, r)
+			cluster.store(t, r)
+		}
+	}
+	empty := map[string]bool{}
+	ctx, span, m := t.Context(), minutes(0, 9), schema.CreditStall
+	for name, ask := range map[string]func(testModel) (any, error){
+		"LastStored":         func(q testModel) (any, error) { return q.LastStored(ctx, "bw") },
+		"Intervals":          func(q testModel) (any, error) { return q.Intervals(ctx, "bw", span) },
+		"Regions":            func(q testModel) (any, error) { return q.Regions(ctx, "bw", span) },
+		"RegionHistory":      func(q testModel) (any, error) { return q.RegionHistory(ctx, "bw", 1<<63+5, span) },
+		"Events":             func(q testModel) (any, error) { return q.Events(ctx, "bw", span) },
+		"NetworkStates":      func(q testModel) (any, error) { return q.NetworkStates(ctx, "bw", span) },
+		"Network":            func(q testModel) (any, error) { return q.Network(ctx, "bw", span) },
+		"HotEpisodes":        func(q testModel) (any, error) { return q.HotEpisodes(ctx, "bw", schema.InqStall, span) },
+		"RegionSizes":        func(q testModel) (any, error) { return q.RegionSizes(ctx, "bw", m, span) },
+		"RegionDurations":    func(q testModel) (any, error) { return q.RegionDurations(ctx, "bw", m, span) },
+		"RegionTransitions":  func(q testModel) (any, error) { return q.RegionTransitions(ctx, "bw", m, span) },
+		"NetworkTransitions": func(q testModel) (any, error) { return q.NetworkTransitions(ctx, "bw", m, span) },
+		"LinkTime":           func(q testModel) (any, error) { return q.LinkTime(ctx, "bw", m, span) },
+		"Congestion":         func(q testModel) (any, error) { return q.Congestion(ctx, "bw", span) },
+		"ForecastSkill":      func(q testModel) (any, error) { return q.ForecastSkill(ctx, "bw", span) },
+		"Mitigations":        func(q testModel) (any, error) { return q.Mitigations(ctx, "bw", span, time.Minute) },
+		"LinkSeries":         func(q testModel) (any, error) { return q.LinkSeries(ctx, "bw", 9, m, 7, span) },
+		"TopLinks":           func(q testModel) (any, error) { return q.TopLinks(ctx, "bw", 9, m, span, 5) },
+		"Result": func(q testModel) (any, error) {
+			last, err := q.LastStored(ctx, "bw")
+			if err != nil {
+				return nil, err
+			}
+			return q.Result(ctx, "bw", last)
+		},
+	} {
+		want, err := ask(alone)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := ask(cluster)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Stored{}, "StoredAtNanos"), cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+		empty[name] = fmt.Sprint(want) == "[]"
+	}
+	if empty["Intervals"] || empty["Regions"] || empty["NetworkStates"] || empty["Congestion"] || empty["TopLinks"] {
+		t.Errorf("nothing is compared: %v", empty)
+	}
+}
