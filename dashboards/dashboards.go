@@ -63,9 +63,9 @@ type Fabric struct {
 
 // Config of the dashboards.
 type Config struct {
-	// Poll is how often the store is asked for new intervals.
+	// How often the store is asked for new intervals.
 	Poll time.Duration `yaml:"poll"`
-	// History is how many intervals the timeline and the events reach back.
+	// How many intervals the timeline and the events reach back.
 	History int `yaml:"history"`
 }
 

@@ -35,7 +35,7 @@ func (a *analyser) resume(ctx context.Context) error {
 		return err
 	}
 	span := store.SpanOf(last.Interval)
-	span.FromNanos -= resumeIntervals * a.fabric.Interval.Nanoseconds()
+	span.FromNanos -= resumeIntervals * a.fabric.Interval().Nanoseconds()
 	events, err := a.db.Events(ctx, a.fabric.Name, span)
 	if err != nil {
 		return err
