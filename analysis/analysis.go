@@ -15,23 +15,8 @@ import (
 
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
-
-// Config of the parts.
-type Config struct {
-	Window  window.Config
-	Segment segment.Config
-	Track   tracking.Config
-	Hot     tracking.HotspotConfig
-}
-
-// DefaultConfig analyses intervals of a minute.
-func DefaultConfig() Config {
-	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Track: tracking.DefaultConfig(), Hot: tracking.DefaultHotspotConfig()}
-}
 
 // Core analyses one fabric. It is not safe for concurrent use.
 type Core struct {
@@ -52,7 +37,7 @@ type Core struct {
 
 // New makes the core of one version of a fabric.
 func New(g *topology.Graph, cfg Config) (*Core, error) {
-	w, err := window.New(g, cfg.Window)
+	w, err := window.New(g, cfg.window())
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +46,7 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	return &Core{cfg: cfg, graph: g, window: w, stages: stages, unsaved: SaveIntervals,
-		raw: newRawBuffer(cfg.Window.IntervalNanos), resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}}, nil
+		raw: newRawBuffer(int64(cfg.Window.Interval)), resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}}, nil
 }
 
 // Graph is the version of the fabric that is in force.

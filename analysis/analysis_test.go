@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -32,7 +33,7 @@ func newGraph(t testing.TB, spec string) *topology.Graph {
 func newCore(t testing.TB, g *topology.Graph) *analysis.Core {
 	t.Helper()
 	cfg := analysis.DefaultConfig()
-	cfg.Window.IntervalNanos, cfg.Window.ClockLatenessNanos = second, second/2
+	cfg.Window.Interval, cfg.Window.ClockLateness = time.Second, time.Second/2
 	cfg.Segment.Method, cfg.Segment.MinLinks = segment.Paper, 3
 	core, err := analysis.New(g, cfg)
 	if err != nil {
@@ -105,10 +106,10 @@ func results(core *analysis.Core, untilNanos int64) (all []*schema.IntervalResul
 
 func TestConfigIsChecked(t *testing.T) {
 	for name, edit := range map[string]func(*analysis.Config){
-		"interval": func(c *analysis.Config) { c.Window.IntervalNanos = -1 },
-		"method":   func(c *analysis.Config) { c.Segment.Method = "guess" },
-		"gap":      func(c *analysis.Config) { c.Track.GapIntervals = -1 },
-		"to list":  func(c *analysis.Config) { c.Hot.ListPercent = 1 },
+		"interval":      func(c *analysis.Config) { c.Window.Interval = -1 },
+		"method":        func(c *analysis.Config) { c.Segment.Method = "guess" },
+		"gap_intervals": func(c *analysis.Config) { c.Track.GapIntervals = -1 },
+		"hot_percent":   func(c *analysis.Config) { c.Hot.ListPercent = 1 },
 	} {
 		cfg := analysis.DefaultConfig()
 		edit(&cfg)
@@ -499,7 +500,7 @@ func TestHowBatchesAreSplitDoesNotMatter(t *testing.T) {
 
 func rapidCore(t *rapid.T, g *topology.Graph) *analysis.Core {
 	cfg := analysis.DefaultConfig()
-	cfg.Window.IntervalNanos, cfg.Window.ClockLatenessNanos = second, second/2
+	cfg.Window.Interval, cfg.Window.ClockLateness = time.Second, time.Second/2
 	cfg.Segment.Method, cfg.Segment.MinLinks = segment.Paper, 3
 	core, err := analysis.New(g, cfg)
 	if err != nil {

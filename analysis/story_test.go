@@ -23,7 +23,7 @@ func TestTheDemosStory(t *testing.T) {
 	}
 	graph = runner.Graph()
 	cfg := analysis.DefaultConfig()
-	cfg.Window.IntervalNanos, cfg.Window.ClockLatenessNanos = script.Interval.Nanoseconds(), script.Interval.Nanoseconds()/2
+	cfg.Window.Interval, cfg.Window.ClockLateness = script.Interval, script.Interval/2
 	core, err := analysis.New(graph, cfg)
 	if err != nil {
 		t.Fatal(err)

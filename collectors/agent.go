@@ -16,15 +16,14 @@ import (
 )
 
 // Agent is what the pollers of one process share: the name under which they
-// report, the emitter and the numbering of batches.
+// report, and the emitter, which numbers the batches.
 type Agent struct {
 	name    string
 	emitter Emitter
 	log     *slog.Logger
 	metrics *metrics
 
-	emitting sync.Mutex // guards sequence; held while a batch is emitted, so that batches leave in the order of their numbers
-	sequence uint64
+	emitting sync.Mutex // held while a batch is emitted: an emitter takes one at a time
 }
 
 // NewAgent makes an agent. name is usually the host's name.
@@ -39,14 +38,11 @@ func NewAgent(name string, e Emitter, log *slog.Logger, reg prometheus.Registere
 	return &Agent{name: name, emitter: e, log: log, metrics: m}, nil
 }
 
-// emit numbers the batch, the first of an agent's life being 1, and sends it.
-// The number of a batch that could not be sent is not used again: the gap says
-// that it was lost.
+// emit sends the batch under the agent's name.
 func (a *Agent) emit(ctx context.Context, b *schema.CounterBatch) error {
 	a.emitting.Lock()
 	defer a.emitting.Unlock()
-	a.sequence++
-	b.Agent, b.Sequence = a.name, a.sequence
+	b.Agent = a.name
 	return a.emitter.Emit(ctx, b)
 }
 

@@ -39,8 +39,9 @@ type Device interface {
 	Read(ctx context.Context, r *Reading) error
 }
 
-// Emitter takes batches: a producer, a buffer, a file. The batch is the
-// emitter's until Emit returns, and is used again afterwards.
+// Emitter takes batches, one at a time, and numbers them if it must: a producer, a
+// buffer, a file. The batch is the emitter's until Emit returns, and is used again
+// afterwards.
 type Emitter interface {
 	Emit(ctx context.Context, b *schema.CounterBatch) error
 }

@@ -2,53 +2,62 @@ package collectors
 
 import (
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config says how one collector is polled.
+// Config says how collectors are polled.
 type Config struct {
-	Fabric   string        `yaml:"fabric"`   // plane or rail that the readings belong to
-	Interval time.Duration `yaml:"interval"` // polls begin at its multiples, UTC; at least 100 ms
-	// DeviceTimeout is the longest that one device may take; its rows up to
-	// then stand. PollTimeout is the longest that a whole poll may take, the
-	// listing of the devices included.
+	// The fabric (plane or rail) that the readings belong to; with one fabric under fabrics, that one.
+	Fabric string `yaml:"fabric"`
+	// How often to read, aligned to the clock; 0: the fabric's interval.
+	Interval time.Duration `yaml:"interval"`
+	// The longest that one device may take; its rows up to then stand. Never longer than poll_timeout.
 	DeviceTimeout time.Duration `yaml:"device_timeout"`
-	PollTimeout   time.Duration `yaml:"poll_timeout"`
-	Workers       int           `yaml:"workers"`   // devices read side by side
-	MaxStuck      int           `yaml:"max_stuck"` // devices that may hang in the kernel before no further one is begun
-	// DrainTimeout bounds, at the end, the last batches and the wait for
-	// devices that hang.
+	// The longest that a whole poll may take, the listing of the devices included; 0: nine tenths of the interval.
+	PollTimeout time.Duration `yaml:"poll_timeout"`
+	// How many devices may hang in the kernel before no further one is begun.
+	MaxStuck int `yaml:"max_stuck"`
+	// How long, at the end, the last batches and the wait for devices that hang may take.
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
+	// Devices read side by side; it is set for each source.
+	Workers int `yaml:"-"`
 }
 
-// DefaultConfig polls every interval and leaves a tenth of it for what follows.
-func DefaultConfig(fabric string, interval time.Duration) Config {
-	return Config{
-		Fabric:        fabric,
-		Interval:      interval,
-		DeviceTimeout: min(interval/2, 5*time.Second),
-		PollTimeout:   interval * 9 / 10,
-		Workers:       8,
-		MaxStuck:      32,
-		DrainTimeout:  5 * time.Second,
-	}
+// DefaultConfig is for devices that answer within two seconds. It names neither
+// the fabric nor the interval.
+func DefaultConfig() Config {
+	return Config{DeviceTimeout: 2 * time.Second, MaxStuck: 32, DrainTimeout: 5 * time.Second, Workers: 8}
 }
 
-// Validate names every fault.
+// MaxWorkers is how many devices can be read side by side.
+const MaxWorkers = 1024
+
+// Validate names every fault. The fabric and the interval may still be open.
 func (c *Config) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
+	var f faults.List
+	f.Check(c.Interval == 0 || c.Interval >= 100*time.Millisecond, "interval", "%v: want 100ms or more, or 0 for the fabric's", c.Interval)
+	f.Check(c.DeviceTimeout > 0, "device_timeout", "%v: want more than 0", c.DeviceTimeout)
+	f.Check(c.PollTimeout >= 0, "poll_timeout", "%v: want 0 or more", c.PollTimeout)
+	f.Check(c.MaxStuck >= 1, "max_stuck", "%d: want 1 or more", c.MaxStuck)
+	f.Check(c.DrainTimeout > 0, "drain_timeout", "%v: want more than 0", c.DrainTimeout)
+	f.Check(c.Workers >= 1 && c.Workers <= MaxWorkers, "workers", "%d: want 1 to %d", c.Workers, MaxWorkers)
+	return f.Err()
+}
+
+// settled is the configuration with its zeros replaced by what they mean.
+func (c Config) settled() (Config, error) {
+	var open []error
+	if c.Fabric == "" {
+		open = append(open, errors.New("fabric: empty; name the plane or rail"))
 	}
-	check(c.Fabric != "", "fabric: empty; name the plane or rail")
-	check(c.Interval >= 100*time.Millisecond, "interval %v: want 100ms or more", c.Interval)
-	check(c.DeviceTimeout > 0, "device_timeout %v: want more than 0", c.DeviceTimeout)
-	check(c.PollTimeout >= c.DeviceTimeout, "poll_timeout %v: want device_timeout (%v) or more", c.PollTimeout, c.DeviceTimeout)
-	check(c.Workers >= 1 && c.Workers <= 1024, "workers %d: want 1 to 1024", c.Workers)
-	check(c.MaxStuck >= 1, "max_stuck %d: want 1 or more", c.MaxStuck)
-	check(c.DrainTimeout > 0, "drain_timeout %v: want more than 0", c.DrainTimeout)
-	return errors.Join(errs...)
+	if c.Interval == 0 {
+		open = append(open, errors.New("interval: empty; name one"))
+	}
+	if c.PollTimeout == 0 {
+		c.PollTimeout = c.Interval * 9 / 10
+	}
+	c.DeviceTimeout = min(c.DeviceTimeout, c.PollTimeout)
+	return c, errors.Join(open...)
 }

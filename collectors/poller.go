@@ -41,7 +41,9 @@ func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // New makes a poller. It reads nothing yet.
 func New(cfg Config, c Collector, a *Agent) (*Poller, error) {
-	if err := cfg.Validate(); err != nil {
+	err := cfg.Validate()
+	cfg, open := cfg.settled()
+	if err := errors.Join(err, open); err != nil {
 		return nil, fmt.Errorf("collector %s: %w", c.Name(), err)
 	}
 	m := a.metrics.of(cfg.Fabric, c.Name())

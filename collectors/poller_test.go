@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,7 +73,7 @@ func (r *rig) with(t *testing.T, c collectors.Collector, e collectors.Emitter, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := collectors.DefaultConfig("rail0", time.Second)
+	cfg := everySecond("rail0")
 	if edit != nil {
 		edit(&cfg)
 	}
@@ -119,7 +120,7 @@ func TestPollsAtBoundariesWithoutDrift(t *testing.T) {
 			if at := b.TimeNanos[0]; at%int64(time.Second) != 0 || i > 0 && at-batches[i-1].TimeNanos[0] != int64(time.Second) {
 				t.Fatalf("batch %d was read at %v", i, time.Unix(0, at).UTC())
 			}
-			if b.Sequence != uint64(i+1) || b.Epoch != 7 || b.Agent != "agent" || b.Fabric != "rail0" {
+			if b.Epoch != 7 || b.Agent != "agent" || b.Fabric != "rail0" {
 				t.Fatalf("batch %d: %+v", i, b)
 			}
 		}
@@ -291,11 +292,11 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Two pollers of one agent share the numbering, without gap or repetition.
-func TestPollersOfAnAgentShareTheSequence(t *testing.T) {
+// Two pollers of one agent share the emitter, which takes one batch at a time.
+func TestPollersOfAnAgentEmitInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		recorder, reg := &collectortest.Recorder{}, prometheus.NewRegistry()
-		agent, err := collectors.NewAgent("agent", recorder, slog.New(slog.DiscardHandler), reg)
+		emitter := &oneAtATime{t: t}
+		agent, err := collectors.NewAgent("agent", emitter, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,23 +304,40 @@ func TestPollersOfAnAgentShareTheSequence(t *testing.T) {
 		defer cancel()
 		var wg sync.WaitGroup
 		for _, fabric := range []string{"rail0", "rail1"} {
-			p, err := collectors.New(collectors.DefaultConfig(fabric, time.Second), &fake{devices: []collectors.Device{steady("a")}}, agent)
+			p, err := collectors.New(everySecond(fabric), &fake{devices: []collectors.Device{steady("a")}}, agent)
 			if err != nil {
 				t.Fatal(err)
 			}
 			wg.Go(func() { p.Run(ctx) })
 		}
 		wg.Wait()
-		batches := recorder.Batches()
-		if len(batches) != 10 {
-			t.Errorf("%d batches, want 10", len(batches))
-		}
-		for i, b := range batches {
-			if b.Sequence != uint64(i+1) {
-				t.Errorf("batch %d has sequence %d", i, b.Sequence)
-			}
+		if emitter.emitted != 10 {
+			t.Errorf("%d batches, want 10", emitter.emitted)
 		}
 	})
+}
+
+// oneAtATime is an emitter that dwells on each batch.
+type oneAtATime struct {
+	t       *testing.T
+	busy    atomic.Bool
+	emitted int
+}
+
+func (e *oneAtATime) Emit(context.Context, *schema.CounterBatch) error {
+	if !e.busy.CompareAndSwap(false, true) {
+		e.t.Error("two batches at a time")
+	}
+	time.Sleep(time.Millisecond)
+	e.emitted++
+	e.busy.Store(false)
+	return nil
+}
+
+func everySecond(fabric string) collectors.Config {
+	cfg := collectors.DefaultConfig()
+	cfg.Fabric, cfg.Interval, cfg.DeviceTimeout = fabric, time.Second, 500*time.Millisecond
+	return cfg
 }
 
 // Every reason is a series from the start, at zero.
@@ -345,10 +363,8 @@ func TestConfigNamesEveryFault(t *testing.T) {
 			t.Errorf("the error does not name %s: %v", key, err)
 		}
 	}
-	for _, interval := range []time.Duration{100 * time.Millisecond, time.Second, time.Minute} {
-		if cfg := collectors.DefaultConfig("f", interval); cfg.Validate() != nil {
-			t.Errorf("the default for %v is refused: %v", interval, cfg.Validate())
-		}
+	if cfg := everySecond("f"); cfg.Validate() != nil {
+		t.Errorf("the default is refused: %v", cfg.Validate())
 	}
 	if _, err := collectors.NewAgent("", refusing{}, nil, prometheus.NewRegistry()); err == nil {
 		t.Error("an agent without a name was accepted")

@@ -57,15 +57,18 @@ func (r *readers) read(ctx context.Context, devices []Device) []result {
 }
 
 var (
-	errUnread   = errors.New("the poll's time was over before its turn; raise poll_timeout or workers")
-	errTimeout  = errors.New("it did not answer in its time; see device_timeout")
-	errTooStuck = errors.New("too many devices hang; see max_stuck")
+	errTimeout  = errors.New("it did not answer in its time; see collect.device_timeout")
+	errTooStuck = errors.New("too many devices hang; see collect.max_stuck")
 )
+
+func (r *readers) errUnread() error {
+	return fmt.Errorf("the poll's time was over before its turn; raise collect.poll_timeout or collect.%s.workers", r.collector)
+}
 
 // readOne reads a device within a time.
 func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) result {
 	if ctx.Err() != nil {
-		return r.failed(d, Unread, errUnread)
+		return r.failed(d, Unread, r.errUnread())
 	}
 	if err := r.stuckError(d.Name()); err != nil {
 		return r.failed(d, Stuck, err)

@@ -31,12 +31,11 @@ type Fabric struct {
 
 // Config of the dashboards.
 type Config struct {
-	// Poll is how often the store is asked for intervals that other processes
-	// store.
+	// How often the store is asked for intervals that other processes store.
 	Poll time.Duration `yaml:"poll"`
-	// History is how many intervals the timeline and the events reach back.
+	// How many intervals the timeline and the events reach back.
 	History int `yaml:"history"`
-	// MaxSpan is the longest span that one question may be about.
+	// The longest span that one question to the API may be about.
 	MaxSpan time.Duration `yaml:"max_span"`
 }
 

@@ -266,7 +266,7 @@ func graphOf(t *testing.T, fabric, spec string) *topology.Graph {
 func (r *rig) fabric(t *testing.T, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {
 	t.Helper()
 	cfg := analysis.DefaultConfig()
-	cfg.Window.IntervalNanos, cfg.Window.ClockLatenessNanos, cfg.Window.EventTimeLatenessNanos = second, second/2, second+second/2
+	cfg.Window.Interval, cfg.Window.ClockLateness, cfg.Window.EventTimeLateness = time.Second, time.Second/2, 3*time.Second/2
 	cfg.Segment.MinLinks = 4
 	f, err := New(g, cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: r.metrics, Sources: sources, Store: r.store, Sinks: sinks})
 	if err != nil {

@@ -45,7 +45,7 @@ func (f *Fabric) resume(ctx context.Context) (*analysis.Core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up the last stored interval: %w", err)
 	}
-	from := last.StartNanos - resumeIntervals*f.cfg.Window.IntervalNanos
+	from := last.StartNanos - resumeIntervals*int64(f.cfg.Window.Interval)
 	events, err := store.EventsBetween(ctx, f.name, from, last.EndNanos())
 	if err != nil {
 		return nil, err

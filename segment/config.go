@@ -1,10 +1,7 @@
 package segment
 
 import (
-	"errors"
-	"fmt"
-	"math"
-
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -22,34 +19,28 @@ const (
 
 // Config says how regions are found.
 type Config struct {
-	Method Method
-	// Overlap lets a link belong to two regions where their stalls add up.
-	// Statistical only: the paper's regions are disjoint.
-	Overlap bool
-	// Metrics are segmented one by one, in this order. Empty: every stall
-	// metric that the snapshot has, in the snapshot's order.
-	Metrics []schema.Metric
-	// MinLinks is the size under which a region does not count (sigma of
-	// Monet).
-	MinLinks int
-	// MinMeanPercent is the mean stall under which a region does not count.
-	// The default is the lower bound of Low.
-	MinMeanPercent float64
-	Paper          PaperConfig
+	// statistical, or paper: Monet's algorithm as published.
+	Method Method `yaml:"method"`
+	// A link may belong to two regions where their stalls add up; not with the paper's method, whose regions are disjoint.
+	Overlap bool `yaml:"overlap"`
+	// The stall metrics to segment, one by one, in this order; empty: all that are measured.
+	Metrics []schema.Metric `yaml:"metrics,flow"`
+	// The size under which a region does not count (sigma of Monet).
+	MinLinks int `yaml:"min_links"`
+	// The mean stall under which a region does not count; by default the lower bound of Low.
+	MinMeanPercent float64 `yaml:"min_mean_percent"`
+	// Thresholds of the paper's method; the statistical one has none of its own to set.
+	Paper PaperConfig `yaml:"paper"`
 }
 
-// PaperConfig holds the thresholds of Monet's algorithm. They are not used by
-// the statistical method, which has none of its own to set.
+// PaperConfig holds the thresholds of Monet's algorithm.
 type PaperConfig struct {
-	// Distance is delta: how far apart near links may be. On a torus or mesh
-	// it is the L1 norm between half-way points, in switch spacings; elsewhere
-	// the number of switches between two links.
-	Distance int
-	// PointPercent is theta_p: the difference of stall at which near links are
-	// still similar.
-	PointPercent float64
-	// RegionPercent is theta_r: the same for the means of near regions.
-	RegionPercent float64
+	// How far apart near links may be (delta): on a torus or mesh the L1 norm between half-way points, in switch spacings; elsewhere the number of switches between two links.
+	Distance int `yaml:"distance"`
+	// The difference of stall at which near links are still similar (theta_p).
+	PointPercent float64 `yaml:"point_percent"`
+	// The same for the means of near regions (theta_r).
+	RegionPercent float64 `yaml:"region_percent"`
 }
 
 // ColourScale turns percent into Monet's 0-255 colour scale, on which the paper
@@ -70,39 +61,24 @@ func DefaultConfig() Config {
 
 // Validate reports all that is wrong with the configuration.
 func (c *Config) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("segment: "+format, args...)) }
-	if c.Method != Paper && c.Method != Statistical {
-		bad("method %q: want %q or %q", c.Method, Statistical, Paper)
-	}
-	if c.Overlap && c.Method == Paper {
-		bad("overlap: the paper's regions are disjoint; leave overlap off or choose method %q", Statistical)
-	}
+	var f faults.List
+	f.Check(c.Method == Paper || c.Method == Statistical, "method", "%q: want %s or %s", c.Method, Statistical, Paper)
+	f.Check(!c.Overlap || c.Method != Paper, "overlap", "the paper's regions are disjoint; leave overlap off or choose method: %s", Statistical)
 	seen := map[schema.Metric]bool{}
 	for _, m := range c.Metrics {
-		if !m.IsStall() {
-			bad("metric %q is not a stall or pause ratio; regions are grown on those only", m)
-		}
-		if seen[m] {
-			bad("metric %q stands twice", m)
-		}
+		f.Check(m.IsStall(), "metrics", "%q is not a stall or pause ratio; regions are grown on those only", m)
+		f.Check(!seen[m], "metrics", "%q is duplicated", m)
 		seen[m] = true
 	}
-	if c.MinLinks < 1 {
-		bad("min links %d: want at least 1", c.MinLinks)
+	f.Check(c.MinLinks >= 1, "min_links", "%d: want at least 1", c.MinLinks)
+	percent := func(key string, v float64) {
+		f.Check(v >= 0 && v <= 100, key, "%v: want a percentage from 0 to 100", v)
 	}
-	percent := func(name string, v float64) {
-		if math.IsNaN(v) || v < 0 || v > 100 {
-			bad("%s %v: want a percentage from 0 to 100", name, v)
-		}
-	}
-	percent("min mean", c.MinMeanPercent)
-	percent("paper point threshold", c.Paper.PointPercent)
-	percent("paper region threshold", c.Paper.RegionPercent)
-	if c.Paper.Distance < 1 || c.Paper.Distance > maxDistance {
-		bad("paper distance %d: want 1 to %d", c.Paper.Distance, maxDistance)
-	}
-	return errors.Join(errs...)
+	percent("min_mean_percent", c.MinMeanPercent)
+	percent("paper.point_percent", c.Paper.PointPercent)
+	percent("paper.region_percent", c.Paper.RegionPercent)
+	f.Check(c.Paper.Distance >= 1 && c.Paper.Distance <= maxDistance, "paper.distance", "%d: want 1 to %d", c.Paper.Distance, maxDistance)
+	return f.Err()
 }
 
 // maxDistance bounds delta: beyond it "near" has lost its meaning.

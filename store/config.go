@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -11,34 +10,37 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
 // Config says how to keep things.
 type Config struct {
-	// Cluster is the name of a ClickHouse cluster, as remote_servers of its servers
-	// has it. Tables are then replicated within each shard and distributed over the
-	// shards by fabric; see docs/how-to/run-on-a-cluster.md. Empty: one server.
+	// Name of the ClickHouse cluster, as remote_servers of its servers has it, if the servers of the url are one: tables are replicated within each shard and distributed over the shards by fabric. Empty: one server.
 	Cluster string `yaml:"cluster"`
-	// Replicated is implied by Cluster, and refused without it: replicas of tables
-	// that each server made for itself never meet.
+	// Implied by cluster, and refused without it: replicas of tables that each server made for itself never meet.
 	Replicated bool `yaml:"replicated"`
 
 	Retention Retention `yaml:",inline"`
 
-	// InsertTimeout bounds one try of one statement.
+	// How long one try of one statement may take.
 	InsertTimeout time.Duration `yaml:"insert_timeout"`
-	// RetryMin and RetryMax bound the pause between tries, which doubles.
+	// Pause after the first failure; it doubles (back-off).
 	RetryMin time.Duration `yaml:"retry_min"`
+	// The longest pause between two tries.
 	RetryMax time.Duration `yaml:"retry_max"`
 }
 
 // Retention is how long rows are kept, counted from when they were stored, so
 // that a replay of old data stays. Zero keeps them for ever.
 type Retention struct {
-	Samples time.Duration `yaml:"keep_samples"` // values of links
-	Raw     time.Duration `yaml:"keep_raw"`     // readings kept raw
-	Regions time.Duration `yaml:"keep_regions"` // regions, network states, events
+	// How long values of links are kept; 0: for ever.
+	Samples time.Duration `yaml:"keep_samples"`
+	// How long readings that became no metric are kept; 0: for ever.
+	Raw time.Duration `yaml:"keep_raw"`
+	// How long regions, network states and events are kept; 0: for ever.
+	Regions time.Duration `yaml:"keep_regions"`
 }
 
 const day = 24 * time.Hour
@@ -56,25 +58,18 @@ func DefaultConfig() Config {
 
 // Validate reports every fault at once.
 func (c *Config) Validate() error {
-	var errs []error
-	for _, r := range []struct {
-		key  string
-		keep time.Duration
-	}{{"keep_samples", c.Retention.Samples}, {"keep_raw", c.Retention.Raw}, {"keep_regions", c.Retention.Regions}} {
-		if r.keep < 0 || r.keep%time.Second != 0 {
-			errs = append(errs, fmt.Errorf("%s is %v: want whole seconds, or 0 to keep rows for ever", r.key, r.keep))
-		}
+	var f faults.List
+	keep := func(key string, d time.Duration) {
+		f.Check(d >= 0 && d%time.Second == 0, key, "%v: want whole seconds, or 0 to keep rows for ever", d)
 	}
-	if c.Replicated && c.Cluster == "" {
-		errs = append(errs, errors.New("replicated without cluster: set cluster to the name of the ClickHouse cluster whose servers are the replicas, and leave replicated out"))
-	}
-	if c.InsertTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("insert_timeout is %v: want a positive duration", c.InsertTimeout))
-	}
-	if c.RetryMin <= 0 || c.RetryMax < c.RetryMin {
-		errs = append(errs, fmt.Errorf("retry_min and retry_max are %v and %v: want a positive duration and one that is no shorter", c.RetryMin, c.RetryMax))
-	}
-	return errors.Join(errs...)
+	keep("keep_samples", c.Retention.Samples)
+	keep("keep_raw", c.Retention.Raw)
+	keep("keep_regions", c.Retention.Regions)
+	f.Check(!c.Replicated || c.Cluster != "", "replicated", "without a cluster: set store.cluster to the name of the ClickHouse cluster whose servers are the replicas, and leave replicated out")
+	f.Check(c.InsertTimeout > 0, "insert_timeout", "%v: want a positive duration", c.InsertTimeout)
+	f.Check(c.RetryMin > 0, "retry_min", "%v: want a positive duration", c.RetryMin)
+	f.Check(c.RetryMax >= c.RetryMin, "retry_max", "%v: want at least retry_min, %v", c.RetryMax, c.RetryMin)
+	return f.Err()
 }
 
 // Deps are what a DB works with. All are required.
@@ -86,15 +81,18 @@ type Deps struct {
 
 // ServerConfig names a ClickHouse server or cluster.
 type ServerConfig struct {
-	// URL is https://user:password@host:8443,host:8443/database, or http:// without
-	// TLS. clickhouse:// for the native protocol is accepted and untested.
-	URL string
-	// Password, if not empty, replaces that of the URL: secrets arrive by the
-	// environment.
-	Password string
-	// CAFile, if not empty, holds the PEM certificates that the server's must be
-	// signed by, instead of the system's; CertFile and KeyFile are the client's.
-	CAFile, CertFile, KeyFile string
+	// https://user@host:8443,host:8443/giverny, or http:// without TLS; clickhouse:// for the native protocol is accepted and untested.
+	URL secret.URL `yaml:"url"`
+	// Replaces the password of the url; better given by the environment or password_file.
+	Password secret.Text `yaml:"password"`
+	// A file that holds the password alone, instead of password; a newline at its end is cut.
+	PasswordFile string `yaml:"password_file"`
+	// PEM file of the authorities to trust; empty: the system's.
+	CAFile string `yaml:"ca"`
+	// PEM file of this client's certificate.
+	CertFile string `yaml:"cert"`
+	// PEM file of its key.
+	KeyFile string `yaml:"key"`
 }
 
 // secured asks for TLS where the scheme says so: clickhouse-go refuses https://
@@ -113,12 +111,16 @@ func secured(text string) string {
 
 // Options are the connection options that c describes.
 func (c *ServerConfig) Options() (*clickhouse.Options, error) {
-	opts, err := clickhouse.ParseDSN(secured(c.URL))
+	opts, err := clickhouse.ParseDSN(secured(c.URL.Reveal()))
 	if err != nil {
-		return nil, fmt.Errorf("store url: %w; want https://user:password@host:8443/giverny", err)
+		return nil, fmt.Errorf("url: %s; want https://user@host:8443/giverny", c.withoutSecrets(err))
 	}
-	if c.Password != "" {
-		opts.Auth.Password = c.Password
+	password, err := c.Password.Or(c.PasswordFile)
+	if err != nil {
+		return nil, fmt.Errorf("password_file: %w", err)
+	}
+	if password != "" {
+		opts.Auth.Password = password
 	}
 	if opts.Compression == nil {
 		opts.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
@@ -129,7 +131,7 @@ func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 	files := tlsfile.Files{CA: c.CAFile, Cert: c.CertFile, Key: c.KeyFile}
 	loaded, err := files.Load()
 	if err != nil {
-		return nil, fmt.Errorf("store.%w", err)
+		return nil, err
 	}
 	if opts.TLS == nil {
 		opts.TLS = loaded
@@ -140,4 +142,13 @@ func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 	}
 	opts.TLS.Certificates = loaded.Certificates
 	return opts, nil
+}
+
+// withoutSecrets is an error's text without the address, which the URL parsers
+// quote with the password in it.
+func (c *ServerConfig) withoutSecrets(err error) string {
+	if !c.URL.IsSet() {
+		return err.Error()
+	}
+	return "it cannot be parsed"
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/giverny/giverny/internal/secret"
 )
 
 func TestConfigNamesEveryFault(t *testing.T) {
@@ -14,7 +16,7 @@ func TestConfigNamesEveryFault(t *testing.T) {
 		t.Errorf("the default: %v", err)
 	}
 	err := (&Config{Replicated: true, Retention: Retention{Samples: -1, Raw: time.Millisecond}, RetryMin: 2, RetryMax: 1}).Validate()
-	for _, want := range []string{"replicated without cluster", "keep_samples", "keep_raw", "insert_timeout", "retry_min"} {
+	for _, want := range []string{"replicated: without a cluster", "keep_samples: ", "keep_raw: ", "insert_timeout: ", "retry_max: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want a fault of %s in %v", want, err)
 		}
@@ -22,26 +24,33 @@ func TestConfigNamesEveryFault(t *testing.T) {
 }
 
 func TestServerOptions(t *testing.T) {
-	opts, err := (&ServerConfig{URL: "clickhouse://u:p@a:9440,b:9440/metrics?secure=true", Password: "q"}).Options()
+	opts, err := (&ServerConfig{URL: secret.NewURL("clickhouse://u:p@a:9440,b:9440/metrics?secure=true"), Password: secret.NewText("q")}).Options()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(opts.Addr) != 2 || opts.Auth.Database != "metrics" || opts.Auth.Username != "u" || opts.Auth.Password != "q" || opts.TLS == nil || opts.Compression == nil {
 		t.Errorf("%+v", opts)
 	}
-	opts, err = (&ServerConfig{URL: "https://u@a:8443,b:8443,c:8443/giverny"}).Options()
+	opts, err = (&ServerConfig{URL: secret.NewURL("https://u@a:8443,b:8443,c:8443/giverny")}).Options()
 	if err != nil || opts.Protocol != clickhouse.HTTP || opts.TLS == nil || len(opts.Addr) != 3 {
 		t.Errorf("over HTTPS: %+v, %v", opts, err)
 	}
 	for want, c := range map[string]ServerConfig{
-		"store url":                        {URL: "clickhouse://"},
-		"store.ca: ":                       {URL: "clickhouse://a:9000", CAFile: "testdata/none.pem"},
-		"holds no certificate in PEM form": {URL: "clickhouse://a:9000", CAFile: "config_test.go"},
-		"store.key: ":                      {URL: "clickhouse://a:9000", CertFile: "testdata/none.pem"},
+		"url: ":        {URL: secret.NewURL("clickhouse://")},
+		"ca: ":         {URL: secret.NewURL("clickhouse://a:9000"), CAFile: "testdata/none.pem"},
+		"holds no PEM": {URL: secret.NewURL("clickhouse://a:9000"), CAFile: "config_test.go"},
+		"cert: ":       {URL: secret.NewURL("clickhouse://a:9000"), CertFile: "testdata/none.pem"},
 	} {
 		if _, err := c.Options(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
+	}
+}
+
+func TestErrorsOfTheAddressHideItsPassword(t *testing.T) {
+	_, err := (&ServerConfig{URL: secret.NewURL("click house://monet:wisteria@a:9000/%zz")}).Options()
+	if err == nil || strings.Contains(err.Error(), "wisteria") {
+		t.Error(err)
 	}
 }
 

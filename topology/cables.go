@@ -25,6 +25,7 @@ type cableNode struct {
 	label    string
 	isSwitch bool
 	level    int8
+	listed   bool     // it has a record of its own, and is not only another's peer
 	id       DeviceID // once built
 }
 
@@ -108,6 +109,26 @@ func (c *cableList) complete() error {
 	c.ends = kept
 	return nil
 }
+
+// checkListed refuses a discovery most of whose devices are named as peers and
+// have no record of their own: the file was cut.
+func (c *cableList) checkListed() error {
+	missing, first := 0, ""
+	for _, n := range c.nodes {
+		if !n.listed {
+			if missing++; missing == 1 {
+				first = n.name()
+			}
+		}
+	}
+	if len(c.nodes) < fewNodes || missing <= len(c.nodes)/2 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d devices are named as peers and have no record of their own, the first: %q; the file is cut short: run ibnetdiscover again", missing, len(c.nodes), first)
+}
+
+// fewNodes are so few that an extract was made by hand.
+const fewNodes = 8
 
 func (c *cableList) build() (*Graph, error) {
 	if err := c.complete(); err != nil {

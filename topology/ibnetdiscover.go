@@ -30,6 +30,9 @@ func ReadIBNetDiscover(r io.Reader, name, fabric string, prev *Graph) (*Graph, [
 	if err := scan.Err(); err != nil {
 		return nil, nil, fmt.Errorf("%s:%d: %w", name, p.line+1, err)
 	}
+	if err := p.cables.checkListed(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
 	g, err := p.cables.build()
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -97,7 +100,7 @@ func (p *ibParser) nodeLine(line string) error {
 	}
 	label, _, _ := quoted(rest)
 	p.node = p.cables.node(id[2:], kind == "Switch")
-	p.node.label = label
+	p.node.label, p.node.listed = label, true
 	return nil
 }
 
@@ -161,6 +164,7 @@ func (p *ibParser) pairLine(line string) error {
 	if la, lz, ok := strings.Cut(strings.TrimRight(labels, ") "), "' - '"); ok {
 		from.label, to.label = strings.Trim(la, "' "), strings.Trim(lz, "' ")
 	}
+	from.listed, to.listed = true, true // a line is all that there is of a port
 	p.cables.end(cableEnd{from, a[2]}, cableEnd{to, z[2]}, ibCapacity(a[4], a[5]), p.line)
 	return nil
 }

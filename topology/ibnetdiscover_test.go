@@ -259,3 +259,22 @@ func BenchmarkReadIBNetDiscover(b *testing.B) {
 		b.ReportMetric(float64(g.NumLinks())*float64(b.N)/b.Elapsed().Seconds(), "ports/s")
 	})
 }
+
+// A listing whose end is missing names devices that it does not describe.
+func TestAListingCutShortIsRefused(t *testing.T) {
+	var whole strings.Builder
+	fmt.Fprint(&whole, "switchguid=0x1(1)\nSwitch\t36 \"S-0000000000000001\"\t\t# \"leaf\" base port 0 lid 1 lmc 0\n")
+	for n := range 12 {
+		fmt.Fprintf(&whole, "[%d]\t\"H-%016x\"[1](%x) \t\t# \"node%d\" lid %d 4xHDR\n", n+1, n+100, n+100, n, n+2)
+	}
+	cut := whole.String()
+	for n := range 12 {
+		fmt.Fprintf(&whole, "\ncaguid=0x%x\nCa\t1 \"H-%016x\"\t\t# \"node%d\"\n[1](%x) \t\"S-0000000000000001\"[%d]\t\t# lid %d lmc 0 \"leaf\" lid 1 4xHDR\n", n+100, n+100, n, n+100, n+1, n+2)
+	}
+	if g, _, err := topology.ReadIBNetDiscover(strings.NewReader(whole.String()), "in.txt", "ib0", nil); err != nil || g.NumDevices() != 13 {
+		t.Errorf("the whole: %v", err)
+	}
+	if _, _, err := topology.ReadIBNetDiscover(strings.NewReader(cut), "in.txt", "ib0", nil); err == nil || !strings.Contains(err.Error(), "in.txt: 12 of 13 devices") || !strings.Contains(err.Error(), "cut short") {
+		t.Errorf("cut: %v", err)
+	}
+}

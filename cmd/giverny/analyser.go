@@ -56,7 +56,7 @@ type output struct {
 }
 
 func newAnalyser(p *process, f fabric, metrics *analyserMetrics) (*analyser, error) {
-	core, err := analysis.New(f.graph, f.analysis())
+	core, err := analysis.New(f.graph, f.Analysis)
 	if err != nil {
 		return nil, fmt.Errorf("fabric %q: %w", f.Name, err)
 	}
@@ -158,7 +158,7 @@ const liveIntervals = 10
 // which everything in Kafka has been read, so that a backlog, or a broker that is
 // away, closes nothing before its readings are here.
 func (a *analyser) tick(ctx context.Context) error {
-	ticker := time.NewTicker(max(a.fabric.Interval/8, 50*time.Millisecond))
+	ticker := time.NewTicker(max(a.fabric.Interval()/8, 50*time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
@@ -179,7 +179,7 @@ func (a *analyser) tick(ctx context.Context) error {
 func (a *analyser) advance(ctx context.Context, upToNanos int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if upToNanos-a.newestNanos >= liveIntervals*a.fabric.Interval.Nanoseconds() {
+	if upToNanos-a.newestNanos >= liveIntervals*a.fabric.Interval().Nanoseconds() {
 		return nil
 	}
 	a.core.Advance(upToNanos, time.Now().UnixNano())

@@ -22,7 +22,7 @@ func BenchmarkDecodeAndWindow(b *testing.B) {
 			b.Fatal(err)
 		}
 		cfg := window.DefaultConfig()
-		cfg.IntervalNanos = time.Second.Nanoseconds()
+		cfg.Interval = time.Second
 		w, err := window.New(g, cfg)
 		if err != nil {
 			b.Fatal(err)
@@ -37,7 +37,7 @@ func BenchmarkDecodeAndWindow(b *testing.B) {
 			if i%block == 0 {
 				b.StopTimer()
 				polls = encodePolls(b, source, nanos, block)
-				nanos += block * cfg.IntervalNanos
+				nanos += block * int64(cfg.Interval)
 				b.StartTimer()
 			}
 			for _, p := range polls[i%block] {

@@ -3,26 +3,20 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/collectors"
-	"github.com/giverny/giverny/collectors/ethtool"
-	"github.com/giverny/giverny/collectors/ibsysfs"
-	"github.com/giverny/giverny/collectors/perfquery"
-	"github.com/giverny/giverny/ingest/emitter"
-	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -41,8 +35,10 @@ func newCollect(g *globals) *cobra.Command {
 		Long: `Read the counters of this host, or of a whole InfiniBand subnet, into Kafka.
 
 The sources are those enabled under collect in the configuration, or those named
-with --source: ibsysfs (/sys/class/infiniband), ethtool, perfquery. While Kafka
-is away readings wait in a spool on disk.
+with --source:
+
+` + sourceList() + `
+While Kafka is away readings wait in a spool on disk.
 
 With --once every source is read once and what was read is printed; nothing is
 sent.`,
@@ -54,8 +50,8 @@ sent.`,
 				return err
 			}
 			for _, s := range f.sources {
-				if err := enableSource(&cfg.Collect, s); err != nil {
-					return err
+				if err := cfg.Collect.Sources.Enable(s); err != nil {
+					return fmt.Errorf("--%w", err)
 				}
 			}
 			if f.once {
@@ -67,90 +63,17 @@ sent.`,
 	}
 	cmd.Flags().BoolVar(&f.once, "once", false, "read once, print, and end")
 	cmd.Flags().BoolVar(&f.json, "json", false, "with --once: one JSON object per row")
-	cmd.Flags().StringSliceVar(&f.sources, "source", nil, "sources to read, beside those enabled in the configuration")
+	cmd.Flags().StringSliceVar(&f.sources, "source", nil, "sources to read, beside those enabled in the configuration: "+registry.Names())
 	return cmd
 }
 
-func enableSource(c *config.Collect, name string) error {
-	switch name {
-	case "ibsysfs":
-		c.IBSysfs.Enabled = true
-	case "ethtool":
-		c.Ethtool.Enabled = true
-	case "perfquery":
-		c.Perfquery.Enabled = true
-	default:
-		return fmt.Errorf("--source %q: want ibsysfs, ethtool or perfquery", name)
+// sourceList describes the sources, one a line.
+func sourceList() string {
+	var b strings.Builder
+	for _, k := range registry.Kinds() {
+		fmt.Fprintf(&b, "  %-10s %s\n", k.Name, k.Description)
 	}
-	return nil
-}
-
-// newCollectors makes the enabled sources.
-func newCollectors(c config.Collect) ([]collectors.Collector, error) {
-	host, err := agentName(c)
-	if err != nil {
-		return nil, err
-	}
-	var list []collectors.Collector
-	if c.IBSysfs.Enabled {
-		cfg := ibsysfs.DefaultConfig(host)
-		cfg.Root, cfg.Identify = c.IBSysfs.Root, ibsysfs.Identify(c.IBSysfs.Identify)
-		source, err := ibsysfs.New(cfg)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, source)
-	}
-	if c.Ethtool.Enabled {
-		cfg := ethtool.DefaultConfig(host)
-		cfg.Interfaces, cfg.Extra = c.Ethtool.Interfaces, c.Ethtool.Extra
-		kernel, err := ethtool.OpenLinux()
-		if err != nil {
-			return nil, err
-		}
-		source, err := ethtool.New(cfg, kernel)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, source)
-	}
-	if c.Perfquery.Enabled {
-		cfg := perfquery.DefaultConfig()
-		cfg.CA, cfg.CAPort, cfg.QueryTimeout = c.Perfquery.Adapter, c.Perfquery.Port, c.Perfquery.Timeout
-		source, err := perfquery.New(cfg)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, source)
-	}
-	if len(list) == 0 {
-		return nil, errors.New("no source is enabled: enable ibsysfs, ethtool or perfquery under collect, or name one with --source")
-	}
-	return list, nil
-}
-
-func agentName(c config.Collect) (string, error) {
-	if c.Agent != "" {
-		return c.Agent, nil
-	}
-	name, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("name of this host: %w; set collect.agent", err)
-	}
-	return name, nil
-}
-
-// pollInterval is how often to read: as configured, or as the fabric's.
-func pollInterval(cfg config.Config) (time.Duration, error) {
-	if cfg.Collect.Interval > 0 {
-		return cfg.Collect.Interval, nil
-	}
-	for _, f := range cfg.Fabrics {
-		if f.Name == cfg.Collect.Fabric {
-			return f.Interval, nil
-		}
-	}
-	return 0, fmt.Errorf("collect.fabric %q is not under fabrics: which fabric do this host's readings belong to?", cfg.Collect.Fabric)
+	return b.String()
 }
 
 // collect polls this host until ctx is cancelled.
@@ -158,70 +81,35 @@ func (p *process) collect(ctx context.Context) error {
 	if err := p.useKafka(); err != nil {
 		return err
 	}
+	agent, err := p.agent()
+	if err != nil {
+		return err
+	}
 	l, err := p.listen()
 	if err != nil {
 		return err
 	}
 	return p.run(ctx, l, func(context.Context) ([][]lifecycle.Stage, error) {
-		pollers, spool, err := p.agentStages()
-		return [][]lifecycle.Stage{pollers, spool}, err
+		pollers, sending, err := agent.Stages()
+		return [][]lifecycle.Stage{pollers, sending}, err
 	})
 }
 
-// agentStages are the pollers of the enabled sources, and the spool behind them.
-func (p *process) agentStages() (pollers, spooling []lifecycle.Stage, err error) {
-	interval, err := pollInterval(p.cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	sources, err := newCollectors(p.cfg.Collect)
-	if err != nil {
-		return nil, nil, err
-	}
-	queueConfig := spool.DefaultConfig()
-	queueConfig.Dir, queueConfig.MaxBytes = filepath.Join(p.cfg.DataDir, "spool"), p.cfg.Collect.SpoolBytes
-	queue, err := spool.Open(queueConfig, p.registerer, p.log)
-	if err != nil {
-		return nil, nil, err
-	}
-	sink, err := kafka.NewSpoolingProducer(kafka.NewProducer(p.client), queue, interval/2)
-	if err != nil {
-		return nil, nil, err
-	}
-	name, err := agentName(p.cfg.Collect)
-	if err != nil {
-		return nil, nil, err
-	}
-	agent, err := collectors.NewAgent(name, emitter.New(sink, fabricPartitions(p.cfg.Fabrics)), p.log, p.registerer)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, source := range sources {
-		cfg := collectors.DefaultConfig(p.cfg.Collect.Fabric, interval)
-		cfg.DeviceTimeout = min(p.cfg.Collect.DeviceTimeout, cfg.PollTimeout)
-		if source.Name() == "perfquery" {
-			cfg.Workers = p.cfg.Collect.Perfquery.Workers
-		}
-		poller, err := collectors.New(cfg, source, agent)
-		if err != nil {
-			return nil, nil, err
-		}
-		pollers = append(pollers, lifecycle.Stage{Name: "poller " + source.Name(), Run: poller.Run})
-	}
-	return pollers, []lifecycle.Stage{{Name: "spool", Run: func(ctx context.Context) error {
-		err := sink.Run(ctx)
-		return errors.Join(err, queue.Close())
-	}}}, nil
+// agent makes this host's agent.
+func (p *process) agent() (*app.Agent, error) {
+	return app.NewAgent(&p.cfg, app.AgentDeps{Client: p.client, Log: p.log, Registerer: p.registerer})
 }
 
 // collectOnce reads every enabled source once and prints the rows, and on
 // standard error the devices that could not be read.
 func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log *slog.Logger, asJSON bool) error {
-	sources, err := newCollectors(cfg.Collect)
+	name, err := cfg.Collect.AgentName()
 	if err != nil {
 		return err
 	}
-	name, err := agentName(cfg.Collect)
+	polling := cfg.Collect.Polling
+	polling.Fabric, polling.Interval = "once", time.Minute
+	sources, err := cfg.Collect.Sources.Open(name, polling)
 	if err != nil {
 		return err
 	}
@@ -230,21 +118,19 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 		return err
 	}
 	for _, source := range sources {
-		c := collectors.DefaultConfig("once", time.Minute)
-		c.DeviceTimeout = min(cfg.Collect.DeviceTimeout, c.PollTimeout)
-		poller, err := collectors.New(c, source, agent)
+		poller, err := collectors.New(source.Config, source.Collector, agent)
 		if err != nil {
 			return err
 		}
 		health := poller.Once(ctx)
 		for device, reason := range health.Failing {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: device %q not read: %s\n", source.Name(), device, reason)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: device %q not read: %s\n", source.Collector.Name(), device, reason)
 		}
 		if health.Err != nil {
-			return fmt.Errorf("%s: %w", source.Name(), health.Err)
+			return fmt.Errorf("%s: %w", source.Collector.Name(), health.Err)
 		}
 		if health.Rows == 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d devices, no counters\n", source.Name(), health.Devices)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d devices, no counters\n", source.Collector.Name(), health.Devices)
 		}
 	}
 	return nil

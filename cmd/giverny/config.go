@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/topology"
 )
 
 func newConfig(g *globals) *cobra.Command {
@@ -17,31 +20,77 @@ func newConfig(g *globals) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Read the configuration and the fabrics it names, and say what is wrong",
-		Args:  cobra.NoArgs,
+		Long: `Read the configuration and the fabrics it names, make every part that a role
+would run, and say what is wrong. Nothing is started: no address is dialled or
+listened on, and no file is made.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := g.load(cmd)
 			if err != nil {
 				return err
 			}
-			for _, f := range cfg.Fabrics {
-				graph, err := config.LoadTopology(f, log)
-				if err != nil {
-					return err
-				}
-				if err := printSummary(cmd.OutOrStdout(), graph, false); err != nil {
+			fabrics, err := loadFabrics(cfg.Fabrics, quiet(log))
+			if err != nil {
+				return err
+			}
+			for _, f := range fabrics {
+				if err := printSummary(cmd.OutOrStdout(), f.graph, false); err != nil {
 					return err
 				}
 			}
-			name := g.configFile
-			if name == "" {
-				name = "the defaults"
+			if err := errors.Join(checkNames(cfg.Fabrics), checkParts(cfg, fabrics, log)); err != nil {
+				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %d fabrics\n", name, len(cfg.Fabrics))
+			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %d fabrics\n", g.configFile, len(cfg.Fabrics))
 			return nil
 		},
 	})
 	return cmd
 }
+
+// checkNames compares the fabrics' names with those that their files give them: an
+// import under another name is probably of another fabric.
+func checkNames(fabrics []config.Fabric) error {
+	var f faults.List
+	for i, fabric := range fabrics {
+		graph, err := config.LoadTopology(config.Fabric{Topology: fabric.Topology}, slog.New(slog.DiscardHandler))
+		if err != nil || config.IsTopologySpec(fabric.Topology) {
+			continue // said before, or without a name
+		}
+		if name := graph.Fabric(); name != topology.DefaultFabric && name != fabric.Name {
+			f.Add(fmt.Sprintf("fabrics.%d (%s).name", i, fabric.Name), "%s calls this fabric %q; give it one name, here or by giverny topology import --fabric", fabric.Topology, name)
+		}
+	}
+	return f.Err()
+}
+
+// checkParts makes every part of every role, inert.
+func checkParts(cfg config.Config, fabrics []fabric, log *slog.Logger) error {
+	p := newProcess(cfg, log)
+	storeErr := p.useStore()
+	if cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) { // which another host may have
+		log.Warn("embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
+		storeErr = nil
+	}
+	errs := []error{p.useKafka(), storeErr}
+	if p.client != nil {
+		_, err := p.analysers(fabrics, nil)
+		errs = append(errs, err)
+		if cfg.Collect.Sources.Enabled() {
+			_, err = p.agent()
+			errs = append(errs, err)
+		}
+	}
+	_, err := p.pages(fabrics)
+	return errors.Join(append(errs, err)...)
+}
+
+// quiet keeps warnings and drops what says that things go well.
+func quiet(log *slog.Logger) *slog.Logger { return slog.New(warningsOnly{log.Handler()}) }
+
+type warningsOnly struct{ slog.Handler }
+
+func (warningsOnly) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
@@ -50,49 +99,6 @@ func newVersion() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "giverny", version) },
 	}
-}
-
-// printConfig prints what is in force, with secrets struck out.
-func printConfig(w io.Writer, cfg config.Config) error {
-	var doc yaml.Node
-	if err := doc.Encode(cfg); err != nil {
-		return err
-	}
-	strikeSecrets(&doc)
-	enc := yaml.NewEncoder(w)
-	enc.SetIndent(2)
-	defer enc.Close()
-	return enc.Encode(&doc)
-}
-
-func strikeSecrets(n *yaml.Node) {
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		value := n.Content[i+1]
-		switch {
-		case value.Kind != yaml.ScalarNode || value.Value == "":
-		case n.Content[i].Value == "password":
-			value.Value = "***"
-		case n.Content[i].Value == "url":
-			value.Value = withoutPassword(value.Value)
-		}
-	}
-	for _, child := range n.Content {
-		strikeSecrets(child)
-	}
-}
-
-// withoutPassword strikes the password of scheme://user:password@host.
-func withoutPassword(url string) string {
-	scheme, rest, ok := strings.Cut(url, "://")
-	at := strings.LastIndexByte(rest, '@')
-	if !ok || at < 0 {
-		return url
-	}
-	user, _, ok := strings.Cut(rest[:at], ":")
-	if !ok {
-		return url
-	}
-	return scheme + "://" + user + ":***" + rest[at:]
 }
 
 func dirOf(path string) string { return filepath.Dir(path) }

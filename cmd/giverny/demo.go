@@ -21,6 +21,7 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
+	"github.com/giverny/giverny/store"
 )
 
 type demoFlags struct {
@@ -86,10 +87,10 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	cfg.Log.Level = quieter(cfg.Log.Level)
 	log := newLog(cmd, cfg.Log)
 	entry := config.DefaultFabric()
-	entry.Name, entry.Topology, entry.Partition, entry.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
+	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
 	cfg.Fabrics = []config.Fabric{entry}
-	cfg.Kafka.Embedded, cfg.Kafka.Brokers = true, nil
-	cfg.Store.Embedded, cfg.Store.URL = true, ""
+	cfg.Kafka.Embedded, cfg.Kafka.Client.Brokers = true, nil
+	cfg.Store.Embedded, cfg.Store.Server = true, store.ServerConfig{}
 	fabrics, err := loadFabrics(cfg.Fabrics, log)
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric,
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	stages := lifecycle.New(p.log, p.cfg.StopTimeout)
-	story := storyteller{fabric: f, script: script, sink: emitter.New(kafka.NewProducer(p.client), fabricPartitions(p.cfg.Fabrics)), teller: teller}
+	story := storyteller{fabric: f, script: script, sink: emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics)), teller: teller}
 	stages.Add(lifecycle.Stage{Name: "story", Run: func(ctx context.Context) error {
 		defer over()
 		for seed := flags.seed; ; seed++ {

@@ -100,10 +100,10 @@ func (u underLoad) run(ctx context.Context) error {
 	cfg := config.Default()
 	cfg.DataDir, cfg.HTTP.Listen, cfg.Store.Library = u.dir, "127.0.0.1:0", os.Getenv("GIVERNY_TEST_LIBRARY")
 	entry := config.DefaultFabric()
-	entry.Name, entry.Topology, entry.Partition, entry.Interval = "load", u.topology, 0, time.Second
-	entry.AllowedLateness = 15 * time.Second // however busy the machine is
+	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = "load", u.topology, 0, time.Second
+	entry.Analysis.Window.ClockLateness = 15 * time.Second // however busy the machine is
 	if u.hot {
-		entry.Tracking.GapIntervals = 300
+		entry.Analysis.Track.GapIntervals = 300
 	}
 	cfg.Fabrics = []config.Fabric{entry}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -136,7 +136,7 @@ func (u underLoad) run(ctx context.Context) error {
 			if u.hot {
 				source.percent = hotPercent(fabrics[0].graph.NumLinks())
 			}
-			return u.poll(ctx, source, emitter.New(kafka.NewProducer(p.client), fabricPartitions(cfg.Fabrics)))
+			return u.poll(ctx, source, emitter.New(kafka.NewProducer(p.client), config.PartitionOf(cfg.Fabrics)))
 		}}
 		return append([][]lifecycle.Stage{{source}}, steps...), err
 	})

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/logs"
+	"github.com/giverny/giverny/internal/settings"
 )
 
 // version is set when the binary is built.
@@ -76,18 +78,16 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 		return cfg, nil, err
 	}
 	if g.dumpConfig {
-		return cfg, nil, errors.Join(printConfig(cmd.OutOrStdout(), cfg), errDumped)
+		return cfg, nil, errors.Join(settings.Dump(cmd.OutOrStdout(), &cfg), errDumped)
 	}
-	return cfg, newLog(cmd, cfg.Log), nil
+	log := newLog(cmd, cfg.Log)
+	if keys := config.Exposed(g.configFile); len(keys) > 0 {
+		log.Warn("configuration file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
+	}
+	return cfg, log, nil
 }
 
 // newLog writes to standard error, so that results alone are on standard output.
-func newLog(cmd *cobra.Command, cfg config.Log) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.Level)) // validated with the configuration
-	options := &slog.HandlerOptions{Level: level}
-	if cfg.Format == "json" {
-		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), options))
-	}
-	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), options))
+func newLog(cmd *cobra.Command, cfg logs.Config) *slog.Logger {
+	return logs.New(cfg, cmd.ErrOrStderr())
 }

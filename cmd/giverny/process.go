@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/internal/ops"
 	"github.com/giverny/giverny/store"
@@ -54,12 +55,10 @@ func (p *process) useKafka() error {
 	if p.kafkaMetrics, err = kafka.NewMetrics(p.registerer); err != nil {
 		return err
 	}
-	cfg := kafkaConfig(p.cfg)
+	cfg := p.cfg.Kafka.Client
 	var dial kafka.Dial
 	if p.cfg.Kafka.Embedded {
-		own := embedded.DefaultConfig()
-		own.Dir = filepath.Join(p.cfg.DataDir, "kafka")
-		if p.broker, err = embedded.New(own, cfg, p.log); err != nil {
+		if p.broker, err = embedded.New(p.cfg.EmbeddedBroker(), cfg, p.log); err != nil {
 			return err
 		}
 		cfg, dial = p.broker.Client(cfg), p.broker.Dial
@@ -71,30 +70,13 @@ func (p *process) useKafka() error {
 	return nil
 }
 
-func kafkaConfig(c config.Config) kafka.Config {
-	k := kafka.DefaultConfig()
-	if len(c.Kafka.Brokers) > 0 {
-		k.Brokers = c.Kafka.Brokers
-	}
-	k.TopicPrefix = c.Kafka.TopicPrefix
-	k.Replication = c.Kafka.Replication
-	k.Retention = c.Kafka.Retention
-	t, s := c.Kafka.TLS, c.Kafka.SASL
-	k.TLS = kafka.TLS{Enabled: t.Enabled, CA: t.CA, Cert: t.Cert, Key: t.Key, ServerName: t.ServerName}
-	k.SASL = kafka.SASL{Mechanism: s.Mechanism, Username: s.Username, Password: kafka.Secret(s.Password), PasswordFile: s.PasswordFile}
-	return k
-}
-
 // useStore makes the database, and the embedded engine if configured.
 func (p *process) useStore() error {
 	options, err := p.storeOptions()
 	if err != nil {
 		return err
 	}
-	cfg := store.DefaultConfig()
-	cfg.Cluster, cfg.Replicated = p.cfg.Store.Cluster, p.cfg.Store.Replicated
-	cfg.Retention = store.Retention{Samples: p.cfg.Store.KeepSamples, Raw: p.cfg.Store.KeepRaw, Regions: p.cfg.Store.KeepRegions}
-	p.db, err = store.New(options, cfg, store.Deps{Log: p.log, Registerer: p.registerer, Now: time.Now})
+	p.db, err = store.New(options, p.cfg.Store.Tables, store.Deps{Log: p.log, Registerer: p.registerer, Now: time.Now})
 	if err != nil {
 		return err
 	}
@@ -105,8 +87,8 @@ func (p *process) useStore() error {
 func (p *process) storeOptions() (*clickhouse.Options, error) {
 	s := p.cfg.Store
 	if !s.Embedded {
-		server := store.ServerConfig{URL: s.URL, Password: s.Password, CAFile: s.CA, CertFile: s.Cert, KeyFile: s.Key}
-		return server.Options()
+		options, err := s.Server.Options()
+		return options, faults.At("store", err)
 	}
 	library, err := engine.FindLibrary(s.Library)
 	if err != nil {
@@ -120,7 +102,7 @@ func (p *process) storeOptions() (*clickhouse.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	cfg := engine.DefaultConfig()
+	cfg := s.Engine
 	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(dataDir, "clickhouse"), []string{self, engineCommand}
 	p.engine, err = engine.New(cfg, engine.Deps{Logger: p.log, Registerer: p.registerer})
 	if err != nil {

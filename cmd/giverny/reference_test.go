@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/internal/config"
@@ -24,7 +23,8 @@ func TestReferencePagesAreCurrent(t *testing.T) {
 	const root = "../.."
 	pages := map[string]func(*bytes.Buffer) error{
 		"configuration.md": func(b *bytes.Buffer) error {
-			return refdocs.Config(b, config.Default(), map[string]any{"fabrics": config.DefaultFabric()}, root+"/internal/config", config.Prefix)
+			cfg := config.Default()
+			return refdocs.Config(b, &cfg, root, config.Prefix)
 		},
 		"counters.md": func(b *bytes.Buffer) error { refdocs.WriteCounters(b); return nil },
 		"cli.md": func(b *bytes.Buffer) error {
@@ -65,8 +65,13 @@ func everyPart(t *testing.T) (*refdocs.Recorder, error) {
 	p := newProcess(config.Default(), slog.New(slog.DiscardHandler))
 	p.registerer = recorder
 	p.cfg.DataDir = t.TempDir()
-	p.cfg.Fabrics = []config.Fabric{{Name: "f", Topology: "torus:2x2", Interval: time.Minute, MaxGapIntervals: 3, Segment: config.DefaultFabric().Segment, Tracking: config.DefaultFabric().Tracking}}
-	p.cfg.Collect.Fabric, p.cfg.Collect.IBSysfs.Enabled = "f", true
+	entry := config.DefaultFabric()
+	entry.Name, entry.Topology, entry.Partition = "f", "torus:2x2", 0
+	p.cfg.Fabrics = []config.Fabric{entry}
+	p.cfg.Collect.Polling.Fabric, p.cfg.Collect.Polling.Interval = "f", entry.Interval()
+	if err := p.cfg.Collect.Sources.Enable("ibsysfs"); err != nil {
+		return nil, err
+	}
 	fabrics, err := loadFabrics(p.cfg.Fabrics, p.log)
 	if err != nil {
 		return nil, err
@@ -76,7 +81,11 @@ func everyPart(t *testing.T) (*refdocs.Recorder, error) {
 	}
 	_, analyseErr := p.analysers(fabrics, nil)
 	_, pageErr := p.pages(fabrics)
-	_, _, agentErr := p.agentStages()
+	agent, agentErr := p.agent()
+	if agentErr != nil {
+		return nil, agentErr
+	}
+	_, _, agentErr = agent.Stages()
 	reader, readerErr := bluewaters.NewReader(bluewaters.DefaultConfig("f"), bluewaters.File("none"))
 	if readerErr != nil {
 		return nil, readerErr

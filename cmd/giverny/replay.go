@@ -147,10 +147,10 @@ func openDayFiles(f fabric, files []string) (*bluewaters.Reader, error) {
 
 // replayThroughKafka sends the readings to the fabric's partition.
 func (p *process) replayThroughKafka(ctx context.Context, f fabric, reader *bluewaters.Reader, speed float64, _ io.Writer) error {
-	if err := p.client.EnsureTopics(ctx, partitionsOf(p.cfg.Fabrics)); err != nil {
+	if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
 		return err
 	}
-	sink := emitter.New(kafka.NewProducer(p.client), fabricPartitions(p.cfg.Fabrics))
+	sink := emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
 	r, err := bluewaters.NewReplay(reader, speed, sink, p.log, p.registerer)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (p *process) replayThroughKafka(ctx context.Context, f fabric, reader *blue
 
 // replayThroughStore analyses the readings here and stores the results.
 func (p *process) replayThroughStore(ctx context.Context, f fabric, reader *bluewaters.Reader, speed float64, progress io.Writer) error {
-	core, err := analysis.New(f.graph, f.analysis())
+	core, err := analysis.New(f.graph, f.Analysis)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (p *process) replayThroughStore(ctx context.Context, f fabric, reader *blue
 	if err := r.Run(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	end := sink.newestNanos + 2*f.Interval.Nanoseconds()
+	end := sink.newestNanos + 2*f.Interval().Nanoseconds()
 	core.Advance(end, end)
 	return sink.storeFinished(ctx)
 }

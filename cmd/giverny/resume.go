@@ -37,7 +37,7 @@ func (a *analyser) resume(ctx context.Context) error {
 		return err
 	}
 	span := read.SpanOf(last.Interval)
-	span.From -= schema.Instant(resumeIntervals * a.fabric.Interval)
+	span.From -= schema.Instant(resumeIntervals * a.fabric.Interval())
 	events, err := stored.Events(ctx, a.fabric.Name, span)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/dashboards"
+	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine"
@@ -110,8 +111,7 @@ func (g *globals) runRole(cmd *cobra.Command, r role) error {
 		return err
 	}
 	p := newProcess(cfg, log)
-	c := cfg.Collect
-	r.collect = r.collect && (c.IBSysfs.Enabled || c.Ethtool.Enabled || c.Perfquery.Enabled)
+	r.collect = r.collect && cfg.Collect.Sources.Enabled()
 	if r.collect || r.analyse {
 		if err := p.useKafka(); err != nil {
 			return err
@@ -139,8 +139,7 @@ func (g *globals) runRole(cmd *cobra.Command, r role) error {
 }
 
 func (p *process) pages(fabrics []fabric) (*dashboards.Dashboards, error) {
-	cfg := dashboards.Config(p.cfg.Dashboards)
-	pages, err := dashboards.New(cfg, shown(fabrics), read.New(p.db), p.registerer, p.log)
+	pages, err := dashboards.New(p.cfg.Dashboards, shown(fabrics), read.New(p.db), p.registerer, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +155,16 @@ func (p *process) roleStages(ctx context.Context, r role, fabrics []fabric, page
 		}
 	}
 	if p.client != nil {
-		if err := p.client.EnsureTopics(ctx, partitionsOf(p.cfg.Fabrics)); err != nil {
+		if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
 			return nil, err
 		}
 	}
 	if r.collect {
-		pollers, spool, err := p.agentStages()
+		agent, err := p.agent()
+		if err != nil {
+			return nil, err
+		}
+		pollers, spool, err := agent.Stages()
 		if err != nil {
 			return nil, err
 		}

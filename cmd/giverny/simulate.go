@@ -142,10 +142,10 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		return errors.New("--kafka needs brokers: the embedded broker lives inside `giverny up`; set kafka.embedded: false and kafka.brokers")
 	}
 	return p.runSteps(cmd.Context(), []lifecycle.Stage{{Name: "simulation", Run: func(ctx context.Context) error {
-		if err := p.client.EnsureTopics(ctx, partitionsOf(cfg.Fabrics)); err != nil {
+		if err := p.client.EnsureTopics(ctx, config.NumPartitions(cfg.Fabrics)); err != nil {
 			return err
 		}
-		player.sink = emitter.New(kafka.NewProducer(p.client), fabricPartitions(cfg.Fabrics))
+		player.sink = emitter.New(kafka.NewProducer(p.client), config.PartitionOf(cfg.Fabrics))
 		return player.play(ctx)
 	}}})
 }

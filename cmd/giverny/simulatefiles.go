@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
@@ -62,7 +63,7 @@ func (f *storyFiles) open(links string, r *scenario.Runner) (err error) {
 		return nil
 	}
 	cfg := window.DefaultConfig()
-	cfg.IntervalNanos = f.intervalNanos
+	cfg.Interval = time.Duration(f.intervalNanos)
 	if f.window, err = window.New(r.Graph(), cfg); err != nil {
 		return err
 	}

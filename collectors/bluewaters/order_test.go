@@ -129,7 +129,7 @@ func TestUnorderedFileEndsWithAnError(t *testing.T) {
 	cfg := small()
 	err := s.judge(&cfg, false)
 	var unordered *UnorderedError
-	if !errors.As(err, &unordered) || !strings.Contains(err.Error(), "whole_file") {
+	if !errors.As(err, &unordered) || !strings.Contains(err.Error(), "sort the file") {
 		t.Errorf("%v", err)
 	}
 	if s.Dropped[Late] = 200; s.judge(&cfg, false) != nil {

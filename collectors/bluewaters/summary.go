@@ -88,7 +88,7 @@ type UnorderedError struct {
 }
 
 func (e *UnorderedError) Error() string {
-	return fmt.Sprintf("the file is not in the order of time: %d of %d rows are late, by up to %d minutes, and window_minutes is %d; raise it, or set whole_file",
+	return fmt.Sprintf("the file is not in the order of time: %d of %d rows are late, by up to %d minutes, and window_minutes is %d; sort the file by its first column (sort -t, -k1,1n)",
 		e.Late, e.Rows, e.MaxLateMinutes, e.WindowMinutes)
 }
 

@@ -4,6 +4,7 @@
 package ethtool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,23 @@ import (
 	safchain "github.com/safchain/ethtool"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 )
 
 // Config says which interfaces and which statistics are wanted. Patterns are
 // those of path.Match.
 type Config struct {
-	Hostname   string   `yaml:"hostname"`     // device of the rows; the interface is the port
-	Interfaces []string `yaml:"interfaces"`   // patterns of names; none means all
-	Exclude    []string `yaml:"exclude"`      // patterns of names to leave out
-	Extra      []string `yaml:"extra"`        // patterns of canonical names to keep beside those of the schema: "mlx5.rx_corrected_bits_phy", "e1000e.*"
-	BootIDPath string   `yaml:"boot_id_path"` // the file that names the current boot
+	// Name of this host in the rows; empty: the agent's name. The interface is the port.
+	Hostname string `yaml:"hostname"`
+	// Patterns of interface names; empty: all that offer statistics.
+	Interfaces []string `yaml:"interfaces,flow"`
+	// Patterns of interface names to leave out.
+	Exclude []string `yaml:"exclude,flow"`
+	// Patterns of further counters to keep raw, by canonical name: mlx5.rx_corrected_bits_phy, e1000e.*.
+	Extra []string `yaml:"extra,flow"`
+	// The file that names the current boot, by which a restart of the counters is known.
+	BootIDPath string `yaml:"boot_id_path"`
 }
 
 // DefaultConfig reads all interfaces that offer statistics, but loopback.
@@ -34,20 +41,44 @@ func DefaultConfig(hostname string) Config {
 	return Config{Hostname: hostname, Exclude: []string{"lo"}, BootIDPath: collectors.BootIDPath}
 }
 
+// Kind is what the registry lists.
+func Kind() collectors.Kind {
+	return collectors.Kind{
+		Name:        "ethtool",
+		Description: "Network interfaces of this host, by what ethtool -S prints.",
+		Workers:     8,
+		NewConfig: func() collectors.SourceConfig {
+			cfg := DefaultConfig("")
+			return &cfg
+		},
+	}
+}
+
+// Open makes the collector on the running kernel; host stands in where no
+// hostname is configured.
+func (c *Config) Open(host string) (collectors.Collector, error) {
+	cfg := *c
+	cfg.Hostname = cmp.Or(cfg.Hostname, host)
+	kernel, err := OpenLinux()
+	if err != nil {
+		return nil, err
+	}
+	return New(cfg, kernel)
+}
+
 // Validate names every fault.
 func (c *Config) Validate() error {
-	var errs []error
-	if c.Hostname == "" {
-		errs = append(errs, errors.New("hostname: empty"))
-	}
-	for key, patterns := range map[string][]string{"interfaces": c.Interfaces, "exclude": c.Exclude, "extra": c.Extra} {
-		for _, p := range patterns {
-			if _, err := path.Match(p, ""); err != nil {
-				errs = append(errs, fmt.Errorf("%s: pattern %q: %w", key, p, err))
-			}
+	var f faults.List
+	for _, list := range []struct {
+		key      string
+		patterns []string
+	}{{"interfaces", c.Interfaces}, {"exclude", c.Exclude}, {"extra", c.Extra}} {
+		for _, p := range list.patterns {
+			_, err := path.Match(p, "")
+			f.Check(err == nil, list.key, "%q: %w", p, err)
 		}
 	}
-	return errors.Join(errs...)
+	return f.Err()
 }
 
 // Family is the first part of the canonical names of a driver's statistics:
@@ -78,7 +109,7 @@ type Linux struct{ *safchain.Ethtool }
 func OpenLinux() (Linux, error) {
 	e, err := safchain.NewEthtool()
 	if err != nil {
-		return Linux{}, fmt.Errorf("ethtool: open socket: %w", err)
+		return Linux{}, fmt.Errorf("open the socket to ask drivers by: %w", err)
 	}
 	return Linux{e}, nil
 }
@@ -97,7 +128,10 @@ type Collector struct {
 // New makes a collector. It reads nothing yet but the current boot's name.
 func New(cfg Config, kernel Kernel) (*Collector, error) {
 	if err := cfg.Validate(); err != nil {
-		return nil, fmt.Errorf("ethtool: %w", err)
+		return nil, err
+	}
+	if cfg.Hostname == "" {
+		return nil, errors.New("hostname: empty")
 	}
 	return &Collector{cfg: cfg, kernel: kernel, epoch: collectors.BootEpoch(cfg.BootIDPath), known: map[int]*netdev{}}, nil
 }

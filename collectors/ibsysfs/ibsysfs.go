@@ -5,15 +5,16 @@
 package ibsysfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // Identify says by which name an adapter's rows go, so that they meet the
@@ -35,11 +36,16 @@ const (
 
 // Config says where to look and how to name what is found.
 type Config struct {
-	Root       string   `yaml:"root"`         // the folder that holds a folder per adapter
-	Identify   Identify `yaml:"identify"`     //
-	Hostname   string   `yaml:"hostname"`     // of this host
-	Devices    []string `yaml:"devices"`      // patterns of adapter names (path.Match); none means all
-	BootIDPath string   `yaml:"boot_id_path"` // the file that names the current boot
+	// The folder that holds a folder per adapter.
+	Root string `yaml:"root"`
+	// How adapters are named: description, guid or hostname.
+	Identify Identify `yaml:"identify"`
+	// Name of this host in the rows; empty: the agent's name.
+	Hostname string `yaml:"hostname"`
+	// Patterns of adapter names, such as mlx5_*; empty: all.
+	Devices []string `yaml:"devices,flow"`
+	// The file that names the current boot, by which a restart of the counters is known.
+	BootIDPath string `yaml:"boot_id_path"`
 }
 
 // DefaultConfig reads all adapters of the host.
@@ -47,24 +53,36 @@ func DefaultConfig(hostname string) Config {
 	return Config{Root: "/sys/class/infiniband", Identify: Description, Hostname: hostname, BootIDPath: collectors.BootIDPath}
 }
 
+// Kind is what the registry lists.
+func Kind() collectors.Kind {
+	return collectors.Kind{
+		Name:        "ibsysfs",
+		Description: "InfiniBand and RoCE adapters of this host, from /sys/class/infiniband.",
+		Workers:     8,
+		NewConfig: func() collectors.SourceConfig {
+			cfg := DefaultConfig("")
+			return &cfg
+		},
+	}
+}
+
+// Open makes the collector; host stands in where no hostname is configured.
+func (c *Config) Open(host string) (collectors.Collector, error) {
+	cfg := *c
+	cfg.Hostname = cmp.Or(cfg.Hostname, host)
+	return New(cfg)
+}
+
 // Validate names every fault.
 func (c *Config) Validate() error {
-	var errs []error
-	if c.Root == "" {
-		errs = append(errs, errors.New("root: empty; want /sys/class/infiniband"))
-	}
-	if c.Hostname == "" {
-		errs = append(errs, errors.New("hostname: empty"))
-	}
-	if c.Identify != Description && c.Identify != GUID && c.Identify != Hostname {
-		errs = append(errs, fmt.Errorf("identify %q: want %s, %s or %s", c.Identify, Description, GUID, Hostname))
-	}
+	var f faults.List
+	f.Check(c.Root != "", "root", "empty; want /sys/class/infiniband")
+	f.Check(c.Identify == Description || c.Identify == GUID || c.Identify == Hostname, "identify", "%q: want %s, %s or %s", c.Identify, Description, GUID, Hostname)
 	for _, p := range c.Devices {
-		if _, err := path.Match(p, ""); err != nil {
-			errs = append(errs, fmt.Errorf("devices: pattern %q: %w", p, err))
-		}
+		_, err := path.Match(p, "")
+		f.Check(err == nil, "devices", "%q: %w", p, err)
 	}
-	return errors.Join(errs...)
+	return f.Err()
 }
 
 // Collector lists the adapters of a host.
@@ -77,7 +95,10 @@ type Collector struct {
 // New makes a collector. It reads nothing yet but the current boot's name.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.Validate(); err != nil {
-		return nil, fmt.Errorf("ibsysfs: %w", err)
+		return nil, err
+	}
+	if cfg.Hostname == "" {
+		return nil, errors.New("hostname: empty")
 	}
 	return &Collector{cfg: cfg, epoch: collectors.BootEpoch(cfg.BootIDPath), known: map[string]*adapter{}}, nil
 }

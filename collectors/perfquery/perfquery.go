@@ -18,50 +18,71 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // Config says how the tools are run.
 type Config struct {
-	Perfquery     string   `yaml:"perfquery"`     // program
-	IBNetDiscover string   `yaml:"ibnetdiscover"` // program
-	Command       []string `yaml:"command"`       // put before both: ["sudo", "-n"], ["nsenter", "--net=/run/netns/ib"]
-	Env           []string `yaml:"env"`           // KEY=value, beside the environment of this process
-	CA            string   `yaml:"ca"`            // local adapter to send through; none: the tools' choice
-	CAPort        int      `yaml:"ca_port"`       // its port; 0: the tools' choice
-	SwitchesOnly  bool     `yaml:"switches_only"` // the hosts' adapters are read by agents on the hosts
-	// DiscoverEvery is how often the subnet is discovered anew, and
-	// DiscoverTimeout how long that may take.
-	DiscoverEvery   time.Duration `yaml:"discover_every"`
+	// Local adapter to send from; empty: the tools' choice, the first that is up.
+	CA string `yaml:"adapter"`
+	// Its port; 0: the tools' choice, the first that is up.
+	CAPort int `yaml:"port"`
+	// How long one query may take; a node takes up to two for each of its adapter ports.
+	QueryTimeout time.Duration `yaml:"timeout"`
+	// Read switches alone, where agents on the hosts read the adapters.
+	SwitchesOnly bool `yaml:"switches_only"`
+	// How often the subnet is discovered again.
+	DiscoverEvery time.Duration `yaml:"discover_every"`
+	// How long a discovery may take.
 	DiscoverTimeout time.Duration `yaml:"discover_timeout"`
-	QueryTimeout    time.Duration `yaml:"query_timeout"`     // of one perfquery; a node takes up to two for each of its adapter ports
-	MaxBackoffPolls int           `yaml:"max_backoff_polls"` // how many polls a node that fails again and again is left alone
+	// For how many polls at most a node that fails repeatedly is left alone (back-off).
+	MaxBackoffPolls int `yaml:"max_backoff_polls"`
+	// The program perfquery.
+	Perfquery string `yaml:"perfquery"`
+	// The program ibnetdiscover.
+	IBNetDiscover string `yaml:"ibnetdiscover"`
+	// Words to put before both programs: [sudo, -n], or [nsenter, --net=/run/netns/ib].
+	Command []string `yaml:"command,flow"`
+	// Variables KEY=value for both, beside this process's own.
+	Env []string `yaml:"env,flow"`
 }
 
 // DefaultConfig runs the tools from the PATH.
 func DefaultConfig() Config {
 	return Config{Perfquery: "perfquery", IBNetDiscover: "ibnetdiscover", DiscoverEvery: 5 * time.Minute,
-		DiscoverTimeout: 20 * time.Second, QueryTimeout: 5 * time.Second, MaxBackoffPolls: 32}
+		DiscoverTimeout: 20 * time.Second, QueryTimeout: 2 * time.Second, MaxBackoffPolls: 32}
 }
+
+// Kind is what the registry lists. Its workers are few: see the package comment.
+func Kind() collectors.Kind {
+	return collectors.Kind{
+		Name:        "perfquery",
+		Description: "A whole InfiniBand subnet, by the program perfquery; enable it on one host per subnet.",
+		Workers:     4,
+		NewConfig: func() collectors.SourceConfig {
+			cfg := DefaultConfig()
+			return &cfg
+		},
+	}
+}
+
+// Open makes the collector; the subnet names its devices itself.
+func (c *Config) Open(string) (collectors.Collector, error) { return New(*c) }
 
 // Validate names every fault.
 func (c *Config) Validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	check(c.Perfquery != "", "perfquery: empty; name the program")
-	check(c.IBNetDiscover != "", "ibnetdiscover: empty; name the program")
-	check(c.CAPort >= 0 && c.CAPort <= math.MaxUint8, "ca_port %d: want 0 to 255", c.CAPort)
-	check(c.DiscoverEvery > 0, "discover_every %v: want more than 0", c.DiscoverEvery)
-	check(c.DiscoverTimeout > 0, "discover_timeout %v: want more than 0", c.DiscoverTimeout)
-	check(c.QueryTimeout > 0, "query_timeout %v: want more than 0", c.QueryTimeout)
-	check(c.MaxBackoffPolls >= 0, "max_backoff_polls %d: want 0 or more", c.MaxBackoffPolls)
+	var f faults.List
+	f.Check(c.Perfquery != "", "perfquery", "empty; name the program")
+	f.Check(c.IBNetDiscover != "", "ibnetdiscover", "empty; name the program")
+	f.Check(c.CAPort >= 0 && c.CAPort <= math.MaxUint8, "port", "%d: want 0 to 255", c.CAPort)
+	f.Check(c.DiscoverEvery > 0, "discover_every", "%v: want more than 0", c.DiscoverEvery)
+	f.Check(c.DiscoverTimeout > 0, "discover_timeout", "%v: want more than 0", c.DiscoverTimeout)
+	f.Check(c.QueryTimeout > 0, "timeout", "%v: want more than 0", c.QueryTimeout)
+	f.Check(c.MaxBackoffPolls >= 0, "max_backoff_polls", "%d: want 0 or more", c.MaxBackoffPolls)
 	for _, e := range c.Env {
-		check(strings.Contains(e, "="), "env %q: want KEY=value", e)
+		f.Check(strings.Contains(e, "="), "env", "%q: want KEY=value", e)
 	}
-	return errors.Join(errs...)
+	return f.Err()
 }
 
 // Collector lists the nodes of a subnet.
@@ -75,7 +96,7 @@ type Collector struct {
 // New makes a collector. It runs nothing yet.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.Validate(); err != nil {
-		return nil, fmt.Errorf("perfquery: %w", err)
+		return nil, err
 	}
 	return &Collector{cfg: cfg, nodes: map[string]*node{}}, nil
 }

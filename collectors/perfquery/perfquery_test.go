@@ -263,7 +263,7 @@ func TestArgumentVector(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	_, err := New(Config{CAPort: -1, MaxBackoffPolls: -1, Env: []string{"x"}})
-	for _, key := range []string{"perfquery:", "ibnetdiscover:", "ca_port", "discover_every", "discover_timeout", "query_timeout", "max_backoff_polls", "env"} {
+	for _, key := range []string{"perfquery:", "ibnetdiscover:", "port: ", "discover_every", "discover_timeout", "\ntimeout: ", "max_backoff_polls", "env"} {
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("the error does not name %s: %v", key, err)
 		}

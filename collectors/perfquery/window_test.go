@@ -31,28 +31,28 @@ func TestXmitWaitBecomesStall(t *testing.T) {
 		t.Fatal("the graph has no port 1 of leaf0")
 	}
 	cfg := window.DefaultConfig()
-	cfg.IntervalNanos = int64(time.Second)
+	cfg.Interval = time.Second
 	cfg.TickPicoseconds = 1_000_000 // a microsecond
 	w, err := window.New(g, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := newCollector(t, overSubnet(subnet))
-	start := schema.IntervalAt(time.Now().UnixNano(), cfg.IntervalNanos)
+	start := schema.IntervalAt(time.Now().UnixNano(), int64(cfg.Interval))
 	for second := range int64(5) {
 		if second == 3 {
 			subnet.SetCounter(tree.Leaf(0), 1, "PortCounters.PortXmitWait", 250_000)
 		}
 		for _, b := range sweepOf(t, c, schema.PortName{Device: "leaf0", Port: "1"}) {
 			for i := range b.TimeNanos {
-				b.TimeNanos[i] = start.StartNanos + second*cfg.IntervalNanos
+				b.TimeNanos[i] = start.StartNanos + second*int64(cfg.Interval)
 			}
 			if err := w.Add(b); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	w.Advance(start.StartNanos + 60*cfg.IntervalNanos)
+	w.Advance(start.StartNanos + 60*int64(cfg.Interval))
 	got := map[int64]float32{}
 	for s := w.Next(); s != nil; s = w.Next() {
 		series := s.Find(schema.XmitWait)
@@ -67,7 +67,7 @@ func TestXmitWaitBecomesStall(t *testing.T) {
 				t.Errorf("%v: link %d stalled for %v percent", s.Interval, link, percent)
 				continue
 			}
-			got[(s.Interval.StartNanos-start.StartNanos)/cfg.IntervalNanos] = percent
+			got[(s.Interval.StartNanos-start.StartNanos)/int64(cfg.Interval)] = percent
 		}
 	}
 	if len(got) != 1 || got[2] != 25 { // read at the seconds 2 and 3

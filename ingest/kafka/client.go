@@ -11,6 +11,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/retry"
 )
 
@@ -31,15 +32,15 @@ type Client struct {
 // read now, so a client does not notice when they change.
 func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*Client, error) {
 	if err := config.Validate(); err != nil {
-		return nil, fmt.Errorf("kafka: %w", err)
+		return nil, faults.At("kafka", err)
 	}
 	tlsConfig, err := config.TLS.config()
 	if err != nil {
-		return nil, fmt.Errorf("kafka: %w", err)
+		return nil, faults.At("kafka", err)
 	}
 	mechanism, err := config.SASL.mechanism()
 	if err != nil {
-		return nil, fmt.Errorf("kafka: %w", err)
+		return nil, faults.At("kafka", err)
 	}
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: config.DialTimeout}).DialContext

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -14,13 +13,14 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
 // Config says how to reach the brokers and what the topics are like.
 type Config struct {
 	// Addresses, host:port; any that know the others.
-	Brokers []string `yaml:"brokers"`
+	Brokers []string `yaml:"brokers,flow"`
 	// Prefix of the topics' names.
 	TopicPrefix string `yaml:"topic_prefix"`
 	// Replicas of topics that Giverny creates; -1 takes the brokers' default.
@@ -72,26 +72,10 @@ type SASL struct {
 	// The user.
 	Username string `yaml:"username"`
 	// The password; better given by the environment or password_file.
-	Password Secret `yaml:"password"`
-	// A file that holds the password alone, instead of password.
+	Password secret.Text `yaml:"password"`
+	// A file that holds the password alone, instead of password; a newline at its end is cut.
 	PasswordFile string `yaml:"password_file"`
 }
-
-// Secret is a text that is not printed.
-type Secret string
-
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return "********"
-}
-
-// GoString keeps the secret out of %#v.
-func (s Secret) GoString() string { return s.String() }
-
-// MarshalYAML keeps the secret out of a dumped configuration.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
 // DefaultConfig is for one broker on this host.
 func DefaultConfig() Config {
@@ -194,20 +178,16 @@ func (s *SASL) validate() error {
 	if s.Username == "" {
 		return fmt.Errorf("sasl.username: %s needs one", s.Mechanism)
 	}
-	if (s.Password == "") == (s.PasswordFile == "") {
+	if s.Password.IsSet() == (s.PasswordFile != "") {
 		return errors.New("sasl.password: give it or sasl.password_file, and not both")
 	}
 	return nil
 }
 
 func (s *SASL) mechanism() (sasl.Mechanism, error) {
-	password := string(s.Password)
-	if s.PasswordFile != "" {
-		b, err := os.ReadFile(s.PasswordFile)
-		if err != nil {
-			return nil, fmt.Errorf("sasl.password_file: %w", err)
-		}
-		password = strings.TrimRight(string(b), "\r\n")
+	password, err := s.Password.Or(s.PasswordFile)
+	if err != nil {
+		return nil, fmt.Errorf("sasl.password_file: %w", err)
 	}
 	switch s.Mechanism {
 	case "PLAIN":

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/secret"
 )
 
 func TestDefaultConfigIsValid(t *testing.T) {
@@ -48,7 +49,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{func(c *kafka.Config) { c.SASL.Mechanism = "PLAIN" }, "sasl.username"},
 		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u"} }, "sasl.password: give it or sasl.password_file"},
 		{func(c *kafka.Config) {
-			c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: "p", PasswordFile: "f"}
+			c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: secret.NewText("p"), PasswordFile: "f"}
 		}, "sasl.password: give it or"},
 		{func(c *kafka.Config) { c.Consumer.Group = "" }, "consumer.group"},
 		{func(c *kafka.Config) { c.Consumer.MaxFetchBytes = 0 }, "consumer.max_fetch_bytes"},
@@ -75,7 +76,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("sasl: {mechanism: PLAIN, username: u, password: lily}\nretry_max: 3s\nbrokers: [\"b:1\"]"), &config); err != nil {
 		t.Fatal(err)
 	}
-	if config.SASL.Password != "lily" || config.RetryMax != 3*time.Second || config.Brokers[0] != "b:1" {
+	if config.SASL.Password.Reveal() != "lily" || config.RetryMax != 3*time.Second || config.Brokers[0] != "b:1" {
 		t.Errorf("read %+v", config)
 	}
 	dumped, err := yaml.Marshal(config)

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/test/apachekafka"
 )
 
@@ -98,7 +99,7 @@ func strangers(t *testing.T, b *broker, options apachekafka.Options) {
 		}
 	}
 	if options.SASL != apachekafka.NoSASL {
-		err := ping(func(c *kafka.Config) { c.SASL.Password, c.SASL.PasswordFile = "wrong", "" })
+		err := ping(func(c *kafka.Config) { c.SASL.Password, c.SASL.PasswordFile = secret.NewText("wrong"), "" })
 		if !errors.Is(err, kafkago.SASLAuthenticationFailed) {
 			t.Errorf("a wrong password: %v", err)
 		}

@@ -83,7 +83,7 @@ func BenchmarkAdd(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("%s/links=%d", kind.name, g.NumLinks()), func(b *testing.B) {
 			cfg := window.DefaultConfig()
-			cfg.IntervalNanos = 1e9
+			cfg.Interval = time.Second
 			w, err := window.New(g, cfg)
 			if err != nil {
 				b.Fatal(err)

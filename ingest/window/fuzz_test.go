@@ -37,7 +37,7 @@ func FuzzAdd(f *testing.F) {
 				if n := w.Dropped(window.Jump); n != jumps {
 					jumps, last = n, math.MinInt64
 				}
-				if s.Interval.StartNanos <= last || s.Interval.StartNanos%cfg.IntervalNanos != 0 {
+				if s.Interval.StartNanos <= last || s.Interval.StartNanos%int64(cfg.Interval) != 0 {
 					t.Fatalf("interval %d after %d", s.Interval.StartNanos, last)
 				}
 				last = s.Interval.StartNanos

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -53,13 +54,13 @@ func drawStream(t *rapid.T, wild bool) stream {
 		t.Fatal(err)
 	}
 	cfg := window.DefaultConfig()
-	cfg.IntervalNanos = int64(rapid.IntRange(1, 4).Draw(t, "interval")) * 15e9
-	cfg.ClockLatenessNanos = rapid.Int64Range(1, 2*cfg.IntervalNanos).Draw(t, "lateness")
-	cfg.EventTimeLatenessNanos = rapid.Int64Range(1, 3*cfg.IntervalNanos).Draw(t, "lateness in event time")
+	cfg.Interval = time.Duration(rapid.IntRange(1, 4).Draw(t, "interval")) * 15 * time.Second
+	cfg.ClockLateness = time.Duration(rapid.Int64Range(1, 2*int64(cfg.Interval)).Draw(t, "lateness"))
+	cfg.EventTimeLateness = time.Duration(rapid.Int64Range(1, 3*int64(cfg.Interval)).Draw(t, "lateness in event time"))
 	cfg.MaxGapIntervals = rapid.IntRange(1, 4).Draw(t, "gap")
 	cfg.MinCoverOfInterval = rapid.SampledFrom([]float64{0, 0.5, 0.9, 1}).Draw(t, "cover")
-	cfg.MaxSkewNanos = 1e15
-	period := cfg.IntervalNanos / int64(rapid.IntRange(1, 5).Draw(t, "polls per interval"))
+	cfg.MaxSkew = 1e15
+	period := int64(cfg.Interval) / int64(rapid.IntRange(1, 5).Draw(t, "polls per interval"))
 	polls := rapid.IntRange(3, 25).Draw(t, "polls")
 	loss := rapid.Float64Range(0, 0.4).Draw(t, "loss")
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -67,7 +68,7 @@ func drawStream(t *rapid.T, wild bool) stream {
 	fast, ahead := "", int64(0)
 	if wild {
 		cfg.MaxAheadIntervals = rapid.IntRange(1, 8).Draw(t, "ahead")
-		fast, ahead = names[0].Device, rapid.Int64Range(0, 10*cfg.IntervalNanos).Draw(t, "ahead")
+		fast, ahead = names[0].Device, rapid.Int64Range(0, 10*int64(cfg.Interval)).Draw(t, "ahead")
 		names = append(names, schema.PortName{Device: fast, Port: "none"})
 	}
 	var rows []row
@@ -355,7 +356,7 @@ func TestBytesAreConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := window.DefaultConfig()
 		intervals := rapid.Int64Range(1, 6).Draw(t, "intervals")
-		end := intervals * cfg.IntervalNanos
+		end := intervals * int64(cfg.Interval)
 		instants := rapid.SliceOfN(rapid.Int64Range(1, end-1), 0, 40).Draw(t, "instants")
 		instants = append(instants, 0, end)
 		slices.Sort(instants)
@@ -384,7 +385,7 @@ func TestBytesAreConserved(t *testing.T) {
 		got := 0.0
 		n := int64(0)
 		for s := w.Next(); s != nil; s = w.Next() {
-			got += float64(s.Find(schema.Throughput).Values[0]) * float64(cfg.IntervalNanos) / 1e9
+			got += float64(s.Find(schema.Throughput).Values[0]) * float64(int64(cfg.Interval)) / 1e9
 			n++
 		}
 		if n != intervals || math.Abs(got-total) > 1e-6*total {

@@ -156,14 +156,14 @@ func configOf(t *testing.T, words []string) window.Config {
 		}
 		switch key {
 		case "interval":
-			cfg.IntervalNanos = nanosOf(t, value)
+			cfg.Interval = time.Duration(nanosOf(t, value))
 		case "lateness":
-			cfg.ClockLatenessNanos = nanosOf(t, value)
-			cfg.EventTimeLatenessNanos = cfg.ClockLatenessNanos
+			cfg.ClockLateness = time.Duration(nanosOf(t, value))
+			cfg.EventTimeLateness = cfg.ClockLateness
 		case "eventlateness":
-			cfg.EventTimeLatenessNanos = nanosOf(t, value)
+			cfg.EventTimeLateness = time.Duration(nanosOf(t, value))
 		case "skew":
-			cfg.MaxSkewNanos = nanosOf(t, value)
+			cfg.MaxSkew = time.Duration(nanosOf(t, value))
 		case "gap":
 			cfg.MaxGapIntervals = number()
 		case "ahead":
@@ -186,8 +186,8 @@ func configOf(t *testing.T, words []string) window.Config {
 			t.Fatalf("setting %q: unknown", word)
 		}
 	}
-	if cfg.EventTimeLatenessNanos == 0 { // a round after the interval's end closes it
-		cfg.EventTimeLatenessNanos = cfg.IntervalNanos / 2
+	if cfg.EventTimeLateness == 0 { // a round after the interval's end closes it
+		cfg.EventTimeLateness = cfg.Interval / 2
 	}
 	return cfg
 }

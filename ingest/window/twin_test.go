@@ -39,15 +39,15 @@ type twinReading struct {
 }
 
 func newTwin(g *topology.Graph, cfg window.Config) *twin {
-	return &twin{g: g, cfg: cfg, horizon: int64(max(cfg.MaxAheadIntervals, cfg.MaxGapIntervals+1)) * cfg.IntervalNanos, readings: map[cell][]twinReading{}, reported: map[reporterKey]int64{},
+	return &twin{g: g, cfg: cfg, horizon: int64(max(cfg.MaxAheadIntervals, cfg.MaxGapIntervals+1)) * int64(cfg.Interval), readings: map[cell][]twinReading{}, reported: map[reporterKey]int64{},
 		dropped: map[window.Reason]int{}}
 }
 
-func (t *twin) gap() int64 { return int64(t.cfg.MaxGapIntervals) * t.cfg.IntervalNanos }
+func (t *twin) gap() int64 { return int64(t.cfg.MaxGapIntervals) * int64(t.cfg.Interval) }
 
 // interval is the start of the interval that a reading belongs to.
 func (t *twin) interval(kind schema.CounterKind, nanos int64) int64 {
-	d := t.cfg.IntervalNanos
+	d := int64(t.cfg.Interval)
 	if kind != schema.DerivedPercent {
 		return schema.IntervalAt(nanos, d).StartNanos
 	}
@@ -80,7 +80,7 @@ func (t *twin) row(b *schema.CounterBatch, r int) {
 	case !known || nanos > old:
 		t.again = t.again || known
 		t.reported[key] = nanos
-	case old >= t.open+t.horizon+t.cfg.IntervalNanos: // its clock was set right
+	case old >= t.open+t.horizon+int64(t.cfg.Interval): // its clock was set right
 		t.reported[key] = nanos
 	}
 	if start < t.open {
@@ -145,13 +145,13 @@ func (t *twin) keep(b *schema.CounterBatch, r int) {
 }
 
 func (t *twin) ready() bool {
-	end := t.open + t.cfg.IntervalNanos
+	end := t.open + int64(t.cfg.Interval)
 	pending, active, passed := 0, 0, 0
 	for key, nanos := range t.reported {
 		leader, _ := schema.LookupCounter(key.leader)
 		complete := t.interval(leader.Kind, nanos) // counters of all before the interval that holds the reading
 		if leader.Kind == schema.DerivedPercent {
-			complete += t.cfg.IntervalNanos // percentages of that interval, too
+			complete += int64(t.cfg.Interval) // percentages of that interval, too
 		}
 		if nanos > end-t.gap() && complete < end {
 			pending++
@@ -165,7 +165,7 @@ func (t *twin) ready() bool {
 		if nanos > end-t.gap() {
 			active++
 		}
-		if nanos >= end+t.cfg.EventTimeLatenessNanos {
+		if nanos >= end+int64(t.cfg.EventTimeLateness) {
 			passed++
 		}
 	}
@@ -173,16 +173,16 @@ func (t *twin) ready() bool {
 }
 
 func (t *twin) advance(now int64) {
-	for t.opened && (t.open+t.cfg.IntervalNanos+t.cfg.ClockLatenessNanos <= now || t.ready()) {
+	for t.opened && (t.open+int64(t.cfg.Interval)+int64(t.cfg.ClockLateness) <= now || t.ready()) {
 		t.close()
 	}
 }
 
 func (t *twin) close() {
-	start, end := t.open, t.open+t.cfg.IntervalNanos
+	start, end := t.open, t.open+int64(t.cfg.Interval)
 	values := map[schema.Metric]map[schema.LinkID]float64{}
 	s := &schema.Snapshot{Fabric: t.g.Fabric(), GraphVersion: t.g.Version(), Links: t.g.NumLinks(),
-		Interval: schema.Interval{StartNanos: start, DurationNanos: t.cfg.IntervalNanos}}
+		Interval: schema.Interval{StartNanos: start, DurationNanos: int64(t.cfg.Interval)}}
 	for at, readings := range t.readings {
 		info, _ := schema.LookupCounter(at.counter)
 		links, _ := t.g.FindPort(at.device, at.port)
@@ -251,7 +251,7 @@ func (t *twin) value(info schema.CounterInfo, link schema.LinkID, readings []twi
 			}
 			sum += rise * overlap / 1e9 / seconds
 			weight += overlap
-			if overlap > seconds*1e9/2 || overlap > float64(t.cfg.IntervalNanos)/2 {
+			if overlap > seconds*1e9/2 || overlap > float64(int64(t.cfg.Interval))/2 {
 				saw(before.nanos, r.nanos)
 			}
 		}
@@ -263,7 +263,7 @@ func (t *twin) value(info schema.CounterInfo, link schema.LinkID, readings []twi
 	case schema.DerivedPercent:
 		value = largest
 	case schema.Counter:
-		if weight < t.cfg.MinCoverOfInterval*float64(t.cfg.IntervalNanos) {
+		if weight < t.cfg.MinCoverOfInterval*float64(int64(t.cfg.Interval)) {
 			return 0, false
 		}
 		value = sum / (weight / 1e9)

@@ -11,7 +11,7 @@ import (
 
 // Window makes snapshots of one fabric. It is not safe for concurrent use.
 type Window struct {
-	cfg         Config
+	cfg         settled
 	wanted      [schema.NumMetrics]bool
 	maxGapNanos int64
 	ports       *ports
@@ -69,10 +69,10 @@ func New(g *topology.Graph, cfg Config) (*Window, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("window of fabric %q: %w", g.Fabric(), err)
 	}
-	cfg = cfg.withDefaults()
+	s := cfg.settled()
 	p := newPorts(g)
-	w := &Window{cfg: cfg, maxGapNanos: int64(cfg.MaxGapIntervals) * cfg.IntervalNanos, ports: p, dictionaries: newDictionaries(),
-		clocks: newClocks(g.NumDevices(), p.len()), slots: make([]slotMeta, cfg.MaxAheadIntervals), newest: never, latestNanos: math.MaxInt64, trackOf: map[string]*track{}}
+	w := &Window{cfg: s, maxGapNanos: int64(s.MaxGapIntervals) * s.IntervalNanos, ports: p, dictionaries: newDictionaries(),
+		clocks: newClocks(g.NumDevices(), p.len()), slots: make([]slotMeta, s.MaxAheadIntervals), newest: never, latestNanos: math.MaxInt64, trackOf: map[string]*track{}}
 	for m := range w.wanted {
 		w.wanted[m] = m != int(schema.NoMetric) && (cfg.Metrics == nil || slices.Contains(cfg.Metrics, schema.Metric(m)))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,10 +14,10 @@ import (
 )
 
 func TestValidateNamesEveryFault(t *testing.T) {
-	cfg := window.Config{IntervalNanos: 1, ClockLatenessNanos: -1, EventTimeLatenessNanos: -1, MaxGapIntervals: 0, MaxAheadIntervals: -1, MaxJumpIntervals: 0,
-		MinCoverOfInterval: 2, MaxSkewNanos: -1, TickPicoseconds: -1, Metrics: []schema.Metric{schema.NoMetric}}
+	cfg := window.Config{Interval: 1, ClockLateness: -1, EventTimeLateness: -1, MaxGapIntervals: 0, MaxAheadIntervals: -1, MaxJumpIntervals: 0,
+		MinCoverOfInterval: 2, MaxSkew: -1, TickPicoseconds: -1, Metrics: []schema.Metric{schema.NoMetric}}
 	err := cfg.Validate()
-	for _, want := range []string{"interval", "lateness by the clock", "lateness in event time", "max gap", "max ahead", "max jump", "min cover", "max skew", "tick", "metric"} {
+	for _, want := range []string{"interval: ", "allowed_lateness: ", "event_time_lateness: ", "max_gap_intervals: ", "max_ahead_intervals: ", "max_jump_intervals: ", "min_cover: ", "max_skew: ", "tick_picoseconds: ", "metrics: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %q", err, want)
 		}
@@ -221,7 +222,7 @@ func TestNoAllocationOnceWarm(t *testing.T) {
 	for _, columns := range [][]string{{"gemini.credit_stall_ns", "gemini.traffic_bytes"}, {"gemini.credit_stall", "gemini.used_bw"}} {
 		g := grid(t, "torus:6x6x6")
 		cfg := window.DefaultConfig()
-		cfg.IntervalNanos = 1e9
+		cfg.Interval = time.Second
 		w, err := window.New(g, cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -1,17 +1,30 @@
-// Package config is the configuration of the giverny binary: its sections, their
-// defaults, and what of them makes no sense. It reads the YAML text and the
-// environment through package settings, and opens no file but the one named.
+// Package config is the configuration of the giverny binary. Its sections are the
+// components' own Configs; this package lists them, fills in what follows from
+// the rest, and says of each fault at which key it stands. It reads the YAML text
+// and the environment through package settings, and opens no file but the
+// configuration and the topologies that it names.
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"time"
 
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/dashboards"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/logs"
+	"github.com/giverny/giverny/internal/ops"
 	"github.com/giverny/giverny/internal/settings"
-	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine"
 )
 
 // Prefix of the environment variables that override keys.
@@ -24,12 +37,15 @@ const (
 	LibraryVariable = Prefix + "_LIBCHDB"
 )
 
+// moved are the keys of earlier versions that have another place now.
+var moved = settings.Moved{"collect.spool_bytes": "spool.max_bytes"}
+
 // Config is all that can be configured.
 type Config struct {
 	// What is logged, and how.
-	Log Log `yaml:"log"`
+	Log logs.Config `yaml:"log"`
 	// The HTTP server of every role: metrics, health, API and page.
-	HTTP HTTP `yaml:"http"`
+	HTTP ops.Config `yaml:"http"`
 	// Where the embedded Kafka and ClickHouse, and the agent's spool, keep their files.
 	DataDir string `yaml:"data_dir"`
 	// How long each stage may take to hand on what it holds when the process stops.
@@ -38,26 +54,14 @@ type Config struct {
 	Fabrics []Fabric `yaml:"fabrics"`
 	// The bus between collectors and analysers.
 	Kafka Kafka `yaml:"kafka"`
+	// Where an agent keeps its readings while Kafka is away.
+	Spool spool.Config `yaml:"spool"`
 	// Where results are kept.
 	Store Store `yaml:"store"`
 	// What this host reads.
 	Collect Collect `yaml:"collect"`
 	// The API and the page.
-	Dashboards Dashboards `yaml:"dashboards"`
-}
-
-// Log says what is logged.
-type Log struct {
-	// debug, info, warn or error.
-	Level string `yaml:"level"`
-	// text or json.
-	Format string `yaml:"format"`
-}
-
-// HTTP is the server.
-type HTTP struct {
-	// Address and port; port 0 takes a free one.
-	Listen string `yaml:"listen"`
+	Dashboards dashboards.Config `yaml:"dashboards"`
 }
 
 // Fabric is one plane or rail.
@@ -68,166 +72,109 @@ type Fabric struct {
 	Topology string `yaml:"topology"`
 	// The partition of the topics that carries this fabric alone; -1 takes its place in the list.
 	Partition int `yaml:"partition"`
-	// Length of an interval, from 1s.
-	Interval time.Duration `yaml:"interval"`
-	// How long after an interval its readings may still arrive; 0 is half an interval, at least 2s. It costs no time while all devices report.
-	AllowedLateness time.Duration `yaml:"allowed_lateness"`
-	// The longest gap between two readings of a counter that still gives a rate, in intervals.
-	MaxGapIntervals int `yaml:"max_gap_intervals"`
-	// Length of a tick of PortXmitWait where the port does not report it, in picoseconds; 0: such counters give no percentage.
-	TickPicoseconds int64 `yaml:"tick_picoseconds"`
-	// How regions are found.
-	Segment Segment `yaml:"segment"`
-	// How regions and hot links are followed through time.
-	Tracking Tracking `yaml:"tracking"`
+
+	Analysis analysis.Config `yaml:",inline"`
 }
 
-// Segment says how regions are found.
-type Segment struct {
-	// statistical, or paper: Monet's algorithm as published.
-	Method string `yaml:"method"`
-	// A link may belong to two regions where their stalls add up.
-	Overlap bool `yaml:"overlap"`
-	// The stall metrics to segment, one by one; empty: all that are measured.
-	Metrics []schema.Metric `yaml:"metrics"`
-	// The size under which a region does not count.
-	MinLinks int `yaml:"min_links"`
-}
+// Interval is the length of the fabric's intervals.
+func (f *Fabric) Interval() time.Duration { return f.Analysis.Window.Interval }
 
 // Kafka is the bus.
 type Kafka struct {
 	// Run a broker inside this process, on files under data_dir, instead of using brokers.
 	Embedded bool `yaml:"embedded"`
-	// Addresses, host:port.
-	Brokers []string `yaml:"brokers"`
-	// Prefix of the topics' names.
-	TopicPrefix string `yaml:"topic_prefix"`
-	// Replicas of topics that Giverny creates; -1 takes the broker's default.
-	Replication int `yaml:"replication"`
-	// How long the embedded broker keeps messages.
-	Retention time.Duration `yaml:"retention"`
-	// Encryption.
-	TLS TLS `yaml:"tls"`
-	// Authentication.
-	SASL SASL `yaml:"sasl"`
-}
 
-// TLS of a connection.
-type TLS struct {
-	// Speak TLS to the brokers.
-	Enabled bool `yaml:"enabled"`
-	// PEM file of the authorities to trust; empty: the system's.
-	CA string `yaml:"ca"`
-	// PEM file of this client's certificate, for mutual TLS.
-	Cert string `yaml:"cert"`
-	// PEM file of its key.
-	Key string `yaml:"key"`
-	// The name that the server's certificate must hold; empty: the host name.
-	ServerName string `yaml:"server_name"`
-}
-
-// SASL says who this client is.
-type SASL struct {
-	// none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
-	Mechanism string `yaml:"mechanism"`
-	// The user.
-	Username string `yaml:"username"`
-	// The password; better given by the environment or password_file.
-	Password string `yaml:"password"`
-	// A file that holds the password alone, instead of password.
-	PasswordFile string `yaml:"password_file"`
+	Client kafka.Config `yaml:",inline"`
+	// The broker inside this process.
+	Broker embedded.Config `yaml:"embedded_broker"`
 }
 
 // Store is where results are kept.
 type Store struct {
 	// Run the ClickHouse engine in a child process, on files under data_dir, instead of using url.
 	Embedded bool `yaml:"embedded"`
-	// https://user@host:8443/giverny, or http://; clickhouse:// for the native protocol is accepted and untested.
-	URL string `yaml:"url"`
-	// Replaces the password of the url.
-	Password string `yaml:"password"`
-	// PEM file of the authorities to trust; empty: the system's.
-	CA string `yaml:"ca"`
-	// PEM file of this client's certificate.
-	Cert string `yaml:"cert"`
-	// PEM file of its key.
-	Key string `yaml:"key"`
-	// Name of the ClickHouse cluster, if the servers of the url are one: tables are replicated, and distributed over its shards.
-	Cluster string `yaml:"cluster"`
-	// Implied by cluster, and refused without it.
-	Replicated bool `yaml:"replicated"`
-	// How long values of links are kept; 0: for ever.
-	KeepSamples time.Duration `yaml:"keep_samples"`
-	// How long readings that became no metric are kept; 0: for ever.
-	KeepRaw time.Duration `yaml:"keep_raw"`
-	// How long regions, network states and events are kept; 0: for ever.
-	KeepRegions time.Duration `yaml:"keep_regions"`
+
+	Server store.ServerConfig `yaml:",inline"`
+	Tables store.Config       `yaml:",inline"`
 	// The embedded engine's library; empty: looked for beside the binary and in the project's .deps.
 	Library string `yaml:"library"`
+	// The embedded engine.
+	Engine engine.Config `yaml:"engine"`
 }
 
-// Dashboards is the API and the page.
-type Dashboards struct {
-	// How often the store is asked for intervals that other processes store.
-	Poll time.Duration `yaml:"poll"`
-	// How many intervals the timeline and the events reach back.
-	History int `yaml:"history"`
-	// The longest span that one question to the API may be about.
-	MaxSpan time.Duration `yaml:"max_span"`
+// Collect says what an agent reads on its host.
+type Collect struct {
+	// Name of this agent in batches; empty: the host name.
+	Agent string `yaml:"agent"`
+
+	Polling collectors.Config `yaml:",inline"`
+	Sources registry.Sources  `yaml:",inline"`
+}
+
+// AgentName is the configured name, or this host's.
+func (c *Collect) AgentName() (string, error) {
+	if c.Agent != "" {
+		return c.Agent, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("name of this host: %w; set collect.agent", err)
+	}
+	return name, nil
 }
 
 // Default is what holds where nothing is configured: one process with the
 // embedded broker and store.
 func Default() Config {
-	return Config{
-		Log:         Log{Level: "info", Format: "text"},
-		HTTP:        HTTP{Listen: "127.0.0.1:9401"},
+	c := Config{
+		Log:         logs.DefaultConfig(),
+		HTTP:        ops.DefaultConfig(),
 		DataDir:     "giverny-data",
 		StopTimeout: 15 * time.Second,
-		Kafka:       Kafka{Embedded: true, TopicPrefix: "giverny.", Replication: -1, Retention: 24 * time.Hour, SASL: SASL{Mechanism: "none"}},
-		Store:       Store{Embedded: true, KeepSamples: 180 * 24 * time.Hour, KeepRaw: 14 * 24 * time.Hour, KeepRegions: 730 * 24 * time.Hour},
-		Collect:     defaultCollect(),
-		Dashboards:  Dashboards{Poll: time.Second, History: 240, MaxSpan: 184 * 24 * time.Hour},
+		Kafka:       Kafka{Embedded: true, Client: kafka.DefaultConfig(), Broker: embedded.DefaultConfig()},
+		Spool:       spool.DefaultConfig(),
+		Store:       Store{Embedded: true, Tables: store.DefaultConfig(), Engine: engine.DefaultConfig()},
+		Collect:     Collect{Polling: collectors.DefaultConfig(), Sources: registry.DefaultConfig()},
+		Dashboards:  dashboards.DefaultConfig(),
 	}
+	c.Kafka.Client.Brokers = nil
+	return c
 }
 
 // DefaultFabric is what holds for a fabric where its entry says nothing.
-func DefaultFabric() Fabric {
-	return Fabric{Partition: -1, Interval: time.Minute, MaxGapIntervals: 3, Segment: Segment{Method: "statistical", MinLinks: 20}, Tracking: defaultTracking()}
-}
+func DefaultFabric() Fabric { return Fabric{Partition: -1, Analysis: analysis.DefaultConfig()} }
 
-// UnmarshalYAML lays an entry over DefaultFabric.
-func (f *Fabric) UnmarshalYAML(decode func(any) error) error {
-	type plain Fabric
-	p := plain(DefaultFabric())
-	if err := decode(&p); err != nil {
-		return err
-	}
-	*f = Fabric(p)
-	return nil
-}
+// SetDefaults makes f a DefaultFabric.
+func (f *Fabric) SetDefaults() { *f = DefaultFabric() }
 
 // Load reads the file at path, or none if path is empty, lays the environment
 // over it and validates the whole.
 func Load(path string, environ []string) (Config, error) {
 	cfg := Default()
-	source := settings.Source{Name: path}
-	if path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return cfg, fmt.Errorf("configuration: %w", err)
-		}
-		source.Text = text
+	if err := loadFile(&cfg, path); err != nil {
+		return cfg, err
 	}
-	if err := settings.Load(&cfg, source, Prefix, environ, FileVariable, LibraryVariable); err != nil {
+	if err := settings.Environment(&cfg, Prefix, environ, []string{FileVariable, LibraryVariable}, moved); err != nil {
 		return cfg, err
 	}
 	cfg.resolve(filepath.Dir(path))
 	return cfg, cfg.Validate()
 }
 
+func loadFile(cfg *Config, path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	return settings.File(cfg, settings.Source{Name: path, Text: text}, moved)
+}
+
 // resolve fills in what follows from the rest: partitions by place in the list,
-// and topology files relative to the configuration file.
+// topology files relative to the configuration file, and what the agent takes
+// from its fabric.
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
 		f := &c.Fabrics[i]
@@ -238,86 +185,75 @@ func (c *Config) resolve(dir string) {
 			f.Topology = filepath.Join(dir, f.Topology)
 		}
 	}
-	if c.Collect.Fabric == "" && len(c.Fabrics) == 1 {
-		c.Collect.Fabric = c.Fabrics[0].Name
+	polling := &c.Collect.Polling
+	if polling.Fabric == "" && len(c.Fabrics) == 1 {
+		polling.Fabric = c.Fabrics[0].Name
+	}
+	if f := c.fabric(polling.Fabric); f != nil && polling.Interval == 0 {
+		polling.Interval = f.Interval()
 	}
 }
 
-// Validate joins all faults.
-func (c *Config) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !oneOf(c.Log.Level, "debug", "info", "warn", "error") {
-		bad("log.level: %q: want debug, info, warn or error", c.Log.Level)
+func (c *Config) fabric(name string) *Fabric {
+	for i := range c.Fabrics {
+		if c.Fabrics[i].Name == name {
+			return &c.Fabrics[i]
+		}
 	}
-	if !oneOf(c.Log.Format, "text", "json") {
-		bad("log.format: %q: want text or json", c.Log.Format)
-	}
-	if c.DataDir == "" {
-		bad("data_dir: is empty")
-	}
-	if c.StopTimeout <= 0 {
-		bad("stop_timeout: %v: want a positive duration", c.StopTimeout)
-	}
-	if !c.Kafka.Embedded && len(c.Kafka.Brokers) == 0 {
-		bad("kafka: no brokers; set kafka.brokers, or kafka.embedded: true")
-	}
-	if c.Kafka.Embedded && len(c.Kafka.Brokers) > 0 {
-		bad("kafka: both embedded and brokers; set kafka.embedded: false to use the brokers")
-	}
-	if !c.Store.Embedded && c.Store.URL == "" {
-		bad("store: no url; set store.url, or store.embedded: true")
-	}
-	if c.Store.Embedded && c.Store.URL != "" {
-		bad("store: both embedded and url; set store.embedded: false to use the url")
-	}
-	if c.Store.Replicated && c.Store.Cluster == "" {
-		bad("store: replicated without cluster; set store.cluster to the name of the ClickHouse cluster")
-	}
-	if c.Store.Embedded && c.Store.Cluster != "" {
-		bad("store: both embedded and cluster; set store.embedded: false and store.url to use the cluster")
-	}
-	errs = append(errs, c.validateFabrics()...)
-	errs = append(errs, c.Collect.validate()...)
-	return errors.Join(errs...)
+	return nil
 }
 
-func (c *Config) validateFabrics() (errs []error) {
-	names, partitions := map[string]bool{}, map[int]string{}
-	for i, f := range c.Fabrics {
-		bad := func(format string, args ...any) {
-			errs = append(errs, fmt.Errorf("fabrics.%d (%s): %w", i, f.Name, fmt.Errorf(format, args...)))
-		}
-		if f.Name == "" {
-			bad("name: is empty")
-		}
-		if names[f.Name] {
-			bad("name: stands twice")
-		}
-		names[f.Name] = true
-		if other, taken := partitions[f.Partition]; taken {
-			bad("partition: %d is %s's; each fabric needs its own", f.Partition, other)
-		}
-		partitions[f.Partition] = f.Name
-		if f.Topology == "" {
-			bad("topology: is empty; give a specification such as torus:8x8x8, or a file")
-		}
-		if f.Interval < time.Second || f.Interval%time.Second != 0 {
-			bad("interval: %v: want whole seconds, from 1s", f.Interval)
-		}
-		if f.AllowedLateness < 0 || f.MaxGapIntervals < 1 || f.TickPicoseconds < 0 {
-			bad("allowed_lateness and tick_picoseconds must not be negative, max_gap_intervals at least 1")
-		}
-		f.Tracking.validate(bad)
-	}
-	return errs
+// EmbeddedBroker is the configuration of the broker inside this process, its
+// folder under data_dir unless it is named.
+func (c *Config) EmbeddedBroker() embedded.Config {
+	b := c.Kafka.Broker
+	b.Dir = cmp.Or(b.Dir, filepath.Join(c.DataDir, "kafka"))
+	return b
 }
 
-func oneOf(s string, words ...string) bool {
-	for _, w := range words {
-		if s == w {
-			return true
-		}
+// AgentSpool is the configuration of the agent's spool, its folder under data_dir
+// unless it is named.
+func (c *Config) AgentSpool() spool.Config {
+	s := c.Spool
+	s.Dir = cmp.Or(s.Dir, filepath.Join(c.DataDir, "spool"))
+	return s
+}
+
+// PartitionOf is the partition of each fabric, by name.
+func PartitionOf(fabrics []Fabric) map[string]int {
+	of := make(map[string]int, len(fabrics))
+	for _, f := range fabrics {
+		of[f.Name] = f.Partition
 	}
-	return false
+	return of
+}
+
+// NumPartitions is how many partitions the topics need: one more than the highest
+// that a fabric has.
+func NumPartitions(fabrics []Fabric) int {
+	n := 1
+	for _, f := range fabrics {
+		n = max(n, f.Partition+1)
+	}
+	return n
+}
+
+// Exposed lists the keys of the file at path that hold secrets, if everybody on
+// this host can read it.
+func Exposed(path string) []string {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o004 == 0 {
+		return nil
+	}
+	cfg := Default()
+	if loadFile(&cfg, path) != nil {
+		return nil // Load says why
+	}
+	var keys []string
+	settings.Walk(reflect.ValueOf(&cfg).Elem(), func(path string, f settings.Field) {
+		if s, ok := f.Value.Interface().(interface{ IsSet() bool }); ok && s.IsSet() {
+			keys = append(keys, path)
+		}
+	})
+	return keys
 }

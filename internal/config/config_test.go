@@ -4,12 +4,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/settings"
 )
 
 func write(t *testing.T, text string) string {
@@ -43,11 +45,11 @@ kafka: {embedded: false, brokers: ["k1:9092"]}
 	if len(f) != 3 || f[0].Partition != 0 || f[1].Partition != 1 || f[2].Partition != 2 {
 		t.Errorf("partitions: %+v", f)
 	}
-	if f[0].Interval != time.Minute || f[1].Interval != 5*time.Second || f[2].Interval != time.Minute || f[2].Segment.MinLinks != 20 {
+	if f[0].Interval() != time.Minute || f[1].Interval() != 5*time.Second || f[2].Interval() != time.Minute || f[2].Analysis.Segment.MinLinks != 20 {
 		t.Errorf("intervals and defaults: %+v", f)
 	}
-	if !slices.Equal(f[1].Tracking.HotThresholds, config.Percents{15, 30}) || f[2].Tracking.HoldIntervals != 2 {
-		t.Errorf("tracking: %+v, %+v", f[1].Tracking, f[2].Tracking)
+	if !slices.Equal(f[1].Analysis.Hot.ThresholdsPercent, []float64{15, 30}) || f[2].Analysis.Track.HoldIntervals != 2 {
+		t.Errorf("tracking: %+v, %+v", f[1].Analysis, f[2].Analysis)
 	}
 	if f[0].Topology != "fattree:k=4" || f[1].Topology != filepath.Join(filepath.Dir(path), "map.txt") {
 		t.Errorf("topologies: %q %q", f[0].Topology, f[1].Topology)
@@ -60,12 +62,17 @@ log: {level: loud}
 fabrics:
   - {name: a, topology: "torus:4x4", interval: 10ms}
   - {name: a, topology: "", partition: 0, tracking: {gap_intervals: -1, hold_intervals: 0, congestion_window: -1s, hot_thresholds: [5, 5], hot_links: -1}}
-  - {name: b, topology: "torus:4x4", tracking: {hot_percent: 7}}
+  - {name: b, topology: "torus:4x4", tracking: {hot_percent: 7}, segment: {method: papr}}
 kafka: {brokers: [b]}
-store: {embedded: false}
+store: {embedded: false, keep_samples: -5h}
+spool: {max_bytes: 1048576}
+collect: {fabric: zzz, perfquery: {workers: 0}, ibsysfs: {identify: face}}
+dashboards: {history: 0}
 `), nil)
-	for _, want := range []string{"log.level", "fabrics.0 (a): interval", "fabrics.1 (a): name: stands twice", "partition", "fabrics.1 (a): topology", "tracking.gap_intervals", "tracking.hold_intervals", "tracking.congestion_window", "tracking.hot_thresholds: [5 5]", "tracking.hot_links",
-		"fabrics.2 (b): tracking.hot_percent: 7: want one of", "both embedded and brokers", "store: no url"} {
+	for _, want := range []string{"log.level: ", "fabrics.0 (a).interval: ", `fabrics.1 (a).name: "a" is duplicated`, "fabrics.1 (a).partition: ", "fabrics.1 (a).topology: ",
+		"fabrics.1 (a).tracking.gap_intervals: ", "fabrics.1 (a).tracking.hold_intervals: ", "fabrics.1 (a).tracking.congestion_window: ", "fabrics.1 (a).tracking.hot_thresholds: [5 5]", "fabrics.1 (a).tracking.hot_links: ",
+		"fabrics.2 (b).tracking.hot_percent: 7: want one of", "fabrics.2 (b).segment.method: ", "kafka.embedded: both", "store.url: none", "store.keep_samples: ",
+		"collect.perfquery.workers: 0", "collect.ibsysfs.identify: ", "collect.fabric: ", "spool.max_bytes: ", "dashboards.history: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q in %v", want, err)
 		}
@@ -94,5 +101,76 @@ func TestReadTopology(t *testing.T) {
 	}
 	if _, err := config.LoadTopology(config.Fabric{Name: "f", Topology: "torus:4x4"}, log); err != nil {
 		t.Error(err)
+	}
+}
+
+// No two parts of a section may claim the same key.
+func TestKeysAreUnique(t *testing.T) {
+	cfg, seen := config.Default(), map[string]bool{}
+	settings.Walk(reflect.ValueOf(&cfg).Elem(), func(path string, _ settings.Field) {
+		if seen[path] {
+			t.Errorf("two fields are the key %s", path)
+		}
+		seen[path] = true
+	})
+	for _, old := range []string{"collect.perfquery.adapter", "collect.perfquery.timeout", "kafka.replication", "kafka.retention", "store.keep_raw", "store.replicated", "fabrics.0.tracking.hot_percent"} {
+		if !seen[old] {
+			t.Errorf("the key %s of earlier versions is gone", old)
+		}
+	}
+}
+
+func TestAKeyThatMovedIsShownItsPlace(t *testing.T) {
+	_, err := config.Load(write(t, "collect: {spool_bytes: 1073741824}"), nil)
+	if err == nil || !strings.Contains(err.Error(), `key "collect.spool_bytes" is now "spool.max_bytes"`) {
+		t.Error(err)
+	}
+	_, err = config.Load("", []string{"GIVERNY_COLLECT_SPOOL_BYTES=1073741824"})
+	if err == nil || !strings.Contains(err.Error(), "GIVERNY_COLLECT_SPOOL_BYTES is now GIVERNY_SPOOL_MAX_BYTES") {
+		t.Error(err)
+	}
+}
+
+func TestTheAgentFollowsItsFabric(t *testing.T) {
+	c, err := config.Load(write(t, "fabrics: [{name: a, topology: 'torus:4x4', interval: 7s}]"), nil)
+	if err != nil || c.Collect.Polling.Fabric != "a" || c.Collect.Polling.Interval != 7*time.Second {
+		t.Errorf("%+v, %v", c.Collect.Polling, err)
+	}
+	c, err = config.Load(write(t, "fabrics: [{name: a, topology: 'torus:4x4'}, {name: b, topology: 'torus:4x4', interval: 7s}]\ncollect: {fabric: b}"), nil)
+	if err != nil || c.Collect.Polling.Interval != 7*time.Second {
+		t.Errorf("%+v, %v", c.Collect.Polling, err)
+	}
+}
+
+func TestSecretsThatEverybodyCanRead(t *testing.T) {
+	path := write(t, "store: {embedded: false, url: 'http://u:p@h/'}\nkafka: {sasl: {password: x}}")
+	if keys := config.Exposed(path); keys != nil {
+		t.Errorf("a file of mode 0600 exposes %v", keys)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if keys := config.Exposed(path); !slices.Equal(keys, []string{"kafka.sasl.password", "store.url"}) {
+		t.Errorf("exposed: %v", keys)
+	}
+	harmless := write(t, "store: {embedded: false, url: 'http://u@h/'}")
+	if err := os.Chmod(harmless, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if keys := config.Exposed(harmless); keys != nil {
+		t.Errorf("a file without secrets exposes %v", keys)
+	}
+}
+
+// The file that the README names is one that works.
+func TestTheSampleFile(t *testing.T) {
+	c, err := config.Load("../../deploy/giverny.yaml", nil)
+	if err != nil || len(c.Fabrics) == 0 {
+		t.Fatalf("%d fabrics, %v", len(c.Fabrics), err)
+	}
+	for _, f := range c.Fabrics {
+		if _, err := config.LoadTopology(f, slog.New(slog.DiscardHandler)); err != nil {
+			t.Error(err)
+		}
 	}
 }

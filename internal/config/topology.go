@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/topology"
@@ -16,7 +17,7 @@ import (
 // IsTopologySpec tells a specification such as torus:8x8x8 from a file name.
 func IsTopologySpec(s string) bool {
 	kind, _, ok := strings.Cut(s, ":")
-	return ok && oneOf(kind, "torus", "mesh", "fattree", "dragonfly")
+	return ok && slices.Contains([]string{"torus", "mesh", "fattree", "dragonfly"}, kind)
 }
 
 // LoadTopology builds a fabric's graph from its specification or file. Without a

@@ -57,7 +57,7 @@ func importFaults(m *Module, table []Row, pkg *Package, row *Row) []string {
 				continue
 			}
 			faults = append(faults, fmt.Sprintf("%s: %s may not import %s; its row allows %s",
-				m.position(spec), pkg.Path, imported, strings.Join(append([]string{Everywhere}, row.May...), ", ")))
+				m.position(spec), pkg.Path, imported, strings.Join(append(slices.Clone(Everywhere), row.May...), ", ")))
 		}
 	}
 	return faults
@@ -65,7 +65,7 @@ func importFaults(m *Module, table []Row, pkg *Package, row *Row) []string {
 
 func allowed(table []Row, pkg string, row *Row, imported string, isTest bool) bool {
 	covers := func(pattern string) bool { return matches(pattern, imported) }
-	if imported == Everywhere || imported == pkg || slices.ContainsFunc(row.May, covers) {
+	if slices.Contains(Everywhere, imported) || imported == pkg || slices.ContainsFunc(row.May, covers) {
 		target := rowOf(table, imported)
 		return isTest || row.Kind == Testing || target == nil || target.Kind != Testing
 	}

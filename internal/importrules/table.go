@@ -23,7 +23,7 @@ const (
 )
 
 // Everywhere may be imported by every package.
-const Everywhere = "schema"
+var Everywhere = []string{"schema", "internal/faults"}
 
 // Architecture is the module. A package without a row is a fault, and so is a row without a package.
 var Architecture = []Row{
@@ -34,14 +34,15 @@ var Architecture = []Row{
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors/registry", May: []string{"collectors/..."}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
 	// Transport, and the way from counters to one snapshot per interval.
 	{Package: "ingest/envelope", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
-	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/retry", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
-	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}},
+	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
+	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
 	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Analysis.
@@ -65,7 +66,7 @@ var Architecture = []Row{
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", May: []string{"topology", "internal/retry", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/read", May: []string{"store", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
@@ -77,10 +78,13 @@ var Architecture = []Row{
 
 	// The binary wires them all; what no outsider may import serves it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
-	{Package: "internal/config", May: []string{"internal/settings", "topology"}},
-	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/app", May: []string{"..."}},
+	{Package: "internal/codec", Kind: Pure},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "dashboards", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "store", "store/engine", "topology"}},
 	{Package: "internal/dirlock"},
+	{Package: "internal/faults", Kind: Pure},
+	{Package: "internal/logs"},
+	{Package: "internal/secret"},
 	{Package: "internal/lifecycle"},
 	{Package: "internal/ops"},
 	{Package: "internal/retry"},

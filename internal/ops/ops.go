@@ -15,7 +15,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/giverny/giverny/internal/faults"
 )
+
+// Config says where the HTTP server listens.
+type Config struct {
+	// Address and port; port 0 takes a free one.
+	Listen string `yaml:"listen"`
+}
+
+// DefaultConfig listens to this host alone.
+func DefaultConfig() Config { return Config{Listen: "127.0.0.1:9401"} }
+
+// Validate names every fault.
+func (c *Config) Validate() error {
+	var f faults.List
+	_, port, err := net.SplitHostPort(c.Listen)
+	_, portErr := net.LookupPort("tcp", port)
+	f.Check(err == nil && port != "" && portErr == nil, "listen", "%q: want ADDRESS:PORT, such as 127.0.0.1:9401 or :9401", c.Listen)
+	return f.Err()
+}
 
 // checkTimeout bounds each readiness check.
 const checkTimeout = 2 * time.Second

@@ -1,128 +1,126 @@
 // Package settings fills a configuration struct from a YAML file and the
-// environment. Keys are the struct's yaml tags. A key that the struct does not
-// have is an error that names the file, the line and the nearest key; so is a
-// variable with the prefix that matches no key. It knows no configuration of
-// its own.
+// environment, and prints it. Keys are the struct's yaml tags. A key that the
+// struct does not have is an error that names the file, the line and the nearest
+// key; so is a variable with the prefix that matches no key. It knows no
+// configuration of its own.
+//
+// A struct is a section: its fields are keys. A field tagged ",inline" lends its
+// keys to the struct around it: a struct, an interface that holds a pointer to
+// one, or a map of sections by name. A slice of structs is a list of sections,
+// each laid over its type's defaults. All else is a value, as is a struct that
+// unmarshals text. Sections never decode themselves (an UnmarshalYAML of theirs
+// is not called), so that no key escapes the check.
 package settings
 
 import (
-	"bytes"
-	"errors"
+	"encoding"
 	"fmt"
-	"io"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/agnivade/levenshtein"
-	"go.yaml.in/yaml/v3"
 )
 
-// Source is a YAML text and its name in messages.
-type Source struct {
-	Name string
-	Text []byte
-}
+// Defaulter sets the defaults of an element of a list of sections.
+type Defaulter interface{ SetDefaults() }
 
-// Load lays the file and then the environment over what into, a pointer to a
-// struct, already holds. environ is a list of KEY=value; the variable of the
-// key kafka.tls.enabled under the prefix GIVERNY is GIVERNY_KAFKA_TLS_ENABLED,
-// that of the first fabric's name GIVERNY_FABRICS_0_NAME. Variables named in
-// others have another use and are passed over. All faults are joined.
-func Load(into any, file Source, prefix string, environ []string, others ...string) error {
-	if err := loadYAML(into, file); err != nil {
-		return err
-	}
-	return loadEnvironment(reflect.ValueOf(into).Elem(), prefix, environ, others)
-}
+// Describer is a section in a map of sections that says what it is for, since no
+// field's comment does.
+type Describer interface{ Description() string }
 
-func loadYAML(into any, file Source) error {
-	var doc yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(file.Text))
-	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("%s: %w", file.Name, err)
-	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: holds more than one YAML document; keep the first", file.Name)
-	}
-	if errs := check(file.Name, doc.Content[0], reflect.TypeOf(into).Elem(), ""); len(errs) > 0 {
-		return errors.Join(errs...)
-	}
-	if err := doc.Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", file.Name, err)
-	}
-	return nil
-}
+// Moved names, for keys of earlier versions, the keys that have their place.
+type Moved map[string]string
 
-// check finds keys that the type does not have, and keys that stand twice.
-func check(file string, n *yaml.Node, t reflect.Type, path string) (errs []error) {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct && !isScalar(t):
-		fields := Fields(t)
-		seen := map[string]bool{}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if seen[key.Value] {
-				errs = append(errs, fmt.Errorf("%s:%d: key %q stands twice", file, key.Line, path+key.Value))
-			}
-			seen[key.Value] = true
-			f, ok := find(fields, key.Value)
-			if !ok {
-				errs = append(errs, fmt.Errorf("%s:%d: unknown key %q%s", file, key.Line, path+key.Value, suggestion(key.Value, names(fields))))
-				continue
-			}
-			errs = append(errs, check(file, n.Content[i+1], f.Type, path+key.Value+".")...)
-		}
-	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
-		for i, e := range n.Content {
-			errs = append(errs, check(file, e, t.Elem(), path+strconv.Itoa(i)+".")...)
-		}
-	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Map:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			errs = append(errs, check(file, n.Content[i+1], t.Elem(), path+n.Content[i].Value+".")...)
-		}
-	}
-	return errs
-}
-
-// Field is one key of a struct.
+// Field is one key of a section.
 type Field struct {
-	Key   string
-	Type  reflect.Type
-	Index []int
-	Owner reflect.Type // the struct that declares it
-	Name  string       // the field's Go name
+	Key         string
+	Value       reflect.Value
+	Owner       reflect.Type // the struct that declares it
+	Name        string       // the field's Go name
+	Description string       // of a section that brings its own
+	flow        bool
 }
 
-// Fields lists the keys of a struct, those of inlined structs among them.
-func Fields(t reflect.Type) (fields []Field) {
+// Fields lists the keys of a section, those of inlined parts among them.
+func Fields(section reflect.Value) (fields []Field) {
+	t := section.Type()
 	for i := range t.NumField() {
-		f := t.Field(i)
-		key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		f, value := t.Field(i), section.Field(i)
+		key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if !f.IsExported() || key == "-" {
 			continue
 		}
-		if options == "inline" {
-			for _, in := range Fields(f.Type) {
-				in.Index = append([]int{i}, in.Index...)
-				fields = append(fields, in)
-			}
+		if option == "inline" {
+			fields = append(fields, inlined(value, t, f.Name)...)
 			continue
 		}
 		if key == "" {
 			key = strings.ToLower(f.Name)
 		}
-		fields = append(fields, Field{key, f.Type, []int{i}, t, f.Name})
+		fields = append(fields, Field{Key: key, Value: value, Owner: t, Name: f.Name, flow: option == "flow"})
 	}
 	return fields
+}
+
+func inlined(value reflect.Value, owner reflect.Type, name string) (fields []Field) {
+	switch value.Kind() {
+	case reflect.Struct:
+		return Fields(value)
+	case reflect.Interface:
+		return Fields(value.Elem().Elem())
+	case reflect.Map:
+		keys := value.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			f := Field{Key: key.String(), Value: value.MapIndex(key).Elem(), Owner: owner, Name: name}
+			if d, ok := value.MapIndex(key).Interface().(Describer); ok {
+				f.Description = d.Description()
+			}
+			fields = append(fields, f)
+		}
+		return fields
+	}
+	panic(fmt.Sprintf("settings: field %s of %s cannot be inlined", name, owner)) // a fault of the struct, which a test of it meets
+}
+
+// IsSection reports whether values of a type have keys of their own.
+func IsSection(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// IsSectionList reports whether a type is a list of sections.
+func IsSectionList(t reflect.Type) bool { return t.Kind() == reflect.Slice && IsSection(t.Elem()) }
+
+// Element is a new element of a list of sections, with its defaults.
+func Element(list reflect.Type) reflect.Value {
+	element := reflect.New(list.Elem())
+	if d, ok := element.Interface().(Defaulter); ok {
+		d.SetDefaults()
+	}
+	return element.Elem()
+}
+
+// Walk visits all keys below a section, those of the elements of lists by number;
+// of a list that is empty those of one new element. Sections are visited before
+// what they hold.
+func Walk(section reflect.Value, visit func(path string, f Field)) { walk(section, "", visit) }
+
+func walk(section reflect.Value, path string, visit func(string, Field)) {
+	for _, f := range Fields(section) {
+		visit(path+f.Key, f)
+		switch t := f.Value.Type(); {
+		case IsSection(t):
+			walk(f.Value, path+f.Key+".", visit)
+		case IsSectionList(t) && f.Value.Len() == 0:
+			walk(Element(t), path+f.Key+".0.", visit)
+		case IsSectionList(t):
+			for i := range f.Value.Len() {
+				walk(f.Value.Index(i), fmt.Sprintf("%s%s.%d.", path, f.Key, i), visit)
+			}
+		}
+	}
 }
 
 func find(fields []Field, key string) (Field, bool) {
@@ -159,94 +157,24 @@ func suggestion(name string, known []string) string {
 	return ""
 }
 
-// isScalar reports whether values of a struct type are written as one word.
-func isScalar(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[interface{ UnmarshalText([]byte) error }]()) || p.Implements(reflect.TypeFor[yaml.Unmarshaler]())
-}
-
-func loadEnvironment(v reflect.Value, prefix string, environ, others []string) error {
-	var errs []error
-	for _, line := range environ {
-		name, value, _ := strings.Cut(line, "=")
-		rest, ok := strings.CutPrefix(name, prefix+"_")
-		if !ok || contains(others, name) {
-			continue
-		}
-		if known, err := set(v, rest, value); err != nil {
-			errs = append(errs, fmt.Errorf("environment variable %s: %w", name, err))
-		} else if !known {
-			errs = append(errs, fmt.Errorf("environment variable %s matches no key%s", name, suggestion(name, variables(v.Type(), prefix))))
-		}
+// wanted says in an operator's words what values of a type look like.
+func wanted(t reflect.Type) string {
+	if t == reflect.TypeFor[time.Duration]() {
+		return "a duration such as 60s"
 	}
-	return errors.Join(errs...)
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number, 0 or more"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list such as [a, b]; each: " + wanted(t.Elem())
+	case reflect.Map:
+		return "keys with values"
 	}
-	return false
-}
-
-// set follows the variable's name into v and decodes the value there.
-func set(v reflect.Value, name, value string) (known bool, err error) {
-	if v.Kind() == reflect.Struct && !isScalar(v.Type()) {
-		for _, f := range Fields(v.Type()) {
-			key := strings.ToUpper(f.Key)
-			if name == key || strings.HasPrefix(name, key+"_") {
-				if known, err = set(v.FieldByIndex(f.Index), strings.TrimPrefix(strings.TrimPrefix(name, key), "_"), value); known {
-					return known, err
-				}
-			}
-		}
-		return false, nil
-	}
-	if v.Kind() == reflect.Slice && name != "" {
-		number, rest, _ := strings.Cut(name, "_")
-		i, err := strconv.Atoi(number)
-		if err != nil || i < 0 || i > v.Len() {
-			return false, nil
-		}
-		if i == v.Len() { // one may be added at the end
-			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-			if err := yaml.Unmarshal([]byte("{}"), v.Index(i).Addr().Interface()); err != nil { // its defaults
-				return true, err
-			}
-		}
-		return set(v.Index(i), rest, value)
-	}
-	if name != "" {
-		return false, nil
-	}
-	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String && !strings.HasPrefix(value, "[") {
-		value = "[" + value + "]"
-	}
-	if v.Kind() == reflect.String {
-		v.SetString(value)
-		return true, nil
-	}
-	if err := yaml.Unmarshal([]byte(value), v.Addr().Interface()); err != nil {
-		return true, fmt.Errorf("%q is no %s", value, v.Type())
-	}
-	return true, nil
-}
-
-// variables lists the variables of a struct's keys, for suggestions.
-func variables(t reflect.Type, prefix string) (list []string) {
-	for _, f := range Fields(t) {
-		name := prefix + "_" + strings.ToUpper(f.Key)
-		ft := f.Type
-		if ft.Kind() == reflect.Slice && ft.Elem().Kind() == reflect.Struct {
-			name, ft = name+"_0", ft.Elem()
-		}
-		if ft.Kind() == reflect.Struct && !isScalar(ft) {
-			list = append(list, variables(ft, name)...)
-		} else {
-			list = append(list, name)
-		}
-	}
-	return list
+	return "a text"
 }

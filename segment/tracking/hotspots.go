@@ -2,24 +2,24 @@ package tracking
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 // HotspotConfig says when a link is hot.
 type HotspotConfig struct {
-	ThresholdsPercent []float64 // rising
-	// GapIntervals is for how many intervals a link may go unmeasured and stay
-	// as hot as it was.
-	GapIntervals int
-	// ListPercent is the threshold, one of ThresholdsPercent, of the links that
-	// Longest lists, and ListLinks how many of each metric it lists.
-	ListPercent float64
-	ListLinks   int
+	// The stalls, in percent of time, from which on it is measured for how long links stay hot; rising, 16 at most.
+	ThresholdsPercent []float64 `yaml:"hot_thresholds,flow"`
+	// For how many intervals a link may go unmeasured and stay as hot as it was.
+	GapIntervals int `yaml:"hot_gap_intervals"`
+	// The one of hot_thresholds from which on the links that have been hot for longest are listed.
+	ListPercent float64 `yaml:"hot_percent"`
+	// How many links of each metric are listed.
+	ListLinks int `yaml:"hot_links"`
 }
 
 // DefaultHotspotConfig has thresholds over the range of Monet's Fig. 3, and lists
@@ -30,28 +30,20 @@ func DefaultHotspotConfig() HotspotConfig {
 
 // Validate reports all that is wrong with the configuration.
 func (c *HotspotConfig) Validate() error {
-	var errs []error
-	if n := len(c.ThresholdsPercent); n == 0 || n > maxThresholds {
-		errs = append(errs, fmt.Errorf("tracking: %d hotspot thresholds: want 1 to %d", n, maxThresholds))
-	}
-	before := 0.
+	var f faults.List
+	n, rises, before := len(c.ThresholdsPercent), true, 0.
 	for _, v := range c.ThresholdsPercent {
-		if !(v > before && v <= 100) {
-			errs = append(errs, fmt.Errorf("tracking: hotspot thresholds %v: want percentages that rise, above 0", c.ThresholdsPercent))
-			break
-		}
+		rises = rises && v > before && v <= 100
 		before = v
 	}
-	if !slices.Contains(c.ThresholdsPercent, c.ListPercent) {
-		errs = append(errs, fmt.Errorf("tracking: hotspots of %v%% to list: want one of the thresholds %v", c.ListPercent, c.ThresholdsPercent))
+	if n == 0 || n > maxThresholds || !rises {
+		f.Add("hot_thresholds", "%v: want 1 to %d percentages that rise, above 0", c.ThresholdsPercent, maxThresholds)
+	} else {
+		f.Check(slices.Contains(c.ThresholdsPercent, c.ListPercent), "hot_percent", "%v: want one of hot_thresholds, %v", c.ListPercent, c.ThresholdsPercent)
 	}
-	if c.ListLinks < 0 || c.ListLinks > 1000 {
-		errs = append(errs, fmt.Errorf("tracking: %d hotspots to list: want 0 to 1000", c.ListLinks))
-	}
-	if c.GapIntervals < 0 {
-		errs = append(errs, fmt.Errorf("tracking: hotspot gap of %d intervals: want 0 or more", c.GapIntervals))
-	}
-	return errors.Join(errs...)
+	f.Check(c.GapIntervals >= 0, "hot_gap_intervals", "%d: want 0 or more", c.GapIntervals)
+	f.Check(c.ListLinks >= 0 && c.ListLinks <= 1000, "hot_links", "%d: want 0 to 1000", c.ListLinks)
+	return f.Err()
 }
 
 const maxThresholds = 16

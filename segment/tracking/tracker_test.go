@@ -275,7 +275,7 @@ func TestValidate(t *testing.T) {
 	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("want four faults: %v", err)
 	}
-	hot := tracking.HotspotConfig{ThresholdsPercent: []float64{5, 5}, GapIntervals: -1}
+	hot := tracking.HotspotConfig{ThresholdsPercent: []float64{5, 5}, GapIntervals: -1, ListLinks: -1}
 	if err := hot.Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("want three faults: %v", err)
 	}

@@ -1,44 +1,54 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // Config says where the embedded engine lives and what it may use.
 type Config struct {
-	LibraryPath string   // libchdb.so; see FindLibrary
-	DataDir     string   // made if missing; one process at a time
-	Command     []string // starts a program that calls Serve with ParseServeArgs of the arguments that follow
-	RuntimeDir  string   // a private directory for the socket is made in it; empty means the system's temporary directory
+	LibraryPath string   `yaml:"-"` // libchdb.so; see FindLibrary
+	DataDir     string   `yaml:"-"` // made if missing; one process at a time
+	Command     []string `yaml:"-"` // starts a program that calls Serve with ParseServeArgs of the arguments that follow
 
-	MaxMemoryBytes int64 // of the whole engine; a query may take two thirds
-	MaxThreads     int   // of one query
-	MaxQueries     int   // that run at once; more wait
-
-	StartTimeout   time.Duration // from the start of the process to its first answer; also how long a client waits for a restart
-	StopTimeout    time.Duration // for running statements to finish; after that again as long for the rest
-	HealthInterval time.Duration // between two health checks
-	HealthTimeout  time.Duration // an engine that is silent for so long is restarted
-	MinBackoff     time.Duration // before the first restart; doubles up to MaxBackoff
-	MaxBackoff     time.Duration
+	// A folder in which a private one for the engine's socket is made; empty: the system's temporary folder.
+	RuntimeDir string `yaml:"runtime_dir"`
+	// Memory of the whole engine, in bytes; a query may take two thirds.
+	MaxMemoryBytes int64 `yaml:"max_memory_bytes"`
+	// Threads of one query; 0: as many as processors.
+	MaxThreads int `yaml:"max_threads"`
+	// Queries that run at once; more wait.
+	MaxQueries int `yaml:"max_queries"`
+	// From the start of the engine to its first answer; also how long a client waits for a restart.
+	StartTimeout time.Duration `yaml:"start_timeout"`
+	// How long running statements get to finish at the end; after that again as long for the rest.
+	StopTimeout time.Duration `yaml:"stop_timeout"`
+	// Pause between two health checks.
+	HealthInterval time.Duration `yaml:"health_interval"`
+	// An engine that is silent for so long is restarted.
+	HealthTimeout time.Duration `yaml:"health_timeout"`
+	// Pause before the first restart; it doubles (back-off).
+	MinBackoff time.Duration `yaml:"min_backoff"`
+	// The longest pause before a restart.
+	MaxBackoff time.Duration `yaml:"max_backoff"`
 
 	// TestKeeper gives the engine a keeper that forgets everything when the
 	// process ends, and the cluster "giverny" of itself alone, so that tests can
 	// make replicated and distributed tables.
-	TestKeeper bool
+	TestKeeper bool `yaml:"-"`
 }
 
 // DefaultConfig is a Config without LibraryPath, DataDir and Command.
 func DefaultConfig() Config {
 	return Config{
 		MaxMemoryBytes: 1536 << 20,
-		MaxThreads:     runtime.NumCPU(),
 		MaxQueries:     8,
 		StartTimeout:   time.Minute,
 		StopTimeout:    10 * time.Second,
@@ -49,29 +59,28 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate joins all faults of the configuration.
+// Validate joins all faults of what can be configured; New asks for the rest.
 func (c Config) Validate() error {
-	faults := []error{c.serveConfig("socket").Validate()}
+	var f faults.List
+	positive := func(key string, d time.Duration) { f.Check(d > 0, key, "%v: want more than 0", d) }
+	f.Check(c.MaxMemoryBytes >= minMemoryBytes, "max_memory_bytes", "%d: want %d (256 MiB) or more", c.MaxMemoryBytes, minMemoryBytes)
+	f.Check(c.MaxThreads >= 0, "max_threads", "%d: want 0 or more", c.MaxThreads)
+	f.Check(c.MaxQueries > 0, "max_queries", "%d: want 1 or more", c.MaxQueries)
+	positive("start_timeout", c.StartTimeout)
+	positive("stop_timeout", c.StopTimeout)
+	positive("health_interval", c.HealthInterval)
+	positive("health_timeout", c.HealthTimeout)
+	positive("min_backoff", c.MinBackoff)
+	f.Check(c.MaxBackoff >= c.MinBackoff, "max_backoff", "%v: want min_backoff (%v) or more", c.MaxBackoff, c.MinBackoff)
+	return f.Err()
+}
+
+// complete joins the faults of what the process sets.
+func (c Config) complete() error {
 	if len(c.Command) == 0 {
-		faults = append(faults, errors.New("engine: no command to start the child with"))
+		return errors.Join(c.serveConfig("socket").Validate(), errors.New("engine: no command to start the child with"))
 	}
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"start timeout", c.StartTimeout},
-		{"health interval", c.HealthInterval},
-		{"health timeout", c.HealthTimeout},
-		{"min backoff", c.MinBackoff},
-	} {
-		if d.value <= 0 {
-			faults = append(faults, fmt.Errorf("engine: %s is %v: it must be positive", d.name, d.value))
-		}
-	}
-	if c.MaxBackoff < c.MinBackoff {
-		faults = append(faults, fmt.Errorf("engine: max backoff %v is less than min backoff %v", c.MaxBackoff, c.MinBackoff))
-	}
-	return errors.Join(faults...)
+	return c.serveConfig("socket").Validate()
 }
 
 // serveConfig is the child's part of the configuration.
@@ -81,7 +90,7 @@ func (c Config) serveConfig(socket string) ServeConfig {
 		DataDir:        c.DataDir,
 		Socket:         socket,
 		MaxMemoryBytes: c.MaxMemoryBytes,
-		MaxThreads:     c.MaxThreads,
+		MaxThreads:     cmp.Or(c.MaxThreads, runtime.NumCPU()),
 		MaxQueries:     c.MaxQueries,
 		StopTimeout:    c.StopTimeout,
 		Supervised:     true,

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,19 +24,19 @@ func TestValidate(t *testing.T) {
 	if err := validConfig().Validate(); err != nil {
 		t.Errorf("valid configuration: %v", err)
 	}
-	err := Config{}.Validate()
+	err := errors.Join(Config{}.Validate(), Config{}.complete())
 	if err == nil {
 		t.Fatal("the zero configuration is valid")
 	}
-	for _, want := range []string{"no library", "no data directory", "no command", "max memory", "max threads", "max queries",
-		"start timeout", "stop timeout", "health interval", "health timeout", "min backoff"} {
+	for _, want := range []string{"no library", "no data directory", "no command", "max_memory_bytes: ", "max_queries: ",
+		"start_timeout: ", "stop_timeout: ", "health_interval: ", "health_timeout: ", "min_backoff: "} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no fault %q in:\n%v", want, err)
 		}
 	}
 	c := validConfig()
 	c.MaxBackoff = c.MinBackoff / 2
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "max backoff") {
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "max_backoff: ") {
 		t.Errorf("backoff: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/retry"
 )
 
@@ -38,7 +39,7 @@ type Engine struct {
 
 // New makes an Engine that does nothing until Run.
 func New(cfg Config, deps Deps) (*Engine, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := errors.Join(faults.At("store", faults.At("engine", cfg.Validate())), cfg.complete()); err != nil {
 		return nil, err
 	}
 	e := &Engine{cfg: cfg, log: deps.Logger, gate: newGate()}

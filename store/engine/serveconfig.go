@@ -77,12 +77,15 @@ func (c ServeConfig) Validate() error {
 	require(c.DataDir != "", "no data directory: pass -data")
 	require(c.Socket != "", "no socket: pass -socket")
 	require(len(c.Socket) < maxSocketPath, "socket path %q is longer than the %d bytes a unix socket allows: choose a shorter directory", c.Socket, maxSocketPath-1)
-	require(c.MaxMemoryBytes >= 256<<20, "max memory is %d bytes: the engine needs 268435456 (256 MiB) or more", c.MaxMemoryBytes)
+	require(c.MaxMemoryBytes >= minMemoryBytes, "max memory is %d bytes: the engine needs 268435456 (256 MiB) or more", c.MaxMemoryBytes)
 	require(c.MaxThreads > 0, "max threads is %d: it must be positive", c.MaxThreads)
 	require(c.MaxQueries > 0, "max queries is %d: it must be positive", c.MaxQueries)
 	require(c.StopTimeout > 0, "stop timeout is %v: it must be positive", c.StopTimeout)
 	return errors.Join(faults...)
 }
+
+// minMemoryBytes is what the engine needs to start.
+const minMemoryBytes = 256 << 20
 
 // maxSocketPath is the size of sun_path on Linux, with its final zero.
 const maxSocketPath = 108

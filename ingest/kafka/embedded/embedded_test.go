@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/internal/secret"
 )
 
 // What the broker does for its clients, the conformance suite of package kafka tests.
@@ -32,7 +33,7 @@ func TestClientIsOfThisBroker(t *testing.T) {
 	own.RetentionBytes = 16 << 20
 	config := kafka.DefaultConfig()
 	config.Brokers, config.TLS.Enabled = nil, true
-	config.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: "p"}
+	config.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: secret.NewText("p")}
 	b, err := embedded.New(own, config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

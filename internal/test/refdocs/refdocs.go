@@ -5,6 +5,7 @@
 package refdocs
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -19,7 +20,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/giverny/giverny/internal/settings"
 	"github.com/giverny/giverny/schema"
@@ -27,41 +27,63 @@ import (
 
 const generated = "<!-- Made from the code by `make generate`. Do not edit. -->\n\n"
 
-// Config writes the keys of a configuration struct: type, default, environment
-// variable and the comment of the field in the sources of dir.
-func Config(w io.Writer, defaults any, elements map[string]any, dir, prefix string) error {
-	comments, err := fieldComments(dir)
-	if err != nil {
-		return err
-	}
+// Config writes the keys of a configuration, a pointer to a struct: default,
+// environment variable and meaning, which is the comment of the field. The
+// sections' types may be of any package of the module, whose root is dir.
+func Config(w io.Writer, defaults any, dir, prefix string) error {
 	fmt.Fprint(w, generated, "# Configuration\n\n",
 		"A YAML file, named by `--config` or `GIVERNY_CONFIG`; every key can be overridden by an environment variable. Unknown keys are errors. ",
-		"`giverny config check` reads it and the fabrics it names; `--dump-config` prints what is in force.\n\n",
+		"`giverny config check` reads it and the fabrics it names, and makes every part inert; `--dump-config` prints what is in force.\n\n",
 		"| key | default | variable | meaning |\n|---|---|---|---|\n")
-	configRows(w, reflect.ValueOf(defaults), elements, comments, "", prefix)
-	return nil
+	c := comments{dir: dir, packages: map[string]map[string]string{}}
+	var errs []error
+	settings.Walk(reflect.ValueOf(defaults).Elem(), func(path string, f settings.Field) {
+		meaning, err := c.of(f)
+		errs = append(errs, err)
+		row := strings.ReplaceAll(path, ".0", "[]")
+		switch t := f.Value.Type(); {
+		case settings.IsSectionList(t):
+			fmt.Fprintf(w, "| `%s` | | | %s |\n", row, meaning)
+		case settings.IsSection(t):
+			fmt.Fprintf(w, "| `%s` | | | **%s** |\n", row, strings.TrimSuffix(meaning, "."))
+		default:
+			text, err := settings.Value(f.Value)
+			errs = append(errs, err)
+			fmt.Fprintf(w, "| `%s` | `%s` | `%s` | %s |\n", row, strings.TrimSpace(text), settings.Variable(prefix, path), meaning)
+		}
+	})
+	return errors.Join(errs...)
 }
 
-func configRows(w io.Writer, v reflect.Value, elements map[string]any, comments map[string]string, path, variable string) {
-	for _, f := range settings.Fields(v.Type()) {
-		key, env, fv := path+f.Key, variable+"_"+strings.ToUpper(f.Key), v.FieldByIndex(f.Index)
-		comment := comments[f.Owner.Name()+"."+f.Name]
-		if fv.Kind() == reflect.Slice && fv.Type().Elem().Kind() == reflect.Struct {
-			fmt.Fprintf(w, "| `%s` | | | %s |\n", key, comment)
-			configRows(w, reflect.ValueOf(elements[key]), elements, comments, key+"[].", env+"_0")
-			continue
-		}
-		if fv.Kind() == reflect.Struct {
-			fmt.Fprintf(w, "| `%s` | | | **%s** |\n", key, strings.TrimSuffix(comment, "."))
-			configRows(w, fv, elements, comments, key+".", env)
-			continue
-		}
-		text, _ := yaml.Marshal(fv.Interface()) // a default of our own
-		fmt.Fprintf(w, "| `%s` | `%s` | `%s` | %s |\n", key, strings.TrimSpace(string(text)), env, comment)
+// comments are the fields' comments, read package by package.
+type comments struct {
+	dir      string
+	packages map[string]map[string]string // by path, then by Type.Field
+}
+
+// of is the comment of a key's field. A key without one is an error.
+func (c *comments) of(f settings.Field) (string, error) {
+	if f.Description != "" {
+		return f.Description, nil
 	}
+	path := f.Owner.PkgPath()
+	if c.packages[path] == nil {
+		_, below, _ := strings.Cut(path, "/giverny/giverny/")
+		read, err := fieldComments(filepath.Join(c.dir, below))
+		if err != nil {
+			return "", err
+		}
+		c.packages[path] = read
+	}
+	name := f.Owner.Name() + "." + f.Name
+	comment := c.packages[path][name]
+	if comment == "" {
+		return "", fmt.Errorf("%s of %s is the key %q and has no comment", name, path, f.Key)
+	}
+	return comment, nil
 }
 
-// fieldComments maps Type.Field to the field's comment.
+// fieldComments maps Type.Field to the field's comment, in a folder's sources.
 func fieldComments(dir string) (map[string]string, error) {
 	comments := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -69,7 +91,7 @@ func fieldComments(dir string) (map[string]string, error) {
 		return nil, err
 	}
 	for _, path := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
@@ -80,8 +102,8 @@ func fieldComments(dir string) (map[string]string, error) {
 			}
 			if s, ok := spec.Type.(*ast.StructType); ok {
 				for _, f := range s.Fields.List {
-					for _, name := range f.Names {
-						comments[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+					for _, name := range fieldNames(f) {
+						comments[spec.Name.Name+"."+name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
 					}
 				}
 			}
@@ -89,6 +111,17 @@ func fieldComments(dir string) (map[string]string, error) {
 		})
 	}
 	return comments, nil
+}
+
+// fieldNames of an embedded field are its type's.
+func fieldNames(f *ast.Field) (names []string) {
+	for _, name := range f.Names {
+		names = append(names, name.Name)
+	}
+	if embedded, ok := f.Type.(*ast.Ident); ok && len(names) == 0 {
+		names = append(names, embedded.Name)
+	}
+	return names
 }
 
 // Recorder is a Registerer that keeps what the metrics say of themselves.

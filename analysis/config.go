@@ -1,0 +1,54 @@
+package analysis
+
+import (
+	"time"
+
+	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/tracking"
+)
+
+// Config of the stages.
+type Config struct {
+	Window window.Config `yaml:",inline"`
+	// How regions are found.
+	Segment segment.Config `yaml:"segment"`
+	// How regions and hot links are followed through time.
+	Tracking `yaml:"tracking"`
+}
+
+// Tracking is what follows regions and links.
+type Tracking struct {
+	Track tracking.Config        `yaml:",inline"`
+	Hot   tracking.HotspotConfig `yaml:",inline"`
+}
+
+// DefaultConfig analyses intervals of a minute.
+func DefaultConfig() Config {
+	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()}}
+}
+
+// Validate names every fault.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Under("", c.Window.Validate())
+	f.Under("segment", c.Segment.Validate())
+	f.Under("tracking", c.Track.Validate())
+	f.Under("tracking", c.Hot.Validate())
+	return f.Err()
+}
+
+// minLateness is what a busy host or broker may take in any case. It costs no
+// time while everybody reports: intervals then close at once.
+const minLateness = 2 * time.Second
+
+// window is the window's configuration: where no lateness is set, half an interval
+// but minLateness at least.
+func (c *Config) window() window.Config {
+	w := c.Window
+	if w.ClockLateness == 0 {
+		w.ClockLateness = max(w.Interval/2, minLateness)
+	}
+	return w
+}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+)
+
+// Agent reads the counters of a host into Kafka: a poller per enabled source, and
+// a spool on disk behind them all.
+type Agent struct {
+	deps    AgentDeps
+	name    string
+	sources []registry.Opened
+	parts   map[string]int // partitions by fabric
+	spool   spool.Config
+}
+
+// AgentDeps are what an agent works with. All are required.
+type AgentDeps struct {
+	Client     *kafka.Client
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// NewAgent makes the enabled sources. It reads no counter and makes no file.
+func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
+	name, err := cfg.Collect.AgentName()
+	if err != nil {
+		return nil, err
+	}
+	polling := cfg.Collect.Polling
+	if polling.Interval == 0 {
+		return nil, errors.New("collect.fabric: which of fabrics do this host's readings belong to? Name it")
+	}
+	sources, err := cfg.Collect.Sources.Open(name, polling)
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{deps: deps, name: name, sources: sources, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool()}, nil
+}
+
+// Stages opens the spool, and returns the pollers and what sends their records, in
+// the order of the data.
+func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
+	queue, err := spool.Open(a.spool, a.deps.Registerer, a.deps.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, queue.Close())
+		}
+	}()
+	interval := a.sources[0].Config.Interval
+	sink, err := kafka.NewSpoolingProducer(kafka.NewProducer(a.deps.Client), queue, interval/2)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent, err := collectors.NewAgent(a.name, emitter.New(sink, a.parts), a.deps.Log, a.deps.Registerer)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, source := range a.sources {
+		poller, err := collectors.New(source.Config, source.Collector, agent)
+		if err != nil {
+			return nil, nil, err
+		}
+		pollers = append(pollers, lifecycle.Stage{Name: "poller " + source.Collector.Name(), Run: poller.Run})
+	}
+	return pollers, []lifecycle.Stage{{Name: "spool", Run: func(ctx context.Context) error {
+		return errors.Join(sink.Run(ctx), queue.Close())
+	}}}, nil
+}

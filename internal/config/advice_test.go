@@ -1,0 +1,89 @@
+package config_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/settings"
+)
+
+// mention is a key in the text of an error, a log line or a help text: the path
+// of one in full, or its last word behind a word of advice.
+var mention = regexp.MustCompile(`\b(?:(?:log|http|fabrics|kafka|spool|store|collect|dashboards)\.[a-z][a-z_.%]*[a-z_]|(?:set|raise|lower|see|name|correct|choose|check|use) [a-z]+_[a-z_]+)\b`)
+
+// notKeys have the form of one: options of a Kafka broker, a key that has moved,
+// and keys of other files.
+var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|collect\.spool_bytes|set link_gbytes)$`)
+
+// An error that advises to set a key must name one that exists.
+func TestAdviceNamesKeysThatExist(t *testing.T) {
+	cfg := config.Default()
+	paths, words := map[string]bool{}, map[string]bool{}
+	settings.Walk(reflect.ValueOf(&cfg).Elem(), func(path string, f settings.Field) {
+		path = strings.ReplaceAll(path, ".0", "")
+		paths[path], words[f.Key] = true, true
+	})
+	paths["collect.%s.workers"] = paths["collect.perfquery.workers"]
+	checked := 0
+	for _, text := range literals(t, "../..") {
+		for _, found := range mention.FindAllString(text, -1) {
+			checked++
+			_, word, isWord := strings.Cut(found, " ")
+			if notKeys.MatchString(found) || paths[found] || isWord && words[word] {
+				continue
+			}
+			t.Errorf("%q names %q, which is no key", text, found)
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d mentions of keys found: does the pattern still fit?", checked)
+	}
+}
+
+// literals are the string literals of the module's Go files but its tests, its
+// import paths and its tags.
+func literals(t *testing.T, root string) (texts []string) {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".deps" || d.Name() == "test") {
+			if err == nil {
+				err = fs.SkipDir
+			}
+			return err
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.Field:
+				n.Tag = nil
+			case *ast.BasicLit:
+				if n.Kind == token.STRING {
+					text, _ := strconv.Unquote(n.Value) // the parser has read it
+					texts = append(texts, text)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Under("log", c.Log.Validate())
+	f.Under("http", c.HTTP.Validate())
+	f.Check(c.DataDir != "", "data_dir", "is empty")
+	f.Check(c.StopTimeout > 0, "stop_timeout", "%v: want a positive duration", c.StopTimeout)
+	c.validateFabrics(&f)
+	f.Under("kafka", c.Kafka.Validate())
+	f.Under("spool", c.Spool.Validate())
+	if c.Spool.Validate() == nil {
+		f.Under("", kafka.CheckSpool(c.Kafka.Client, c.Spool))
+	}
+	f.Under("store", c.Store.Validate())
+	f.Under("collect", c.Collect.Validate())
+	c.validateAgent(&f)
+	f.Under("dashboards", c.Dashboards.Validate())
+	return f.Err()
+}
+
+func (c *Config) validateFabrics(all *faults.List) {
+	names, partitions := map[string]bool{}, map[int]string{}
+	for i := range c.Fabrics {
+		var f faults.List
+		fabric := &c.Fabrics[i]
+		f.Check(fabric.Name != "", "name", "is empty")
+		f.Check(!names[fabric.Name], "name", "%q is duplicated", fabric.Name)
+		names[fabric.Name] = true
+		if other, taken := partitions[fabric.Partition]; taken {
+			f.Add("partition", "%d is %s's; each fabric needs its own", fabric.Partition, other)
+		}
+		partitions[fabric.Partition] = fabric.Name
+		f.Check(fabric.Topology != "", "topology", "is empty; give a specification such as torus:8x8x8, or a file")
+		f.Under("", fabric.Analysis.Validate())
+		all.Under(fmt.Sprintf("fabrics.%d (%s)", i, fabric.Name), f.Err())
+	}
+}
+
+// Validate joins all faults.
+func (k *Kafka) Validate() error {
+	var f faults.List
+	client := k.Client
+	if k.Embedded {
+		f.Check(len(client.Brokers) == 0, "embedded", "both kafka.embedded and kafka.brokers; set kafka.embedded: false to use the brokers")
+		client.Brokers = []string{embedded.Address}
+	} else if len(client.Brokers) == 0 {
+		f.Add("brokers", "none; set kafka.brokers, or kafka.embedded: true")
+		client.Brokers = []string{embedded.Address} // said once
+	}
+	f.Under("", client.Validate())
+	f.Under("embedded_broker", k.Broker.Validate())
+	return f.Err()
+}
+
+// Validate joins all faults.
+func (s *Store) Validate() error {
+	var f faults.List
+	f.Check(s.Embedded || !s.Server.URL.IsEmpty(), "url", "none; set store.url, or store.embedded: true")
+	f.Check(!s.Embedded || s.Server.URL.IsEmpty(), "embedded", "both store.embedded and store.url; set store.embedded: false to use the url")
+	f.Check(!s.Embedded || s.Tables.Cluster == "", "cluster", "both store.embedded and store.cluster; set store.embedded: false and store.url to use the cluster")
+	f.Under("", s.Tables.Validate())
+	f.Under("engine", s.Engine.Validate())
+	return f.Err()
+}
+
+// Validate joins all faults.
+func (c *Collect) Validate() error {
+	var f faults.List
+	f.Under("", c.Polling.Validate())
+	f.Under("", c.Sources.Validate())
+	return f.Err()
+}
+
+// validateAgent checks that the agent's fabric is one of those listed.
+func (c *Config) validateAgent(f *faults.List) {
+	name := c.Collect.Polling.Fabric
+	if name == "" {
+		f.Check(len(c.Fabrics) == 0 || !c.Collect.Sources.Enabled(), "collect.fabric", "is empty; name the one of fabrics that this host's readings belong to")
+		return
+	}
+	f.Check(c.fabric(name) != nil, "collect.fabric", "%q is not under fabrics; name the one that this host's readings belong to", name)
+}
