@@ -90,8 +90,14 @@ func testOrder(t *testing.T, b *broker) {
 func testResume(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
+	if last, err := p.client.LastPayload(p.ctx, envelope.Events, 0); last != nil || err != nil {
+		t.Errorf("the newest record of an empty partition is %q, %v", last, err)
+	}
 	for i := range 10 {
 		p.produce(t, event("f", 0, i))
+	}
+	if last, err := p.client.LastPayload(p.ctx, envelope.Events, 0); string(last) != "f-9" || err != nil {
+		t.Errorf("the newest record is %q, %v; want f-9", last, err)
 	}
 	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
 	p.readWith(t, c, 6, func(ctx context.Context, m kafka.Message) error {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/segmentio/kafka-go"
+	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
 )
@@ -14,16 +14,16 @@ import (
 // LastPayload is the newest record of a partition; nil if it holds none. It asks
 // once: the caller tries again.
 func (c *Client) LastPayload(ctx context.Context, kind envelope.Kind, partition int) ([]byte, error) {
-	reader := NewConsumer(c, nil, Assignment{Kind: kind, Partition: partition})
-	first, err := reader.listOffset(ctx, kafka.FirstOffset)
+	reader := NewConsumer(c, nil, Assignment{Kind: kind, Partition: partition, Tail: true})
+	first, err := reader.listOffset(ctx, kafkago.FirstOffset)
 	if err != nil {
 		return nil, fmt.Errorf("newest record of %s: %w", reader.name(), err)
 	}
-	end, err := reader.listOffset(ctx, kafka.LastOffset)
+	end, err := reader.listOffset(ctx, kafkago.LastOffset)
 	if err != nil || end <= first {
 		return nil, err
 	}
-	response, err := c.kafka.Fetch(ctx, &kafka.FetchRequest{Topic: reader.topic, Partition: partition, Offset: end - 1,
+	response, err := c.kafka.Fetch(ctx, &kafkago.FetchRequest{Topic: reader.topic, Partition: partition, Offset: end - 1,
 		MinBytes: 1, MaxBytes: int64(c.config.Consumer.MaxFetchBytes), MaxWait: c.config.Consumer.MaxWait})
 	if err == nil {
 		err = response.Error
