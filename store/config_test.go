@@ -36,10 +36,10 @@ func TestServerOptions(t *testing.T) {
 		t.Errorf("over HTTPS: %+v, %v", opts, err)
 	}
 	for want, c := range map[string]ServerConfig{
-		"url: ":        {URL: secret.NewURL("clickhouse://")},
-		"ca: ":         {URL: secret.NewURL("clickhouse://a:9000"), CAFile: "testdata/none.pem"},
-		"holds no PEM": {URL: secret.NewURL("clickhouse://a:9000"), CAFile: "config_test.go"},
-		"cert: ":       {URL: secret.NewURL("clickhouse://a:9000"), CertFile: "testdata/none.pem"},
+		"url: ":       {URL: secret.NewURL("clickhouse://")},
+		"ca: ":        {URL: secret.NewURL("clickhouse://a:9000"), CAFile: "testdata/none.pem"},
+		"in PEM form": {URL: secret.NewURL("clickhouse://a:9000"), CAFile: "config_test.go"},
+		"key: empty":  {URL: secret.NewURL("clickhouse://a:9000"), CertFile: "testdata/none.pem"},
 	} {
 		if _, err := c.Options(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
