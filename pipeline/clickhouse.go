@@ -24,10 +24,10 @@ func (c *clickHouse) StoreGraph(ctx context.Context, g *topology.Graph) error {
 	return c.db.StoreGraph(ctx, store.GraphOf(g, time.Now().UnixNano()))
 }
 
-// Store keeps a result and then, where it carries one, the saved state. The
+// Put keeps a result and then, where it carries one, the saved state. The
 // database tries until ctx ends: what fails before is of a form that no table can
 // hold.
-func (c *clickHouse) Store(ctx context.Context, r *schema.IntervalResult) error {
+func (c *clickHouse) Put(ctx context.Context, r *schema.IntervalResult) error {
 	if err := c.db.Store(ctx, r); err != nil {
 		if ctx.Err() == nil {
 			err = errors.Join(ErrRefused, err)

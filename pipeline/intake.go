@@ -15,12 +15,13 @@ import (
 // Intake is where sources put what they read. Its methods are safe for
 // concurrent use; they block while the store is behind.
 type Intake struct {
-	metrics *Metrics
-	health  *health
-	fabric  string
-	running context.Context // of the run
-	out     chan output
-	used    chan *schema.IntervalResult
+	metrics       *Metrics
+	health        *health
+	fabric        string
+	intervalNanos int64
+	running       context.Context // of the run
+	out           chan output
+	used          chan *schema.IntervalResult
 
 	mu          sync.Mutex // guards what follows
 	core        *analysis.Core
@@ -50,8 +51,8 @@ const waitingResults = 4
 // NoOffset is the offset of what cannot be committed.
 const NoOffset = int64(-1)
 
-func newIntake(core *analysis.Core, m *Metrics, running context.Context, h *health) *Intake {
-	return &Intake{core: core, graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), running: running,
+func newIntake(core *analysis.Core, intervalNanos int64, m *Metrics, running context.Context, h *health) *Intake {
+	return &Intake{core: core, graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), intervalNanos: intervalNanos, running: running,
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -123,9 +124,9 @@ const liveIntervals = 10
 
 // Advance says that all that was read by an instant has been taken, and what time
 // it is. It is for live data.
-func (in *Intake) Advance(completeNanos, nowNanos, intervalNanos int64) error {
+func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	return in.locked(func() error {
-		if completeNanos-in.newestNanos >= liveIntervals*intervalNanos {
+		if completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
 			return nil
 		}
 		if err := in.core.CheckTopology(); err != nil {
@@ -138,13 +139,13 @@ func (in *Intake) Advance(completeNanos, nowNanos, intervalNanos int64) error {
 }
 
 // Finish closes what is open: the source has no more.
-func (in *Intake) Finish(intervalNanos int64) error {
+func (in *Intake) Finish() error {
 	return in.locked(func() error {
 		if err := in.core.CheckTopology(); err != nil {
 			in.failed = err
 			return err
 		}
-		end := in.newestNanos + 2*intervalNanos
+		end := in.newestNanos + 2*in.intervalNanos
 		in.core.Advance(end, end)
 		return in.drain()
 	})

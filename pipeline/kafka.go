@@ -103,7 +103,7 @@ func (s *clockSource) Run(ctx context.Context, in *Intake) error {
 		if upTo <= 0 { // not known yet
 			continue
 		}
-		if err := in.Advance(upTo, time.Now().UnixNano(), s.interval.Nanoseconds()); err != nil {
+		if err := in.Advance(upTo, time.Now().UnixNano()); err != nil {
 			return err
 		}
 	}

@@ -124,7 +124,7 @@ func (f *Fabric) Run(ctx context.Context) error {
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		began := time.Now()
-		err := f.runOnce(ctx)
+		err := f.run(ctx, false)
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
@@ -161,19 +161,23 @@ func (f *Fabric) wait(ctx context.Context, pause time.Duration) bool {
 	return true
 }
 
-// runOnce resumes from the store and runs until something fails.
-func (f *Fabric) runOnce(ctx context.Context) error {
+// RunOnce analyses until the sources have no more. What fails ends it.
+func (f *Fabric) RunOnce(ctx context.Context) error { return f.run(ctx, true) }
+
+// run resumes from the store and runs until something fails. once says that a
+// source that fails is not begun again.
+func (f *Fabric) run(ctx context.Context, once bool) error {
 	defer f.health.upUnlessFailing(partAnalysis)()
 	core, err := f.resume(ctx)
 	if err != nil {
 		return err
 	}
 	group, running := errgroup.WithContext(ctx)
-	in := newIntake(core, f.deps.Metrics, running, f.health)
+	in := newIntake(core, f.cfg.Window.Interval.Nanoseconds(), f.deps.Metrics, running, f.health)
 	f.begin(in)
 	defer f.end()
 	out := newOutlet(f.deps, in, f.log, f.health)
-	group.Go(func() error { return f.feed(running, in) })
+	group.Go(func() error { return f.feed(running, in, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {
 		group.Go(func() error { return s.run(ctx) })
@@ -195,18 +199,19 @@ func (f *Fabric) end() {
 }
 
 // feed runs the sources side by side until all have ended, and then closes the
-// intake. A source that fails is begun again; the others go on.
-func (f *Fabric) feed(ctx context.Context, in *Intake) error {
+// intake. Unless once is set, a source that fails is begun again, while the others
+// go on.
+func (f *Fabric) feed(ctx context.Context, in *Intake, once bool) error {
 	defer in.close()
 	group, running := errgroup.WithContext(ctx)
 	for _, s := range f.deps.Sources() {
 		in.register(s)
-		group.Go(func() error { return f.supervise(running, in, s) })
+		group.Go(func() error { return f.supervise(running, in, s, once) })
 	}
 	return group.Wait()
 }
 
-func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source) error {
+func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source, once bool) error {
 	part := "source " + s.Name()
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
@@ -215,6 +220,9 @@ func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source) error {
 		fails()
 		if fault := in.fault(); fault != nil || err == nil || ctx.Err() != nil {
 			return fault
+		}
+		if once {
+			return err
 		}
 		pause := backoff.Next()
 		f.health.failed(part, err, pause)

@@ -46,7 +46,7 @@ func (m *memory) StoreGraph(_ context.Context, g *topology.Graph) error {
 	return m.broken[g.Fabric()]
 }
 
-func (m *memory) Store(_ context.Context, r *schema.IntervalResult) error {
+func (m *memory) Put(_ context.Context, r *schema.IntervalResult) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	fabric := r.Snapshot.Fabric
@@ -172,7 +172,7 @@ func (p *polls) Run(ctx context.Context, in *Intake) error {
 		if err := in.Counters(p, b, int64(n)); err != nil {
 			return err
 		}
-		if err := in.Advance(b.TimeNanos[0], b.TimeNanos[0], second); err != nil {
+		if err := in.Advance(b.TimeNanos[0], b.TimeNanos[0]); err != nil {
 			return err
 		}
 		time.Sleep(time.Second)

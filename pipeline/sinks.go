@@ -38,7 +38,7 @@ var ErrRefused = errors.New("refused")
 // Its Put does not return before the result is stored, once.
 type Store interface {
 	StoreGraph(ctx context.Context, g *topology.Graph) error
-	Store(ctx context.Context, r *schema.IntervalResult) error
+	Put(ctx context.Context, r *schema.IntervalResult) error
 	History
 }
 
@@ -105,7 +105,7 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 	if err := o.storeGraph(ctx, r); err != nil {
 		return err
 	}
-	if err := o.store.Store(ctx, r); err != nil {
+	if err := o.store.Put(ctx, r); err != nil {
 		if !errors.Is(err, ErrRefused) {
 			return err
 		}

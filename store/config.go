@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,8 +110,15 @@ func secured(text string) string {
 	return text + "?secure=true"
 }
 
+// schemes that a store's URL may have; clickhouse-go takes any other for the
+// native protocol.
+var schemes = []string{"https", "http", "clickhouse", "tcp"}
+
 // Options are the connection options that c describes.
 func (c *ServerConfig) Options() (*clickhouse.Options, error) {
+	if scheme, _, ok := strings.Cut(c.URL.Reveal(), "://"); !ok || !slices.Contains(schemes, scheme) {
+		return nil, fmt.Errorf("url: it has no scheme of a store; want https://user@host:8443/giverny, or one of %s", strings.Join(schemes, ", "))
+	}
 	opts, err := clickhouse.ParseDSN(secured(c.URL.Reveal()))
 	if err != nil {
 		return nil, fmt.Errorf("url: %s; want https://user@host:8443/giverny", c.withoutSecrets(err))

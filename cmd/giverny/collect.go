@@ -18,7 +18,6 @@ import (
 	"github.com/giverny/giverny/collectors/registry"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -57,8 +56,7 @@ sent.`,
 			if f.once {
 				return collectOnce(cmd.Context(), cmd, cfg, log, f.json)
 			}
-			p := newProcess(cfg, log)
-			return p.collect(cmd.Context())
+			return app.New(cfg, version, log).RunRole(cmd.Context(), app.Role{Collect: true}, nil)
 		},
 	}
 	cmd.Flags().BoolVar(&f.once, "once", false, "read once, print, and end")
@@ -74,30 +72,6 @@ func sourceList() string {
 		fmt.Fprintf(&b, "  %-10s %s\n", k.Name, k.Description)
 	}
 	return b.String()
-}
-
-// collect polls this host until ctx is cancelled.
-func (p *process) collect(ctx context.Context) error {
-	if err := p.useKafka(); err != nil {
-		return err
-	}
-	agent, err := p.agent()
-	if err != nil {
-		return err
-	}
-	l, err := p.listen()
-	if err != nil {
-		return err
-	}
-	return p.run(ctx, l, func(context.Context) ([][]lifecycle.Stage, error) {
-		pollers, sending, err := agent.Stages()
-		return [][]lifecycle.Stage{pollers, sending}, err
-	})
-}
-
-// agent makes this host's agent.
-func (p *process) agent() (*app.Agent, error) {
-	return app.NewAgent(&p.cfg, app.AgentDeps{Client: p.client, Log: p.log, Registerer: p.registerer})
 }
 
 // collectOnce reads every enabled source once and prints the rows, and on

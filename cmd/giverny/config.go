@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/faults"
-	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -29,16 +29,16 @@ listened on, and no file is made.`,
 			if err != nil {
 				return err
 			}
-			fabrics, err := loadFabrics(cfg.Fabrics, quiet(log))
+			fabrics, err := app.LoadFabrics(cfg.Fabrics, quiet(log))
 			if err != nil {
 				return err
 			}
 			for _, f := range fabrics {
-				if err := printSummary(cmd.OutOrStdout(), f.graph, false); err != nil {
+				if err := printSummary(cmd.OutOrStdout(), f.Graph, false); err != nil {
 					return err
 				}
 			}
-			if err := errors.Join(checkNames(cfg.Fabrics), checkParts(cfg, fabrics, log)); err != nil {
+			if err := errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics)); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %d fabrics\n", g.configFile, len(cfg.Fabrics))
@@ -62,27 +62,6 @@ func checkNames(fabrics []config.Fabric) error {
 		}
 	}
 	return f.Err()
-}
-
-// checkParts makes every part of every role, inert.
-func checkParts(cfg config.Config, fabrics []fabric, log *slog.Logger) error {
-	p := newProcess(cfg, log)
-	storeErr := p.useStore()
-	if cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) { // which another host may have
-		log.Warn("embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
-		storeErr = nil
-	}
-	errs := []error{p.useKafka(), storeErr}
-	if p.client != nil {
-		_, err := p.analysers(fabrics, nil)
-		errs = append(errs, err)
-		if cfg.Collect.Sources.Enabled() {
-			_, err = p.agent()
-			errs = append(errs, err)
-		}
-	}
-	_, err := p.pages(fabrics)
-	return errors.Join(append(errs, err)...)
 }
 
 // quiet keeps warnings and drops what says that things go well.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"slices"
 	"sync"
@@ -15,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/ingest/emitter"
-	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/pipeline"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/store"
@@ -91,19 +90,7 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	cfg.Fabrics = []config.Fabric{entry}
 	cfg.Kafka.Embedded, cfg.Kafka.Client.Brokers = true, nil
 	cfg.Store.Embedded, cfg.Store.Server = true, store.ServerConfig{}
-	fabrics, err := loadFabrics(cfg.Fabrics, log)
-	if err != nil {
-		return err
-	}
-	p := newProcess(cfg, log)
-	if err := errors.Join(p.useKafka(), p.useStore()); err != nil {
-		return err
-	}
-	l, err := p.listenAnywhere()
-	if err != nil {
-		return err
-	}
-	pages, err := p.pages(fabrics)
+	fabrics, err := app.LoadFabrics(cfg.Fabrics, log)
 	if err != nil {
 		return err
 	}
@@ -111,19 +98,27 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if f.json {
 		out = cmd.ErrOrStderr()
 	}
-	teller := newTeller(out, fabrics[0], script)
+	printer := newDemoPrinter(out, fabrics[0].Graph.NumLinks())
+	p := app.New(cfg, version, log)
+	l, err := p.ListenAnywhere()
+	if err != nil {
+		return err
+	}
+	parts, err := p.Make(app.Role{Analyse: true, Serve: true, Sinks: []pipeline.Sink{printer}}, fabrics)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	fmt.Fprintf(out, "%s\nThe page: http://%s\n\n", script.About, l.Addr())
-	err = p.run(cmd.Context(), l, func(ctx context.Context) ([][]lifecycle.Stage, error) {
-		steps, err := p.roleStages(ctx, role{analyse: true, onStored: teller.stored}, fabrics, pages)
-		if err != nil {
-			return nil, err
-		}
-		return nil, p.tell(ctx, steps, fabrics[0], script, f, teller)
+	player := storyPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay}
+	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {
+		steps, err := parts.Steps(ctx)
+		player.sink = p.Emitter()
+		return append([]app.Step{{{Name: "story", Run: player.run}}}, steps...), err
 	})
 	if err != nil && cmd.Context().Err() == nil {
 		return err
 	}
-	return teller.end(cmd.OutOrStdout(), f.json)
+	return printer.end(cmd.OutOrStdout(), f.json)
 }
 
 // quieter keeps the log from talking into the story.
@@ -134,56 +129,37 @@ func quieter(level string) string {
 	return level
 }
 
-// listenAnywhere takes the configured address, or a free port where it is in use.
-func (p *process) listenAnywhere() (net.Listener, error) {
-	if l, err := p.listen(); err == nil {
-		return l, nil
-	}
-	p.cfg.HTTP.Listen = "127.0.0.1:0"
-	return p.listen()
+// storyPlayer plays a script in real time, once or again and again, and sends what
+// its devices report.
+type storyPlayer struct {
+	fabric  app.Fabric
+	script  *scenario.Script
+	sink    *emitter.Emitter
+	printer *demoPrinter
+	seed    uint64
+	again   bool
 }
 
-// tell runs the analysers and the page, and before them the story until it is
-// over.
-func (p *process) tell(ctx context.Context, steps [][]lifecycle.Stage, f fabric, script *scenario.Script, flags demoFlags, teller *teller) error {
-	ctx, over := context.WithCancel(ctx)
-	defer over()
-	stages := lifecycle.New(p.log, p.cfg.StopTimeout)
-	story := storyteller{fabric: f, script: script, sink: emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics)), teller: teller}
-	stages.Add(lifecycle.Stage{Name: "story", Run: func(ctx context.Context) error {
-		defer over()
-		for seed := flags.seed; ; seed++ {
-			if err := story.run(ctx, seed); err != nil || ctx.Err() != nil || !flags.stay {
-				return err
-			}
-			teller.again()
+func (s *storyPlayer) run(ctx context.Context) error {
+	for seed := s.seed; ; seed++ {
+		if err := s.play(ctx, seed); err != nil || ctx.Err() != nil || !s.again {
+			return err
 		}
-	}})
-	for _, step := range steps {
-		stages.Add(step...)
+		s.printer.repeats()
 	}
-	return stages.Run(ctx)
-}
-
-// storyteller plays a script in real time and sends what its devices report.
-type storyteller struct {
-	fabric fabric
-	script *scenario.Script
-	sink   *emitter.Emitter
-	teller *teller
 }
 
 // settle is how many intervals the analysis gets after the story's end.
 const settle = 2
 
-func (s *storyteller) run(ctx context.Context, seed uint64) error {
+func (s *storyPlayer) play(ctx context.Context, seed uint64) error {
 	interval := s.script.Interval
 	start := time.Now().Truncate(interval).Add(interval)
-	runner, err := scenario.New(s.fabric.graph, s.script, seed, start.UnixNano())
+	runner, err := scenario.New(s.fabric.Graph, s.script, seed, start.UnixNano())
 	if err != nil {
 		return err
 	}
-	s.teller.begin(start)
+	s.printer.begin(start)
 	for {
 		step, ok := runner.Step()
 		if !ok {
@@ -193,14 +169,9 @@ func (s *storyteller) run(ctx context.Context, seed uint64) error {
 		if !sleepUntil(ctx, time.Unix(0, step.Interval.EndNanos())) {
 			return nil
 		}
-		s.teller.happened(step.Events)
-		if err := s.sink.EmitEvents(ctx, s.fabric.Name, step.Events); err != nil {
+		s.printer.happened(step.Events)
+		if err := sendStep(ctx, s.sink, s.fabric.Name, &step); err != nil {
 			return err
-		}
-		for _, b := range step.Batches {
-			if err := s.sink.Emit(ctx, b); err != nil {
-				return err
-			}
 		}
 	}
 }
@@ -210,8 +181,8 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	return retry.Sleep(ctx, time.Until(t))
 }
 
-// teller prints the story and the regions as they are found, and sums up.
-type teller struct {
+// demoPrinter prints the story and the regions as they are found, and sums up.
+type demoPrinter struct {
 	mu      sync.Mutex // guards what follows
 	out     io.Writer
 	start   time.Time
@@ -231,29 +202,29 @@ type demoSummary struct {
 	} `json:"latency_seconds"`
 }
 
-func newTeller(out io.Writer, f fabric, _ *scenario.Script) *teller {
-	return &teller{out: out, summary: demoSummary{Links: f.graph.NumLinks(),
+func newDemoPrinter(out io.Writer, links int) *demoPrinter {
+	return &demoPrinter{out: out, summary: demoSummary{Links: links,
 		Regions: map[string]int{"Low": 0, "Medium": 0, "High": 0}, Dropped: map[string]uint64{}}}
 }
 
-func (t *teller) begin(start time.Time) {
+func (t *demoPrinter) begin(start time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.start = start
 }
 
-func (t *teller) again() {
+func (t *demoPrinter) repeats() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprint(t.out, "\nThe story begins again; Ctrl-C ends it.\n\n")
 }
 
-func (t *teller) line(nanos int64, mark, format string, args ...any) {
+func (t *demoPrinter) line(nanos int64, mark, format string, args ...any) {
 	at := time.Duration(nanos - t.start.UnixNano()).Round(time.Second)
 	fmt.Fprintf(t.out, "%02d:%02d %s %s\n", int(at.Minutes()), int(at.Seconds())%60, mark, fmt.Sprintf(format, args...))
 }
 
-func (t *teller) happened(events []schema.Event) {
+func (t *demoPrinter) happened(events []schema.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, e := range events {
@@ -279,8 +250,11 @@ func markOf(kind schema.EventKind) string {
 	return ""
 }
 
-// stored tells what has happened to an interval's regions.
-func (t *teller) stored(r *schema.IntervalResult) {
+// Name of the sink.
+func (t *demoPrinter) Name() string { return "demo" }
+
+// Put prints what has happened to an interval's regions.
+func (t *demoPrinter) Put(_ context.Context, r *schema.IntervalResult) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := r.Snapshot
@@ -303,10 +277,11 @@ func (t *teller) stored(r *schema.IntervalResult) {
 			t.line(s.Interval.EndNanos(), mark, "%s", e.Detail)
 		}
 	}
+	return nil
 }
 
 // end prints the summary.
-func (t *teller) end(w io.Writer, asJSON bool) error {
+func (t *demoPrinter) end(w io.Writer, asJSON bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slices.Sort(t.seconds)

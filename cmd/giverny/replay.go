@@ -10,14 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/collectors/bluewaters"
-	"github.com/giverny/giverny/ingest/emitter"
-	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/store"
 )
 
 type replayFlags struct {
@@ -69,150 +65,37 @@ func replay(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f replayFla
 		}
 	}
 	cfg.Fabrics = []config.Fabric{entry}
-	fabrics, err := loadFabrics(cfg.Fabrics, log)
+	fabrics, err := app.LoadFabrics(cfg.Fabrics, log)
 	if err != nil {
 		return err
 	}
-	reader, err := openDayFiles(fabrics[0], files)
-	if err != nil {
-		return err
-	}
-	p := newProcess(cfg, log)
-	run := p.replayThroughStore
+	began := time.Now()
+	r := app.Replay{Fabric: fabrics[0], Files: files, Speed: f.speed, Serve: f.serve, Sink: &replayProgress{out: cmd.ErrOrStderr()},
+		Done: func(s bluewaters.Summary) { printReplaySummary(cmd.OutOrStdout(), s, time.Since(began)) }}
+	p := app.New(cfg, version, log)
 	if f.kafka {
-		run = p.replayThroughKafka
-		err = p.useKafka()
-	} else {
-		err = p.useStore()
+		return p.ReplayIntoKafka(cmd.Context(), r)
 	}
-	if err != nil {
-		return err
-	}
-	l, err := p.listen()
-	if err != nil {
-		return err
-	}
-	steps, err := p.replaySteps(cmd, f, fabrics, reader, run)
-	if err != nil {
-		return err
-	}
-	return p.run(cmd.Context(), l, steps)
+	return p.Replay(cmd.Context(), r)
 }
 
-func (p *process) replaySteps(cmd *cobra.Command, f replayFlags, fabrics []fabric, reader *bluewaters.Reader,
-	run func(context.Context, fabric, *bluewaters.Reader, float64, io.Writer) error) (func(context.Context) ([][]lifecycle.Stage, error), error) {
-	var page []lifecycle.Stage
-	if f.serve && p.db != nil {
-		pages, err := p.pages(fabrics)
-		if err != nil {
-			return nil, err
-		}
-		page = []lifecycle.Stage{{Name: "page", Run: pages.Run}}
-	}
-	return func(ctx context.Context) ([][]lifecycle.Stage, error) {
-		if p.db != nil {
-			if err := p.awaitStore(ctx); err != nil {
-				return nil, err
-			}
-		}
-		steps := [][]lifecycle.Stage{{{Name: "replay", Run: func(ctx context.Context) error {
-			began := time.Now()
-			err := run(ctx, fabrics[0], reader, f.speed, cmd.ErrOrStderr())
-			printReplaySummary(cmd.OutOrStdout(), reader.Summary(), time.Since(began))
-			if err == nil && f.serve {
-				<-ctx.Done()
-			}
-			return err
-		}}}}
-		if page != nil {
-			steps = append(steps, page)
-		}
-		return steps, nil
-	}, nil
+// replayProgress prints once a second how far the analysis is.
+type replayProgress struct {
+	out       io.Writer
+	intervals int
+	shown     time.Time
 }
 
-func openDayFiles(f fabric, files []string) (*bluewaters.Reader, error) {
-	grid := f.graph.Grid()
-	if grid == nil || len(grid.Dims) != 3 {
-		return nil, fmt.Errorf("fabric %q is no 3D torus, which the day files describe", f.Name)
-	}
-	cfg := bluewaters.DefaultConfig(f.Name)
-	copy(cfg.Dims[:], grid.Dims)
-	inputs := make([]bluewaters.Input, len(files))
-	for i, path := range files {
-		inputs[i] = bluewaters.File(path)
-	}
-	return bluewaters.NewReader(cfg, inputs...)
-}
+// Name of the sink.
+func (p *replayProgress) Name() string { return "progress" }
 
-// replayThroughKafka sends the readings to the fabric's partition.
-func (p *process) replayThroughKafka(ctx context.Context, f fabric, reader *bluewaters.Reader, speed float64, _ io.Writer) error {
-	if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
-		return err
-	}
-	sink := emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
-	r, err := bluewaters.NewReplay(reader, speed, sink, p.log, p.registerer)
-	if err != nil {
-		return err
-	}
-	return r.Run(ctx)
-}
-
-// replayThroughStore analyses the readings here and stores the results.
-func (p *process) replayThroughStore(ctx context.Context, f fabric, reader *bluewaters.Reader, speed float64, progress io.Writer) error {
-	core, err := analysis.New(f.graph, f.Analysis)
-	if err != nil {
-		return err
-	}
-	if err := p.db.StoreGraph(ctx, store.GraphOf(f.graph, time.Now().UnixNano())); err != nil {
-		return err
-	}
-	sink := &coreSink{core: core, db: p.db, progress: progress}
-	r, err := bluewaters.NewReplay(reader, speed, sink, p.log, p.registerer)
-	if err != nil {
-		return err
-	}
-	if err := r.Run(ctx); err != nil || ctx.Err() != nil {
-		return err
-	}
-	end := sink.newestNanos + 2*f.Interval().Nanoseconds()
-	core.Advance(end, end)
-	return sink.storeFinished(ctx)
-}
-
-// coreSink is an emitter that analyses what it is given.
-type coreSink struct {
-	core        *analysis.Core
-	db          *store.DB
-	progress    io.Writer
-	newestNanos int64
-	intervals   int
-	shown       time.Time
-}
-
-// Emit analyses a batch and stores the intervals that it closes.
-func (s *coreSink) Emit(ctx context.Context, b *schema.CounterBatch) error {
-	if err := s.core.Add(b); err != nil {
-		return err
-	}
-	for _, t := range b.TimeNanos {
-		s.newestNanos = max(s.newestNanos, t)
-	}
-	return s.storeFinished(ctx)
-}
-
-func (s *coreSink) storeFinished(ctx context.Context) error {
-	for r := s.core.Next(); r != nil; r = s.core.Next() {
-		if err := storeResult(ctx, s.db, r); err != nil {
-			return err
-		}
-		s.intervals++
-		s.core.Recycle(r)
-		if time.Since(s.shown) > time.Second {
-			s.shown = time.Now()
-			fmt.Fprintf(s.progress, "replay: %s UTC, %d intervals stored, %d regions now\n",
-				time.Unix(0, r.Snapshot.Interval.StartNanos).UTC().Format(time.DateTime), s.intervals, len(r.Regions))
-		}
+// Put counts an interval.
+func (p *replayProgress) Put(_ context.Context, r *schema.IntervalResult) error {
+	p.intervals++
+	if time.Since(p.shown) > time.Second {
+		p.shown = time.Now()
+		fmt.Fprintf(p.out, "replay: %s UTC, %d intervals stored, %d regions now\n",
+			time.Unix(0, r.Snapshot.Interval.StartNanos).UTC().Format(time.DateTime), p.intervals, len(r.Regions))
 	}
 	return nil
 }

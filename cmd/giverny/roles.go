@@ -1,34 +1,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/dashboards"
-	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/internal/lifecycle"
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/store/engine"
-	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/internal/app"
 )
 
-// engineCommand is the hidden subcommand by which the binary runs the embedded
-// engine in a child process of its own.
-const engineCommand = "engine"
-
+// newEngine is the hidden subcommand of the embedded engine's child process.
 func newEngine() *cobra.Command {
-	return &cobra.Command{Use: engineCommand, Hidden: true, DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := engine.ParseServeArgs(args)
-			if err != nil {
-				return err
-			}
-			return engine.Serve(cmd.Context(), cfg, slog.New(slog.NewJSONHandler(os.Stderr, nil))) // the supervisor reads JSON
-		}}
+	return &cobra.Command{Use: app.EngineCommand, Hidden: true, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error { return app.ServeEngine(cmd.Context(), args) }}
 }
 
 func newUp(g *globals) *cobra.Command {
@@ -40,7 +23,7 @@ fabrics, the page and the API, with the embedded Kafka and ClickHouse unless the
 configuration names others.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.runRole(cmd, role{analyse: true, serve: true, collect: true})
+			return g.runRole(cmd, app.Role{Analyse: true, Serve: true, Collect: true})
 		},
 	}
 }
@@ -50,7 +33,7 @@ func newAnalyze(g *globals) *cobra.Command {
 		Use:   "analyze",
 		Short: "Find the congestion regions of what arrives in Kafka and store them",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return g.runRole(cmd, role{analyse: true}) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return g.runRole(cmd, app.Role{Analyse: true}) },
 	}
 }
 
@@ -59,7 +42,7 @@ func newServe(g *globals) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the page and the API from the store",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return g.runRole(cmd, role{serve: true}) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return g.runRole(cmd, app.Role{Serve: true}) },
 	}
 }
 
@@ -73,137 +56,28 @@ func newMigrate(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := newProcess(cfg, log)
-			if err := p.useStore(); err != nil {
+			applied, err := app.New(cfg, version, log).Migrate(cmd.Context())
+			if err != nil {
 				return err
 			}
-			return p.runOnce(cmd.Context(), func(ctx context.Context) error {
-				if err := p.awaitStore(ctx); err != nil {
-					return err
-				}
-				if err := p.db.ApplyRetention(ctx); err != nil {
-					return err
-				}
-				applied, err := p.db.MigrationStatus(ctx)
-				for _, m := range applied {
-					fmt.Fprintf(cmd.OutOrStdout(), "%04d %s\n", m.Version, m.Name)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "the store is up to date: %d migrations\n", len(applied))
-				return err
-			})
+			for _, m := range applied {
+				fmt.Fprintf(cmd.OutOrStdout(), "%04d %s\n", m.Version, m.Name)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "the store is up to date: %d migrations\n", len(applied))
+			return nil
 		},
 	}
 }
 
-// role says which parts a process has.
-type role struct {
-	collect, analyse, serve bool
-	onStored                func(*schema.IntervalResult) // may be nil
-}
-
-func (g *globals) runRole(cmd *cobra.Command, r role) error {
+func (g *globals) runRole(cmd *cobra.Command, r app.Role) error {
 	cfg, log, err := g.load(cmd)
 	if err != nil {
 		return err
 	}
-	fabrics, err := loadFabrics(cfg.Fabrics, log)
+	fabrics, err := app.LoadFabrics(cfg.Fabrics, log)
 	if err != nil {
 		return err
 	}
-	p := newProcess(cfg, log)
-	r.collect = r.collect && cfg.Collect.Sources.Enabled()
-	if r.collect || r.analyse {
-		if err := p.useKafka(); err != nil {
-			return err
-		}
-	}
-	if r.analyse || r.serve {
-		if err := p.useStore(); err != nil {
-			return err
-		}
-	}
-	l, err := p.listen()
-	if err != nil {
-		return err
-	}
-	var pages *dashboards.Dashboards
-	if r.serve {
-		if pages, err = p.pages(fabrics); err != nil {
-			return err
-		}
-		log.Info("the page is at", "url", "http://"+l.Addr().String())
-	}
-	return p.run(cmd.Context(), l, func(ctx context.Context) ([][]lifecycle.Stage, error) {
-		return p.roleStages(ctx, r, fabrics, pages)
-	})
-}
-
-func (p *process) pages(fabrics []fabric) (*dashboards.Dashboards, error) {
-	pages, err := dashboards.New(p.cfg.Dashboards, shown(fabrics), read.New(p.db), p.registerer, p.log)
-	if err != nil {
-		return nil, err
-	}
-	pages.Register(p.mux)
-	return pages, nil
-}
-
-// roleStages lays out a role's stages, in the order of the data.
-func (p *process) roleStages(ctx context.Context, r role, fabrics []fabric, pages *dashboards.Dashboards) (steps [][]lifecycle.Stage, err error) {
-	if p.db != nil {
-		if err := p.awaitStore(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if p.client != nil {
-		if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
-			return nil, err
-		}
-	}
-	if r.collect {
-		agent, err := p.agent()
-		if err != nil {
-			return nil, err
-		}
-		pollers, spool, err := agent.Stages()
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, pollers, spool)
-	}
-	if r.analyse {
-		onStored := func(result *schema.IntervalResult) {
-			if pages != nil {
-				_ = pages.Put(ctx, result) // it only announces
-			}
-			if r.onStored != nil {
-				r.onStored(result)
-			}
-		}
-		analysers, err := p.analysers(fabrics, onStored)
-		if err != nil {
-			return nil, err
-		}
-		var stages []lifecycle.Stage
-		for _, a := range analysers {
-			stages = append(stages, lifecycle.Stage{Name: "analyser of " + a.fabric.Name, Run: a.Run})
-		}
-		steps = append(steps, stages)
-	}
-	if pages != nil {
-		steps = append(steps, []lifecycle.Stage{{Name: "page", Run: pages.Run}})
-	}
-	return steps, nil
-}
-
-func (p *process) analysers(fabrics []fabric, onStored func(*schema.IntervalResult)) ([]*analyser, error) {
-	metrics := newAnalyserMetrics(p.registerer)
-	list := make([]*analyser, len(fabrics))
-	for i, f := range fabrics {
-		var err error
-		if list[i], err = newAnalyser(p, f, metrics); err != nil {
-			return nil, err
-		}
-		list[i].onStored = onStored
-	}
-	return list, nil
+	r.Collect = r.Collect && cfg.Collect.Sources.Enabled()
+	return app.New(cfg, version, log).RunRole(cmd.Context(), r, fabrics)
 }

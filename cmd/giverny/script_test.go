@@ -15,8 +15,19 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/test/repo"
 )
+
+// TestMain lets the test binary be giverny, under its own name in the scripts'
+// PATH, and the embedded engine's child.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == app.EngineCommand {
+		main()
+		return
+	}
+	testscript.Main(m, map[string]func(){"giverny": main})
+}
 
 // The scripts run the binary as a user does. What the commands of their own do
 // stands at scriptCommands.

@@ -13,9 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/ingest/emitter"
-	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/topology"
 )
@@ -134,20 +133,10 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if !f.kafka {
 		return player.play(cmd.Context())
 	}
-	p := newProcess(cfg, log)
-	if err := p.useKafka(); err != nil {
-		return err
-	}
-	if p.broker != nil {
-		return errors.New("--kafka needs brokers: the embedded broker lives inside `giverny up`; set kafka.embedded: false and kafka.brokers")
-	}
-	return p.runSteps(cmd.Context(), []lifecycle.Stage{{Name: "simulation", Run: func(ctx context.Context) error {
-		if err := p.client.EnsureTopics(ctx, config.NumPartitions(cfg.Fabrics)); err != nil {
-			return err
-		}
-		player.sink = emitter.New(kafka.NewProducer(p.client), config.PartitionOf(cfg.Fabrics))
+	return app.New(cfg, version, log).Produce(cmd.Context(), func(ctx context.Context, sink *emitter.Emitter) error {
+		player.sink = sink
 		return player.play(ctx)
-	}}})
+	})
 }
 
 // storyGraph is the fabric of a story, or the one that replaces it.
@@ -223,11 +212,17 @@ func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 	if p.sink == nil {
 		return nil
 	}
-	if err := p.sink.EmitEvents(ctx, fabric, step.Events); err != nil {
+	return sendStep(ctx, p.sink, fabric, step)
+}
+
+// sendStep sends what happened in a step, and what devices reported.
+func sendStep(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
+	if err := errors.Join(sink.EmitEvents(ctx, fabric, step.Events), sink.EmitJobs(ctx, fabric, step.Jobs),
+		sink.EmitFailures(ctx, fabric, step.Failures)); err != nil {
 		return err
 	}
 	for _, b := range step.Batches {
-		if err := p.sink.Emit(ctx, b); err != nil {
+		if err := sink.Emit(ctx, b); err != nil {
 			return err
 		}
 	}

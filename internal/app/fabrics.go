@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// fabric is a configured fabric with its graph.
-type fabric struct {
+// Fabric is a configured fabric with its graph.
+type Fabric struct {
 	config.Fabric
-	graph *topology.Graph
+	Graph *topology.Graph
 }
 
 var errNoFabrics = errors.New("no fabric is configured: add one under fabrics, with a name and a topology")
 
-// loadFabrics builds the graphs of all configured fabrics.
-func loadFabrics(cfg []config.Fabric, log *slog.Logger) ([]fabric, error) {
+// LoadFabrics builds the graphs of all configured fabrics.
+func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {
 	if len(cfg) == 0 {
 		return nil, errNoFabrics
 	}
-	fabrics := make([]fabric, len(cfg))
+	fabrics := make([]Fabric, len(cfg))
 	for i, f := range cfg {
 		began := time.Now()
 		graph, err := config.LoadTopology(f, log)
@@ -31,15 +31,15 @@ func loadFabrics(cfg []config.Fabric, log *slog.Logger) ([]fabric, error) {
 			return nil, err
 		}
 		log.Info("fabric loaded", "fabric", f.Name, "links", graph.NumLinks(), "devices", graph.NumDevices(), "took", time.Since(began))
-		fabrics[i] = fabric{f, graph}
+		fabrics[i] = Fabric{f, graph}
 	}
 	return fabrics, nil
 }
 
-func shown(fabrics []fabric) []dashboards.Fabric {
+func shown(fabrics []Fabric) []dashboards.Fabric {
 	list := make([]dashboards.Fabric, len(fabrics))
 	for i, f := range fabrics {
-		list[i] = dashboards.Fabric{Graph: f.graph, Interval: f.Interval()}
+		list[i] = dashboards.Fabric{Graph: f.Graph, Interval: f.Interval()}
 	}
 	return list
 }

@@ -1,6 +1,6 @@
 //go:build integration
 
-package main
+package app
 
 import (
 	"bufio"
@@ -112,7 +112,7 @@ func openStore(t *testing.T, dir, library string) (db *store.DB, e *engine.Engin
 	ctx, stop := context.WithCancel(t.Context())
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	cfg := engine.DefaultConfig()
-	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(dir, "data", "clickhouse"), []string{os.Args[0], engineCommand}
+	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(dir, "data", "clickhouse"), []string{os.Args[0], EngineCommand}
 	e, err := engine.New(cfg, engine.Deps{Logger: quiet, Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"testing"
@@ -27,8 +27,7 @@ func gauges(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 
 func TestTrackingMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	m := newAnalyserMetrics(reg)
-	reg.Unregister(m.unannounced) // it has no labels
+	m := NewMetrics(reg)
 	m.declare("f", nil)
 	want := map[string]float64{"giverny_tracking_brier_score 1": .2, "giverny_tracking_brier_score 5": .6, "giverny_tracking_persistence_brier_score 1": .3,
 		"giverny_tracking_persistence_brier_score 5": .9, "giverny_tracking_forecasts 1": 7, "giverny_tracking_forecasts 5": 4, "giverny_tracking_congestion_event f": 1,

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -9,30 +9,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/giverny/giverny/ingest/emitter"
-	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/pipeline"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 // TestMain lets the test binary be the processes that the tests start: the
-// embedded engine's child, a giverny under load, and, under its own name in the
-// scripts' PATH, giverny itself.
+// embedded engine's child, and a giverny under load.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == engineCommand || os.Args[1] == loadCommand) {
-		root := newRoot()
-		root.AddCommand(newLoad())
-		if err := root.ExecuteContext(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	if len(os.Args) < 2 {
+		os.Exit(m.Run())
 	}
-	testscript.Main(m, map[string]func(){"giverny": main})
+	run := map[string]func(context.Context, []string) error{EngineCommand: ServeEngine, loadCommand: runLoad}[os.Args[1]]
+	if run == nil {
+		os.Exit(m.Run())
+	}
+	if err := run(context.Background(), os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // load makes the counters of a whole torus, read at both ends of each link, of
@@ -114,37 +113,49 @@ func (u underLoad) run(ctx context.Context) error {
 		}
 		log = slog.New(slog.NewTextHandler(file, nil))
 	}
-	fabrics, err := loadFabrics(cfg.Fabrics, log)
+	fabrics, err := LoadFabrics(cfg.Fabrics, log)
 	if err != nil {
 		return err
 	}
-	p := newProcess(cfg, log)
-	if err := p.useKafka(); err != nil {
-		return err
-	}
-	if err := p.useStore(); err != nil {
-		return err
-	}
-	l, err := p.listen()
+	p := New(cfg, "test", log)
+	parts, err := p.Make(Role{Analyse: true, Sinks: []pipeline.Sink{storedSink{u.onStored}}}, fabrics)
 	if err != nil {
 		return err
 	}
-	return p.run(ctx, l, func(ctx context.Context) ([][]lifecycle.Stage, error) {
-		steps, err := p.roleStages(ctx, role{analyse: true, onStored: u.onStored}, fabrics, nil)
+	l, err := p.Listen()
+	if err != nil {
+		return err
+	}
+	return p.Run(ctx, l, func(ctx context.Context) ([]Step, error) {
+		steps, err := parts.Steps(ctx)
 		source := lifecycle.Stage{Name: "load", Run: func(ctx context.Context) error {
-			source := newLoadSource(fabrics[0].graph)
+			source := newLoadSource(fabrics[0].Graph)
 			if u.hot {
-				source.percent = hotPercent(fabrics[0].graph.NumLinks())
+				source.percent = hotPercent(fabrics[0].Graph.NumLinks())
 			}
-			return u.poll(ctx, source, emitter.New(kafka.NewProducer(p.client), config.PartitionOf(cfg.Fabrics)))
+			return u.poll(ctx, source, p.Emitter())
 		}}
-		return append([][]lifecycle.Stage{{source}}, steps...), err
+		return append([]Step{{source}}, steps...), err
 	})
+}
+
+// storedSink tells a test of every stored interval.
+type storedSink struct {
+	stored func(*schema.IntervalResult) // may be nil
+}
+
+func (s storedSink) Name() string { return "test" }
+
+func (s storedSink) Put(_ context.Context, r *schema.IntervalResult) error {
+	if s.stored != nil {
+		s.stored(r)
+	}
+	return nil
 }
 
 func (u underLoad) poll(ctx context.Context, s *load, sink *emitter.Emitter) error {
 	next := time.Now().Truncate(time.Second).Add(time.Second)
-	for sleepUntil(ctx, next) {
+	for retry.Sleep(ctx, time.Until(next)) {
 		if err := sink.Emit(ctx, s.read(next.UnixNano())); err != nil {
 			if ctx.Err() != nil {
 				return nil

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -20,13 +20,14 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/internal/ops"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
 )
 
-// process is one running giverny: what its parts have in common, and the parts
-// that a role may need. The parts are made inert and started by run.
-type process struct {
+// Process is one running giverny: what its parts have in common, and the parts
+// that a role may need. The parts are made inert and started by Run.
+type Process struct {
 	cfg config.Config
 	log *slog.Logger
 	ops *ops.Ops
@@ -42,15 +43,16 @@ type process struct {
 	kafkaMetrics *kafka.Metrics
 }
 
-func newProcess(cfg config.Config, log *slog.Logger) *process {
-	p := &process{cfg: cfg, log: log, ops: ops.New(version), mux: http.NewServeMux()}
+// New makes a process without parts. version is that of the program.
+func New(cfg config.Config, version string, log *slog.Logger) *Process {
+	p := &Process{cfg: cfg, log: log, ops: ops.New(version), mux: http.NewServeMux()}
 	p.registerer = p.ops.Registry
 	p.ops.Register(p.mux)
 	return p
 }
 
-// useKafka makes the client, and the embedded broker if configured.
-func (p *process) useKafka() error {
+// UseKafka makes the client, and the embedded broker if configured.
+func (p *Process) UseKafka() error {
 	var err error
 	if p.kafkaMetrics, err = kafka.NewMetrics(p.registerer); err != nil {
 		return err
@@ -70,8 +72,8 @@ func (p *process) useKafka() error {
 	return nil
 }
 
-// useStore makes the database, and the embedded engine if configured.
-func (p *process) useStore() error {
+// UseStore makes the database, and the embedded engine if configured.
+func (p *Process) UseStore() error {
 	options, err := p.storeOptions()
 	if err != nil {
 		return err
@@ -84,7 +86,7 @@ func (p *process) useStore() error {
 	return nil
 }
 
-func (p *process) storeOptions() (*clickhouse.Options, error) {
+func (p *Process) storeOptions() (*clickhouse.Options, error) {
 	s := p.cfg.Store
 	if !s.Embedded {
 		options, err := s.Server.Options()
@@ -103,7 +105,7 @@ func (p *process) storeOptions() (*clickhouse.Options, error) {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	cfg := s.Engine
-	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(dataDir, "clickhouse"), []string{self, engineCommand}
+	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(dataDir, "clickhouse"), []string{self, EngineCommand}
 	p.engine, err = engine.New(cfg, engine.Deps{Logger: p.log, Registerer: p.registerer})
 	if err != nil {
 		return nil, err
@@ -111,9 +113,9 @@ func (p *process) storeOptions() (*clickhouse.Options, error) {
 	return p.engine.Options(store.DefaultDatabase), nil
 }
 
-// listen opens the HTTP server's socket now, so that a port in use is an error
+// Listen opens the HTTP server's socket now, so that a port in use is an error
 // before anything starts.
-func (p *process) listen() (net.Listener, error) {
+func (p *Process) Listen() (net.Listener, error) {
 	l, err := net.Listen("tcp", p.cfg.HTTP.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen on http.listen: %w; choose another port, or 127.0.0.1:0 for any", err)
@@ -121,10 +123,10 @@ func (p *process) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// run starts the engine and the broker, then the stages that layOut returns once
+// Run starts the engine and the broker, then the steps that layOut returns once
 // those answer, and stops everything in the order of the data: the pipeline
 // first, what it stands on last.
-func (p *process) run(ctx context.Context, l net.Listener, layOut func(ctx context.Context) ([][]lifecycle.Stage, error)) error {
+func (p *Process) Run(ctx context.Context, l net.Listener, layOut func(ctx context.Context) ([]Step, error)) error {
 	pipeline := lifecycle.Stage{Name: "pipeline", Run: func(ctx context.Context) error {
 		steps, err := layOut(ctx)
 		if err != nil {
@@ -140,12 +142,12 @@ func (p *process) run(ctx context.Context, l net.Listener, layOut func(ctx conte
 	return p.runSteps(ctx, []lifecycle.Stage{pipeline}, []lifecycle.Stage{web}, p.infrastructure())
 }
 
-// runOnce runs a task on the store and broker, without the HTTP server.
-func (p *process) runOnce(ctx context.Context, task func(ctx context.Context) error) error {
+// RunOnce runs a task on the store and broker, without the HTTP server.
+func (p *Process) RunOnce(ctx context.Context, task func(ctx context.Context) error) error {
 	return p.runSteps(ctx, []lifecycle.Stage{{Name: "task", Run: task}}, p.infrastructure())
 }
 
-func (p *process) infrastructure() (stages []lifecycle.Stage) {
+func (p *Process) infrastructure() (stages []lifecycle.Stage) {
 	if p.engine != nil {
 		stages = append(stages, lifecycle.Stage{Name: "engine", Run: p.engine.Run})
 	}
@@ -155,7 +157,7 @@ func (p *process) infrastructure() (stages []lifecycle.Stage) {
 	return stages
 }
 
-func (p *process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) error {
+func (p *Process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) error {
 	const afterPipeline = 5 * time.Second // its own stages have their deadlines
 	group := lifecycle.New(p.log, p.cfg.StopTimeout+afterPipeline)
 	for _, step := range steps {
@@ -177,17 +179,33 @@ func (p *process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) erro
 }
 
 // awaitStore waits for the store and brings its tables up to date.
-func (p *process) awaitStore(ctx context.Context) error {
+func (p *Process) awaitStore(ctx context.Context) error {
 	if p.engine != nil {
 		if err := p.engine.Ready(ctx); err != nil {
 			return err
 		}
 	}
-	if err := p.db.Migrate(ctx); err != nil {
+	if err := p.migrate(ctx); err != nil {
 		return err
 	}
 	if p.engine != nil { // no other process has it
 		return p.db.ApplyRetention(ctx)
 	}
 	return nil
+}
+
+// migrate waits for a server that is away; what is wrong with its tables is an
+// error.
+func (p *Process) migrate(ctx context.Context) error {
+	return retry.Backoff{Min: time.Second, Max: 15 * time.Second}.Do(ctx, func() error {
+		err := p.db.Migrate(ctx)
+		if err != nil && p.db.Ping(ctx) == nil {
+			return retry.Permanent(err)
+		}
+		return err
+	}, func(err error, failures int, pause time.Duration) {
+		if failures == 1 {
+			p.log.Warn("store: not reachable, retrying", "pause", pause, "error", err)
+		}
+	})
 }

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/giverny/giverny/collectors/bluewaters"
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/pipeline"
+	"github.com/giverny/giverny/schema"
+)
+
+// Replay says how day files are replayed.
+type Replay struct {
+	Fabric Fabric
+	Files  []string
+	Speed  float64 // recorded seconds per second; 0: as fast as possible
+	Serve  bool    // the page too, until ctx is cancelled
+	Sink   pipeline.Sink
+	// Done is called when the files have been read, before the page is left.
+	Done func(bluewaters.Summary)
+}
+
+// Replay analyses day files here and stores the results: the pipeline of live
+// data, with the files for a source.
+func (p *Process) Replay(ctx context.Context, r Replay) error {
+	reader, err := openDayFiles(r.Fabric, r.Files)
+	if err != nil {
+		return err
+	}
+	parts := &Parts{process: p, fabrics: []Fabric{r.Fabric}}
+	if err := p.UseStore(); err != nil {
+		return err
+	}
+	sinks := []pipeline.Sink{r.Sink}
+	if r.Serve {
+		if err := parts.makePages(); err != nil {
+			return err
+		}
+		sinks = append(sinks, parts.pages)
+	}
+	source := &daySource{fabric: r.Fabric}
+	if source.replay, err = bluewaters.NewReplay(reader, r.Speed, source, p.log, p.registerer); err != nil {
+		return err
+	}
+	line, err := pipeline.New(r.Fabric.Graph, r.Fabric.Analysis, pipeline.Deps{Log: p.log, Metrics: pipeline.NewMetrics(p.registerer),
+		Store: pipeline.WithoutHistory(pipeline.NewStore(p.db)), Sinks: sinks, Sources: func() []pipeline.Source { return []pipeline.Source{source} }})
+	if err != nil {
+		return err
+	}
+	l, err := p.Listen()
+	if err != nil {
+		return err
+	}
+	return p.Run(ctx, l, func(ctx context.Context) ([]Step, error) {
+		steps, err := parts.Steps(ctx)
+		replay := lifecycle.Stage{Name: "replay", Run: func(ctx context.Context) error {
+			err := line.RunOnce(ctx)
+			r.Done(reader.Summary())
+			if err == nil && r.Serve {
+				<-ctx.Done()
+			}
+			return err
+		}}
+		return append([]Step{{replay}}, steps...), err
+	})
+}
+
+// ReplayIntoKafka sends the readings of day files to the fabric's partition, for
+// analysers that run.
+func (p *Process) ReplayIntoKafka(ctx context.Context, r Replay) error {
+	reader, err := openDayFiles(r.Fabric, r.Files)
+	if err != nil {
+		return err
+	}
+	err = p.Produce(ctx, func(ctx context.Context, sink *emitter.Emitter) error {
+		replay, err := bluewaters.NewReplay(reader, r.Speed, sink, p.log, p.registerer)
+		if err != nil {
+			return err
+		}
+		return replay.Run(ctx)
+	})
+	r.Done(reader.Summary())
+	return err
+}
+
+func openDayFiles(f Fabric, files []string) (*bluewaters.Reader, error) {
+	grid := f.Graph.Grid()
+	if grid == nil || len(grid.Dims) != 3 {
+		return nil, fmt.Errorf("fabric %q is no 3D torus, which the day files describe", f.Name)
+	}
+	cfg := bluewaters.DefaultConfig(f.Name)
+	copy(cfg.Dims[:], grid.Dims)
+	inputs := make([]bluewaters.Input, len(files))
+	for i, path := range files {
+		inputs[i] = bluewaters.File(path)
+	}
+	return bluewaters.NewReader(cfg, inputs...)
+}
+
+// daySource is day files as the source of a pipeline.
+type daySource struct {
+	fabric Fabric
+	replay *bluewaters.Replay
+	intake *pipeline.Intake // of the run
+}
+
+func (s *daySource) Name() string { return "day files" }
+
+// Run reads the files to their end and closes what is open then.
+func (s *daySource) Run(ctx context.Context, in *pipeline.Intake) error {
+	s.intake = in
+	if err := s.replay.Run(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return in.Finish()
+}
+
+// Emit hands a batch to the analysis.
+func (s *daySource) Emit(_ context.Context, b *schema.CounterBatch) error {
+	return s.intake.Counters(s, b, pipeline.NoOffset)
+}

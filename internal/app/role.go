@@ -1,0 +1,253 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/giverny/giverny/dashboards"
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/pipeline"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/topology"
+)
+
+// Role says which parts a process has.
+type Role struct {
+	Collect, Analyse, Serve bool
+	Sinks                   []pipeline.Sink // of every fabric, beside the role's own
+}
+
+// Parts are those of a role, made and not started.
+type Parts struct {
+	process *Process
+	fabrics []Fabric
+	agent   *Agent
+	pages   *dashboards.Dashboards
+	lines   []*pipeline.Fabric
+	watcher *topologyWatcher
+}
+
+// Make makes all parts of a role, inert, and joins all that stands in the way.
+func (p *Process) Make(r Role, fabrics []Fabric) (*Parts, error) {
+	var errs []error
+	if r.Collect || r.Analyse {
+		errs = append(errs, p.UseKafka())
+	}
+	if r.Analyse || r.Serve {
+		errs = append(errs, p.UseStore())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return p.assemble(r, fabrics)
+}
+
+// assemble makes the parts that stand on Kafka and the store.
+func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
+	parts := &Parts{process: p, fabrics: fabrics}
+	var errs []error
+	if r.Serve {
+		errs = append(errs, parts.makePages())
+	}
+	if r.Analyse {
+		errs = append(errs, parts.makeLines(r.Sinks))
+	}
+	if r.Collect {
+		errs = append(errs, parts.makeAgent())
+	}
+	parts.makeWatcher()
+	return parts, errors.Join(errs...)
+}
+
+func (parts *Parts) makePages() (err error) {
+	p := parts.process
+	shown := make([]dashboards.Fabric, len(parts.fabrics))
+	for i, f := range parts.fabrics {
+		shown[i] = dashboards.Fabric{Graph: f.Graph, Interval: f.Interval()}
+	}
+	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, read.New(p.db), p.registerer, p.log); err == nil {
+		parts.pages.Register(p.mux)
+	}
+	return err
+}
+
+func (parts *Parts) makeAgent() (err error) {
+	p := parts.process
+	parts.agent, err = NewAgent(&p.cfg, AgentDeps{Client: p.client, Log: p.log, Registerer: p.registerer})
+	return err
+}
+
+// makeLines makes the pipeline of every fabric.
+func (parts *Parts) makeLines(sinks []pipeline.Sink) error {
+	p := parts.process
+	metrics, db, producer := pipeline.NewMetrics(p.registerer), pipeline.NewStore(p.db), kafka.NewProducer(p.client)
+	var errs []error
+	for _, f := range parts.fabrics {
+		own := append([]pipeline.Sink{pipeline.NewAnnouncer(p.client, producer, f.Name, f.Partition)}, sinks...)
+		if parts.pages != nil {
+			own = append(own, parts.pages)
+		}
+		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own,
+			Sources: func() []pipeline.Source {
+				return pipeline.KafkaSources(p.client, producer, f.Name, f.Partition, f.Interval())
+			}})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		parts.lines = append(parts.lines, line)
+		p.ops.AddCheck("fabric "+f.Name, line.Ready)
+	}
+	return errors.Join(errs...)
+}
+
+// makeWatcher watches the topology files for whoever holds their graphs.
+func (parts *Parts) makeWatcher() {
+	p := parts.process
+	var files []*topologyFile
+	for _, f := range parts.fabrics {
+		file := &topologyFile{fabric: f.Name, graph: f.Graph, read: func(previous *topology.Graph) (*topology.Graph, error) {
+			return config.ReadTopology(f.Topology, "", f.Name, previous, p.log)
+		}}
+		if !config.IsTopologySpec(f.Topology) {
+			file.path = f.Topology
+		}
+		for _, line := range parts.lines {
+			if line.Name() == f.Name {
+				file.take = append(file.take, line.SetGraph)
+			}
+		}
+		if parts.pages != nil {
+			file.take = append(file.take, func(g *topology.Graph) error { parts.pages.SetGraph(g); return nil })
+		}
+		if len(file.take) > 0 {
+			files = append(files, file)
+		}
+	}
+	if len(files) > 0 {
+		parts.watcher = newTopologyWatcher(files, p.log, p.registerer)
+	}
+}
+
+// Steps prepares the store and the topics, and lays the parts out in the order of
+// the data.
+func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
+	p := parts.process
+	if p.db != nil {
+		if err := p.awaitStore(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if p.client != nil {
+		if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
+			return nil, err
+		}
+	}
+	if parts.agent != nil {
+		pollers, sending, err := parts.agent.Stages()
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, pollers, sending)
+	}
+	var lines Step
+	for _, line := range parts.lines {
+		lines = append(lines, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
+	}
+	if parts.watcher != nil {
+		lines = append(lines, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
+	}
+	if len(lines) > 0 {
+		steps = append(steps, lines)
+	}
+	if parts.pages != nil {
+		steps = append(steps, Step{{Name: "page", Run: parts.pages.Run}})
+	}
+	return steps, nil
+}
+
+// Emitter puts batches and events into the partitions of the configured fabrics.
+// It needs UseKafka before.
+func (p *Process) Emitter() *emitter.Emitter {
+	return emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
+}
+
+// RunRole makes the parts of a role and runs them until ctx is cancelled.
+func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
+	l, err := p.Listen()
+	if err != nil {
+		return err
+	}
+	parts, err := p.Make(r, fabrics)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if r.Serve {
+		p.log.Info("the page is at", "url", "http://"+l.Addr().String())
+	}
+	return p.Run(ctx, l, parts.Steps)
+}
+
+// ListenAnywhere takes the configured address, or a free port where it is in use.
+func (p *Process) ListenAnywhere() (net.Listener, error) {
+	if l, err := p.Listen(); err == nil {
+		return l, nil
+	}
+	p.cfg.HTTP.Listen = "127.0.0.1:0"
+	return p.Listen()
+}
+
+// Migrate brings the store's tables up to date, and lists the steps that they have
+// had.
+func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err error) {
+	if err := p.UseStore(); err != nil {
+		return nil, err
+	}
+	err = p.RunOnce(ctx, func(ctx context.Context) error {
+		if err := p.awaitStore(ctx); err != nil {
+			return err
+		}
+		if err := p.db.ApplyRetention(ctx); err != nil {
+			return err
+		}
+		applied, err = p.db.MigrationStatus(ctx)
+		return err
+	})
+	return applied, err
+}
+
+// Check makes every part of every role, inert, and joins all that a role would
+// refuse. The embedded engine's library is another host's business: agents do not
+// need it.
+func (p *Process) Check(fabrics []Fabric) error {
+	kafkaErr, storeErr := p.UseKafka(), p.UseStore()
+	if p.cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) {
+		p.log.Warn("embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
+		storeErr = nil
+	}
+	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Sources.Enabled()}
+	_, err := p.assemble(r, fabrics)
+	return errors.Join(kafkaErr, storeErr, err)
+}
+
+// Produce runs what puts readings into Kafka until it ends.
+func (p *Process) Produce(ctx context.Context, produce func(context.Context, *emitter.Emitter) error) error {
+	if err := p.UseKafka(); err != nil {
+		return err
+	}
+	if p.broker != nil {
+		return errors.New("--kafka needs brokers: the embedded broker lives inside `giverny up`; set kafka.embedded: false and kafka.brokers")
+	}
+	return p.RunOnce(ctx, func(ctx context.Context) error {
+		if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
+			return err
+		}
+		return produce(ctx, p.Emitter())
+	})
+}
