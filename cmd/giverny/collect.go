@@ -97,7 +97,7 @@ func (p *process) collect(ctx context.Context) error {
 
 // agent makes this host's agent.
 func (p *process) agent() (*app.Agent, error) {
-	return app.NewAgent(&p.cfg, app.AgentDeps{Client: p.client, Log: p.log, Registerer: p.registerer})
+	return app.NewAgent(&p.cfg, app.AgentDeps{Client: p.client, Version: version, Log: p.log, Registerer: p.registerer})
 }
 
 // collectOnce reads every enabled source once and prints the rows, and on

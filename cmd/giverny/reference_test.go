@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"flag"
 	"log/slog"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collectors/bluewaters"
+	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/test/refdocs"
 )
@@ -69,6 +72,7 @@ func everyPart(t *testing.T) (*refdocs.Recorder, error) {
 	entry.Name, entry.Topology, entry.Partition = "f", "torus:2x2", 0
 	p.cfg.Fabrics = []config.Fabric{entry}
 	p.cfg.Collect.Polling.Fabric, p.cfg.Collect.Polling.Interval = "f", entry.Interval()
+	p.cfg.Command.Principals = []command.Principal{{Name: "operator", Keys: []string{base64.StdEncoding.EncodeToString(make([]byte, ed25519.PublicKeySize))}}}
 	if err := p.cfg.Collect.Sources.Enable("ibsysfs"); err != nil {
 		return nil, err
 	}
@@ -80,6 +84,7 @@ func everyPart(t *testing.T) (*refdocs.Recorder, error) {
 		return nil, err
 	}
 	_, analyseErr := p.analysers(fabrics, nil)
+	_, auditErr := p.audit()
 	_, pageErr := p.pages(fabrics)
 	agent, agentErr := p.agent()
 	if agentErr != nil {
@@ -91,5 +96,5 @@ func everyPart(t *testing.T) (*refdocs.Recorder, error) {
 		return nil, readerErr
 	}
 	_, replayErr := bluewaters.NewReplay(reader, 0, nil, p.log, p.registerer)
-	return recorder, errors.Join(analyseErr, pageErr, agentErr, replayErr)
+	return recorder, errors.Join(analyseErr, auditErr, pageErr, agentErr, replayErr)
 }

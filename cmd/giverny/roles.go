@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/dashboards"
+	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -147,6 +148,11 @@ func (p *process) pages(fabrics []fabric) (*dashboards.Dashboards, error) {
 	return pages, nil
 }
 
+// audit makes the stages that write commands and their results to the store.
+func (p *process) audit() ([]lifecycle.Stage, error) {
+	return app.AuditStages(&p.cfg, app.AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer})
+}
+
 // roleStages lays out a role's stages, in the order of the data.
 func (p *process) roleStages(ctx context.Context, r role, fabrics []fabric, pages *dashboards.Dashboards) (steps [][]lifecycle.Stage, err error) {
 	if p.db != nil {
@@ -187,7 +193,11 @@ func (p *process) roleStages(ctx context.Context, r role, fabrics []fabric, page
 		for _, a := range analysers {
 			stages = append(stages, lifecycle.Stage{Name: "analyser of " + a.fabric.Name, Run: a.Run})
 		}
-		steps = append(steps, stages)
+		audit, err := p.audit()
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, append(stages, audit...))
 	}
 	if pages != nil {
 		steps = append(steps, []lifecycle.Stage{{Name: "page", Run: pages.Run}})
