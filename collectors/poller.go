@@ -19,6 +19,7 @@ type Poller struct {
 	readers   *readers
 	batcher   *batcher
 	failing   map[string]Reason // in the last poll; replaced, never changed
+	between   chan func()       // what Run is to do between two polls
 
 	healthLock sync.Mutex
 	health     Health // guarded by healthLock
@@ -56,6 +57,7 @@ func New(cfg Config, c Collector, a *Agent) (*Poller, error) {
 		readers:   newReaders(c.Name(), cfg, m),
 		batcher:   newBatcher(),
 		failing:   map[string]Reason{},
+		between:   make(chan func()),
 		health:    Health{Collector: c.Name(), Fabric: cfg.Fabric},
 	}, nil
 }
@@ -73,7 +75,7 @@ func (p *Poller) Health() Health {
 // DrainTimeout to come back, and returns nil.
 func (p *Poller) Run(ctx context.Context) error {
 	defer p.drain()
-	for sleepUntilBoundary(ctx, p.cfg.Interval) {
+	for sleepUntilBoundary(ctx, p.cfg.Interval, p.between) {
 		started := time.Now()
 		p.poll(ctx)
 		elapsed := time.Since(started)

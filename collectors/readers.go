@@ -199,12 +199,16 @@ const inventoryName = "(list of devices)"
 // inventory lets the listing of devices be read like a device.
 type inventory struct {
 	collector Collector
+	afresh    bool // past what the collector remembers
 	devices   []Device
 }
 
 func (i *inventory) Name() string { return inventoryName }
 
 func (i *inventory) Read(ctx context.Context, _ *Reading) (err error) {
+	if r, ok := i.collector.(Refresher); ok && i.afresh {
+		r.Refresh()
+	}
 	i.devices, err = i.collector.Devices(ctx)
 	return err
 }

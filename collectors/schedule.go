@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -27,8 +26,9 @@ func missedBoundaries(started time.Time, elapsed, interval time.Duration) int {
 // sleepUntilBoundary sleeps until the next boundary on the wall clock. The wait
 // itself is monotonic, so the clock is looked at again afterwards: if it was
 // slowed meanwhile there is a rest to sleep, if it was set back by more than an
-// interval the boundary is another one. It returns false if ctx ended first.
-func sleepUntilBoundary(ctx context.Context, interval time.Duration) bool {
+// interval the boundary is another one. What comes through between is called
+// meanwhile. It returns false if ctx ended first.
+func sleepUntilBoundary(ctx context.Context, interval time.Duration, between <-chan func()) bool {
 	boundary := nextBoundary(time.Now(), interval)
 	for {
 		wait := time.Until(boundary) // boundary has no monotonic part: wall clock
@@ -39,7 +39,15 @@ func sleepUntilBoundary(ctx context.Context, interval time.Duration) bool {
 			boundary = nextBoundary(time.Now(), interval)
 			continue
 		}
-		if !retry.Sleep(ctx, wait) {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case do := <-between:
+			do()
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
 			return false
 		}
 	}

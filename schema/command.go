@@ -4,7 +4,8 @@ import "encoding/json"
 
 // Command is an order to agents. Who takes it checks the signature, the expiry,
 // the targets and its own allow-list, in this order, and answers with a
-// CommandResult.
+// CommandResult. In JSON its fields stand in this order, without spaces: the
+// signature is over that text without the signature itself.
 type Command struct {
 	ID        string          `json:"id"` // unique; an agent carries an id out once
 	Fabric    string          `json:"fabric"`
@@ -31,6 +32,18 @@ const (
 	CommandCancelled CommandStatus = "cancelled"
 )
 
+// Valid says that the status is one of these.
+func (s CommandStatus) Valid() bool { return s == CommandAccepted || s.Final() }
+
+// Final says that no other status follows.
+func (s CommandStatus) Final() bool {
+	switch s {
+	case CommandDone, CommandFailed, CommandRefused, CommandExpired, CommandCancelled:
+		return true
+	}
+	return false
+}
+
 // CommandResult is what an agent answers; its key is (command, agent, status).
 type CommandResult struct {
 	CommandID string          `json:"command_id"`
@@ -40,4 +53,11 @@ type CommandResult struct {
 	Status    CommandStatus   `json:"status"`
 	Reason    string          `json:"reason,omitempty"` // for a person, where it is not done
 	Output    json.RawMessage `json:"output,omitempty"`
+}
+
+// SeenCommand is a command as the audit saw it pass.
+type SeenCommand struct {
+	Command
+	Seen     Instant `json:"seen"`     // when it was put into Kafka
+	Verified string  `json:"verified"` // "valid", or why its signature is not
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
@@ -74,7 +75,7 @@ func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 // the tables settle on the longer one. It is shortened on demand only.
 func TestRetentionDoesNotFlip(t *testing.T) {
 	e := enginetest.Start(t)
-	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "analysis_states": 7 * day}
+	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "commands": 0, "command_results": 0, "analysis_states": 7 * day}
 	open := func(r Retention) testDB {
 		cfg := DefaultConfig()
 		cfg.Retention = r
@@ -96,6 +97,12 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := db.conn.Exec(t.Context(), "INSERT INTO raw_counters (fabric, stored_at) VALUES ('bw', now())"); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.StoreCommands(t.Context(), "bw", []schema.SeenCommand{{Command: schema.Command{ID: "a"}}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.StoreCommandResults(t.Context(), "bw", []schema.CommandResult{{CommandID: "a"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.StoreStates(t.Context(), "bw", 1, someResult("bw", 1, 1).Snapshot.Interval, stages("", "")); err != nil {

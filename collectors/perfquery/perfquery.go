@@ -121,6 +121,9 @@ func (c *Collector) Devices(ctx context.Context) ([]collectors.Device, error) {
 	return devices, err
 }
 
+// Refresh has the next Devices discover the subnet.
+func (c *Collector) Refresh() { c.discovered = time.Time{} }
+
 func (c *Collector) discover(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.DiscoverTimeout)
 	defer cancel()

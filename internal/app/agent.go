@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -17,18 +19,21 @@ import (
 )
 
 // Agent reads the counters of a host into Kafka: a poller per enabled source, and
-// a spool on disk behind them all.
+// a spool on disk behind them all. It takes commands where the configuration says
+// whose.
 type Agent struct {
 	deps    AgentDeps
 	name    string
 	sources []registry.Opened
 	parts   map[string]int // partitions by fabric
 	spool   spool.Config
+	orders  orders
 }
 
 // AgentDeps are what an agent works with. All are required.
 type AgentDeps struct {
 	Client     *kafka.Client
+	Version    string // of this program, for who asks
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -47,7 +52,8 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{deps: deps, name: name, sources: sources, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool()}, nil
+	return &Agent{deps: deps, name: name, sources: sources, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
+		orders: orders{cfg.Command, polling.Fabric, filepath.Join(cfg.DataDir, "commands.json")}}, nil
 }
 
 // Stages opens the spool, and returns the pollers and what sends their records, in
@@ -71,14 +77,20 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	var list []*collectors.Poller
 	for _, source := range a.sources {
 		poller, err := collectors.New(source.Config, source.Collector, agent)
 		if err != nil {
 			return nil, nil, err
 		}
+		list = append(list, poller)
 		pollers = append(pollers, lifecycle.Stage{Name: "poller " + source.Collector.Name(), Run: poller.Run})
 	}
-	return pollers, []lifecycle.Stage{{Name: "spool", Run: func(ctx context.Context) error {
+	taking, err := a.orderStages(&collecting{a.deps.Version, time.Now(), list, queue})
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(pollers, taking...), []lifecycle.Stage{{Name: "spool", Run: func(ctx context.Context) error {
 		return errors.Join(sink.Run(ctx), queue.Close())
 	}}}, nil
 }

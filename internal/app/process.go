@@ -28,10 +28,11 @@ import (
 // Process is one running giverny: what its parts have in common, and the parts
 // that a role may need. The parts are made inert and started by Run.
 type Process struct {
-	cfg config.Config
-	log *slog.Logger
-	ops *ops.Ops
-	mux *http.ServeMux
+	cfg     config.Config
+	version string
+	log     *slog.Logger
+	ops     *ops.Ops
+	mux     *http.ServeMux
 
 	registerer prometheus.Registerer // of the parts' metrics
 
@@ -45,7 +46,7 @@ type Process struct {
 
 // New makes a process without parts. version is that of the program.
 func New(cfg config.Config, version string, log *slog.Logger) *Process {
-	p := &Process{cfg: cfg, log: log, ops: ops.New(version), mux: http.NewServeMux()}
+	p := &Process{cfg: cfg, version: version, log: log, ops: ops.New(version), mux: http.NewServeMux()}
 	p.registerer = p.ops.Registry
 	p.ops.Register(p.mux)
 	return p
@@ -169,13 +170,18 @@ func (p *Process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) erro
 	if err == nil && ctx.Err() != nil {
 		p.log.Info("stopped")
 	}
+	return errors.Join(err, p.Close())
+}
+
+// Close gives the connections back. Run does so at its end.
+func (p *Process) Close() error {
 	if p.client != nil {
 		p.client.Close()
 	}
 	if p.db != nil {
-		err = errors.Join(err, p.db.Close())
+		return p.db.Close()
 	}
-	return err
+	return nil
 }
 
 // awaitStore waits for the store and brings its tables up to date.

@@ -30,6 +30,7 @@ type Parts struct {
 	agent   *Agent
 	pages   *dashboards.Dashboards
 	lines   []*pipeline.Fabric
+	audit   []lifecycle.Stage
 	watcher *topologyWatcher
 }
 
@@ -56,7 +57,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 		errs = append(errs, parts.makePages())
 	}
 	if r.Analyse {
-		errs = append(errs, parts.makeLines(r.Sinks))
+		errs = append(errs, parts.makeLines(r.Sinks), parts.makeAudit())
 	}
 	if r.Collect {
 		errs = append(errs, parts.makeAgent())
@@ -79,7 +80,13 @@ func (parts *Parts) makePages() (err error) {
 
 func (parts *Parts) makeAgent() (err error) {
 	p := parts.process
-	parts.agent, err = NewAgent(&p.cfg, AgentDeps{Client: p.client, Log: p.log, Registerer: p.registerer})
+	parts.agent, err = NewAgent(&p.cfg, AgentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer})
+	return err
+}
+
+func (parts *Parts) makeAudit() (err error) {
+	p := parts.process
+	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer})
 	return err
 }
 
@@ -160,6 +167,7 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 	for _, line := range parts.lines {
 		lines = append(lines, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
 	}
+	lines = append(lines, parts.audit...)
 	if parts.watcher != nil {
 		lines = append(lines, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/dashboards"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
@@ -60,6 +61,8 @@ type Config struct {
 	Store Store `yaml:"store"`
 	// What this host reads.
 	Collect Collect `yaml:"collect"`
+	// Orders to agents: whose are taken, what is allowed, and with which key this process signs its own.
+	Command command.Config `yaml:"command"`
 	// The API and the page.
 	Dashboards dashboards.Config `yaml:"dashboards"`
 }
@@ -135,6 +138,7 @@ func Default() Config {
 		Spool:       spool.DefaultConfig(),
 		Store:       Store{Embedded: true, Tables: store.DefaultConfig(), Engine: engine.DefaultConfig()},
 		Collect:     Collect{Polling: collectors.DefaultConfig(), Sources: registry.DefaultConfig()},
+		Command:     command.DefaultConfig(),
 		Dashboards:  dashboards.DefaultConfig(),
 	}
 	c.Kafka.Client.Brokers = nil
@@ -173,8 +177,8 @@ func loadFile(cfg *Config, path string) error {
 }
 
 // resolve fills in what follows from the rest: partitions by place in the list,
-// topology files relative to the configuration file, and what the agent takes
-// from its fabric.
+// topology and key files relative to the configuration file, and what the agent
+// takes from its fabric.
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
 		f := &c.Fabrics[i]
@@ -184,6 +188,9 @@ func (c *Config) resolve(dir string) {
 		if f.Topology != "" && !IsTopologySpec(f.Topology) && !filepath.IsAbs(f.Topology) {
 			f.Topology = filepath.Join(dir, f.Topology)
 		}
+	}
+	if key := &c.Command.Sign.KeyFile; *key != "" && !filepath.IsAbs(*key) {
+		*key = filepath.Join(dir, *key)
 	}
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {

@@ -24,6 +24,7 @@ func (c *Config) Validate() error {
 	f.Under("store", c.Store.Validate())
 	f.Under("collect", c.Collect.Validate())
 	c.validateAgent(&f)
+	f.Under("command", c.Command.Validate())
 	f.Under("dashboards", c.Dashboards.Validate())
 	return f.Err()
 }

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/schema"
+)
+
+func newAgents(g *globals) *cobra.Command {
+	cmd := newFolder("agents", "Ask the agents of a fabric who they are, have them look for devices, make keys")
+	cmd.AddCommand(newAgentsList(g), newAgentsRefresh(g), newAgentsKey())
+	return cmd
+}
+
+type agentFlags struct {
+	fabric string
+	target []string
+	wait   time.Duration
+	expect int
+	json   bool
+}
+
+func (f *agentFlags) register(cmd *cobra.Command, wait time.Duration) {
+	cmd.Flags().StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
+	cmd.Flags().StringSliceVar(&f.target, "target", []string{"*"}, "names of agents, or patterns such as gpu-*")
+	cmd.Flags().DurationVar(&f.wait, "wait", wait, "how long to gather answers")
+	cmd.Flags().IntVar(&f.expect, "expect", 0, "how many agents should answer: end once they have, and fail if fewer do")
+	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object per agent")
+}
+
+// listWait is for how long agents are given to say that they are there.
+const listWait = 3 * time.Second
+
+func newAgentsList(g *globals) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Say which agents there are, what they read and how their clocks go",
+		Long: `Ask the agents of a fabric who they are: version, sources with their state, the
+last reading, how far the clock is off, and what waits in the spool for Kafka.
+
+The command is signed with the key of command.sign. Only agents that know its
+principal (command.principals) answer.`,
+		Example: "  giverny agents list --target 'gpu-*' --wait 5s",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			answers, err := g.askAgents(cmd, &f, command.KindList)
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return printAnswersJSON(cmd.OutOrStdout(), answers)
+			}
+			return printAgents(cmd.OutOrStdout(), answers)
+		},
+	}
+	f.register(cmd, listWait)
+	return cmd
+}
+
+func newAgentsRefresh(g *globals) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use:   "refresh",
+		Short: "Have agents look for their devices now",
+		Long: `Have agents list their devices afresh, past what they remember: after an adapter
+was added, or the subnet changed. Without it they notice by themselves, perfquery
+within some minutes. Without --expect the agents are listed first, for 3 s, to know
+how many answers to wait for.`,
+		Example: "  giverny agents refresh --target smc1",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.expect == 0 {
+				there := f
+				there.wait = listWait
+				answers, err := g.askAgents(cmd, &there, command.KindList)
+				if err != nil {
+					return err
+				}
+				f.expect = len(answers)
+			}
+			answers, err := g.askAgents(cmd, &f, command.KindRefresh)
+			if err != nil {
+				return err
+			}
+			if f.json {
+				err = printAnswersJSON(cmd.OutOrStdout(), answers)
+			} else {
+				err = printRefreshed(cmd.OutOrStdout(), answers)
+			}
+			return errors.Join(err, notDone(answers))
+		},
+	}
+	f.register(cmd, 30*time.Second)
+	return cmd
+}
+
+func newAgentsKey() *cobra.Command {
+	return &cobra.Command{
+		Use:   "key FILE",
+		Short: "Make a key to sign commands with, or print the public half of one",
+		Long: `Make a private key (Ed25519, PEM) in a new file that only its owner may read, and
+print its public half. If the file is there already its public half is printed.
+
+The file is for command.sign.key_file of who gives commands; the public half
+for command.principals of the agents. It is no secret.`,
+		Example: "  giverny agents key /etc/giverny/operator.pem",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			public, err := command.PublicKey(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				public, err = command.CreateKey(args[0])
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), public)
+			return nil
+		},
+	}
+}
+
+// askAgents sends a command and gathers the answers; none is an error.
+func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string) ([]command.Answer, error) {
+	cfg, log, err := g.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p := app.New(cfg, version, log)
+	client, err := p.CommandClient(f.fabric)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	order, err := client.New(command.Order{Kind: kind, Targets: f.target, ValidFor: f.wait})
+	if err != nil {
+		return nil, err
+	}
+	const reach = 30 * time.Second // for Kafka to answer at all
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait+reach)
+	defer cancel()
+	answers, err := client.Ask(ctx, &order, f.wait, f.expect)
+	if err != nil {
+		return nil, err
+	}
+	if len(answers) == 0 {
+		return nil, fmt.Errorf("no agent answered within %v: none is there, or none takes commands of principal %q; agents name in command.principals whose they take", f.wait, cfg.Command.Sign.Principal)
+	}
+	if len(answers) < f.expect {
+		err = fmt.Errorf("%d agents answered within %v, --expect is %d", len(answers), f.wait, f.expect)
+		return nil, errors.Join(printAnswersJSON(cmd.ErrOrStderr(), answers), err)
+	}
+	return answers, nil
+}
+
+// agentLine is an answer as JSON.
+type agentLine struct {
+	Agent                  string               `json:"agent"`
+	Fabric                 string               `json:"fabric"`
+	Status                 schema.CommandStatus `json:"status"`
+	Reason                 string               `json:"reason,omitempty"`
+	ClockOffsetMillis      float64              `json:"clock_offset_ms"` // ahead of this host's
+	ClockUncertaintyMillis float64              `json:"clock_uncertainty_ms"`
+	Output                 json.RawMessage      `json:"output,omitempty"`
+}
+
+func printAnswersJSON(w io.Writer, answers []command.Answer) error {
+	enc := json.NewEncoder(w)
+	for i := range answers {
+		a := &answers[i]
+		offset, uncertainty := a.ClockOffset()
+		if err := enc.Encode(agentLine{a.Agent, a.Fabric, a.Status, a.Reason, millis(offset), millis(uncertainty), a.Output}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func millis(d time.Duration) float64 { return float64(d.Round(time.Microsecond)) / 1e6 }
+
+func printAgents(w io.Writer, answers []command.Answer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "AGENT\tVERSION\tLAST READING\tCLOCK\tSPOOL\tSOURCES")
+	for i := range answers {
+		a := &answers[i]
+		var s command.AgentStatus
+		if a.Status != schema.CommandDone {
+			fmt.Fprintf(table, "%s\t%s: %s\n", a.Agent, a.Status, a.Reason)
+			continue
+		}
+		if err := json.Unmarshal(a.Output, &s); err != nil {
+			return fmt.Errorf("answer of agent %s: %w", a.Agent, err)
+		}
+		offset, uncertainty := a.ClockOffset()
+		fmt.Fprintf(table, "%s\t%s\t%s\t%+dms ±%dms\t%d\t%s\n", a.Agent, s.Version, age(a.Time, s.LastPoll()), offset.Milliseconds(),
+			max(1, uncertainty.Milliseconds()), s.SpoolRecords, describeSources(s.Sources))
+	}
+	return table.Flush()
+}
+
+// age is how long before now something was, both by the agent's clock.
+func age(now, then schema.Instant) string {
+	if then == 0 {
+		return "none yet"
+	}
+	return time.Duration(now-then).Round(time.Second).String() + " ago"
+}
+
+func describeSources(sources []command.SourceStatus) string {
+	var parts []string
+	for i := range sources {
+		s := &sources[i]
+		text := fmt.Sprintf("%s %s, %d devices", s.Source, s.State, s.Devices)
+		if len(s.Failing) > 0 {
+			text += fmt.Sprintf(", %d of them failing", len(s.Failing))
+		}
+		if s.Error != "" {
+			text += " (" + s.Error + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func printRefreshed(w io.Writer, answers []command.Answer) error {
+	for i := range answers {
+		a := &answers[i]
+		if a.Status != schema.CommandDone {
+			fmt.Fprintf(w, "%s  %s: %s\n", a.Agent, a.Status, a.Reason)
+			continue
+		}
+		var r command.Refreshed
+		if err := json.Unmarshal(a.Output, &r); err != nil {
+			return fmt.Errorf("answer of agent %s: %w", a.Agent, err)
+		}
+		fmt.Fprintf(w, "%s  %s\n", a.Agent, describeSources(r.Sources))
+	}
+	return nil
+}
+
+// notDone is an error if an agent has not done what was asked.
+func notDone(answers []command.Answer) error {
+	failed := 0
+	for i := range answers {
+		if answers[i].Status != schema.CommandDone {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of the %d agents that answered have not done it", failed, len(answers))
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+//go:build integration
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/apachekafka"
+)
+
+// giverny runs the command line in this process.
+func giverny(ctx context.Context, args ...string) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	err = root.ExecuteContext(ctx)
+	return out.String(), errs.String(), err
+}
+
+// adapter makes a folder as the kernel shows an InfiniBand device.
+func adapter(t *testing.T, root, name string) {
+	t.Helper()
+	for path, text := range map[string]string{"node_desc": "node1 " + name, "node_guid": "0011:2233:4455:6677",
+		"ports/1/counters/port_xmit_data": "12345", "ports/1/link_layer": "InfiniBand", "ports/1/state": "4: ACTIVE"} {
+		file := filepath.Join(root, name, path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Three agents collect into a real Kafka; the third has no command section. The
+// two others are listed, and find a new device when they are refreshed.
+func TestAgentsOverApacheKafka(t *testing.T) {
+	broker, dir := apachekafka.Start(t, apachekafka.Options{}), t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	makeTopics(t, broker.Addr())
+	key := filepath.Join(dir, "operator.pem")
+	public, _, err := giverny(t.Context(), "agents", "key", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _, err := giverny(t.Context(), "agents", "key", key); err != nil || again != public {
+		t.Errorf("the public half of the key: %q, %q when it was made: %v", again, public, err)
+	}
+	sys := filepath.Join(dir, "sys")
+	adapter(t, sys, "mlx5_0")
+	common := fmt.Sprintf("http: {listen: 127.0.0.1:0}\nlog: {level: warn}\nfabrics: [{name: ib0, topology: 'torus:2x2', interval: 1s}]\nkafka: {embedded: false, brokers: ['%s']}\n", broker.Addr())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 3)
+	for _, name := range []string{"n1", "n2", "mute"} {
+		text := common + fmt.Sprintf("data_dir: %s\ncollect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\n", filepath.Join(dir, name), name, sys)
+		if name != "mute" {
+			text += fmt.Sprintf("command: {principals: [{name: operator, keys: [%s]}]}\n", strings.TrimSpace(public))
+		}
+		path := write(name+".yaml", text)
+		go func() {
+			_, stderr, err := giverny(ctx, "collect", "-c", path)
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, stderr)
+			}
+			ended <- err
+		}()
+	}
+	defer func() {
+		cancel()
+		for range 3 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	client := write("client.yaml", common+fmt.Sprintf("data_dir: %s\ncommand: {sign: {principal: operator, key_file: %s}}\n", filepath.Join(dir, "client"), key))
+	want := func(what string, args ...string) string {
+		t.Helper()
+		pattern := regexp.MustCompile(what)
+		for deadline := time.Now().Add(40 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+			stdout, stderr, err := giverny(ctx, append([]string{"agents", "-c", client, "--expect", "2", "--wait", "3s"}, args...)...)
+			if err == nil && pattern.MatchString(stdout) {
+				return stdout
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("giverny agents %v: %v\n%s%s", args, err, stdout, stderr)
+			}
+		}
+	}
+	list := want(`(?s)^AGENT +VERSION .*\nn1 +dev +\d+s ago +[+-]\d+ms ±\d+ms +0 +ibsysfs ok, 1 devices\nn2 +dev .*ibsysfs ok, 1 devices\n$`, "list")
+	if strings.Contains(list, "mute") {
+		t.Errorf("an agent without a command section answers: %s", list)
+	}
+	adapter(t, sys, "mlx5_1")
+	want(`^n1  ibsysfs ok, 2 devices\nn2  ibsysfs ok, 2 devices\n$`, "refresh")
+	want(`"agent":"n2","fabric":"ib0","status":"done","clock_offset_ms":-?[0-9.]+,.*"output":{"version":"dev",.*"source":"ibsysfs","state":"ok"`, "list", "--json")
+	if _, err := os.Stat(filepath.Join(dir, "mute", "commands.json")); !os.IsNotExist(err) {
+		t.Errorf("the agent without a command section remembers commands: %v", err)
+	}
+	if _, _, err := giverny(ctx, "agents", "list", "-c", client, "--target", "mute", "--wait", "1s"); err == nil || !strings.Contains(err.Error(), "no agent answered within 1s") {
+		t.Errorf("no agent answers: %v", err)
+	}
+}
+
+func makeTopics(t *testing.T, broker string) {
+	t.Helper()
+	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := kafka.DefaultConfig()
+	cfg.Brokers = []string{broker}
+	client, err := kafka.NewClient(cfg, nil, metrics, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.EnsureTopics(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+}

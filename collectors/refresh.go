@@ -1,0 +1,43 @@
+package collectors
+
+import (
+	"context"
+	"fmt"
+)
+
+// Refresher is a Collector that remembers its devices from one poll to the next.
+type Refresher interface {
+	// Refresh makes it forget when it has looked: the next Devices looks. It is called as Devices is.
+	Refresh()
+}
+
+// Refresh lists the devices afresh, between two polls of Run, and says what it
+// found. It waits for a poll that is under way.
+func (p *Poller) Refresh(ctx context.Context) (Health, error) {
+	found := make(chan error, 1)
+	select {
+	case p.between <- func() { found <- p.rediscover(ctx) }:
+		err := <-found // within PollTimeout
+		return p.Health(), err
+	case <-ctx.Done():
+		return p.Health(), fmt.Errorf("collector %s: its poll has not ended: %w", p.collector.Name(), ctx.Err())
+	}
+}
+
+func (p *Poller) rediscover(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout)
+	defer cancel()
+	inventory := &inventory{collector: p.collector, afresh: true}
+	listed := p.readers.readOne(ctx, inventory, p.cfg.PollTimeout)
+	if listed.returned {
+		p.readers.release(listed.reading)
+		p.metrics.devices.Set(float64(len(inventory.devices)))
+		p.setHealth(func(h *Health) { h.Devices = len(inventory.devices) })
+	}
+	if listed.err != nil {
+		p.metrics.inventory[listed.reason].Inc()
+		return listed.err
+	}
+	p.log.Info("devices listed afresh", "devices", len(inventory.devices))
+	return nil
+}

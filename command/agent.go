@@ -1,0 +1,289 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+)
+
+// Source hands on messages in order until ctx ends.
+type Source interface {
+	Run(ctx context.Context, handle func(context.Context, kafka.Message) error) error
+}
+
+// Sink takes records and returns once they are safe.
+type Sink interface {
+	Produce(ctx context.Context, r kafka.Record) error
+}
+
+// Handler carries out one kind of command. It should return soon after ctx ends, which is at the limit of run
+// time, when the command is cancelled or when the agent stops.
+type Handler interface {
+	Kind() string
+	// DryRun says what Run would do, and does nothing.
+	DryRun(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
+	Run(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
+}
+
+// Host says whether this host is out of use, so that what disturbs its jobs may run.
+type Host interface {
+	Drained(ctx context.Context) (drained bool, detail string, err error)
+}
+
+// Identity is where an agent stands.
+type Identity struct {
+	Name      string // of the agent
+	Fabric    string
+	Partition int // of the fabric
+}
+
+// Deps are what an agent works with.
+type Deps struct {
+	Source     Source // the commands of the fabric: a tail that looks back Config.Lookback
+	Sink       Sink   // takes the answers
+	Handlers   []Handler
+	Host       Host   // nil: nothing says that the host is drained
+	StatePath  string // of the file in which carried out commands are remembered
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// Lookback is how far back an agent reads when it starts: over all that may still be valid.
+func (c *Config) Lookback() time.Duration { return c.MaxValidity + c.ClockTolerance }
+
+// Agent takes the commands of a fabric that are meant for it.
+type Agent struct {
+	id      Identity
+	cfg     Config
+	deps    Deps
+	log     *slog.Logger
+	metrics *metrics
+	kinds   map[string]Handler
+	answers chan *schema.CommandResult
+
+	wg sync.WaitGroup // commands that run
+
+	mu      sync.Mutex
+	gate    gate                               // guarded by mu, with its memory and guards
+	running map[string]context.CancelCauseFunc // guarded by mu
+	dubious *safety.Guard                      // guarded by mu; limits answers to commands that are not remembered
+}
+
+// maxQueuedAnswers is how many answers may wait for Kafka. More are not lost: those of remembered commands are
+// sent after a restart.
+const maxQueuedAnswers = 1024
+
+// dubiousPerHour bounds the answers to commands whose sender is not known or that are not fresh, so that who
+// can write to the topic cannot make a thousand agents flood the other.
+const dubiousPerHour = 120
+
+// NewAgent makes an agent; it starts with Run.
+func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	if !cfg.Enabled() {
+		return nil, errors.New("command: principals: empty; without them an agent takes no command")
+	}
+	if !isName(id.Name) || !isName(id.Fabric) {
+		return nil, fmt.Errorf("command: agent %q of fabric %q: want names of 1 to %d bytes", id.Name, id.Fabric, MaxNameBytes)
+	}
+	keys, err := NewKeyring(cfg.Principals)
+	if err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	a := &Agent{id: id, cfg: cfg, deps: deps, kinds: map[string]Handler{}, answers: make(chan *schema.CommandResult, maxQueuedAnswers),
+		log: deps.Log.With("fabric", id.Fabric), running: map[string]context.CancelCauseFunc{},
+		dubious: safety.NewQuota(safety.Limits{AtATime: 1, PerHour: dubiousPerHour})}
+	for _, h := range deps.Handlers {
+		if a.kinds[h.Kind()] != nil || h.Kind() == KindCancel || !word.MatchString(h.Kind()) {
+			return nil, fmt.Errorf("command: kind %q has two handlers, or no name that a kind may have", h.Kind())
+		}
+		a.kinds[h.Kind()] = h
+	}
+	a.gate = gate{agent: id.Name, fabric: id.Fabric, keys: keys, tolerance: cfg.ClockTolerance, maxValidity: cfg.MaxValidity,
+		known:  func(kind string) bool { return kind == KindCancel || a.kinds[kind] != nil },
+		acting: safety.New(cfg.Config), harmless: safety.NewQuota(harmlessLimits)}
+	if a.metrics, err = newMetrics(deps.Registerer); err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	return a, nil
+}
+
+// Run takes commands until ctx ends. Then it stops what runs, and gives the answers some time to leave. It runs
+// once.
+func (a *Agent) Run(ctx context.Context) error {
+	if err := a.remember(); err != nil {
+		return err
+	}
+	sending, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		a.sendAll(sending)
+	}()
+	a.answerLeftovers()
+	err := a.deps.Source.Run(ctx, func(_ context.Context, m kafka.Message) error { return a.take(ctx, m) })
+	if err != nil {
+		err = fmt.Errorf("command: %w", err)
+	}
+	a.stopAll()
+	a.wg.Wait() // each is left behind after its grace
+	close(a.answers)
+	flush := time.AfterFunc(flushTimeout, giveUp)
+	defer flush.Stop()
+	<-sent
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.noteMemory(a.gate.memory.save()) // which answers have arrived
+	return err
+}
+
+// flushTimeout bounds how long answers are still sent after the stop.
+const flushTimeout = 5 * time.Second
+
+// remember reads the file of what was carried out.
+func (a *Agent) remember() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	memory, damaged, err := openMemory(a.deps.StatePath, a.cfg.Lookback()+a.cfg.ClockTolerance, now)
+	if err != nil {
+		return fmt.Errorf("command: %w", err)
+	}
+	if damaged != nil {
+		a.metrics.memoryErrors.Inc()
+		a.log.Error("command: memory of past commands is damaged, moved aside; none issued before now is carried out", "path", a.deps.StatePath, "error", damaged)
+	}
+	a.gate.memory = memory
+	for _, c := range memory.content.Commands {
+		if c.Started > 0 {
+			a.gate.acting.Began(int64(c.Started))
+		}
+	}
+	a.metrics.remembered.Set(float64(len(memory.index)))
+	return nil
+}
+
+// answerLeftovers answers what an earlier life of this agent left without an answer.
+func (a *Agent) answerLeftovers() {
+	a.mu.Lock()
+	var left []*schema.CommandResult
+	for _, c := range a.gate.memory.content.Commands {
+		if c.Running {
+			result := a.result(c.ID, schema.CommandFailed, "agent restarted while the command ran, or before it began")
+			a.noteMemory(a.gate.memory.finish(result))
+		}
+		if c.Answer != nil {
+			left = append(left, c.Answer)
+		}
+	}
+	a.mu.Unlock()
+	for _, result := range left {
+		a.send(result)
+	}
+}
+
+func (a *Agent) now() schema.Instant { return schema.Instant(a.deps.Now().UnixNano()) }
+
+// take judges the commands of a message. What cannot be read is counted and costs nothing else; the audit puts
+// it into the dead letters, once for all agents.
+func (a *Agent) take(ctx context.Context, m kafka.Message) error {
+	var decoder envelope.Decoder
+	commands, err := decoder.Commands(m.Payload, nil)
+	if err != nil {
+		a.metrics.received.Inc()
+		a.count(Malformed)
+		a.log.Warn("command: message refused", "reason", Malformed, "offset", m.Offset, "error", err)
+		return nil
+	}
+	for i := range commands {
+		a.metrics.received.Inc()
+		if err := Check(&commands[i]); err != nil {
+			a.count(Malformed)
+			a.log.Warn("command: command refused", "reason", Malformed, "offset", m.Offset, "error", err)
+			continue
+		}
+		a.consider(ctx, &commands[i])
+	}
+	return nil
+}
+
+func (a *Agent) count(reason safety.Reason) { a.metrics.refused.WithLabelValues(string(reason)).Inc() }
+
+// consider judges one command, and begins it or answers why not.
+func (a *Agent) consider(ctx context.Context, c *schema.Command) {
+	log := a.log.With("command", c.ID, "principal", c.Principal, "kind", c.Kind)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	v := a.gate.judge(c, now)
+	if v.refusal == nil {
+		entry := remembered{ID: c.ID, Kind: c.Kind, Expires: c.Expires, Running: true}
+		if a.gate.guardOf(c) == a.gate.acting {
+			entry.Started = now
+		}
+		err := a.gate.memory.add(entry, now)
+		if err == nil {
+			a.begin(ctx, c, v, now, log)
+			return
+		}
+		a.noteMemory(err)
+		v = refuse(NoMemory, "%s cannot remember the command, and so could carry it out twice: %v", a.id.Name, err)
+	}
+	a.count(v.refusal.Reason)
+	level := slog.LevelWarn
+	if v.silent {
+		level = slog.LevelDebug
+	}
+	log.Log(ctx, level, "command: command refused", "reason", v.refusal.Reason, "detail", v.refusal.Detail)
+	if v.silent {
+		return
+	}
+	result := a.result(c.ID, v.status, v.refusal.Detail)
+	if v.authentic {
+		err := a.gate.memory.add(remembered{ID: c.ID, Kind: c.Kind, Expires: c.Expires, Answer: result}, now)
+		a.noteMemory(err)
+		v.authentic = err == nil
+	}
+	if !v.authentic && !a.mayAnswer(now) {
+		a.metrics.answersDropped.WithLabelValues(dropRate).Inc()
+		return
+	}
+	a.send(result)
+}
+
+// mayAnswer says whether a command that is not remembered still gets an answer.
+func (a *Agent) mayAnswer(now schema.Instant) bool {
+	if a.dubious.Room(int64(now)) != nil {
+		return false
+	}
+	a.dubious.Began(int64(now))
+	return true
+}
+
+func (a *Agent) noteMemory(err error) {
+	a.metrics.remembered.Set(float64(len(a.gate.memory.index)))
+	if err != nil {
+		a.metrics.memoryErrors.Inc()
+		a.log.Error("command: cannot remember commands; those that act are refused until it works", "path", a.deps.StatePath, "error", err)
+	}
+}
+
+func (a *Agent) result(id string, status schema.CommandStatus, reason string) *schema.CommandResult {
+	const maxReasonBytes = 1 << 10
+	return &schema.CommandResult{CommandID: id, Fabric: a.id.Fabric, Agent: a.id.Name, Time: a.now(), Status: status, Reason: shorten(reason, maxReasonBytes)}
+}

@@ -1,0 +1,88 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// AgentStatus is what an agent says of itself, the output of agents.list.
+type AgentStatus struct {
+	Version      string         `json:"version"`
+	Started      schema.Instant `json:"started"`
+	Sources      []SourceStatus `json:"sources"`
+	SpoolRecords int            `json:"spool_records"` // that wait for Kafka
+}
+
+// SourceStatus is one source of counters, as its last poll found it.
+type SourceStatus struct {
+	Source       string            `json:"source"`
+	State        string            `json:"state"`              // ok, failing or waiting (for the first poll)
+	LastPoll     schema.Instant    `json:"last_poll,omitzero"` // when its last poll ended
+	Devices      int               `json:"devices"`
+	Rows         int               `json:"rows"`
+	SkippedPolls int               `json:"skipped_polls"`
+	Failing      map[string]string `json:"failing,omitempty"` // devices, and why
+	Error        string            `json:"error,omitempty"`
+}
+
+// States of a source.
+const (
+	SourceOK      = "ok"
+	SourceFailing = "failing"
+	SourceWaiting = "waiting"
+)
+
+// LastPoll is the youngest of all sources.
+func (s *AgentStatus) LastPoll() (last schema.Instant) {
+	for i := range s.Sources {
+		last = max(last, s.Sources[i].LastPoll)
+	}
+	return last
+}
+
+// Collecting is the part of a process that collects, as the two harmless commands see it.
+type Collecting interface {
+	Status() AgentStatus
+	// Refresh has every source list its devices afresh and says what it found.
+	Refresh(ctx context.Context) ([]SourceStatus, error)
+}
+
+// AgentHandlers carry out agents.list and agents.refresh.
+func AgentHandlers(c Collecting) []Handler { return []Handler{listHandler{c}, refreshHandler{c}} }
+
+type listHandler struct{ of Collecting }
+
+func (listHandler) Kind() string { return KindList }
+
+func (h listHandler) Run(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return json.Marshal(h.of.Status())
+}
+
+// DryRun does the same: to be asked changes nothing.
+func (h listHandler) DryRun(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+	return h.Run(ctx, arguments)
+}
+
+// Refreshed is the output of agents.refresh.
+type Refreshed struct {
+	Sources []SourceStatus `json:"sources"`
+}
+
+type refreshHandler struct{ of Collecting }
+
+func (refreshHandler) Kind() string { return KindRefresh }
+
+func (h refreshHandler) Run(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+	sources, err := h.of.Refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(Refreshed{sources})
+}
+
+// DryRun names the sources that would be asked.
+func (h refreshHandler) DryRun(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return json.Marshal(Refreshed{h.of.Status().Sources})
+}

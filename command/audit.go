@@ -1,0 +1,208 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+)
+
+// CommittedSource is a Source that remembers how far its messages are dealt with.
+type CommittedSource interface {
+	Source
+	CommitThrough(ctx context.Context, offset int64) error
+}
+
+// Records keeps the audit, each command and each result once. It tries until ctx ends.
+type Records interface {
+	StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error
+	StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error
+}
+
+// Auditor writes every command and every result of a fabric to the store. A message is committed once what it
+// holds is stored; what cannot be read goes to the dead letters.
+type Auditor struct {
+	fabric            string
+	commands, results CommittedSource
+	records           Records
+	keys              Keyring
+	log               *slog.Logger
+	metrics           *AuditMetrics
+}
+
+// AuditMetrics are shared by the auditors of a process.
+type AuditMetrics struct {
+	stored *prometheus.CounterVec // fabric, kind
+}
+
+// NewAuditMetrics registers the metrics.
+func NewAuditMetrics(reg prometheus.Registerer) (*AuditMetrics, error) {
+	m := &AuditMetrics{stored: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_command_audited_total",
+		Help: "Commands and results of agents written to the audit."}, []string{"fabric", "kind"})}
+	if err := reg.Register(m.stored); err != nil {
+		return nil, fmt.Errorf("command audit: %w", err)
+	}
+	return m, nil
+}
+
+// NewAuditor makes an auditor; keys may be empty, then it says of no signature whether it is valid.
+func NewAuditor(fabric string, commands, results CommittedSource, records Records, keys Keyring, log *slog.Logger, metrics *AuditMetrics) *Auditor {
+	for _, kind := range []envelope.Kind{envelope.Commands, envelope.Results} {
+		metrics.stored.WithLabelValues(fabric, kind.String())
+	}
+	return &Auditor{fabric, commands, results, records, keys, log.With("fabric", fabric), metrics}
+}
+
+// Run audits until ctx ends.
+func (a *Auditor) Run(ctx context.Context) error {
+	commands := &batches[schema.SeenCommand]{source: a.commands, decode: a.decodeCommands, stored: a.metrics.stored.WithLabelValues(a.fabric, envelope.Commands.String()),
+		store: func(ctx context.Context, rows []schema.SeenCommand) error {
+			return a.records.StoreCommands(ctx, a.fabric, rows)
+		}}
+	results := &batches[schema.CommandResult]{source: a.results, decode: a.decodeResults, stored: a.metrics.stored.WithLabelValues(a.fabric, envelope.Results.String()),
+		store: func(ctx context.Context, rows []schema.CommandResult) error {
+			return a.records.StoreCommandResults(ctx, a.fabric, rows)
+		}}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return commands.run(ctx) })
+	group.Go(func() error { return results.run(ctx) })
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("command audit: %w", err)
+	}
+	return nil
+}
+
+// decodeCommands takes the commands out of a message, forged ones too: they are what an audit is for.
+func (a *Auditor) decodeCommands(m kafka.Message) (rows []schema.SeenCommand, err error) {
+	var decoder envelope.Decoder
+	commands, err := decoder.Commands(m.Payload, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range commands {
+		err := Check(&c)
+		if err == nil && c.Fabric != a.fabric {
+			err = fmt.Errorf("command %s of fabric %q in the partition of %q", c.ID, c.Fabric, a.fabric)
+		}
+		if err != nil {
+			return nil, &kafka.Rejection{Err: err}
+		}
+		rows = append(rows, schema.SeenCommand{Command: c, Seen: schema.Instant(m.Time.UnixNano()), Verified: a.verified(&c)})
+	}
+	return rows, nil
+}
+
+func (a *Auditor) verified(c *schema.Command) string {
+	if len(a.keys) == 0 {
+		return "no keys"
+	}
+	if no := a.keys.Verify(c); no != nil {
+		a.log.Warn("command: a command in the topic is not authentic", "command", c.ID, "principal", c.Principal, "reason", no.Reason)
+		return string(no.Reason)
+	}
+	return "valid"
+}
+
+func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, err error) {
+	var decoder envelope.Decoder
+	results, err := decoder.Results(m.Payload, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		err := checkResult(&r)
+		if err == nil && r.Fabric != a.fabric {
+			err = fmt.Errorf("result of command %s, fabric %q, in the partition of %q", r.CommandID, r.Fabric, a.fabric)
+		}
+		if err != nil {
+			return nil, &kafka.Rejection{Err: err}
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// batches gathers the rows of many small messages into few inserts.
+type batches[T any] struct {
+	source CommittedSource
+	decode func(kafka.Message) ([]T, error)
+	store  func(context.Context, []T) error
+	stored prometheus.Counter
+
+	mu     sync.Mutex // held while rows are stored, so that they are committed in order
+	rows   []T        // guarded by mu
+	offset int64      // guarded by mu; of the last message in rows
+}
+
+// A batch is stored when it is this old or long.
+const (
+	batchAge  = time.Second
+	batchRows = 2000
+)
+
+func (b *batches[T]) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return b.source.Run(ctx, b.take) })
+	group.Go(func() error {
+		ticker := time.NewTicker(batchAge)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				if err := b.flush(ctx); err != nil {
+					return endOf(ctx, err)
+				}
+			case <-ctx.Done():
+				return nil // what is not committed comes again
+			}
+		}
+	})
+	return group.Wait()
+}
+
+// endOf is nil where the end was asked for.
+func endOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (b *batches[T]) take(ctx context.Context, m kafka.Message) error {
+	rows, err := b.decode(m)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.rows, b.offset = append(b.rows, rows...), m.Offset
+	full := len(b.rows) >= batchRows
+	b.mu.Unlock()
+	if full {
+		return b.flush(ctx)
+	}
+	return nil
+}
+
+// flush stores what is gathered and commits its messages.
+func (b *batches[T]) flush(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.rows) == 0 {
+		return nil
+	}
+	if err := b.store(ctx, b.rows); err != nil {
+		return err
+	}
+	b.stored.Add(float64(len(b.rows)))
+	clear(b.rows)
+	b.rows = b.rows[:0]
+	return b.source.CommitThrough(ctx, b.offset)
+}

@@ -1,0 +1,110 @@
+package command_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+)
+
+// archive keeps what it is given.
+type archive struct {
+	mu       sync.Mutex
+	inserts  int
+	commands []schema.SeenCommand
+	results  []schema.CommandResult
+}
+
+func (a *archive) StoreCommands(_ context.Context, _ string, rows []schema.SeenCommand) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inserts++
+	a.commands = append(a.commands, rows...)
+	return nil
+}
+
+func (a *archive) StoreCommandResults(_ context.Context, _ string, rows []schema.CommandResult) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inserts++
+	a.results = append(a.results, rows...)
+	return nil
+}
+
+// committedTail keeps the offset that was committed, and what was rejected.
+type committedTail struct {
+	*tail
+	committed int64
+	rejected  int
+}
+
+func (c *committedTail) CommitThrough(_ context.Context, offset int64) error {
+	c.committed = offset
+	return nil
+}
+
+func (c *committedTail) Run(ctx context.Context, handle func(context.Context, kafka.Message) error) error {
+	return c.tail.Run(ctx, func(ctx context.Context, m kafka.Message) error {
+		if handle(ctx, m) != nil { // as a consumer's dead letters
+			c.rejected++
+		}
+		return nil
+	})
+}
+
+func TestAuditSeesEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, kept := newBus(), &archive{}
+		commands, results := &committedTail{tail: b.fromStart(envelope.Commands)}, &committedTail{tail: b.fromStart(envelope.Results)}
+		metrics, err := command.NewAuditMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- command.NewAuditor("f", commands, results, kept, ring(t), quiet, metrics).Run(ctx)
+		}()
+		startAgent(t, b, agentOptions{handlers: []command.Handler{instantly("test.act")}})
+		synctest.Wait()
+		good := send(t, b, "operator", command.Order{Kind: "test.act"})
+		forged := send(t, b, "mallory", command.Order{Kind: "test.act"})
+		b.Produce(ctx, record([]byte("no envelope")))
+		other := command.NewClient(command.NewSigner("guest", testKey("guest")), "g", 0, b, nil, time.Now)
+		if c, err := other.New(command.Order{Kind: "test.act", Targets: []string{"*"}, ValidFor: time.Minute}); err != nil || other.Send(ctx, &c) != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		got := map[string]string{}
+		for _, c := range kept.commands {
+			got[c.ID] = c.Verified
+		}
+		if len(kept.commands) != 2 || got[good.ID] != "valid" || got[forged.ID] != "unknown_principal" || kept.commands[0].Seen == 0 {
+			t.Errorf("commands %+v", kept.commands)
+		}
+		var statuses []schema.CommandStatus
+		for _, r := range kept.results {
+			statuses = append(statuses, r.Status)
+		}
+		slices.Sort(statuses)
+		if !slices.Equal(statuses, []schema.CommandStatus{schema.CommandAccepted, schema.CommandDone, schema.CommandRefused}) {
+			t.Errorf("results %+v", kept.results)
+		}
+		if kept.inserts != 2 || commands.committed != 1 || results.committed != 2 || commands.rejected != 2 {
+			t.Errorf("%d inserts, committed %d and %d, %d rejected", kept.inserts, commands.committed, results.committed, commands.rejected)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package command
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+)
+
+// gathering collects the answers to one command.
+type gathering struct {
+	id, fabric string
+	now        func() time.Time
+	expect     int // agents; 0: all that come
+	complete   func()
+
+	mu    sync.Mutex
+	sent  schema.Instant    // guarded by mu
+	last  map[string]Answer // guarded by mu; by agent
+	final int               // guarded by mu; agents with their last word
+}
+
+func (g *gathering) setSent(at schema.Instant) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sent = at
+}
+
+// take keeps what answers the command. What cannot be read is not for it: the audit deals with that.
+func (g *gathering) take(_ context.Context, m kafka.Message) error {
+	received := schema.Instant(g.now().UnixNano())
+	var decoder envelope.Decoder
+	results, err := decoder.Results(m.Payload, nil)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		if checkResult(&r) == nil && r.CommandID == g.id && r.Fabric == g.fabric {
+			g.add(r, received)
+		}
+	}
+	return nil
+}
+
+func (g *gathering) add(r schema.CommandResult, received schema.Instant) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last[r.Agent].Status.Final() {
+		return // its first last word counts
+	}
+	g.last[r.Agent] = Answer{CommandResult: r, Sent: g.sent, Received: received}
+	if r.Status.Final() {
+		g.final++
+	}
+	if g.expect > 0 && g.final >= g.expect {
+		g.complete()
+	}
+}
+
+func (g *gathering) answers() []Answer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.SortedFunc(maps.Values(g.last), func(a, b Answer) int { return strings.Compare(a.Agent, b.Agent) })
+}

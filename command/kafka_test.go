@@ -1,0 +1,170 @@
+package command_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/schema"
+)
+
+// process is one process that speaks to a broker.
+type process struct {
+	client   *kafka.Client
+	producer *kafka.Producer
+}
+
+func newProcess(t *testing.T, cfg kafka.Config, dial kafka.Dial) process {
+	t.Helper()
+	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kafka.NewClient(cfg, dial, metrics, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return process{client, kafka.NewProducer(client)}
+}
+
+func (p process) tail(kind envelope.Kind, lookback time.Duration) *kafka.Consumer {
+	return kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: kind, Fabric: "f", Tail: true, Lookback: lookback})
+}
+
+func (p process) clientOf(principal string) *command.Client {
+	return command.NewClient(command.NewSigner(principal, testKey(principal)), "f", 0, p.producer,
+		func() command.TailSource { return p.tail(envelope.Results, 0) }, time.Now)
+}
+
+// startAgents runs an agent per name until the test ends. It returns once all have begun to remember commands.
+func (p process) startAgents(t *testing.T, cfg command.Config, names ...string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	var states []string
+	for _, name := range names {
+		states = append(states, filepath.Join(t.TempDir(), "commands.json"))
+		agent, err := command.NewAgent(cfg, command.Identity{Name: name, Fabric: "f"}, command.Deps{Source: p.tail(envelope.Commands, cfg.Lookback()), Sink: p.producer,
+			Handlers: append(command.AgentHandlers(collecting{}), untilStopped("test.wait")), StatePath: states[len(states)-1],
+			Log: quiet, Registerer: prometheus.NewRegistry(), Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			if err := agent.Run(ctx); err != nil {
+				t.Errorf("agent %s: %v", name, err)
+			}
+		})
+	}
+	for _, state := range states {
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			if _, err := os.Stat(state); err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s is not there", state)
+			}
+		}
+	}
+}
+
+func fastConfig() kafka.Config {
+	cfg := kafka.DefaultConfig()
+	cfg.RetryMin, cfg.RetryMax, cfg.Consumer.MaxWait = 20*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
+	return cfg
+}
+
+// startEmbedded is a broker inside the test.
+func startEmbedded(t *testing.T) (kafka.Config, kafka.Dial) {
+	t.Helper()
+	cfg := fastConfig()
+	broker, err := embedded.New(embedded.DefaultConfig(), cfg, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- broker.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return broker.Client(cfg), broker.Dial
+}
+
+// ask sends an order and gathers n answers.
+func ask(t *testing.T, client *command.Client, o command.Order, n int) []command.Answer {
+	t.Helper()
+	if o.ValidFor == 0 {
+		o.ValidFor = time.Minute
+	}
+	c, err := client.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	answers, err := client.Ask(ctx, &c, 45*time.Second, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+// 200 agents read one partition beside each other, and all answer within seconds.
+func TestTwoHundredAgents(t *testing.T) {
+	noLeaks(t)
+	cfg, dial := startEmbedded(t)
+	admin := newProcess(t, cfg, dial)
+	if err := admin.client.EnsureTopics(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	const agents, perProcess = 200, 20
+	for first := 0; first < agents; first += perProcess {
+		var names []string
+		for i := range perProcess {
+			names = append(names, fmt.Sprintf("n%03d", first+i))
+		}
+		newProcess(t, cfg, dial).startAgents(t, testConfig(), names...)
+	}
+	client := admin.clientOf("guest")
+	began := time.Now()
+	answers := ask(t, client, command.Order{Kind: command.KindList, Targets: []string{"*"}}, agents)
+	if len(answers) != agents {
+		t.Fatalf("%d of %d agents answered", len(answers), agents)
+	}
+	t.Logf("%d agents answered within %v", agents, time.Since(began))
+	for i, a := range answers {
+		var status command.AgentStatus
+		if err := json.Unmarshal(a.Output, &status); err != nil || a.Status != schema.CommandDone || a.Agent != fmt.Sprintf("n%03d", i) || status.Version != "test" {
+			t.Errorf("answer %d: %+v, %v", i, a, err)
+		}
+	}
+	if answers := ask(t, client, command.Order{Kind: command.KindList, Targets: []string{"n00?", "n1*5"}}, 20); len(answers) != 20 {
+		t.Errorf("%d answers of the targets, want 20", len(answers))
+	}
+}
+
+func noLeaks(t *testing.T, but ...goleak.Option) {
+	but = append(but, goleak.IgnoreCurrent())
+	t.Cleanup(func() { goleak.VerifyNone(t, but...) })
+}

@@ -1,0 +1,267 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+)
+
+// Causes for which the context of a command ends.
+var (
+	errRunTime = errors.New("stopped at the limit of run time")
+	errStopped = errors.New("the agent was stopped while the command ran")
+)
+
+// cancelledError is the cause of a command that was cancelled.
+type cancelledError struct{ by string }
+
+func (e *cancelledError) Error() string { return "cancelled by " + e.by }
+
+// returnGrace is what a handler gets to return after its context has ended.
+const returnGrace = 5 * time.Second
+
+// begin starts a command that is remembered; a.mu is held.
+func (a *Agent) begin(ctx context.Context, c *schema.Command, v verdict, now schema.Instant, log *slog.Logger) {
+	guard := a.gate.guardOf(c)
+	guard.Begin(c.ID, int64(now))
+	ctx, cancel := context.WithCancelCause(ctx)
+	a.running[c.ID] = cancel
+	a.metrics.running.Inc()
+	a.metrics.remembered.Set(float64(len(a.gate.memory.index)))
+	log.Info("command: started", "dry_run", c.DryRun)
+	a.wg.Go(func() {
+		started := time.Now()
+		result := a.carryOut(ctx, c, v, guard)
+		cancel(nil)
+		elapsed := time.Since(started)
+		a.metrics.runSeconds.Observe(elapsed.Seconds())
+		a.metrics.running.Dec()
+		log.Info("command: ended", "status", result.Status, "reason", result.Reason, "took", elapsed)
+		a.mu.Lock()
+		delete(a.running, c.ID)
+		a.noteMemory(a.gate.memory.finish(result))
+		a.mu.Unlock()
+		a.send(result)
+	})
+}
+
+// carryOut runs a command to its end and makes the answer.
+func (a *Agent) carryOut(ctx context.Context, c *schema.Command, v verdict, guard *safety.Guard) *schema.CommandResult {
+	if v.drained {
+		if no := a.inUse(ctx); no != nil {
+			a.count(no.Reason)
+			a.endIn(guard, c.ID)
+			return a.result(c.ID, schema.CommandRefused, no.Detail)
+		}
+	}
+	if guard == a.gate.acting {
+		a.send(a.result(c.ID, schema.CommandAccepted, ""))
+	}
+	output, err := a.execute(ctx, c, guard)
+	if err != nil {
+		status := schema.CommandFailed
+		if _, ok := errors.AsType[*cancelledError](err); ok {
+			status = schema.CommandCancelled
+		}
+		return a.result(c.ID, status, err.Error())
+	}
+	if len(output) > MaxOutputBytes || len(output) > 0 && !json.Valid(output) {
+		return a.result(c.ID, schema.CommandFailed, fmt.Sprintf("carried out, but its output of %d bytes is no JSON of up to %d", len(output), MaxOutputBytes))
+	}
+	result := a.result(c.ID, schema.CommandDone, "")
+	result.Output = output
+	return result
+}
+
+// inUse asks whether the host is drained, as the rule that allows the command wants.
+func (a *Agent) inUse(ctx context.Context) *safety.Refusal {
+	if a.deps.Host == nil {
+		return safety.Refuse(safety.NotDrained, "the rule in command.allow of %s wants a drained host, and nothing there says whether it is", a.id.Name)
+	}
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	drained, detail, err := a.deps.Host.Drained(ctx)
+	if err != nil {
+		return safety.Refuse(safety.NotDrained, "whether %s is drained is not known: %v", a.id.Name, err)
+	}
+	if !drained {
+		return safety.Refuse(safety.NotDrained, "%s is in use: %s", a.id.Name, detail)
+	}
+	return nil
+}
+
+// outcome is what a handler returned.
+type outcome struct {
+	output json.RawMessage
+	err    error
+}
+
+// execute calls the handler in a goroutine that can be left behind: a handler that does not return costs its
+// command and, since it may still act, its place in the limits until it returns.
+func (a *Agent) execute(ctx context.Context, c *schema.Command, guard *safety.Guard) (json.RawMessage, error) {
+	limit := guard.Limits().RunTime
+	running, stop := context.WithTimeoutCause(ctx, limit, errRunTime)
+	defer stop()
+	ended, leftBehind := make(chan outcome), make(chan struct{})
+	go func() {
+		o := a.call(running, c)
+		a.endIn(guard, c.ID)
+		select {
+		case ended <- o:
+		case <-leftBehind:
+			a.metrics.stuck.Dec()
+		}
+	}()
+	o, returned := awaitReturn(running, ended)
+	if !returned {
+		a.metrics.stuck.Inc()
+		close(leftBehind)
+		a.log.Error("command: handler does not return, left behind", "command", c.ID, "kind", c.Kind)
+		return nil, fmt.Errorf("%w, and does not return: it is left behind and may still act", a.causeOf(running, limit))
+	}
+	if o.err != nil && running.Err() != nil {
+		return nil, a.causeOf(running, limit)
+	}
+	return o.output, o.err
+}
+
+func awaitReturn(ctx context.Context, ended <-chan outcome) (o outcome, returned bool) {
+	select {
+	case o = <-ended:
+		return o, true
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(returnGrace)
+	defer timer.Stop()
+	select {
+	case o = <-ended:
+		return o, true
+	case <-timer.C:
+		return o, false
+	}
+}
+
+func (a *Agent) causeOf(ctx context.Context, limit time.Duration) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errRunTime):
+		return fmt.Errorf("%w, %v", errRunTime, limit)
+	case errors.Is(cause, context.Canceled):
+		return errStopped
+	}
+	return cause
+}
+
+// call runs the handler and makes an error of a panic.
+func (a *Agent) call(ctx context.Context, c *schema.Command) (o outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.metrics.panics.Inc()
+			a.log.Error("command: handler panicked", "command", c.ID, "kind", c.Kind, "panic", p, "stack", string(debug.Stack()))
+			o = outcome{err: fmt.Errorf("its handler panicked: %v", p)}
+		}
+	}()
+	if c.Kind == KindCancel {
+		o.output, o.err = a.cancel(c)
+		return o
+	}
+	handler := a.kinds[c.Kind]
+	if c.DryRun {
+		o.output, o.err = handler.DryRun(ctx, c.Arguments)
+	} else {
+		o.output, o.err = handler.Run(ctx, c.Arguments)
+	}
+	return o
+}
+
+func (a *Agent) endIn(guard *safety.Guard, id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	guard.End(id)
+}
+
+// CancelArguments are those of the kind cancel.
+type CancelArguments struct {
+	ID string `json:"id"` // of the command to stop
+}
+
+// cancel ends the context of a command that runs here.
+func (a *Agent) cancel(c *schema.Command) (json.RawMessage, error) {
+	var arguments CancelArguments
+	if err := json.Unmarshal(c.Arguments, &arguments); err != nil || arguments.ID == "" {
+		return nil, errors.New(`arguments: want {"id": ...}, the id of the command to stop`)
+	}
+	a.mu.Lock()
+	end := a.running[arguments.ID]
+	a.mu.Unlock()
+	if end != nil && !c.DryRun {
+		end(&cancelledError{by: c.Principal})
+	}
+	return json.Marshal(map[string]bool{"running": end != nil})
+}
+
+// stopAll ends the contexts of all commands, where the source has returned by itself.
+func (a *Agent) stopAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, end := range a.running {
+		end(errStopped)
+	}
+}
+
+// send queues an answer. If Kafka has taken none for long, it is kept in the memory for the next life.
+func (a *Agent) send(result *schema.CommandResult) {
+	select {
+	case a.answers <- result:
+	default:
+		a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
+	}
+}
+
+// sendAll takes answer after answer to Kafka until the queue is closed, or ctx ends.
+func (a *Agent) sendAll(ctx context.Context) {
+	var encoder envelope.Encoder
+	for r := range a.answers {
+		if err := a.produce(ctx, &encoder, r); err != nil {
+			a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
+			a.log.Error("command: answer not sent", "command", r.CommandID, "status", r.Status, "error", err)
+			continue
+		}
+		a.metrics.answered.WithLabelValues(string(r.Status)).Inc()
+		if r.Status.Final() {
+			a.mu.Lock()
+			a.gate.memory.answered(r.CommandID)
+			a.mu.Unlock()
+		}
+	}
+}
+
+func (a *Agent) produce(ctx context.Context, encoder *envelope.Encoder, r *schema.CommandResult) error {
+	const patience = time.Minute
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	payload, err := encoder.Results(nil, []schema.CommandResult{*r})
+	if err != nil {
+		return err
+	}
+	return a.deps.Sink.Produce(ctx, kafka.Record{Fabric: r.Fabric, Partition: a.id.Partition, Kind: envelope.Results, Payload: payload})
+}
+
+// shorten cuts a text to at most n bytes of UTF-8.
+func shorten(text string, n int) string {
+	if len(text) > n {
+		text = text[:n]
+	}
+	return strings.ToValidUTF8(text, "")
+}

@@ -1,0 +1,100 @@
+package safety
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"time"
+)
+
+// Config is what an agent lets others do on its host. Nothing is allowed until a rule allows it.
+type Config struct {
+	// Who may have what done where; what no rule covers is refused.
+	Allow []Rule `yaml:"allow"`
+	// How much may be done on this host in all.
+	Limits Limits `yaml:"limits"`
+}
+
+// Rule allows the combinations of its lists, which hold patterns: * is any, hostping.* all kinds of hostping.
+type Rule struct {
+	// Names of principals; patterns.
+	Principals []string `yaml:"principals"`
+	// Kinds of commands; patterns such as hostping.*
+	Kinds []string `yaml:"kinds"`
+	// Names of the agents on whose hosts it may be done; patterns. Empty: on any that has this rule.
+	Hosts []string `yaml:"hosts"`
+	// Only while the host is drained or idle.
+	RequireDrained bool `yaml:"require_drained"`
+}
+
+// Limits bound what runs on one host.
+type Limits struct {
+	// How many commands may run at a time.
+	AtATime int `yaml:"at_a_time"`
+	// How many commands may begin within an hour, over restarts too.
+	PerHour int `yaml:"per_hour"`
+	// The longest time a command may run; then it is stopped.
+	RunTime time.Duration `yaml:"run_time"`
+}
+
+// DefaultConfig allows nothing.
+func DefaultConfig() Config {
+	return Config{Limits: Limits{AtATime: 1, PerHour: 60, RunTime: 10 * time.Minute}}
+}
+
+// Bounds of the limits.
+const (
+	maxAtATime = 64
+	maxPerHour = 3600
+	maxRunTime = 24 * time.Hour
+)
+
+// Validate joins all faults; each begins with the key.
+func (c *Config) Validate() error {
+	var faults []error
+	for i := range c.Allow {
+		faults = append(faults, c.Allow[i].validate(fmt.Sprintf("allow.%d", i))...)
+	}
+	l := c.Limits
+	if l.AtATime < 1 || l.AtATime > maxAtATime {
+		faults = append(faults, fmt.Errorf("limits.at_a_time: %d; want 1 to %d", l.AtATime, maxAtATime))
+	}
+	if l.PerHour < 1 || l.PerHour > maxPerHour {
+		faults = append(faults, fmt.Errorf("limits.per_hour: %d; want 1 to %d", l.PerHour, maxPerHour))
+	}
+	if l.RunTime < time.Second || l.RunTime > maxRunTime {
+		faults = append(faults, fmt.Errorf("limits.run_time: %v; want 1s to %v", l.RunTime, maxRunTime))
+	}
+	return errors.Join(faults...)
+}
+
+func (r *Rule) validate(key string) (faults []error) {
+	if len(r.Principals) == 0 {
+		faults = append(faults, fmt.Errorf("%s.principals: empty; name at least one", key))
+	}
+	if len(r.Kinds) == 0 {
+		faults = append(faults, fmt.Errorf("%s.kinds: empty; name at least one", key))
+	}
+	faults = append(faults, checkPatterns(key+".principals", r.Principals)...)
+	faults = append(faults, checkPatterns(key+".kinds", r.Kinds)...)
+	return append(faults, checkPatterns(key+".hosts", r.Hosts)...)
+}
+
+func checkPatterns(key string, patterns []string) (faults []error) {
+	for i, p := range patterns {
+		if !ValidPattern(p) {
+			faults = append(faults, fmt.Errorf("%s.%d: %q is no pattern; * is any text, ? any letter, [a-c] one of a range", key, i, p))
+		}
+	}
+	return faults
+}
+
+// ValidPattern says whether package path understands the pattern.
+func ValidPattern(pattern string) bool {
+	_, err := path.Match(pattern, "")
+	return err == nil && pattern != ""
+}
+
+func (r *Rule) covers(o Order) bool {
+	return Matches(r.Principals, o.Principal) && Matches(r.Kinds, o.Kind) && (len(r.Hosts) == 0 || Matches(r.Hosts, o.Agent))
+}

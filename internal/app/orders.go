@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/schema"
+)
+
+// orders say which commands an agent takes.
+type orders struct {
+	cfg       command.Config
+	fabric    string
+	statePath string
+}
+
+// orderStages take commands for this host: none unless the configuration names
+// principals, so that the topic is not even read.
+func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
+	o := a.orders
+	if !o.cfg.Enabled() {
+		return nil, nil
+	}
+	id := command.Identity{Name: a.name, Fabric: o.fabric, Partition: a.parts[o.fabric]}
+	source := kafka.NewConsumer(a.deps.Client, nil, kafka.Assignment{Kind: envelope.Commands, Fabric: id.Fabric, Partition: id.Partition, Tail: true, Lookback: o.cfg.Lookback()})
+	agent, err := command.NewAgent(o.cfg, id, command.Deps{Source: source, Sink: kafka.NewProducer(a.deps.Client), Handlers: command.AgentHandlers(c),
+		StatePath: o.statePath, Log: a.deps.Log, Registerer: a.deps.Registerer, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	return []lifecycle.Stage{supervised(lifecycle.Stage{Name: "commands", Run: agent.Run}, a.deps.Log)}, nil
+}
+
+// AuditDeps are what the audit works with.
+type AuditDeps struct {
+	Client     *kafka.Client
+	Records    command.Records
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// AuditStages write the commands and results of all fabrics to the store.
+func AuditStages(cfg *config.Config, deps AuditDeps) ([]lifecycle.Stage, error) {
+	keys, err := command.NewKeyring(cfg.Command.Principals)
+	if err != nil {
+		return nil, fmt.Errorf("command.principals: %w", err)
+	}
+	metrics, err := command.NewAuditMetrics(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	var stages []lifecycle.Stage
+	letters := kafka.NewProducer(deps.Client)
+	for _, f := range cfg.Fabrics {
+		consumer := func(kind envelope.Kind) *kafka.Consumer {
+			return kafka.NewConsumer(deps.Client, letters, kafka.Assignment{Kind: kind, Fabric: f.Name, Partition: f.Partition})
+		}
+		auditor := command.NewAuditor(f.Name, consumer(envelope.Commands), consumer(envelope.Results), deps.Records, keys, deps.Log, metrics)
+		stages = append(stages, supervised(lifecycle.Stage{Name: "audit of " + f.Name, Run: auditor.Run}, deps.Log))
+	}
+	return stages, nil
+}
+
+// collecting is the collecting part of this process, as commands see it.
+type collecting struct {
+	version string
+	started time.Time
+	pollers []*collectors.Poller
+	spool   *spool.Spool
+}
+
+// Status says what the last polls found.
+func (c *collecting) Status() command.AgentStatus {
+	status := command.AgentStatus{Version: c.version, Started: schema.Instant(c.started.UnixNano()), SpoolRecords: c.spool.Len()}
+	for _, p := range c.pollers {
+		health := p.Health()
+		status.Sources = append(status.Sources, sourceStatus(&health))
+	}
+	return status
+}
+
+// Refresh asks all sources side by side; a source that fails says so in its own
+// status.
+func (c *collecting) Refresh(ctx context.Context) ([]command.SourceStatus, error) {
+	list := make([]command.SourceStatus, len(c.pollers))
+	var group sync.WaitGroup
+	for i, p := range c.pollers {
+		group.Go(func() {
+			health, err := p.Refresh(ctx)
+			list[i] = sourceStatus(&health)
+			if err != nil {
+				list[i].State, list[i].Error = command.SourceFailing, err.Error()
+			}
+		})
+	}
+	group.Wait()
+	return list, nil
+}
+
+func sourceStatus(h *collectors.Health) command.SourceStatus {
+	s := command.SourceStatus{Source: h.Collector, State: command.SourceOK, Devices: h.Devices, Rows: h.Rows, SkippedPolls: h.SkippedPolls}
+	if len(h.Failing) > 0 {
+		s.State, s.Failing = command.SourceFailing, map[string]string{}
+		for device, reason := range h.Failing {
+			s.Failing[device] = reason.String()
+		}
+	}
+	if h.Err != nil {
+		s.State, s.Error = command.SourceFailing, h.Err.Error()
+	}
+	if h.LastPoll.IsZero() {
+		s.State = command.SourceWaiting
+		return s
+	}
+	s.LastPoll = schema.Instant(h.LastPoll.UnixNano())
+	return s
+}
+
+// CommandClient makes a client that gives orders to the agents of a fabric.
+func (p *Process) CommandClient(name string) (*command.Client, error) {
+	f, err := fabricNamed(p.cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	sign := p.cfg.Command.Sign
+	if sign.KeyFile == "" {
+		return nil, errors.New("command.sign: no key to sign commands with: make one with giverny agents key FILE, name the file here, and its public half in command.principals of the agents")
+	}
+	signer, err := command.ReadSigner(sign.Principal, sign.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	if p.cfg.Kafka.Embedded {
+		return nil, errors.New("kafka.embedded: the broker inside another process cannot be reached; commands need kafka.brokers")
+	}
+	if err := p.UseKafka(); err != nil {
+		return nil, err
+	}
+	results := func() command.TailSource {
+		return kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Results, Fabric: f.Name, Partition: f.Partition, Tail: true})
+	}
+	return command.NewClient(signer, f.Name, f.Partition, kafka.NewProducer(p.client), results, time.Now), nil
+}
+
+// fabricNamed is the configured fabric of that name, or the only one.
+func fabricNamed(cfg config.Config, name string) (config.Fabric, error) {
+	var names []string
+	for _, f := range cfg.Fabrics {
+		if f.Name == name || name == "" && len(cfg.Fabrics) == 1 {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	if len(names) == 0 {
+		return config.Fabric{}, errNoFabrics
+	}
+	return config.Fabric{}, fmt.Errorf("--fabric %q: want one of %s", name, strings.Join(names, ", "))
+}

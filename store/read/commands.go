@@ -1,0 +1,57 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Commands are those to the agents of a fabric that were put into Kafka in a span,
+// in that order, forged ones too.
+func (m *Model) Commands(ctx context.Context, fabric string, s Span) ([]schema.SeenCommand, error) {
+	type row struct {
+		ID        string    `ch:"id"`
+		Kind      string    `ch:"kind"`
+		Principal string    `ch:"principal"`
+		Verified  string    `ch:"verified"`
+		Targets   []string  `ch:"targets"`
+		Arguments string    `ch:"arguments"`
+		Issued    time.Time `ch:"issued"`
+		Expires   time.Time `ch:"expires"`
+		DryRun    bool      `ch:"dry_run"`
+		Signature string    `ch:"signature"`
+		Seen      time.Time `ch:"seen"`
+	}
+	found, err := Figure[row](ctx, m, "commands", Args{"fabric": fabric, "from": int64(s.From), "to": int64(s.To)})
+	return convert(found, err, func(r *row) (schema.SeenCommand, error) {
+		return schema.SeenCommand{Seen: instantOf(r.Seen), Verified: r.Verified, Command: schema.Command{ID: r.ID, Fabric: fabric, Kind: r.Kind,
+			Targets: r.Targets, Arguments: rawJSON(r.Arguments), Issued: instantOf(r.Issued), Expires: instantOf(r.Expires),
+			Principal: r.Principal, DryRun: r.DryRun, Signature: []byte(r.Signature)}}, nil
+	})
+}
+
+// CommandResults are what agents have answered to a command, by agent and time.
+func (m *Model) CommandResults(ctx context.Context, fabric, id string) ([]schema.CommandResult, error) {
+	type row struct {
+		Agent  string    `ch:"agent"`
+		Status string    `ch:"status"`
+		Time   time.Time `ch:"time"`
+		Reason string    `ch:"reason"`
+		Output string    `ch:"output"`
+	}
+	found, err := lookup[row](ctx, m, "command_results", Args{"fabric": fabric, "id": id})
+	return convert(found, err, func(r *row) (schema.CommandResult, error) {
+		return schema.CommandResult{CommandID: id, Fabric: fabric, Agent: r.Agent, Time: instantOf(r.Time),
+			Status: schema.CommandStatus(r.Status), Reason: r.Reason, Output: rawJSON(r.Output)}, nil
+	})
+}
+
+// rawJSON is nil for none.
+func rawJSON(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
