@@ -30,7 +30,9 @@ type Core struct {
 	loadedNanos int64          // end of the last interval that Load has brought
 	unsaved     int            // results since the last that carried a saved state
 	counted     map[string]uint64
-	checked     bool // the topology has been found to fit the data
+	sequences   window.Sequences
+	missing     uint64 // batches that never came
+	checked     bool   // the topology has been found to fit the data
 
 	storedEvents map[schema.Event]bool // of an earlier process
 }
@@ -62,6 +64,7 @@ func (c *Core) Add(b *schema.CounterBatch) error {
 		return err
 	}
 	c.raw.add(b)
+	c.missing += c.sequences.Add(b).Missing
 	return nil
 }
 
@@ -185,6 +188,10 @@ func (c *Core) setGraph(g *topology.Graph) error {
 	c.graph = g
 	return nil
 }
+
+// MissingBatches is how many batches since the start were sent and never came, by
+// the gaps in their numbers.
+func (c *Core) MissingBatches() uint64 { return c.missing }
 
 // Drops is what was discarded since the start, by reason; every reason is there,
 // at zero if need be.

@@ -508,3 +508,15 @@ func rapidCore(t *rapid.T, g *topology.Graph) *analysis.Core {
 	}
 	return core
 }
+
+func TestGapsInTheNumbersOfBatchesAreCounted(t *testing.T) {
+	g := newGraph(t, "torus:4x4")
+	f, core := fabric{graph: g}, newCore(t, g)
+	first := f.poll(10*second, calm)
+	f.sequence += 3
+	next := f.poll(11*second, calm)
+	add(t, core, first, next, first)
+	if n := core.MissingBatches(); n != 3 {
+		t.Errorf("%d batches missing, want 3", n)
+	}
+}

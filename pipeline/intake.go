@@ -218,7 +218,7 @@ func (in *Intake) drain() error {
 		}
 		r := in.core.Next()
 		if r == nil {
-			in.metrics.drops(in.fabric, in.core.Drops())
+			in.metrics.drops(in.fabric, in.core.Drops(), in.core.MissingBatches())
 			return nil
 		}
 		out := output{result: r, through: make([]int64, len(in.sources))}

@@ -12,6 +12,7 @@ import (
 type Metrics struct {
 	rows      *prometheus.CounterVec
 	dropped   *prometheus.GaugeVec
+	missing   *prometheus.GaugeVec
 	intervals *prometheus.CounterVec
 	samples   *prometheus.CounterVec
 	regions   *prometheus.GaugeVec
@@ -46,6 +47,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return &Metrics{
 		rows:      counter("giverny_analyse_rows_total", "Rows of counter batches taken in."),
 		dropped:   gauge("giverny_analyse_dropped", "Readings and values discarded since the start, by reason.", "reason"),
+		missing:   gauge("giverny_analyse_batches_missing", "Batches since the start that were sent and never came, by the gaps in their numbers."),
 		intervals: counter("giverny_analyse_intervals_total", "Intervals analysed and stored."),
 		samples:   counter("giverny_analyse_samples_total", "Counter readings that went into stored intervals."),
 		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval.", "severity"),
@@ -80,7 +82,7 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	m.refused.WithLabelValues(fabric, storeSink)
 	m.declarePart(fabric, partAnalysis)
 	m.skill(fabric, schema.ForecastSkills{})
-	m.drops(fabric, drops)
+	m.drops(fabric, drops, 0)
 }
 
 func (m *Metrics) declarePart(fabric, part string) {
@@ -119,7 +121,8 @@ func (m *Metrics) tracked(r *schema.IntervalResult) {
 	m.longestHot.WithLabelValues(fabric).Set(float64(longest) / 1e9)
 }
 
-func (m *Metrics) drops(fabric string, drops map[string]uint64) {
+func (m *Metrics) drops(fabric string, drops map[string]uint64, missing uint64) {
+	m.missing.WithLabelValues(fabric).Set(float64(missing))
 	for reason, n := range drops {
 		m.dropped.WithLabelValues(fabric, reason).Set(float64(n))
 	}

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/giverny/giverny/dashboards"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/topology"
 )
@@ -34,12 +33,4 @@ func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {
 		fabrics[i] = Fabric{f, graph}
 	}
 	return fabrics, nil
-}
-
-func shown(fabrics []Fabric) []dashboards.Fabric {
-	list := make([]dashboards.Fabric, len(fabrics))
-	for i, f := range fabrics {
-		list[i] = dashboards.Fabric{Graph: f.Graph, Interval: f.Interval()}
-	}
-	return list
 }
