@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
@@ -23,12 +24,15 @@ type Intake struct {
 	out           chan output
 	used          chan *schema.IntervalResult
 
-	mu          sync.Mutex // guards what follows
+	failed  atomic.Pointer[error]          // what no further batch can mend; the run ends
+	pending atomic.Pointer[topology.Graph] // comes into force before the next batch
+
+	// mu guards what follows. It is held while a result waits for the store: who
+	// serves the store must not ask for it.
+	mu          sync.Mutex
 	core        *analysis.Core
 	sources     []*sourceState
 	newestNanos int64
-	failed      error                      // what no further batch can mend; the run ends
-	pending     *topology.Graph            // comes into force before the next batch
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -38,11 +42,18 @@ type sourceState struct {
 	taken  offsetQueue
 }
 
-// output is a result, and for each source the offset up to which nothing is
-// needed any more once the result is stored; -1: nothing new.
+// output is a result, its version of the fabric, and up to where the sources are
+// not needed any more once it is stored.
 type output struct {
 	result  *schema.IntervalResult
-	through []int64
+	graph   *topology.Graph
+	commits []commit
+}
+
+// commit is an offset of a source.
+type commit struct {
+	source Committer
+	offset int64
 }
 
 // waitingResults may be finished and not yet stored.
@@ -54,13 +65,6 @@ const NoOffset = int64(-1)
 func newIntake(core *analysis.Core, intervalNanos int64, m *Metrics, running context.Context, h *health) *Intake {
 	return &Intake{core: core, graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), intervalNanos: intervalNanos, running: running,
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
-}
-
-// graphOf is a version that was in force in this run; nil if it was not.
-func (in *Intake) graphOf(version uint64) *topology.Graph {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.graphs[version]
 }
 
 // restarted forgets what a source has read: it begins again behind what was
@@ -130,7 +134,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 			return nil
 		}
 		if err := in.core.CheckTopology(); err != nil {
-			in.failed = err
+			in.failed.Store(&err)
 			return err
 		}
 		in.core.Advance(completeNanos, nowNanos)
@@ -142,7 +146,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 func (in *Intake) Finish() error {
 	return in.locked(func() error {
 		if err := in.core.CheckTopology(); err != nil {
-			in.failed = err
+			in.failed.Store(&err)
 			return err
 		}
 		end := in.newestNanos + 2*in.intervalNanos
@@ -153,19 +157,15 @@ func (in *Intake) Finish() error {
 
 // setGraph takes another version into force, before what comes next.
 func (in *Intake) setGraph(g *topology.Graph) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if g.Version() != in.core.Graph().Version() {
-		in.pending = g
-	}
+	in.pending.Store(g)
 }
 
 // locked runs one step of the core. A panic of the core is a fault of the run.
 func (in *Intake) locked(step func() error) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.failed != nil {
-		return in.failed
+	if err := in.fault(); err != nil {
+		return err
 	}
 	refused := error(nil)
 	if err := guard(func() error {
@@ -175,7 +175,7 @@ func (in *Intake) locked(step func() error) error {
 		refused = step()
 		return nil
 	}); err != nil {
-		in.failed = err
+		in.failed.Store(&err)
 		return err
 	}
 	return refused
@@ -183,14 +183,14 @@ func (in *Intake) locked(step func() error) error {
 
 // takeGraph applies a new version, after the results that are ready.
 func (in *Intake) takeGraph() error {
-	g := in.pending
-	if g == nil {
+	g := in.pending.Swap(nil)
+	if g == nil || g.Version() == in.core.Graph().Version() {
 		return nil
 	}
 	if err := in.drain(); err != nil {
 		return err
 	}
-	in.pending, in.graphs[g.Version()] = nil, g
+	in.graphs[g.Version()] = g
 	in.health.log.Info("analysis: new topology version in force", "version", fmt.Sprintf("%016x", g.Version()), "links", g.NumLinks())
 	return in.core.SetGraph(g, in.newestNanos)
 }
@@ -221,9 +221,13 @@ func (in *Intake) drain() error {
 			in.metrics.drops(in.fabric, in.core.Drops(), in.core.MissingBatches())
 			return nil
 		}
-		out := output{result: r, through: make([]int64, len(in.sources))}
-		for i, s := range in.sources {
-			out.through[i] = s.taken.through(in.core.LowWater())
+		out := output{result: r, graph: in.graphs[r.Snapshot.GraphVersion]}
+		for _, s := range in.sources {
+			if c, ok := s.source.(Committer); ok {
+				if offset := s.taken.through(in.core.LowWater()); offset != NoOffset {
+					out.commits = append(out.commits, commit{c, offset})
+				}
+			}
 		}
 		select {
 		case in.out <- out:
@@ -235,9 +239,10 @@ func (in *Intake) drain() error {
 
 // fault is what ended the run; nil if nothing did.
 func (in *Intake) fault() error {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.failed
+	if err := in.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 func (in *Intake) close() { close(in.out) }
@@ -269,11 +274,4 @@ func (q *offsetQueue) through(low int64) int64 {
 	}
 	*q = append((*q)[:0], (*q)[n:]...)
 	return offset
-}
-
-// source is one of the sources, by the order of output.through.
-func (in *Intake) source(i int) Source {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.sources[i].source
 }

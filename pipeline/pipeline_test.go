@@ -557,3 +557,43 @@ func TestANewVersionNeedsNoRestart(t *testing.T) {
 		}
 	})
 }
+
+// burst is a source that brings many intervals before the first is stored.
+type burst struct {
+	graph *topology.Graph
+	n     int
+}
+
+func (b burst) Name() string { return "burst" }
+
+func (b burst) Commit(context.Context, int64) error { return nil }
+
+func (b burst) Run(_ context.Context, in *Intake) error {
+	for n := range b.n {
+		if n%20 != 0 { // an agent that sends what it has kept
+			continue
+		}
+		for i := range 20 {
+			if err := in.Counters(b, poll(b.graph, n+i), int64(n+i)); err != nil {
+				return err
+			}
+		}
+	}
+	return in.Finish()
+}
+
+func TestABacklogIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+		f := r.fabric(t, g, one(burst{g, 200}))
+		if err := f.SetGraph(extended(t, g)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if stored := startsOf(r.store.stored("f")); len(stored) < 195 || len(gaps(stored)) > 0 {
+			t.Errorf("%d intervals, missing %v", len(stored), gaps(stored))
+		}
+	})
+}

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -102,7 +101,7 @@ func flushContext(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (o *outlet) storeOne(ctx context.Context, out output) error {
 	r := out.result
-	if err := o.storeGraph(ctx, r); err != nil {
+	if err := o.storeGraph(ctx, out); err != nil {
 		return err
 	}
 	if err := o.store.Put(ctx, r); err != nil {
@@ -128,31 +127,25 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 		s.offer(queued{r, recycle})
 	}
 	defer recycle()
-	return o.commit(ctx, out.through)
+	return commitAll(ctx, out.commits)
 }
 
 // storeGraph stores the version of a result before the first result under it.
-func (o *outlet) storeGraph(ctx context.Context, r *schema.IntervalResult) error {
-	if r.Snapshot.GraphVersion == o.graph {
+func (o *outlet) storeGraph(ctx context.Context, out output) error {
+	if out.graph.Version() == o.graph {
 		return nil
 	}
-	g := o.intake.graphOf(r.Snapshot.GraphVersion)
-	if g == nil {
-		return fmt.Errorf("topology version %016x of %s is not known", r.Snapshot.GraphVersion, r.Snapshot.Interval)
-	}
-	if err := o.store.StoreGraph(ctx, g); err != nil {
+	if err := o.store.StoreGraph(ctx, out.graph); err != nil {
 		return err
 	}
-	o.graph = r.Snapshot.GraphVersion
+	o.graph = out.graph.Version()
 	return nil
 }
 
-func (o *outlet) commit(ctx context.Context, through []int64) error {
-	for i, offset := range through {
-		if c, ok := o.intake.source(i).(Committer); ok && offset != NoOffset {
-			if err := c.Commit(ctx, offset); err != nil {
-				return err
-			}
+func commitAll(ctx context.Context, commits []commit) error {
+	for _, c := range commits {
+		if err := c.source.Commit(ctx, c.offset); err != nil {
+			return err
 		}
 	}
 	return nil
