@@ -90,7 +90,12 @@ func testOrder(t *testing.T, b *broker) {
 func testResume(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
-	if last, err := p.client.LastPayload(p.ctx, envelope.Events, 0); last != nil || err != nil {
+	last, err := p.client.LastPayload(p.ctx, envelope.Events, 0)
+	for tries := 0; err != nil && tries < 100; tries++ { // a partition that was made just now
+		time.Sleep(100 * time.Millisecond)
+		last, err = p.client.LastPayload(p.ctx, envelope.Events, 0)
+	}
+	if last != nil || err != nil {
 		t.Errorf("the newest record of an empty partition is %q, %v", last, err)
 	}
 	for i := range 10 {
@@ -297,8 +302,16 @@ func testLongPayloads(t *testing.T, b *broker) {
 	if got := q.metric(t, "giverny_kafka_produce_dropped_total", "too_large"); got != 1 {
 		t.Errorf("%v dropped, want 1", got)
 	}
-	q.topics(t, 1) // raises the topics' limit
-	q.produce(t, kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+128<<10)})
+	q.topics(t, 1) // raises the topics' limit, which brokers take over a moment later
+	long := kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+128<<10)}
+	err = q.producer.Produce(q.ctx, long)
+	for tries := 0; err != nil && tries < 100; tries++ {
+		time.Sleep(100 * time.Millisecond)
+		err = q.producer.Produce(q.ctx, long)
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func testTopics(t *testing.T, b *broker) {

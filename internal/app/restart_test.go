@@ -37,6 +37,13 @@ func whatIsKnown(t *testing.T, db *store.DB) (k known) {
 		t.Fatal(err)
 	}
 	tracked, err := model.Result(t.Context(), "load", k.last)
+	for range 5 { // a busy machine misses polls, and their intervals are empty
+		if err == nil && len(tracked.Regions) == 0 {
+			if k.last, err = model.StoredAt(t.Context(), "load", schema.Instant(k.last.StartNanos-1)); err == nil {
+				tracked, err = model.Result(t.Context(), "load", k.last)
+			}
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
