@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,12 +47,21 @@ absent now stay in the file, marked down.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return importTopology(cmd, args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "ibnetdiscover, slurm, netq or yaml; empty: detected by the first lines")
+	flags.StringVar(&f.format, "format", "", formatHelp()+"; empty: detected by the first lines")
 	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric; empty: the file's own, or "+topology.DefaultFabric)
 	flags.StringVarP(&f.out, "out", "o", "", "file to write the fabric to (with --json; else standard output)")
 	flags.StringVar(&f.previous, "previous", "", "an earlier import whose numbers are to be kept")
 	flags.BoolVar(&f.json, "json", false, "print the counts as JSON instead of the fabric")
 	return cmd
+}
+
+// formatHelp lists what can be read.
+func formatHelp() string {
+	names := make([]string, len(topology.Formats))
+	for i, f := range topology.Formats {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 func importTopology(cmd *cobra.Command, path string, f importFlags) error {
