@@ -56,7 +56,7 @@ staticcheck: toolchain
 imports: toolchain
 	@go test ./internal/importrules/...
 
-generate: toolchain ## make the generated files anew
+generate: toolchain ## regenerate the generated files
 	@go generate ./...
 
 generated: toolchain

@@ -51,7 +51,7 @@ type fabric struct {
 
 // poll reads every port at an instant, a second after the poll before; percent
 // is how long each link stalled in that second. The third column is known to
-// nobody, and what it shows is its row's number.
+// no table, and what it shows is its row's number.
 func (f *fabric) poll(nanos int64, percent func(schema.LinkID) uint64) *schema.CounterBatch {
 	if f.stalled == nil {
 		f.stalled = make([]uint64, f.graph.NumLinks())
@@ -392,16 +392,16 @@ func TestRegionEventsSayWhere(t *testing.T) {
 	g := newGraph(t, "torus:4x4x4")
 	core := newCore(t, g)
 	add(t, core, life(g)...)
-	told := map[schema.EventKind]string{}
+	found := map[schema.EventKind]string{}
 	for _, r := range results(core, 31*second) {
 		for _, e := range r.Events {
-			told[e.Kind] = e.Detail
+			found[e.Kind] = e.Detail
 		}
 	}
 	want := map[schema.EventKind]string{schema.CongestionBegan: "congestion event: a region is High, mean stall 40.0%",
 		schema.RegionBorn:  "High credit_stall region at (0,0,0) 4x4x2, 48 links",
 		schema.RegionEnded: "High credit_stall region at (0,0,0) 4x4x2, 48 links, is gone after 10 intervals"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, found); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // rawBuffer keeps, until their interval closes, the readings of which the
-// window makes no metric: diagnostic counters and those that nobody knows yet.
+// window makes no metric: diagnostic counters and those that are not in the table yet.
 type rawBuffer struct {
 	intervalNanos int64
 	open          map[int64]*rawInterval // by start

@@ -90,6 +90,6 @@ func TestTheDemosStory(t *testing.T) {
 		t.Errorf("at the end the fabric is %v: %v", last, worst)
 	}
 	if stories < 5 || born == 0 || ended == 0 {
-		t.Errorf("%d lines told, %d regions born, %d ended", stories, born, ended)
+		t.Errorf("%d lines of the story, %d regions born, %d ended", stories, born, ended)
 	}
 }

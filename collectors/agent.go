@@ -50,7 +50,7 @@ func (a *Agent) emit(ctx context.Context, b *schema.CounterBatch) error {
 const BootIDPath = "/proc/sys/kernel/random/boot_id"
 
 // BootEpoch makes an epoch of the file that names the current boot: counters of
-// this host's devices began anew when it changed. 0 if the file cannot be read.
+// this host's devices were reset when it changed. 0 if the file cannot be read.
 func BootEpoch(path string) uint64 {
 	id, err := os.ReadFile(path)
 	text := strings.TrimSpace(string(id))

@@ -23,7 +23,7 @@ type Collector interface {
 	// Devices lists what there is to read now, in a stable order. Together with
 	// an error it returns what it still knows: that is read nevertheless.
 	Devices(ctx context.Context) ([]Device, error)
-	// Epoch names the life of the counters: it changes when they all began anew
+	// Epoch names the life of the counters: it changes when they all were reset
 	// (the host restarted). 0 if the source cannot know.
 	Epoch() uint64
 }

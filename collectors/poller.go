@@ -83,7 +83,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		if missed := missedBoundaries(started, elapsed, p.cfg.Interval); missed > 0 && ctx.Err() == nil {
 			p.metrics.skipped.Add(float64(missed))
 			p.setHealth(func(h *Health) { h.SkippedPolls += missed })
-			p.log.Warn("polls skipped: the last one ran past the next boundary; raise the interval or lower the timeouts",
+			p.log.Warn("collectors: polls skipped, the last one ran past the next boundary; raise the interval or lower the timeouts",
 				"polls", missed, "took", elapsed)
 		}
 	}
@@ -101,7 +101,7 @@ func (p *Poller) Once(ctx context.Context) Health {
 func (p *Poller) drain() {
 	if left := p.readers.wait(p.cfg.DrainTimeout); len(left) > 0 {
 		p.metrics.abandoned.Add(float64(len(left)))
-		p.log.Warn("devices still hang in the kernel and are left behind", "devices", left)
+		p.log.Warn("collectors: devices blocked in a read, left behind", "devices", left)
 	}
 }
 
@@ -125,7 +125,7 @@ func (p *Poller) poll(ctx context.Context) {
 		rows += p.keep(&results[i])
 	}
 	p.metrics.rows.Add(float64(rows))
-	if ctx.Err() == nil { // else what failed did so because it was told to stop
+	if ctx.Err() == nil { // else what failed did so because it was stopped
 		p.note(append(results, listed))
 		p.metrics.devices.Set(float64(len(devices)))
 	}
@@ -165,12 +165,12 @@ func (p *Poller) note(results []result) {
 			p.metrics.deviceErrors[r.reason].Inc()
 		}
 		if before, known := p.failing[name]; !known || before != r.reason {
-			p.log.Warn("device cannot be read", "device", name, "reason", r.reason.String(), "err", r.err)
+			p.log.Warn("collectors: device failed", "device", name, "reason", r.reason.String(), "error", r.err)
 		}
 	}
 	for name := range p.failing {
 		if _, still := failing[name]; !still {
-			p.log.Info("device is read again, or gone from the list", "device", name)
+			p.log.Info("collectors: device works again, or is gone from the list", "device", name)
 		}
 	}
 	p.failing = failing
@@ -198,7 +198,7 @@ func (p *Poller) emit(ctx context.Context) error {
 	}
 	err := errors.Join(errs...)
 	if err != nil {
-		p.log.Error("batches could not be handed on; their rows are lost", "batches", len(errs), "err", err)
+		p.log.Error("collectors: batches lost, they could not be emitted", "batches", len(errs), "error", err)
 	}
 	return err
 }

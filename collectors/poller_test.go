@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// fake is a collector whose devices do as they are told.
+// fake is a collector whose devices do as the test says.
 type fake struct {
 	devices []collectors.Device
 	err     error
@@ -330,7 +330,7 @@ func (e *oneAtATime) Emit(context.Context, *schema.CounterBatch) error {
 		e.t.Error("two batches at a time")
 	}
 	for range 100 {
-		runtime.Gosched() // a sleep would stop the bubble's clock: whoever waits for a mutex is not idle
+		runtime.Gosched() // a sleep would stop the bubble's clock: a goroutine that waits for a mutex is not idle
 	}
 	e.emitted++
 	e.busy.Store(false)

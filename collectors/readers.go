@@ -36,7 +36,7 @@ type result struct {
 	err      error    // a *DeviceError, or nil
 }
 
-// grace is what a device gets to return its rows after it was told to stop.
+// grace is what a device gets to return its rows after its context ended.
 const grace = 50 * time.Millisecond
 
 // read reads all devices, cfg.Workers at a time, and returns a result for each
@@ -77,7 +77,7 @@ func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) re
 	defer cancel()
 	reading := r.acquire()
 	ended := make(chan error)         // unbuffered: the read knows whether its rows were taken
-	leftBehind := make(chan struct{}) // closed when nobody waits any more
+	leftBehind := make(chan struct{}) // closed when the poller has stopped waiting
 	r.wg.Go(func() {
 		err := d.Read(deviceCtx, reading)
 		select {

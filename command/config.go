@@ -57,7 +57,7 @@ func (c *Config) Validate() error {
 			faults = append(faults, fmt.Errorf("%s.name: %q; want letters, digits, dots, hyphens and underscores", key, p.Name))
 		}
 		if names[p.Name] {
-			faults = append(faults, fmt.Errorf("%s.name: %q stands twice; give one entry several keys", key, p.Name))
+			faults = append(faults, fmt.Errorf("%s.name: %q is duplicated; give one entry several keys", key, p.Name))
 		}
 		names[p.Name] = true
 		if len(p.Keys) == 0 {

@@ -147,7 +147,7 @@ func NewKeyring(principals []Principal) (Keyring, error) {
 func parsePublic(text string) (ed25519.PublicKey, error) {
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("%.60q is no public key: want the 44 letters that giverny agents key prints", text)
+		return nil, fmt.Errorf("%.60q is not a public key: want the 44 letters that giverny agents key prints", text)
 	}
 	return key, nil
 }

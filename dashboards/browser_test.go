@@ -148,7 +148,7 @@ func (h *house) announce(r *schema.IntervalResult) {
 }
 
 // The page opens on the metric by which the network is worst, lists the regions of
-// all, goes to another metric where nobody has picked one and it is calm, and stays
+// all, goes to another metric where the user has picked none and it is calm, and stays
 // where somebody has.
 func TestThePageShowsTheWorstMetric(t *testing.T) {
 	h := open(t, torus)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const second = int64(1e9)
 
-// memory is a store that forgets nothing and can be told to fail.
+// memory is a store that forgets nothing and can be made to fail.
 type memory struct {
 	mu      sync.Mutex
 	results map[string]map[int64]*schema.IntervalResult
@@ -443,7 +443,7 @@ func TestAFollowerMissesNothing(t *testing.T) {
 	})
 }
 
-// The first that reports after a start is a host that nobody has imported: one
+// The first that reports after a start is a host that was never imported: one
 // port of it in the first batch, none known.
 func TestAnUnlistedHostEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

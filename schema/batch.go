@@ -14,7 +14,7 @@ type CounterColumn struct {
 
 // CounterBatch is what one poll of a source read: a row per port and instant, a
 // column per counter. Columns fit the data as devices report it (a device has
-// its set of counters), and a counter that nobody knows yet is one more column.
+// its set of counters), and an unknown counter is one more column.
 //
 // Rows of one port must be in time order within a batch. A batch owns its
 // slices; Reset keeps their memory.
@@ -23,7 +23,7 @@ type CounterBatch struct {
 	Source   string // name of the collector: "ibsysfs", "perfquery", ...
 	Agent    string // who read it: host name of the collector
 	Sequence uint64 // rises by one per batch of a fabric, source and agent, lost ones included; a gap is a lost batch
-	// Epoch changes when the source knows that its counters began anew (agent
+	// Epoch changes when the source knows that its counters were reset (agent
 	// restart with a driver reload, a reset command); 0 if it cannot know.
 	Epoch uint64
 	// IntervalNanos is the polling interval the readings belong to.

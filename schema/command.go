@@ -10,7 +10,7 @@ type Command struct {
 	ID        string          `json:"id"` // unique; an agent carries an id out once
 	Fabric    string          `json:"fabric"`
 	Kind      string          `json:"kind"`    // agents.list, agents.refresh, ...
-	Targets   []string        `json:"targets"` // patterns of agents' names; "*" is all, none is nobody
+	Targets   []string        `json:"targets"` // patterns of agents' names; "*" is all, none is no agent
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Issued    Instant         `json:"issued"`
 	Expires   Instant         `json:"expires"`

@@ -100,7 +100,7 @@ var counterIndex = func() map[string]int {
 	index := make(map[string]int, len(counterTable))
 	for i, c := range counterTable {
 		if _, twice := index[c.Name]; twice {
-			panic("schema: counter " + c.Name + " stands twice in the table")
+			panic("schema: counter " + c.Name + " is duplicated in the table")
 		}
 		index[c.Name] = i
 	}

@@ -25,7 +25,7 @@ type Diagnosis struct {
 	Cause    Cause         `json:"cause"`
 	Jobs     []AccusedJob  `json:"jobs"`     // the accused first
 	Failures []NearFailure `json:"failures"` // the likeliest first
-	Root     *RootPort     `json:"root"`     // nil: it cannot be told
+	Root     *RootPort     `json:"root"`     // nil: not known
 	Victims  []VictimJob   `json:"victims"`
 	Action   string        `json:"action"`
 	Text     string        `json:"text"`

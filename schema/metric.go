@@ -47,7 +47,7 @@ const NumMetrics = int(numMetrics)
 func PFCPauseRx(priority int) Metric { return pfcRx0 + Metric(priority&7) }
 
 // PFCPauseTx is the PFC pause ratio of a priority as the receiver of the link
-// sent it: percent of time it told the sender to be silent.
+// sent it: percent of time in which it paused the sender.
 func PFCPauseTx(priority int) Metric { return pfcTx0 + Metric(priority&7) }
 
 // Unit of a counter or metric.

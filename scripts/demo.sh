@@ -11,6 +11,6 @@ make --no-print-directory build || failed "the build"
 bin/giverny demo "$@"
 status=$?
 case $status in
-  0 | 130 | 143) echo "make demo: the demonstration has ended in good order; tell it again and again, until Ctrl-C, with: bin/giverny demo --stay" ;;
+  0 | 130 | 143) echo "make demo: the demonstration has ended; repeat it until Ctrl-C with: bin/giverny demo --stay" ;;
   *) failed "bin/giverny demo ended with status $status" ;;
 esac

@@ -1,5 +1,5 @@
 #!/bin/bash
-# generated.sh: makes the generated files anew and fails if that changed any. It compares with the working
+# generated.sh: regenerates the generated files and fails if that changed any. It compares with the working
 # tree, not with the last commit, so that it also serves before one.
 set -euo pipefail
 cd "$(dirname "$0")/.."

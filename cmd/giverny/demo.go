@@ -42,8 +42,8 @@ counters as real devices do, through Kafka, and regions are found, stored and
 shown on a page. No server is needed; everything runs in this process and one
 child, on files that are removed at the end.
 
-With --for the story is told in that time. It ends after one telling; with --stay
-it is told again and again, until interrupted.
+With --for the story is played in that time. It is played once; with --stay it is
+repeated until interrupted.
 
 With --json the story goes to standard error, and standard output gets one line
 at the end: the number of intervals, links and counter readings; regions by
@@ -63,9 +63,9 @@ from the reading of a counter until the region is stored.`,
 	flags.DurationVar(&f.duration, "for", 0, "how long the story takes; 0: its own length")
 	flags.BoolVar(&f.json, "json", false, "end with one line of JSON")
 	flags.StringVar(&f.keep, "keep", "", "directory to keep the data in (default: a temporary one)")
-	flags.StringVar(&f.story, "story", "demo", "which story to tell: "+fmt.Sprint(scenario.BuiltinNames()))
+	flags.StringVar(&f.story, "story", "demo", "which story to play: "+fmt.Sprint(scenario.BuiltinNames()))
 	flags.Uint64Var(&f.seed, "seed", 1, "of everything random in the story")
-	flags.BoolVar(&f.stay, "stay", false, "tell it again and again, until interrupted")
+	flags.BoolVar(&f.stay, "stay", false, "repeat it until interrupted")
 	return cmd
 }
 

@@ -82,7 +82,7 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 	}
 	log := newLog(cmd, cfg.Log)
 	if keys := config.Exposed(g.configFile); len(keys) > 0 {
-		log.Warn("configuration file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
+		log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
 	}
 	return cfg, log, nil
 }

@@ -58,7 +58,7 @@ func runScripts(t *testing.T, folder string, environment ...string) {
 
 // scriptCommands are what scripts can do beside testscript's own commands:
 //
-//	freeport VARIABLE          an address nobody listens on
+//	freeport VARIABLE          an address that is free
 //	occupy VARIABLE            an address that the test listens on
 //	await URL [TEXT]           until the URL answers with 200, and with the text in it
 //	terminate                  SIGTERM to every command in the background

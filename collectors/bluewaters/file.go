@@ -79,7 +79,7 @@ func (f *file) next() ([]byte, error) {
 	if f.fault != nil {
 		end = f.used // the last line may lack its end
 	} else if end == 0 {
-		f.fault = fmt.Errorf("%s:%d: a line of more than %d bytes: this is no day file", f.name, f.line+1, f.used)
+		f.fault = fmt.Errorf("%s:%d: a line of more than %d bytes: not a day file", f.name, f.line+1, f.used)
 		return nil, f.fault
 	}
 	f.taken = end

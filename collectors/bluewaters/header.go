@@ -19,7 +19,7 @@ func parseHeader(line string) ([]int, error) {
 		target := columnOf(strings.Trim(name, " \t\""))
 		if target >= 0 {
 			if seen[target] {
-				errs = append(errs, fmt.Errorf("column %q stands twice", columnName(target)))
+				errs = append(errs, fmt.Errorf("column %q is duplicated", columnName(target)))
 			}
 			seen[target] = true
 		}

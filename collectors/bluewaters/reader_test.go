@@ -70,7 +70,7 @@ func readAll(t interface {
 			for _, c := range b.Columns {
 				at := reading{b.TimeNanos[i], b.Ports[p].Device, b.Ports[p].Port, c.Name}
 				if _, twice := got[at]; twice {
-					t.Errorf("%v stands twice", at)
+					t.Errorf("%v is duplicated", at)
 				}
 				got[at] = c.Values[i]
 			}

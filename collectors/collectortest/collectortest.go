@@ -61,7 +61,7 @@ func testOrder(t *testing.T, f Fixture) {
 	}
 	slices.Sort(first)
 	if len(slices.Compact(first)) != len(second) {
-		t.Errorf("devices %v: a name stands twice", second)
+		t.Errorf("devices %v: a name is duplicated", second)
 	}
 }
 

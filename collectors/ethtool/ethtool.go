@@ -122,7 +122,7 @@ type Collector struct {
 	cfg    Config
 	kernel Kernel
 	epoch  uint64
-	known  map[int]*netdev // by interface index: a name can be given anew
+	known  map[int]*netdev // by interface index: a name can be reused
 }
 
 // New makes a collector. It reads nothing yet but the current boot's name.

@@ -25,7 +25,7 @@ type Identify string
 const (
 	// Description is the node description that the subnet manager sees and
 	// ibnetdiscover prints ("node7 mlx5_0"). Adapters of this host that share
-	// one, since nobody set it, go by their GUID.
+	// one, since it was never set, go by their GUID.
 	Description Identify = "description"
 	// GUID is the node GUID as 16 hexadecimal digits.
 	GUID Identify = "guid"

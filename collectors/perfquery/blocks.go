@@ -110,7 +110,7 @@ func (b *block) parseCounter(line string) error {
 	}
 	for i := range b.counters {
 		if b.counters[i].name == name {
-			return fmt.Errorf("%q: %s stands twice", line, name)
+			return fmt.Errorf("%q: %s is duplicated", line, name)
 		}
 	}
 	b.counters = append(b.counters, counter{name, value})
@@ -190,7 +190,7 @@ var narrowNames = map[string]string{
 	"PortXmitPkts": "ib.port_xmit_packets_32", "PortRcvPkts": "ib.port_rcv_packets_32", "PortXmitWait": "ib.port_xmit_wait_32",
 }
 
-// canonical is the schema's name; a counter that nobody knows keeps its own.
+// canonical is the schema's name; an unknown counter keeps its own.
 func canonical(name string, extended bool) string {
 	if narrow := narrowNames[name]; narrow != "" && !extended {
 		return narrow

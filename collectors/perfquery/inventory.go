@@ -30,7 +30,7 @@ func (t *target) equal(o *target) bool {
 }
 
 // aggregationNode is the description of a switch's own SHARP engine, whose link
-// nobody's traffic takes.
+// no traffic of hosts takes.
 const aggregationNode = "Aggregation Node"
 
 // parseInventory reads the plain output of ibnetdiscover(8): of each node the

@@ -98,7 +98,7 @@ func TestParseBlocksRefuses(t *testing.T) {
 		good + "PortRcvData: 7\n":                             "line 3",
 		good + "PortRcvData:....x\n":                          "line 3",
 		good + "PortRcvData:....-7\n":                         "line 3",
-		good + "PortXmitWait:....8\n":                         "twice",
+		good + "PortXmitWait:....8\n":                         "duplicated",
 		good + "# Port xmit data SL counters: ...":            "line 3: header",
 		"# Port counters: Lid 2 port 256 (CapMask: 0x1300)\n": "line 1",
 		"# Port counters: Lid 2 port 1\n":                     "line 1",

@@ -104,10 +104,10 @@ func New(cfg Config) (*Collector, error) {
 // Name of the source.
 func (c *Collector) Name() string { return "perfquery" }
 
-// Epoch is 0: nothing tells when a switch began anew.
+// Epoch is 0: nothing shows when a switch was reset.
 func (c *Collector) Epoch() uint64 { return 0 }
 
-// Devices lists the nodes that have a link, after discovering the subnet anew
+// Devices lists the nodes that have a link, after discovering the subnet again
 // if it is time. When that fails it lists those of the last time.
 func (c *Collector) Devices(ctx context.Context) ([]collectors.Device, error) {
 	var err error

@@ -83,7 +83,7 @@ func (r *Rule) validate(key string) (faults []error) {
 func checkPatterns(key string, patterns []string) (faults []error) {
 	for i, p := range patterns {
 		if !ValidPattern(p) {
-			faults = append(faults, fmt.Errorf("%s.%d: %q is no pattern; * is any text, ? any letter, [a-c] one of a range", key, i, p))
+			faults = append(faults, fmt.Errorf("%s.%d: %q is not a pattern; * is any text, ? any letter, [a-c] one of a range", key, i, p))
 		}
 	}
 	return faults

@@ -101,7 +101,7 @@ function show(now, history) {
 const metricShown = () => $("metric").value;
 const shownRegions = () => view.now.regions.filter((r) => r.metric === metricShown());
 
-// metricToShow keeps what is shown, unless nobody picked it and it is calm while
+// metricToShow keeps what is shown, unless the user has not picked it and it is calm while
 // another is not: then it is the metric by which the network is worst.
 function metricToShow(metrics) {
   const severity = (m) => severities.indexOf(view.now.states.find((s) => s.metric === m)?.severity ?? "Neg");

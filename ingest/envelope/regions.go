@@ -172,7 +172,7 @@ func (set *RegionSet) read(r *reader) error {
 			return refuse(BadRows, "%v", err)
 		}
 		if math.IsNaN(region.Mean) || math.IsNaN(region.Max) {
-			return refuse(BadRows, "region %d has a mean or maximum that is no number", region.ID)
+			return refuse(BadRows, "region %d has a mean or maximum that is not a number", region.ID)
 		}
 		region.Links = make([]schema.LinkID, region.Size)
 		for j, link := range links.at(i) {

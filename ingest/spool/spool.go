@@ -328,7 +328,7 @@ func (s *Spool) load() error {
 	for _, path := range paths {
 		first, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(path), segmentSuffix), 10, 64)
 		if err != nil {
-			return fmt.Errorf("%s is no segment; move it away", path)
+			return fmt.Errorf("%s is not a segment of the spool; move it away", path)
 		}
 		seg := &segment{path: path, first: first}
 		if err := seg.scan(s.log); err != nil {

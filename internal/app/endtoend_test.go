@@ -15,7 +15,7 @@ import (
 
 // BenchmarkEndToEnd runs b.N intervals of a second through the whole process,
 // from the reading of a counter to the stored interval. It reports the time
-// between those two, the intervals that came to nothing, and how many seconds
+// between those two, the intervals without a result, and how many seconds
 // the store is behind at the end, when every second has to have brought one
 // interval.
 func BenchmarkEndToEnd(b *testing.B) {

@@ -88,7 +88,7 @@ func (p *Process) ReplayIntoKafka(ctx context.Context, r Replay) error {
 func openDayFiles(f Fabric, files []string) (*bluewaters.Reader, error) {
 	grid := f.Graph.Grid()
 	if grid == nil || len(grid.Dims) != 3 {
-		return nil, fmt.Errorf("fabric %q is no 3D torus, which the day files describe", f.Name)
+		return nil, fmt.Errorf("fabric %q is not a 3D torus, which the day files describe", f.Name)
 	}
 	cfg := bluewaters.DefaultConfig(f.Name)
 	copy(cfg.Dims[:], grid.Dims)

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// topologyFile is the file that describes a fabric, and who is told of a new
+// topologyFile is the file that describes a fabric, and what takes a new
 // version of it.
 type topologyFile struct {
 	fabric string

@@ -1,6 +1,6 @@
 // Package faults collects what is wrong with a configuration. Each fault begins
 // with the key it stands at, as the YAML file spells it relative to its section;
-// whoever composes sections puts the section's key before the faults of its
+// the one that composes sections puts the section's key before the faults of its
 // parts. Values in, errors out; it knows no configuration.
 package faults
 

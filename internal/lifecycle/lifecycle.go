@@ -45,7 +45,7 @@ type runningStep struct {
 
 // Run starts every stage and waits. When ctx is cancelled, or a stage ends by
 // itself, it stops the steps first to last, waiting for each to drain before
-// the next is told to stop. It returns the stages' errors, nil if there were
+// the next is stopped. It returns the stages' errors, nil if there were
 // none.
 func (g *Group) Run(ctx context.Context) error {
 	if g.count() == 0 {

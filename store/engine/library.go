@@ -38,7 +38,7 @@ func FindLibrary(explicit string) (string, error) {
 
 func named(path, source string) (string, error) {
 	if !isFile(path) {
-		return "", fmt.Errorf("%w: %s names %s, which is no file; correct it, or leave it empty to search the usual places", ErrNoLibrary, source, path)
+		return "", fmt.Errorf("%w: %s names %s, which is not a file; correct it, or leave it empty to search the usual places", ErrNoLibrary, source, path)
 	}
 	return filepath.Abs(path)
 }

@@ -148,7 +148,7 @@ func TestSignalsAreTheParents(t *testing.T) {
 	}
 }
 
-// TestStopLetsStatementsFinish: an insert that runs when the engine is told to
+// TestStopLetsStatementsFinish: an insert that runs when the engine is asked to
 // stop is stored.
 func TestStopLetsStatementsFinish(t *testing.T) {
 	cfg := enginetest.Config(t)
@@ -306,7 +306,7 @@ func TestParentThatDies(t *testing.T) {
 		return
 	}
 	cfg := enginetest.Config(t)
-	cfg.DataDir, cfg.RuntimeDir = dir, dir // nobody is left to remove another
+	cfg.DataDir, cfg.RuntimeDir = dir, dir // no process is left to remove another
 	s := supervise(t, cfg)
 	s.ready()
 	fmt.Printf("engine %d\n", s.pid())

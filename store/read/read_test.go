@@ -129,7 +129,7 @@ func TestRegionHistoryBeginsAtItsBirth(t *testing.T) {
 	}
 }
 
-// Nothing was measured: the interval is there all the same, and holds nothing.
+// Nothing was measured: the interval is there and holds nothing.
 func TestAnEmptyInterval(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	snap := &schema.Snapshot{Fabric: "bw", GraphVersion: 1, Links: 600, Interval: schema.Interval{StartNanos: minute, DurationNanos: minute},

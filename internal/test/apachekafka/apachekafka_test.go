@@ -105,7 +105,7 @@ func TestLimitsAndMissingTopics(t *testing.T) {
 		t.Errorf("2 MiB into a topic of 1 MiB: %v, want %v", err, kafkago.MessageSizeTooLarge)
 	}
 	if err := produce(t, b, "absent", "x"); err == nil {
-		t.Error("a topic that nobody made took a message")
+		t.Error("a topic that does not exist took a message")
 	}
 	b.Stop()
 	b.Restart()

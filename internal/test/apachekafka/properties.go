@@ -30,7 +30,7 @@ func (b *Broker) properties() string {
 		"advertised.listeners":                     b.listeners(),
 		"listener.security.protocol.map":           "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,CLIENT:" + b.protocol(),
 		"log.dirs":                                 dataFolder,
-		"auto.create.topics.enable":                "false", // a topic that nobody made shows as an error
+		"auto.create.topics.enable":                "false", // a topic that does not exist shows as an error
 		"broker.session.timeout.ms":                "4000",  // how long a killed broker's place stays taken; 9 s is usual
 		"broker.heartbeat.interval.ms":             "500",
 		"offsets.topic.replication.factor":         "1",

@@ -108,7 +108,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	t.Errorf("child %d outlived its parent by 5 s", pid)
 }
 
-// ended also counts a zombie: in a container nobody may collect an orphan.
+// ended also counts a zombie: in a container there may be no process that collects orphans.
 func ended(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
