@@ -1,7 +1,7 @@
 // Command giverny watches the links of RDMA and HPC fabrics, finds the regions
 // where traffic is congested and keeps what it finds. It is one binary with a
-// subcommand per role; this package wires the parts and owns their goroutines,
-// and holds no analysis of its own.
+// subcommand per role: flags and arguments go in, one call of a package follows,
+// and what it gives is printed. Parts are wired and run by internal/app.
 package main
 
 import (
