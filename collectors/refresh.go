@@ -38,6 +38,6 @@ func (p *Poller) rediscover(ctx context.Context) error {
 		p.metrics.inventory[listed.reason].Inc()
 		return listed.err
 	}
-	p.log.Info("devices listed afresh", "devices", len(inventory.devices))
+	p.log.Info("collectors: devices listed afresh", "devices", len(inventory.devices))
 	return nil
 }

@@ -88,11 +88,11 @@ func (p *Replay) wait(ctx context.Context, s *schedule, nanos int64) bool {
 
 func (p *Replay) logSummary() {
 	s := p.reader.Summary()
-	p.log.Info("replay is at its end", "files", s.Files, "rows", s.Rows, "batches", s.Batches, "bad_rows", s.Bad())
+	p.log.Info("replay: end of the data", "files", s.Files, "rows", s.Rows, "batches", s.Batches, "bad_rows", s.Bad())
 	for _, e := range s.FirstErrors {
-		p.log.Warn("row dropped", "err", &e)
+		p.log.Warn("replay: row dropped", "error", &e)
 	}
 	if n := s.Dropped[Outside]; n > 0 {
-		p.log.Warn("rows outside the torus dropped", "rows", n, "first", s.FirstOutside)
+		p.log.Warn("replay: rows outside the torus dropped", "rows", n, "first", s.FirstOutside)
 	}
 }

@@ -29,7 +29,7 @@ func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {
 		if err != nil {
 			return nil, err
 		}
-		log.Info("fabric loaded", "fabric", f.Name, "links", graph.NumLinks(), "devices", graph.NumDevices(), "took", time.Since(began))
+		log.Info("app: fabric loaded", "fabric", f.Name, "links", graph.NumLinks(), "devices", graph.NumDevices(), "took", time.Since(began))
 		fabrics[i] = Fabric{f, graph}
 	}
 	return fabrics, nil

@@ -168,7 +168,7 @@ func (p *Process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) erro
 	}
 	err := group.Run(ctx)
 	if err == nil && ctx.Err() != nil {
-		p.log.Info("stopped")
+		p.log.Info("app: stopped")
 	}
 	return errors.Join(err, p.Close())
 }

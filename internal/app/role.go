@@ -197,7 +197,7 @@ func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 		return errors.Join(err, l.Close())
 	}
 	if r.Serve {
-		p.log.Info("the page is at", "url", "http://"+l.Addr().String())
+		p.log.Info("dashboards: serving the page", "url", "http://"+l.Addr().String())
 	}
 	return p.Run(ctx, l, parts.Steps)
 }
@@ -236,7 +236,7 @@ func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err e
 func (p *Process) Check(fabrics []Fabric) error {
 	kafkaErr, storeErr := p.UseKafka(), p.UseStore()
 	if p.cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) {
-		p.log.Warn("embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
+		p.log.Warn("store: embedded store not checked, its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
 		storeErr = nil
 	}
 	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Sources.Enabled()}

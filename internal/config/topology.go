@@ -53,7 +53,7 @@ func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.L
 	}
 	g, warnings, err := f.Read(in, path, fabric, prev)
 	for _, w := range warnings {
-		log.Warn("topology", "fabric", fabric, "file", path, "warning", w)
+		log.Warn("topology: file read with a warning", "fabric", fabric, "file", path, "warning", w)
 	}
 	return g, err
 }

@@ -127,7 +127,7 @@ func (e *Engine) runChild(ctx context.Context, serve ServeConfig) ending {
 		e.metrics.startSeconds.Set(time.Since(started).Seconds())
 		e.metrics.ready.Set(1)
 		e.gate.open()
-		e.log.Info("engine is ready", "pid", c.cmd.Process.Pid, "seconds", time.Since(started).Seconds())
+		e.log.Info("engine: ready", "pid", c.cmd.Process.Pid, "seconds", time.Since(started).Seconds())
 		end = e.watch(ctx, c, client)
 		e.gate.shut()
 		e.metrics.ready.Set(0)
@@ -178,7 +178,7 @@ func (e *Engine) watch(ctx context.Context, c *child, client *http.Client) endin
 		case errors.Is(err, context.DeadlineExceeded):
 			return ending{wasReady: true, reason: reasonUnresponsive, err: fmt.Errorf("no answer within %v", e.cfg.HealthTimeout)}
 		default:
-			e.log.Warn("engine health check failed", "error", err)
+			e.log.Warn("engine: health check failed", "error", err)
 		}
 	}
 }

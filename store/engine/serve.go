@@ -60,7 +60,7 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 		return err
 	}
 	defer api.Close()
-	log.Info("engine is up", "version", engine.Version(), "data", cfg.DataDir, "socket", cfg.Socket)
+	log.Info("engine: up", "version", engine.Version(), "data", cfg.DataDir, "socket", cfg.Socket)
 	return serveHTTP(ctx, listener, api, cfg.StopTimeout)
 }
 

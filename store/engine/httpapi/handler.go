@@ -154,7 +154,7 @@ func (h *Handler) killOnCancel(ctx context.Context, tag string) (stop func()) {
 		defer close(killed)
 		for {
 			if err := h.adminExec("KILL QUERY WHERE Settings['log_comment'] = " + quoteString(tag)); err != nil {
-				h.log.Warn("could not kill a cancelled query", "error", err)
+				h.log.Warn("engine: cancelled query not killed", "error", err)
 			}
 			select {
 			case <-done:
