@@ -21,7 +21,7 @@ type Poller struct {
 	batcher   *batcher
 	failing   map[string]Reason // in the last poll; replaced, never changed
 	trouble   trouble
-	between   chan func()       // what Run is to do between two polls
+	between   chan func() // what Run is to do between two polls
 
 	healthLock sync.Mutex
 	health     Health // guarded by healthLock
