@@ -39,6 +39,13 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
+// track is the tracker's configuration, which knows from which size and mean on there are regions.
+func (c *Config) track() tracking.Config {
+	t := c.Track
+	t.Limits = tracking.Limits{Links: c.Segment.MinLinks, MeanPercent: c.Segment.MinMeanPercent}
+	return t
+}
+
 // minLateness is what a busy host or broker may take in any case. It costs no
 // time while everybody reports: intervals then close at once.
 const minLateness = 2 * time.Second

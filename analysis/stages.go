@@ -38,7 +38,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := tracking.New(g, cfg.Track)
+	t, err := tracking.New(g, cfg.track())
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	}
 	return []Stage{
 		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s},
-		&trackStage{graph: g, cfg: cfg.Track, tracker: t},
+		&trackStage{graph: g, cfg: cfg.track(), tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 )
@@ -19,7 +20,8 @@ type Poller struct {
 	readers   *readers
 	batcher   *batcher
 	failing   map[string]Reason // in the last poll; replaced, never changed
-	between   chan func()       // what Run is to do between two polls
+	trouble   trouble
+	between   chan func() // what Run is to do between two polls
 
 	healthLock sync.Mutex
 	health     Health // guarded by healthLock
@@ -83,7 +85,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		if missed := missedBoundaries(started, elapsed, p.cfg.Interval); missed > 0 && ctx.Err() == nil {
 			p.metrics.skipped.Add(float64(missed))
 			p.setHealth(func(h *Health) { h.SkippedPolls += missed })
-			p.log.Warn("collectors: polls skipped, the last one ran past the next boundary; raise the interval or lower the timeouts",
+			p.log.Warn("collectors: polls skipped, the last one ran past the next boundary; raise the interval, or lower collect.device_timeout and collect.poll_timeout",
 				"polls", missed, "took", elapsed)
 		}
 	}
@@ -149,30 +151,28 @@ func (p *Poller) keep(r *result) int {
 	return rows
 }
 
-// note counts the failures of a poll, and logs those that are not the same as
-// in the poll before.
+// note counts the failures of a poll, and logs them if they are not those of the poll before.
 func (p *Poller) note(results []result) {
-	failing := map[string]Reason{}
+	failing, errs := map[string]Reason{}, map[Reason]error{}
 	for _, r := range results {
 		if r.err == nil {
 			continue
 		}
 		name := r.device.Name()
 		failing[name] = r.reason
+		if errs[r.reason] == nil {
+			errs[r.reason] = r.err
+		}
 		if name == inventoryName {
 			p.metrics.inventory[r.reason].Inc()
 		} else {
 			p.metrics.deviceErrors[r.reason].Inc()
 		}
-		if before, known := p.failing[name]; !known || before != r.reason {
-			p.log.Warn("collectors: device failed", "device", name, "reason", r.reason.String(), "error", r.err)
-		}
 	}
-	for name := range p.failing {
-		if _, still := failing[name]; !still {
-			p.log.Info("collectors: device works again, or is gone from the list", "device", name)
-		}
+	if !maps.Equal(failing, p.failing) {
+		p.logFailing(failing, errs)
 	}
+	p.trouble.note(failing, p.log)
 	p.failing = failing
 }
 

@@ -187,8 +187,31 @@ func TestStuckDeviceIsLeftBehindAndComesBack(t *testing.T) {
 			t.Errorf("%v devices stuck at the end", stuck)
 		}
 		// The first failure, the change of its reason, and the recovery: not every poll.
-		if lines := strings.Count(r.log.String(), "device=hung"); lines != 3 {
+		if lines := strings.Count(r.log.String(), "examples=[hung]"); lines != 3 {
 			t.Errorf("%d lines logged about the device:\n%s", lines, r.log)
+		}
+	})
+}
+
+// A subnet in which all fail is a line for the first sweep and one for the recovery, however many devices there are.
+func TestFailingDevicesAreOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		read := func(_ context.Context, _ *collectors.Reading) error {
+			if time.Since(began) < 20*time.Second {
+				return errors.New("no answer")
+			}
+			return nil
+		}
+		var devices []collectors.Device
+		for i := range 76 {
+			devices = append(devices, device{fmt.Sprint("switch", i), read})
+		}
+		r := newRig(t, &fake{devices: devices}, func(c *collectors.Config) { c.Interval = 2 * time.Second })
+		r.run(t, 30*time.Second)
+		log := r.log.String()
+		if strings.Count(log, "\n") != 2 || !strings.Contains(log, "devices=76 examples=\"[switch0 switch1 switch10]\" error=") || !strings.Contains(log, "failed_polls=") {
+			t.Errorf("want a line for 76 devices, and one for their recovery:\n%s", log)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -19,7 +20,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/internal/test/repo"
@@ -97,7 +98,7 @@ func TestTheAPI(t *testing.T) {
 		lines = lines[min(3, len(lines)):]
 		got := latency.ReplaceAllString(h.get(path, http.StatusOK), `"latency_seconds":0`)
 		got = strings.ReplaceAll(got, version, "VERSION")
-		if diff := cmp.Diff(want, got); diff != "" && !*rewrite {
+		if diff := gocmp.Diff(want, got); diff != "" && !*rewrite {
 			t.Errorf("%s: %s", path, diff)
 		}
 		fmt.Fprintf(&out, "%s\n%s\n\n", path, got)
@@ -132,8 +133,46 @@ func TestTheReferenceHasEveryEndpoint(t *testing.T) {
 	served = append(served, "stream")
 	slices.Sort(documented)
 	slices.Sort(served)
-	if diff := cmp.Diff(served, documented); diff != "" {
+	if diff := gocmp.Diff(served, documented); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Regions come the worst first, and of a least severity alone if that is asked for; so do the events of regions,
+// by the highest severity of theirs in the span. What is no region's is there in any case.
+func TestRegionsAndEventsFromASeverityOn(t *testing.T) {
+	h := open(t, mesh)
+	results := twoIntervals(h.graph(mesh))
+	last := results[1]
+	for i, severity := range []schema.Severity{schema.Low, schema.Medium, schema.High, schema.Medium} {
+		weak := last.Regions[0]
+		weak.ID, weak.Severity, weak.Mean = firstRegion+1+uint64(i), severity, 20+float64(i)
+		last.Regions = append(last.Regions, weak)
+	}
+	for _, r := range last.Regions {
+		last.Events = append(last.Events, schema.Event{TimeNanos: noon + second, Fabric: mesh, Kind: schema.RegionBorn, RegionID: r.ID})
+	}
+	h.store(h.graph(mesh), results...)
+	for least, want := range map[string][2]int{"": {5, 5}, "Neg": {5, 5}, "Low": {5, 5}, "Medium": {4, 4}, "High": {2, 2}} {
+		now := decode[nowJSON](t, h.get("fabrics/"+mesh+"/now?min_severity="+least, http.StatusOK))
+		var order []float64
+		for _, r := range now.Regions {
+			order = append(order, 1000*float64(r.Severity)+r.Mean)
+		}
+		if len(order) != want[0] || !slices.IsSortedFunc(order, func(a, b float64) int { return cmp.Compare(b, a) }) {
+			t.Errorf("from %q on: %v, want %d regions, the worst first", least, order, want[0])
+		}
+		ofRegions, others := 0, 0
+		for _, e := range decode[historyJSON](t, h.get("fabrics/"+mesh+"/history?min_severity="+least, http.StatusOK)).Events {
+			if e.RegionID == 0 {
+				others++
+			} else {
+				ofRegions++
+			}
+		}
+		if ofRegions != want[1] || others != 3 {
+			t.Errorf("from %q on: %d events of regions and %d others, want %d and 3", least, ofRegions, others, want[1])
+		}
 	}
 }
 
@@ -156,6 +195,8 @@ func TestBadRequests(t *testing.T) {
 		"top-links":                            "metric: want one",
 		"links/-1?metric=credit_stall":         "want the number of a link",
 		"links?version=newest":                 "hexadecimal digits",
+		"now?min_severity=medium":              `min_severity: severity "medium": want one of`,
+		"history?min_severity=3":               "want one of",
 		"now?at=noon":                          "RFC 3339",
 	} {
 		if detail := h.problem("fabrics/"+mesh+"/"+query, http.StatusBadRequest); !strings.Contains(detail, want) {
@@ -172,7 +213,7 @@ func TestBadRequests(t *testing.T) {
 		}
 	}
 	h.get("nothing", http.StatusNotFound)
-	if n := h.metric("giverny_dashboards_requests_total"); int(n) != 17+len(endpoints)-1 {
+	if n := h.metric("giverny_dashboards_requests_total"); int(n) != 19+len(endpoints)-1 {
 		t.Errorf("%v requests counted", n)
 	}
 }

@@ -89,6 +89,13 @@ func TestThePageInABrowser(t *testing.T) {
 			if order := page.eval(listed); order != "High Medium Low" {
 				t.Errorf("the regions are listed as %s", order)
 			}
+			page.eval(`(() => { const s = document.getElementById("least"); s.value = "Medium"; s.dispatchEvent(new Event("change")); })()`)
+			page.await(`document.querySelectorAll("#regions li").length === 2`)
+			if order := page.eval(listed); order != "High Medium" {
+				t.Errorf("from Medium on, the regions are listed as %s", order)
+			}
+			page.eval(`(() => { const s = document.getElementById("least"); s.value = ""; s.dispatchEvent(new Event("change")); })()`)
+			page.await(`document.querySelectorAll("#regions li").length === 3`)
 			if colours := mapColours(picture(t, page)); colours < 30 {
 				t.Errorf("the map has %d colours only", colours)
 			}

@@ -1,10 +1,13 @@
 package dashboards
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -44,9 +47,12 @@ func (v percent) MarshalJSON() ([]byte, error) {
 // now is the newest interval, or the one at the given time; nothing where there is
 // none.
 func (d *Dashboards) now(f *fabric, r *http.Request) (any, error) {
+	least, err := parseLeast(r)
+	if err != nil {
+		return nil, err
+	}
 	at := read.Newest
 	if text := r.FormValue("at"); text != "" {
-		var err error
 		if at, err = parseTime("at", text); err != nil {
 			return nil, err
 		}
@@ -64,7 +70,7 @@ func (d *Dashboards) now(f *fabric, r *http.Request) (any, error) {
 	}
 	j := nowJSON{Interval: intervalJSON{schema.Instant(stored.StartNanos), schema.Instant(stored.EndNanos()), float64(stored.DurationNanos) / 1e9},
 		GraphVersion: read.Version(stored.GraphVersion), LatencySeconds: stored.Latency().Seconds(), Coverage: map[string]float64{}, Values: map[string][]percent{},
-		Regions: append([]schema.Region{}, result.Regions...), States: append([]schema.NetworkState{}, result.States...),
+		Regions: worstFirst(result.Regions, least), States: append([]schema.NetworkState{}, result.States...),
 		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...)}
 	for i := range result.Snapshot.Series {
 		s := &result.Snapshot.Series[i]
@@ -87,6 +93,10 @@ type historyJSON struct {
 
 // history is what the last intervals were like, and what happened in them.
 func (d *Dashboards) history(f *fabric, r *http.Request) (any, error) {
+	least, err := parseLeast(r)
+	if err != nil {
+		return nil, err
+	}
 	stored, err := d.model.LastStored(r.Context(), f.name)
 	if errors.Is(err, read.ErrNotFound) {
 		return historyJSON{[]read.NetworkAt{}, []schema.Event{}}, nil
@@ -99,7 +109,43 @@ func (d *Dashboards) history(f *fabric, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	severe, err := d.severe(r, f, span, least)
+	if err != nil {
+		return nil, err
+	}
 	span.To = read.Newest // what happened at the end of the interval is later than it
 	events, err := d.model.Events(r.Context(), f.name, span)
+	events = slices.DeleteFunc(events, func(e schema.Event) bool { return e.RegionID != 0 && severe != nil && !severe[e.RegionID] })
 	return historyJSON{append([]read.NetworkAt{}, states...), append([]schema.Event{}, events...)}, err
+}
+
+// parseLeast reads the severity from which on regions are asked for; without it all are.
+func parseLeast(r *http.Request) (least schema.Severity, err error) {
+	if text := r.FormValue("min_severity"); text != "" {
+		if err = least.UnmarshalText([]byte(text)); err != nil {
+			err = badRequest("min_severity: %v", err)
+		}
+	}
+	return least, err
+}
+
+// worstFirst are the regions of a severity or a higher one, in the order of severity and then of mean.
+func worstFirst(regions []schema.Region, least schema.Severity) []schema.Region {
+	worst := slices.DeleteFunc(append([]schema.Region{}, regions...), func(r schema.Region) bool { return r.Severity < least })
+	slices.SortStableFunc(worst, func(a, b schema.Region) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Mean, a.Mean))
+	})
+	return worst
+}
+
+// beforeEnd is how long before the event of its end a region may have been seen last, at most.
+const beforeEnd = schema.Instant(time.Hour)
+
+// severe are the regions that were of a severity in a span or shortly before; nil if any will do.
+func (d *Dashboards) severe(r *http.Request, f *fabric, span read.Span, least schema.Severity) (map[uint64]bool, error) {
+	if least <= schema.Negligible {
+		return nil, nil
+	}
+	span.From = max(0, span.From-beforeEnd)
+	return d.model.SevereRegions(r.Context(), f.name, span, least)
 }

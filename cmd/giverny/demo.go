@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/logs"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/pipeline"
 	"github.com/giverny/giverny/schema"
@@ -84,7 +85,8 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		script.Stretch(f.duration)
 	}
 	cfg.Log.Level = quieter(cfg.Log.Level)
-	log := newLog(cmd, cfg.Log)
+	log := logs.New(cfg.Log, cmd.ErrOrStderr())
+	defer logs.Flush(log)
 	entry := config.DefaultFabric()
 	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
 	cfg.Fabrics = []config.Fabric{entry}

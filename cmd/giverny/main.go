@@ -54,6 +54,7 @@ func newRoot() *cobra.Command {
 		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newTopology(g), newMigrate(g), newConfig(g),
 		newVersion(), newEngine(),
 	)
+	g.flushAfter(root)
 	return root
 }
 
@@ -66,6 +67,7 @@ func newFolder(use, short string) *cobra.Command {
 type globals struct {
 	configFile string
 	dumpConfig bool
+	log        *slog.Logger // what load has made
 }
 
 // errDumped ends a command that was only asked for its configuration.
@@ -80,14 +82,32 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 	if g.dumpConfig {
 		return cfg, nil, errors.Join(settings.Dump(cmd.OutOrStdout(), &cfg), errDumped)
 	}
-	log := newLog(cmd, cfg.Log)
+	g.log = logs.New(cfg.Log, cmd.ErrOrStderr())
 	if keys := config.Exposed(g.configFile); len(keys) > 0 {
-		log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
+		g.log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
 	}
-	return cfg, log, nil
+	return cfg, g.log, nil
 }
 
-// newLog writes to standard error, so that results alone are on standard output.
+// flushAfter makes all commands write, at their end, what their log has summed up.
+func (g *globals) flushAfter(folder *cobra.Command) {
+	for _, cmd := range folder.Commands() {
+		g.flushAfter(cmd)
+		if run := cmd.RunE; run != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				defer func() {
+					if g.log != nil {
+						logs.Flush(g.log)
+					}
+				}()
+				return run(cmd, args)
+			}
+		}
+	}
+}
+
+// newLog is for a command that reads no configuration and ends soon. It writes to standard error, so that
+// results alone are on standard output.
 func newLog(cmd *cobra.Command, cfg logs.Config) *slog.Logger {
-	return logs.New(cfg, cmd.ErrOrStderr())
+	return logs.NewVerbose(cfg, cmd.ErrOrStderr())
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,11 +89,15 @@ func (p *Replay) wait(ctx context.Context, s *schedule, nanos int64) bool {
 
 func (p *Replay) logSummary() {
 	s := p.reader.Summary()
-	p.log.Info("bluewaters: replay finished", "files", s.Files, "rows", s.Rows, "batches", s.Batches, "bad_rows", s.Bad())
+	p.log.Info("replay: end of the data", "files", s.Files, "rows", s.Rows, "batches", s.Batches, "bad_rows", s.Bad())
+	var examples []string
 	for _, e := range s.FirstErrors {
-		p.log.Warn("bluewaters: row dropped", "error", &e)
+		examples = append(examples, e.Error())
+	}
+	if len(examples) > 0 {
+		p.log.Warn("replay: rows dropped, they cannot be understood", "examples", strings.Join(examples, "; "))
 	}
 	if n := s.Dropped[Outside]; n > 0 {
-		p.log.Warn("bluewaters: rows outside the torus dropped", "rows", n, "first", s.FirstOutside)
+		p.log.Warn("replay: rows outside the torus dropped", "rows", n, "first", s.FirstOutside)
 	}
 }

@@ -52,7 +52,8 @@ async function refresh(mine) {
     do {
       mine.again = false;
       const path = "fabrics/" + encodeURIComponent(mine.name), signal = mine.abort.signal;
-      const [now, history] = await Promise.all([api(path + "/now", signal), api(path + "/history", signal)]);
+      const least = $("least").value, query = least ? "?min_severity=" + least : "";
+      const [now, history] = await Promise.all([api(path + "/now" + query, signal), api(path + "/history" + query, signal)]);
       const version = now?.graph_version ?? mine.fabric.graph_version;
       if (mine.links?.fabric.graph_version !== version) {
         mine.links = await api(`${path}/links?version=${version}`, signal);
@@ -217,6 +218,7 @@ function listen() {
 
 drawLegend($("legend"));
 $("fabric").addEventListener("change", () => choose($("fabric").value).catch(fail));
+$("least").addEventListener("change", () => view && refresh(view).catch(fail));
 $("metric").addEventListener("change", () => showMetric(metricShown()));
 addEventListener("resize", paint);
 setInterval(status, 1000);

@@ -16,21 +16,35 @@ import (
 	"github.com/giverny/giverny/internal/settings"
 )
 
-// mention is a key in the text of an error, a log line or a help text: the path
-// of one in full, or its last word behind a word of advice.
-var mention = regexp.MustCompile(`\b(?:(?:log|http|fabrics|kafka|spool|store|collect|dashboards)\.[a-z][a-z_.%]*[a-z_]|(?:set|raise|lower|see|name|correct|choose|check|use) [a-z]+_[a-z_]+)\b`)
+// mention finds a key in the text of an error, a log line or a help text: the path of one in full, from
+// one of the sections, its last word behind a word of advice, or its variable.
+func mention(sections []string) *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:(?:` + strings.Join(sections, "|") + `)\.[a-z][a-z_.%]*[a-z_]` +
+		`|(?:set|raise|lower|see|name|correct|choose|check|use|shorten) [a-z]+_[a-z_]+|GIVERNY_[A-Z0-9_]+)\b`)
+}
 
-// notKeys have the form of one: options of a Kafka broker, a key that has moved,
+// second finds the key beside another in "raise collect.poll_timeout or workers".
+var second = regexp.MustCompile(`\b(?:set|raise|lower|shorten) [a-z_.%]+[a-z_] (?:or|and) ([a-z_.%]*[a-z_])\b`)
+
+// notKeys have the form of one: options of a Kafka broker, a variable that no section has, a key that has moved,
 // and keys of other files.
-var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|collect\.spool_bytes|set link_gbytes)$`)
+var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|GIVERNY_LIBCHDB|collect\.spool_bytes|set link_gbytes)$`)
 
 // An error that advises to set a key must name one that exists.
 func TestAdviceNamesKeysThatExist(t *testing.T) {
 	cfg := config.Default()
+	var sections []string
+	for _, f := range settings.Fields(reflect.ValueOf(&cfg).Elem()) {
+		if settings.IsSection(f.Value.Type()) || settings.IsSectionList(f.Value.Type()) {
+			sections = append(sections, f.Key)
+		}
+	}
+	mention := mention(sections)
 	paths, words := map[string]bool{}, map[string]bool{}
 	settings.Walk(reflect.ValueOf(&cfg).Elem(), func(path string, f settings.Field) {
 		path = strings.ReplaceAll(path, ".0", "")
 		paths[path], words[f.Key] = true, true
+		paths["GIVERNY_"+strings.ToUpper(strings.ReplaceAll(path, ".", "_"))] = true
 	})
 	paths["collect.%s.workers"] = paths["collect.perfquery.workers"]
 	checked := 0
@@ -42,6 +56,11 @@ func TestAdviceNamesKeysThatExist(t *testing.T) {
 				continue
 			}
 			t.Errorf("%q names %q, which is no key", text, found)
+		}
+		for _, found := range second.FindAllStringSubmatch(text, -1) {
+			if checked++; !paths[found[1]] && (strings.Contains(found[1], ".") || !words[found[1]]) {
+				t.Errorf("%q names %q, which is no key", text, found[1])
+			}
 		}
 	}
 	if checked < 20 {

@@ -39,7 +39,10 @@ const (
 )
 
 // moved are the keys of earlier versions that have another place now.
-var moved = settings.Moved{"collect.spool_bytes": "spool.max_bytes"}
+var moved = settings.Moved{
+	"collect.spool_bytes":               "spool.max_bytes",
+	"fabrics.#.tracking.hold_intervals": "fabrics.#.tracking.debounce_intervals",
+}
 
 // Config is all that can be configured.
 type Config struct {

@@ -48,7 +48,7 @@ kafka: {embedded: false, brokers: ["k1:9092"]}
 	if f[0].Interval() != time.Minute || f[1].Interval() != 5*time.Second || f[2].Interval() != time.Minute || f[2].Analysis.Segment.MinLinks != 20 {
 		t.Errorf("intervals and defaults: %+v", f)
 	}
-	if !slices.Equal(f[1].Analysis.Hot.ThresholdsPercent, []float64{15, 30}) || f[2].Analysis.Track.HoldIntervals != 2 {
+	if !slices.Equal(f[1].Analysis.Hot.ThresholdsPercent, []float64{15, 30}) || f[2].Analysis.Track.DebounceIntervals != 2 {
 		t.Errorf("tracking: %+v, %+v", f[1].Analysis, f[2].Analysis)
 	}
 	if f[0].Topology != "fattree:k=4" || f[1].Topology != filepath.Join(filepath.Dir(path), "map.txt") {
@@ -61,7 +61,7 @@ func TestFaultsAreJoined(t *testing.T) {
 log: {level: loud}
 fabrics:
   - {name: a, topology: "torus:4x4", interval: 10ms}
-  - {name: a, topology: "", partition: 0, tracking: {gap_intervals: -1, hold_intervals: 0, congestion_window: -1s, hot_thresholds: [5, 5], hot_links: -1}}
+  - {name: a, topology: "", partition: 0, tracking: {gap_intervals: -1, debounce_intervals: 0, congestion_window: -1s, hot_thresholds: [5, 5], hot_links: -1}}
   - {name: b, topology: "torus:4x4", tracking: {hot_percent: 7}, segment: {method: papr}}
 kafka: {brokers: [b]}
 store: {embedded: false, keep_samples: -5h}
@@ -70,7 +70,7 @@ collect: {fabric: zzz, perfquery: {workers: 0}, ibsysfs: {identify: face}}
 dashboards: {history: 0}
 `), nil)
 	for _, want := range []string{"log.level: ", "fabrics.0 (a).interval: ", `fabrics.1 (a).name: "a" is duplicated`, "fabrics.1 (a).partition: ", "fabrics.1 (a).topology: ",
-		"fabrics.1 (a).tracking.gap_intervals: ", "fabrics.1 (a).tracking.hold_intervals: ", "fabrics.1 (a).tracking.congestion_window: ", "fabrics.1 (a).tracking.hot_thresholds: [5 5]", "fabrics.1 (a).tracking.hot_links: ",
+		"fabrics.1 (a).tracking.gap_intervals: ", "fabrics.1 (a).tracking.debounce_intervals: ", "fabrics.1 (a).tracking.congestion_window: ", "fabrics.1 (a).tracking.hot_thresholds: [5 5]", "fabrics.1 (a).tracking.hot_links: ",
 		"fabrics.2 (b).tracking.hot_percent: 7: want one of", "fabrics.2 (b).segment.method: ", "kafka.embedded: both", "store.url: none", "store.keep_samples: ",
 		"collect.perfquery.workers: 0", "collect.ibsysfs.identify: ", "collect.fabric: ", "spool.max_bytes: ", "dashboards.history: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -127,6 +127,14 @@ func TestAKeyThatMovedIsShownItsPlace(t *testing.T) {
 	}
 	_, err = config.Load("", []string{"GIVERNY_COLLECT_SPOOL_BYTES=1073741824"})
 	if err == nil || !strings.Contains(err.Error(), "GIVERNY_COLLECT_SPOOL_BYTES is now GIVERNY_SPOOL_MAX_BYTES") {
+		t.Error(err)
+	}
+	_, err = config.Load(write(t, "fabrics: [{name: a, topology: 'torus:4x4'}, {name: b, topology: 'torus:4x4', tracking: {hold_intervals: 3}}]"), nil)
+	if err == nil || !strings.Contains(err.Error(), `key "fabrics.1.tracking.hold_intervals" is now "fabrics.1.tracking.debounce_intervals"`) {
+		t.Error(err)
+	}
+	_, err = config.Load("", []string{"GIVERNY_FABRICS_0_TRACKING_HOLD_INTERVALS=3"})
+	if err == nil || !strings.Contains(err.Error(), "GIVERNY_FABRICS_0_TRACKING_HOLD_INTERVALS is now GIVERNY_FABRICS_0_TRACKING_DEBOUNCE_INTERVALS") {
 		t.Error(err)
 	}
 }

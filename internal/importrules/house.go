@@ -3,6 +3,7 @@ package importrules
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"path"
 	"regexp"
 	"slices"
@@ -89,6 +90,51 @@ func skipFaults(m *Module) []string {
 	return faults
 }
 
+// logMethods are those of a slog.Logger, with the place of the message among their arguments.
+var logMethods = map[string]int{
+	"Debug": 0, "Info": 0, "Warn": 0, "Error": 0,
+	"DebugContext": 1, "InfoContext": 1, "WarnContext": 1, "ErrorContext": 1,
+	"Log": 2, "LogAttrs": 2,
+}
+
+var (
+	logger     = regexp.MustCompile(`(?i)(?:^|\.)log(?:ger)?$|^slog$`)
+	logMessage = regexp.MustCompile(`^"[a-z]+: `)
+)
+
+// logFaults: a log message is a constant that begins with the name of its component: repeats of a cause are
+// recognized by it, and an operator can search for it.
+func logFaults(m *Module) []string {
+	var faults []string
+	for pkg, source := range m.Packages {
+		for _, file := range source.Files {
+			if file.IsTest || strings.HasPrefix(pkg, "internal/test/") {
+				continue
+			}
+			ast.Inspect(file.Syntax, func(node ast.Node) bool {
+				if call, ok := node.(*ast.CallExpr); ok && !isGoodLogCall(call) {
+					faults = append(faults, m.position(call)+`: want a log message that is a constant such as "store: write failed, retrying"`)
+				}
+				return true
+			})
+		}
+	}
+	return faults
+}
+
+func isGoodLogCall(call *ast.CallExpr) bool {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !logger.MatchString(types.ExprString(f.X)) {
+		return true
+	}
+	at, ok := logMethods[f.Sel.Name]
+	if !ok || len(call.Args) <= at {
+		return true
+	}
+	message, ok := call.Args[at].(*ast.BasicLit)
+	return ok && logMessage.MatchString(message.Value)
+}
+
 // machineMention finds what ties a file to one machine: hosts of package registries, which a mirror
 // replaces, and folders of one developer's disk. The names are split so that this file passes.
 var machineMention = regexp.MustCompile(`(?:^|[^\w./~-])/(?:wo` + `rk|ro` + `ot)/` +
@@ -111,7 +157,7 @@ func mentionFaults(m *Module) []string {
 // Check returns every fault of the module against the table and the rules of the house, in order.
 func Check(m *Module, table []Row) []string {
 	faults := slices.Concat(tableFaults(m, table), pureFaults(m, table), commentFaults(m),
-		nameFaults(m), initFaults(m), skipFaults(m), mentionFaults(m))
+		nameFaults(m), initFaults(m), skipFaults(m), logFaults(m), mentionFaults(m))
 	slices.Sort(faults)
 	return faults
 }

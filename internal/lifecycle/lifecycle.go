@@ -109,6 +109,6 @@ func (g *Group) stop(s *runningStep) (errs []error) {
 			return errs
 		}
 	}
-	g.log.Debug("step stopped")
+	g.log.Debug("lifecycle: step stopped")
 	return errs
 }

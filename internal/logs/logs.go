@@ -1,4 +1,6 @@
-// Package logs makes the process's logger from its section of the configuration.
+// Package logs makes the process's logger from its section of the configuration, and keeps it quiet: the
+// repeats of a warning or error are counted and summed up once a minute. It decides nothing about what is
+// worth a warning.
 package logs
 
 import (
@@ -31,11 +33,26 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// New makes a logger that writes to w.
-func New(cfg Config, w io.Writer) *slog.Logger {
+// New makes a logger that writes to w, and sums up the repeats of a warning or error. Call Flush before
+// the process ends.
+func New(cfg Config, w io.Writer) *slog.Logger { return slog.New(newQuiet(handler(cfg, w))) }
+
+// NewVerbose makes a logger that writes each record: for a command that ends soon, and whose warnings are
+// part of its answer.
+func NewVerbose(cfg Config, w io.Writer) *slog.Logger { return slog.New(handler(cfg, w)) }
+
+func handler(cfg Config, w io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{Level: levels[cfg.Level]}
 	if cfg.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+		return slog.NewJSONHandler(w, options)
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return slog.NewTextHandler(w, options)
+}
+
+// Flush writes the repeats that a logger of New has counted and not yet written. The logger can still be
+// used, and counts from the beginning.
+func Flush(log *slog.Logger) {
+	if q, ok := log.Handler().(*quiet); ok {
+		q.repeat.flush()
+	}
 }

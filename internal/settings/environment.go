@@ -43,9 +43,10 @@ func Variable(prefix, path string) string {
 }
 
 func movedVariable(moved Moved, prefix, name string) string {
+	number := element.FindString(name)
 	for from, to := range moved {
-		if Variable(prefix, from) == name {
-			return Variable(prefix, to)
+		if Variable(prefix, from) == element.ReplaceAllString(name, "${1}#${2}") {
+			return strings.Replace(Variable(prefix, to), "_#_", number, 1)
 		}
 	}
 	return ""

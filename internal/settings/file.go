@@ -68,7 +68,7 @@ func (r *reader) section(n *yaml.Node, v reflect.Value, path string) {
 		seen[key.Value] = true
 		if f, ok := find(fields, key.Value); ok {
 			r.field(n.Content[i+1], f, path+key.Value)
-		} else if now := r.moved[path+key.Value]; now != "" {
+		} else if now := r.moved.of(path + key.Value); now != "" {
 			r.bad(key, "key %q is now %q", path+key.Value, now)
 		} else {
 			r.bad(key, "unknown key %q%s", path+key.Value, suggestion(key.Value, names(fields)))

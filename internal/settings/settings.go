@@ -16,6 +16,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +31,21 @@ type Defaulter interface{ SetDefaults() }
 // field's comment does.
 type Describer interface{ Description() string }
 
-// Moved names, for keys of earlier versions, the keys that have their place.
+// Moved names, for keys of earlier versions, the keys that have their place. An element of a list is "#", as
+// in fabrics.#.name.
 type Moved map[string]string
+
+// element is the number of an element of a list in a path, or in the name of a variable.
+var element = regexp.MustCompile(`([._])[0-9]+([._])`)
+
+// of is the new path of a key that has moved, or empty.
+func (m Moved) of(path string) string {
+	now := m[element.ReplaceAllString(path, "${1}#${2}")]
+	if number := element.FindString(path); number != "" {
+		now = strings.Replace(now, ".#.", number, 1)
+	}
+	return now
+}
 
 // Field is one key of a section.
 type Field struct {

@@ -21,12 +21,13 @@ func TestSeverityIsDebounced(t *testing.T) {
 		means    []float64
 		reported []int // intervals
 	}{
-		"hovers":                   {[]float64{14, 16, 14, 16, 14, 16, 14}, nil},
-		"rises":                    {[]float64{14, 16, 16, 16}, []int{2}},
-		"rises and falls":          {[]float64{14, 16, 16, 14, 16, 14, 14}, []int{2, 6}},
-		"hovers above what it was": {[]float64{14, 24, 26, 24, 26, 24}, []int{2}},
-		"rises by two":             {[]float64{14, 16, 26, 26}, []int{2, 3}},
-		"to the other side":        {[]float64{16, 14, 26, 14, 26, 16}, nil},
+		"hovers":                   {[]float64{14, 14, 16, 14, 16, 14, 16, 14}, nil},
+		"rises":                    {[]float64{14, 14, 16, 16, 16}, []int{3}},
+		"rises and falls":          {[]float64{14, 14, 16, 16, 14, 16, 14, 14}, []int{3, 7}},
+		"hovers above what it was": {[]float64{14, 14, 24, 26, 24, 26, 24}, []int{3}},
+		"rises by two":             {[]float64{14, 14, 16, 26, 26}, []int{3, 4}},
+		"to the other side":        {[]float64{16, 16, 14, 26, 14, 26, 16}, nil},
+		"rises before it is born":  {[]float64{14, 16, 16, 16, 16}, nil},
 	} {
 		tr := newTracker(t)
 		var reported []int

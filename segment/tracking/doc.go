@@ -17,8 +17,12 @@
 //   - Gap: a region that is not seen, or has merged, for GapIntervals at most comes
 //     back as itself.
 //
-// An identity begins with one event, born or split, and ends with one, ended or
-// merged; one that merged and comes apart within the gap is split again.
+// # Events
+//
+// An identity is reported with one event, born or split, and its end with one, ended or
+// merged; one that was reported as merged and comes apart within the gap is split again.
+// Events are debounced: each reports what has lasted DebounceIntervals, and carries the
+// time at which it began. A region that does not last is followed, and no event reports it.
 //
 // Identities outlive the process (Save, Load) and the version of the graph
 // (SetGraph, LoadMoved).

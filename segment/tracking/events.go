@@ -18,8 +18,8 @@ func describe(r *schema.Region) string {
 	return fmt.Sprintf("%s, %s", regionText(r.Severity, r.Metric, r.Name), links(len(r.Links)))
 }
 
-func splitFrom(r *schema.Region, parent *track) string {
-	return fmt.Sprintf("%s, has split from region %d", describe(r), parent.id)
+func splitFrom(r *schema.Region, parent uint64) string {
+	return fmt.Sprintf("%s, has split from region %d", describe(r), parent)
 }
 
 func cameApart(r *schema.Region) string {

@@ -182,8 +182,6 @@ func TestLinksThatAreGone(t *testing.T) {
 		want := []schema.Event{
 			{TimeNanos: minuteAt(3).StartNanos, Fabric: "lily", Kind: schema.RegionEnded, RegionID: ids[0],
 				Detail: "Low credit_stall region at 0-40 is gone after 3 intervals: none of its links is in the fabric any more"},
-			{TimeNanos: minuteAt(3).StartNanos, Fabric: "lily", Kind: schema.RegionBorn, RegionID: res.Regions[0].ID,
-				Detail: "Low credit_stall region at 0-40, 40 links"},
 		}
 		if diff := gocmp.Diff(want, res.Events); diff != "" {
 			t.Error(diff)
@@ -272,9 +270,12 @@ func TestMovedBetweenVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := slices.Clone(tr.Step(minuteAt(0), regions(linksOf(was, "iris"), linksOf(was, "rose"), linksOf(was, "moss"))).Regions)
+	var first []schema.Region
+	for i := range 2 {
+		first = slices.Clone(tr.Step(minuteAt(i), regions(linksOf(was, "iris"), linksOf(was, "rose"), linksOf(was, "moss"))).Regions)
+	}
 	tr.SetGraph(now, topology.Moved(was, now))
-	res := tr.Step(minuteAt(1), regions(linksOf(now, "iris"), linksOf(now, "moss")))
+	res := tr.Step(minuteAt(2), regions(linksOf(now, "iris"), linksOf(now, "moss")))
 	if res.Regions[0].ID != first[0].ID || res.Regions[1].ID != first[2].ID {
 		t.Errorf("identities %d and %d, want %d and %d", res.Regions[0].ID, res.Regions[1].ID, first[0].ID, first[2].ID)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// format is that of a saved Tracker and of saved Hotspots. Version 3 names metrics, has the graph's
-// version in the hotspots too, and leaves out totals that the store has; version 2 is still read.
-var format = codec.Format{Mark: "GTRK", Version: 3, Oldest: 2}
+// format is that of a saved Tracker and of saved Hotspots. Version 4 has what events have reported of regions; version 3 names metrics, has the graph's
+// version in the hotspots too, and leaves out totals that the store has. Versions 2 and 3 are still read.
+var format = codec.Format{Mark: "GTRK", Version: 4, Oldest: 2}
 
 // metricsOfVersion2 is how many metrics there were when their numbers were saved.
 const metricsOfVersion2 = 28
@@ -115,12 +115,27 @@ func (tr *track) code(c *codec.Coder, numLinks int) {
 	codeSeverity(c, &tr.debounce.nearest)
 	codec.Small(c, &tr.debounce.run, 1000)
 	c.Bool(&tr.merged)
+	tr.reporting.code(c, tr.merged)
 	codec.Small(c, &tr.numMeans, trendSpan+1)
 	for i := range tr.means[:tr.numMeans] {
 		c.Float(&tr.means[i])
 	}
 	codec.Ascending(c, &tr.links, numLinks)
 	codec.Each(c, &tr.pending, func(_ int, p *pending) { p.code(c) })
+}
+
+func (p *reporting) code(c *codec.Coder, merged bool) {
+	if c.Version() < 4 { // births and merges were reported at once
+		if p.reported = asApart; merged {
+			p.reported = asMerged
+		}
+		return
+	}
+	codec.Small(c, &p.reported, uint64(numReported))
+	codec.Small(c, &p.run, 1000*hoverFactor+1)
+	c.Int(&p.sinceNanos)
+	c.Uint(&p.parent, math.MaxUint64)
+	c.Text(&p.merging)
 }
 
 func codeMetric(c *codec.Coder, m *schema.Metric) {

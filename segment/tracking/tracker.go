@@ -51,7 +51,8 @@ type track struct {
 	seenNanos  int64           // end of the last interval that had it
 	severity   schema.Severity // when it was last seen, or of what it merged into
 	debounce   debounce
-	merged     bool // lies in another region, which an event has reported
+	merged     bool // lies in another region
+	reporting  reporting
 	means      [trendSpan]float64
 	numMeans   int       // valid ones, the newest last
 	pending    []pending // forecasts that wait for their outcome, oldest first
@@ -98,8 +99,8 @@ func (t *Tracker) check(interval schema.Interval) error {
 // regions. After the last GapIntervals+LaterIntervals stored intervals or more, in
 // order, the tracker gives the identities, ages, births, trends and events that
 // it would have given without a restart; what may go back farther, odds,
-// transitions, the severity last reported and the beginning of a congestion event,
-// needs Save and Load. After Load, the intervals stored since bring the tracker to
+// transitions, the severity last reported, whether a region that flickers has been
+// reported and the beginning of a congestion event, needs Save and Load. After Load, the intervals stored since bring the tracker to
 // where it was. Regions without an identity get one, in place. It fails, and leaves
 // the interval out, if the interval does not lie behind the last or an identity is
 // duplicated.
@@ -141,9 +142,7 @@ func (t *Tracker) expire(interval schema.Interval) {
 
 // endTrack raises the event of a track that will not come back.
 func (t *Tracker) endTrack(tr *track, interval schema.Interval) {
-	if !tr.merged {
-		t.event(tr.seenNanos, schema.RegionEnded, tr.id, ended(tr, interval.DurationNanos))
-	}
+	t.reportEnd(tr, interval)
 	t.free = append(t.free, tr)
 }
 
@@ -192,12 +191,8 @@ func (t *Tracker) continueTrack(tr *track, r int, interval schema.Interval, stea
 	if steady {
 		t.network.addTransition(tr.metric, State(tr.severity), State(severity))
 	}
-	if tr.merged {
-		tr.merged, tr.debounce = false, debounce{reported: severity}
-		t.event(interval.StartNanos, schema.RegionSplit, tr.id, cameApart(region))
-	} else if was := tr.debounce.reported; tr.debounce.update(severity, t.cfg.HoldIntervals) {
-		t.event(interval.StartNanos, schema.RegionSeverity, tr.id, changedSeverity(was, tr.debounce.reported, region))
-	}
+	tr.merged = false
+	t.reportSeen(tr, region, interval)
 	if elapsed > 1 { // its trend is broken
 		tr.numMeans = 0
 	}
@@ -220,10 +215,12 @@ func (t *Tracker) beginTrack(r int, interval schema.Interval, steady bool) {
 		t.network.addTransition(tr.metric, Gone, State(severityOf(region)))
 	}
 	if k := t.match.parent[r]; k >= 0 {
-		t.event(interval.StartNanos, schema.RegionSplit, tr.id, splitFrom(region, t.tracks[k]))
-	} else {
-		t.event(interval.StartNanos, schema.RegionBorn, tr.id, describe(region))
+		tr.reporting.parent = t.tracks[k].id
 	}
+	if tr.birthNanos < interval.StartNanos && tr.age(interval) >= t.cfg.DebounceIntervals {
+		tr.reporting.reported = asApart // by the earlier process
+	}
+	t.reportSeen(tr, region, interval)
 	t.tracks = append(t.tracks, tr)
 	t.update(tr, r, interval)
 }
@@ -265,12 +262,13 @@ func (t *Tracker) update(tr *track, r int, interval schema.Interval) {
 func (t *Tracker) keepUnseen(tr *track, into int32, interval schema.Interval, steady bool) bool {
 	if into >= 0 {
 		region := &t.result.Regions[into]
-		t.event(interval.StartNanos, schema.RegionMerged, tr.id, mergedInto(tr, region, t.last))
+		tr.reporting.merging = mergedInto(tr, region, t.last)
 		if steady {
 			t.network.addTransition(tr.metric, State(tr.severity), State(severityOf(region)))
 		}
 		tr.merged, tr.severity = true, severityOf(region)
 	}
+	t.reportUnseen(tr, interval)
 	if (interval.EndNanos()-tr.seenNanos)/interval.DurationNanos <= int64(t.cfg.GapIntervals) {
 		return true
 	}

@@ -117,5 +117,5 @@ func (r *relay) emit(level slog.Level, text string, attrs ...slog.Attr) {
 	if level >= slog.LevelWarn {
 		r.last = text
 	}
-	r.log.LogAttrs(context.Background(), level, "engine process", append([]slog.Attr{slog.String("said", text)}, attrs...)...)
+	r.log.LogAttrs(context.Background(), level, "engine: message of the engine process", append([]slog.Attr{slog.String("said", text)}, attrs...)...)
 }

@@ -16,19 +16,19 @@ func TestRelay(t *testing.T) {
 		wantLast     string
 	}{
 		{"record", `{"time":"x","level":"WARN","msg":"slow","n":3,"a":"b"}` + "\n",
-			[]string{`level=WARN msg="engine process" said=slow a=b n=3`}, "slow"},
+			[]string{`level=WARN msg="engine: message of the engine process" said=slow a=b n=3`}, "slow"},
 		{"information is no complaint", `{"level":"INFO","msg":"up"}` + "\n",
-			[]string{`level=INFO msg="engine process" said=up`}, ""},
+			[]string{`level=INFO msg="engine: message of the engine process" said=up`}, ""},
 		{"ClickHouse", "2026.11.21 03:05:05.136 [ 15664 ] {a::b} <Error> Merge::Stage: disk: full\n0. ? @ 0x00001\n\n1. x @ 0x2\n",
-			[]string{`level=ERROR msg="engine process" said="disk: full" source=Merge::Stage`}, "disk: full"},
+			[]string{`level=ERROR msg="engine: message of the engine process" said="disk: full" source=Merge::Stage`}, "disk: full"},
 		{"ClickHouse chatter", "2026.11.21 03:05:05.136 [ 1 ] {} <Debug> X: y\n",
-			[]string{`level=DEBUG msg="engine process" said=y source=X`}, ""},
+			[]string{`level=DEBUG msg="engine: message of the engine process" said=y source=X`}, ""},
 		{"command line", "Error: no such directory\n",
-			[]string{`level=WARN msg="engine process" said="no such directory"`}, "no such directory"},
+			[]string{`level=WARN msg="engine: message of the engine process" said="no such directory"`}, "no such directory"},
 		{"crash", "panic: oh\n\ngoroutine 1:\nmain.main()",
-			[]string{`level=ERROR msg="engine process" said="panic: oh" trace="panic: oh\n\ngoroutine 1:\nmain.main()"`}, "panic: oh"},
-		{"not an object", "[1]\n", []string{`level=WARN msg="engine process" said=[1]`}, "[1]"},
-		{"unknown level", `{"level":5}` + "\n", []string{`level=WARN msg="engine process" said=""`}, ""},
+			[]string{`level=ERROR msg="engine: message of the engine process" said="panic: oh" trace="panic: oh\n\ngoroutine 1:\nmain.main()"`}, "panic: oh"},
+		{"not an object", "[1]\n", []string{`level=WARN msg="engine: message of the engine process" said=[1]`}, "[1]"},
+		{"unknown level", `{"level":5}` + "\n", []string{`level=WARN msg="engine: message of the engine process" said=""`}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, piece := range []int{1, 7, len(tt.output)} { // output comes in any pieces

@@ -54,6 +54,7 @@ func TestAClusterAnswersAlike(t *testing.T) {
 		"Regions":            func(q testModel) (any, error) { return q.Regions(ctx, "bw", span) },
 		"RegionHistory":      func(q testModel) (any, error) { return q.RegionHistory(ctx, "bw", 1<<63+5, span) },
 		"Events":             func(q testModel) (any, error) { return q.Events(ctx, "bw", span) },
+		"SevereRegions":      func(q testModel) (any, error) { return q.SevereRegions(ctx, "bw", span, schema.Low) },
 		"NetworkStates":      func(q testModel) (any, error) { return q.NetworkStates(ctx, "bw", span) },
 		"Network":            func(q testModel) (any, error) { return q.Network(ctx, "bw", span) },
 		"HotEpisodes":        func(q testModel) (any, error) { return q.HotEpisodes(ctx, "bw", schema.InqStall, span) },

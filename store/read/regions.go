@@ -72,6 +72,19 @@ func (m *Model) RegionHistory(ctx context.Context, fabric string, id uint64, spa
 	return convert(found, err, (*regionRow).toRegion)
 }
 
+// SevereRegions are the ids of the regions that were at least so severe in an interval of a span.
+func (m *Model) SevereRegions(ctx context.Context, fabric string, span Span, least schema.Severity) (map[uint64]bool, error) {
+	type row struct {
+		ID uint64 `ch:"region_id"`
+	}
+	found, err := Figure[row](ctx, m, "severe_regions", InSpan(fabric, span).With("least", uint8(least)))
+	ids := make(map[uint64]bool, len(found))
+	for _, r := range found {
+		ids[r.ID] = true
+	}
+	return ids, err
+}
+
 // Events are what happened in a span, of the given kinds, or of all if none is
 // given.
 func (m *Model) Events(ctx context.Context, fabric string, span Span, kinds ...schema.EventKind) ([]schema.Event, error) {

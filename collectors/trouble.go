@@ -1,0 +1,60 @@
+package collectors
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+)
+
+// maxExamples is how many devices a log line names.
+const maxExamples = 3
+
+// logFailing logs the devices that cannot be read, a line per reason that they have in common.
+func (p *Poller) logFailing(failing map[string]Reason, errs map[Reason]error) {
+	byReason := map[Reason][]string{}
+	for _, name := range slices.Sorted(maps.Keys(failing)) {
+		byReason[failing[name]] = append(byReason[failing[name]], name)
+	}
+	before := map[Reason][]string{}
+	for _, name := range slices.Sorted(maps.Keys(p.failing)) {
+		before[p.failing[name]] = append(before[p.failing[name]], name)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		names := byReason[reason]
+		if !slices.Equal(names, before[reason]) {
+			p.log.Warn("collectors: devices cannot be read", "reason", reason.String(), "devices", len(names),
+				"examples", names[:min(len(names), maxExamples)], "error", errs[reason])
+		}
+	}
+}
+
+// goodPolls is how many polls in a row without a failure are a recovery (debounce).
+const goodPolls = 2
+
+// trouble is a time in which devices could not be read.
+type trouble struct {
+	polls   int             // with a failure
+	good    int             // in a row since
+	devices map[string]bool // that have failed
+}
+
+// note takes the failures of a poll, and logs the end of the trouble.
+func (t *trouble) note(failing map[string]Reason, log *slog.Logger) {
+	if len(failing) > 0 {
+		if t.devices == nil {
+			t.devices = map[string]bool{}
+		}
+		for name := range failing {
+			t.devices[name] = true
+		}
+		t.polls, t.good = t.polls+1, 0
+		return
+	}
+	t.good++
+	if t.polls == 0 || t.good < goodPolls {
+		return
+	}
+	names := slices.Sorted(maps.Keys(t.devices))
+	log.Info("collectors: all devices are read again, or gone from the list", "failed_polls", t.polls, "devices", len(names), "examples", names[:min(len(names), maxExamples)])
+	*t = trouble{}
+}
