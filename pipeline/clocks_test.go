@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -282,6 +283,8 @@ func reasonOf(ahead time.Duration, silent bool) string {
 		return "clock_ahead"
 	case ahead < -testTolerance && !silent:
 		return "clock_behind"
+	case ahead <= -1800*time.Second:
+		return "back_in_time"
 	}
 	return ""
 }
@@ -501,6 +504,22 @@ func TestReplayedReadingsNeedNoWitness(t *testing.T) {
 			t.Errorf("%d intervals", n)
 		}
 	})
+}
+
+func TestTimesOfARecord(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for _, c := range []struct {
+		m    kafka.Message
+		want witness.Times
+	}{
+		{kafka.Message{Time: now.Add(time.Hour), Appended: time.Unix(2000, 0), Sent: time.Unix(3000, 0)}, witness.Times{SentNanos: 3000 * second, AppendedNanos: 2000 * second}},
+		{kafka.Message{Time: time.Unix(500, 0)}, witness.Times{AppendedNanos: 500 * second}},
+		{kafka.Message{Time: time.Unix(1500, 0)}, witness.Times{AppendedNanos: 1000 * second}},
+	} {
+		if got := timesOf(&c.m, now); got != c.want {
+			t.Errorf("%+v: %+v, want %+v", c.m, got, c.want)
+		}
+	}
 }
 
 var errNotReady = errors.New("not ready")
