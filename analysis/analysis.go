@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -28,7 +29,10 @@ type Core struct {
 	events      []schema.Event // of intervals that are open, by time
 	resumed     int64          // intervals that start up to here were stored before
 	loadedNanos int64          // end of the last interval that Load has brought
-	unsaved     int            // results since the last that carried a saved state
+	judge       *witness.Judge
+	lastEnd     int64  // end of the last interval that was analysed, now or by an earlier process
+	backInTime  uint64 // intervals refused, since they are not after it
+	unsaved     int    // results since the last that carried a saved state
 	counted     map[string]uint64
 	sequences   window.Sequences
 	missing     uint64 // batches that never came
@@ -48,7 +52,7 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	return &Core{cfg: cfg, graph: g, window: w, stages: stages, unsaved: SaveIntervals,
-		raw: newRawBuffer(int64(cfg.Window.Interval)), resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}}, nil
+		raw: newRawBuffer(int64(cfg.Window.Interval)), judge: witness.New(cfg.Clocks, cfg.Window.Interval), lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}}, nil
 }
 
 // Graph is the version of the fabric that is in force.
@@ -57,16 +61,39 @@ func (c *Core) Graph() *topology.Graph { return c.graph }
 // Add takes a batch. It refuses one of another fabric with ErrOtherFabric, and
 // one whose parts do not fit together.
 func (c *Core) Add(b *schema.CounterBatch) error {
-	if b.Fabric != c.graph.Fabric() {
-		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
-	}
-	if err := c.window.Add(b); err != nil {
-		return err
-	}
-	c.raw.add(b)
-	c.missing += c.sequences.Add(b).Missing
-	return nil
+	_, err := c.AddWitnessed(b, witness.Times{})
+	return err
 }
+
+// AddWitnessed is Add of a batch from Kafka: readings by a clock that is wrong are
+// refused or corrected. It returns how new the newest reading taken is, 0 if none
+// was.
+func (c *Core) AddWitnessed(b *schema.CounterBatch, t witness.Times) (newestNanos int64, err error) {
+	if b.Fabric != c.graph.Fabric() {
+		return 0, fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
+	}
+	believed := c.judge.Step(b, t)
+	if believed == nil {
+		c.missing += c.sequences.Add(b).Missing
+		return 0, nil
+	}
+	if err := c.window.Add(believed); err != nil {
+		return 0, err
+	}
+	c.raw.add(believed)
+	c.missing += c.sequences.Add(b).Missing
+	if len(believed.TimeNanos) > 0 {
+		newestNanos = slices.Max(believed.TimeNanos)
+	}
+	return newestNanos, nil
+}
+
+// Clocks is what is known of the clocks of those who send.
+func (c *Core) Clocks() *witness.Judge { return c.judge }
+
+// LastEnd is the end of the last interval that was analysed, by this process or an
+// earlier one; the least int64 if there is none.
+func (c *Core) LastEnd() int64 { return c.lastEnd }
 
 // ErrOtherFabric says why a batch was refused, ErrWrongTopology that a fabric
 // cannot be analysed by the topology that it was given.
@@ -134,12 +161,18 @@ func (c *Core) Next() *schema.IntervalResult {
 			c.window.Recycle(snap)
 			continue
 		}
+		if snap.Interval.StartNanos < c.lastEnd { // time went back: what is stored stands
+			c.backInTime++
+			c.window.Recycle(snap)
+			continue
+		}
 		return c.analyse(snap, raw, c.takeEvents(snap.Interval.EndNanos()))
 	}
 }
 
 func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events []schema.Event) *schema.IntervalResult {
 	r := &schema.IntervalResult{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: events}
+	c.lastEnd = snap.Interval.EndNanos()
 	for _, s := range c.stages {
 		s.Step(r)
 	}
@@ -197,7 +230,10 @@ func (c *Core) MissingBatches() uint64 { return c.missing }
 // at zero if need be.
 func (c *Core) Drops() map[string]uint64 {
 	d := c.window.Drops()
-	d["raw_late"], d["raw_full"] = c.raw.late, c.raw.full
+	d["raw_late"], d["raw_full"], d["back_in_time"] = c.raw.late, c.raw.full, c.backInTime
+	for _, r := range witness.Reasons() {
+		d[r.String()] = c.judge.Refused(r)
+	}
 	return d
 }
 

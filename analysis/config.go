@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/tracking"
@@ -12,6 +13,8 @@ import (
 // Config of the stages.
 type Config struct {
 	Window window.Config `yaml:",inline"`
+	// Whose clock is believed.
+	Clocks witness.Config `yaml:",inline"`
 	// How regions are found.
 	Segment segment.Config `yaml:"segment"`
 	// How regions and hot links are followed through time.
@@ -33,6 +36,7 @@ func DefaultConfig() Config {
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Under("", c.Window.Validate())
+	f.Under("", c.Clocks.Validate())
 	f.Under("segment", c.Segment.Validate())
 	f.Under("tracking", c.Track.Validate())
 	f.Under("tracking", c.Hot.Validate())

@@ -104,7 +104,7 @@ func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
 func (c *Core) Resume(stored []Interval, events []schema.Event) error {
 	var errs []error
 	for _, in := range stored {
-		c.resumed = in.Interval.StartNanos
+		c.resumed, c.lastEnd = in.Interval.StartNanos, in.Interval.EndNanos()
 		c.raw.openFrom = in.Interval.EndNanos()
 		if in.Interval.StartNanos < c.loadedNanos {
 			continue

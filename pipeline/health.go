@@ -41,6 +41,23 @@ func (h *health) failed(part string, err error, pause time.Duration) {
 	h.log.Log(context.Background(), level, "pipeline: part failed, retrying", "part", part, "pause", pause, "error", err)
 }
 
+// state notes whether a part is as it should be, of one that goes on either way.
+func (h *health) state(part string, err error) {
+	if err == nil {
+		h.up(part)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, again := h.faults[part]
+	h.faults[part] = err
+	h.metrics.up.WithLabelValues(h.fabric, part).Set(0)
+	if !again || before.Error() != err.Error() {
+		h.metrics.faults.WithLabelValues(h.fabric, part).Inc()
+		h.log.Error("pipeline: part failed", "part", part, "error", err)
+	}
+}
+
 // upUnlessFailing notes that a part works: at once if it has not failed before,
 // else when it has run for worksAfter without calling fails.
 func (h *health) upUnlessFailing(part string) (fails func()) {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -21,6 +22,7 @@ type Intake struct {
 	fabric        string
 	intervalNanos int64
 	running       context.Context // of the run
+	tolerance     time.Duration   // of clocks
 	out           chan output
 	used          chan *schema.IntervalResult
 
@@ -33,6 +35,7 @@ type Intake struct {
 	core        *analysis.Core
 	sources     []*sourceState
 	newestNanos int64
+	clocks      *clocks
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -62,8 +65,8 @@ const waitingResults = 4
 // NoOffset is the offset of what cannot be committed.
 const NoOffset = int64(-1)
 
-func newIntake(core *analysis.Core, intervalNanos int64, m *Metrics, running context.Context, h *health) *Intake {
-	return &Intake{core: core, graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), intervalNanos: intervalNanos, running: running,
+func newIntake(core *analysis.Core, cfg *analysis.Config, m *Metrics, running context.Context, h *health) *Intake {
+	return &Intake{core: core, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running,
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -88,13 +91,21 @@ func (in *Intake) register(s Source) {
 // Counters takes a batch; offset is the source's own, or NoOffset. The intake
 // keeps nothing of the batch. An error refuses this batch alone.
 func (in *Intake) Counters(s Source, b *schema.CounterBatch, offset int64) error {
+	return in.Witnessed(s, b, offset, witness.Times{})
+}
+
+// Witnessed is Counters with the times that Kafka keeps of a record, by which the
+// sender's clock is judged.
+func (in *Intake) Witnessed(s Source, b *schema.CounterBatch, offset int64, t witness.Times) error {
 	return in.locked(func() error {
-		if err := in.core.Add(b); err != nil {
+		newest, err := in.core.AddWitnessed(b, t)
+		if err != nil {
 			return err
 		}
-		newest := int64(0)
-		if len(b.TimeNanos) > 0 {
-			newest = slices.Max(b.TimeNanos)
+		in.clocks.judged(in.core.Clocks(), t.AppendedNanos)
+		if err := in.checkFuture(t.AppendedNanos); err != nil {
+			in.failed.Store(&err)
+			return err
 		}
 		in.newestNanos = max(in.newestNanos, newest)
 		in.took(s, offset, newest)
@@ -137,7 +148,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 			in.failed.Store(&err)
 			return err
 		}
-		in.core.Advance(completeNanos, nowNanos)
+		in.core.Advance(completeNanos, max(nowNanos, in.clocks.newestNanos)) // this host's clock may be behind
 		return in.drain()
 	})
 }

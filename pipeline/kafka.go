@@ -8,6 +8,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -37,8 +38,25 @@ func (s *counterSource) Run(ctx context.Context, in *Intake) error {
 		if err := s.decoder.Counters(m.Payload, &s.batch); err != nil {
 			return err
 		}
-		return rejected(in, in.Counters(s, &s.batch, m.Offset))
+		return rejected(in, in.Witnessed(s, &s.batch, m.Offset, timesOf(&m, time.Now())))
 	})
+}
+
+// timesOf are the times of a record. Where the broker does not say when it appended
+// it, that is the producer's time or, if that is earlier, this host's: nothing lies
+// in the future of both.
+func timesOf(m *kafka.Message, now time.Time) (t witness.Times) {
+	appended := m.Appended
+	if appended.IsZero() {
+		if appended = m.Time; appended.After(now) {
+			appended = now
+		}
+	}
+	t.AppendedNanos = appended.UnixNano()
+	if !m.Sent.IsZero() {
+		t.SentNanos = m.Sent.UnixNano()
+	}
+	return t
 }
 
 // Commit tells Kafka that what lies up to an offset is stored.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -22,6 +23,9 @@ type Metrics struct {
 	faults      *prometheus.CounterVec
 	refused     *prometheus.CounterVec
 	sinkDropped *prometheus.CounterVec
+
+	clockOffset *prometheus.GaugeVec
+	clocksOff   *prometheus.GaugeVec
 
 	brier        *prometheus.GaugeVec
 	persistence  *prometheus.GaugeVec
@@ -58,6 +62,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		refused:     counter("giverny_pipeline_refused_total", "Results that a sink refused for good; the others have them.", "sink"),
 		sinkDropped: counter("giverny_pipeline_sink_dropped_total", "Results that did not reach a sink, by reason.", "sink", "reason"),
 
+		clockOffset: gauge("giverny_clock_offset_seconds", "By how much the clock of an agent is ahead of the brokers', of the first hundred agents whose clock is too far off.", "agent", "source"),
+		clocksOff:   gauge("giverny_clocks_off", "Agents, by source, whose clock is too far off, by what becomes of their readings.", "state"),
+
 		brier:        gauge("giverny_tracking_brier_score", "Mean Brier score of the forecasts of regions whose outcome is known, 0 (perfect) to 2.", "intervals_ahead"),
 		persistence:  gauge("giverny_tracking_persistence_brier_score", "The same of a forecast that every region stays as it is, to compare with.", "intervals_ahead"),
 		forecasts:    gauge("giverny_tracking_forecasts", "Forecasts of regions whose outcome is known, restarts included.", "intervals_ahead"),
@@ -78,6 +85,9 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	}
 	for _, g := range []*prometheus.GaugeVec{m.congestion, m.network, m.longestHot} {
 		g.WithLabelValues(fabric)
+	}
+	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {
+		m.clocksOff.WithLabelValues(fabric, state.String())
 	}
 	m.refused.WithLabelValues(fabric, storeSink)
 	m.declarePart(fabric, partAnalysis)

@@ -55,6 +55,8 @@ type Fabric struct {
 	deps   Deps
 	log    *slog.Logger
 	health *health
+	// What is stored from here on is not believed by the next run; 0: all is.
+	futureNanos int64
 
 	mu     sync.Mutex // guards what follows
 	graph  *topology.Graph
@@ -133,6 +135,9 @@ func (f *Fabric) Run(ctx context.Context) error {
 		}
 		pause := backoff.Next()
 		f.health.failed(partAnalysis, err, pause)
+		if future, ok := errors.AsType[*FutureError](err); ok {
+			f.futureNanos = future.NowNanos
+		}
 		if !f.wait(ctx, pause) {
 			return nil
 		}
@@ -173,7 +178,7 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 		return err
 	}
 	group, running := errgroup.WithContext(ctx)
-	in := newIntake(core, f.cfg.Window.Interval.Nanoseconds(), f.deps.Metrics, running, f.health)
+	in := newIntake(core, &f.cfg, f.deps.Metrics, running, f.health)
 	f.begin(in)
 	defer f.end()
 	out := newOutlet(f.deps, in, f.log, f.health)

@@ -38,7 +38,7 @@ const resumeIntervals = 3 * analysis.SaveIntervals
 // and the intervals that were stored since.
 func (f *Fabric) resume(ctx context.Context) (*analysis.Core, error) {
 	current, store := f.Graph(), f.deps.Store
-	last, err := store.LastInterval(ctx, f.name)
+	last, err := f.lastInterval(ctx)
 	if errors.Is(err, ErrNothingStored) {
 		return analysis.New(current, f.cfg)
 	}
@@ -64,6 +64,27 @@ func (f *Fabric) resume(ctx context.Context) (*analysis.Core, error) {
 	}
 	f.log.Info("analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
 	return core, nil
+}
+
+// lastInterval is the newest that is stored and believed. What lies in the future
+// stays where it is; when time gets there, the store has those intervals already.
+func (f *Fabric) lastInterval(ctx context.Context) (last schema.Interval, err error) {
+	last, err = f.deps.Store.LastInterval(ctx, f.name)
+	if err != nil || f.futureNanos == 0 || last.StartNanos < f.futureNanos {
+		return last, err
+	}
+	from := f.futureNanos - resumeIntervals*int64(f.cfg.Window.Interval)
+	results, err := f.deps.Store.ResultsBetween(ctx, f.name, from, f.futureNanos)
+	if err != nil {
+		return last, fmt.Errorf("read the last stored intervals: %w", err)
+	}
+	if n := len(results); n > 0 {
+		last = results[n-1].Snapshot.Interval
+	} else if last, _, _, err = f.deps.Store.SavedStates(ctx, f.name, f.futureNanos); err != nil {
+		return last, err
+	}
+	f.futureNanos = 0
+	return last, nil
 }
 
 // load makes a core with what was learned up to an interval. Where nothing can be

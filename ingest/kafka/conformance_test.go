@@ -24,6 +24,8 @@ type broker struct {
 	dial   kafka.Dial // nil: TCP
 	stop   func()     // as a crash would, where that is possible
 	start  func()     // after stop, with the same data
+
+	appendTime bool // it can note when it appended a record
 }
 
 // conformance is what every broker must do for us. start starts one for a subtest.
@@ -40,6 +42,7 @@ func conformance(t *testing.T, start func(t *testing.T) *broker) {
 		{"dead letters", testDeadLetters},
 		{"long payloads", testLongPayloads},
 		{"topics", testTopics},
+		{"times", testTimes},
 		{"handler fails", testHandlerFails},
 		{"broker restarts", testBrokerRestart},
 		{"spool outlives an outage", testSpoolOutage},
@@ -251,7 +254,9 @@ func testDeadLetters(t *testing.T, b *broker) {
 	for _, r := range fetchRaw(t, p, b.config.DeadLetterTopic(), 4) {
 		l := letter{fabric: string(readAll(t, r.Key)), payload: string(readAll(t, r.Value))}
 		for _, h := range r.Headers {
-			*map[string]*string{"kind": &l.kind, "reason": &l.reason, "topic": &l.topic, "partition": &l.partition, "offset": &l.offset}[h.Key] = string(h.Value)
+			if field := map[string]*string{"kind": &l.kind, "reason": &l.reason, "topic": &l.topic, "partition": &l.partition, "offset": &l.offset}[h.Key]; field != nil {
+				*field = string(h.Value)
+			}
 		}
 		got = append(got, l)
 	}
@@ -323,11 +328,39 @@ func testTopics(t *testing.T, b *broker) {
 	wantPayloads(t, p.read(t, eventsOf("third", 2), 1), "third-0")
 	p.topics(t, 2) // never fewer
 	p.produce(t, event("third", 2, 1))
+	if got := topicSetting(t, p, b.config.Topic(envelope.Counters), "message.timestamp.type"); got != "LogAppendTime" {
+		t.Errorf("the counters' timestamps are %s", got)
+	}
 	// Brokers of one's own keep records for a time and not up to a size; the embedded one has a bound.
 	for key, want := range map[string]string{"retention.ms": "86400000", "retention.bytes": fmt.Sprint(b.config.RetentionBytes)} {
 		if got := topicSetting(t, p, b.config.Topic(envelope.Counters), key); got != want {
 			t.Errorf("%s of the topic is %s, want %s", key, got, want)
 		}
+	}
+}
+
+// testTimes compares the times of a record: of the producer, and of a broker that appends it later.
+func testTimes(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	counters := kafka.Record{Fabric: "f", Kind: envelope.Counters, Payload: []byte("x")}
+	before := time.Now().Truncate(time.Millisecond)
+	p.produce(t, counters, counters)
+	p.produce(t, counters)
+	other := kafkago.Record{Key: kafkago.NewBytes([]byte("f")), Value: kafkago.NewBytes([]byte("old")), Time: before.Add(-time.Hour)}
+	produceRaw(t, p, b.config.Topic(envelope.Counters), other)
+	after := time.Now()
+	got := p.read(t, kafka.Assignment{Kind: envelope.Counters, Fabric: "f"}, 4)
+	for i, m := range got {
+		if within := func(at time.Time) bool { return !at.Before(before) && !at.After(after) }; i < 3 && !within(m.Sent) || b.appendTime && !within(m.Appended) {
+			t.Errorf("record %d: sent %v, appended %v, want both between %v and %v", i, m.Sent, m.Appended, before, after)
+		}
+		if !b.appendTime && !m.Appended.IsZero() {
+			t.Errorf("record %d: appended %v, the broker does not know", i, m.Appended)
+		}
+	}
+	if m := got[3]; !m.Sent.IsZero() || !m.Time.Equal(other.Time) {
+		t.Errorf("another's record: sent %v, produced %v", m.Sent, m.Time)
 	}
 }
 

@@ -60,7 +60,7 @@ type Assignment struct {
 	// number of processes read one partition beside each other. What it cannot read it drops and counts; it
 	// is no dead letter, since every tail of the partition meets it.
 	Tail     bool
-	Lookback time.Duration // of a tail, by the producers' clocks
+	Lookback time.Duration // of a tail, by the topic's timestamps
 }
 
 // Message is a record that came out of Kafka.
@@ -69,6 +69,8 @@ type Message struct {
 	Partition int
 	Offset    int64
 	Time      time.Time // when it was produced, the producer's clock
+	Appended  time.Time // when the broker appended it, the broker's clock; zero if the topic does not say
+	Sent      time.Time // when the try that brought it in began, the producer's clock; zero if the producer does not say
 	Fabric    string
 	Payload   []byte // valid until the handler returns
 }
@@ -89,6 +91,7 @@ type Consumer struct {
 	log      *slog.Logger
 	metrics  consumerMetrics
 	payload  []byte
+	appended appendTimes  // of the answer at hand
 	readUpTo atomic.Int64 // ns since 1970; see ReadUpTo
 
 	mu      sync.Mutex
@@ -292,7 +295,7 @@ func (c *Consumer) read(records kafkago.RecordReader) (m inbound, err error) {
 		}
 		m.Fabric = string(key)
 	}
-	m.headers = record.Headers
+	m.headers, m.Sent, m.Appended = record.Headers, sentAt(record.Headers), c.appended.at(record.Offset)
 	if record.Value != nil {
 		defer record.Value.Close()
 		n := record.Value.Len()

@@ -2,7 +2,21 @@ package kafka
 
 import (
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/fetch"
 )
+
+// Answered lets a test that stands in for the brokers meet a consumer's fetches as those of the library.
+func Answered(request kafkago.Request, answer func(kafkago.Request) (kafkago.Response, error)) (kafkago.Response, error) {
+	timed, ok := request.(*timedFetch)
+	if !ok {
+		return answer(request)
+	}
+	response, err := answer(timed.Request)
+	if plain, ok := response.(*fetch.Response); ok {
+		return &timedAnswer{Response: plain}, err
+	}
+	return response, err
+}
 
 // RawClient speaks the protocol for tests, past all our care.
 func RawClient(c *Client) *kafkago.Client { return c.kafka }

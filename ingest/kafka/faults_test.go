@@ -30,7 +30,7 @@ type answers struct {
 }
 
 func (a *answers) RoundTrip(ctx context.Context, addr net.Addr, request kafkago.Request) (kafkago.Response, error) {
-	if response, err := a.answer(request); response != nil || err != nil {
+	if response, err := kafka.Answered(request, a.answer); response != nil || err != nil {
 		return response, err
 	}
 	return a.next.RoundTrip(ctx, addr, request)

@@ -30,24 +30,19 @@ func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 	c := f.consumer
 	for ctx.Err() == nil {
 		start := time.Now()
-		response, err := c.client.kafka.Fetch(ctx, &kafkago.FetchRequest{
-			Topic: c.topic, Partition: c.assigned.Partition, Offset: f.next,
-			MinBytes: 1, MaxBytes: int64(c.client.config.Consumer.MaxFetchBytes), MaxWait: c.client.config.Consumer.MaxWait,
-		})
+		answer, err := c.client.fetch(ctx, c.topic, c.assigned.Partition, f.next)
 		if err == nil {
-			err = response.Error
-		}
-		if err == nil {
+			c.appended = answer.appended
 			f.failures = 0
 			f.pauses.Reset()
-			c.metrics.lag.Set(float64(max(0, response.HighWatermark-f.next)))
-			if response.HighWatermark <= f.next {
+			c.metrics.lag.Set(float64(max(0, answer.end-f.next)))
+			if answer.end <= f.next {
 				c.readUpTo.Store(start.UnixNano())
 			}
-			if response.HighWatermark > f.next {
+			if answer.end > f.next {
 				c.client.metrics.fetchSeconds.Observe(time.Since(start).Seconds())
 			}
-			return response.Records, nil
+			return answer.records, nil
 		}
 		f.failed(ctx, err)
 	}

@@ -29,7 +29,7 @@ func TestApacheKafka(t *testing.T) {
 		config.Brokers = []string{real.Addr()}
 		config.TopicPrefix = fmt.Sprintf("test%d.", n)
 		config.Consumer.Group = fmt.Sprintf("test%d", n)
-		return &broker{config: config, stop: real.Kill9, start: real.Restart}
+		return &broker{config: config, stop: real.Kill9, start: real.Restart, appendTime: true}
 	})
 }
 

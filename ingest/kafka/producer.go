@@ -245,11 +245,10 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 }
 
 func (p *Producer) try(ctx context.Context, to topicPartition, size int, messages []message) error {
-	records := make([]kafkago.Record, len(messages))
+	records, start := make([]kafkago.Record, len(messages)), time.Now()
 	for i, m := range messages {
-		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: m.headers}
+		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: stamped(m.headers, start)}
 	}
-	start := time.Now()
 	response, err := p.client.kafka.Produce(ctx, &kafkago.ProduceRequest{
 		Topic: to.topic, Partition: to.partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
 	})

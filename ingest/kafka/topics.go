@@ -53,7 +53,11 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed
 	}
 	var request kafkago.CreateTopicsRequest
 	for name, partitions := range want {
-		request.Topics = append(request.Topics, kafkago.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replicas, ConfigEntries: configs})
+		own := slices.Clip(configs)
+		if name == c.config.Topic(envelope.Counters) {
+			own = append(own, kafkago.ConfigEntry{ConfigName: timestampType, ConfigValue: appendTime})
+		}
+		request.Topics = append(request.Topics, kafkago.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replicas, ConfigEntries: own})
 	}
 	var response *kafkago.CreateTopicsResponse
 	if err := c.retry(ctx, "create topics", func() (err error) {
@@ -73,6 +77,12 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed
 	}
 	return existed, errors.Join(faults...)
 }
+
+// The setting by which a broker notes when it appended a record, the witness of the agents' clocks.
+const (
+	timestampType = "message.timestamp.type"
+	appendTime    = "LogAppendTime"
+)
 
 // growTopics brings topics that were there already up to what is wanted.
 func (c *Client) growTopics(ctx context.Context, want map[string]int, old []string) error {
@@ -95,6 +105,9 @@ func (c *Client) growTopics(ctx context.Context, want map[string]int, old []stri
 			return err
 		}
 	}
+	if counters := c.config.Topic(envelope.Counters); slices.Contains(old, counters) {
+		c.takeAppendTime(ctx, counters)
+	}
 	return c.raiseLimits(ctx, old)
 }
 
@@ -109,6 +122,21 @@ func (c *Client) addPartitions(ctx context.Context, topic string, partitions int
 		return fmt.Errorf("topic %s needs %d partitions: %w; add them by hand if this client may not", topic, partitions, err)
 	}
 	return nil
+}
+
+// takeAppendTime makes a topic that was there already carry the broker's time. Where this client may not, the
+// analysis goes on without that witness.
+func (c *Client) takeAppendTime(ctx context.Context, topic string) {
+	result, err := c.kafka.IncrementalAlterConfigs(ctx, &kafkago.IncrementalAlterConfigsRequest{
+		Resources: []kafkago.IncrementalAlterConfigsRequestResource{{ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic,
+			Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: timestampType, Value: appendTime, ConfigOperation: kafkago.ConfigOperationSet}}}}})
+	for i := 0; err == nil && i < len(result.Resources); i++ {
+		err = result.Resources[i].Error
+	}
+	if err != nil {
+		c.log.Warn("kafka: the topic does not carry the broker's time, so agents' clocks are judged by this host's alone; set message.timestamp.type=LogAppendTime by hand",
+			"topic", topic, "error", err)
+	}
 }
 
 func (c *Client) raiseLimits(ctx context.Context, topics []string) error {

@@ -40,6 +40,7 @@ var Architecture = []Row{
 	// Transport, and the way from counters to one snapshot per interval.
 	{Package: "ingest/envelope", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
+	{Package: "ingest/witness", Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
@@ -55,10 +56,10 @@ var Architecture = []Row{
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
-	{Package: "analysis", May: []string{"ingest/window", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
+	{Package: "analysis", May: []string{"ingest/window", "ingest/witness", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "internal/retry", "store", "store/read", "topology"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "ingest/witness", "internal/retry", "store", "store/read", "topology"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},

@@ -1,0 +1,198 @@
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/fetch"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// appendTimes are the times at which the broker appended the batches of one answer, for those of a topic with
+// message.timestamp.type=LogAppendTime. The time stands in the header of a batch, and kafka-go passes over it:
+// its records carry the producer's time whatever the topic says.
+type appendTimes []appendedBatch
+
+type appendedBatch struct {
+	first, last int64 // offsets
+	at          time.Time
+}
+
+// at is when the record at an offset was appended; the zero time if the broker does not say.
+func (a appendTimes) at(offset int64) time.Time {
+	for _, b := range a {
+		if offset >= b.first && offset <= b.last {
+			return b.at
+		}
+	}
+	return time.Time{}
+}
+
+// Places in a record batch of version 2, whose magic byte is 2.
+const (
+	batchLengthAt    = 8
+	batchMagicAt     = 16
+	batchFlagsAt     = 21
+	batchLastDeltaAt = 23
+	batchMaxTimeAt   = 35
+	batchHeaderBytes = 61
+
+	flagLogAppendTime = 1 << 3
+)
+
+// readAppendTimes reads the headers of record batches that lie one behind another, the last perhaps cut short.
+func readAppendTimes(into appendTimes, batches []byte) appendTimes {
+	for len(batches) >= batchHeaderBytes && batches[batchMagicAt] == 2 {
+		order := binary.BigEndian
+		first := int64(order.Uint64(batches))
+		if order.Uint16(batches[batchFlagsAt:])&flagLogAppendTime != 0 {
+			into = append(into, appendedBatch{first: first, last: first + int64(order.Uint32(batches[batchLastDeltaAt:])),
+				at: time.UnixMilli(int64(order.Uint64(batches[batchMaxTimeAt:])))})
+		}
+		size := int64(order.Uint32(batches[batchLengthAt:])) + batchLengthAt + 4
+		if size > int64(len(batches)) {
+			break
+		}
+		batches = batches[size:]
+	}
+	return into
+}
+
+// timedFetch is a fetch request that also reads the append times. It takes part in the transport like any
+// other request; only the exchange of bytes is its own (protocol.RawExchanger).
+type timedFetch struct {
+	*fetch.Request
+	clientID string
+	maxBytes int
+	version  int16
+}
+
+// timedAnswer is the answer to a timedFetch.
+type timedAnswer struct {
+	*fetch.Response
+	appended appendTimes
+}
+
+// Prepare is called with the version that the broker and the library agree on.
+func (f *timedFetch) Prepare(version int16) { f.version = version }
+
+// Required makes the transport call RawExchange.
+func (f *timedFetch) Required(map[protocol.ApiKey]int16) bool { return true }
+
+// RawExchange sends the request and reads the answer twice: the library's way, and for the batches' headers.
+func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+	const correlation = 1 // one request at a time on a connection
+	if err := protocol.WriteRequest(rw, f.version, correlation, f.clientID, f.Request); err != nil {
+		return nil, err
+	}
+	var size [4]byte
+	if _, err := io.ReadFull(rw, size[:]); err != nil {
+		return nil, err
+	}
+	n := int64(int32(binary.BigEndian.Uint32(size[:])))
+	if n < 4 || n > int64(f.maxBytes) {
+		return nil, fmt.Errorf("answer of %d bytes to a fetch, want 4 to %d", n, f.maxBytes)
+	}
+	answer := bytes.NewBuffer(append(make([]byte, 0, 4+min(n, 64<<10)), size[:]...))
+	if _, err := io.CopyN(answer, rw, n); err != nil {
+		return nil, err
+	}
+	appended, err := f.appendTimes(answer.Bytes()[8:]) // behind size and correlation
+	if err != nil {
+		return nil, err
+	}
+	id, response, err := protocol.ReadResponse(answer, protocol.Fetch, f.version)
+	if err != nil {
+		return nil, err
+	}
+	if id != correlation {
+		return nil, fmt.Errorf("answer to request %d, want %d", id, correlation)
+	}
+	return &timedAnswer{response.(*fetch.Response), appended}, nil
+}
+
+func (f *timedFetch) appendTimes(body []byte) (times appendTimes, err error) {
+	response := kmsg.NewPtrFetchResponse()
+	response.Version = f.version
+	if err := response.ReadFrom(body); err != nil {
+		return nil, fmt.Errorf("answer to a fetch: %w", err)
+	}
+	for i := range response.Topics {
+		for j := range response.Topics[i].Partitions {
+			times = readAppendTimes(times, response.Topics[i].Partitions[j].RecordBatches)
+		}
+	}
+	return times, nil
+}
+
+// headerSent is the header with the producer's clock at the moment of the try that brought the record in, in
+// nanoseconds since 1970 as decimal text. Beside the broker's append time it says how far that clock is off,
+// however long the record has lain in a spool.
+const headerSent = "giverny-sent"
+
+// stamped are a record's headers with the time of a try.
+func stamped(headers []kafkago.Header, now time.Time) []kafkago.Header {
+	return append(slices.Clip(headers), kafkago.Header{Key: headerSent, Value: strconv.AppendInt(nil, now.UnixNano(), 10)})
+}
+
+// sentAt is the time in a record's headers; the zero time if there is none, or nothing that is one.
+func sentAt(headers []kafkago.Header) time.Time {
+	for _, h := range headers {
+		if h.Key == headerSent {
+			if nanos, err := strconv.ParseInt(string(h.Value), 10, 64); err == nil {
+				return time.Unix(0, nanos)
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// fetched is the answer to a fetch of one partition.
+type fetched struct {
+	records  kafkago.RecordReader
+	end      int64 // of the log
+	appended appendTimes
+}
+
+// maxAnswerOverhead is more than what surrounds the records of an answer.
+const maxAnswerOverhead = 1 << 20
+
+// fetch asks once for the records of a partition from an offset on.
+func (c *Client) fetch(ctx context.Context, topic string, partition int, offset int64) (fetched, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.RequestTimeout)
+	defer cancel()
+	consumer := &c.config.Consumer
+	answer, err := c.kafka.Transport.RoundTrip(ctx, c.kafka.Addr, &timedFetch{
+		clientID: c.config.ClientID, maxBytes: consumer.MaxFetchBytes + c.config.MaxBatchBytes() + maxAnswerOverhead,
+		Request: &fetch.Request{ReplicaID: -1, SessionID: -1, SessionEpoch: -1, MinBytes: 1,
+			MaxWaitTime: int32(consumer.MaxWait.Milliseconds()), MaxBytes: int32(consumer.MaxFetchBytes),
+			Topics: []fetch.RequestTopic{{Topic: topic, Partitions: []fetch.RequestPartition{{Partition: int32(partition),
+				CurrentLeaderEpoch: -1, FetchOffset: offset, LogStartOffset: -1, PartitionMaxBytes: int32(consumer.MaxFetchBytes)}}}}},
+	})
+	if err != nil {
+		return fetched{}, err
+	}
+	timed := answer.(*timedAnswer)
+	if len(timed.Topics) == 0 || len(timed.Topics[0].Partitions) == 0 {
+		return fetched{}, fmt.Errorf("the answer leaves out %s/%d", topic, partition)
+	}
+	p := &timed.Topics[0].Partitions[0]
+	for _, code := range []int16{timed.ErrorCode, p.ErrorCode} {
+		if code != 0 {
+			return fetched{}, kafkago.Error(code)
+		}
+	}
+	records := p.RecordSet.Records
+	if records == nil {
+		records = kafkago.NewRecordReader()
+	}
+	return fetched{records: records, end: p.HighWatermark, appended: timed.appended}, nil
+}

@@ -1,0 +1,234 @@
+package witness_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/schema"
+)
+
+const (
+	second = int64(time.Second)
+	begin  = 1_700_000_000 * second
+)
+
+// batch has a reading of each of the given instants.
+func batch(agent string, times ...int64) *schema.CounterBatch {
+	b := &schema.CounterBatch{Fabric: "f", Source: "s", Agent: agent, Ports: []schema.PortName{{Device: "d", Port: "1"}}, TimeNanos: times,
+		PortIndex: make([]uint32, len(times)), Columns: []schema.CounterColumn{{Name: "all"}, {Name: "some", Valid: schema.NewBitmap(len(times))}}}
+	for i := range times {
+		for c := range b.Columns {
+			b.Columns[c].Values = append(b.Columns[c].Values, uint64(i))
+		}
+		if i%2 == 0 {
+			b.Columns[1].Valid.Set(i)
+		}
+	}
+	return b
+}
+
+func newJudge(correct bool) *witness.Judge {
+	return witness.New(witness.Config{CorrectClocks: correct}, time.Second)
+}
+
+func TestWhatIsBelieved(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		offset, read int64 // of the sender's clock; of the reading, to the append time
+		noHeader     bool
+		want         witness.Reason // 0: believed
+	}{
+		{name: "right"},
+		{name: "a little ahead", offset: 30 * second, read: 30 * second},
+		{name: "a little behind", offset: -30 * second, read: -30 * second},
+		{name: "spooled for a day", read: -86_400 * second},
+		{name: "ahead", offset: 31 * second, read: 31 * second, want: witness.Ahead},
+		{name: "a year ahead", offset: 31_536_000 * second, read: 31_536_000 * second, want: witness.Ahead},
+		{name: "behind", offset: -31 * second, read: -31 * second, want: witness.Behind},
+		{name: "a device ahead", read: 3600 * second, want: witness.Ahead},
+		{name: "read by a clock ahead, sent by one in order, spooled", read: 100 * second, want: witness.Ahead},
+		{name: "another's producer", noHeader: true},
+		{name: "another's producer, late", noHeader: true, read: -3600 * second},
+		{name: "another's producer, ahead", noHeader: true, read: 3600 * second, want: witness.Ahead},
+	} {
+		j := newJudge(false)
+		times := witness.Times{SentNanos: begin + c.offset, AppendedNanos: begin}
+		if c.noHeader {
+			times.SentNanos = 0
+		}
+		b := batch("a", begin+c.read)
+		got := j.Step(b, times)
+		if (got != nil) != (c.want == 0) {
+			t.Errorf("%s: believed %v", c.name, got != nil)
+		}
+		for _, r := range witness.Reasons() {
+			want := uint64(0)
+			if r == c.want {
+				want = 1
+			}
+			if n := j.Refused(r); n != want {
+				t.Errorf("%s: %d rows %s, want %d", c.name, n, r, want)
+			}
+		}
+	}
+}
+
+func TestWithoutAWitnessAllIsBelieved(t *testing.T) {
+	j := newJudge(false)
+	if b := batch("a", begin+1e18); j.Step(b, witness.Times{}) != b {
+		t.Error("refused without a witness")
+	}
+}
+
+// Rows of one batch are judged each by its time, and keep their values.
+func TestPartOfABatch(t *testing.T) {
+	j := newJudge(false)
+	times := make([]int64, 200)
+	for i := range times {
+		times[i] = begin - int64(i)*second
+		if i%3 == 0 {
+			times[i] = begin + 3600*second
+		}
+	}
+	b := batch("a", times...)
+	for range 2 { // the memory is used again
+		got := j.Step(b, witness.Times{AppendedNanos: begin, SentNanos: begin})
+		if err := got.Check(); err != nil || got.Rows() != 133 {
+			t.Fatalf("%d rows, %v", got.Rows(), err)
+		}
+		for row, value := range got.Columns[0].Values {
+			if got.TimeNanos[row] != b.TimeNanos[value] || got.Columns[1].Valid.Has(row) != b.Columns[1].Valid.Has(int(value)) {
+				t.Fatalf("row %d is not row %d", row, value)
+			}
+		}
+	}
+	if n := j.Refused(witness.Ahead); n != 2*67 {
+		t.Errorf("%d rows refused, want 134", n)
+	}
+	if b.TimeNanos[0] != begin+3600*second || b.Rows() != 200 {
+		t.Error("the batch was changed")
+	}
+}
+
+// The state says when an agent is quarantined and when it is right again, once.
+func TestStates(t *testing.T) {
+	j := newJudge(false)
+	var got []witness.State
+	for i, offset := range []int64{0, 0, 3600, 3600, 0, 3600, 0, 0, 0, 0} {
+		at := begin + int64(i)*second
+		j.Step(batch("a", at), witness.Times{SentNanos: at + offset*second, AppendedNanos: at})
+		for _, c := range j.Changes() {
+			got = append(got, c.State)
+		}
+	}
+	if want := []witness.State{witness.Quarantined, witness.OK}; !slices.Equal(got, want) {
+		t.Errorf("states %v, want %v", got, want)
+	}
+	if c := j.Clocks(); len(c) != 1 || c[0].Rows != 3 || c[0].Agent != "a" {
+		t.Errorf("clocks %+v", c)
+	}
+	if j.Forget(begin + 100*second); len(j.Clocks()) != 0 {
+		t.Error("a silent agent is remembered")
+	}
+}
+
+// A steady offset is corrected from the first record on; after a step of the clock
+// it takes a few records until it is steady again.
+func TestCorrection(t *testing.T) {
+	j := newJudge(true)
+	rng := rand.New(rand.NewPCG(1, 2))
+	offset := 3600 * second
+	for i := range 200 {
+		if i == 100 {
+			offset = -7200 * second
+		}
+		at := begin + int64(i)*second
+		latency := rng.Int64N(second / 10)
+		got := j.Step(batch("a", at+offset), witness.Times{SentNanos: at + offset, AppendedNanos: at + latency})
+		if unsteady := i == 100 || i == 101; (got == nil) != unsteady {
+			t.Fatalf("record %d: believed %v", i, got != nil)
+		}
+		if got != nil {
+			if off := got.TimeNanos[0] - at; off < 0 || off > second/10 {
+				t.Fatalf("record %d: corrected to %v off", i, time.Duration(off))
+			}
+		}
+	}
+	if c := j.Clocks()[0]; c.State != witness.Shifted || c.Rows != 2 || j.Refused(witness.Unsteady) != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Any clocks whatever: what is believed is never later than the append time and the
+// tolerance, a clock in order loses nothing, and beginning anywhere in the log
+// decides the same.
+func TestRandomClocks(t *testing.T) {
+	tolerance := 30 * second
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		j, restarted := newJudge(false), newJudge(false)
+		restart := rng.IntN(200)
+		offsets := map[string]int64{"a": 0, "b": 0, "c": 0}
+		for i := range 200 {
+			at, agent := begin+int64(i)*second, []string{"a", "b", "c"}[rng.IntN(3)]
+			if rng.IntN(20) == 0 && agent != "a" {
+				offsets[agent] = jump(rng)
+			}
+			spooled := int64(0)
+			if rng.IntN(4) == 0 {
+				spooled = rng.Int64N(3600 * second)
+			}
+			b := batch(agent, at+offsets[agent]-spooled)
+			times := witness.Times{SentNanos: at + offsets[agent], AppendedNanos: at + rng.Int64N(second)}
+			got := j.Step(b, times)
+			if got != nil && slices.Max(got.TimeNanos) > times.AppendedNanos+tolerance {
+				t.Fatalf("seed %d: a reading of the future is believed", seed)
+			}
+			if agent == "a" && got != b {
+				t.Fatalf("seed %d: a clock in order lost readings", seed)
+			}
+			if i < restart {
+				continue
+			}
+			if again := restarted.Step(b, times); (again == nil) != (got == nil) {
+				t.Fatalf("seed %d: record %d is judged otherwise after a restart", seed, i)
+			}
+		}
+	}
+}
+
+// jump is an offset of a second to three years, either way, or none.
+func jump(rng *rand.Rand) int64 {
+	size := int64(float64(second) * pow10(rng.Float64()*8))
+	return []int64{size, -size, 0}[rng.IntN(3)]
+}
+
+func pow10(x float64) float64 {
+	v := 1.
+	for ; x >= 1; x-- {
+		v *= 10
+	}
+	return v * (1 + 9*x)
+}
+
+func TestTheHotPathAllocatesNothing(t *testing.T) {
+	j, b := newJudge(false), batch("a", begin, begin)
+	if n := testing.AllocsPerRun(100, func() { j.Step(b, witness.Times{SentNanos: begin, AppendedNanos: begin}) }); n != 0 {
+		t.Errorf("%v allocations for a batch of a clock in order", n)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	c := witness.Config{}
+	if c.Validate() != nil || c.Tolerance(time.Second) != 30*time.Second || c.Tolerance(time.Minute) != time.Minute {
+		t.Error("the defaults are off")
+	}
+	for _, d := range []time.Duration{-1, 25 * time.Hour} {
+		if c.MaxClockOffset = d; c.Validate() == nil {
+			t.Errorf("%v was taken", d)
+		}
+	}
+}

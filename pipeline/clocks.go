@@ -1,0 +1,193 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/ingest/witness"
+)
+
+// clocks shows what is known of the clocks of those who send to a fabric: in
+// metrics, in the log, and as a fault where nobody is left who is believed. It is
+// guarded by the intake's lock.
+type clocks struct {
+	fabric  string
+	metrics *Metrics
+	health  *health
+
+	newestNanos int64 // the broker's time of the newest record
+	off         map[witness.Sender]witness.State
+	told        map[witness.Sender]bool // those of off that have a series
+	minute      int64                   // of the broker's clock, in which logged were logged, and held were not
+	logged      int
+	held        int
+}
+
+const (
+	// maxOffsetSeries bounds the series of clocks that are off.
+	maxOffsetSeries = 100
+	// maxClockLines a minute; what is beyond is summed up.
+	maxClockLines = 5
+	// clockMemory is for how long one who is silent counts.
+	clockMemory = int64(time.Hour)
+	// partClocks is the part of the health that is the senders' clocks.
+	partClocks = "clocks of the agents"
+)
+
+func newClocks(fabric string, m *Metrics, h *health) *clocks {
+	c := &clocks{fabric: fabric, metrics: m, health: h, off: map[witness.Sender]witness.State{}, told: map[witness.Sender]bool{}}
+	m.clockOffset.DeletePartialMatch(map[string]string{"fabric": fabric})
+	c.count()
+	return c
+}
+
+// judged takes what a record has changed.
+func (c *clocks) judged(j *witness.Judge, appendedNanos int64) {
+	if appendedNanos == 0 {
+		return
+	}
+	c.newestNanos = max(c.newestNanos, appendedNanos)
+	changes := j.Changes()
+	for i := range changes {
+		c.changed(&changes[i])
+	}
+	if minute := appendedNanos / int64(time.Minute); minute != c.minute {
+		c.turn(j, minute)
+	}
+	if len(changes) > 0 {
+		c.count()
+		c.check(j)
+	}
+}
+
+func (c *clocks) changed(k *witness.Clock) {
+	if k.State == witness.OK {
+		c.forget(k.Sender)
+	} else {
+		c.off[k.Sender] = k.State
+		c.show(k)
+	}
+	if c.logged == maxClockLines {
+		c.held++
+		return
+	}
+	c.logged++
+	offset := time.Duration(k.OffsetNanos).Round(time.Millisecond)
+	attrs := []any{"agent", k.Agent, "source", k.Source, "offset", offset, "state", k.State.String()}
+	if k.State == witness.OK {
+		c.health.log.Info("analysis: the agent's clock is right again", attrs...)
+		return
+	}
+	c.health.log.Warn("analysis: "+describe(k)+"; set the clock there", attrs...)
+}
+
+// describe says of a clock what people want to know.
+func describe(k *witness.Clock) string {
+	offset, way := time.Duration(k.OffsetNanos), "ahead"
+	if offset < 0 {
+		offset, way = -offset, "behind"
+	}
+	does := "its readings are dropped"
+	if k.State == witness.Shifted {
+		does = "its readings are shifted"
+	}
+	return fmt.Sprintf("the clock of agent %s (%s) is %v %s, %s", k.Agent, k.Source, offset.Round(time.Second), way, does)
+}
+
+func (c *clocks) show(k *witness.Clock) {
+	if !c.told[k.Sender] && len(c.told) == maxOffsetSeries {
+		return
+	}
+	c.told[k.Sender] = true
+	c.metrics.clockOffset.WithLabelValues(c.fabric, k.Agent, k.Source).Set(float64(k.OffsetNanos) / 1e9)
+}
+
+func (c *clocks) forget(s witness.Sender) {
+	delete(c.off, s)
+	if c.told[s] {
+		delete(c.told, s)
+		c.metrics.clockOffset.DeleteLabelValues(c.fabric, s.Agent, s.Source)
+	}
+}
+
+// turn is what is done once a minute.
+func (c *clocks) turn(j *witness.Judge, minute int64) {
+	if c.held > 0 {
+		c.health.log.Warn("analysis: further agents' clocks changed their state", "count", c.held, "off_now", len(c.off))
+	}
+	c.minute, c.logged, c.held = minute, 0, 0
+	j.Forget(c.newestNanos - clockMemory)
+	known := map[witness.Sender]bool{}
+	for _, k := range j.Clocks() {
+		known[k.Sender] = true
+		if k.State != witness.OK {
+			c.show(&k)
+		}
+	}
+	for s := range c.off {
+		if !known[s] {
+			c.forget(s)
+		}
+	}
+	c.count()
+	c.check(j)
+}
+
+func (c *clocks) count() {
+	var n [witness.Shifted + 1]int
+	for _, state := range c.off {
+		n[state]++
+	}
+	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {
+		c.metrics.clocksOff.WithLabelValues(c.fabric, state.String()).Set(float64(n[state]))
+	}
+}
+
+// check makes it a fault of the fabric that nobody's readings are taken.
+func (c *clocks) check(j *witness.Judge) {
+	if len(c.off) == 0 {
+		c.health.state(partClocks, nil)
+		return
+	}
+	all := j.Clocks()
+	for i := range all {
+		if all[i].State != witness.Quarantined {
+			c.health.state(partClocks, nil)
+			return
+		}
+	}
+	err := fmt.Errorf("%s; set the clock there", describe(&all[0]))
+	if len(all) > 1 {
+		err = fmt.Errorf("the clocks of all %d agents are off, so that no readings are taken, the first: %s; see the brokers' clocks too", len(all), describe(&all[0]))
+	}
+	c.health.state(partClocks, err)
+}
+
+// checkFuture fails if the last interval that was analysed lies in the future of
+// the broker and of this host, who agree on the time: it was made when all clocks
+// were wrong. The run begins again from what was stored before it; else nothing
+// would be stored until time has caught up.
+func (in *Intake) checkFuture(appendedNanos int64) error {
+	if appendedNanos == 0 {
+		return nil
+	}
+	off := time.Duration(time.Now().UnixNano() - appendedNanos)
+	if off.Abs() > in.tolerance {
+		return nil
+	}
+	limit := appendedNanos + int64(in.tolerance) + in.intervalNanos
+	if in.core.LastEnd() <= limit {
+		return nil
+	}
+	return &FutureError{LastEnd: time.Unix(0, in.core.LastEnd()), NowNanos: limit}
+}
+
+// FutureError says that what is stored lies in the future.
+type FutureError struct {
+	LastEnd  time.Time // of what is stored
+	NowNanos int64     // what is later is not believed
+}
+
+func (e *FutureError) Error() string {
+	return fmt.Sprintf("intervals are stored up to %s, which is in the future: the clocks were wrong; going on before them", e.LastEnd.UTC().Format(time.DateTime))
+}

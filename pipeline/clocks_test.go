@@ -1,0 +1,537 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// world is agents with clocks of their own, a broker whose clock is right, and the
+// log that it keeps. It knows the true time, that of the synctest bubble.
+type world struct {
+	graph  *topology.Graph
+	agents []*agent
+	down   func(second int) bool // whether the broker is away; may be nil
+	silent bool                  // agents do not say when they send
+
+	mu        sync.Mutex // guards what follows
+	log       []logged
+	committed int64 // offset of the first that is not
+	away      bool
+}
+
+// agent reads the devices from first to last.
+type agent struct {
+	name        string
+	first, last int
+	ahead       func(second int) time.Duration // of its clock; may be nil
+	spool       []*schema.CounterBatch
+}
+
+type logged struct {
+	batch *schema.CounterBatch
+	times witness.Times
+}
+
+// newWorld has three agents, of which the first reads more than half of the devices.
+func newWorld(g *topology.Graph) *world {
+	n := g.NumDevices()
+	return &world{graph: g, agents: []*agent{{name: "a", last: n * 6 / 10}, {name: "b", first: n * 6 / 10, last: n * 8 / 10}, {name: "c", first: n * 8 / 10, last: n}}}
+}
+
+// everyone sets the clocks of all agents.
+func (w *world) everyone(ahead func(second int) time.Duration) *world {
+	for _, a := range w.agents {
+		a.ahead = ahead
+	}
+	return w
+}
+
+// run polls every second for so many seconds, as a host's agent does.
+func (w *world) run(seconds int) {
+	for s := range seconds {
+		w.second(s)
+		time.Sleep(time.Second)
+	}
+}
+
+func (w *world) second(s int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = w.down != nil && w.down(s)
+	for _, a := range w.agents {
+		ahead := time.Duration(0)
+		if a.ahead != nil {
+			ahead = a.ahead(s)
+		}
+		clock := time.Now().Add(ahead).UnixNano()
+		a.spool = append(a.spool, w.poll(a, s, clock))
+		if w.away {
+			continue
+		}
+		for _, b := range a.spool {
+			times := witness.Times{SentNanos: clock, AppendedNanos: time.Now().UnixNano()}
+			if w.silent {
+				times.SentNanos = 0
+			}
+			w.log = append(w.log, logged{b, times})
+		}
+		a.spool = nil
+	}
+}
+
+// poll is what an agent reads.
+func (w *world) poll(a *agent, s int, clock int64) *schema.CounterBatch {
+	all := poll(w.graph, s)
+	b := &schema.CounterBatch{Fabric: all.Fabric, Source: all.Source, Agent: a.name, Sequence: all.Sequence, IntervalNanos: all.IntervalNanos,
+		Columns: []schema.CounterColumn{{Name: all.Columns[0].Name}}}
+	for i, p := range all.Ports {
+		if d, _ := w.graph.FindDevice(p.Device); int(d) < a.first || int(d) >= a.last {
+			continue
+		}
+		b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
+		b.Ports, b.TimeNanos = append(b.Ports, p), append(b.TimeNanos, clock)
+		b.Columns[0].Values = append(b.Columns[0].Values, all.Columns[0].Values[i])
+	}
+	return b
+}
+
+// links are those that an agent reads at one end at least.
+func (w *world) links(a *agent) (list []int) {
+	for id := range schema.LinkID(w.graph.NumLinks()) {
+		l := w.graph.Link(id)
+		if f, t := int(l.From), int(l.To); f >= a.first && f < a.last || t >= a.first && t < a.last {
+			list = append(list, int(id))
+		}
+	}
+	return list
+}
+
+// consumer is a source of the world's log, and of the clock that closes intervals.
+type logConsumer struct{ world *world }
+
+func (*logConsumer) Name() string { return "log" }
+
+func (c *logConsumer) Commit(_ context.Context, offset int64) error {
+	c.world.mu.Lock()
+	defer c.world.mu.Unlock()
+	c.world.committed = max(c.world.committed, offset+1)
+	return nil
+}
+
+func (c *logConsumer) Run(ctx context.Context, in *Intake) error {
+	c.world.mu.Lock()
+	next := c.world.committed
+	c.world.mu.Unlock()
+	for ctx.Err() == nil {
+		asked := time.Now().UnixNano()
+		c.world.mu.Lock()
+		records, away := c.world.log[next:], c.world.away
+		c.world.mu.Unlock()
+		for _, r := range records {
+			if err := in.Witnessed(c, r.batch, next, r.times); err != nil {
+				return err
+			}
+			next++
+		}
+		if !away {
+			if err := in.Advance(asked, asked); err != nil {
+				return err
+			}
+		}
+		time.Sleep(125 * time.Millisecond)
+	}
+	return nil
+}
+
+const testTolerance = 30 * time.Second // of the default configuration at intervals of a second
+
+// noFuture is a sink that finds intervals which end after the true time.
+type noFuture struct {
+	sink
+	worst time.Duration
+}
+
+func (n *noFuture) Put(ctx context.Context, r *schema.IntervalResult) error {
+	n.mu.Lock()
+	n.worst = max(n.worst, time.Unix(0, r.Snapshot.Interval.EndNanos()).Sub(time.Now()))
+	n.mu.Unlock()
+	return n.sink.Put(ctx, r)
+}
+
+// played is what came of a world.
+type played struct {
+	rig   *rig
+	out   *noFuture
+	began int64
+}
+
+// play runs a world for so many seconds, beginning the analysis again, on the same
+// store and log, at each of the given seconds.
+func play(t *testing.T, w *world, seconds int, restarts ...int) *played {
+	t.Helper()
+	p := &played{rig: newRig(), out: &noFuture{sink: sink{name: "out"}}, began: time.Now().UnixNano()}
+	var wg sync.WaitGroup
+	wg.Go(func() { w.run(seconds) })
+	at := 0
+	for _, until := range append(slices.Clone(restarts), seconds) {
+		f := p.rig.fabric(t, w.graph, one(&logConsumer{w}), p.out)
+		runFor(t, time.Duration(until-at)*time.Second, f)
+		at = until
+	}
+	wg.Wait()
+	return p
+}
+
+// seconds are the intervals stored, as seconds of the world.
+func (p *played) seconds() (list []int) {
+	for _, start := range startsOf(p.rig.store.stored("f")) {
+		list = append(list, int((start-p.began)/second))
+	}
+	return list
+}
+
+// newest is the last interval stored.
+func (p *played) newest() int {
+	list := p.seconds()
+	if len(list) == 0 {
+		return -1
+	}
+	return list[len(list)-1]
+}
+
+// panics is how often the run failed.
+func (p *played) panics() float64 {
+	return testutil.ToFloat64(p.rig.metrics.faults.WithLabelValues("f", partAnalysis))
+}
+
+func (p *played) dropped(reason string) float64 {
+	return testutil.ToFloat64(p.rig.metrics.dropped.WithLabelValues("f", reason))
+}
+
+// between is an offset in some seconds and none in others.
+func between(from, to int, ahead time.Duration) func(int) time.Duration {
+	return func(s int) time.Duration {
+		if s >= from && s < to {
+			return ahead
+		}
+		return 0
+	}
+}
+
+// The operator's table (finding A1): all clocks of a fabric are set wrong for a
+// while, by agents that say when they send and by such that do not.
+func TestAllClocksJump(t *testing.T) {
+	const wrongFrom, wrongTo, seconds = 10, 30, 60
+	for _, silent := range []bool{false, true} {
+		for _, ahead := range []time.Duration{-5, -30, -120, -600, -1800, -3600, -86400, 20, 120, 3600, 86400 * 365} {
+			for _, restart := range []bool{false, true} {
+				t.Run(fmt.Sprintf("silent=%v/%ds/restart=%v", silent, ahead, restart), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(graphOf(t, "f", "torus:4x4x4")).everyone(between(wrongFrom, wrongTo, ahead*time.Second))
+						w.silent = silent
+						var restarts []int
+						if restart {
+							restarts = []int{wrongFrom + 8, wrongTo + 2}
+						}
+						p := play(t, w, seconds, restarts...)
+						if p.panics() > 0 {
+							t.Errorf("the run failed %v times", p.panics())
+						}
+						if p.out.worst > testTolerance {
+							t.Errorf("an interval ends %v in the future", p.out.worst)
+						}
+						list := p.seconds()
+						back := wrongTo + 5
+						if ahead > 0 { // up to the tolerance, what was stored ahead stands
+							back += int(min(ahead, 30))
+						}
+						for s := back; s < seconds-3; s++ {
+							if !slices.Contains(list, s) {
+								t.Fatalf("interval %d is not stored: %v", s, list)
+							}
+						}
+						if reason := reasonOf(ahead*time.Second, silent); reason != "" && p.dropped(reason) == 0 && !restart {
+							t.Errorf("nothing dropped as %s", reason)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// reasonOf is under which reason readings by a clock that is off are counted.
+func reasonOf(ahead time.Duration, silent bool) string {
+	switch {
+	case ahead > testTolerance:
+		return "clock_ahead"
+	case ahead < -testTolerance && !silent:
+		return "clock_behind"
+	case ahead <= -1800*time.Second:
+		return "back_in_time"
+	}
+	return ""
+}
+
+// A restart over a backlog of readings of one hour ahead, as in the report, and
+// good ones behind it.
+func TestRestartOverABacklogOfTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(graphOf(t, "f", "torus:4x4x4")).everyone(between(10, 18, time.Hour))
+		rig, out := newRig(), &noFuture{sink: sink{name: "out"}}
+		p := &played{rig: rig, out: out, began: time.Now().UnixNano()}
+		var wg sync.WaitGroup
+		wg.Go(func() { w.run(60) })
+		runFor(t, 9*time.Second, rig.fabric(t, w.graph, one(&logConsumer{w}), out))
+		time.Sleep(12 * time.Second)
+		f := rig.fabric(t, w.graph, one(&logConsumer{w}), out)
+		runFor(t, 39*time.Second, f)
+		wg.Wait()
+		if out.worst > testTolerance || p.panics() > 0 || p.newest() < 57 || f.Ready(t.Context()) != nil {
+			t.Errorf("future %v, faults %v, newest %d, ready %v", out.worst, p.panics(), p.newest(), f.Ready(t.Context()))
+		}
+	})
+}
+
+// Intervals that an earlier version has stored in the future do not blind the
+// analysis until time catches up.
+func TestStoredFutureDoesNotBlind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(graphOf(t, "f", "torus:4x4x4"))
+		rig, out := newRig(), &noFuture{sink: sink{name: "out"}}
+		p := &played{rig: rig, out: out, began: time.Now().UnixNano()}
+		var wg sync.WaitGroup
+		wg.Go(func() { w.run(40) })
+		runFor(t, 10*time.Second, rig.fabric(t, w.graph, one(&logConsumer{w}), out))
+		results := rig.store.stored("f")
+		last := *results[len(results)-1]
+		snapshot := *last.Snapshot
+		last.Snapshot = &snapshot
+		snapshot.Interval.StartNanos += 3600 * second
+		if err := rig.store.Put(t.Context(), &last); err != nil {
+			t.Fatal(err)
+		}
+		runFor(t, 30*time.Second, rig.fabric(t, w.graph, one(&logConsumer{w}), out))
+		wg.Wait()
+		list := p.seconds()
+		if n := len(list); list[n-1] < 3600 || list[n-2] < 37 {
+			t.Errorf("stored %v", list)
+		}
+		if missing := gaps(startsOf(rig.store.stored("f"))[:len(list)-1]); len(missing) > 0 {
+			t.Errorf("%d intervals are missing", len(missing))
+		}
+	})
+}
+
+// One agent's wrong clock is named, and costs the others nothing.
+func TestOneClockIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(graphOf(t, "f", "torus:4x4x4"))
+		w.agents[1].ahead = between(10, 300, time.Hour)
+		rig, out := newRig(), &noFuture{sink: sink{name: "out"}}
+		f := rig.fabric(t, w.graph, one(&logConsumer{w}), out)
+		var wg sync.WaitGroup
+		wg.Go(func() { w.run(40) })
+		runFor(t, 40*time.Second, f)
+		wg.Wait()
+		if n := testutil.ToFloat64(rig.metrics.clocksOff.WithLabelValues("f", "quarantined")); n != 1 {
+			t.Errorf("%v agents quarantined", n)
+		}
+		if n := testutil.ToFloat64(rig.metrics.clockOffset.WithLabelValues("f", "b", "test")); n != 3600 {
+			t.Errorf("agent b is %v s ahead", n)
+		}
+		if err := f.Ready(t.Context()); err != nil {
+			t.Errorf("two agents of three are read: %v", err)
+		}
+		checkCoverage(t, w, rig.store.stored("f"), w.agents[0], w.agents[2])
+	})
+}
+
+// If no agent is believed, the fabric is not ready and says why.
+func TestNoClockIsAFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(graphOf(t, "f", "torus:4x4x4")).everyone(between(10, 300, -time.Hour))
+		f := newRig().fabric(t, w.graph, one(&logConsumer{w}))
+		var wg sync.WaitGroup
+		wg.Go(func() { w.run(20) })
+		runFor(t, 20*time.Second, f)
+		wg.Wait()
+		if err := f.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "the clocks of all 3 agents are off") || !strings.Contains(err.Error(), "1h0m0s behind") {
+			t.Errorf("ready: %v", err)
+		}
+	})
+}
+
+// checkCoverage wants every link of some agents in every interval but the first and
+// last few.
+func checkCoverage(t *testing.T, w *world, results []*schema.IntervalResult, agents ...*agent) {
+	t.Helper()
+	if missing := gaps(startsOf(results)); len(missing) > 0 || len(results) < 6 {
+		t.Errorf("%d intervals, %d missing", len(results), len(missing))
+		return
+	}
+	for _, a := range agents {
+		for _, link := range w.links(a) {
+			for _, r := range results[2 : len(results)-3] {
+				if len(r.Snapshot.Series) == 0 || !r.Snapshot.Series[0].Valid.Has(link) {
+					t.Errorf("%s: link %d of agent %s has no value", r.Snapshot.Interval.String(), link, a.name)
+					return
+				}
+			}
+		}
+	}
+}
+
+// randomClock jumps now and then, either way, and drifts.
+func randomClock(rng *rand.Rand, seconds, faultsEnd int, drifts bool) func(int) time.Duration {
+	offsets := make([]time.Duration, seconds)
+	now, drift := time.Duration(0), time.Duration(0)
+	if rng.IntN(3) == 0 {
+		now = randomOffset(rng) // wrong from the start
+	}
+	for s := range offsets {
+		if rng.IntN(12) == 0 {
+			now = randomOffset(rng)
+			if drifts {
+				drift = time.Duration(rng.IntN(3)-1) * time.Duration(rng.IntN(2000)) * time.Millisecond
+			}
+		}
+		if now += drift; s >= faultsEnd {
+			now = 0
+		}
+		offsets[s] = now
+	}
+	return func(s int) time.Duration { return offsets[s] }
+}
+
+func randomOffset(rng *rand.Rand) time.Duration {
+	size := time.Duration(float64(time.Minute) * float64(uint(1)<<rng.IntN(20)) * (1 + rng.Float64()))
+	return []time.Duration{size, -size, 0}[rng.IntN(3)]
+}
+
+// Random faults of clocks, outages of the broker and restarts, against the true
+// time: the run never fails, nothing ends in the future, whose clock is right
+// loses nothing, and all is well once the last fault is over by the tolerance, up to
+// which readings ahead of their time are believed. A restart makes no difference,
+// except to the window's own judgement of clocks that are off by less than that: it
+// begins without, so that this is compared without drift.
+func TestRandomClockFaults(t *testing.T) {
+	const seconds, faultsEnd = 110, 50
+	for seed := range uint64(6) {
+		for _, all := range []bool{false, true} {
+			drifts := seed%2 == 1
+			var covered [2][]int
+			for i, restarted := range []bool{false, true} {
+				t.Run(fmt.Sprintf("seed=%d/all=%v/restarts=%v", seed, all, restarted), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						rng := rand.New(rand.NewPCG(seed, 11))
+						w := newWorld(graphOf(t, "f", "torus:3x3x3"))
+						for k, a := range w.agents {
+							if clock := randomClock(rng, seconds, faultsEnd, drifts); all || k > 0 {
+								a.ahead = clock
+							}
+						}
+						var restarts []int
+						if restarted {
+							restarts = []int{5 + rng.IntN(20), 30 + rng.IntN(20), 55 + rng.IntN(10)}
+						}
+						p := play(t, w, seconds, restarts...)
+						if p.panics() > 0 || p.out.worst > testTolerance {
+							t.Fatalf("the run failed %v times, an interval ends %v in the future", p.panics(), p.out.worst)
+						}
+						results := p.rig.store.stored("f")
+						covered[i] = p.seconds()
+						if !all && !(drifts && restarted) {
+							checkCoverage(t, w, results, w.agents[0])
+						}
+						after := slices.DeleteFunc(slices.Clone(results), func(r *schema.IntervalResult) bool {
+							return r.Snapshot.Interval.StartNanos < p.began+(faultsEnd+8)*second+int64(testTolerance)
+						})
+						checkCoverage(t, w, after, w.agents...)
+					})
+				})
+			}
+			if !drifts && !all && !slices.Equal(covered[0], covered[1]) {
+				t.Errorf("seed %d, all %v: intervals\n%v, with restarts\n%v", seed, all, covered[0], covered[1])
+			}
+		}
+	}
+}
+
+// Clocks that are wrong during an outage of the broker, when readings lie in spools.
+func TestClocksAndOutages(t *testing.T) {
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			const seconds, faultsEnd = 90, 50
+			rng := rand.New(rand.NewPCG(seed, 12))
+			w := newWorld(graphOf(t, "f", "torus:3x3x3"))
+			from := 10 + rng.IntN(20)
+			to := from + 1 + rng.IntN(20)
+			w.down = func(s int) bool { return s >= from && s < to }
+			for _, a := range w.agents {
+				a.ahead = randomClock(rng, seconds, faultsEnd, true)
+			}
+			p := play(t, w, seconds)
+			if p.panics() > 0 || p.out.worst > testTolerance || p.newest() < seconds-5 {
+				t.Errorf("seed %d: the run failed %v times, %v in the future, newest %d", seed, p.panics(), p.out.worst, p.newest())
+			}
+		})
+	}
+}
+
+// What the intake is given without a witness is believed whatever it says: a replay.
+func TestReplayedReadingsNeedNoWitness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+		runFor(t, 30*time.Second, r.fabric(t, g, one(&polls{graph: g})))
+		if n := len(r.store.stored("f")); n < 25 {
+			t.Errorf("%d intervals", n)
+		}
+	})
+}
+
+func TestTimesOfARecord(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for _, c := range []struct {
+		m    kafka.Message
+		want witness.Times
+	}{
+		{kafka.Message{Time: now.Add(time.Hour), Appended: time.Unix(2000, 0), Sent: time.Unix(3000, 0)}, witness.Times{SentNanos: 3000 * second, AppendedNanos: 2000 * second}},
+		{kafka.Message{Time: time.Unix(500, 0)}, witness.Times{AppendedNanos: 500 * second}},
+		{kafka.Message{Time: time.Unix(1500, 0)}, witness.Times{AppendedNanos: 1000 * second}},
+	} {
+		if got := timesOf(&c.m, now); got != c.want {
+			t.Errorf("%+v: %+v, want %+v", c.m, got, c.want)
+		}
+	}
+}
+
+var errNotReady = errors.New("not ready")
+
+func TestHealthOfAState(t *testing.T) {
+	h := newHealth("f", newRig().metrics, slog.New(slog.DiscardHandler))
+	h.state("x", errNotReady)
+	h.state("x", errNotReady)
+	if err := h.err(); err == nil || testutil.ToFloat64(h.metrics.faults.WithLabelValues("f", "x")) != 1 {
+		t.Errorf("%v, counted otherwise than once", err)
+	}
+	if h.state("x", nil); h.err() != nil {
+		t.Errorf("still a fault: %v", h.err())
+	}
+}
