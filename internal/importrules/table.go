@@ -55,7 +55,7 @@ var Architecture = []Row{
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
-	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Kind: Pure},
+	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
 	{Package: "analysis", May: []string{"ingest/window", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
