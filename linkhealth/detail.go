@@ -61,13 +61,30 @@ func (m *Monitor) cutOffBy(d topology.DeviceID) (nodes []string) {
 	return nodes
 }
 
-// emitLink reports a link that is down or back, at its first port.
+// emitLink reports a link that is down or back.
 func (m *Monitor) emitLink(nanos int64, cable int, failed bool) {
-	kind, text := schema.LinkRestored, m.joins(int32(2*cable))+" is back"
+	end := m.head(cable)
+	kind, text := schema.LinkRestored, m.joins(end)+" is back"
 	if failed {
-		kind, text = schema.LinkFailed, m.joins(int32(2*cable))+" is down: "+m.whyDown(cable)
+		kind, text = schema.LinkFailed, m.joins(end)+" is down: "+m.whyDown(end)
 	}
-	m.emit(nanos, kind, m.layout.cables[cable].ends[0], m.layout.cables[cable].ports[0], text)
+	m.emit(nanos, kind, m.layout.device(end), m.layout.port(end), text)
+}
+
+// head is the end at which a link's events are reported, whatever the numbers of
+// links: the switch's rather than the node's, else the first by name.
+func (m *Monitor) head(cable int) int32 {
+	a, b := int32(2*cable), int32(2*cable+1)
+	names := m.layout.cables[cable].names(m.graph)
+	switch aSwitch, bSwitch := m.graph.IsSwitch(m.layout.device(a)), m.graph.IsSwitch(m.layout.device(b)); {
+	case aSwitch != bSwitch && aSwitch:
+		return a
+	case aSwitch != bSwitch:
+		return b
+	case cmp.Or(cmp.Compare(names[0].Device, names[1].Device), cmp.Compare(names[0].Port, names[1].Port)) <= 0:
+		return a
+	}
+	return b
 }
 
 func (m *Monitor) joins(end int32) string {
@@ -80,8 +97,8 @@ var stateNames = map[stateColumn][]string{
 	physicalState: {1: "sleep", 2: "polling", 3: "disabled", 4: "training", 6: "error recovery", 7: "test"},
 }
 
-func (m *Monitor) whyDown(cable int) string {
-	for end := int32(2 * cable); end <= int32(2*cable+1); end++ {
+func (m *Monitor) whyDown(head int32) string {
+	for _, end := range [...]int32{head, far(head)} {
 		s := m.sights[end]
 		if s.what != down {
 			continue
@@ -101,9 +118,9 @@ func (m *Monitor) emitErrors(nanos int64, end int32, counter string, hourly, lim
 }
 
 func (m *Monitor) emitFlapping(nanos int64, cable int, hourly float64) {
-	c := &m.layout.cables[cable]
-	m.emit(nanos, schema.LinkFlapping, c.ends[0], c.ports[0],
-		fmt.Sprintf("%s lost its training %.0f times within the hour", m.joins(int32(2*cable)), hourly))
+	end := m.head(cable)
+	m.emit(nanos, schema.LinkFlapping, m.layout.device(end), m.layout.port(end),
+		fmt.Sprintf("%s lost its training %.0f times within the hour", m.joins(end), hourly))
 }
 
 // maxRanges is how many names or ranges a list holds.

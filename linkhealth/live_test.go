@@ -68,7 +68,7 @@ func (l *live) sweep(n int) (events []string) {
 			}
 		}
 		l.second++
-		l.window.Advance(at + 3*int64(time.Second))
+		l.window.Advance(at + 2*int64(time.Second))
 		for s := l.window.Next(); s != nil; s = l.window.Next() {
 			var raw []*schema.CounterBatch
 			if s.Interval.StartNanos == at {
@@ -120,8 +120,8 @@ func TestLiveSubnet(t *testing.T) {
 			"switch_failed leaf2/: no answer for 2 intervals: ports 1-4 to node4 mlx5_0, node5 mlx5_0, spine0-1; cuts off node4 mlx5_0, node5 mlx5_0",
 			"switch_restored leaf2/: switch is back: ports 1-4 to node4 mlx5_0, node5 mlx5_0, spine0-1"},
 		{fmt.Sprintf("%q[%d]", tree.Leaf(1), tree.Uplink(0, 0)),
-			"link_failed spine0/2: link to leaf1 port 3 is down: spine0 port 2 is in state down",
-			"link_restored spine0/2: link to leaf1 port 3 is back"},
+			"link_failed leaf1/3: link to spine0 port 2 is down: leaf1 port 3 is in state down",
+			"link_restored leaf1/3: link to spine0 port 2 is back"},
 		{fmt.Sprintf("%q", tree.Host(5)),
 			"node_failed node5 mlx5_0/: no answer for 2 intervals: port 1 to leaf2",
 			"node_restored node5 mlx5_0/: node is back: port 1 to leaf2"},
