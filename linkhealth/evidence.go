@@ -88,19 +88,18 @@ func (m *Monitor) lookAt(end int, p schema.Presence) {
 // read takes over the port states and counters of the interval's batches.
 func (m *Monitor) read(raw []*schema.CounterBatch) {
 	for _, b := range raw {
+		m.resolved = m.resolved[:0]
 		for i := range b.Columns {
 			c := &b.Columns[i]
 			state, counter := stateColumns[c.Name], counterOf(c.Name)
 			if state == noState && counter < 0 {
 				continue
 			}
+			m.resolve(b)
 			for row, value := range c.Values {
-				if c.Valid != nil && !c.Valid.Has(row) {
-					continue
-				}
-				end, ok := m.layout.endOf[b.Ports[b.PortIndex[row]]]
+				end := m.resolved[b.PortIndex[row]]
 				switch {
-				case !ok:
+				case end < 0 || c.Valid != nil && !c.Valid.Has(row):
 				case state != noState:
 					m.readState(end, state, value, b.TimeNanos[row])
 				default:
@@ -108,6 +107,21 @@ func (m *Monitor) read(raw []*schema.CounterBatch) {
 				}
 			}
 		}
+	}
+}
+
+// resolve finds the ends of a batch's ports, -1 for those that the graph does not
+// have, once for all columns.
+func (m *Monitor) resolve(b *schema.CounterBatch) {
+	if len(m.resolved) > 0 {
+		return
+	}
+	for _, p := range b.Ports {
+		end, ok := m.layout.endOf[p]
+		if !ok {
+			end = -1
+		}
+		m.resolved = append(m.resolved, end)
 	}
 }
 

@@ -43,6 +43,8 @@ type Monitor struct {
 	sights []sight // by end
 	silent []bool  // by device: nothing is read of it, though its agent reports
 	events []schema.Event
+
+	resolved []int32 // ends of the ports of the batch at hand
 }
 
 // New makes the monitor of one version of a fabric.
