@@ -6,6 +6,7 @@ import (
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/tracking"
 )
@@ -19,6 +20,8 @@ type Config struct {
 	Segment segment.Config `yaml:"segment"`
 	// How regions and hot links are followed through time.
 	Tracking `yaml:"tracking"`
+	// When links and devices count as failed, and links as bad.
+	Health linkhealth.Config `yaml:"health"`
 }
 
 // Tracking is what follows regions and links.
@@ -29,7 +32,8 @@ type Tracking struct {
 
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
-	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()}}
+	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()},
+		Health: linkhealth.DefaultConfig()}
 }
 
 // Validate names every fault.
@@ -40,6 +44,7 @@ func (c *Config) Validate() error {
 	f.Under("segment", c.Segment.Validate())
 	f.Under("tracking", c.Track.Validate())
 	f.Under("tracking", c.Hot.Validate())
+	f.Under("health", c.Health.Validate())
 	return f.Err()
 }
 

@@ -20,6 +20,7 @@ type Interval struct {
 	Graph    *topology.Graph // the version it was stored under; nil: the one in force
 	Regions  []schema.Region
 	Snapshot *schema.Snapshot // nil: the hotspots do not learn of it
+	Events   []schema.Event   // that came with it; Resume puts them there
 }
 
 // save is what the stages have learned.
@@ -95,6 +96,16 @@ func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
 	}, nil
 }
 
+// eventsIn are those of an interval, in their order.
+func eventsIn(events []schema.Event, i schema.Interval) (in []schema.Event) {
+	for _, e := range events {
+		if i.Contains(e.TimeNanos) {
+			in = append(in, e)
+		}
+	}
+	return in
+}
+
 // Resume makes the core go on after the intervals that an earlier process
 // stored, given in order of time: it gives no result up to and including the
 // last of them, their regions hand their identity on, and of their events none
@@ -112,6 +123,7 @@ func (c *Core) Resume(stored []Interval, events []schema.Event) error {
 		if g := in.Graph; g != nil && g.Version() != c.graph.Version() {
 			errs = append(errs, c.setGraph(g))
 		}
+		in.Events = eventsIn(events, in.Interval)
 		for _, s := range c.stages {
 			if l, ok := s.(Learner); ok {
 				errs = append(errs, l.Resume(in))

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/tracking"
@@ -46,10 +47,15 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, err := linkhealth.New(g, cfg.Health)
+	if err != nil {
+		return nil, err
+	}
 	return []Stage{
 		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s},
 		&trackStage{graph: g, cfg: cfg.track(), tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
+		&healthStage{graph: g, cfg: cfg.Health, monitor: m},
 	}, nil
 }
 

@@ -142,6 +142,7 @@ func infinibandCounters() []CounterInfo {
 		{"ib.port_xmit_wait_32", Ticks, 32, Saturates, Tx, Counter, Egress, XmitWait, "ticks in which data waited and nothing was sent"},
 		{TickColumn, Nanoseconds, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "length of the port's tick, ps"},
 		{"ib.port_state", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "1 down, 2 initialising, 3 armed, 4 active"},
+		{"ib.port_phys_state", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "2 polling, 3 disabled, 4 training, 5 link up, 6 error recovery"},
 		{"ib.rate_megabits", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "rate of the link, Mb/s"},
 		{"ib.port_xmit_discards", Packets, 16, Saturates, Tx, Counter, Egress, DropRate, "packets the port dropped"},
 	}
@@ -214,7 +215,8 @@ func mlx5Counters() []CounterInfo {
 	return append(t, diagnostic("mlx5", 64, "outbound_pci_stalled_rd_events", "outbound_pci_stalled_wr_events",
 		"rx_buffer_passed_thres_phy", "tx_pause_storm_warning_events", "tx_pause_storm_error_events",
 		"rx_pci_signal_integrity", "tx_pci_signal_integrity", "rx_pause_ctrl_phy", "tx_pause_ctrl_phy",
-		"rx_global_pause", "tx_global_pause", "rx_global_pause_transition")...)
+		"rx_global_pause", "tx_global_pause", "rx_global_pause_transition",
+		"rx_crc_errors_phy", "rx_symbol_err_phy", "link_down_events_phy")...)
 }
 
 // bnxtCounters are ethtool statistics of Broadcom NetXtreme-E.

@@ -11,6 +11,8 @@ const (
 	SwitchRestored EventKind = "switch_restored"
 	NodeFailed     EventKind = "node_failed"
 	NodeRestored   EventKind = "node_restored"
+	LinkErrors     EventKind = "link_errors"           // a port counts more errors an hour than is allowed
+	LinkFlapping   EventKind = "link_flapping"         // a link loses its training again and again
 	Throttled      EventKind = "congestion_protection" // a congestion protection event (CPE)
 	JobStarted     EventKind = "job_started"
 	JobEnded       EventKind = "job_ended"

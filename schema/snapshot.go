@@ -19,6 +19,9 @@ type Snapshot struct {
 	// FirstReadNanos and LastReadNanos bound the instants at which the readings
 	// that went into the snapshot were taken; 0 if there were none.
 	FirstReadNanos, LastReadNanos int64
+	// Ports says of whose ports there were readings; empty if it is not known, as in
+	// a snapshot from the store.
+	Ports LinkPresence
 	// Samples is the number of counter readings that went in.
 	Samples int
 }

@@ -59,7 +59,7 @@ func TestReadDump(t *testing.T) {
 
 func TestReadRecordedDump(t *testing.T) {
 	for _, c := range []dumpCase{
-		{"mlx5_core", 751, 24, "mlx5.rx_packets 845320277", "mlx5.tx15_xmit_more 5530"},
+		{"mlx5_core", 751, 27, "mlx5.rx_packets 845320277", "mlx5.tx15_xmit_more 5530"},
 		{"bnxt_en", 499, 58, "bnxt.[0]: rx_ucast_packets 10198513532", "bnxt.tx_packets_pri7 0"},
 		{"ice", 602, 40, "ice.rx_unicast 12117448", "ice.rx_priority_7_xoff.nic 0"},
 		{"e1000e", 53, 0, "e1000e.rx_packets 0", "e1000e.tx_hwtstamp_skipped 0"},

@@ -23,10 +23,23 @@ type target struct {
 type targetPort struct {
 	number int
 	guid   string
+	down   bool // it had a cable, and the last discovery found nobody behind it
 }
 
 func (t *target) equal(o *target) bool {
 	return t.guid == o.guid && t.name == o.name && t.isSwitch == o.isSwitch && slices.Equal(t.ports, o.ports)
+}
+
+// keepLost goes on with the ports that the node had before and of which the new
+// listing has none: their cable is pulled, or the peer is gone.
+func (t *target) keepLost(before []targetPort) {
+	for _, p := range before {
+		if !slices.ContainsFunc(t.ports, func(o targetPort) bool { return o.number == p.number }) {
+			p.down = true
+			t.ports = append(t.ports, p)
+		}
+	}
+	slices.SortFunc(t.ports, func(a, b targetPort) int { return a.number - b.number })
 }
 
 // aggregationNode is the description of a switch's own SHARP engine, whose link
@@ -95,7 +108,7 @@ func (t *target) parsePort(line string) error {
 	if !ok || err != nil || n == 0 {
 		return fmt.Errorf("port %q: want [NUMBER] of 1 to 255", line)
 	}
-	port := targetPort{int(n), t.guid}
+	port := targetPort{number: int(n), guid: t.guid}
 	if !t.isSwitch {
 		guid, _, ok := strings.Cut(strings.TrimPrefix(rest, "("), ")")
 		if _, err := strconv.ParseUint(guid, 16, 64); !ok || err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/giverny/giverny/collectors"
@@ -23,6 +24,9 @@ type node struct {
 	wide     bool // its 64-bit counters include PortXmitWait: the plain ones are no use
 	failures int  // in a row
 	waiting  int  // polls to be left alone
+
+	downed  map[int]uint64 // by port: what LinkDownedCounter was
+	trouble atomic.Bool    // it failed after it had answered, or a link was down in between
 }
 
 // Name is the node's description, or its GUID.
@@ -41,6 +45,9 @@ func (n *node) Read(ctx context.Context, r *collectors.Reading) error {
 	case err == nil:
 		n.failures = 0
 	case ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded):
+		if n.failures == 0 {
+			n.trouble.Store(true)
+		}
 		n.failures++
 		n.waiting = min(1<<min(n.failures-1, 30)-1, n.cfg.MaxBackoffPolls) // 0, 1, 3, 7, ...
 	}
@@ -70,7 +77,7 @@ func (n *node) groups() func(yield func([]targetPort) bool) {
 	}
 	return func(yield func([]targetPort) bool) {
 		for i := range n.target.ports {
-			if !yield(n.target.ports[i : i+1]) {
+			if !n.target.ports[i].down && !yield(n.target.ports[i:i+1]) {
 				return
 			}
 		}
@@ -120,6 +127,38 @@ func (n *node) take(r *collectors.Reading, b *block, at time.Time) {
 	}
 	r.RowAt(set, schema.PortName{Device: n.target.name, Port: strconv.Itoa(b.port)}, at.UnixNano())
 	b.put(r)
+	if at := slices.IndexFunc(n.target.ports, func(p targetPort) bool { return p.number == b.port }); at >= 0 && n.target.ports[at].down {
+		r.Put(stateColumn, stateDown)
+	} else {
+		r.Put(physicalStateColumn, physicalLinkUp)
+	}
+	n.watchDowned(b)
+}
+
+// What the discovery says of a port: a listed one has a link, logical state or
+// not; where there was one and is none any more, the port is down (PortInfo, IBA
+// vol. 1, 14.2.5.6). It holds until the next discovery.
+const (
+	stateColumn         = "ib.port_state"
+	stateDown           = 1
+	physicalStateColumn = "ib.port_phys_state"
+	physicalLinkUp      = 5
+)
+
+// watchDowned notices a port that lost its link since the last poll.
+func (n *node) watchDowned(b *block) {
+	for _, c := range b.counters {
+		if c.name != "LinkDownedCounter" {
+			continue
+		}
+		if n.downed == nil {
+			n.downed = map[int]uint64{}
+		}
+		if before, read := n.downed[b.port]; read && c.value > before {
+			n.trouble.Store(true)
+		}
+		n.downed[b.port] = c.value
+	}
 }
 
 func portList(ports []targetPort) string {

@@ -145,10 +145,10 @@ func TestParseInventory(t *testing.T) {
 		t.Errorf("nodes %q, want %q", names, want)
 	}
 	leaf, dual := targets[0], targets[2]
-	if !leaf.isSwitch || leaf.guid != "a0000000000000b0" || !slices.Equal(leaf.ports, []targetPort{{1, leaf.guid}, {2, leaf.guid}, {12, leaf.guid}, {41, leaf.guid}}) {
+	if !leaf.isSwitch || leaf.guid != "a0000000000000b0" || !slices.Equal(leaf.ports, []targetPort{{1, leaf.guid, false}, {2, leaf.guid, false}, {12, leaf.guid, false}, {41, leaf.guid, false}}) {
 		t.Errorf("%+v", leaf)
 	}
-	if dual.isSwitch || !slices.Equal(dual.ports, []targetPort{{1, "a0000000000000c1"}, {2, "a0000000000000c2"}}) {
+	if dual.isSwitch || !slices.Equal(dual.ports, []targetPort{{1, "a0000000000000c1", false}, {2, "a0000000000000c2", false}}) {
 		t.Errorf("%+v", dual)
 	}
 }
@@ -159,7 +159,7 @@ func TestParseRecordedInventory(t *testing.T) {
 		t.Fatalf("%d nodes, %v; want 6 switches and 16 adapters", len(targets), err)
 	}
 	leaf, host := targets[4], targets[len(targets)-1]
-	if leaf.name != "leaf0" || leaf.guid != "0c42a10300100000" || !leaf.isSwitch || len(leaf.ports) != 6 || leaf.ports[5] != (targetPort{6, leaf.guid}) {
+	if leaf.name != "leaf0" || leaf.guid != "0c42a10300100000" || !leaf.isSwitch || len(leaf.ports) != 6 || leaf.ports[5] != (targetPort{6, leaf.guid, false}) {
 		t.Errorf("%+v", leaf)
 	}
 	if host.isSwitch || len(host.ports) != 1 || host.ports[0].guid == host.guid || !strings.HasPrefix(host.name, "node") {

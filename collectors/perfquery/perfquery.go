@@ -31,7 +31,7 @@ type Config struct {
 	QueryTimeout time.Duration `yaml:"timeout"`
 	// Read switches alone, where agents on the hosts read the adapters.
 	SwitchesOnly bool `yaml:"switches_only"`
-	// How often the subnet is discovered again.
+	// How often the subnet is discovered again; ten times as often at most while nodes stop answering or links lose their training, and never between two polls.
 	DiscoverEvery time.Duration `yaml:"discover_every"`
 	// How long a discovery may take.
 	DiscoverTimeout time.Duration `yaml:"discover_timeout"`
@@ -108,10 +108,11 @@ func (c *Collector) Name() string { return "perfquery" }
 func (c *Collector) Epoch() uint64 { return 0 }
 
 // Devices lists the nodes that have a link, after discovering the subnet again
-// if it is time. When that fails it lists those of the last time.
+// if it is time, or if the last poll met with trouble. When that fails it lists
+// those of the last time.
 func (c *Collector) Devices(ctx context.Context) ([]collectors.Device, error) {
 	var err error
-	if c.discovered.IsZero() || time.Since(c.discovered) >= c.cfg.DiscoverEvery {
+	if since := time.Since(c.discovered); since >= c.cfg.DiscoverEvery || since >= c.cfg.DiscoverEvery/troubleShare && c.troubled() {
 		err = c.discover(ctx)
 	}
 	devices := make([]collectors.Device, len(c.order))
@@ -120,6 +121,11 @@ func (c *Collector) Devices(ctx context.Context) ([]collectors.Device, error) {
 	}
 	return devices, err
 }
+
+// troubleShare is how much sooner than discover_every the subnet is discovered
+// again when it gives trouble; a node that answers now and then is no reason to do
+// so at every poll.
+const troubleShare = 10
 
 // Refresh has the next Devices discover the subnet.
 func (c *Collector) Refresh() { c.discovered = time.Time{} }
@@ -142,6 +148,9 @@ func (c *Collector) discover(ctx context.Context) error {
 			continue
 		}
 		n := c.nodes[target.guid]
+		if n != nil {
+			target.keepLost(n.target.ports)
+		}
 		if n == nil || !n.target.equal(&target) { // one that hangs keeps its own
 			n = &node{cfg: &c.cfg, target: target}
 		}
@@ -150,6 +159,16 @@ func (c *Collector) discover(ctx context.Context) error {
 	}
 	c.nodes, c.order, c.discovered = nodes, order, time.Now()
 	return nil
+}
+
+// troubled says that a node has failed, or a link lost its training, since the
+// last discovery: the subnet may have changed. It is asked once for each.
+func (c *Collector) troubled() bool {
+	found := false
+	for _, n := range c.order {
+		found = n.trouble.Swap(false) || found
+	}
+	return found
 }
 
 const (

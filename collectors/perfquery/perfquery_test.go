@@ -105,8 +105,8 @@ func TestReadsASubnet(t *testing.T) {
 		device, port string
 		want         map[string]uint64
 	}{
-		{"leaf0", "1", map[string]uint64{"ib.port_xmit_data": 123456789012, "ib.port_rcv_packets": 6, "ib.unicast_xmit_packets": 5, "ib.port_xmit_wait_32": 77, "ib.symbol_error": 2, "ib.qp1_dropped": 0}},
-		{"old", "3", map[string]uint64{"ib.port_xmit_data_32": 4294967295, "ib.port_xmit_packets_32": 5, "ib.port_rcv_packets_32": 6, "ib.port_xmit_wait_32": 77, "ib.symbol_error": 2, "ib.qp1_dropped": 0}},
+		{"leaf0", "1", map[string]uint64{"ib.port_xmit_data": 123456789012, "ib.port_rcv_packets": 6, "ib.unicast_xmit_packets": 5, "ib.port_xmit_wait_32": 77, "ib.symbol_error": 2, "ib.qp1_dropped": 0, "ib.port_phys_state": 5}},
+		{"old", "3", map[string]uint64{"ib.port_xmit_data_32": 4294967295, "ib.port_xmit_packets_32": 5, "ib.port_rcv_packets_32": 6, "ib.port_xmit_wait_32": 77, "ib.symbol_error": 2, "ib.qp1_dropped": 0, "ib.port_phys_state": 5}},
 	} {
 		row := got[schema.PortName{Device: w.device, Port: w.port}]
 		if len(row) != len(w.want) {
@@ -285,4 +285,46 @@ func TestConformance(t *testing.T) {
 			AbsentAt:  schema.PortName{Device: "old", Port: "3"},
 		}
 	})
+}
+
+// A node that stops answering has the subnet discovered at the next poll, once;
+// where the listing then has no peer any more, the port is reported as down, and
+// as linked when the peer is back.
+func TestLostPortsAreReportedAsDown(t *testing.T) {
+	dir, cfg := fakeSubnet(t)
+	c := newCollector(t, cfg)
+	trouble := func() { c.discovered = time.Now().Add(-cfg.DiscoverEvery / troubleShare) } // as if the last discovery were so long ago
+	port := schema.PortName{Device: "leaf0", Port: "3"}
+	if row := collectortest.Read(t, c)[port]; row[physicalStateColumn] != physicalLinkUp || row[stateColumn] != 0 {
+		t.Fatalf("at first: %v", row)
+	}
+	without := inventoryText[:strings.Index(inventoryText, "[3]")] + inventoryText[strings.Index(inventoryText, "\nCa"):]
+	put(t, dir, "inventory", without)
+	put(t, dir, "0x0000000000000002", "fail")
+	trouble()
+	if row := collectortest.Read(t, c)[port]; row[physicalStateColumn] != physicalLinkUp {
+		t.Errorf("before the discovery: %v", row)
+	}
+	rows := collectortest.Read(t, c)
+	if row := rows[port]; row[stateColumn] != stateDown || row[physicalStateColumn] != 0 || row["ib.symbol_error"] != 2 {
+		t.Errorf("after the discovery: %v", row)
+	}
+	if row := rows[schema.PortName{Device: "leaf0", Port: "1"}]; row[physicalStateColumn] != physicalLinkUp {
+		t.Errorf("the port beside it: %v", row)
+	}
+	discovered := c.discovered
+	trouble()
+	if collectortest.Read(t, c); c.discovered.After(discovered) {
+		t.Error("discovered again without new trouble")
+	}
+	put(t, dir, "inventory", inventoryText)
+	put(t, dir, "0x0000000000000002", "")
+	c.Refresh()
+	rows = collectortest.Read(t, c)
+	if row := rows[port]; row[physicalStateColumn] != physicalLinkUp || row[stateColumn] != 0 {
+		t.Errorf("after the peer is back: %v", row)
+	}
+	if _, read := rows[schema.PortName{Device: "old", Port: "3"}]; !read {
+		t.Error("the peer is not read")
+	}
 }

@@ -13,6 +13,7 @@ type reporter struct {
 	newest int64 // instant of its newest reading; never if there is none
 	// Who read the port last, and in which life of its counters.
 	agent, epoch uint64
+	reader       uint64 // who read the port last, whatever it says of epochs
 }
 
 // clocks knows how far ports and devices have reported, and so when the open
@@ -62,7 +63,7 @@ func (w *Window) recordReport(rep *reporter, p uint32, nanos int64) {
 	if nanos <= old && !setRight {
 		return
 	}
-	rep.newest = nanos
+	rep.newest, rep.reader = nanos, w.agent
 	c.farthest = max(c.farthest, nanos)
 	if old != never {
 		c.again = c.again || nanos > old

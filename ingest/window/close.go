@@ -45,6 +45,7 @@ func (w *Window) close() {
 	if m.meta.readings > 0 {
 		snap.Samples, snap.FirstReadNanos, snap.LastReadNanos = m.meta.readings, m.meta.first, m.meta.last
 	}
+	w.putPresence(snap)
 	w.ready = append(w.ready, snap)
 	w.slots[w.head] = slotMeta{}
 	w.head = w.slotAt(1)
@@ -62,7 +63,7 @@ func (w *Window) newSnapshot() *schema.Snapshot {
 		s = &schema.Snapshot{}
 	}
 	g := w.ports.graph
-	*s = schema.Snapshot{Fabric: g.Fabric(), GraphVersion: g.Version(), Links: g.NumLinks(), Series: s.Series[:0],
+	*s = schema.Snapshot{Fabric: g.Fabric(), GraphVersion: g.Version(), Links: g.NumLinks(), Series: s.Series[:0], Ports: s.Ports,
 		Interval: schema.Interval{StartNanos: w.openStart, DurationNanos: w.cfg.IntervalNanos}}
 	return s
 }

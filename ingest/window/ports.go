@@ -19,6 +19,7 @@ type ports struct {
 	device          []topology.DeviceID
 	name            []string
 	egress, ingress []schema.LinkID
+	leaves, enters  []schema.LinkID // the link whose From, or To, the port is: on a duplex graph one of them at most
 }
 
 func newPorts(g *topology.Graph) *ports {
@@ -40,12 +41,30 @@ func newPorts(g *topology.Graph) *ports {
 		links, _ := g.PortAt(e.device, e.name)
 		p.device, p.name = append(p.device, e.device), append(p.name, e.name)
 		p.egress, p.ingress = append(p.egress, links.Egress), append(p.ingress, links.Ingress)
+		p.addEnds(e.device, e.name, links)
 		p.first[e.device+1] = uint32(len(p.name))
 	}
 	for d := range g.NumDevices() {
 		p.first[d+1] = max(p.first[d+1], p.first[d])
 	}
 	return p
+}
+
+// addEnds takes down of which links the next port is an end, and which.
+func (p *ports) addEnds(device topology.DeviceID, name string, links topology.PortLinks) {
+	leaves, enters := schema.NoLink, schema.NoLink
+	for _, l := range [...]schema.LinkID{links.Egress, links.Ingress} {
+		if l == schema.NoLink {
+			continue
+		}
+		switch link := p.graph.Link(l); {
+		case link.From == device && link.FromPort == name:
+			leaves = l
+		case link.To == device && link.ToPort == name:
+			enters = l
+		}
+	}
+	p.leaves, p.enters = append(p.leaves, leaves), append(p.enters, enters)
 }
 
 func (p *ports) len() int { return len(p.name) }

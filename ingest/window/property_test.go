@@ -217,6 +217,7 @@ func run(t interface{ Fatal(...any) }, w *window.Window, batches []*schema.Count
 func clone(s *schema.Snapshot) *schema.Snapshot {
 	c := *s
 	c.Series = slices.Clone(s.Series)
+	c.Ports.From, c.Ports.To = slices.Clone(s.Ports.From), slices.Clone(s.Ports.To)
 	for i := range c.Series {
 		c.Series[i].Values, c.Series[i].Valid = slices.Clone(c.Series[i].Values), slices.Clone(c.Series[i].Valid)
 	}

@@ -16,7 +16,8 @@ type Window struct {
 	maxGapNanos int64
 	ports       *ports
 	dictionaries
-	clocks  clocks
+	clocks clocks
+	sightings
 	dropped [numReasons]uint64
 
 	// The open intervals: the first begins at openStart, the last ends at

@@ -1,0 +1,87 @@
+package analysis_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/scenario"
+)
+
+// failureStory breaks two switches and mends them.
+const failureStory = `
+name: failures
+about: Two switches fail and return.
+fabric: {name: f, topology: "torus:4x4x2", kind: gemini}
+interval: 10s
+duration: 5m
+telemetry: {loss_percent: 1}
+events:
+  - {after: 60s, do: fail_switch, object: "1,1,0", for: 100s}
+  - {after: 95s, do: fail_switch, object: "1,1,1", for: 100s}
+`
+
+// The counters alone say of a simulated story what its log says: with the log's
+// events taken out, the same devices fail and return, some intervals later. With
+// the log's events in, nothing is said twice.
+func TestFailuresOfAStory(t *testing.T) {
+	for _, withLog := range []bool{false, true} {
+		t.Run(fmt.Sprintf("log %v", withLog), func(t *testing.T) {
+			truth, got := tellFailures(t, withLog)
+			if len(truth) < 2 {
+				t.Fatalf("the story has %d failures", len(truth))
+			}
+			if !slices.Equal(got, truth) {
+				t.Errorf("events:\n%v\nthe story's:\n%v", got, truth)
+			}
+		})
+	}
+}
+
+// tellFailures are the events of failures that the story's log has, and those
+// that come out of the analysis of its counters, with or without the log.
+func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
+	script, err := scenario.Read(strings.NewReader(failureStory), "failures")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, 1_700_000_000*second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := analysis.DefaultConfig()
+	cfg.Window.Interval, cfg.Window.ClockLateness = script.Interval, script.Interval/2
+	core, err := analysis.New(runner.Graph(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func(to []string, events []schema.Event) []string {
+		for _, e := range events {
+			if e.Kind == schema.SwitchFailed || e.Kind == schema.SwitchRestored || e.Kind == schema.LinkFailed || e.Kind == schema.LinkRestored {
+				to = append(to, fmt.Sprintf("%s %s%s", e.Kind, e.Device, e.Port))
+			}
+		}
+		return to
+	}
+	for {
+		step, ok := runner.Step()
+		if !ok {
+			return truth, got
+		}
+		truth = take(truth, step.Events)
+		for _, e := range step.Events {
+			if withLog {
+				core.AddEvent(e)
+			}
+		}
+		add(t, core, step.Batches...)
+		core.Advance(step.Interval.EndNanos(), step.Interval.EndNanos())
+		for r := core.Next(); r != nil; r = core.Next() {
+			got = take(got, r.Events)
+			core.Recycle(r)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/linkhealth"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+// healthStage reports links and devices that fail, and links that are bad.
+type healthStage struct {
+	graph   *topology.Graph
+	cfg     linkhealth.Config
+	monitor *linkhealth.Monitor
+}
+
+func (s *healthStage) Name() string { return "linkhealth" }
+
+func (s *healthStage) Step(r *schema.IntervalResult) {
+	r.Events = append(r.Events, s.monitor.Step(r.Snapshot, r.Raw, r.Events)...)
+}
+
+func (s *healthStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
+	s.graph = g
+	s.monitor.SetGraph(g)
+	return nil
+}
+
+// healthForm is the version of the stage's saved state.
+const healthForm = 1
+
+func (s *healthStage) Save() schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: healthForm, Bytes: s.monitor.Save(nil)}
+}
+
+func (s *healthStage) Load(saved schema.StageState) error {
+	if err := checkForm(saved, healthForm); err != nil {
+		return err
+	}
+	monitor, err := linkhealth.Load(s.graph, s.cfg, saved.Bytes)
+	if err != nil {
+		return fmt.Errorf("%w: %w", tracking.ErrSaved, err)
+	}
+	s.monitor = monitor
+	return nil
+}
+
+func (s *healthStage) Resume(in Interval) error {
+	s.monitor.Restore(in.Interval, in.Events)
+	return nil
+}

@@ -1,0 +1,75 @@
+package window_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// One agent reads the switches of a ring, another reads one of them alone. A
+// switch that its agent does not report any more is missed, one whose agent is
+// silent is unread, and after the longest gap both are unheard.
+func TestPresenceOfPorts(t *testing.T) {
+	g, err := topology.Parse("f", "torus:6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := window.DefaultConfig()
+	cfg.Interval, cfg.ClockLateness = time.Second, time.Second
+	w, err := window.New(g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const second = int64(time.Second)
+	report := func(agent string, nanos int64, devices ...string) {
+		b := &schema.CounterBatch{Fabric: "f", Agent: agent, Source: "test", Columns: []schema.CounterColumn{{Name: "gemini.traffic_bytes"}}}
+		for i, d := range devices {
+			b.Ports = append(b.Ports, schema.PortName{Device: d, Port: "X+"})
+			b.TimeNanos, b.PortIndex = append(b.TimeNanos, nanos), append(b.PortIndex, uint32(i))
+			b.Columns[0].Values = append(b.Columns[0].Values, uint64(nanos))
+		}
+		if err := w.Add(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range int64(9) {
+		at := i*second + second/10
+		switch {
+		case i < 2:
+			report("many", at, "0", "1", "2", "3")
+			report("one", at, "4")
+		default:
+			report("many", at, "0", "1", "2")
+		}
+	}
+	w.Advance(10 * second)
+	heard, missed, unread, unheard := schema.Heard, schema.Missed, schema.Unread, schema.Unheard
+	wants := [][]schema.Presence{ // of the switches 0 to 5
+		{heard, heard, heard, heard, heard, unheard},
+		{heard, heard, heard, heard, heard, unheard},
+		{heard, heard, heard, missed, unread, unheard},
+		{heard, heard, heard, missed, unread, unheard},
+		{heard, heard, heard, unheard, unheard, unheard},
+	}
+	for i, want := range wants {
+		snap := w.Next()
+		if snap == nil {
+			t.Fatalf("%d intervals", i)
+		}
+		var got []schema.Presence
+		for d := range topology.DeviceID(6) {
+			links, _ := g.PortAt(d, "X+")
+			got = append(got, snap.Ports.From[links.Egress])
+			if to := snap.Ports.To[links.Ingress]; links.Ingress != links.Egress && to != snap.Ports.From[links.Egress] {
+				t.Errorf("interval %d: port %d/X+ leaves as %d and is entered as %d", i, d, snap.Ports.From[links.Egress], to)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("interval %d: %v, want %v", i, got, want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package linkhealth
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// emitDevice reports a device that is gone or back, with its ports.
+func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, failed bool) {
+	kind, text := schema.NodeRestored, "node is back: "
+	isSwitch := m.graph.IsSwitch(d)
+	switch {
+	case failed && isSwitch:
+		kind, text = schema.SwitchFailed, m.unanswered()
+	case failed:
+		kind, text = schema.NodeFailed, m.unanswered()
+	case isSwitch:
+		kind, text = schema.SwitchRestored, "switch is back: "
+	}
+	text += m.portsOf(d)
+	if cut := m.cutOffBy(d); failed && len(cut) > 0 {
+		text += "; cuts off " + ranges(cut)
+	}
+	m.emit(nanos, kind, d, "", text)
+}
+
+func (m *Monitor) unanswered() string {
+	if m.cfg.DebounceIntervals == 1 {
+		return "no answer for an interval: "
+	}
+	return fmt.Sprintf("no answer for %d intervals: ", m.cfg.DebounceIntervals)
+}
+
+// portsOf names a device's ports and what they are joined to.
+func (m *Monitor) portsOf(d topology.DeviceID) string {
+	var ports, peers []string
+	for _, end := range m.layout.at[d] {
+		ports = append(ports, m.layout.port(end))
+		peers = append(peers, m.graph.Device(m.layout.device(far(end))).Name)
+	}
+	word := "ports "
+	if len(ports) == 1 {
+		word = "port "
+	}
+	return word + ranges(ports) + " to " + ranges(peers)
+}
+
+// cutOffBy names the nodes that are missing and joined to this switch.
+func (m *Monitor) cutOffBy(d topology.DeviceID) (nodes []string) {
+	for _, end := range m.layout.at[d] {
+		if n := m.layout.device(far(end)); m.silent[n] && !m.graph.IsSwitch(n) {
+			nodes = append(nodes, m.graph.Device(n).Name)
+		}
+	}
+	return nodes
+}
+
+// emitLink reports a link that is down or back.
+func (m *Monitor) emitLink(nanos int64, cable int, failed bool) {
+	end := m.head(cable)
+	kind, text := schema.LinkRestored, m.joins(end)+" is back"
+	if failed {
+		kind, text = schema.LinkFailed, m.joins(end)+" is down: "+m.whyDown(end)
+	}
+	m.emit(nanos, kind, m.layout.device(end), m.layout.port(end), text)
+}
+
+// head is the end at which a link's events are reported, whatever the numbers of
+// links: the switch's rather than the node's, else the first by name.
+func (m *Monitor) head(cable int) int32 {
+	a, b := int32(2*cable), int32(2*cable+1)
+	names := m.layout.cables[cable].names(m.graph)
+	switch aSwitch, bSwitch := m.graph.IsSwitch(m.layout.device(a)), m.graph.IsSwitch(m.layout.device(b)); {
+	case aSwitch != bSwitch && aSwitch:
+		return a
+	case aSwitch != bSwitch:
+		return b
+	case cmp.Or(cmp.Compare(names[0].Device, names[1].Device), cmp.Compare(names[0].Port, names[1].Port)) <= 0:
+		return a
+	}
+	return b
+}
+
+func (m *Monitor) joins(end int32) string {
+	other := far(end)
+	return fmt.Sprintf("link to %s port %s", m.graph.Device(m.layout.device(other)).Name, m.layout.port(other))
+}
+
+var stateNames = map[stateColumn][]string{
+	logicalState:  {1: "down", 2: "initialising", 3: "armed"},
+	physicalState: {1: "sleep", 2: "polling", 3: "disabled", 4: "training", 6: "error recovery", 7: "test"},
+}
+
+func (m *Monitor) whyDown(head int32) string {
+	for _, end := range [...]int32{head, far(head)} {
+		s := m.sights[end]
+		if s.what != down {
+			continue
+		}
+		name := ""
+		if names := stateNames[s.state]; int(s.value) < len(names) {
+			name = names[s.value]
+		}
+		return fmt.Sprintf("%s port %s is in state %s", m.graph.Device(m.layout.device(end)).Name, m.layout.port(end), cmp.Or(name, strconv.Itoa(int(s.value))))
+	}
+	return "its ports are not reported any more, those beside them are"
+}
+
+func (m *Monitor) emitErrors(nanos int64, end int32, counter string, hourly, limit float64) {
+	m.emit(nanos, schema.LinkErrors, m.layout.device(end), m.layout.port(end),
+		fmt.Sprintf("%s rises by %.0f an hour, allowed are %.4g: %s", counter, hourly, limit, m.joins(end)))
+}
+
+func (m *Monitor) emitFlapping(nanos int64, cable int, hourly float64) {
+	end := m.head(cable)
+	m.emit(nanos, schema.LinkFlapping, m.layout.device(end), m.layout.port(end),
+		fmt.Sprintf("%s lost its training %.0f times within the hour", m.joins(end), hourly))
+}
+
+// maxRanges is how many names or ranges a list holds.
+const maxRanges = 8
+
+// ranges lists names, those that differ only in their last number as a range:
+// "1-4, 7", "leaf0-1, spine3".
+func ranges(names []string) string {
+	type name struct {
+		stem   string
+		number int // -1: none
+	}
+	split := make([]name, len(names))
+	for i, n := range names {
+		stem := strings.TrimRight(n, "0123456789")
+		number, err := strconv.Atoi(n[len(stem):])
+		if err != nil || strconv.Itoa(number) != n[len(stem):] { // leading zeros are part of the name
+			stem, number = n, -1
+		}
+		split[i] = name{stem, number}
+	}
+	slices.SortFunc(split, func(a, b name) int { return cmp.Or(cmp.Compare(a.stem, b.stem), cmp.Compare(a.number, b.number)) })
+	split = slices.Compact(split)
+	var list []string
+	for len(split) > 0 {
+		n, first := 1, split[0]
+		for n < len(split) && first.number >= 0 && split[n] == (name{first.stem, first.number + n}) {
+			n++
+		}
+		text := first.stem
+		if first.number >= 0 {
+			text += strconv.Itoa(first.number)
+		}
+		if n > 1 {
+			text += "-" + strconv.Itoa(first.number+n-1)
+		}
+		list, split = append(list, text), split[n:]
+	}
+	if len(list) > maxRanges {
+		list = append(list[:maxRanges-1], fmt.Sprintf("%d more", len(list)-maxRanges+1))
+	}
+	return strings.Join(list, ", ")
+}

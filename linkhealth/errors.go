@@ -1,0 +1,158 @@
+package linkhealth
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// counters are what is judged by its rate.
+var counters = [...]struct {
+	name  string
+	limit func(*Config) float64
+	flaps bool // it counts losses of the link's training, for both ports
+}{
+	{"ib.symbol_error", errorLimit, false},
+	{"ib.port_rcv_errors", errorLimit, false},
+	{"ib.local_link_integrity_errors", errorLimit, false},
+	{"ib.excessive_buffer_overrun_errors", errorLimit, false},
+	{"mlx5.rx_crc_errors_phy", errorLimit, false},
+	{"mlx5.rx_symbol_err_phy", errorLimit, false},
+	{"ib.link_error_recovery", recoveryLimit, false},
+	{"ib.link_downed", flapLimit, true},
+	{"mlx5.link_down_events_phy", flapLimit, true},
+}
+
+const numCounters = len(counters)
+
+func errorLimit(c *Config) float64    { return c.ErrorsPerHour }
+func recoveryLimit(c *Config) float64 { return c.RecoveriesPerHour }
+func flapLimit(c *Config) float64     { return c.FlapsPerHour }
+
+// counterOf is the counter's place in the table, -1 if it is not judged.
+func counterOf(name string) int {
+	for i := range counters {
+		if counters[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// tally is one counter of one port.
+type tally struct {
+	last   uint64
+	read   bool
+	risen  float64 // in this interval
+	hourly float64 // an exponentially weighted sum over the last hour
+}
+
+const memory = time.Hour
+
+// fade lets what was counted before weigh less.
+func (m *Monitor) fade(elapsedNanos int64) {
+	share := math.Exp(-float64(max(0, elapsedNanos)) / float64(memory))
+	for e := range m.ends {
+		t := m.ends[e].tallies
+		if t == nil {
+			continue
+		}
+		for c := range t {
+			t[c].risen = 0
+			if t[c].hourly *= share; t[c].hourly < .01 {
+				t[c].hourly = 0
+			}
+		}
+	}
+}
+
+// count takes a reading. A counter that is less than before was cleared.
+func (m *Monitor) count(end int32, counter int, value uint64) {
+	e := &m.ends[end]
+	if e.tallies == nil {
+		e.tallies = new([numCounters]tally)
+	}
+	t := &e.tallies[counter]
+	if t.read {
+		risen := value
+		if value >= t.last {
+			risen = value - t.last
+		}
+		t.risen += float64(risen)
+		if risen > 0 && counters[counter].flaps {
+			e.retrains, m.ends[far(end)].retrains = true, true
+		}
+	}
+	t.last, t.read = value, true
+}
+
+// judgeErrors looks for ports with errors and links that flap. Errors while a
+// link is down or trains are part of that, and do not count.
+func (m *Monitor) judgeErrors(nanos int64) {
+	for i := range m.layout.cables {
+		flaps := 0.0
+		quiet := m.links[i].suspect() || m.covered(m.layout.cables[i].ends[0]) || m.covered(m.layout.cables[i].ends[1])
+		for end := int32(2 * i); end <= int32(2*i+1); end++ {
+			e := &m.ends[end]
+			if e.tallies == nil {
+				continue
+			}
+			flaps = max(flaps, e.add(quiet || e.retrains))
+			if !quiet {
+				m.judgePort(nanos, end)
+			}
+		}
+		if changed(&m.flaps[i], flaps, m.cfg.FlapsPerHour) && m.flaps[i] {
+			m.emitFlapping(nanos, i, flaps)
+		}
+	}
+}
+
+// add adds what was counted in the interval, without errors if they do not count,
+// and returns how many times an hour the port lost its link.
+func (e *endState) add(withoutErrors bool) (flaps float64) {
+	for c := range e.tallies {
+		t := &e.tallies[c]
+		if counters[c].flaps || !withoutErrors {
+			t.hourly += t.risen
+		}
+		if counters[c].flaps {
+			flaps = max(flaps, t.hourly)
+		}
+	}
+	return flaps
+}
+
+// judgePort compares the errors of a port with their limits; the worst is reported.
+func (m *Monitor) judgePort(nanos int64, end int32) {
+	e, worst, excess, limit := &m.ends[end], 0, 0.0, 0.0
+	for c := range counters {
+		l := counters[c].limit(&m.cfg)
+		if counters[c].flaps || l == 0 {
+			continue
+		}
+		if x := e.tallies[c].hourly / l; x > excess {
+			worst, excess, limit = c, x, l
+		}
+	}
+	if changed(&e.erring, excess*limit, limit) && e.erring {
+		m.emitErrors(nanos, end, counters[worst].name, e.tallies[worst].hourly, limit)
+	}
+}
+
+// changed switches a state on at a limit, and off at half of it (hysteresis).
+func changed(on *bool, hourly, limit float64) bool {
+	was := *on
+	*on = limit > 0 && (math.Round(hourly) >= limit || was && hourly >= limit/2)
+	return *on != was
+}
+
+// Judged are the counters that are judged by their rate, and the port states.
+func Judged() []string {
+	names := []string{"ib.port_state", "ib.port_phys_state"}
+	for i := range counters {
+		names = append(names, counters[i].name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,225 @@
+package linkhealth
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// sight is what an interval says of one port.
+type sight struct {
+	what  sighting
+	state stateColumn // of up and down
+	value uint8
+	nanos int64 // when the state was read
+}
+
+type sighting uint8
+
+const (
+	unseen  sighting = iota // nothing is known of it
+	missing                 // its agent reports, and not this port
+	present                 // it is read, and its state is not
+	up
+	down
+)
+
+// answers says that the port itself is read.
+func (s sighting) answers() bool { return s >= present }
+
+type stateColumn uint8
+
+const (
+	noState stateColumn = iota
+	physicalState
+	logicalState // says more than the physical one
+)
+
+var stateColumns = map[string]stateColumn{"ib.port_phys_state": physicalState, "ib.port_state": logicalState}
+
+// Values of PortInfo:PortState and PortPhysicalState (IBA vol. 1, 14.2.5.6) that
+// let traffic through.
+const (
+	stateActive = 4
+	physLinkUp  = 5
+)
+
+// endState is what is remembered of a port.
+type endState struct {
+	heard    bool // it was read once
+	missed   bool // it is missing, and its agent has not been silent since
+	erring   bool // link_errors was reported, and it has not been calm since
+	retrains bool // its link lost its training in this interval: errors then are no sign
+	tallies  *[numCounters]tally
+}
+
+// look takes over who was heard of. A port that goes unread for long is missing
+// still.
+func (m *Monitor) look(snap *schema.Snapshot) {
+	known := len(snap.Ports.From) == m.graph.NumLinks()
+	for i := range m.layout.cables {
+		l := m.layout.cables[i].link
+		from, to := schema.Unheard, schema.Unheard
+		if known {
+			from, to = snap.Ports.From[l], snap.Ports.To[l]
+		}
+		m.lookAt(2*i, from)
+		m.lookAt(2*i+1, to)
+	}
+}
+
+func (m *Monitor) lookAt(end int, p schema.Presence) {
+	e, s := &m.ends[end], sight{}
+	switch p {
+	case schema.Heard:
+		e.heard, e.missed = true, false
+		s.what = present
+	case schema.Missed:
+		e.missed = true
+	case schema.Unread:
+		e.missed = false
+	}
+	if e.missed {
+		s.what = missing
+	}
+	e.retrains = false
+	m.sights[end] = s
+}
+
+// read takes over the port states and counters of the interval's batches.
+func (m *Monitor) read(raw []*schema.CounterBatch) {
+	for _, b := range raw {
+		m.resolved = m.resolved[:0]
+		for i := range b.Columns {
+			c := &b.Columns[i]
+			state, counter := stateColumns[c.Name], counterOf(c.Name)
+			if state == noState && counter < 0 {
+				continue
+			}
+			m.resolve(b)
+			for row, value := range c.Values {
+				end := m.resolved[b.PortIndex[row]]
+				switch {
+				case end < 0 || c.Valid != nil && !c.Valid.Has(row):
+				case state != noState:
+					m.readState(end, state, value, b.TimeNanos[row])
+				default:
+					m.count(end, counter, value)
+				}
+			}
+		}
+	}
+}
+
+// resolve finds the ends of a batch's ports, -1 for those that the graph does not
+// have, once for all columns.
+func (m *Monitor) resolve(b *schema.CounterBatch) {
+	if len(m.resolved) > 0 {
+		return
+	}
+	for _, p := range b.Ports {
+		end, ok := m.layout.endOf[p]
+		if !ok {
+			end = -1
+		}
+		m.resolved = append(m.resolved, end)
+	}
+}
+
+// readState takes a port's state: the newest counts, and of one instant the
+// logical one. 0 stands for "not known".
+func (m *Monitor) readState(end int32, column stateColumn, value uint64, nanos int64) {
+	s := &m.sights[end]
+	if value == 0 || value > 15 || s.state != noState && (nanos < s.nanos || nanos == s.nanos && column < s.state) {
+		return
+	}
+	m.ends[end].heard, m.ends[end].missed = true, false
+	*s = sight{what: down, state: column, value: uint8(value), nanos: nanos}
+	if column == logicalState && value == stateActive || column == physicalState && value == physLinkUp {
+		s.what = up
+	}
+}
+
+// judgeDevices looks for devices that are gone or back.
+func (m *Monitor) judgeDevices(nanos int64) {
+	for d := range m.devices {
+		v, silent := m.deviceVerdict(m.layout.at[d])
+		m.silent[d] = silent
+		m.devices[d].observe(v)
+	}
+	for d := range m.devices {
+		id, w := topology.DeviceID(d), &m.devices[d]
+		if !w.failed && w.bad > 0 && m.cutOff(id) {
+			w.bad = 0
+			continue
+		}
+		if w.decide(m.cfg.DebounceIntervals) {
+			m.emitDevice(nanos, id, w.failed)
+		}
+	}
+}
+
+// deviceVerdict is what an interval says of a device with these ends.
+func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
+	heard, seenUp, cut := false, false, len(ends) > 0
+	for _, end := range ends {
+		s, other := m.sights[end].what, m.sights[far(end)].what
+		if s.answers() {
+			return isUp, false
+		}
+		heard = heard || m.ends[end].heard
+		silent = silent || s == missing
+		seenUp = seenUp || other == up
+		cut = cut && other == down
+	}
+	if !seenUp && (silent || heard && cut) {
+		return isDown, silent
+	}
+	return unknown, silent
+}
+
+// cutOff says that a node has no neighbour that answers: it may be well, but its
+// switches are not.
+func (m *Monitor) cutOff(d topology.DeviceID) bool {
+	if m.graph.IsSwitch(d) || len(m.layout.at[d]) == 0 {
+		return false
+	}
+	for _, end := range m.layout.at[d] {
+		if n := m.layout.device(far(end)); !m.silent[n] && !m.devices[n].suspect() {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeLinks looks for links that are down or back. What a device that is gone,
+// or may be, says of its links is not counted.
+func (m *Monitor) judgeLinks(nanos int64) {
+	for i := range m.links {
+		w, c := &m.links[i], &m.layout.cables[i]
+		if m.covered(c.ends[0]) || m.covered(c.ends[1]) {
+			w.bad, w.good = 0, 0
+			continue
+		}
+		a, b := m.sights[2*i].what, m.sights[2*i+1].what
+		w.confirmed = w.confirmed || w.failed && max(a, b) == up
+		w.observe(linkVerdict(a, b))
+		if w.decide(m.cfg.DebounceIntervals) {
+			m.emitLink(nanos, i, w.failed)
+		}
+	}
+}
+
+func (m *Monitor) covered(d topology.DeviceID) bool { return m.silent[d] || m.devices[d].suspect() }
+
+// linkVerdict is what the two ports of a link say together.
+func linkVerdict(a, b sighting) verdict {
+	switch least, most := min(a, b), max(a, b); {
+	case most == down:
+		return isDown
+	case most == up, most == present && least != missing:
+		return isUp
+	case most == missing:
+		return isDown
+	}
+	return unknown
+}

@@ -1,0 +1,120 @@
+package linkhealth
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/giverny/giverny/internal/codec"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// ErrSaved says that a saved state cannot be used: damaged, of a later form, or of
+// another version of the fabric.
+var ErrSaved = errors.New("link health: the saved state cannot be used")
+
+var format = codec.Format{Mark: "GLNK", Version: 1, Oldest: 1}
+
+// Save appends all that was learned to buf. Of the counters it is their rates: the
+// first readings after Load are a new beginning.
+func (m *Monitor) Save(buf []byte) []byte { return format.Seal(buf, m.code) }
+
+// Load is a monitor that goes on where another was saved, of the same version of
+// the fabric.
+func Load(g *topology.Graph, cfg Config, saved []byte) (*Monitor, error) {
+	m, err := New(g, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := format.Open(saved, m.code); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSaved, err)
+	}
+	return m, nil
+}
+
+// Restore goes on after an interval that an earlier process stored, with the
+// events that it stored for it. A failed device is back when it answers; a failed
+// link when a port says that it is up.
+func (m *Monitor) Restore(i schema.Interval, events []schema.Event) {
+	m.fade(i.EndNanos() - max(m.until, i.StartNanos))
+	m.until = i.EndNanos()
+	m.accept(events)
+	for d := range m.devices {
+		m.devices[d].confirmed = m.devices[d].failed
+	}
+	for e := range events {
+		end, known := m.layout.endOf[schema.PortName{Device: events[e].Device, Port: events[e].Port}]
+		switch {
+		case !known:
+		case events[e].Kind == schema.LinkErrors:
+			m.ends[end].erring = true
+		case events[e].Kind == schema.LinkFlapping:
+			m.flaps[end/2] = true
+		}
+	}
+}
+
+func (m *Monitor) code(c *codec.Coder) {
+	version := m.graph.Version()
+	c.Uint(&version, ^uint64(0))
+	if version != m.graph.Version() {
+		c.Fail(fmt.Errorf("it is of version %016x of the fabric, in force is %016x", version, m.graph.Version()))
+		return
+	}
+	c.Int(&m.until)
+	codeSome(c, m.devices, (*watch).suspect, codeWatch)
+	codeSome(c, m.links, (*watch).suspect, codeWatch)
+	codeSome(c, m.flaps, func(on *bool) bool { return *on }, func(c *codec.Coder, on *bool) { c.Bool(on) })
+	codeSome(c, m.ends, (*endState).memorable, codeEnd)
+}
+
+// codeSome codes those elements of a slice of fixed length that are worth it.
+func codeSome[T any](c *codec.Coder, all []T, worth func(*T) bool, code func(*codec.Coder, *T)) {
+	var which []uint32
+	for i := range all {
+		if !c.Reading() && worth(&all[i]) {
+			which = append(which, uint32(i))
+		}
+	}
+	codec.Ascending(c, &which, len(all))
+	for _, i := range which {
+		if !c.Failed() {
+			code(c, &all[i])
+		}
+	}
+}
+
+func codeWatch(c *codec.Coder, w *watch) {
+	c.Bool(&w.failed)
+	c.Bool(&w.confirmed)
+	codec.Small(c, &w.bad, maxDebounce+1)
+	codec.Small(c, &w.good, maxDebounce+1)
+}
+
+func (e *endState) memorable() bool { return e.heard || e.missed || e.erring || e.tallies != nil }
+
+func codeEnd(c *codec.Coder, e *endState) {
+	c.Bool(&e.heard)
+	c.Bool(&e.missed)
+	c.Bool(&e.erring)
+	counted := uint64(0) // a bit by counter
+	if e.tallies != nil {
+		for i := range e.tallies {
+			if e.tallies[i].hourly > 0 {
+				counted |= 1 << i
+			}
+		}
+	}
+	c.Uint(&counted, 1<<numCounters-1)
+	if counted == 0 {
+		return
+	}
+	if c.Reading() {
+		e.tallies = new([numCounters]tally)
+	}
+	for i := range e.tallies {
+		if counted&(1<<i) != 0 {
+			c.Float(&e.tallies[i].hourly)
+		}
+	}
+}

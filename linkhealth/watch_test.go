@@ -1,0 +1,63 @@
+package linkhealth
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The debounce agrees with a twin that looks through the whole history: the state
+// is that of the last run of equal verdicts that was long enough.
+func TestDebounceAgreesWithTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 4).Draw(t, "intervals")
+		verdicts := rapid.SliceOf(rapid.SampledFrom([]verdict{unknown, isUp, isDown})).Draw(t, "verdicts")
+		var w watch
+		for i, v := range verdicts {
+			w.observe(v)
+			before := w.failed
+			if changed := w.decide(n); changed != (w.failed != before) {
+				t.Fatalf("changed %v from %v to %v", changed, before, w.failed)
+			}
+			if want := twinFailed(verdicts[:i+1], n); w.failed != want {
+				t.Fatalf("after %v: failed %v, want %v", verdicts[:i+1], w.failed, want)
+			}
+		}
+	})
+}
+
+func twinFailed(verdicts []verdict, n int) (failed bool) {
+	var known []verdict
+	for _, v := range verdicts {
+		if v != unknown {
+			known = append(known, v)
+		}
+	}
+	for end := n; end <= len(known); end++ {
+		same := true
+		for _, v := range known[end-n : end] {
+			same = same && v == known[end-1]
+		}
+		if same {
+			failed = known[end-1] == isDown
+		}
+	}
+	return failed
+}
+
+func TestRanges(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"3", "1", "2", "7"}, "1-3, 7"},
+		{[]string{"leaf1", "leaf0", "spine3"}, "leaf0-1, spine3"},
+		{[]string{"X+", "X-", "X+"}, "X+, X-"},
+		{[]string{"n01", "n02"}, "n01, n02"},
+		{[]string{"a1", "a3", "a5", "a7", "a9", "b1", "b3", "b5", "b7"}, "a1, a3, a5, a7, a9, b1, b3, 2 more"},
+	} {
+		if got := ranges(c.names); got != c.want {
+			t.Errorf("%v: %q, want %q", c.names, got, c.want)
+		}
+	}
+}
