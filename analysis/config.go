@@ -16,6 +16,8 @@ type Config struct {
 	Segment segment.Config `yaml:"segment"`
 	// How regions and hot links are followed through time.
 	Tracking `yaml:"tracking"`
+	// The share, 0 to 1, of the links measured lately (the most in an interval of the last 24 hours, by each stall metric) that an interval must measure for the network's state to be known. Below it the state is Unknown, unless a High region shows already; with nothing measured it is Unknown in any case.
+	MinCoverage float64 `yaml:"min_coverage"`
 }
 
 // Tracking is what follows regions and links.
@@ -26,7 +28,7 @@ type Tracking struct {
 
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
-	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()}}
+	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()}, MinCoverage: 0.5}
 }
 
 // Validate names every fault.
@@ -36,6 +38,7 @@ func (c *Config) Validate() error {
 	f.Under("segment", c.Segment.Validate())
 	f.Under("tracking", c.Track.Validate())
 	f.Under("tracking", c.Hot.Validate())
+	f.Check(c.MinCoverage >= 0 && c.MinCoverage <= 1, "min_coverage", "%v: want 0 to 1", c.MinCoverage)
 	return f.Err()
 }
 

@@ -50,6 +50,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s},
 		&trackStage{graph: g, cfg: cfg.Track, tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
+		&coverageStage{minCoverage: cfg.MinCoverage},
 	}, nil
 }
 

@@ -55,7 +55,7 @@ var Architecture = []Row{
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
-	{Package: "analysis", May: []string{"ingest/window", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
+	{Package: "analysis", May: []string{"ingest/window", "internal/codec", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
 	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "internal/retry", "store", "store/read", "topology"}},
