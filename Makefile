@@ -63,7 +63,7 @@ generated: toolchain
 	@scripts/generated.sh
 
 compose: toolchain
-	@go test ./deploy/compose/...
+	@go test ./deploy/compose/... && cd deploy/compose/promtest && go test ./...
 
 race: toolchain ## the unit tests under the race detector
 	@scripts/gotest.sh race

@@ -79,7 +79,7 @@ func TestResultsSayWhatIsKnownOverTime(t *testing.T) {
 	add(t, core, batches...)
 	began, spells, moves, hot := int64(0), 0, 0, false
 	var last *schema.IntervalResult
-	for _, last = range results(core, 61*second) {
+	for _, last = range results(core, 60*second) {
 		for _, r := range last.Regions {
 			if r.Forecast == nil {
 				t.Fatalf("%v: region %d has no forecast", last.Snapshot.Interval, r.ID)

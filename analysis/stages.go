@@ -56,6 +56,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 		&trackStage{graph: g, cfg: cfg.track(), tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
 		&healthStage{graph: g, cfg: cfg.Health, monitor: m},
+		&coverageStage{minCoverage: cfg.MinCoverage},
 	}, nil
 }
 

@@ -83,6 +83,7 @@ type fabric struct {
 	latest schema.Instant                   // start of the interval that was announced last
 	polled time.Time                        // when the store was asked last
 	fed    bool                             // Put announces its intervals
+	watch  func() schema.NetworkForecast    // its state now, where this process analyses it; else nil
 }
 
 // New makes dashboards of the given fabrics, shown in that order.
@@ -97,6 +98,16 @@ func New(cfg Config, fabrics []Fabric, model *read.Model, reg Registerer, log *s
 		d.fabrics[own.name] = own
 	}
 	return d, nil
+}
+
+// Watch names who knows the state of a fabric now. Without it only the age of what is
+// stored is known. It comes before Run.
+func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.fabrics[fabric]; f != nil {
+		f.watch = state
+	}
 }
 
 // Register adds the page and the API to mux.

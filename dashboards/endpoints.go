@@ -20,6 +20,7 @@ type endpoint struct {
 var endpoints = []endpoint{
 	{"fabrics", (*Dashboards).listFabrics},
 	{"fabrics/{fabric}/links", ofFabric((*Dashboards).links)},
+	{"fabrics/{fabric}/status", ofFabric((*Dashboards).status)},
 	{"fabrics/{fabric}/now", ofFabric((*Dashboards).now)},
 	{"fabrics/{fabric}/history", ofFabric((*Dashboards).history)},
 	{"fabrics/{fabric}/transitions", overTime((*Dashboards).transitions)},

@@ -78,7 +78,7 @@ func (c *clocks) changed(k *witness.Clock) {
 		c.health.log.Info("analysis: the agent's clock is right again", attrs...)
 		return
 	}
-	c.health.log.Warn("analysis: "+describe(k)+"; set the clock there", attrs...)
+	c.health.log.Warn("analysis: clock of an agent is off; set it there", append(attrs, "meaning", describe(k))...)
 }
 
 // describe says of a clock what people want to know.

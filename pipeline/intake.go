@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 type Intake struct {
 	metrics       *Metrics
 	health        *health
+	watch         *watch
 	fabric        string
 	intervalNanos int64
 	running       context.Context // of the run
@@ -36,6 +38,8 @@ type Intake struct {
 	sources     []*sourceState
 	newestNanos int64
 	clocks      *clocks
+	finishing   bool                       // Finish closes intervals
+	empty       []*schema.IntervalResult   // while it does: those since the last that measured something
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -65,8 +69,8 @@ const waitingResults = 4
 // NoOffset is the offset of what cannot be committed.
 const NoOffset = int64(-1)
 
-func newIntake(core *analysis.Core, cfg *analysis.Config, m *Metrics, running context.Context, h *health) *Intake {
-	return &Intake{core: core, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running,
+func newIntake(core *analysis.Core, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
+	return &Intake{core: core, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running,
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -108,6 +112,7 @@ func (in *Intake) Witnessed(s Source, b *schema.CounterBatch, offset int64, t wi
 			return err
 		}
 		in.newestNanos = max(in.newestNanos, newest)
+		in.watch.readings(b.Agent)
 		in.took(s, offset, newest)
 		in.metrics.rows.WithLabelValues(in.fabric).Add(float64(b.Rows()))
 		return in.drain()
@@ -140,6 +145,7 @@ const liveIntervals = 10
 // Advance says that all that was read by an instant has been taken, and what time
 // it is. It is for live data.
 func (in *Intake) Advance(completeNanos, nowNanos int64) error {
+	in.watch.readUpTo(completeNanos)
 	return in.locked(func() error {
 		if completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
 			return nil
@@ -153,7 +159,8 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	})
 }
 
-// Finish closes what is open: the source has no more.
+// Finish closes what is open: the source has no more. Its data end with the last
+// interval that measured something: an empty one after it is not passed on.
 func (in *Intake) Finish() error {
 	return in.locked(func() error {
 		if err := in.core.CheckTopology(); err != nil {
@@ -162,8 +169,14 @@ func (in *Intake) Finish() error {
 		}
 		end := in.newestNanos + 2*in.intervalNanos
 		in.core.Advance(end, end)
+		in.finishing = true
 		return in.drain()
 	})
+}
+
+// isEmpty says that nothing was measured in an interval, and nothing happened.
+func isEmpty(r *schema.IntervalResult) bool {
+	return len(r.Events) == 0 && !slices.ContainsFunc(r.Snapshot.Series, func(s schema.Series) bool { return s.Count > 0 })
 }
 
 // setGraph takes another version into force, before what comes next.
@@ -232,19 +245,34 @@ func (in *Intake) drain() error {
 			in.metrics.drops(in.fabric, in.core.Drops(), in.core.MissingBatches())
 			return nil
 		}
-		out := output{result: r, graph: in.graphs[r.Snapshot.GraphVersion]}
-		for _, s := range in.sources {
-			if c, ok := s.source.(Committer); ok {
-				if offset := s.taken.through(in.core.LowWater()); offset != NoOffset {
-					out.commits = append(out.commits, commit{c, offset})
-				}
+		if in.finishing && isEmpty(r) {
+			in.empty = append(in.empty, r)
+			continue
+		}
+		for _, r := range append(in.empty, r) {
+			if !in.pass(r) {
+				return nil // made again after the restart
 			}
 		}
-		select {
-		case in.out <- out:
-		case <-in.running.Done():
-			return nil // made again after the restart
+		in.empty = nil
+	}
+}
+
+// pass gives a result to the outlet, false if the run has ended; in.mu is held.
+func (in *Intake) pass(r *schema.IntervalResult) bool {
+	out := output{result: r, graph: in.graphs[r.Snapshot.GraphVersion]}
+	for _, s := range in.sources {
+		if c, ok := s.source.(Committer); ok {
+			if offset := s.taken.through(in.core.LowWater()); offset != NoOffset {
+				out.commits = append(out.commits, commit{c, offset})
+			}
 		}
+	}
+	select {
+	case in.out <- out:
+		return true
+	case <-in.running.Done():
+		return false
 	}
 }
 

@@ -150,7 +150,7 @@ func (a *Announcer) Name() string { return "regions topic" }
 // Put announces an interval. What is too long for a message is refused.
 func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
 	payload, err := a.encoder.Regions(nil, &envelope.RegionSet{Fabric: a.fabric, GraphVersion: r.Snapshot.GraphVersion,
-		Interval: r.Snapshot.Interval, Regions: r.Regions})
+		Interval: r.Snapshot.Interval, Regions: r.Regions, Unknown: r.Network.Unknown})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}

@@ -32,6 +32,10 @@ type Metrics struct {
 	forecasts    *prometheus.GaugeVec
 	congestion   *prometheus.GaugeVec
 	network      *prometheus.GaugeVec
+	unknown      *prometheus.GaugeVec
+	readingAge   *prometheus.GaugeVec
+	intervalAge  *prometheus.GaugeVec
+	agents       *prometheus.GaugeVec
 	longestHot   *prometheus.GaugeVec
 	stateRefused *prometheus.CounterVec
 }
@@ -54,8 +58,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		missing:   gauge("giverny_analyse_batches_missing", "Batches since the start that were sent and never came, by the gaps in their numbers."),
 		intervals: counter("giverny_analyse_intervals_total", "Intervals analysed and stored."),
 		samples:   counter("giverny_analyse_samples_total", "Counter readings that went into stored intervals."),
-		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval.", "severity"),
-		coverage:  gauge("giverny_coverage_ratio", "Share of links measured in the newest stored interval.", "metric"),
+		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval; NaN while none is stored.", "severity"),
+		coverage:  gauge("giverny_coverage_ratio", "Share of links measured in the newest stored interval; 0 while none is stored.", "metric"),
 
 		up:          gauge("giverny_pipeline_up", "1 while a part of the fabric's pipeline works, 0 while it has failed and is retried.", "part"),
 		faults:      counter("giverny_pipeline_faults_total", "Faults of parts of the fabric's pipeline, each followed by a retry.", "part"),
@@ -68,9 +72,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		brier:        gauge("giverny_tracking_brier_score", "Mean Brier score of the forecasts of regions whose outcome is known, 0 (perfect) to 2.", "intervals_ahead"),
 		persistence:  gauge("giverny_tracking_persistence_brier_score", "The same of a forecast that every region stays as it is, to compare with.", "intervals_ahead"),
 		forecasts:    gauge("giverny_tracking_forecasts", "Forecasts of regions whose outcome is known, restarts included.", "intervals_ahead"),
-		congestion:   gauge("giverny_tracking_congestion_event", "1 while a regions congestion event (RCE) is on."),
-		network:      gauge("giverny_tracking_network_state", "State of the network: 0 Neg, 1 Low, 2 Medium, 3 High, that of its worst region."),
-		longestHot:   gauge("giverny_tracking_longest_hot_seconds", "For how long the link that has been hot for longest has been so; 0 if none is."),
+		congestion:   gauge("giverny_tracking_congestion_event", "1 while a regions congestion event (RCE) is on; NaN while no interval is stored."),
+		network:      gauge("giverny_tracking_network_state", "State of the network: 0 Neg, 1 Low, 2 Medium, 3 High, that of its worst region; -1 while it is not known."),
+		unknown:      gauge("giverny_network_unknown", "1 while the state of the network is not known, by reason.", "reason"),
+		readingAge:   gauge("giverny_pipeline_last_reading_age_seconds", "Time since readings came in last, or since the start."),
+		intervalAge:  gauge("giverny_pipeline_last_interval_age_seconds", "Time since an interval was stored last, or since the start."),
+		agents:       gauge("giverny_analyse_agents", "Agents that report, and those that have been silent for three intervals but not for a day.", "state"),
+		longestHot:   gauge("giverny_tracking_longest_hot_seconds", "For how long the link that has been hot for longest has been so; 0 if none is, NaN while no interval is stored."),
 		stateRefused: counter("giverny_tracking_state_refused_total", "Saved states of the analysis that could not be used after a restart and were rebuilt."),
 	}
 }
@@ -83,12 +91,16 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	for _, s := range schema.Severities {
 		m.regions.WithLabelValues(fabric, s.String())
 	}
-	for _, g := range []*prometheus.GaugeVec{m.congestion, m.network, m.longestHot} {
+	for _, g := range []*prometheus.GaugeVec{m.congestion, m.longestHot, m.readingAge, m.intervalAge} {
 		g.WithLabelValues(fabric)
 	}
 	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {
 		m.clocksOff.WithLabelValues(fabric, state.String())
 	}
+	for _, state := range []string{"reporting", "silent"} {
+		m.agents.WithLabelValues(fabric, state)
+	}
+	m.state(fabric, &schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval}})
 	m.refused.WithLabelValues(fabric, storeSink)
 	m.declarePart(fabric, partAnalysis)
 	m.skill(fabric, schema.ForecastSkills{})
@@ -123,7 +135,7 @@ func (m *Metrics) tracked(r *schema.IntervalResult) {
 		on = 1
 	}
 	m.congestion.WithLabelValues(fabric).Set(on)
-	m.network.WithLabelValues(fabric).Set(float64(r.Network.Severity))
+	m.state(fabric, &r.Network)
 	longest := int64(0)
 	for _, h := range r.Hot {
 		longest = max(longest, r.Snapshot.Interval.EndNanos()-h.SinceNanos)

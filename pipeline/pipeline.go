@@ -20,6 +20,7 @@ import (
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -57,6 +58,7 @@ type Fabric struct {
 	health *health
 	// What is stored from here on is not believed by the next run; 0: all is.
 	futureNanos int64
+	watch       *watch
 
 	mu     sync.Mutex // guards what follows
 	graph  *topology.Graph
@@ -76,14 +78,19 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	}
 	log := deps.Log.With("fabric", g.Fabric())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
-		health: newHealth(g.Fabric(), deps.Metrics, log)}, nil
+		health: newHealth(g.Fabric(), deps.Metrics, log), watch: newWatch(g.Fabric(), cfg.Window.Interval, cfg.Window.ClockLateness, deps.Metrics, log)}, nil
 }
 
 // Name of the fabric.
 func (f *Fabric) Name() string { return f.name }
 
-// Ready is nil while every part works, else it says which do not and why.
-func (f *Fabric) Ready(context.Context) error { return f.health.err() }
+// Ready is nil while every part works and intervals are stored, else it says what
+// does not, and why.
+func (f *Fabric) Ready(context.Context) error { return errors.Join(f.health.err(), f.watch.err()) }
+
+// Status is the state of the network now: unknown while no interval is stored,
+// whatever the last one said.
+func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 
 // Graph is the version of the fabric that is in force, or will be with the next
 // run.
@@ -123,6 +130,14 @@ const partAnalysis = "analysis"
 // are finished by then are still stored. A run that fails is begun again with
 // back-off, from what is stored.
 func (f *Fabric) Run(ctx context.Context) error {
+	group, running := errgroup.WithContext(ctx)
+	watching, stop := context.WithCancel(running)
+	group.Go(func() error { f.watch.run(watching); return nil })
+	group.Go(func() error { defer stop(); return f.runAgain(running) })
+	return group.Wait()
+}
+
+func (f *Fabric) runAgain(ctx context.Context) error {
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		began := time.Now()
@@ -178,10 +193,10 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 		return err
 	}
 	group, running := errgroup.WithContext(ctx)
-	in := newIntake(core, &f.cfg, f.deps.Metrics, running, f.health)
+	in := newIntake(core, &f.cfg, f.deps.Metrics, running, f.health, f.watch)
 	f.begin(in)
 	defer f.end()
-	out := newOutlet(f.deps, in, f.log, f.health)
+	out := newOutlet(f.deps, in, f.log, f.health, f.watch)
 	group.Go(func() error { return f.feed(running, in, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {

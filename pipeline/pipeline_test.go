@@ -265,10 +265,16 @@ func graphOf(t *testing.T, fabric, spec string) *topology.Graph {
 
 func (r *rig) fabric(t *testing.T, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {
 	t.Helper()
+	return r.fabricOn(t, r.store, g, sources, sinks...)
+}
+
+// fabricOn is fabric with another store.
+func (r *rig) fabricOn(t *testing.T, store Store, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {
+	t.Helper()
 	cfg := analysis.DefaultConfig()
 	cfg.Window.Interval, cfg.Window.ClockLateness, cfg.Window.EventTimeLateness = time.Second, time.Second/2, 3*time.Second/2
 	cfg.Segment.MinLinks = 4
-	f, err := New(g, cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: r.metrics, Sources: sources, Store: r.store, Sinks: sinks})
+	f, err := New(g, cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: r.metrics, Sources: sources, Store: store, Sinks: sinks})
 	if err != nil {
 		t.Fatal(err)
 	}

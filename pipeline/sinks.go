@@ -60,11 +60,12 @@ type outlet struct {
 	metrics *Metrics
 	log     *slog.Logger
 	health  *health
+	watch   *watch
 	graph   uint64 // version that is known to be stored
 }
 
-func newOutlet(deps Deps, in *Intake, log *slog.Logger, h *health) *outlet {
-	o := &outlet{store: deps.Store, intake: in, metrics: deps.Metrics, log: log, health: h}
+func newOutlet(deps Deps, in *Intake, log *slog.Logger, h *health, w *watch) *outlet {
+	o := &outlet{store: deps.Store, intake: in, metrics: deps.Metrics, log: log, health: h, watch: w}
 	for _, s := range deps.Sinks {
 		o.sinks = append(o.sinks, newSinkQueue(s, deps, in.fabric, log, h))
 	}
@@ -101,10 +102,7 @@ func flushContext(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (o *outlet) storeOne(ctx context.Context, out output) error {
 	r := out.result
-	if err := o.storeGraph(ctx, out); err != nil {
-		return err
-	}
-	if err := o.store.Put(ctx, r); err != nil {
+	if err := o.put(ctx, out); err != nil {
 		if !errors.Is(err, ErrRefused) {
 			return err
 		}
@@ -112,6 +110,7 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 		o.log.Error("store: result refused, interval dropped", "interval", r.Snapshot.Interval.String(), "error", err)
 	} else {
 		o.metrics.stored(r)
+		o.watch.stored(r)
 	}
 	users := new(atomic.Int32)
 	users.Store(int32(len(o.sinks)) + 1)
@@ -128,6 +127,15 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 	}
 	defer recycle()
 	return commitAll(ctx, out.commits)
+}
+
+// put gives a result to the store, its version of the fabric first.
+func (o *outlet) put(ctx context.Context, out output) error {
+	defer o.watch.storing()()
+	if err := o.storeGraph(ctx, out); err != nil {
+		return err
+	}
+	return o.store.Put(ctx, out.result)
 }
 
 // storeGraph stores the version of a result before the first result under it.

@@ -36,9 +36,11 @@ type Forecast struct {
 // NetworkForecast is the state of a fabric, that of its highest region of any
 // metric, and where it is heading.
 type NetworkForecast struct {
-	Severity Severity `json:"state"`
-	Next     Odds     `json:"next"`
-	Later    Odds     `json:"later"`
+	Severity Severity
+	// Unknown is nil if the state is known. Else Severity is that of what was
+	// measured, and there are no odds.
+	Unknown     *Unknown
+	Next, Later Odds
 }
 
 // Transition is what a region was in one interval and in the next.

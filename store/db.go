@@ -28,8 +28,9 @@ type DB struct {
 	now     func() time.Time
 	metrics *metrics
 
-	// fault is why the last statement failed; nil inside if it succeeded.
-	fault atomic.Pointer[error]
+	// fault is why the last statement failed, writeFault why the last row was not
+	// taken; nil inside if it succeeded.
+	fault, writeFault atomic.Pointer[error]
 
 	mu      sync.Mutex // guards what follows
 	fabrics map[string]*fabricState
@@ -81,8 +82,14 @@ var errNotTried = errors.New("no statement has been tried yet")
 // Close gives the connections back.
 func (db *DB) Close() error { return db.conn.Close() }
 
-// Ready is nil if the last statement succeeded, else why it failed.
-func (db *DB) Ready() error { return *db.fault.Load() }
+// Ready is nil if the last statement and the last write succeeded, else why they
+// failed: a server that answers and takes no rows is not ready.
+func (db *DB) Ready() error {
+	if err := db.writeFault.Load(); err != nil && *err != nil {
+		return *err
+	}
+	return *db.fault.Load()
+}
 
 // Ping asks the server for a sign of life, which Ready then reflects.
 func (db *DB) Ping(ctx context.Context) error {
@@ -91,14 +98,30 @@ func (db *DB) Ping(ctx context.Context) error {
 	return err
 }
 
+// CheckReady is Ping, and Ready where the server answers.
+func (db *DB) CheckReady(ctx context.Context) error {
+	if err := db.Ping(ctx); err != nil {
+		return err
+	}
+	return db.Ready()
+}
+
 // note records how a statement went. A statement that the caller gave up says
 // nothing of the server.
-func (db *DB) note(err error) {
+func (db *DB) note(err error) { db.noteIn(&db.fault, err) }
+
+// noteWrite records how a write, or what goes with it, went.
+func (db *DB) noteWrite(err error) {
+	db.noteIn(&db.writeFault, err)
+	db.note(err)
+}
+
+func (db *DB) noteIn(fault *atomic.Pointer[error], err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	db.fault.Store(&err)
-	if err == nil {
+	fault.Store(&err)
+	if db.Ready() == nil {
 		db.metrics.ready.Set(1)
 	} else {
 		db.metrics.ready.Set(0)

@@ -23,7 +23,7 @@ func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(contex
 		return do(try)
 	}, func(err error, _ int, pause time.Duration) {
 		fault = err
-		db.note(err)
+		db.noteWrite(err)
 		reason := retryReason(err)
 		db.metrics.retries.WithLabelValues(reason).Inc()
 		db.log.Warn("store: retrying", slog.String("fabric", k.fabric), slog.Time("interval", k.start),
@@ -31,7 +31,7 @@ func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(contex
 	})
 	switch {
 	case err == nil:
-		db.note(nil)
+		db.noteWrite(nil)
 		return nil
 	case fault == nil:
 		return fmt.Errorf("%s for %s: %w", what, k, ctx.Err())

@@ -73,7 +73,13 @@ func trackingFields(t *schema.IntervalResult) []field {
 	episodes, links := tally(t.Episodes, func(a, b schema.HotEpisode) int {
 		return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.ThresholdPercent, b.ThresholdPercent), cmp.Compare(a.Intervals, b.Intervals))
 	})
+	unknown := schema.Unknown{}
+	if t.Network.Unknown != nil {
+		unknown = *t.Network.Unknown
+	}
 	return []field{
+		{"unknown", plain[string]{string(unknown.Reason)}},
+		{"unknown_since", plain[time.Time]{instant(int64(unknown.Since))}},
 		{"network_next", nested[[]uint8]{encodeOdds(&t.Network.Next)}},
 		{"network_later", nested[[]uint8]{encodeOdds(&t.Network.Later)}},
 		{"rce_begin", plain[time.Time]{instant(e.BeginNanos)}},

@@ -70,6 +70,7 @@ var written = []struct {
 	{5, "SELECT toString((metric, link, toUnixTimestamp64Milli(since))) FROM hot_links WHERE fabric = 'old'", "('credit_stall',0,180000)"},
 	{6, "SELECT toString((counter, device, port, toUnixTimestamp64Milli(time), value)) FROM counter_readings WHERE fabric = 'old' AND interval_start = toDateTime64(360, 3) ORDER BY counter",
 		"('ib.symbol_error','a','X+',361500,4); ('new.thing','a','X+',361500,5)"},
+	{10, "SELECT toString((unknown, toUnixTimestamp64Milli(unknown_since))) FROM intervals WHERE fabric = 'old' AND time = toDateTime64(600, 3)", "('low_coverage',540000)"},
 	{9, "SELECT toString((c.principal, c.targets, r.agent, r.status)) FROM commands AS c JOIN command_results AS r ON r.fabric = c.fabric AND r.command_id = c.id WHERE c.fabric = 'old'",
 		"('operator',['*'],'n1','done')"},
 }

@@ -9,6 +9,13 @@ import { drawTimeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
 const clock = (time) => time.slice(11, 19);
+const date = (time) => time.slice(0, 10);
+// when is a time with its date, unless that is today's.
+const when = (time) => (date(time) === new Date().toISOString().slice(0, 10) ? "" : date(time) + " ") + clock(time) + " UTC";
+const reasons = { nothing_measured: "nothing measured", low_coverage: "too little measured", no_readings: "collectors silent", kafka: "Kafka away",
+  store: "store refuses", no_interval: "no new interval" };
+const ago = (s) => s < 120 ? Math.round(s) + " s" : s < 7200 ? Math.round(s / 60) + " min" : s < 172800 ? Math.round(s / 3600) + " h" :
+  s < 6e7 ? Math.round(s / 86400) + " days" : Math.round(s / 31557600) + " years";
 const seconds = (from, to) => (Date.parse(to) - Date.parse(from)) / 1000;
 const percent = (v) => v == null ? "missing" : v.toFixed(1) + "%";
 const words = (name) => name.replaceAll("_", " ");
@@ -29,7 +36,7 @@ async function api(path, signal) {
 // view is what is shown of one fabric: {name, abort, picked, fabric, links, layout,
 // now, busy, again}. Choosing another fabric makes another view and aborts what the
 // old one waits for, so that no answer meets a graph that it is not of.
-let view = null, lastArrival = 0;
+let view = null;
 const heat = new Heatmap($("heat"), hover);
 const regionList = new RegionList($("regions"), paint, (region) => { if (region.metric !== metricShown()) showMetric(region.metric); });
 
@@ -53,7 +60,7 @@ async function refresh(mine) {
       mine.again = false;
       const path = "fabrics/" + encodeURIComponent(mine.name), signal = mine.abort.signal;
       const least = $("least").value, query = least ? "?min_severity=" + least : "";
-      const [now, history] = await Promise.all([api(path + "/now" + query, signal), api(path + "/history" + query, signal)]);
+      const [now, history, state] = await Promise.all([api(path + "/now" + query, signal), api(path + "/history" + query, signal), api(path + "/status", signal)]);
       const version = now?.graph_version ?? mine.fabric.graph_version;
       if (mine.links?.fabric.graph_version !== version) {
         mine.links = await api(`${path}/links?version=${version}`, signal);
@@ -61,6 +68,8 @@ async function refresh(mine) {
         mine.layout = layoutOf(mine.fabric, mine.links);
       }
       if (mine !== view) return;
+      mine.state = state;
+      mine.asked = Date.now();
       if (now) show(now, history); else wait();
     } while (mine.again);
   } finally { mine.busy = false; }
@@ -72,7 +81,8 @@ function wait() {
   heat.clear();
   $("metric").replaceChildren();
   $("severity").textContent = "no data yet";
-  $("severity").className = "Neg";
+  $("severity").className = "Unknown";
+  $("why").hidden = true;
   for (const part of ["facts", "forecast"]) $(part).replaceChildren();
   $("rce").hidden = true;
   regionList.show([], duration);
@@ -84,7 +94,6 @@ function wait() {
 
 function show(now, history) {
   view.now = now;
-  lastArrival = Date.now();
   const metrics = Object.keys(now.values), metric = metricToShow(metrics);
   if (metrics.join() !== [...$("metric").options].map((o) => o.value).join()) {
     $("metric").replaceChildren(...metrics.map((m) => new Option(words(m), m)));
@@ -143,9 +152,8 @@ function duration(intervals) {
 }
 
 function showState() {
-  const { now, fabric } = view, state = now.network.state;
-  $("severity").textContent = state === "Neg" ? "calm" : state + " congestion";
-  $("severity").className = state;
+  const { now, fabric } = view;
+  showSeverity();
   fillForecast($("forecast"), now.network, duration);
   const rce = now.congestion;
   $("rce").hidden = !rce;
@@ -156,6 +164,22 @@ function showState() {
   const facts = { switches: fabric.switches, hosts: fabric.hosts, links: fabric.links, "links measured": (100 * (now.coverage[metricShown()] ?? 0)).toFixed(1) + "%",
     "counter to store": now.latency_seconds.toFixed(2) + " s" };
   $("facts").replaceChildren(...Object.entries(facts).filter(([, v]) => v).flatMap(([k, v]) => [element("dt", k), element("dd", v.toLocaleString("en"))]));
+}
+
+// unknown is why the state is not known: of now, or of the interval that is shown.
+const unknown = () => view.state?.network.unknown ?? view.now.network.unknown;
+const called = (state) => state === "Neg" ? "calm" : state + " congestion";
+
+function showSeverity() {
+  const { now } = view, why = unknown(), state = now.network.state;
+  $("severity").className = why ? "Unknown" : state;
+  $("severity").textContent = why ? "unknown" : called(state) + (view.state.live ? "" : ", " + when(now.interval.end));
+  $("why").hidden = !why;
+  if (!why) return;
+  const since = view.state.network.unknown ? now.interval.end : why.since;
+  const last = now.network.state === "Unknown" ? "" : `. Then: ${called(state)}`;
+  $("why").textContent = `no data since ${when(since)} (${reasons[why.reason] ?? words(why.reason)})${last}`;
+  $("why").title = why.detail ?? "";
 }
 
 // eventText says what happened; the detail alone where it is a sentence of its own.
@@ -191,11 +215,30 @@ function hover(id, event) {
   tip.style.top = Math.min(event.clientY - box.top + 14, box.height - 90) + "px";
 }
 
+// status says of when the picture is. It asks the server again where no interval comes
+// for some seconds.
 function status() {
-  if (!view?.now) return;
-  const age = (Date.now() - lastArrival) / 1000, stale = age > 3 * view.fabric.interval_seconds + 2;
-  $("status").className = stale ? "stale" : "";
-  $("status").textContent = clock(view.now.interval.end) + " UTC" + (stale ? `, no new interval for ${Math.round(age)} s` : ", live");
+  if (!view?.now || !view.state) return;
+  const { now, state } = view, waited = (Date.now() - view.asked) / 1000, why = unknown();
+  const age = (state.age_seconds ?? seconds(now.interval.end, new Date(view.asked).toISOString())) + waited;
+  if (waited > 5) askStatus(view);
+  $("status").className = state.live && !why ? "" : "stale";
+  $("status").textContent = when(now.interval.end) + (why ? `, ${ago(age)} old: ${reasons[why.reason] ?? words(why.reason)}` : state.live ? ", live" : `, ${ago(age)} old`);
+  showSeverity();
+}
+
+async function askStatus(mine) {
+  mine.asked = Date.now();
+  try {
+    const state = await api(`fabrics/${encodeURIComponent(mine.name)}/status`, mine.abort.signal);
+    if (mine !== view) return;
+    mine.state = state;
+    mine.asked = Date.now();
+  } catch (e) {
+    if (mine !== view || e.name === "AbortError") return;
+    mine.state = { network: { state: "Unknown", unknown: { reason: "no answer of the server", since: mine.now.interval.end, detail: e.message } }, live: false };
+  }
+  status();
 }
 
 function fail(e) {

@@ -19,6 +19,10 @@ export function drawTimeline(canvas, states) {
       c.fillRect(x, y - tall, Math.max(1, width - 1), tall);
       y -= tall;
     }
+    if (s.unknown) { // no calm: hatched over its height
+      c.fillStyle = "#4a4060";
+      for (let hatch = 0; hatch < h - label; hatch += 4) c.fillRect(x, hatch, Math.max(1, width - 1), 1);
+    }
     c.fillStyle = "#263445";
     c.fillRect(x, h - label, Math.max(1, width - 1), 1);
   });

@@ -10,6 +10,10 @@ import (
 const (
 	metaGraphVersion  = "giverny.graph_version"
 	metaIntervalStart = "giverny.interval_start_ns"
+	// Of regions: why the network's state is not known, and since when; not there if
+	// it is known.
+	metaUnknown      = "giverny.unknown"
+	metaUnknownSince = "giverny.unknown_since_ns"
 )
 
 // metaWriter collects metadata.

@@ -14,6 +14,7 @@ type RegionSet struct {
 	GraphVersion uint64
 	Interval     schema.Interval
 	Regions      []schema.Region
+	Unknown      *schema.Unknown // why the network's state is not known, without its detail; nil if it is
 }
 
 // maxBoxDimensions bounds a bounding box: tori have up to six dimensions.
@@ -38,6 +39,10 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 	w.unsigned(metaGraphVersion, set.GraphVersion)
 	w.signed(metaIntervalStart, set.Interval.StartNanos)
 	w.signed(schema.MetaInterval, set.Interval.DurationNanos)
+	if u := set.Unknown; u != nil {
+		w.text(metaUnknown, string(u.Reason))
+		w.signed(metaUnknownSince, int64(u.Since))
+	}
 	meta := w.metadata()
 	s := arrow.NewSchema(schema.RegionArrow.Fields(), &meta)
 	return e.write(dst, Regions, s, len(set.Regions), []arrow.Array{
@@ -136,6 +141,9 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 		set.Fabric = meta.name(schema.MetaFabric)
 		set.GraphVersion = meta.unsigned(metaGraphVersion)
 		set.Interval = schema.Interval{StartNanos: meta.signed(metaIntervalStart), DurationNanos: meta.signed(schema.MetaInterval)}
+		if meta.meta.FindKey(metaUnknown) >= 0 {
+			set.Unknown = &schema.Unknown{Reason: schema.UnknownReason(meta.name(metaUnknown)), Since: schema.Instant(meta.signed(metaUnknownSince))}
+		}
 		if meta.err != nil {
 			return meta.err
 		}

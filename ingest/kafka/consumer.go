@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -103,7 +104,7 @@ type Consumer struct {
 
 type consumerMetrics struct {
 	consumed, consumedBytes prometheus.Counter
-	lag, offset             prometheus.Gauge
+	lag, offset, reachable  prometheus.Gauge
 	committed               prometheus.Gauge // nil for a tail
 }
 
@@ -116,8 +117,10 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 		metrics: consumerMetrics{
 			consumed: m.consumed.WithLabelValues(topic, assigned.Fabric), consumedBytes: m.consumedBytes.WithLabelValues(topic, assigned.Fabric),
 			lag: m.lag.WithLabelValues(topic, assigned.Fabric), offset: m.offset.WithLabelValues(topic, assigned.Fabric),
+			reachable: m.reachable.WithLabelValues(topic, assigned.Fabric),
 		},
 	}
+	c.metrics.lag.Set(math.NaN()) // not known yet
 	if !assigned.Tail {
 		c.metrics.committed = m.committed.WithLabelValues(topic, assigned.Fabric)
 	}

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -35,6 +36,7 @@ func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 			c.appended = answer.appended
 			f.failures = 0
 			f.pauses.Reset()
+			c.metrics.reachable.Set(1)
 			c.metrics.lag.Set(float64(max(0, answer.end-f.next)))
 			if answer.end <= f.next {
 				c.readUpTo.Store(start.UnixNano())
@@ -58,6 +60,8 @@ func (f *fetcher) failed(ctx context.Context, err error) {
 	if f.failures++; f.failures == 1 {
 		f.failing = time.Now()
 	}
+	c.metrics.reachable.Set(0)
+	c.metrics.lag.Set(math.NaN())
 	switch {
 	case errors.Is(err, kafkago.OffsetOutOfRange):
 		f.resetToLogStart(ctx)

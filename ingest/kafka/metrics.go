@@ -19,6 +19,7 @@ type Metrics struct {
 	consumed, consumedBytes *prometheus.CounterVec // topic, fabric
 	fetchSeconds            prometheus.Histogram
 	lag, offset, committed  *prometheus.GaugeVec   // topic, fabric
+	reachable               *prometheus.GaugeVec   // topic, fabric
 	lost                    *prometheus.CounterVec // reason
 	deadLetters             *prometheus.CounterVec // reason
 	tailDropped             *prometheus.CounterVec // reason
@@ -61,7 +62,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		consumed:      r.counter("giverny_kafka_consumed_records_total", "Records handed on.", flow),
 		consumedBytes: r.counter("giverny_kafka_consumed_bytes_total", "Payload bytes handed on.", flow),
 		fetchSeconds:  r.histogram("giverny_kafka_fetch_seconds", "Time of a fetch that brought records."),
-		lag:           r.gauges("giverny_kafka_lag_records", "Records in the partition that were not yet handed on.", flow),
+		lag:           r.gauges("giverny_kafka_lag_records", "Records in the partition that were not yet handed on; NaN while no broker answers.", flow),
+		reachable:     r.gauges("giverny_kafka_reachable", "1 if a broker answered the last fetch of the partition.", flow),
 		offset:        r.gauges("giverny_kafka_offset", "Offset of the next record.", flow),
 		committed:     r.gauges("giverny_kafka_committed_offset", "Offset up to which the results are stored.", flow),
 		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had and never gave.", lostGap, lostOutOfRange, lostCorrupt),

@@ -83,7 +83,7 @@ func (p *Process) UseStore() error {
 	if err != nil {
 		return err
 	}
-	p.ops.AddCheck("store", p.db.Ping)
+	p.ops.AddCheck("store", p.db.CheckReady)
 	return nil
 }
 

@@ -109,6 +109,9 @@ func (parts *Parts) makeLines(sinks []pipeline.Sink) error {
 			continue
 		}
 		parts.lines = append(parts.lines, line)
+		if parts.pages != nil {
+			parts.pages.Watch(f.Name, line.Status)
+		}
 		p.ops.AddCheck("fabric "+f.Name, line.Ready)
 	}
 	return errors.Join(errs...)

@@ -63,6 +63,8 @@ func Read(root fs.FS) (*Module, error) {
 			return err
 		case entry.IsDir() && slices.Contains(notSource, entry.Name()):
 			return fs.SkipDir
+		case entry.IsDir() && file != "." && isModule(root, file):
+			return fs.SkipDir
 		case !entry.Type().IsRegular(), slices.Contains(notSource, entry.Name()): // in a worktree .git is a file
 			return nil
 		}
@@ -72,6 +74,12 @@ func Read(root fs.FS) (*Module, error) {
 		return nil, fmt.Errorf("read the module: %w", err)
 	}
 	return m, nil
+}
+
+// isModule says whether a folder is a module of its own, to which no rule applies.
+func isModule(root fs.FS, dir string) bool {
+	_, err := fs.Stat(root, dir+"/go.mod")
+	return err == nil
 }
 
 func (m *Module) add(root fs.FS, file string, entry fs.DirEntry) error {

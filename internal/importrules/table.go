@@ -57,7 +57,7 @@ var Architecture = []Row{
 	{Package: "segment/bench", May: []string{"topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
-	{Package: "analysis", May: []string{"ingest/window", "ingest/witness", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
+	{Package: "analysis", May: []string{"ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
 	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "ingest/witness", "internal/retry", "store", "store/read", "topology"}},

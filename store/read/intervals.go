@@ -26,6 +26,7 @@ type Stored struct {
 	// FirstReadNanos and LastReadNanos bound the readings; 0 if there were none.
 	FirstReadNanos, LastReadNanos int64
 	StoredAtNanos                 int64
+	Unknown                       *schema.Unknown // why the network's state is not known; nil if it is
 }
 
 // Coverage is the share of links, 0 to 1, with a value of the metric.
@@ -59,6 +60,8 @@ type storedRow struct {
 	FirstRead    time.Time         `ch:"first_read"`
 	LastRead     time.Time         `ch:"last_read"`
 	StoredAt     time.Time         `ch:"stored_at"`
+	Unknown      string            `ch:"unknown"`
+	UnknownSince time.Time         `ch:"unknown_since"`
 }
 
 func (r *storedRow) toStored() (Stored, error) {
@@ -73,7 +76,22 @@ func (r *storedRow) toStored() (Stored, error) {
 		}
 		s.Measured[m] = int(n)
 	}
+	s.Unknown = unknownOf(schema.UnknownReason(r.Unknown), r.UnknownSince, &s)
 	return s, nil
+}
+
+// unknownOf is why an interval's state is not known: as it was stored, or, of
+// intervals that are older than that column, that nothing was measured.
+func unknownOf(reason schema.UnknownReason, since time.Time, s *Stored) *schema.Unknown {
+	if reason != "" {
+		return &schema.Unknown{Reason: reason, Since: instantOf(since)}
+	}
+	for m, n := range s.Measured {
+		if m.IsStall() && n > 0 {
+			return nil
+		}
+	}
+	return &schema.Unknown{Reason: schema.NothingMeasured, Since: schema.Instant(s.StartNanos)}
 }
 
 // Newest is an instant after every interval.
@@ -176,6 +194,7 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 		r.States = append(r.States, state.NetworkState)
 		r.Network.Severity = max(r.Network.Severity, state.Severity)
 	}
+	r.Network.Unknown = s.Unknown
 	r.Snapshot, err = m.stalls(ctx, fabric, s)
 	return r, err
 }
@@ -205,6 +224,7 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 	results := make([]*schema.IntervalResult, len(stored))
 	for i, s := range stored {
 		results[i] = &schema.IntervalResult{Regions: byStart[schema.Instant(s.StartNanos)]}
+		results[i].Network.Unknown = s.Unknown
 		if results[i].Snapshot, err = m.stalls(ctx, fabric, s); err != nil {
 			return nil, err
 		}

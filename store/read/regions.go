@@ -141,23 +141,31 @@ func (m *Model) NetworkStates(ctx context.Context, fabric string, span Span) ([]
 
 // NetworkAt is the state of the network by all metrics together in one interval.
 type NetworkAt struct {
-	Time     schema.Instant  `json:"time"` // start of the interval
-	Severity schema.Severity `json:"state"`
-	Low      int             `json:"low"` // regions
-	Medium   int             `json:"medium"`
-	High     int             `json:"high"`
+	Time     schema.Instant       `json:"time"`              // start of the interval
+	State    string               `json:"state"`             // a severity, or Unknown
+	Severity schema.Severity      `json:"-"`                 // of what was measured
+	Unknown  schema.UnknownReason `json:"unknown,omitempty"` // why the state is not known
+	Low      int                  `json:"low"`               // regions
+	Medium   int                  `json:"medium"`
+	High     int                  `json:"high"`
 }
 
 // Network is the state of the network in the intervals that start in a span.
 func (m *Model) Network(ctx context.Context, fabric string, span Span) ([]NetworkAt, error) {
 	type row struct {
 		Time     time.Time `ch:"time"`
+		Reason   string    `ch:"reason"`
 		Severity uint8     `ch:"severity"`
 		Regions  []uint64  `ch:"regions"`
 	}
 	found, err := Figure[row](ctx, m, "network", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (NetworkAt, error) {
-		at := NetworkAt{Time: instantOf(r.Time), Severity: schema.Severity(r.Severity)}
+		at := NetworkAt{Time: instantOf(r.Time), Severity: schema.Severity(r.Severity), Unknown: schema.UnknownReason(r.Reason)}
+		network := schema.NetworkForecast{Severity: at.Severity}
+		if at.Unknown != "" {
+			network.Unknown = &schema.Unknown{Reason: at.Unknown}
+		}
+		at.State = network.StateName()
 		if len(r.Regions) == len(schema.Severities) {
 			at.Low, at.Medium, at.High = int(r.Regions[schema.Low]), int(r.Regions[schema.Medium]), int(r.Regions[schema.High])
 		}

@@ -1,16 +1,23 @@
 -- The state of the network by all metrics together, interval by interval: the worst
--- state, and the number of regions by severity.
+-- state, the number of regions by severity, and why the state is not known; empty
+-- if it is.
 WITH current AS
     (
-        SELECT time, graph_version FROM intervals
+        SELECT time, graph_version, if(unknown = '' AND arraySum(mapValues(measured)) = 0, 'nothing_measured', toString(unknown)) AS reason
+        FROM intervals
         WHERE fabric = {fabric:String}
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
         ORDER BY stored_at DESC
         LIMIT 1 BY time
     )
-SELECT time, max(toUInt8(state)) AS severity, sumForEach(regions) AS regions
-FROM network_states
-WHERE fabric = {fabric:String} AND (time, graph_version) IN current
-    AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+SELECT c.time AS time, any(c.reason) AS reason, max(toUInt8(s.state)) AS severity, sumForEach(s.regions) AS regions
+FROM current AS c
+LEFT JOIN
+(
+    SELECT time, graph_version, state, regions
+    FROM network_states
+    WHERE fabric = {fabric:String}
+        AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+) AS s ON s.time = c.time AND s.graph_version = c.graph_version
 GROUP BY time
 ORDER BY time

@@ -1,9 +1,10 @@
 -- Monet, figure 6: from which state to which the network goes from one interval
 -- to the next. Its state is that of its worst region by the metric, or by any if it
--- is empty. Intervals that do not follow each other make no transition.
+-- is empty. Intervals that do not follow each other make no transition, nor do those
+-- whose state is not known.
 WITH current AS
     (
-        SELECT time, graph_version, duration_ms FROM intervals
+        SELECT time, graph_version, duration_ms, unknown FROM intervals
         WHERE fabric = {fabric:String}
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
         ORDER BY stored_at DESC
@@ -18,7 +19,7 @@ FROM
         SELECT s.time AS time, max(toUInt8(s.state)) AS state, any(c.duration_ms) AS duration_ms
         FROM network_states AS s
         INNER JOIN current AS c ON c.time = s.time AND c.graph_version = s.graph_version
-        WHERE s.fabric = {fabric:String} AND ({metric:String} = '' OR s.metric = {metric:String})
+        WHERE s.fabric = {fabric:String} AND c.unknown = '' AND ({metric:String} = '' OR s.metric = {metric:String})
             AND s.time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND s.time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
         GROUP BY time
     )

@@ -1,0 +1,174 @@
+package analysis
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/codec"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+// coverageStage decides whether an interval measured enough for the network's state
+// to be known. It compares with the links that each stall metric had lately, not
+// with those of the fabric: PCIe stalls, for one, are known of the hosts' links
+// alone.
+type coverageStage struct {
+	minCoverage float64
+	peaks       []peak          // by metric, then hour
+	unknown     *schema.Unknown // after the last interval
+}
+
+// peak is the most links that an interval of one hour measured by a metric.
+type peak struct {
+	metric schema.Metric
+	hour   int64 // since 1970
+	links  int
+}
+
+const (
+	hourNanos = int64(3600e9)
+	// lateHours is how long the peak of an hour counts: a metric that is switched
+	// off, or a part of the fabric that is taken away, is expected for so long.
+	lateHours = 24
+)
+
+func (s *coverageStage) Name() string { return "coverage" }
+
+// Step sets Network.Unknown where the state is not known, and takes back what was
+// foreseen from it.
+func (s *coverageStage) Step(r *schema.IntervalResult) {
+	reason := s.judge(r.Snapshot, r.Network.Severity)
+	s.learn(r.Snapshot, reason)
+	if s.unknown == nil {
+		return
+	}
+	why := *s.unknown
+	r.Network.Unknown, r.Network.Next, r.Network.Later = &why, schema.Odds{}, schema.Odds{}
+}
+
+// judge gives the reason why the state is not known, "" if it is. A High region is
+// the worst that there is, whatever was not measured.
+func (s *coverageStage) judge(snap *schema.Snapshot, worst schema.Severity) schema.UnknownReason {
+	measured := 0
+	for i := range snap.Series {
+		if series := &snap.Series[i]; series.Metric.IsStall() {
+			measured += series.Count
+		}
+	}
+	if measured == 0 {
+		return schema.NothingMeasured
+	}
+	for _, p := range s.peaks {
+		links := 0
+		if series := snap.Find(p.metric); series != nil {
+			links = series.Count
+		}
+		if float64(links) < s.minCoverage*float64(p.links) && worst < schema.High && isLate(p, snap) {
+			return schema.LowCoverage
+		}
+	}
+	return ""
+}
+
+func isLate(p peak, snap *schema.Snapshot) bool {
+	return p.hour > snap.Interval.StartNanos/hourNanos-lateHours
+}
+
+// learn takes what an interval measured into the peaks.
+func (s *coverageStage) learn(snap *schema.Snapshot, reason schema.UnknownReason) {
+	switch {
+	case reason == "":
+		s.unknown = nil
+	case s.unknown == nil:
+		s.unknown = &schema.Unknown{Reason: reason, Since: schema.Instant(snap.Interval.StartNanos)}
+	default:
+		s.unknown.Reason = reason
+	}
+	s.peaks = slices.DeleteFunc(s.peaks, func(p peak) bool { return !isLate(p, snap) })
+	hour := snap.Interval.StartNanos / hourNanos
+	for i := range snap.Series {
+		if series := &snap.Series[i]; series.Metric.IsStall() && series.Count > 0 {
+			s.raise(peak{series.Metric, hour, series.Count})
+		}
+	}
+}
+
+func (s *coverageStage) raise(p peak) {
+	for i := range s.peaks {
+		if old := &s.peaks[i]; old.metric == p.metric && old.hour == p.hour {
+			old.links = max(old.links, p.links)
+			return
+		}
+	}
+	s.peaks = append(s.peaks, p)
+}
+
+// SetGraph expects no more links than there are.
+func (s *coverageStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
+	for i := range s.peaks {
+		s.peaks[i].links = min(s.peaks[i].links, g.NumLinks())
+	}
+	return nil
+}
+
+// coverageForm is the version of the stage's saved state; coverageFormat frames it.
+const coverageForm = 1
+
+var coverageFormat = codec.Format{Mark: "GCOV", Version: coverageForm, Oldest: coverageForm}
+
+func (s *coverageStage) Save() schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: coverageForm, Bytes: coverageFormat.Seal(nil, s.code)}
+}
+
+func (s *coverageStage) Load(saved schema.StageState) error {
+	if err := checkForm(saved, coverageForm); err != nil {
+		return err
+	}
+	loaded := coverageStage{minCoverage: s.minCoverage}
+	if err := coverageFormat.Open(saved.Bytes, loaded.code); err != nil {
+		return errors.Join(err, tracking.ErrSaved)
+	}
+	*s = loaded
+	return nil
+}
+
+// code lists the fields of the state.
+func (s *coverageStage) code(c *codec.Coder) {
+	codec.Each(c, &s.peaks, func(_ int, p *peak) {
+		name := p.metric.String()
+		c.Text(&name)
+		if c.Reading() && !c.Failed() {
+			if err := p.metric.UnmarshalText([]byte(name)); err != nil {
+				c.Fail(err)
+			}
+		}
+		c.Int(&p.hour)
+		codec.Small(c, &p.links, math.MaxInt32)
+	})
+	reason, since := "", int64(0)
+	if s.unknown != nil {
+		reason, since = string(s.unknown.Reason), int64(s.unknown.Since)
+	}
+	c.Text(&reason)
+	c.Int(&since)
+	if c.Reading() && reason != "" {
+		s.unknown = &schema.Unknown{Reason: schema.UnknownReason(reason), Since: schema.Instant(since)}
+	}
+}
+
+// Resume learns from a stored interval.
+func (s *coverageStage) Resume(in Interval) error {
+	snap := in.Snapshot
+	if snap == nil {
+		return nil
+	}
+	worst := schema.Negligible
+	for i := range in.Regions {
+		worst = max(worst, in.Regions[i].Severity)
+	}
+	s.learn(snap, s.judge(snap, worst))
+	return nil
+}

@@ -1,0 +1,63 @@
+//go:build integration
+
+package dashboards
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+const unknownText = `document.getElementById("severity").textContent === "unknown"`
+
+// said is all that the page says of the state.
+const said = `document.getElementById("severity").textContent + " | " + document.getElementById("why").textContent + " | " + document.getElementById("status").textContent`
+
+// Silence, an interval that measured nothing, and old data are shown as that: never
+// as calm, and never as live.
+func TestThePageShowsSilence(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.fabrics[torus].interval = time.Minute // a busy machine is no silence
+	now := time.Now().Truncate(time.Second).UnixNano()
+	h.announce(busy(g, now-second, hot(g, 1, schema.High, 0, 30)))
+	state := schema.NetworkForecast{Severity: schema.High}
+	h.Watch(torus, func() schema.NetworkForecast { return state })
+	page := browse(t, h.url)
+	page.await(live)
+
+	since := schema.Instant(now)
+	state.Unknown = &schema.Unknown{Reason: schema.NoReadings, Since: since, Detail: "no readings for 2m0s, 0 of 12 agents report"}
+	page.await(unknownText)
+	got := page.eval(said)
+	if !strings.Contains(got, "no data since ") || !strings.Contains(got, "(collectors silent). Then: High congestion") || strings.Contains(got, "live") || strings.Contains(got, "calm") {
+		t.Errorf("the collectors are silent: %s", got)
+	}
+	picture(t, page)
+
+	state.Unknown = nil
+	empty := busy(g, now)
+	for i := range empty.Snapshot.Series {
+		empty.Snapshot.Series[i].Valid, empty.Snapshot.Series[i].Count = schema.NewBitmap(g.NumLinks()), 0
+	}
+	empty.Network = schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NothingMeasured, Since: since}}
+	h.announce(empty)
+	page.await(`document.getElementById("why").textContent.includes("nothing measured")`)
+	if got := page.eval(said); strings.Contains(got, "live") || strings.Contains(got, "calm") || !strings.HasPrefix(got, "unknown") {
+		t.Errorf("nothing measured: %s", got)
+	}
+}
+
+// Recorded data have their date, here of 2023.
+func TestThePageDatesOldData(t *testing.T) {
+	h := open(t, torus)
+	h.announce(busy(h.graph(torus), noon))
+	page := browse(t, h.url)
+	page.await(`document.getElementById("status").textContent.startsWith("2023-11-14 22:13:21 UTC, ")`)
+	if got := page.eval(said); strings.Contains(got, "live") || !strings.Contains(got, "years old") && !strings.Contains(got, "days old") || !strings.Contains(got, "calm, 2023-11-14 22:13:21 UTC") {
+		t.Errorf("old data: %s", got)
+	}
+	picture(t, page)
+}

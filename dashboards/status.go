@@ -1,0 +1,71 @@
+package dashboards
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// statusJSON is the state of the network now, not that of the newest interval: it is
+// unknown while none comes.
+type statusJSON struct {
+	Network schema.NetworkForecast `json:"network"`
+	// End of the newest interval and how old that is by this host's clock; null
+	// where none is stored or the store was not asked.
+	End        *schema.Instant `json:"end"`
+	AgeSeconds *float64        `json:"age_seconds"`
+	Live       bool            `json:"live"` // the state is known, and of now
+}
+
+// An interval is overdue when none has been stored for so many, or so long.
+const (
+	overdueIntervals = 4
+	minOverdue       = 10 * time.Second
+)
+
+// status is the state of the network now.
+func (d *Dashboards) status(f *fabric, r *http.Request) (any, error) {
+	d.mu.Lock()
+	watch := f.watch
+	d.mu.Unlock()
+	now := time.Now()
+	var state schema.NetworkForecast
+	if watch != nil {
+		if state = watch(); state.Unknown != nil { // also while the store does not answer
+			return statusJSON{Network: state}, nil
+		}
+	}
+	stored, err := d.model.LastStored(r.Context(), f.name)
+	if errors.Is(err, read.ErrNotFound) {
+		return statusJSON{Network: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	overdue := max(overdueIntervals*f.interval, minOverdue)
+	if watch == nil {
+		if state, err = d.storedState(f, r, stored, now.Sub(time.Unix(0, stored.StoredAtNanos)), overdue); err != nil {
+			return nil, err
+		}
+	}
+	end, age := schema.Instant(stored.EndNanos()), now.Sub(time.Unix(0, stored.EndNanos()))
+	seconds := age.Seconds()
+	return statusJSON{Network: state, End: &end, AgeSeconds: &seconds, Live: state.Unknown == nil && age <= overdue}, nil
+}
+
+// storedState is the state as the store has it, unless that is too old.
+func (d *Dashboards) storedState(f *fabric, r *http.Request, stored read.Stored, age, overdue time.Duration) (schema.NetworkForecast, error) {
+	if age > overdue {
+		return schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(stored.EndNanos()),
+			Detail: fmt.Sprintf("no interval stored for %s", age.Truncate(time.Second))}}, nil
+	}
+	result, err := d.model.Result(r.Context(), f.name, stored)
+	if err != nil {
+		return schema.NetworkForecast{}, err
+	}
+	return result.Network, nil
+}

@@ -1,0 +1,105 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// freshness is when what came last, of a live fabric, by the wall clock; it judges
+// whether silence has lasted too long. It is a pure core: time arrives as a value.
+type freshness struct {
+	staleNanos   int64 // after which silence is a state
+	startedNanos int64
+
+	readNanos     int64            // readings came; 0: never
+	readUpToNanos int64            // Kafka was read to its end; 0: never
+	storedNanos   int64            // an interval was stored; 0: never
+	endNanos      int64            // end of the newest stored interval; 0: none
+	storingNanos  int64            // the store was given the result that it has not taken; 0: it has all
+	heard         map[string]int64 // by agent
+	last          schema.NetworkForecast
+}
+
+// staleIntervals is how many intervals without news are a state and no chance;
+// minStale bounds it below: with short intervals a busy machine is no outage.
+const (
+	staleIntervals = 3
+	minStale       = 10 * time.Second
+)
+
+// An agent that has been silent for forgetAgent is gone; agents beyond maxAgents
+// are not counted.
+const (
+	forgetAgent = 24 * time.Hour
+	maxAgents   = 100_000
+)
+
+func newFreshness(interval, lateness time.Duration, nowNanos int64) freshness {
+	stale := max(staleIntervals*interval+lateness, minStale)
+	return freshness{staleNanos: stale.Nanoseconds(), startedNanos: nowNanos, heard: map[string]int64{},
+		last: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(nowNanos), Detail: "no interval has been stored since the start"}}}
+}
+
+// read notes readings of an agent.
+func (f *freshness) read(agent string, nowNanos int64) {
+	f.readNanos = nowNanos
+	if _, known := f.heard[agent]; known {
+		f.heard[agent] = nowNanos
+	} else if len(f.heard) < maxAgents {
+		f.heard[string([]byte(agent))] = nowNanos // the batch's memory is used again
+	}
+}
+
+// stored notes an interval.
+func (f *freshness) stored(r *schema.IntervalResult, nowNanos int64) {
+	f.storedNanos, f.endNanos, f.last = nowNanos, max(f.endNanos, r.Snapshot.Interval.EndNanos()), r.Network
+}
+
+// agents counts those that report and those that have fallen silent.
+func (f *freshness) agents(nowNanos int64) (reporting, silent int) {
+	for name, at := range f.heard {
+		switch {
+		case nowNanos-at > forgetAgent.Nanoseconds():
+			delete(f.heard, name)
+		case nowNanos-at > f.staleNanos:
+			silent++
+		default:
+			reporting++
+		}
+	}
+	return reporting, silent
+}
+
+// silence says what has been missing for too long; nil: nothing. What comes first
+// along the way of the data is not the cause if what comes after it fails too.
+func (f *freshness) silence(nowNanos int64) *schema.Unknown {
+	is := func(reason schema.UnknownReason, sinceNanos int64, detail string, args ...any) *schema.Unknown {
+		age := time.Duration(nowNanos - sinceNanos).Truncate(time.Second)
+		return &schema.Unknown{Reason: reason, Since: schema.Instant(sinceNanos), Detail: fmt.Sprintf(detail, append([]any{age}, args...)...)}
+	}
+	late := func(sinceNanos int64) bool { return nowNanos-sinceNanos > f.staleNanos }
+	read, readUpTo, stored := max(f.readNanos, f.startedNanos), max(f.readUpToNanos, f.startedNanos), max(f.storedNanos, f.startedNanos)
+	switch {
+	case f.storingNanos != 0 && late(f.storingNanos):
+		return is(schema.StoreRefuses, f.storingNanos, "the store has taken no interval for %s")
+	case late(read) && late(readUpTo):
+		return is(schema.KafkaAway, readUpTo, "Kafka has not answered for %s")
+	case late(read):
+		reporting, silent := f.agents(nowNanos)
+		return is(schema.NoReadings, read, "no readings for %s, %d of %d agents report", reporting, reporting+silent)
+	case late(stored):
+		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come")
+	}
+	return nil
+}
+
+// status is the state of the network now.
+func (f *freshness) status(nowNanos int64) schema.NetworkForecast {
+	now := f.last
+	if why := f.silence(nowNanos); why != nil {
+		now = schema.NetworkForecast{Severity: f.last.Severity, Unknown: why}
+	}
+	return now
+}

@@ -1,0 +1,203 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// live is a source of polls by the wall clock: readings come until silentAt, and
+// Kafka answers until awayAt (0: always).
+type live struct {
+	polls
+	silentAt, awayAt time.Duration
+	share            func(n int) int // percent of the ports that report; nil: all
+}
+
+func (l *live) Run(ctx context.Context, in *Intake) error {
+	began := time.Now()
+	upTo := int64(0)
+	for n := 0; ctx.Err() == nil; n++ {
+		since, now := time.Since(began), time.Now().UnixNano()
+		away := l.awayAt > 0 && since >= l.awayAt
+		if !away && (l.silentAt == 0 || since < l.silentAt) {
+			b := poll(l.graph, n)
+			for i := range b.TimeNanos {
+				b.TimeNanos[i] = now
+			}
+			if l.share != nil {
+				clear(b.Columns[0].Values) // no High region, which would be known
+				keep := len(b.Ports) * l.share(n) / 100
+				b.PortIndex, b.TimeNanos, b.Columns[0].Values = b.PortIndex[:keep], b.TimeNanos[:keep], b.Columns[0].Values[:keep]
+			}
+			if err := in.Counters(l, b, NoOffset); err != nil {
+				return err
+			}
+		}
+		if !away {
+			upTo = now
+		}
+		if err := in.Advance(upTo, now); err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	return nil
+}
+
+// Whatever falls silent, the state becomes unknown for that reason; nothing goes on
+// saying what the last interval said.
+func TestSilenceIsAState(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		source *live
+		breaks time.Duration // the store
+		want   schema.UnknownReason
+		says   string
+	}{
+		{"agents", &live{silentAt: 30 * time.Second}, 0, schema.NoReadings, "no readings for 31s, 0 of 1 agents report"},
+		{"Kafka", &live{awayAt: 30 * time.Second}, 0, schema.KafkaAway, "Kafka has not answered for"},
+		{"store", &live{}, 30 * time.Second, schema.StoreRefuses, "the store has taken no interval for"},
+		{"never", &live{silentAt: 1}, 0, schema.NoReadings, "no readings for"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+				c.source.graph = g
+				store := &slowStore{memory: r.store}
+				if c.breaks > 0 {
+					time.AfterFunc(c.breaks, func() { store.stuck.Store(true) })
+				}
+				f := r.fabricOn(t, store, g, one(c.source))
+				time.AfterFunc(25*time.Second, func() {
+					if now := f.Status(); c.name != "never" && (now.Unknown != nil || f.Ready(t.Context()) != nil) {
+						t.Errorf("while all is well: %+v, %v", now.Unknown, f.Ready(t.Context()))
+					}
+				})
+				time.AfterFunc(60*time.Second, func() {
+					now, err := f.Status(), f.Ready(t.Context())
+					if now.Unknown == nil || now.Unknown.Reason != c.want || err == nil || !strings.Contains(err.Error(), c.says) {
+						t.Errorf("state %+v, ready %v; want %s, %q", now.Unknown, err, c.want, c.says)
+					}
+					m := r.metrics
+					if v := testutil.ToFloat64(m.network.WithLabelValues("f")); v != -1 {
+						t.Errorf("network state %v", v)
+					}
+					if v := testutil.ToFloat64(m.unknown.WithLabelValues("f", string(c.want))); v != 1 {
+						t.Errorf("unknown is %v", v)
+					}
+					if v := testutil.ToFloat64(m.coverage.WithLabelValues("f", "credit_stall")); v != 0 {
+						t.Errorf("coverage %v", v)
+					}
+					if v := testutil.ToFloat64(m.congestion.WithLabelValues("f")); !math.IsNaN(v) {
+						t.Errorf("congestion event %v", v)
+					}
+					if v := testutil.ToFloat64(m.intervalAge.WithLabelValues("f")); v < 15 {
+						t.Errorf("the last interval is %v s old", v)
+					}
+					store.stuck.Store(false)
+				})
+				runFor(t, 61*time.Second, f)
+			})
+		})
+	}
+}
+
+// A part of the ports alone gives no calm.
+func TestPartialCoverageIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+		source := &live{polls: polls{graph: g}, share: func(n int) int {
+			if n >= 30 && n < 45 {
+				return 10
+			}
+			return 100
+		}}
+		f := r.fabric(t, g, one(source))
+		at := func(second int, want schema.UnknownReason) {
+			time.AfterFunc(time.Duration(second)*time.Second+time.Second/2, func() {
+				got := schema.UnknownReason("")
+				if now := f.Status(); now.Unknown != nil {
+					got = now.Unknown.Reason
+				}
+				if got != want {
+					t.Errorf("after %d s: %q, want %q", second, got, want)
+				}
+			})
+		}
+		at(25, "")
+		at(40, schema.LowCoverage)
+		at(58, "")
+		runFor(t, 60*time.Second, f)
+	})
+}
+
+// What is read to its end ends with an interval that has data.
+func TestFinishEndsWithData(t *testing.T) {
+	g := graphOf(t, "f", "torus:4x4x4")
+	r := newRig()
+	f := r.fabric(t, g, one(&recording{polls{graph: g}}))
+	if err := f.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := r.store.stored("f")
+	last := all[len(all)-1]
+	if isEmpty(last) || last.Network.Unknown != nil {
+		t.Errorf("the last of %d intervals, %s, is empty: %+v", len(all), last.Snapshot.Interval, last.Network.Unknown)
+	}
+	if want := epoch + 19*second; last.Snapshot.Interval.StartNanos != want-second && last.Snapshot.Interval.StartNanos != want {
+		t.Errorf("the last interval is %s", last.Snapshot.Interval)
+	}
+}
+
+// recording is twenty polls.
+type recording struct{ polls }
+
+func (s *recording) Run(_ context.Context, in *Intake) error {
+	for n := range 20 {
+		if err := in.Counters(s, poll(s.graph, n), NoOffset); err != nil {
+			return err
+		}
+	}
+	return in.Finish()
+}
+
+func TestAgentsAreForgotten(t *testing.T) {
+	f := newFreshness(time.Second, 0, 0)
+	for n := range maxAgents + 10 {
+		f.read(fmt.Sprint(n), second)
+	}
+	f.read("0", 100*second)
+	if reporting, silent := f.agents(100 * second); reporting != 1 || silent != maxAgents-1 {
+		t.Errorf("%d report, %d silent", reporting, silent)
+	}
+	if reporting, silent := f.agents(forgetAgent.Nanoseconds() + 50*second); reporting+silent != 1 {
+		t.Errorf("a day later: %d report, %d silent", reporting, silent)
+	}
+}
+
+// slowStore takes nothing while it is stuck, as a store whose disk is full.
+type slowStore struct {
+	*memory
+	stuck atomic.Bool
+}
+
+func (s *slowStore) Put(ctx context.Context, r *schema.IntervalResult) error {
+	for s.stuck.Load() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return s.memory.Put(ctx, r)
+}

@@ -1,0 +1,176 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// watch holds a live fabric's freshness against the wall clock, so that metrics and
+// readiness tell the truth while nothing comes.
+type watch struct {
+	fabric  string
+	every   time.Duration
+	metrics *Metrics
+	log     *slog.Logger
+
+	mu      sync.Mutex // guards what follows
+	fresh   freshness
+	begun   bool
+	metric  map[schema.Metric]bool // whose coverage is shown
+	unknown schema.UnknownReason   // logged last
+}
+
+func newWatch(fabric string, interval, lateness time.Duration, m *Metrics, log *slog.Logger) *watch {
+	return &watch{fabric: fabric, every: min(max(interval/4, 250*time.Millisecond), 5*time.Second), metrics: m, log: log, metric: map[schema.Metric]bool{},
+		fresh: newFreshness(interval, lateness, time.Now().UnixNano())}
+}
+
+// run looks at the clock until ctx ends.
+func (w *watch) run(ctx context.Context) {
+	w.mu.Lock()
+	w.begun, w.fresh.startedNanos = true, time.Now().UnixNano()
+	w.mu.Unlock()
+	tick := time.NewTicker(w.every)
+	defer tick.Stop()
+	for {
+		w.look(time.Now().UnixNano())
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look sets what the metrics say, and logs when the state becomes unknown or is
+// known again.
+func (w *watch) look(nowNanos int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, m := &w.fresh, w.metrics
+	now, age := f.status(nowNanos), func(since int64) float64 { return float64(nowNanos-max(since, f.startedNanos)) / 1e9 }
+	m.readingAge.WithLabelValues(w.fabric).Set(age(f.readNanos))
+	m.intervalAge.WithLabelValues(w.fabric).Set(age(f.storedNanos))
+	reporting, silent := f.agents(nowNanos)
+	m.agents.WithLabelValues(w.fabric, "reporting").Set(float64(reporting))
+	m.agents.WithLabelValues(w.fabric, "silent").Set(float64(silent))
+	m.state(w.fabric, &now)
+	if f.silence(nowNanos) != nil {
+		for metric := range w.metric {
+			m.coverage.WithLabelValues(w.fabric, metric.String()).Set(0)
+		}
+		m.unknownPast(w.fabric)
+	}
+	w.report(now.Unknown)
+}
+
+// report logs a change, once.
+func (w *watch) report(now *schema.Unknown) {
+	reason := schema.UnknownReason("")
+	if now != nil {
+		reason = now.Reason
+	}
+	switch {
+	case reason == w.unknown:
+	case now != nil && w.fresh.storedNanos != 0:
+		w.log.Warn("pipeline: network state unknown", "reason", reason, "since", time.Unix(0, int64(now.Since)).UTC(), "detail", now.Detail)
+	case now == nil:
+		w.log.Info("pipeline: network state known", "state", w.fresh.last.Severity.String())
+	}
+	w.unknown = reason
+}
+
+// readings notes a batch.
+func (w *watch) readings(agent string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.read(agent, time.Now().UnixNano())
+}
+
+// readUpTo notes up to when Kafka has been read.
+func (w *watch) readUpTo(nanos int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.readUpToNanos = max(w.fresh.readUpToNanos, min(nanos, time.Now().UnixNano()))
+}
+
+// storing notes that the store has been given a result, until done is called.
+func (w *watch) storing() (done func()) {
+	set := func(nanos int64) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.fresh.storingNanos = nanos
+	}
+	set(time.Now().UnixNano())
+	return func() { set(0) }
+}
+
+// stored notes that it has taken it. The coverage by a metric that the interval
+// does not have is zero.
+func (w *watch) stored(r *schema.IntervalResult) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.stored(r, time.Now().UnixNano())
+	for i := range r.Snapshot.Series {
+		w.metric[r.Snapshot.Series[i].Metric] = true
+	}
+	for metric := range w.metric {
+		w.metrics.coverage.WithLabelValues(w.fabric, metric.String()).Set(r.Snapshot.Coverage(metric))
+	}
+}
+
+// status is the state of the network now.
+func (w *watch) status() schema.NetworkForecast {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fresh.status(time.Now().UnixNano())
+}
+
+// err says what has been missing for too long.
+func (w *watch) err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.begun {
+		return nil
+	}
+	now := time.Now().UnixNano()
+	why := w.fresh.silence(now)
+	if last := w.fresh.last.Unknown; why == nil && last != nil && w.fresh.storedNanos != 0 && last.Reason == schema.NothingMeasured && now-int64(last.Since) > w.fresh.staleNanos {
+		return errors.New("readings come, but nothing could be measured since " + time.Unix(0, int64(last.Since)).UTC().Format(time.RFC3339))
+	}
+	if why == nil {
+		return nil
+	}
+	return errors.New(why.Detail)
+}
+
+// state shows the state of the network, -1 where it is not known, and why.
+func (m *Metrics) state(fabric string, now *schema.NetworkForecast) {
+	state := float64(now.Severity)
+	if now.Unknown != nil {
+		state = -1
+	}
+	m.network.WithLabelValues(fabric).Set(state)
+	for _, reason := range schema.UnknownReasons {
+		is := 0.
+		if now.Unknown != nil && now.Unknown.Reason == reason {
+			is = 1
+		}
+		m.unknown.WithLabelValues(fabric, string(reason)).Set(is)
+	}
+}
+
+// unknownPast takes back what the newest interval said, which is too old.
+func (m *Metrics) unknownPast(fabric string) {
+	m.congestion.WithLabelValues(fabric).Set(math.NaN())
+	m.longestHot.WithLabelValues(fabric).Set(math.NaN())
+	for _, s := range schema.Severities {
+		m.regions.WithLabelValues(fabric, s.String()).Set(math.NaN())
+	}
+}
