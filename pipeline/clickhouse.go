@@ -38,7 +38,7 @@ func (c *clickHouse) Put(ctx context.Context, r *schema.IntervalResult) error {
 		return nil
 	}
 	s := r.Snapshot
-	return c.db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Saved)
+	return c.db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Revision, r.Saved)
 }
 
 func (c *clickHouse) LastInterval(ctx context.Context, fabric string) (schema.Interval, error) {
