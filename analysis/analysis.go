@@ -58,7 +58,7 @@ func (c *Core) Graph() *topology.Graph { return c.graph }
 // one whose parts do not fit together.
 func (c *Core) Add(b *schema.CounterBatch) error {
 	if b.Fabric != c.graph.Fabric() {
-		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
+		return c.Check(b)
 	}
 	if err := c.window.Add(b); err != nil {
 		return err
@@ -117,6 +117,21 @@ func (c *Core) Advance(completeNanos, nowNanos int64) {
 
 // LowWater is the time from which on input is needed again after a restart.
 func (c *Core) LowWater() int64 { return c.window.LowWater() }
+
+// Reach is how far before the start of an interval input is needed for it.
+func (c *Core) Reach() int64 { return c.window.Reach() }
+
+// TakeLost is what came too late for its interval, or too early, since the last
+// call.
+func (c *Core) TakeLost() window.Lost { return c.window.TakeLost() }
+
+// Check finds out whether Add would refuse a batch.
+func (c *Core) Check(b *schema.CounterBatch) error {
+	if b.Fabric != c.graph.Fabric() {
+		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
+	}
+	return b.Check()
+}
 
 // Recycle gives a result's snapshot back for the next.
 func (c *Core) Recycle(r *schema.IntervalResult) { c.window.Recycle(r.Snapshot) }

@@ -10,6 +10,7 @@ import (
 const (
 	metaGraphVersion  = "giverny.graph_version"
 	metaIntervalStart = "giverny.interval_start_ns"
+	metaRevision      = "giverny.revision"
 )
 
 // metaWriter collects metadata.
@@ -26,6 +27,11 @@ func (w *metaWriter) metadata() arrow.Metadata      { return arrow.NewMetadata(w
 type metaReader struct {
 	meta arrow.Metadata
 	err  error
+}
+
+func (r *metaReader) has(key string) bool {
+	_, ok := r.meta.GetValue(key)
+	return ok
 }
 
 func (r *metaReader) text(key string) string {

@@ -14,6 +14,8 @@ type RegionSet struct {
 	GraphVersion uint64
 	Interval     schema.Interval
 	Regions      []schema.Region
+	// Revision is 0 at first; a higher one replaces what was announced before.
+	Revision uint32
 }
 
 // maxBoxDimensions bounds a bounding box: tori have up to six dimensions.
@@ -38,6 +40,7 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 	w.unsigned(metaGraphVersion, set.GraphVersion)
 	w.signed(metaIntervalStart, set.Interval.StartNanos)
 	w.signed(schema.MetaInterval, set.Interval.DurationNanos)
+	w.unsigned(metaRevision, uint64(set.Revision))
 	meta := w.metadata()
 	s := arrow.NewSchema(schema.RegionArrow.Fields(), &meta)
 	return e.write(dst, Regions, s, len(set.Regions), []arrow.Array{
@@ -136,6 +139,9 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 		set.Fabric = meta.name(schema.MetaFabric)
 		set.GraphVersion = meta.unsigned(metaGraphVersion)
 		set.Interval = schema.Interval{StartNanos: meta.signed(metaIntervalStart), DurationNanos: meta.signed(schema.MetaInterval)}
+		if meta.has(metaRevision) { // from before there were revisions it has none
+			set.Revision = uint32(min(meta.unsigned(metaRevision), math.MaxUint32))
+		}
 		if meta.err != nil {
 			return meta.err
 		}

@@ -38,6 +38,7 @@ func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 			err = response.Error
 		}
 		if err == nil {
+			c.answered.Store(time.Now().UnixNano())
 			f.failures = 0
 			f.pauses.Reset()
 			c.metrics.lag.Set(float64(max(0, response.HighWatermark-f.next)))
