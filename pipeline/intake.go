@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ type Intake struct {
 
 	failed  atomic.Pointer[error]          // what no further batch can mend; the run ends
 	pending atomic.Pointer[topology.Graph] // comes into force before the next batch
+	state   atomic.Pointer[string]         // see State
 
 	// mu guards what follows. It is held while a result waits for the store: who
 	// serves the store must not ask for it.
@@ -33,6 +35,7 @@ type Intake struct {
 	core        *analysis.Core
 	sources     []*sourceState
 	newestNanos int64
+	late        lateness
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -62,8 +65,9 @@ const waitingResults = 4
 // NoOffset is the offset of what cannot be committed.
 const NoOffset = int64(-1)
 
-func newIntake(core *analysis.Core, intervalNanos int64, m *Metrics, running context.Context, h *health) *Intake {
-	return &Intake{core: core, graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), intervalNanos: intervalNanos, running: running,
+func newIntake(r *resumed, intervalNanos int64, m *Metrics, running context.Context, h *health) *Intake {
+	core := r.core
+	return &Intake{core: core, late: r.lateness(), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, fabric: core.Graph().Fabric(), intervalNanos: intervalNanos, running: running,
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -89,18 +93,73 @@ func (in *Intake) register(s Source) {
 // keeps nothing of the batch. An error refuses this batch alone.
 func (in *Intake) Counters(s Source, b *schema.CounterBatch, offset int64) error {
 	return in.locked(func() error {
-		if err := in.core.Add(b); err != nil {
+		newest, err := in.add(b)
+		if err != nil {
 			return err
-		}
-		newest := int64(0)
-		if len(b.TimeNanos) > 0 {
-			newest = slices.Max(b.TimeNanos)
 		}
 		in.newestNanos = max(in.newestNanos, newest)
 		in.took(s, offset, newest)
 		in.metrics.rows.WithLabelValues(in.fabric).Add(float64(b.Rows()))
 		return in.drain()
 	})
+}
+
+// add hands a batch to the core, or to the buffer where it is in use.
+func (in *Intake) add(b *schema.CounterBatch) (newest int64, err error) {
+	if b.Rows() == 0 {
+		return 0, in.core.Add(b)
+	}
+	newest = slices.Max(b.TimeNanos)
+	if !in.late.buffer.active() {
+		if err := in.core.Add(b); err != nil {
+			return 0, err
+		}
+	} else {
+		if err := in.core.Check(b); err != nil {
+			return 0, err
+		}
+		in.late.buffer.add(b)
+	}
+	in.late.saw(b, newest)
+	return newest, in.release()
+}
+
+// release hands on what the buffer need not hold any longer.
+func (in *Intake) release() error {
+	for b := in.late.buffer.next(); b != nil; b = in.late.buffer.next() {
+		if err := in.core.Add(b); err != nil {
+			return err
+		}
+		if err := in.drain(); err != nil {
+			return err
+		}
+	}
+	in.late.noteLost(in.core.TakeLost(), max(in.newestNanos, in.late.hold.newest))
+	return nil
+}
+
+// BrokerAway says that Kafka has not answered since an instant: until the agents
+// have sent what they spooled meanwhile, no interval closes.
+func (in *Intake) BrokerAway(sinceNanos, nowNanos int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.late.brokerAway(sinceNanos)
+	in.core.Advance(math.MinInt64, nowNanos) // what comes next may be as new as this
+	in.showLate()
+}
+
+// State says what intervals wait for, or which are incomplete; empty: none.
+func (in *Intake) State() string {
+	if state := in.state.Load(); state != nil {
+		return *state
+	}
+	return ""
+}
+
+func (in *Intake) showLate() {
+	state := in.late.describe()
+	in.state.Store(&state)
+	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
 }
 
 // Events takes things that happened. An event of another fabric refuses them all.
@@ -130,7 +189,17 @@ const liveIntervals = 10
 // it is. It is for live data.
 func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	return in.locked(func() error {
-		if completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
+		defer in.showLate()
+		in.core.Advance(math.MinInt64, nowNanos)
+		if r := in.late.advance(completeNanos, nowNanos); r != nil {
+			err := error(r)
+			in.failed.Store(&err)
+			return err
+		}
+		if err := in.release(); err != nil {
+			return err
+		}
+		if in.late.hold.holding || completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
 			return nil
 		}
 		if err := in.core.CheckTopology(); err != nil {
@@ -138,6 +207,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 			return err
 		}
 		in.core.Advance(completeNanos, nowNanos)
+		in.late.noteLost(in.core.TakeLost(), in.newestNanos)
 		return in.drain()
 	})
 }
@@ -147,6 +217,10 @@ func (in *Intake) Finish() error {
 	return in.locked(func() error {
 		if err := in.core.CheckTopology(); err != nil {
 			in.failed.Store(&err)
+			return err
+		}
+		in.late.buffer.flush()
+		if err := in.release(); err != nil {
 			return err
 		}
 		end := in.newestNanos + 2*in.intervalNanos
@@ -223,7 +297,8 @@ func (in *Intake) drain() error {
 		}
 		out := output{result: r, graph: in.graphs[r.Snapshot.GraphVersion]}
 		for _, s := range in.sources {
-			if c, ok := s.source.(Committer); ok {
+			// While intervals are incomplete, what completes them is read again after a crash.
+			if c, ok := s.source.(Committer); ok && !in.late.completion.pending() {
 				if offset := s.taken.through(in.core.LowWater()); offset != NoOffset {
 					out.commits = append(out.commits, commit{c, offset})
 				}

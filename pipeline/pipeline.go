@@ -31,6 +31,12 @@ type Source interface {
 	Run(ctx context.Context, in *Intake) error
 }
 
+// Rewinder is a source that can begin at an earlier place than the one committed:
+// with what was sent at or after an instant, or earlier. BeginAt comes before Run.
+type Rewinder interface {
+	BeginAt(at time.Time)
+}
+
 // Committer is a source that remembers how far it has been read. Commit says
 // that all up to an offset of its own is stored.
 type Committer interface {
@@ -56,6 +62,8 @@ type Fabric struct {
 	log    *slog.Logger
 	health *health
 
+	completion *completion // of the run that goes on
+
 	mu     sync.Mutex // guards what follows
 	graph  *topology.Graph
 	intake *Intake // of the run that goes on; nil between runs
@@ -74,7 +82,8 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	}
 	log := deps.Log.With("fabric", g.Fabric())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
-		health: newHealth(g.Fabric(), deps.Metrics, log)}, nil
+		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
+		health:     newHealth(g.Fabric(), deps.Metrics, log)}, nil
 }
 
 // Name of the fabric.
@@ -82,6 +91,18 @@ func (f *Fabric) Name() string { return f.name }
 
 // Ready is nil while every part works, else it says which do not and why.
 func (f *Fabric) Ready(context.Context) error { return f.health.err() }
+
+// State says what intervals of the fabric wait for, or which are incomplete; empty:
+// none.
+func (f *Fabric) State() string {
+	f.mu.Lock()
+	in := f.intake
+	f.mu.Unlock()
+	if in == nil {
+		return ""
+	}
+	return in.State()
+}
 
 // Graph is the version of the fabric that is in force, or will be with the next
 // run.
@@ -128,6 +149,11 @@ func (f *Fabric) Run(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
+		if back, ok := errors.AsType[*rewind](err); ok {
+			f.deps.Metrics.rewinds.WithLabelValues(f.name).Inc()
+			f.log.Info("analysis: going back to complete stored intervals", "from", time.Unix(0, back.fromNanos).UTC())
+			continue
+		}
 		if time.Since(began) > healthyAfter {
 			backoff.Reset()
 		}
@@ -164,20 +190,21 @@ func (f *Fabric) wait(ctx context.Context, pause time.Duration) bool {
 // RunOnce analyses until the sources have no more. What fails ends it.
 func (f *Fabric) RunOnce(ctx context.Context) error { return f.run(ctx, true) }
 
-// run resumes from the store and runs until something fails. once says that a
-// source that fails is not begun again.
+// run resumes from the store and runs until something fails, or stored intervals
+// are to be completed. once says that a source that fails is not begun again.
 func (f *Fabric) run(ctx context.Context, once bool) error {
 	defer f.health.upUnlessFailing(partAnalysis)()
-	core, err := f.resume(ctx)
+	r, err := f.resume(ctx, f.completion.going)
 	if err != nil {
 		return err
 	}
 	group, running := errgroup.WithContext(ctx)
-	in := newIntake(core, f.cfg.Window.Interval.Nanoseconds(), f.deps.Metrics, running, f.health)
+	in := newIntake(r, f.cfg.Window.Interval.Nanoseconds(), f.deps.Metrics, running, f.health)
 	f.begin(in)
 	defer f.end()
 	out := newOutlet(f.deps, in, f.log, f.health)
-	group.Go(func() error { return f.feed(running, in, once) })
+	out.revision, out.storedNanos = r.revision, r.storedNanos
+	group.Go(func() error { return f.feed(running, in, r, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {
 		group.Go(func() error { return s.run(ctx) })
@@ -201,11 +228,14 @@ func (f *Fabric) end() {
 // feed runs the sources side by side until all have ended, and then closes the
 // intake. Unless once is set, a source that fails is begun again, while the others
 // go on.
-func (f *Fabric) feed(ctx context.Context, in *Intake, once bool) error {
+func (f *Fabric) feed(ctx context.Context, in *Intake, r *resumed, once bool) error {
 	defer in.close()
 	group, running := errgroup.WithContext(ctx)
 	for _, s := range f.deps.Sources() {
 		in.register(s)
+		if s, ok := s.(Rewinder); ok && r.back != nil {
+			s.BeginAt(r.beginAt())
+		}
 		group.Go(func() error { return f.supervise(running, in, s, once) })
 	}
 	return group.Wait()

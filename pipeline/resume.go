@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
@@ -12,8 +14,12 @@ import (
 
 // History is what earlier runs have stored of a fabric.
 type History interface {
-	// LastInterval is the newest that is stored; ErrNothingStored if there is none.
-	LastInterval(ctx context.Context, fabric string) (schema.Interval, error)
+	// LastInterval is the newest that is stored and starts before an instant;
+	// ErrNothingStored if there is none.
+	LastInterval(ctx context.Context, fabric string, beforeNanos int64) (schema.Interval, error)
+	// Revisions are those in force of the intervals that start in [from, to), in
+	// order of time.
+	Revisions(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]Revised, error)
 	// SavedStates are those of the last interval, up to an instant, that carried
 	// any, and their version of the fabric; ErrNothingStored if there are none.
 	SavedStates(ctx context.Context, fabric string, upToNanos int64) (at schema.Interval, version uint64, states []schema.StageState, err error)
@@ -34,17 +40,80 @@ var ErrNothingStored = errors.New("nothing is stored yet")
 // the last saved state there are fewer.
 const resumeIntervals = 3 * analysis.SaveIntervals
 
-// resume makes the core that goes on after what is stored: with what was learned,
-// and the intervals that were stored since.
-func (f *Fabric) resume(ctx context.Context) (*analysis.Core, error) {
-	current, store := f.Graph(), f.deps.Store
-	last, err := store.LastInterval(ctx, f.name)
-	if errors.Is(err, ErrNothingStored) {
-		return analysis.New(current, f.cfg)
+// resumed is what a run goes on with.
+type resumed struct {
+	fabric *Fabric
+	core   *analysis.Core
+	back   *rewind // where the run went back to; nil: nowhere
+	// last is the interval after which it goes on; without length if there is none.
+	last        schema.Interval
+	storedNanos int64  // start of the newest interval that is stored
+	revision    uint32 // of the intervals to come
+}
+
+// clockSlack is how far the clocks of those who put readings into a log may be off
+// when it is searched by time.
+const clockSlack = 30 * time.Second
+
+// beginAt is the instant from which on a run that goes back needs its sources.
+func (r *resumed) beginAt() time.Time {
+	return time.Unix(0, r.back.fromNanos-r.core.Reach()).Add(-clockSlack)
+}
+
+func (r *resumed) lateness() lateness {
+	cfg := &r.fabric.cfg
+	interval := int64(cfg.Window.Interval)
+	l := lateness{log: r.fabric.log, completion: r.fabric.completion, ignoreNanos: math.MinInt64, staleNanos: math.MinInt64,
+		hold: hold{limitNanos: int64(cfg.Hold), intervalNanos: interval}}
+	switch {
+	case r.back != nil:
+		l.rewound, l.ignoreNanos = true, r.back.fromNanos
+		l.buffer.slackNanos = max(r.back.slackNanos, 0) + 2*interval
+	case r.last.DurationNanos > 0:
+		l.staleNanos = r.last.StartNanos - 2*r.core.Reach()
 	}
-	if err != nil {
+	return l
+}
+
+// resume makes the core that goes on after what is stored, or after what is stored
+// before the interval to go back to. A completion that a crash has cut off goes on.
+func (f *Fabric) resume(ctx context.Context, back *rewind) (*resumed, error) {
+	r := &resumed{fabric: f, back: back, storedNanos: math.MinInt64}
+	newest, err := f.deps.Store.LastInterval(ctx, f.name, math.MaxInt64)
+	if err != nil && !errors.Is(err, ErrNothingStored) {
 		return nil, fmt.Errorf("look up the last stored interval: %w", err)
 	}
+	if err != nil {
+		r.back = nil
+		r.core, err = analysis.New(f.Graph(), f.cfg)
+		return r, err
+	}
+	stored, err := f.deps.Store.Revisions(ctx, f.name, newest.StartNanos-int64(f.cfg.CompleteWithin), newest.EndNanos())
+	if err != nil {
+		return nil, fmt.Errorf("look up the revisions of stored intervals: %w", err)
+	}
+	if r.back == nil && f.cfg.CompleteWithin > 0 {
+		r.back = cutOff(stored)
+	}
+	r.storedNanos, r.revision, r.last = newest.StartNanos, highest(stored), newest
+	if r.back != nil {
+		r.revision++
+		r.last, err = f.deps.Store.LastInterval(ctx, f.name, r.back.fromNanos)
+	}
+	if errors.Is(err, ErrNothingStored) {
+		r.core, err = analysis.New(f.Graph(), f.cfg)
+		return r, err
+	}
+	if err == nil {
+		r.core, err = f.resumeAfter(ctx, r.last)
+	}
+	return r, err
+}
+
+// resumeAfter makes the core that goes on after an interval: with what was
+// learned, and the intervals that were stored since.
+func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analysis.Core, error) {
+	store := f.deps.Store
 	from := last.StartNanos - resumeIntervals*int64(f.cfg.Window.Interval)
 	events, err := store.EventsBetween(ctx, f.name, from, last.EndNanos())
 	if err != nil {
@@ -137,6 +206,6 @@ func WithoutHistory(s Store) Store { return fresh{s} }
 
 type fresh struct{ Store }
 
-func (fresh) LastInterval(context.Context, string) (schema.Interval, error) {
+func (fresh) LastInterval(context.Context, string, int64) (schema.Interval, error) {
 	return schema.Interval{}, ErrNothingStored
 }
