@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
@@ -54,7 +55,7 @@ func (l *lateness) brokerAway(sinceNanos int64) {
 		l.buffer.slackNanos = holdAll
 	}
 	if l.hold.holding && !was {
-		l.log.Warn("analysis: intervals are held while Kafka is away, and until the agents' spools have come or for hold", "hold", l.hold.limitNanos)
+		l.log.Warn("analysis: intervals are held while Kafka is away, and until the agents' spools have come or for hold", "hold", time.Duration(l.hold.limitNanos))
 	}
 }
 

@@ -276,6 +276,24 @@ func seconds(from, to int) [2]time.Duration {
 	return [2]time.Duration{time.Duration(from) * time.Second, time.Duration(to) * time.Second}
 }
 
+// A replayed day takes the place of a broken one, as often as it is replayed.
+func TestReplacingStoresANewerRevision(t *testing.T) {
+	m := newMemory()
+	g := graphOf(t, "f", "torus:4x4x4")
+	if err := m.StoreGraph(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	for want := range uint32(3) {
+		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", GraphVersion: g.Version(), Samples: int(want), Interval: schema.Interval{StartNanos: 5 * second, DurationNanos: second}}}
+		if err := Replacing(WithoutHistory(m)).Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.stored("f"); len(got) != 1 || got[0].Revision != want || got[0].Snapshot.Samples != int(want) {
+			t.Errorf("replay %d: %+v", want, got)
+		}
+	}
+}
+
 // Random outages, restarts and agents.
 func TestRandomOutagesLoseNothing(t *testing.T) {
 	for seed := range uint64(12) {

@@ -204,6 +204,24 @@ func (f *Fabric) storedSince(ctx context.Context, fromNanos, toNanos int64, core
 // go on from what is stored.
 func WithoutHistory(s Store) Store { return fresh{s} }
 
+// Replacing is a store in which results take the place of those that are stored
+// already, as newer revisions.
+func Replacing(s Store) Store { return replacing{s} }
+
+type replacing struct{ Store }
+
+func (s replacing) Put(ctx context.Context, r *schema.IntervalResult) error {
+	at := r.Snapshot.Interval
+	stored, err := s.Revisions(ctx, r.Snapshot.Fabric, at.StartNanos, at.EndNanos())
+	if err != nil {
+		return err
+	}
+	if len(stored) > 0 {
+		r.Revision = highest(stored) + 1
+	}
+	return s.Store.Put(ctx, r)
+}
+
 type fresh struct{ Store }
 
 func (fresh) LastInterval(context.Context, string, int64) (schema.Interval, error) {
