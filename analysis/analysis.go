@@ -69,23 +69,34 @@ func (c *Core) Add(b *schema.CounterBatch) error {
 // refused or corrected. It returns how new the newest reading taken is, 0 if none
 // was.
 func (c *Core) AddWitnessed(b *schema.CounterBatch, t witness.Times) (newestNanos int64, err error) {
-	if b.Fabric != c.graph.Fabric() {
-		return 0, fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
-	}
-	believed := c.judge.Step(b, t)
-	if believed == nil {
-		c.missing += c.sequences.Add(b).Missing
-		return 0, nil
-	}
-	if err := c.window.Add(believed); err != nil {
+	believed, err := c.Believe(b, t)
+	if err != nil || believed.Rows() == 0 {
 		return 0, err
 	}
-	c.raw.add(believed)
-	c.missing += c.sequences.Add(b).Missing
-	if len(believed.TimeNanos) > 0 {
-		newestNanos = slices.Max(believed.TimeNanos)
+	return slices.Max(believed.TimeNanos), c.Take(believed)
+}
+
+// Believe judges a batch from Kafka by the clock of its sender: it returns those of
+// its readings that are believed, corrected where that is configured, for Take. The
+// batch is empty if none is.
+func (c *Core) Believe(b *schema.CounterBatch, t witness.Times) (*schema.CounterBatch, error) {
+	if err := c.Check(b); err != nil {
+		return nil, err
 	}
-	return newestNanos, nil
+	c.missing += c.sequences.Add(b).Missing
+	if believed := c.judge.Step(b, t); believed != nil {
+		return believed, nil
+	}
+	return &schema.CounterBatch{Fabric: b.Fabric, Source: b.Source, Agent: b.Agent}, nil
+}
+
+// Take takes a batch that is believed.
+func (c *Core) Take(b *schema.CounterBatch) error {
+	if err := c.window.Add(b); err != nil {
+		return err
+	}
+	c.raw.add(b)
+	return nil
 }
 
 // Clocks is what is known of the clocks of those who send.
@@ -144,6 +155,21 @@ func (c *Core) Advance(completeNanos, nowNanos int64) {
 
 // LowWater is the time from which on input is needed again after a restart.
 func (c *Core) LowWater() int64 { return c.window.LowWater() }
+
+// Reach is how far before the start of an interval input is needed for it.
+func (c *Core) Reach() int64 { return c.window.Reach() }
+
+// TakeLost is what came too late for its interval, or too early, since the last
+// call.
+func (c *Core) TakeLost() window.Lost { return c.window.TakeLost() }
+
+// Check finds out whether Add would refuse a batch.
+func (c *Core) Check(b *schema.CounterBatch) error {
+	if b.Fabric != c.graph.Fabric() {
+		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
+	}
+	return b.Check()
+}
 
 // Recycle gives a result's snapshot back for the next.
 func (c *Core) Recycle(r *schema.IntervalResult) { c.window.Recycle(r.Snapshot) }

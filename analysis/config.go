@@ -16,6 +16,8 @@ type Config struct {
 	Window window.Config `yaml:",inline"`
 	// Whose clock is believed.
 	Clocks witness.Config `yaml:",inline"`
+	// What becomes of intervals while Kafka is away, and of readings that come late.
+	Outages `yaml:",inline"`
 	// How regions are found.
 	Segment segment.Config `yaml:"segment"`
 	// How regions and hot links are followed through time.
@@ -26,6 +28,28 @@ type Config struct {
 	MinCoverage float64 `yaml:"min_coverage"`
 }
 
+// Outages says how an interval gets readings that are held up on their way.
+type Outages struct {
+	// How long, after Kafka was away, intervals wait until every agent has sent what it spooled; 0s: not at all. An interval that closes without some of its readings is completed later.
+	Hold time.Duration `yaml:"hold"`
+	// How old readings may be to be still added to intervals that are stored: these are analysed and stored again. 0s: never. No longer than Kafka keeps the counters.
+	CompleteWithin time.Duration `yaml:"complete_within"`
+}
+
+// DefaultOutages holds for half a minute and completes the last hour.
+func DefaultOutages() Outages {
+	return Outages{Hold: 30 * time.Second, CompleteWithin: time.Hour}
+}
+
+// Validate names every fault.
+func (o *Outages) Validate() error {
+	var f faults.List
+	const day = 24 * time.Hour
+	f.Check(o.Hold >= 0 && o.Hold <= time.Hour, "hold", "%v: want 0s to 1h", o.Hold)
+	f.Check(o.CompleteWithin >= 0 && o.CompleteWithin <= 7*day, "complete_within", "%v: want 0s to 7 days", o.CompleteWithin)
+	return f.Err()
+}
+
 // Tracking is what follows regions and links.
 type Tracking struct {
 	Track tracking.Config        `yaml:",inline"`
@@ -34,7 +58,7 @@ type Tracking struct {
 
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
-	return Config{Window: window.DefaultConfig(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()},
+	return Config{Window: window.DefaultConfig(), Outages: DefaultOutages(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()},
 		Health: linkhealth.DefaultConfig(), MinCoverage: 0.5}
 }
 
@@ -43,6 +67,7 @@ func (c *Config) Validate() error {
 	var f faults.List
 	f.Under("", c.Window.Validate())
 	f.Under("", c.Clocks.Validate())
+	f.Under("", c.Outages.Validate())
 	f.Under("segment", c.Segment.Validate())
 	f.Under("tracking", c.Track.Validate())
 	f.Under("tracking", c.Hot.Validate())

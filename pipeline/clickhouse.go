@@ -38,12 +38,22 @@ func (c *clickHouse) Put(ctx context.Context, r *schema.IntervalResult) error {
 		return nil
 	}
 	s := r.Snapshot
-	return c.db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Saved)
+	return c.db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Revision, r.Saved)
 }
 
-func (c *clickHouse) LastInterval(ctx context.Context, fabric string) (schema.Interval, error) {
-	last, err := c.model.LastStored(ctx, fabric)
+func (c *clickHouse) LastInterval(ctx context.Context, fabric string, beforeNanos int64) (schema.Interval, error) {
+	at := min(schema.Instant(beforeNanos-1), read.Newest)
+	last, err := c.model.StoredAt(ctx, fabric, at)
 	return last.Interval, nothingStored(err)
+}
+
+func (c *clickHouse) Revisions(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]Revised, error) {
+	stored, err := c.model.Intervals(ctx, fabric, span(fromNanos, toNanos))
+	revised := make([]Revised, len(stored))
+	for i, s := range stored {
+		revised[i] = Revised{s.StartNanos, s.Revision}
+	}
+	return revised, err
 }
 
 func (c *clickHouse) SavedStates(ctx context.Context, fabric string, upToNanos int64) (schema.Interval, uint64, []schema.StageState, error) {

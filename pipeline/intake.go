@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type Intake struct {
 
 	failed  atomic.Pointer[error]          // what no further batch can mend; the run ends
 	pending atomic.Pointer[topology.Graph] // comes into force before the next batch
+	state   atomic.Pointer[string]         // see State
 
 	// mu guards what follows. It is held while a result waits for the store: who
 	// serves the store must not ask for it.
@@ -38,8 +40,10 @@ type Intake struct {
 	sources     []*sourceState
 	newestNanos int64
 	clocks      *clocks
-	finishing   bool                       // Finish closes intervals
-	empty       []*schema.IntervalResult   // while it does: those since the last that measured something
+	before      discarded                // by earlier runs
+	finishing   bool                     // Finish closes intervals
+	empty       []*schema.IntervalResult // while it does: those since the last that measured something
+	late        lateness
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -69,8 +73,9 @@ const waitingResults = 4
 // NoOffset is the offset of what cannot be committed.
 const NoOffset = int64(-1)
 
-func newIntake(core *analysis.Core, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
-	return &Intake{core: core, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running,
+func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
+	core := r.core
+	return &Intake{core: core, late: r.lateness(), tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running,
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -102,7 +107,7 @@ func (in *Intake) Counters(s Source, b *schema.CounterBatch, offset int64) error
 // sender's clock is judged.
 func (in *Intake) Witnessed(s Source, b *schema.CounterBatch, offset int64, t witness.Times) error {
 	return in.locked(func() error {
-		newest, err := in.core.AddWitnessed(b, t)
+		believed, err := in.core.Believe(b, t)
 		if err != nil {
 			return err
 		}
@@ -111,12 +116,70 @@ func (in *Intake) Witnessed(s Source, b *schema.CounterBatch, offset int64, t wi
 			in.failed.Store(&err)
 			return err
 		}
+		newest, err := in.add(believed)
+		if err != nil {
+			return err
+		}
 		in.newestNanos = max(in.newestNanos, newest)
 		in.watch.readings(b.Agent)
 		in.took(s, offset, newest)
 		in.metrics.rows.WithLabelValues(in.fabric).Add(float64(b.Rows()))
 		return in.drain()
 	})
+}
+
+// add hands a batch that is believed to the core, or to the buffer where it is in
+// use.
+func (in *Intake) add(b *schema.CounterBatch) (newest int64, err error) {
+	if b.Rows() == 0 {
+		return 0, nil
+	}
+	newest = slices.Max(b.TimeNanos)
+	if in.late.buffer.active() {
+		in.late.buffer.add(b)
+	} else if err := in.core.Take(b); err != nil {
+		return 0, err
+	}
+	in.late.saw(b, newest)
+	return newest, in.release()
+}
+
+// release hands on what the buffer need not hold any longer.
+func (in *Intake) release() error {
+	for b := in.late.buffer.next(); b != nil; b = in.late.buffer.next() {
+		if err := in.core.Take(b); err != nil {
+			return err
+		}
+		if err := in.drain(); err != nil {
+			return err
+		}
+	}
+	in.late.noteLost(in.core.TakeLost(), max(in.newestNanos, in.late.hold.newest))
+	return nil
+}
+
+// BrokerAway says that Kafka has not answered since an instant: until the agents
+// have sent what they spooled meanwhile, no interval closes.
+func (in *Intake) BrokerAway(sinceNanos, nowNanos int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.late.brokerAway(sinceNanos)
+	in.core.Advance(math.MinInt64, nowNanos) // what comes next may be as new as this
+	in.showLate()
+}
+
+// State says what intervals wait for, or which are incomplete; empty: none.
+func (in *Intake) State() string {
+	if state := in.state.Load(); state != nil {
+		return *state
+	}
+	return ""
+}
+
+func (in *Intake) showLate() {
+	state := in.late.describe()
+	in.state.Store(&state)
+	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
 }
 
 // Events takes things that happened. An event of another fabric refuses them all.
@@ -147,14 +210,26 @@ const liveIntervals = 10
 func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	in.watch.readUpTo(completeNanos)
 	return in.locked(func() error {
-		if completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
+		defer in.showLate()
+		nowNanos = max(nowNanos, in.clocks.newestNanos) // this host's clock may be behind
+		in.core.Advance(math.MinInt64, nowNanos)
+		if r := in.late.advance(completeNanos, nowNanos); r != nil {
+			err := error(r)
+			in.failed.Store(&err)
+			return err
+		}
+		if err := in.release(); err != nil {
+			return err
+		}
+		if in.late.hold.holding || completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
 			return nil
 		}
 		if err := in.core.CheckTopology(); err != nil {
 			in.failed.Store(&err)
 			return err
 		}
-		in.core.Advance(completeNanos, max(nowNanos, in.clocks.newestNanos)) // this host's clock may be behind
+		in.core.Advance(completeNanos, nowNanos)
+		in.late.noteLost(in.core.TakeLost(), in.newestNanos)
 		return in.drain()
 	})
 }
@@ -165,6 +240,10 @@ func (in *Intake) Finish() error {
 	return in.locked(func() error {
 		if err := in.core.CheckTopology(); err != nil {
 			in.failed.Store(&err)
+			return err
+		}
+		in.late.buffer.flush()
+		if err := in.release(); err != nil {
 			return err
 		}
 		end := in.newestNanos + 2*in.intervalNanos
@@ -242,7 +321,7 @@ func (in *Intake) drain() error {
 		}
 		r := in.core.Next()
 		if r == nil {
-			in.metrics.drops(in.fabric, in.core.Drops(), in.core.MissingBatches())
+			in.metrics.drops(in.fabric, in.before.with(in.core))
 			return nil
 		}
 		if in.finishing && isEmpty(r) {
@@ -262,7 +341,8 @@ func (in *Intake) drain() error {
 func (in *Intake) pass(r *schema.IntervalResult) bool {
 	out := output{result: r, graph: in.graphs[r.Snapshot.GraphVersion]}
 	for _, s := range in.sources {
-		if c, ok := s.source.(Committer); ok {
+		// While intervals are incomplete, what completes them is read again after a crash.
+		if c, ok := s.source.(Committer); ok && !in.late.completion.pending() {
 			if offset := s.taken.through(in.core.LowWater()); offset != NoOffset {
 				out.commits = append(out.commits, commit{c, offset})
 			}

@@ -19,7 +19,7 @@ func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string,
 		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition})
 	}
 	counters := &counterSource{consumer: consumer(envelope.Counters)}
-	return []Source{counters, &eventSource{consumer: consumer(envelope.Events)}, &clockSource{readUpTo: counters.consumer.ReadUpTo, interval: interval}}
+	return []Source{counters, &eventSource{consumer: consumer(envelope.Events)}, &clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
 }
 
 // counterSource reads batches of counters.
@@ -64,6 +64,9 @@ func (s *counterSource) Commit(ctx context.Context, offset int64) error {
 	return s.consumer.CommitThrough(ctx, offset)
 }
 
+// BeginAt makes the next Run begin with what was sent at an instant, or earlier.
+func (s *counterSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
+
 // eventSource reads events.
 type eventSource struct {
 	consumer *kafka.Consumer
@@ -88,6 +91,9 @@ func (s *eventSource) Commit(ctx context.Context, offset int64) error {
 	return s.consumer.CommitThrough(ctx, offset)
 }
 
+// BeginAt makes the next Run begin with what was sent at an instant, or earlier.
+func (s *eventSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
+
 // rejected sends what the intake refuses to the dead letters, and passes on what
 // ends the run.
 func rejected(in *Intake, err error) error {
@@ -102,10 +108,15 @@ func rejected(in *Intake, err error) error {
 // that is away, closes nothing before its readings are here.
 type clockSource struct {
 	readUpTo func() time.Time
+	answered func() time.Time // by the broker
 	interval time.Duration
 }
 
 func (s *clockSource) Name() string { return "clock" }
+
+// awayAfter is how long the broker may be silent: it answers several times a
+// second, with nothing if need be.
+const awayAfter = 1500 * time.Millisecond
 
 // Run advances the analysis until ctx ends.
 func (s *clockSource) Run(ctx context.Context, in *Intake) error {
@@ -116,6 +127,10 @@ func (s *clockSource) Run(ctx context.Context, in *Intake) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+		}
+		if at := s.answered(); at.UnixNano() > 0 && time.Since(at) > awayAfter {
+			in.BrokerAway(at.UnixNano(), time.Now().UnixNano())
+			continue
 		}
 		upTo := s.readUpTo().UnixNano()
 		if upTo <= 0 { // not known yet
@@ -129,7 +144,7 @@ func (s *clockSource) Run(ctx context.Context, in *Intake) error {
 
 // Announcer puts the regions of every interval into Kafka, for those who act on
 // them, at least once: it learns from the topic what it announced last. Consumers
-// drop doubles by fabric and interval.
+// drop doubles by fabric, interval and revision; a higher revision replaces a lower one.
 type Announcer struct {
 	client    *kafka.Client
 	producer  *kafka.Producer
@@ -150,7 +165,7 @@ func (a *Announcer) Name() string { return "regions topic" }
 // Put announces an interval. What is too long for a message is refused.
 func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
 	payload, err := a.encoder.Regions(nil, &envelope.RegionSet{Fabric: a.fabric, GraphVersion: r.Snapshot.GraphVersion,
-		Interval: r.Snapshot.Interval, Regions: r.Regions, Unknown: r.Network.Unknown})
+		Interval: r.Snapshot.Interval, Regions: r.Regions, Unknown: r.Network.Unknown, Revision: r.Revision})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/schema"
 )
@@ -21,6 +22,9 @@ type Metrics struct {
 
 	up          *prometheus.GaugeVec
 	faults      *prometheus.CounterVec
+	rewinds     *prometheus.CounterVec
+	incomplete  *prometheus.GaugeVec
+	held        *prometheus.GaugeVec
 	refused     *prometheus.CounterVec
 	sinkDropped *prometheus.CounterVec
 
@@ -63,6 +67,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 
 		up:          gauge("giverny_pipeline_up", "1 while a part of the fabric's pipeline works, 0 while it has failed and is retried.", "part"),
 		faults:      counter("giverny_pipeline_faults_total", "Faults of parts of the fabric's pipeline, each followed by a retry.", "part"),
+		rewinds:     counter("giverny_pipeline_rewinds_total", "Times that stored intervals were analysed and stored again, with readings that had come late."),
+		incomplete:  gauge("giverny_pipeline_incomplete_intervals", "Stored intervals that lack readings which came late; they will be completed."),
+		held:        gauge("giverny_pipeline_held", "1 while intervals are held because Kafka is or was away, until the agents' spools have come."),
 		refused:     counter("giverny_pipeline_refused_total", "Results that a sink refused for good; the others have them.", "sink"),
 		sinkDropped: counter("giverny_pipeline_sink_dropped_total", "Results that did not reach a sink, by reason.", "sink", "reason"),
 
@@ -83,15 +90,30 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
+// discarded is what a fabric has not used since the start of the process.
+type discarded struct {
+	readings map[string]uint64 // readings and values, by reason
+	batches  uint64            // that never came
+}
+
+// with adds what a run has not used.
+func (d discarded) with(core *analysis.Core) discarded {
+	readings := core.Drops()
+	for reason, n := range d.readings {
+		readings[reason] += n
+	}
+	return discarded{readings, d.batches + core.MissingBatches()}
+}
+
 // declare makes every series of a fabric, at zero.
 func (m *Metrics) declare(fabric string, drops map[string]uint64) {
-	for _, c := range []*prometheus.CounterVec{m.rows, m.intervals, m.samples, m.stateRefused} {
+	for _, c := range []*prometheus.CounterVec{m.rows, m.intervals, m.samples, m.stateRefused, m.rewinds} {
 		c.WithLabelValues(fabric)
 	}
 	for _, s := range schema.Severities {
 		m.regions.WithLabelValues(fabric, s.String())
 	}
-	for _, g := range []*prometheus.GaugeVec{m.congestion, m.longestHot, m.readingAge, m.intervalAge} {
+	for _, g := range []*prometheus.GaugeVec{m.congestion, m.longestHot, m.readingAge, m.intervalAge, m.incomplete, m.held} {
 		g.WithLabelValues(fabric)
 	}
 	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {
@@ -104,7 +126,7 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	m.refused.WithLabelValues(fabric, storeSink)
 	m.declarePart(fabric, partAnalysis)
 	m.skill(fabric, schema.ForecastSkills{})
-	m.drops(fabric, drops, 0)
+	m.drops(fabric, discarded{readings: drops})
 }
 
 func (m *Metrics) declarePart(fabric, part string) {
@@ -143,18 +165,32 @@ func (m *Metrics) tracked(r *schema.IntervalResult) {
 	m.longestHot.WithLabelValues(fabric).Set(float64(longest) / 1e9)
 }
 
-func (m *Metrics) drops(fabric string, drops map[string]uint64, missing uint64) {
-	m.missing.WithLabelValues(fabric).Set(float64(missing))
-	for reason, n := range drops {
+func (m *Metrics) drops(fabric string, d discarded) {
+	m.missing.WithLabelValues(fabric).Set(float64(d.batches))
+	for reason, n := range d.readings {
 		m.dropped.WithLabelValues(fabric, reason).Set(float64(n))
 	}
 }
 
-func (m *Metrics) stored(r *schema.IntervalResult) {
+// late shows whether intervals are held, and how many are incomplete.
+func (m *Metrics) late(fabric string, held bool, incomplete int64) {
+	on := 0.
+	if held {
+		on = 1
+	}
+	m.held.WithLabelValues(fabric).Set(on)
+	m.incomplete.WithLabelValues(fabric).Set(float64(incomplete))
+}
+
+// stored counts a result; one that was stored again is not the newest.
+func (m *Metrics) stored(r *schema.IntervalResult, again bool) {
 	fabric := r.Snapshot.Fabric
-	m.tracked(r)
 	m.intervals.WithLabelValues(fabric).Inc()
 	m.samples.WithLabelValues(fabric).Add(float64(r.Snapshot.Samples))
+	if again {
+		return
+	}
+	m.tracked(r)
 	var bySeverity [len(schema.Severities)]int
 	for i := range r.Regions {
 		bySeverity[r.Regions[i].Severity]++

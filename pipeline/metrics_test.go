@@ -46,14 +46,14 @@ func TestTrackingMetrics(t *testing.T) {
 	m.stored(&schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", Interval: schema.Interval{StartNanos: 5 * minute, DurationNanos: minute}},
 		Regions: []schema.Region{{Severity: schema.High}}, Network: schema.NetworkForecast{Severity: schema.High}, Congestion: &schema.CongestionEvent{},
 		Hot:   []schema.HotLink{{SinceNanos: 5 * minute}, {SinceNanos: 4 * minute}},
-		Skill: schema.ForecastSkills{Next: schema.ForecastSkill{Forecasts: 7, Brier: .2, Persistence: .3}, Later: schema.ForecastSkill{Forecasts: 4, Brier: .6, Persistence: .9}}})
+		Skill: schema.ForecastSkills{Next: schema.ForecastSkill{Forecasts: 7, Brier: .2, Persistence: .3}, Later: schema.ForecastSkill{Forecasts: 4, Brier: .6, Persistence: .9}}}, false)
 	after := gauges(t, reg)
 	for name, v := range want {
 		if after[name] != v {
 			t.Errorf("%s is %v, want %v", name, after[name], v)
 		}
 	}
-	m.stored(&schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f"}})
+	m.stored(&schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f"}}, false)
 	if after = gauges(t, reg); after["giverny_tracking_congestion_event f"] != 0 || after["giverny_tracking_longest_hot_seconds f"] != 0 {
 		t.Errorf("when all is calm: %v", after)
 	}

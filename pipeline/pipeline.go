@@ -32,6 +32,12 @@ type Source interface {
 	Run(ctx context.Context, in *Intake) error
 }
 
+// Rewinder is a source that can begin at an earlier place than the one committed:
+// with what was sent at or after an instant, or earlier. BeginAt comes before Run.
+type Rewinder interface {
+	BeginAt(at time.Time)
+}
+
 // Committer is a source that remembers how far it has been read. Commit says
 // that all up to an offset of its own is stored.
 type Committer interface {
@@ -60,10 +66,13 @@ type Fabric struct {
 	futureNanos int64
 	watch       *watch
 
-	mu     sync.Mutex // guards what follows
-	graph  *topology.Graph
-	intake *Intake // of the run that goes on; nil between runs
-	woken  chan struct{}
+	completion *completion // of the run that goes on
+
+	mu        sync.Mutex // guards what follows
+	graph     *topology.Graph
+	intake    *Intake   // of the run that goes on; nil between runs
+	discarded discarded // by the runs that have ended
+	woken     chan struct{}
 }
 
 // New makes the pipeline of a fabric in its first version.
@@ -78,7 +87,9 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	}
 	log := deps.Log.With("fabric", g.Fabric())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
-		health: newHealth(g.Fabric(), deps.Metrics, log), watch: newWatch(g.Fabric(), cfg.Window.Interval, cfg.Window.ClockLateness, deps.Metrics, log)}, nil
+		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
+		health:     newHealth(g.Fabric(), deps.Metrics, log),
+		watch:      newWatch(g.Fabric(), cfg.Window.Interval, cfg.Window.ClockLateness, deps.Metrics, log)}, nil
 }
 
 // Name of the fabric.
@@ -91,6 +102,18 @@ func (f *Fabric) Ready(context.Context) error { return errors.Join(f.health.err(
 // Status is the state of the network now: unknown while no interval is stored,
 // whatever the last one said.
 func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
+
+// State says what intervals of the fabric wait for, or which are incomplete; empty:
+// none.
+func (f *Fabric) State() string {
+	f.mu.Lock()
+	in := f.intake
+	f.mu.Unlock()
+	if in == nil {
+		return ""
+	}
+	return in.State()
+}
 
 // Graph is the version of the fabric that is in force, or will be with the next
 // run.
@@ -145,13 +168,20 @@ func (f *Fabric) runAgain(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
+		if back, ok := errors.AsType[*rewind](err); ok {
+			f.deps.Metrics.rewinds.WithLabelValues(f.name).Inc()
+			f.log.Info("analysis: going back to complete stored intervals", "from", time.Unix(0, back.fromNanos).UTC())
+			continue
+		}
 		if time.Since(began) > healthyAfter {
 			backoff.Reset()
 		}
 		pause := backoff.Next()
-		f.health.failed(partAnalysis, err, pause)
 		if future, ok := errors.AsType[*FutureError](err); ok {
 			f.futureNanos = future.NowNanos
+			f.log.Warn("analysis: stored intervals lie in the future, going on before them", "stored_up_to", future.LastEnd.UTC())
+		} else {
+			f.health.failed(partAnalysis, err, pause)
 		}
 		if !f.wait(ctx, pause) {
 			return nil
@@ -184,20 +214,21 @@ func (f *Fabric) wait(ctx context.Context, pause time.Duration) bool {
 // RunOnce analyses until the sources have no more. What fails ends it.
 func (f *Fabric) RunOnce(ctx context.Context) error { return f.run(ctx, true) }
 
-// run resumes from the store and runs until something fails. once says that a
-// source that fails is not begun again.
+// run resumes from the store and runs until something fails, or stored intervals
+// are to be completed. once says that a source that fails is not begun again.
 func (f *Fabric) run(ctx context.Context, once bool) error {
 	defer f.health.upUnlessFailing(partAnalysis)()
-	core, err := f.resume(ctx)
+	r, err := f.resume(ctx, f.completion.going)
 	if err != nil {
 		return err
 	}
 	group, running := errgroup.WithContext(ctx)
-	in := newIntake(core, &f.cfg, f.deps.Metrics, running, f.health, f.watch)
+	in := newIntake(r, &f.cfg, f.deps.Metrics, running, f.health, f.watch)
 	f.begin(in)
 	defer f.end()
 	out := newOutlet(f.deps, in, f.log, f.health, f.watch)
-	group.Go(func() error { return f.feed(running, in, once) })
+	out.revision, out.storedNanos = r.revision, r.storedNanos
+	group.Go(func() error { return f.feed(running, in, r, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {
 		group.Go(func() error { return s.run(ctx) })
@@ -208,24 +239,28 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 func (f *Fabric) begin(in *Intake) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.intake = in
+	f.intake, in.before = in, f.discarded
 	in.setGraph(f.graph) // it may have come meanwhile
 }
 
 func (f *Fabric) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.discarded = f.intake.before.with(f.intake.core) // its sources have ended
 	f.intake = nil
 }
 
 // feed runs the sources side by side until all have ended, and then closes the
 // intake. Unless once is set, a source that fails is begun again, while the others
 // go on.
-func (f *Fabric) feed(ctx context.Context, in *Intake, once bool) error {
+func (f *Fabric) feed(ctx context.Context, in *Intake, r *resumed, once bool) error {
 	defer in.close()
 	group, running := errgroup.WithContext(ctx)
 	for _, s := range f.deps.Sources() {
 		in.register(s)
+		if s, ok := s.(Rewinder); ok && r.back != nil {
+			s.BeginAt(r.beginAt())
+		}
 		group.Go(func() error { return f.supervise(running, in, s, once) })
 	}
 	return group.Wait()

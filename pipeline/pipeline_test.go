@@ -59,6 +59,9 @@ func (m *memory) Put(_ context.Context, r *schema.IntervalResult) error {
 	if m.results[fabric] == nil {
 		m.results[fabric] = map[int64]*schema.IntervalResult{}
 	}
+	if was := m.results[fabric][r.Snapshot.Interval.StartNanos]; was != nil && was.Revision >= r.Revision {
+		return nil // once
+	}
 	own, snap := *r, *r.Snapshot // the snapshot's memory is used again
 	snap.Series = slices.Clone(snap.Series)
 	for i := range snap.Series {
@@ -83,12 +86,20 @@ func (m *memory) breaks(fabric string, err error) {
 	m.broken[fabric] = err
 }
 
-func (m *memory) LastInterval(_ context.Context, fabric string) (schema.Interval, error) {
-	all := m.stored(fabric)
+func (m *memory) LastInterval(_ context.Context, fabric string, before int64) (schema.Interval, error) {
+	all := slices.DeleteFunc(m.stored(fabric), func(r *schema.IntervalResult) bool { return r.Snapshot.Interval.StartNanos >= before })
 	if len(all) == 0 {
 		return schema.Interval{}, ErrNothingStored
 	}
 	return all[len(all)-1].Snapshot.Interval, nil
+}
+
+func (m *memory) Revisions(_ context.Context, fabric string, from, to int64) (list []Revised, err error) {
+	results, err := m.ResultsBetween(context.Background(), fabric, from, to)
+	for _, r := range results {
+		list = append(list, Revised{r.Snapshot.Interval.StartNanos, r.Revision})
+	}
+	return list, err
 }
 
 func (m *memory) SavedStates(_ context.Context, fabric string, upTo int64) (schema.Interval, uint64, []schema.StageState, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
@@ -12,8 +14,12 @@ import (
 
 // History is what earlier runs have stored of a fabric.
 type History interface {
-	// LastInterval is the newest that is stored; ErrNothingStored if there is none.
-	LastInterval(ctx context.Context, fabric string) (schema.Interval, error)
+	// LastInterval is the newest that is stored and starts before an instant;
+	// ErrNothingStored if there is none.
+	LastInterval(ctx context.Context, fabric string, beforeNanos int64) (schema.Interval, error)
+	// Revisions are those in force of the intervals that start in [from, to), in
+	// order of time.
+	Revisions(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]Revised, error)
 	// SavedStates are those of the last interval, up to an instant, that carried
 	// any, and their version of the fabric; ErrNothingStored if there are none.
 	SavedStates(ctx context.Context, fabric string, upToNanos int64) (at schema.Interval, version uint64, states []schema.StageState, err error)
@@ -34,17 +40,80 @@ var ErrNothingStored = errors.New("nothing is stored yet")
 // the last saved state there are fewer.
 const resumeIntervals = 3 * analysis.SaveIntervals
 
-// resume makes the core that goes on after what is stored: with what was learned,
-// and the intervals that were stored since.
-func (f *Fabric) resume(ctx context.Context) (*analysis.Core, error) {
-	current, store := f.Graph(), f.deps.Store
-	last, err := f.lastInterval(ctx)
-	if errors.Is(err, ErrNothingStored) {
-		return analysis.New(current, f.cfg)
+// resumed is what a run goes on with.
+type resumed struct {
+	fabric *Fabric
+	core   *analysis.Core
+	back   *rewind // where the run went back to; nil: nowhere
+	// last is the interval after which it goes on; without length if there is none.
+	last        schema.Interval
+	storedNanos int64  // start of the newest interval that is stored
+	revision    uint32 // of the intervals to come
+}
+
+// clockSlack is how far the clocks of those who put readings into a log may be off
+// when it is searched by time.
+const clockSlack = 30 * time.Second
+
+// beginAt is the instant from which on a run that goes back needs its sources.
+func (r *resumed) beginAt() time.Time {
+	return time.Unix(0, r.back.fromNanos-r.core.Reach()).Add(-clockSlack)
+}
+
+func (r *resumed) lateness() lateness {
+	cfg := &r.fabric.cfg
+	interval := int64(cfg.Window.Interval)
+	l := lateness{log: r.fabric.log, completion: r.fabric.completion, ignoreNanos: math.MinInt64, staleNanos: math.MinInt64,
+		hold: hold{limitNanos: int64(cfg.Hold), intervalNanos: interval}}
+	switch {
+	case r.back != nil:
+		l.rewound, l.ignoreNanos = true, r.back.fromNanos
+		l.buffer.slackNanos = max(r.back.slackNanos, 0) + 2*interval
+	case r.last.DurationNanos > 0:
+		l.staleNanos = r.last.StartNanos - 2*r.core.Reach()
 	}
-	if err != nil {
+	return l
+}
+
+// resume makes the core that goes on after what is stored, or after what is stored
+// before the interval to go back to. A completion that a crash has cut off goes on.
+func (f *Fabric) resume(ctx context.Context, back *rewind) (*resumed, error) {
+	r := &resumed{fabric: f, back: back, storedNanos: math.MinInt64}
+	newest, err := f.lastInterval(ctx)
+	if err != nil && !errors.Is(err, ErrNothingStored) {
 		return nil, fmt.Errorf("look up the last stored interval: %w", err)
 	}
+	if err != nil {
+		r.back = nil
+		r.core, err = analysis.New(f.Graph(), f.cfg)
+		return r, err
+	}
+	stored, err := f.deps.Store.Revisions(ctx, f.name, newest.StartNanos-int64(f.cfg.CompleteWithin), newest.EndNanos())
+	if err != nil {
+		return nil, fmt.Errorf("look up the revisions of stored intervals: %w", err)
+	}
+	if r.back == nil && f.cfg.CompleteWithin > 0 {
+		r.back = cutOff(stored)
+	}
+	r.storedNanos, r.revision, r.last = newest.StartNanos, highest(stored), newest
+	if r.back != nil {
+		r.revision++
+		r.last, err = f.deps.Store.LastInterval(ctx, f.name, r.back.fromNanos)
+	}
+	if errors.Is(err, ErrNothingStored) {
+		r.core, err = analysis.New(f.Graph(), f.cfg)
+		return r, err
+	}
+	if err == nil {
+		r.core, err = f.resumeAfter(ctx, r.last)
+	}
+	return r, err
+}
+
+// resumeAfter makes the core that goes on after an interval: with what was
+// learned, and the intervals that were stored since.
+func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analysis.Core, error) {
+	store := f.deps.Store
 	from := last.StartNanos - resumeIntervals*int64(f.cfg.Window.Interval)
 	events, err := store.EventsBetween(ctx, f.name, from, last.EndNanos())
 	if err != nil {
@@ -68,23 +137,12 @@ func (f *Fabric) resume(ctx context.Context) (*analysis.Core, error) {
 
 // lastInterval is the newest that is stored and believed. What lies in the future
 // stays where it is; when time gets there, the store has those intervals already.
-func (f *Fabric) lastInterval(ctx context.Context) (last schema.Interval, err error) {
-	last, err = f.deps.Store.LastInterval(ctx, f.name)
-	if err != nil || f.futureNanos == 0 || last.StartNanos < f.futureNanos {
-		return last, err
+func (f *Fabric) lastInterval(ctx context.Context) (schema.Interval, error) {
+	before := int64(math.MaxInt64)
+	if f.futureNanos != 0 {
+		before, f.futureNanos = f.futureNanos, 0
 	}
-	from := f.futureNanos - resumeIntervals*int64(f.cfg.Window.Interval)
-	results, err := f.deps.Store.ResultsBetween(ctx, f.name, from, f.futureNanos)
-	if err != nil {
-		return last, fmt.Errorf("read the last stored intervals: %w", err)
-	}
-	if n := len(results); n > 0 {
-		last = results[n-1].Snapshot.Interval
-	} else if last, _, _, err = f.deps.Store.SavedStates(ctx, f.name, f.futureNanos); err != nil {
-		return last, err
-	}
-	f.futureNanos = 0
-	return last, nil
+	return f.deps.Store.LastInterval(ctx, f.name, before)
 }
 
 // load makes a core with what was learned up to an interval. Where nothing can be
@@ -156,8 +214,26 @@ func (f *Fabric) storedSince(ctx context.Context, fromNanos, toNanos int64, core
 // go on from what is stored.
 func WithoutHistory(s Store) Store { return fresh{s} }
 
+// Replacing is a store in which results take the place of those that are stored
+// already, as newer revisions.
+func Replacing(s Store) Store { return replacing{s} }
+
+type replacing struct{ Store }
+
+func (s replacing) Put(ctx context.Context, r *schema.IntervalResult) error {
+	at := r.Snapshot.Interval
+	stored, err := s.Revisions(ctx, r.Snapshot.Fabric, at.StartNanos, at.EndNanos())
+	if err != nil {
+		return err
+	}
+	if len(stored) > 0 {
+		r.Revision = highest(stored) + 1
+	}
+	return s.Store.Put(ctx, r)
+}
+
 type fresh struct{ Store }
 
-func (fresh) LastInterval(context.Context, string) (schema.Interval, error) {
+func (fresh) LastInterval(context.Context, string, int64) (schema.Interval, error) {
 	return schema.Interval{}, ErrNothingStored
 }

@@ -62,6 +62,9 @@ type outlet struct {
 	health  *health
 	watch   *watch
 	graph   uint64 // version that is known to be stored
+	// Of the results to come: their revision, and up to where they replace stored ones.
+	revision    uint32
+	storedNanos int64
 }
 
 func newOutlet(deps Deps, in *Intake, log *slog.Logger, h *health, w *watch) *outlet {
@@ -102,6 +105,8 @@ func flushContext(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (o *outlet) storeOne(ctx context.Context, out output) error {
 	r := out.result
+	r.Revision = o.revision
+	again := r.Snapshot.Interval.StartNanos <= o.storedNanos
 	if err := o.put(ctx, out); err != nil {
 		if !errors.Is(err, ErrRefused) {
 			return err
@@ -109,7 +114,7 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 		o.metrics.refused.WithLabelValues(o.intake.fabric, storeSink).Inc()
 		o.log.Error("store: result refused, interval dropped", "interval", r.Snapshot.Interval.String(), "error", err)
 	} else {
-		o.metrics.stored(r)
+		o.metrics.stored(r, again)
 		o.watch.stored(r)
 	}
 	users := new(atomic.Int32)
@@ -123,6 +128,10 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 		}
 	}
 	for _, s := range o.sinks {
+		if _, follows := s.sink.(Follower); again && !follows { // it shows what is newest
+			recycle()
+			continue
+		}
 		s.offer(queued{r, recycle})
 	}
 	defer recycle()

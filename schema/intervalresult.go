@@ -2,9 +2,12 @@ package schema
 
 // IntervalResult is all that one interval of a fabric left behind: made once by
 // the analysis, taken by every sink, read back by the read model. Its key is
-// (fabric, interval, graph version).
+// (fabric, interval, graph version, revision).
 type IntervalResult struct {
 	Snapshot *Snapshot
+	// Revision is 0 where the interval is stored for the first time; a higher one
+	// replaces all lower ones.
+	Revision uint32
 	Regions  []Region
 	Events   []Event
 	States   []NetworkState  // by stall metric that was measured

@@ -184,7 +184,7 @@ func TestStoreInACluster(t *testing.T) {
 	if diff := cmp.Diff(wantContents(3), contents(t, db, "bw")); diff != "" {
 		t.Error(diff)
 	}
-	if err := db.StoreStates(t.Context(), "bw", 7, schema.Interval{StartNanos: minute, DurationNanos: minute}, stages("a", "b")); err != nil {
+	if err := db.StoreStates(t.Context(), "bw", 7, schema.Interval{StartNanos: minute, DurationNanos: minute}, 0, stages("a", "b")); err != nil {
 		t.Fatal(err)
 	}
 	if saved, err := db.LastStates(t.Context(), "bw", minute); err != nil || len(saved.Stages) != 2 || saved.Interval.DurationNanos != minute {

@@ -13,11 +13,14 @@ type key struct {
 	fabric  string
 	start   time.Time // a whole millisecond; 1970 for a graph
 	version uint64
+	// revision is that of an interval: one that was stored is stored again under a
+	// higher one.
+	revision uint32
 }
 
 func keyOf(r *schema.IntervalResult) key {
 	s := r.Snapshot
-	return key{fabric: s.Fabric, start: instant(s.Interval.StartNanos), version: s.GraphVersion}
+	return key{fabric: s.Fabric, start: instant(s.Interval.StartNanos), version: s.GraphVersion, revision: r.Revision}
 }
 
 func (k key) String() string {
@@ -27,7 +30,11 @@ func (k key) String() string {
 // token makes an insert recognisable: the same rows of the same table for the
 // same interval have the same token, in any process and at any try.
 func (k key) token(table string, chunk int) string {
-	return fmt.Sprintf("%s/%s/%d/%x/%d", table, k.fabric, k.start.UnixMilli(), k.version, chunk)
+	t := fmt.Sprintf("%s/%s/%d/%x/%d", table, k.fabric, k.start.UnixMilli(), k.version, chunk)
+	if k.revision > 0 { // what was stored before there were revisions keeps its tokens
+		t += fmt.Sprintf("/r%d", k.revision)
+	}
+	return t
 }
 
 // validate finds what no table can hold. It is the caller's fault: trying again

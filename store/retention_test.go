@@ -105,7 +105,7 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 			if err := db.StoreCommandResults(t.Context(), "bw", []schema.CommandResult{{CommandID: "a"}}); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.StoreStates(t.Context(), "bw", 1, someResult("bw", 1, 1).Snapshot.Interval, stages("", "")); err != nil {
+			if err := db.StoreStates(t.Context(), "bw", 1, someResult("bw", 1, 1).Snapshot.Interval, 0, stages("", "")); err != nil {
 				t.Fatal(err)
 			}
 			continue

@@ -32,7 +32,7 @@ const statesTable = "analysis_states"
 // it is called with them: all of them or none. Call it when the interval is
 // stored: the next process takes the last states and the intervals stored since, so
 // that it makes no difference where a crash lies between them.
-func (db *DB) StoreStates(ctx context.Context, fabric string, graphVersion uint64, interval schema.Interval, states []schema.StageState) error {
+func (db *DB) StoreStates(ctx context.Context, fabric string, graphVersion uint64, interval schema.Interval, revision uint32, states []schema.StageState) error {
 	if fabric == "" || len(states) == 0 {
 		return errors.New("store states of the analysis: the fabric has no name, or there are no states")
 	}
@@ -42,7 +42,7 @@ func (db *DB) StoreStates(ctx context.Context, fabric string, graphVersion uint6
 		{"stage", each(states, func(s *schema.StageState) string { return s.Stage })},
 		{"form", each(states, func(s *schema.StageState) uint32 { return uint32(s.Version) })},
 		{"state", each(states, func(s *schema.StageState) string { return string(s.Bytes) })}}}
-	k := key{fabric: fabric, start: instant(interval.StartNanos), version: graphVersion}
+	k := key{fabric: fabric, start: instant(interval.StartNanos), version: graphVersion, revision: revision}
 	return db.insert(ctx, statesTable, rowMeta{k, db.now()}.complete(rows, "time"), k, 0)
 }
 
@@ -51,7 +51,7 @@ var lastStates string
 
 // LastStates are the last states that belong to an interval which starts at an
 // instant or earlier, of whichever version of the graph; of two versions, the one
-// stored last. ErrNotFound: there are none.
+// stored last. States of an interval's earlier revisions do not count. ErrNotFound: there are none.
 func (db *DB) LastStates(ctx context.Context, fabric string, atOrBefore int64) (SavedStates, error) {
 	var rows []struct {
 		Time     time.Time `ch:"time"`

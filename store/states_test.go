@@ -12,11 +12,40 @@ func stages(track, hotspots string) []schema.StageState {
 	return []schema.StageState{{Stage: "track", Version: 2, Bytes: []byte(track)}, {Stage: "hotspots", Version: 1, Bytes: []byte(hotspots)}}
 }
 
+// What was learned up to an interval that has a newer revision is of no use.
+func TestStatesOfAReplacedIntervalAreNotLoaded(t *testing.T) {
+	db, ctx := migratedDB(t), t.Context()
+	put := func(n int64, revision uint32, state string) {
+		t.Helper()
+		r := someResult("bw", n, 10)
+		r.Revision = revision
+		if err := db.Store(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		if state == "" {
+			return
+		}
+		if err := db.StoreStates(ctx, "bw", r.Snapshot.GraphVersion, r.Snapshot.Interval, revision, stages(state, "")[:1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, 0, "one")
+	put(2, 0, "two")
+	put(3, 0, "three")
+	put(1, 1, "one again")
+	put(2, 1, "")
+	for at, want := range map[int64]string{1: "one again", 2: "one again", 3: "three"} {
+		if got, err := db.LastStates(ctx, "bw", at*minute); err != nil || string(got.Stages[0].Bytes) != want {
+			t.Errorf("up to minute %d: %v, %v, want %q", at, got.Stages, err, want)
+		}
+	}
+}
+
 func TestStatesOfTheStages(t *testing.T) {
 	db, ctx := migratedDB(t), t.Context()
 	put := func(n int64, version uint64, states []schema.StageState) {
 		t.Helper()
-		if err := db.StoreStates(ctx, "bw", version, schema.Interval{StartNanos: n * minute, DurationNanos: minute}, states); err != nil {
+		if err := db.StoreStates(ctx, "bw", version, schema.Interval{StartNanos: n * minute, DurationNanos: minute}, 0, states); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +67,7 @@ func TestStatesOfTheStages(t *testing.T) {
 	if _, err := db.LastStates(ctx, "bw", minute-1); !isNotFound(err) {
 		t.Errorf("before the first: %v", err)
 	}
-	if err := db.StoreStates(ctx, "bw", 7, schema.Interval{}, nil); err == nil {
+	if err := db.StoreStates(ctx, "bw", 7, schema.Interval{}, 0, nil); err == nil {
 		t.Error("no states are no error")
 	}
 }

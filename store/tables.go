@@ -21,7 +21,8 @@ type rowMeta struct {
 // one for the start of the interval.
 func (m rowMeta) complete(rows rowSet, keyColumn string) rowSet {
 	n := rows.n
-	common := []field{{"fabric", repeat(m.fabric, n)}, {keyColumn, repeat(m.start, n)}, {"graph_version", repeat(m.version, n)}, {"stored_at", repeat(m.storedAt, n)}}
+	common := []field{{"fabric", repeat(m.fabric, n)}, {keyColumn, repeat(m.start, n)}, {"graph_version", repeat(m.version, n)}, {"revision", repeat(m.revision, n)},
+		{"stored_at", repeat(m.storedAt, n)}}
 	return rowSet{n, append(common, rows.fields...)}
 }
 

@@ -60,7 +60,7 @@ var written = []struct {
 	{2, "SELECT toString((duration_ms, links, measured, samples, dropped, network_next, move_metrics)) FROM intervals WHERE fabric = 'old' AND time = toDateTime64(120, 3)",
 		"(60000,2,{'credit_stall':1},4,{'late':1},[],[])"},
 	{3, "SELECT toString((region_id, severity, mean, links, odds_next, growth_links)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(180, 3)", "(5,'High',30,[0],[],0)"},
-	{3, "SELECT toString((state, regions, coverage)) FROM network_states WHERE fabric = 'old'", "('High',[0,0,0,1],0.5)"},
+	{3, "SELECT toString((state, regions, coverage)) FROM network_states WHERE fabric = 'old' AND metric = 'credit_stall'", "('High',[0,0,0,1],0.5)"},
 	{3, "SELECT detail FROM events WHERE fabric = 'old'", "born"},
 	{4, "SELECT toString((counter, device, port, toUnixTimestamp64Milli(time), value)) FROM counter_readings WHERE fabric = 'old' AND interval_start = toDateTime64(240, 3) ORDER BY counter",
 		"('ib.symbol_error','a','X+',241500,3); ('new.thing','a','X+',241500,9223372036854775808)"},
@@ -73,6 +73,7 @@ var written = []struct {
 	{10, "SELECT toString((unknown, toUnixTimestamp64Milli(unknown_since))) FROM intervals WHERE fabric = 'old' AND time = toDateTime64(600, 3)", "('low_coverage',540000)"},
 	{9, "SELECT toString((c.principal, c.targets, r.agent, r.status)) FROM commands AS c JOIN command_results AS r ON r.fabric = c.fabric AND r.command_id = c.id WHERE c.fabric = 'old'",
 		"('operator',['*'],'n1','done')"},
+	{11, "SELECT toString((revision, state, coverage)) FROM network_states WHERE fabric = 'old' AND metric = 'inq_stall' ORDER BY revision", "(0,'Neg',0.5); (1,'Low',1)"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

@@ -30,7 +30,7 @@ type fabricState struct {
 //
 // Each table gets its rows by inserts that carry a token made of the key, so
 // that the server recognises a repetition; the row in `intervals` is written
-// last and makes the interval visible. The first interval of a fabric, and any
+// last and makes the interval visible, in the place of its earlier revisions. The first interval of a fabric, and any
 // that is not later than the one before, is looked for in the tables as well:
 // tokens are forgotten in time.
 func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
@@ -111,12 +111,12 @@ func (db *DB) storeRows(ctx context.Context, table string, rows rowSet, k key, p
 func (db *DB) countRows(ctx context.Context, table, keyColumn string, k key) (int, error) {
 	query := "SELECT count() FROM " + table + " WHERE fabric = {fabric:String} AND graph_version = {version:UInt64}"
 	if keyColumn != "" {
-		query += " AND " + keyColumn + " = fromUnixTimestamp64Milli({start:Int64}, 'UTC')"
+		query += " AND revision = {revision:UInt32} AND " + keyColumn + " = fromUnixTimestamp64Milli({start:Int64}, 'UTC')"
 	}
 	var n uint64
 	err := db.retryUntil(ctx, "look into "+table, k, func(ctx context.Context) error {
 		return db.conn.QueryRow(db.exact(ctx), query, clickhouse.Named("fabric", k.fabric), clickhouse.Named("start", k.start.UnixMilli()),
-			clickhouse.Named("version", k.version)).Scan(&n)
+			clickhouse.Named("version", k.version), clickhouse.Named("revision", k.revision)).Scan(&n)
 	})
 	return int(n), err
 }

@@ -112,6 +112,28 @@ func wantContents(n uint64) map[string][2]uint64 {
 	return out
 }
 
+// A revision is stored beside the one before, once, whichever process stores it.
+func TestRevisionsAreStoredOnce(t *testing.T) {
+	db, ctx := migratedDB(t), context.Background()
+	again := openDB(t, db.opts, DefaultConfig())
+	for _, n := range []int64{1, 2, 1, 1, 2, 2} {
+		for revision := range uint32(2) {
+			for _, db := range []testDB{db, again} {
+				r := someResult("bw", n, 1000)
+				r.Revision = revision
+				if err := db.Store(ctx, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for table, want := range wantContents(2) {
+		if got := contents(t, db, "bw")[table]; got[0] != 2*want[0] {
+			t.Errorf("%s has %d rows, want %d of each revision", table, got[0], want[0])
+		}
+	}
+}
+
 func TestStoreTwiceIsOnce(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	again := openDB(t, db.opts, DefaultConfig())

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,10 +18,11 @@ import (
 )
 
 type replayFlags struct {
-	fabric string
-	speed  float64
-	kafka  bool
-	serve  bool
+	fabric  string
+	speed   float64
+	kafka   bool
+	serve   bool
+	replace bool
 }
 
 func newReplay(g *globals) *cobra.Command {
@@ -52,6 +54,7 @@ configuration Blue Waters' own torus.`,
 	flags.StringVar(&f.fabric, "fabric", "bluewaters", "fabric that the files describe")
 	flags.Float64Var(&f.speed, "speed", 0, "recorded seconds per second; 0: as fast as possible")
 	flags.BoolVar(&f.kafka, "kafka", false, "send the readings through Kafka instead of analysing them here")
+	flags.BoolVar(&f.replace, "replace", false, "store intervals again that are stored already, so that these files take their place")
 	flags.BoolVar(&f.serve, "serve", false, "serve the page meanwhile and afterwards, until interrupted")
 	return cmd
 }
@@ -70,8 +73,11 @@ func replay(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f replayFla
 		return err
 	}
 	began := time.Now()
-	r := app.Replay{Fabric: fabrics[0], Files: files, Speed: f.speed, Serve: f.serve, Sink: &replayProgress{out: cmd.ErrOrStderr()},
+	r := app.Replay{Fabric: fabrics[0], Files: files, Speed: f.speed, Serve: f.serve, Replace: f.replace, Sink: &replayProgress{out: cmd.ErrOrStderr()},
 		Done: func(s bluewaters.Summary) { printReplaySummary(cmd.OutOrStdout(), s, time.Since(began)) }}
+	if f.kafka && f.replace {
+		return errors.New("--replace is of no use with --kafka: the analysers that run decide what is stored; leave one of them out")
+	}
 	p := app.New(cfg, version, log)
 	if f.kafka {
 		return p.ReplayIntoKafka(cmd.Context(), r)

@@ -172,7 +172,7 @@ func TestEventsRoundTrip(t *testing.T) {
 }
 
 func TestRegionsRoundTrip(t *testing.T) {
-	set := &envelope.RegionSet{Fabric: "plane0", GraphVersion: 3, Interval: minute}
+	set := &envelope.RegionSet{Fabric: "plane0", GraphVersion: 3, Interval: minute, Revision: 2}
 	for _, regions := range [][]schema.Region{{}, {
 		{ID: 9, Metric: schema.CreditStall, Links: []schema.LinkID{1, 2, 500}, Size: 3, Mean: 17.5, Max: 99, Severity: schema.Medium,
 			Name: "(0,1,2) 4x4x9", AgeIntervals: 4, BirthNanos: 7, Box: &schema.Box{Min: []int{0, 1, 2}, Max: []int{3, 4, 0}},

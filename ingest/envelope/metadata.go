@@ -14,6 +14,7 @@ const (
 	// it is known.
 	metaUnknown      = "giverny.unknown"
 	metaUnknownSince = "giverny.unknown_since_ns"
+	metaRevision     = "giverny.revision"
 )
 
 // metaWriter collects metadata.
@@ -30,6 +31,11 @@ func (w *metaWriter) metadata() arrow.Metadata      { return arrow.NewMetadata(w
 type metaReader struct {
 	meta arrow.Metadata
 	err  error
+}
+
+func (r *metaReader) has(key string) bool {
+	_, ok := r.meta.GetValue(key)
+	return ok
 }
 
 func (r *metaReader) text(key string) string {

@@ -15,6 +15,8 @@ type RegionSet struct {
 	Interval     schema.Interval
 	Regions      []schema.Region
 	Unknown      *schema.Unknown // why the network's state is not known, without its detail; nil if it is
+	// Revision is 0 at first; a higher one replaces what was announced before.
+	Revision uint32
 }
 
 // maxBoxDimensions bounds a bounding box: tori have up to six dimensions.
@@ -43,6 +45,7 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 		w.text(metaUnknown, string(u.Reason))
 		w.signed(metaUnknownSince, int64(u.Since))
 	}
+	w.unsigned(metaRevision, uint64(set.Revision))
 	meta := w.metadata()
 	s := arrow.NewSchema(schema.RegionArrow.Fields(), &meta)
 	return e.write(dst, Regions, s, len(set.Regions), []arrow.Array{
@@ -143,6 +146,9 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 		set.Interval = schema.Interval{StartNanos: meta.signed(metaIntervalStart), DurationNanos: meta.signed(schema.MetaInterval)}
 		if meta.meta.FindKey(metaUnknown) >= 0 {
 			set.Unknown = &schema.Unknown{Reason: schema.UnknownReason(meta.name(metaUnknown)), Since: schema.Instant(meta.signed(metaUnknownSince))}
+		}
+		if meta.has(metaRevision) { // from before there were revisions it has none
+			set.Revision = uint32(min(meta.unsigned(metaRevision), math.MaxUint32))
 		}
 		if meta.err != nil {
 			return meta.err

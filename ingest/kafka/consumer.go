@@ -94,12 +94,14 @@ type Consumer struct {
 	payload  []byte
 	appended appendTimes  // of the answer at hand
 	readUpTo atomic.Int64 // ns since 1970; see ReadUpTo
+	answered atomic.Int64 // ns since 1970; see Answered
 
 	mu      sync.Mutex
 	offsets offsets // guarded by mu
 
 	committing sync.Mutex // one commit at a time, so that they do not overtake each other
 	committed  int64      // guarded by committing; what the broker has
+	beginAt    time.Time  // guarded by committing; see BeginAt
 }
 
 type consumerMetrics struct {
@@ -130,6 +132,17 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 // ReadUpTo is an instant before which nothing was produced that has not been
 // handed on; the year 1970 before that is known. During an outage it stands.
 func (c *Consumer) ReadUpTo() time.Time { return time.Unix(0, c.readUpTo.Load()) }
+
+// Answered is when the broker answered last, by this host's clock; the year 1970 if it never did.
+func (c *Consumer) Answered() time.Time { return time.Unix(0, c.answered.Load()) }
+
+// BeginAt makes the consumer begin no later than with the first record that was put into the log at or after an
+// instant, though later ones are committed. It holds until the next commit, and is to be called before Run.
+func (c *Consumer) BeginAt(at time.Time) {
+	c.committing.Lock()
+	defer c.committing.Unlock()
+	c.beginAt = at
+}
 
 // Run hands on record after record until ctx ends, and then returns nil. It outlives brokers that restart.
 // An error of the handler ends it, except a *Rejection and errors of package envelope. A consumer runs once at
@@ -197,6 +210,10 @@ func (c *Consumer) start(ctx context.Context) (next int64, err error) {
 		if err == nil && next < 0 {
 			next, err = c.listOffset(ctx, kafkago.FirstOffset)
 		}
+		if err != nil {
+			return err
+		}
+		next, err = c.rewound(ctx, next)
 		return err
 	})
 	if err != nil {
@@ -214,6 +231,18 @@ func (c *Consumer) start(ctx context.Context) (next int64, err error) {
 	}
 	c.log.Info("kafka: reading", "offset", next, "tail", c.assigned.Tail)
 	return next, nil
+}
+
+// rewound is next, or the offset that BeginAt asks for if that is earlier.
+func (c *Consumer) rewound(ctx context.Context, next int64) (int64, error) {
+	c.committing.Lock()
+	at := c.beginAt
+	c.committing.Unlock()
+	if at.IsZero() {
+		return next, nil
+	}
+	offset, err := c.offsetAt(ctx, at)
+	return min(next, offset), err
 }
 
 func (c *Consumer) name() string { return fmt.Sprintf("%s/%d", c.topic, c.assigned.Partition) }
@@ -448,7 +477,7 @@ func (c *Consumer) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.committed = offset
+	c.committed, c.beginAt = offset, time.Time{}
 	c.metrics.committed.Set(float64(offset))
 	return nil
 }

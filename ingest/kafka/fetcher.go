@@ -34,6 +34,7 @@ func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 		answer, err := c.client.fetch(ctx, c.topic, c.assigned.Partition, f.next)
 		if err == nil {
 			c.appended = answer.appended
+			c.answered.Store(time.Now().UnixNano())
 			f.failures = 0
 			f.pauses.Reset()
 			c.metrics.reachable.Set(1)

@@ -76,6 +76,7 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	w.recordReport(rep, p, nanos)
 	if w.clocks.anySkewed && w.clocks.skewed[w.ports.device[p]] {
 		w.dropped[ClockSkew]++
+		w.lose(nanos)
 		return
 	}
 	early := nanos >= w.maxAheadNanos
@@ -84,6 +85,7 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	}
 	if late {
 		w.dropped[Late]++
+		w.lose(nanos)
 		w.watchReturn(b, nanos)
 	} else {
 		w.stale = 0
@@ -98,6 +100,7 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	}
 	if early {
 		w.dropped[Early]++
+		w.lose(nanos)
 	}
 }
 

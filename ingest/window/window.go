@@ -29,6 +29,7 @@ type Window struct {
 	opened                   bool  // a row has come
 	closed                   bool  // an interval has closed, so that time does not go back any more
 	newest                   int64 // instant of the newest reading kept
+	lost                     Lost  // since TakeLost
 	stale                    int   // rows in succession that were late by more than a jump
 
 	tracks  []*track // by metric
@@ -161,9 +162,14 @@ func (w *Window) LowWater() int64 {
 	case !w.opened:
 		return never
 	}
-	// While rows of the interval come, one that is older by the lateness may
-	// still be waiting for another port.
-	return start - w.maxGapNanos - max(w.cfg.EventTimeLatenessNanos, w.cfg.ClockLatenessNanos) - w.cfg.IntervalNanos
+	return start - w.Reach()
+}
+
+// Reach is how far before the start of an interval readings are needed for it.
+// While rows of the interval come, one that is older by the lateness may still be
+// waiting for another port.
+func (w *Window) Reach() int64 {
+	return w.maxGapNanos + max(w.cfg.EventTimeLatenessNanos, w.cfg.ClockLatenessNanos) + w.cfg.IntervalNanos
 }
 
 // Ports is how many ports have reported, those that the graph has and those that

@@ -13,11 +13,12 @@ import (
 
 // Replay says how day files are replayed.
 type Replay struct {
-	Fabric Fabric
-	Files  []string
-	Speed  float64 // recorded seconds per second; 0: as fast as possible
-	Serve  bool    // the page too, until ctx is cancelled
-	Sink   pipeline.Sink
+	Fabric  Fabric
+	Files   []string
+	Speed   float64 // recorded seconds per second; 0: as fast as possible
+	Serve   bool    // the page too, until ctx is cancelled
+	Replace bool    // intervals that are stored already, by newer revisions
+	Sink    pipeline.Sink
 	// Done is called when the files have been read, before the page is left.
 	Done func(bluewaters.Summary)
 }
@@ -44,8 +45,12 @@ func (p *Process) Replay(ctx context.Context, r Replay) error {
 	if source.replay, err = bluewaters.NewReplay(reader, r.Speed, source, p.log, p.registerer); err != nil {
 		return err
 	}
+	db := pipeline.WithoutHistory(pipeline.NewStore(p.db))
+	if r.Replace {
+		db = pipeline.Replacing(db)
+	}
 	line, err := pipeline.New(r.Fabric.Graph, r.Fabric.Analysis, pipeline.Deps{Log: p.log, Metrics: pipeline.NewMetrics(p.registerer),
-		Store: pipeline.WithoutHistory(pipeline.NewStore(p.db)), Sinks: sinks, Sources: func() []pipeline.Source { return []pipeline.Source{source} }})
+		Store: db, Sinks: sinks, Sources: func() []pipeline.Source { return []pipeline.Source{source} }})
 	if err != nil {
 		return err
 	}

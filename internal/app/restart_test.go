@@ -143,7 +143,7 @@ func tear(t *testing.T, e *engine.Engine, db *store.DB, k known) {
 		saved.Stages[i].Bytes = saved.Stages[i].Bytes[:len(saved.Stages[i].Bytes)/2]
 	}
 	saved.Interval.StartNanos = k.last.StartNanos - 1e6 // so that it is not taken for a repetition
-	if err := db.StoreStates(t.Context(), "load", saved.GraphVersion, saved.Interval, saved.Stages); err != nil {
+	if err := db.StoreStates(t.Context(), "load", saved.GraphVersion, saved.Interval, 0, saved.Stages); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type Stored struct {
 	schema.Interval
 	GraphVersion uint64
+	Revision     uint32 // how often it was stored again
 	Links        int
 	Measured     map[schema.Metric]int // links with a value
 	Samples      int                   // counter readings that went in
@@ -50,6 +51,7 @@ type storedRow struct {
 	Time         time.Time         `ch:"time"`
 	DurationMs   uint32            `ch:"duration_ms"`
 	GraphVersion uint64            `ch:"graph_version"`
+	Revision     uint32            `ch:"revision"`
 	Links        uint32            `ch:"links"`
 	Measured     map[string]uint32 `ch:"measured"`
 	Samples      uint64            `ch:"samples"`
@@ -65,7 +67,7 @@ type storedRow struct {
 }
 
 func (r *storedRow) toStored() (Stored, error) {
-	s := Stored{Interval: schema.Interval{StartNanos: r.Time.UnixNano(), DurationNanos: int64(r.DurationMs) * 1e6}, GraphVersion: r.GraphVersion,
+	s := Stored{Interval: schema.Interval{StartNanos: r.Time.UnixNano(), DurationNanos: int64(r.DurationMs) * 1e6}, GraphVersion: r.GraphVersion, Revision: r.Revision,
 		Links: int(r.Links), Measured: make(map[schema.Metric]int, len(r.Measured)), Samples: int(r.Samples), Dropped: r.Dropped,
 		Regions: int(r.Regions), Events: int(r.Events), Raw: int(r.Raw),
 		FirstReadNanos: r.FirstRead.UnixNano(), LastReadNanos: r.LastRead.UnixNano(), StoredAtNanos: r.StoredAt.UnixNano()}
@@ -146,7 +148,7 @@ func (m *Model) Snapshot(ctx context.Context, fabric string, s Stored, metrics .
 		Metric string    `ch:"metric"`
 		Block  uint32    `ch:"block"`
 		Values []float32 `ch:"values"`
-	}](ctx, m, "snapshot", Args{"fabric": fabric, "metrics": names, "start": s.StartNanos / 1e6, "version": s.GraphVersion})
+	}](ctx, m, "snapshot", Args{"fabric": fabric, "metrics": names, "start": s.StartNanos / 1e6, "version": s.GraphVersion, "revision": s.Revision})
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +245,7 @@ func (m *Model) tracking(ctx context.Context, fabric string, s Stored, to *schem
 		HotMetrics []string    `ch:"hot_metrics"`
 		HotLinks   []uint32    `ch:"hot_links"`
 		HotSince   []time.Time `ch:"hot_since"`
-	}](ctx, m, "tracking", Args{"fabric": fabric, "start": s.StartNanos / 1e6, "version": s.GraphVersion})
+	}](ctx, m, "tracking", Args{"fabric": fabric, "start": s.StartNanos / 1e6, "version": s.GraphVersion, "revision": s.Revision})
 	if err != nil {
 		return err
 	}

@@ -186,6 +186,19 @@ func drawTwin(rt *rapid.T, fabric string) twin {
 	return w
 }
 
+// replacedBy are the intervals of old that w has too: w becomes their next revision,
+// as which it is stored after them and leaves no trace of them.
+func replacedBy(w, old twin) (replaced twin) {
+	for _, r := range w {
+		for _, o := range old {
+			if o.Snapshot.Interval == r.Snapshot.Interval {
+				r.Revision, replaced = 1, append(replaced, o)
+			}
+		}
+	}
+	return replaced
+}
+
 func TestQueriesAgreeWithTheTwin(t *testing.T) {
 	if err := flag.Set("rapid.checks", "10"); err != nil {
 		t.Fatal(err)
@@ -195,6 +208,9 @@ func TestQueriesAgreeWithTheTwin(t *testing.T) {
 		n++
 		fabric := fmt.Sprintf("fabric %d", n)
 		w := drawTwin(rt, fabric)
+		if rapid.Bool().Draw(rt, "revised") {
+			m.store(t, replacedBy(w, drawTwin(rt, fabric))...)
+		}
 		m.store(t, w...)
 		ctx, span := rt.Context(), minutes(0, twinMinutes)
 		check := func(name string, want, got any, err error) {

@@ -3,19 +3,19 @@
 WITH
     found AS
     (
-        SELECT fabric, time, kind, device, port, region_id, job_id, detail, interval_start, graph_version, rank
+        SELECT fabric, time, kind, device, port, region_id, job_id, detail, interval_start, graph_version, revision, rank
         FROM events
         WHERE fabric = {fabric:String} AND (empty({kinds:Array(String)}) OR kind IN {kinds:Array(String)})
             AND time >= fromUnixTimestamp64Nano({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Nano({to:Int64}, 'UTC')
     ),
     current AS
     (
-        SELECT time, graph_version FROM intervals
+        SELECT time, graph_version, revision FROM intervals
         WHERE fabric = {fabric:String} AND time IN (SELECT interval_start FROM found)
-        ORDER BY stored_at DESC
+        ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     )
 SELECT fabric, time, kind, device, port, region_id, job_id, detail
 FROM found
-WHERE (interval_start, graph_version) IN current
+WHERE (interval_start, graph_version, revision) IN current
 ORDER BY time, rank

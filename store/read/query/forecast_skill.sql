@@ -7,19 +7,19 @@
 -- With p the odds and s what became, the score is the sum of p^2 - 2 p[s] + 1.
 WITH current AS
     (
-        SELECT time, graph_version, duration_ms FROM intervals
+        SELECT time, graph_version, revision, duration_ms FROM intervals
         WHERE fabric = {fabric:String}
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-        ORDER BY stored_at DESC
+        ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     ),
     {ahead:UInt8} AS ahead,
     outcome_known AS
     (
-        SELECT time, graph_version, after
+        SELECT time, graph_version, revision, after
         FROM
         (
-            SELECT time, graph_version, duration_ms,
+            SELECT time, graph_version, revision, duration_ms,
                 leadInFrame(time, ahead) OVER (ORDER BY time ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS after
             FROM current
         )
@@ -34,7 +34,7 @@ FROM
         SELECT k.after AS after, x.region_id AS region_id, x.severity AS severity, if(ahead = 1, x.odds_next, x.odds_later) AS odds,
             arraySum(p -> p * p, odds) AS squares
         FROM regions AS x
-        INNER JOIN outcome_known AS k ON k.time = x.time AND k.graph_version = x.graph_version
+        INNER JOIN outcome_known AS k ON k.time = x.time AND k.graph_version = x.graph_version AND k.revision = x.revision
         WHERE x.fabric = {fabric:String} AND x.region_id != 0 AND notEmpty(x.odds_next)
             AND x.time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND x.time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
     ) AS r
@@ -42,7 +42,7 @@ FROM
     (
         SELECT time, region_id, severity
         FROM regions
-        WHERE fabric = {fabric:String} AND region_id != 0 AND (time, graph_version) IN (SELECT time, graph_version FROM current)
+        WHERE fabric = {fabric:String} AND region_id != 0 AND (time, graph_version, revision) IN (SELECT time, graph_version, revision FROM current)
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
     ) AS later ON later.region_id = r.region_id AND later.time = r.after
 )

@@ -4,16 +4,16 @@
 WITH
     throttlings AS
     (
-        SELECT time, interval_start, graph_version
+        SELECT time, interval_start, graph_version, revision
         FROM events
         WHERE fabric = {fabric:String} AND kind = 'congestion_protection'
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
     ),
     current AS
     (
-        SELECT time, graph_version FROM intervals
+        SELECT time, graph_version, revision FROM intervals
         WHERE fabric = {fabric:String} AND time IN (SELECT interval_start FROM throttlings)
-        ORDER BY stored_at DESC
+        ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     )
 SELECT fromUnixTimestamp64Nano(run[1], 'UTC') AS begin, fromUnixTimestamp64Nano(run[-1], 'UTC') AS end, length(run) AS events
@@ -24,7 +24,7 @@ FROM
     (
         SELECT arraySort(groupArray(toUnixTimestamp64Nano(time))) AS times
         FROM throttlings
-        WHERE (interval_start, graph_version) IN current
+        WHERE (interval_start, graph_version, revision) IN current
     )
     WHERE notEmpty(times)
 )

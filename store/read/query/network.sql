@@ -3,21 +3,21 @@
 -- if it is.
 WITH current AS
     (
-        SELECT time, graph_version, if(unknown = '' AND arraySum(mapValues(measured)) = 0, 'nothing_measured', toString(unknown)) AS reason
+        SELECT time, graph_version, revision, if(unknown = '' AND arraySum(mapValues(measured)) = 0, 'nothing_measured', toString(unknown)) AS reason
         FROM intervals
         WHERE fabric = {fabric:String}
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-        ORDER BY stored_at DESC
+        ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     )
 SELECT c.time AS time, any(c.reason) AS reason, max(toUInt8(s.state)) AS severity, sumForEach(s.regions) AS regions
 FROM current AS c
 LEFT JOIN
 (
-    SELECT time, graph_version, state, regions
+    SELECT time, graph_version, revision, state, regions
     FROM network_states
     WHERE fabric = {fabric:String}
         AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-) AS s ON s.time = c.time AND s.graph_version = c.graph_version
+) AS s ON s.time = c.time AND s.graph_version = c.graph_version AND s.revision = c.revision
 GROUP BY time
 ORDER BY time

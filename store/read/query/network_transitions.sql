@@ -4,10 +4,10 @@
 -- whose state is not known.
 WITH current AS
     (
-        SELECT time, graph_version, duration_ms, unknown FROM intervals
+        SELECT time, graph_version, revision, duration_ms, unknown FROM intervals
         WHERE fabric = {fabric:String}
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-        ORDER BY stored_at DESC
+        ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     )
 SELECT a.2 AS before, b.2 AS after, count() AS transitions
@@ -18,7 +18,7 @@ FROM
     (
         SELECT s.time AS time, max(toUInt8(s.state)) AS state, any(c.duration_ms) AS duration_ms
         FROM network_states AS s
-        INNER JOIN current AS c ON c.time = s.time AND c.graph_version = s.graph_version
+        INNER JOIN current AS c ON c.time = s.time AND c.graph_version = s.graph_version AND c.revision = s.revision
         WHERE s.fabric = {fabric:String} AND c.unknown = '' AND ({metric:String} = '' OR s.metric = {metric:String})
             AND s.time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND s.time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
         GROUP BY time

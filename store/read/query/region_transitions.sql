@@ -3,16 +3,16 @@
 -- empty.
 WITH current AS
     (
-        SELECT time, graph_version FROM intervals
+        SELECT time, graph_version, revision FROM intervals
         WHERE fabric = {fabric:String}
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-        ORDER BY stored_at DESC
+        ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     )
 SELECT state_from AS before, state_to AS after, sum(n) AS transitions
 FROM intervals
 ARRAY JOIN move_metrics AS metric, move_from AS state_from, move_to AS state_to, move_regions AS n
-WHERE fabric = {fabric:String} AND ({metric:String} = '' OR metric = {metric:String}) AND (time, graph_version) IN current
+WHERE fabric = {fabric:String} AND ({metric:String} = '' OR metric = {metric:String}) AND (time, graph_version, revision) IN current
     AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
 GROUP BY before, after
 ORDER BY before, after

@@ -1,15 +1,15 @@
 -- The regions of the intervals that start in a span.
 WITH current AS
     (
-        SELECT time, graph_version FROM intervals
+        SELECT time, graph_version, revision FROM intervals
         WHERE fabric = {fabric:String}
             AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-        ORDER BY stored_at DESC
+        ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     )
 SELECT time, graph_version, metric, region_id, severity, size, mean, max, name, box_min, box_max, birth, age_intervals, links,
     odds_next, odds_later, growth_links, trend
 FROM regions
-WHERE fabric = {fabric:String} AND (time, graph_version) IN current
+WHERE fabric = {fabric:String} AND (time, graph_version, revision) IN current
     AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
 ORDER BY time, rank

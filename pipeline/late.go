@@ -1,0 +1,92 @@
+package pipeline
+
+import (
+	"log/slog"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/schema"
+)
+
+// lateness is what a run does about readings that are held up on their way: after
+// an outage it holds intervals open; in a run that completes stored intervals it
+// puts the log in order; and what is late nevertheless is noted, to be completed.
+type lateness struct {
+	log        *slog.Logger
+	completion *completion // of the fabric: it outlives runs
+	hold       hold
+	buffer     reorder
+
+	rewound bool // the run went back, and has not read up to now yet
+	// In a run that went back: what is lost before this instant was so before. In
+	// others: rows before staleNanos should have been stored long ago, and so are the
+	// stragglers of an outage that an earlier process did not live to complete.
+	ignoreNanos, staleNanos int64
+}
+
+// saw notes how far a batch has brought its agent.
+func (l *lateness) saw(b *schema.CounterBatch, newest int64) {
+	l.hold.saw(b.Agent, b.Source, newest)
+	oldest := slices.Min(b.TimeNanos)
+	l.completion.displaced(l.hold.newest - oldest)
+	if oldest < l.staleNanos {
+		l.noteLost(window.Lost{Rows: b.Rows(), FirstNanos: oldest, LastNanos: newest, SlackNanos: l.hold.newest - oldest}, l.hold.newest)
+	}
+}
+
+func (l *lateness) noteLost(lost window.Lost, newest int64) {
+	if lost.Rows == 0 || lost.LastNanos < l.ignoreNanos {
+		return
+	}
+	before := l.completion.pending()
+	l.completion.add(lost, newest)
+	if !before && l.completion.pending() {
+		l.log.Warn("analysis: readings came after their interval was stored; it will be completed", "interval", schema.IntervalAt(lost.FirstNanos, l.completion.intervalNanos).String())
+	}
+}
+
+// brokerAway begins a hold.
+func (l *lateness) brokerAway(sinceNanos int64) {
+	was := l.hold.holding
+	l.hold.away(sinceNanos)
+	if l.hold.holding {
+		l.buffer.slackNanos = holdAll
+	}
+	if l.hold.holding && !was {
+		l.log.Warn("analysis: intervals are held while Kafka is away, and until the agents' spools have come or for hold", "hold", time.Duration(l.hold.limitNanos))
+	}
+}
+
+// advance goes on with the time: the sources have been read up to completeNanos.
+// It returns the rewind that is due.
+func (l *lateness) advance(completeNanos, nowNanos int64) *rewind {
+	if l.rewound {
+		l.rewound, l.ignoreNanos, l.completion.going = false, math.MinInt64, nil
+		if !l.hold.holding {
+			l.buffer.flush()
+		}
+	}
+	if l.hold.over(nowNanos) {
+		behind, all := l.hold.behind()
+		l.log.Info("analysis: intervals are no longer held", "agents", all, "behind", behind)
+		l.buffer.flush()
+	}
+	if l.hold.holding || !l.completion.due(completeNanos, nowNanos) {
+		return nil
+	}
+	return l.completion.take(nowNanos)
+}
+
+func (l *lateness) describe() string {
+	switch {
+	case l.hold.holding:
+		return l.hold.describe()
+	case l.rewound:
+		return "stored intervals are analysed again, with readings that came late"
+	case l.completion.pending():
+		return l.completion.describe()
+	}
+	return ""
+}

@@ -1,0 +1,125 @@
+//go:build integration
+
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/topology"
+)
+
+// kafkaClient is a client of its own to a broker, as every process has one.
+func kafkaClient(t *testing.T, b *apachekafka.Broker) *kafka.Client {
+	t.Helper()
+	cfg := kafka.DefaultConfig()
+	cfg.Brokers = []string{b.Addr()}
+	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kafka.NewClient(cfg, nil, metrics, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// runAgent polls its share of the fabric every second, by a producer with a spool.
+func runAgent(ctx context.Context, t *testing.T, b *apachekafka.Broker, g *topology.Graph, share, all int) {
+	log, reg := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	cfg := spool.DefaultConfig()
+	cfg.Dir = t.TempDir()
+	queue, err := spool.Open(cfg, reg, log)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer queue.Close()
+	producer, err := kafka.NewSpoolingProducer(kafka.NewProducer(kafkaClient(t, b)), queue, time.Second)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var draining sync.WaitGroup
+	defer draining.Wait()
+	draining.Go(func() { producer.Run(ctx) })
+	sink := emitter.New(producer, map[string]int{"f": 0})
+	s := &spooler{graph: g, name: fmt.Sprintf("n%d", share), share: share, all: all}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for n := uint64(1); ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := sink.Emit(ctx, s.poll(n)); err != nil && ctx.Err() == nil {
+			t.Errorf("agent %d: %v", share, err)
+		}
+	}
+}
+
+// The outage table, over a real broker and real spools: Kafka stops or is killed
+// while agents poll every second. In the end every interval is whole.
+func TestAnOutageOfApacheKafkaLosesNothing(t *testing.T) {
+	for _, c := range []struct {
+		agents int
+		kill   bool
+		outage time.Duration
+		hold   time.Duration
+	}{
+		{agents: 8, outage: 25 * time.Second, hold: 30 * time.Second},
+		{agents: 8, kill: true, outage: 20 * time.Second},
+	} {
+		t.Run(fmt.Sprintf("%d agents, kill %v, hold %v", c.agents, c.kill, c.hold), func(t *testing.T) {
+			b := apachekafka.Start(t, apachekafka.Options{})
+			g, r := graphOf(t, "f", "torus:4x4x4"), newRig()
+			client := kafkaClient(t, b)
+			if err := client.EnsureTopics(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			cfg := analysis.DefaultConfig()
+			cfg.Window.Interval, cfg.Segment.MinLinks, cfg.Hold = time.Second, 4, c.hold
+			producer := kafka.NewProducer(client)
+			f, err := New(g, cfg, Deps{Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: r.metrics, Store: r.store,
+				Sources: func() []Source { return KafkaSources(client, producer, "f", 0, time.Second) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			for i := range c.agents {
+				wg.Go(func() { runAgent(ctx, t, b, g, i, c.agents) })
+			}
+			wg.Go(func() { f.Run(ctx) })
+			began := time.Now()
+			time.Sleep(10 * time.Second)
+			if c.kill {
+				b.Kill9()
+			} else {
+				b.Stop()
+			}
+			time.Sleep(c.outage)
+			b.Restart()
+			time.Sleep(35 * time.Second)
+			cancel()
+			wg.Wait()
+			checkWhole(t, g, r.store.stored("f"), began, int(c.outage/time.Second)+30)
+			t.Logf("%d intervals, %v rewinds", len(r.store.stored("f")), testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")))
+		})
+	}
+}

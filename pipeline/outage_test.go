@@ -1,0 +1,336 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// broker is a log as Kafka keeps it: in order of arrival, and at times away.
+type broker struct {
+	mu        sync.Mutex
+	log       []appended
+	down      bool
+	committed int
+}
+
+type appended struct {
+	at    time.Time
+	batch *schema.CounterBatch
+}
+
+var errAway = errors.New("broker away")
+
+func (b *broker) set(down bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = down
+}
+
+func (b *broker) produce(batches ...*schema.CounterBatch) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down {
+		return errAway
+	}
+	for _, batch := range batches {
+		b.log = append(b.log, appended{time.Now(), batch})
+	}
+	return nil
+}
+
+// fetch returns what lies at an offset and after it.
+func (b *broker) fetch(offset int) ([]appended, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down {
+		return nil, errAway
+	}
+	return slices.Clone(b.log[offset:]), nil
+}
+
+// logSource reads a broker's log as the consumer of Kafka does, and is its own
+// clock source.
+type logSource struct {
+	broker *broker
+
+	mu                 sync.Mutex
+	from               time.Time
+	readUpTo, answered time.Time
+}
+
+func (s *logSource) Name() string         { return "log" }
+func (s *logSource) BeginAt(at time.Time) { s.from = at }
+
+func (s *logSource) Commit(_ context.Context, offset int64) error {
+	s.broker.mu.Lock()
+	defer s.broker.mu.Unlock()
+	s.broker.committed, s.from = int(offset)+1, time.Time{}
+	return nil
+}
+
+func (s *logSource) begin() int {
+	s.broker.mu.Lock()
+	defer s.broker.mu.Unlock()
+	next := s.broker.committed
+	if !s.from.IsZero() {
+		at := slices.IndexFunc(s.broker.log, func(l appended) bool { return !l.at.Before(s.from) })
+		next = min(next, max(at, 0))
+	}
+	return next
+}
+
+func (s *logSource) Run(ctx context.Context, in *Intake) error {
+	clock := &clockSource{interval: time.Second, readUpTo: func() time.Time { return s.time(&s.readUpTo) }, answered: func() time.Time { return s.time(&s.answered) }}
+	next := s.begin()
+	s.mu.Lock()
+	s.readUpTo, s.answered = time.Unix(0, 0), time.Unix(0, 0)
+	s.mu.Unlock()
+	var ticking sync.WaitGroup
+	defer ticking.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ticking.Go(func() { clock.Run(ctx, in) })
+	for ctx.Err() == nil {
+		now := time.Now()
+		found, err := s.broker.fetch(next)
+		if err == nil {
+			for _, l := range found {
+				if err := in.Counters(s, l.batch, int64(next)); err != nil {
+					return err
+				}
+				next++
+			}
+			s.mu.Lock()
+			s.readUpTo, s.answered = now, now
+			s.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return in.fault()
+}
+
+func (s *logSource) time(at *time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *at
+}
+
+// spooler is an agent that polls its share of the ports every second, and spools
+// what the broker does not take.
+type spooler struct {
+	broker     *broker
+	graph      *topology.Graph
+	name       string
+	share, all int // this one of so many agents
+	backoff    time.Duration
+	perDrain   int // batches that it sends from the spool at a time
+	phase      time.Duration
+}
+
+func (s *spooler) run(ctx context.Context) {
+	var spool []*schema.CounterBatch
+	retryAt := time.Time{}
+	poll, drain := time.NewTicker(time.Second), time.NewTicker(97*time.Millisecond)
+	defer poll.Stop()
+	defer drain.Stop()
+	for n := uint64(1); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+			spool = append(spool, s.poll(n))
+			n++
+		case <-drain.C:
+		}
+		if len(spool) == 0 || time.Now().Before(retryAt) {
+			continue
+		}
+		k := min(s.perDrain, len(spool))
+		if err := s.broker.produce(spool[:k]...); err != nil {
+			retryAt = time.Now().Add(s.backoff)
+			continue
+		}
+		spool = spool[k:]
+	}
+}
+
+// poll reads every port of the agent's: what link i has stalled rises by its own
+// share of the time, which changes every ten seconds.
+func (s *spooler) poll(n uint64) *schema.CounterBatch {
+	b := &schema.CounterBatch{Fabric: s.graph.Fabric(), Source: "test", Agent: s.name, Sequence: n, IntervalNanos: second, Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}}}
+	now := time.Now().UnixNano()
+	for id := range schema.LinkID(s.graph.NumLinks()) {
+		l := s.graph.Link(id)
+		if int(l.From)%s.all != s.share {
+			continue
+		}
+		b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
+		b.Ports = append(b.Ports, schema.PortName{Device: s.graph.Device(l.From).Name, Port: l.FromPort})
+		b.TimeNanos = append(b.TimeNanos, now)
+		b.Columns[0].Values = append(b.Columns[0].Values, uint64(now-epoch2000)*uint64(id%50)/100)
+	}
+	return b
+}
+
+// epoch2000 is when a synctest bubble begins.
+const epoch2000 = 946_684_800 * second
+
+// outageTrial runs agents, a broker that is away at times and a pipeline, which is
+// also stopped at times, and checks that in the end every interval is whole.
+type outageTrial struct {
+	agents  int
+	outages [][2]time.Duration // from, to
+	restart []time.Duration
+	hold    time.Duration
+	seed    uint64
+}
+
+func (o *outageTrial) run(t *testing.T) (rewinds float64) {
+	synctest.Test(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(o.seed, 11))
+		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range o.agents {
+			a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: o.agents,
+				backoff: time.Duration(rng.IntN(6000)) * time.Millisecond, perDrain: 1 + rng.IntN(20)}
+			phase := time.Duration(rng.IntN(1000)) * time.Millisecond
+			wg.Go(func() { time.Sleep(phase); a.run(ctx) })
+		}
+		began := time.Now()
+		for _, out := range o.outages {
+			wg.Go(func() {
+				time.Sleep(out[0])
+				b.set(true)
+				time.Sleep(out[1] - out[0])
+				b.set(false)
+			})
+		}
+		const end = 240 * time.Second
+		for _, stop := range append(slices.Clone(o.restart), end) {
+			f := r.fabric(t, g, one(&logSource{broker: b}))
+			f.cfg.Outages = analysis.Outages{Hold: o.hold, CompleteWithin: 10 * time.Minute}
+			f.completion.withinNanos = int64(10 * time.Minute)
+			runFor(t, time.Until(began.Add(stop)), f)
+		}
+		cancel()
+		wg.Wait()
+		checkWhole(t, g, r.store.stored("f"), began, 225)
+		rewinds = testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f"))
+	})
+	return rewinds
+}
+
+// checkWhole compares every stored interval with what the counters must give.
+func checkWhole(t *testing.T, g *topology.Graph, stored []*schema.IntervalResult, began time.Time, atLeast int) {
+	t.Helper()
+	if n := len(stored); n < atLeast || len(gaps(startsOf(stored))) > 0 {
+		t.Errorf("%d intervals, missing %v", n, gaps(startsOf(stored)))
+	}
+	broken := 0
+	for _, res := range stored[5 : len(stored)-10] {
+		s := res.Snapshot
+		whole := len(s.Series) == 1 && s.Series[0].Count == g.NumLinks()
+		for link := 0; whole && link < g.NumLinks(); link++ {
+			want := float32(link % 50)
+			got := s.Series[0].Values[link]
+			whole = got > want-.01 && got < want+.01
+		}
+		if !whole {
+			if broken++; broken < 5 {
+				n := 0
+				if len(s.Series) > 0 {
+					n = s.Series[0].Count
+				}
+				t.Errorf("interval at %v (revision %d) has %d of %d links", time.Duration(s.Interval.StartNanos-began.UnixNano()), res.Revision, n, g.NumLinks())
+			}
+		}
+	}
+	if broken > 0 {
+		t.Errorf("%d of %d intervals are not whole", broken, len(stored))
+	}
+	for i := 1; i < len(stored); i++ {
+		if stored[i].Revision < stored[i-1].Revision {
+			t.Errorf("revision %d follows %d", stored[i].Revision, stored[i-1].Revision)
+		}
+	}
+}
+
+func seconds(from, to int) [2]time.Duration {
+	return [2]time.Duration{time.Duration(from) * time.Second, time.Duration(to) * time.Second}
+}
+
+// A replayed day takes the place of a broken one, as often as it is replayed.
+func TestReplacingStoresANewerRevision(t *testing.T) {
+	m := newMemory()
+	g := graphOf(t, "f", "torus:4x4x4")
+	if err := m.StoreGraph(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	for want := range uint32(3) {
+		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", GraphVersion: g.Version(), Samples: int(want), Interval: schema.Interval{StartNanos: 5 * second, DurationNanos: second}}}
+		if err := Replacing(WithoutHistory(m)).Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.stored("f"); len(got) != 1 || got[0].Revision != want || got[0].Snapshot.Samples != int(want) {
+			t.Errorf("replay %d: %+v", want, got)
+		}
+	}
+}
+
+// Random outages, restarts and agents.
+func TestRandomOutagesLoseNothing(t *testing.T) {
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		o := &outageTrial{agents: 1 + rng.IntN(20), seed: seed, hold: time.Duration(rng.IntN(2)) * 10 * time.Second}
+		for at := 20 + rng.IntN(30); at < 120; at += 20 + rng.IntN(50) {
+			to := min(at+1+rng.IntN(40), 130)
+			o.outages = append(o.outages, seconds(at, to))
+			at = to
+		}
+		for at := 20 + rng.IntN(60); at < 150 && rng.IntN(2) == 0; at += 10 + rng.IntN(60) {
+			o.restart = append(o.restart, time.Duration(at)*time.Second)
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { t.Logf("%v rewinds; %+v", o.run(t), *o) })
+	}
+}
+
+// While Kafka is away for up to a minute, agents spool; in the end no interval
+// lacks anything, and none is analysed again more than once.
+func TestAnOutageLosesNothing(t *testing.T) {
+	for name, o := range map[string]*outageTrial{
+		"no outage":                {agents: 8, hold: 30 * time.Second},
+		"a second":                 {agents: 8, outages: [][2]time.Duration{seconds(60, 61)}},
+		"46 s":                     {agents: 8, hold: 30 * time.Second, outages: [][2]time.Duration{seconds(60, 106)}},
+		"66 s, one agent":          {agents: 1, hold: 30 * time.Second, outages: [][2]time.Duration{seconds(60, 126)}},
+		"66 s, 64 agents":          {agents: 64, hold: 30 * time.Second, outages: [][2]time.Duration{seconds(60, 126)}},
+		"twice":                    {agents: 8, hold: 30 * time.Second, outages: [][2]time.Duration{seconds(60, 90), seconds(95, 130)}},
+		"46 s, no hold":            {agents: 8, outages: [][2]time.Duration{seconds(60, 106)}},
+		"46 s, restart meanwhile":  {agents: 8, outages: [][2]time.Duration{seconds(60, 106)}, restart: []time.Duration{80 * time.Second}},
+		"46 s, restart afterwards": {agents: 8, outages: [][2]time.Duration{seconds(60, 106)}, restart: []time.Duration{108 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rewinds := o.run(t)
+			t.Logf("%v rewinds", rewinds)
+			if rewinds > 1 {
+				t.Errorf("%v rewinds", rewinds)
+			}
+		})
+	}
+}
