@@ -27,6 +27,10 @@ func (s *segmentStage) Step(r *schema.IntervalResult) {
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
 		}
+		if region.Root != nil {
+			root := *region.Root
+			region.Root = &root
+		}
 		r.Regions[i] = region
 	}
 	r.States = schema.NetworkStates(r.Snapshot, r.Regions)

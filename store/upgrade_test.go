@@ -73,6 +73,8 @@ var written = []struct {
 	{10, "SELECT toString((unknown, toUnixTimestamp64Milli(unknown_since))) FROM intervals WHERE fabric = 'old' AND time = toDateTime64(600, 3)", "('low_coverage',540000)"},
 	{9, "SELECT toString((c.principal, c.targets, r.agent, r.status)) FROM commands AS c JOIN command_results AS r ON r.fabric = c.fabric AND r.command_id = c.id WHERE c.fabric = 'old'",
 		"('operator',['*'],'n1','done')"},
+	{5, "SELECT toString((root_device, root_port, root_link)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(300, 3)", "('','',0)"},
+	{11, "SELECT toString((root_device, root_port, root_link)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(660, 3)", "('a','X+',1)"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

@@ -91,7 +91,7 @@ func run(from, to int) []schema.LinkID {
 
 func truth(links ...[]schema.LinkID) (out []Truth) {
 	for _, l := range links {
-		out = append(out, Truth{schema.CreditStall, l})
+		out = append(out, Truth{schema.CreditStall, l, schema.NoLink})
 	}
 	return out
 }
@@ -151,7 +151,7 @@ func TestOracle(t *testing.T) {
 		{"two that overlap", truth(run(0, 100), run(80, 180)), (1 + .8) / 2},
 		{"one inside the other", truth(run(0, 100), run(20, 60)), (1 + .6) / 2},
 		{"a chain", truth(run(0, 100), run(90, 190), run(180, 280)), (1 + 1 + .8) / 3},
-		{"two metrics", []Truth{{schema.CreditStall, run(0, 50)}, {schema.InqStall, run(20, 70)}}, 1},
+		{"two metrics", []Truth{{schema.CreditStall, run(0, 50), schema.NoLink}, {schema.InqStall, run(20, 70), schema.NoLink}}, 1},
 	} {
 		if got := Oracle(c.truth).Score; math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
