@@ -71,7 +71,7 @@ func (c *Config) Validate() error {
 		f.Check(!seen[m], "metrics", "%q is duplicated", m)
 		seen[m] = true
 	}
-	f.Check(c.MinLinks >= 1, "min_links", "%d: want at least 1", c.MinLinks)
+	f.Check(c.MinLinks >= 0, "min_links", "%d: want at least 1, or 0 to have it found", c.MinLinks)
 	percent := func(key string, v float64) {
 		f.Check(v >= 0 && v <= 100, key, "%v: want a percentage from 0 to 100", v)
 	}

@@ -50,7 +50,7 @@ type trees struct {
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
-	seen    []bool  // by device
+	seen    []bool              // by device
 	values  []float32
 }
 
