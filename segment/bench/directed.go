@@ -44,6 +44,9 @@ func DirectedSets() []Set {
 	return sets
 }
 
+// AllSets lists all families.
+func AllSets() []Set { return append(Sets(), DirectedSets()...) }
+
 // newImported builds 48 leaves of 16 hosts, 24 spines in four planes and 12 cores.
 func newImported() (*topology.Graph, error) {
 	b := topology.NewBuilder("imported")
