@@ -94,6 +94,11 @@ func (c *causes) listMasks(s *sinks) {
 // joinComponent joins sinks of one component, from first to before end.
 func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	c.evidence.count(c.takeMasks(first))
+	all := end
+	end = min(end, first+lastBit+1)
+	for a := end; a < all; a++ { // more than can be told apart
+		c.sets.union(a, end-1)
+	}
 	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
 			if c.areLevel(t, s, a, b) {
@@ -202,9 +207,6 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if x.bit == y.bit { // more sinks than can be told apart
-		return true
-	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio

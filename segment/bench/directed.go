@@ -44,6 +44,11 @@ func DirectedSets() []Set {
 	return sets
 }
 
+// Storm is many trees and all-to-alls at once on a fabric of directed links, for measuring cost.
+func Storm(topology string, causes int) Set {
+	return Set{"storm", topology, []schema.Metric{schema.XmitWait}, "trees and all-to-alls drawn by a formula", slopes{whole{causes, causes}}.draw}
+}
+
 // AllSets lists all families.
 func AllSets() []Set { return append(Sets(), DirectedSets()...) }
 

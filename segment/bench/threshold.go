@@ -12,6 +12,9 @@ import (
 func Threshold(g *topology.Graph, snap *schema.Snapshot, directed bool) (regions []schema.Region) {
 	for i := range snap.Series {
 		s := &snap.Series[i]
+		if !s.Metric.IsStall() {
+			continue
+		}
 		seen := make([]bool, len(s.Values))
 		hot := func(id schema.LinkID) bool {
 			return s.Valid.Has(int(id)) && s.Values[id] >= schema.LowPercent && !seen[id]
