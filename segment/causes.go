@@ -96,7 +96,7 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	c.evidence.count(c.takeMasks(first))
 	all := end
 	end = min(end, first+lastBit+1)
-	for a := end; a < all; a++ { // more than can be told apart
+	for a := end; a < all; a++ { // more than can be distinguished
 		c.sets.union(a, end-1)
 	}
 	for a := first; a < end; a++ {
