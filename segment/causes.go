@@ -177,6 +177,9 @@ func (c *causes) areLevel(t *trees, s *sinks, a, b int32) bool {
 	if math.Abs(x.stall-y.stall) >= t.noise.meanError(max(x.stall, y.stall), x.links+1, y.links+1) {
 		return false
 	}
+	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
+		return true
+	}
 	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
 }
 
@@ -301,7 +304,11 @@ func takesPart(t *trees, s *sinks, a, b int32, stall float64) bool {
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 	for a := range s.all {
 		x := &s.all[a]
-		if x.isLeaf || x.links < minFeeders {
+		if x.isLeaf {
+			c.joinCalmNeighbour(t, s, int32(a))
+			continue
+		}
+		if x.links < minFeeders {
 			continue
 		}
 		best, off := int32(-1), math.Inf(1)
@@ -317,6 +324,35 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
 			c.sets.union(int32(a), best)
 		}
+	}
+}
+
+// Hosts that wait at a leaf for a port that is calm belong to the tree at the one leaf behind such a port whose
+// stall theirs may have fallen from.
+const leastFallen, mostFallen = .4, 1.05
+
+// joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
+func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
+	x := &s.all[a]
+	if x.port > 0 || x.down() > 0 || x.links < 2 {
+		return
+	}
+	only := int32(-1)
+	for _, l := range t.waits.out.of(x.device) {
+		b := s.at[t.waits.to[l]]
+		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 || !s.all[b].isTree() || s.all[b].links < minFeeders {
+			continue
+		}
+		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {
+			continue
+		}
+		if only >= 0 && only != b {
+			return
+		}
+		only = b
+	}
+	if only >= 0 {
+		c.sets.union(a, only)
 	}
 }
 
