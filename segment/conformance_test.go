@@ -42,7 +42,8 @@ func TestConformance(t *testing.T) { conformance(t, append(scenes(t), treeScenes
 
 // The compute fabric of a real machine: 666 switches.
 func TestRecordedConformance(t *testing.T) {
-	conformance(t, []scene{patches("selene", readIBNetDiscover(t, repo.Fixture(t, "topology", "ibnetdiscover", "selene.compute.txt")))})
+	g := readIBNetDiscover(t, repo.Fixture(t, "topology", "ibnetdiscover", "selene.compute.txt"))
+	conformance(t, []scene{patches("selene", g), twoTrees("selene", g)})
 }
 
 // followsBackPressure reports whether a method sees the direction of links.
