@@ -22,10 +22,14 @@ func (s *segmentStage) Step(r *schema.IntervalResult) {
 	found := s.segmenter.Step(r.Snapshot)
 	r.Regions = make([]schema.Region, len(found))
 	for i, region := range found { // the segmenter uses its memory again
-		region.Name = s.graph.Describe(region.Links)
+		region.Name = s.graph.DescribeRegion(&region)
 		region.Links = slices.Clone(region.Links)
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
+		}
+		if region.Root != nil {
+			root := *region.Root
+			region.Root = &root
 		}
 		r.Regions[i] = region
 	}

@@ -67,4 +67,10 @@ var RegionArrow = arrow.NewSchema([]arrow.Field{
 	{Name: "trend_percent", Type: arrow.PrimitiveTypes.Float64},
 	{Name: "odds_next", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)},  // by State; empty: no forecast
 	{Name: "odds_later", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)}, // the same
+	{Name: "root_device", Type: arrow.BinaryTypes.String},                             // empty: no root
+	{Name: "root_port", Type: arrow.BinaryTypes.String},
+	{Name: "root_link", Type: arrow.PrimitiveTypes.Uint32},
 }, nil)
+
+// RootlessRegionArrow is what RegionArrow was before regions had roots.
+var RootlessRegionArrow = arrow.NewSchema(RegionArrow.Fields()[:15], nil)

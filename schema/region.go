@@ -8,6 +8,14 @@ type Box struct {
 	Max []int `json:"max"`
 }
 
+// Root is where a congestion tree begins: the port that cannot send on what the region's links bring it.
+// Port is empty, and Link NoLink, where the switch is certain but not its port.
+type Root struct {
+	Device string `json:"device"`
+	Port   string `json:"port"`
+	Link   LinkID `json:"link"` // that leaves the port
+}
+
 // Region is a set of near links with similar stall (Monet, section 4).
 type Region struct {
 	Metric   Metric   `json:"metric"`
@@ -17,7 +25,8 @@ type Region struct {
 	Max      float64  `json:"max"`
 	Severity Severity `json:"severity"`
 	Box      *Box     `json:"box,omitempty"`  // where the fabric has coordinates
-	Name     string   `json:"name,omitempty"` // where, for a person: "pod 3", "leaf 4-9", "(0,16,16) 4x4x9"
+	Root     *Root    `json:"root,omitempty"` // what the region waits for; nil where links have no direction or no one port stands out
+	Name     string   `json:"name,omitempty"` // where, for a person: "pod 3, all uplinks", "incast at leaf7 port 9 (host56)", "(0,16,16) 4x4x9"
 
 	// Over time; zero when the region was not tracked.
 	ID           uint64 `json:"id,omitempty"` // stable across intervals, unique in its fabric

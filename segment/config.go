@@ -12,8 +12,10 @@ type Method string
 const (
 	// Paper is Monet's algorithm as its section 4.2 defines it.
 	Paper Method = "paper"
-	// Statistical is the default: a piecewise constant model of the stalls,
-	// whose segments are separated by tests against the noise of the data.
+	// Statistical is the default. Where links stand for both directions it is a
+	// piecewise constant model of the stalls, whose segments are separated by
+	// tests against the noise of the data; where they have one, it finds
+	// congestion trees along back pressure.
 	Statistical Method = "statistical"
 )
 
@@ -25,7 +27,7 @@ type Config struct {
 	Overlap bool `yaml:"overlap"`
 	// The stall metrics to segment, one by one, in this order; empty: all that are measured.
 	Metrics []schema.Metric `yaml:"metrics,flow"`
-	// The size under which a region does not count (sigma of Monet).
+	// The size under which a region does not count; 0 finds it: 20 where links stand for both directions, as on Gemini (sigma of Monet); where they have one, 4 to 8, by the fabric and how many links are hot alone.
 	MinLinks int `yaml:"min_links"`
 	// The mean stall under which a region does not count; by default the lower bound of Low.
 	MinMeanPercent float64 `yaml:"min_mean_percent"`
@@ -53,7 +55,6 @@ const ColourScale = 2.55
 func DefaultConfig() Config {
 	return Config{
 		Method:         Statistical,
-		MinLinks:       20,
 		MinMeanPercent: 5,
 		Paper:          PaperConfig{Distance: 2, PointPercent: 4 / ColourScale, RegionPercent: 4 / ColourScale},
 	}
@@ -70,7 +71,7 @@ func (c *Config) Validate() error {
 		f.Check(!seen[m], "metrics", "%q is duplicated", m)
 		seen[m] = true
 	}
-	f.Check(c.MinLinks >= 1, "min_links", "%d: want at least 1", c.MinLinks)
+	f.Check(c.MinLinks >= 0, "min_links", "%d: want at least 1, or 0 to have it found", c.MinLinks)
 	percent := func(key string, v float64) {
 		f.Check(v >= 0 && v <= 100, key, "%v: want a percentage from 0 to 100", v)
 	}

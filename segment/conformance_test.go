@@ -21,9 +21,11 @@ type kind struct {
 }
 
 func kinds() []kind {
-	overlap := DefaultConfig()
+	statistical := DefaultConfig()
+	statistical.MinLinks = geminiMinLinks
+	overlap := statistical
 	overlap.Overlap = true
-	return []kind{{"paper", paperConfig()}, {"statistical", DefaultConfig()}, {"overlap", overlap}}
+	return []kind{{"paper", paperConfig()}, {"statistical", statistical}, {"overlap", overlap}}
 }
 
 func newSegmenter(t testing.TB, g *topology.Graph, cfg Config) *Segmenter {
@@ -36,11 +38,17 @@ func newSegmenter(t testing.TB, g *topology.Graph, cfg Config) *Segmenter {
 }
 
 // Every method sees the scenes alike: as they are, and under a little noise.
-func TestConformance(t *testing.T) { conformance(t, scenes(t)) }
+func TestConformance(t *testing.T) { conformance(t, append(scenes(t), treeScenes(t)...)) }
 
 // The compute fabric of a real machine: 666 switches.
 func TestRecordedConformance(t *testing.T) {
-	conformance(t, []scene{patches("selene", readIBNetDiscover(t, repo.Fixture(t, "topology", "ibnetdiscover", "selene.compute.txt")))})
+	g := readIBNetDiscover(t, repo.Fixture(t, "topology", "ibnetdiscover", "selene.compute.txt"))
+	conformance(t, []scene{patches("selene", g), twoTrees("selene", g)})
+}
+
+// followsBackPressure reports whether a method sees the direction of links.
+func followsBackPressure(g *topology.Graph, cfg Config) bool {
+	return !g.Duplex() && cfg.Method == Statistical
 }
 
 func conformance(t *testing.T, list []scene) {
@@ -50,6 +58,12 @@ func conformance(t *testing.T, list []scene) {
 			return cmp.Or(cmp.Compare(len(b), len(a)), slices.Compare(a, b))
 		})
 		for _, k := range kinds() {
+			if sc.directed != followsBackPressure(sc.graph, k.cfg) {
+				continue
+			}
+			if sc.directed {
+				k.cfg.MinLinks = 0
+			}
 			s := newSegmenter(t, sc.graph, k.cfg)
 			for noise, values := range map[string]painting{"constant": sc.values, "noisy": sc.values.noisy(.5, 1)} {
 				t.Run(sc.name+"/"+k.name+"/"+noise, func(t *testing.T) {

@@ -43,7 +43,7 @@ func snapshotOf(metrics map[schema.Metric][]float32) *schema.Snapshot {
 
 func paperConfig() Config {
 	cfg := DefaultConfig()
-	cfg.Method = Paper
+	cfg.Method, cfg.MinLinks = Paper, geminiMinLinks
 	return cfg
 }
 
@@ -155,7 +155,7 @@ func TestConfigValidate(t *testing.T) {
 		"paper overlap": func(c *Config) { c.Method, c.Overlap = Paper, true },
 		"metric":        func(c *Config) { c.Metrics = []schema.Metric{schema.Throughput} },
 		"twice":         func(c *Config) { c.Metrics = []schema.Metric{schema.XmitWait, schema.XmitWait} },
-		"min links":     func(c *Config) { c.MinLinks = 0 },
+		"min links":     func(c *Config) { c.MinLinks = -1 },
 		"mean":          func(c *Config) { c.MinMeanPercent = 101 },
 		"distance":      func(c *Config) { c.Paper.Distance = 99 },
 	} {

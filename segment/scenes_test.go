@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
@@ -105,6 +106,8 @@ type scene struct {
 	graph  *topology.Graph
 	values painting
 	want   [][]schema.LinkID
+
+	directed bool // for methods that follow back pressure; others see its links without their direction
 }
 
 // scenes are what every method must see alike.
@@ -120,24 +123,24 @@ func scenes(t testing.TB) []scene {
 	blade := slices.Concat(node, switchLinks(g, 5, 5, 4))
 	across := switchLinks(g, 4, 4, 4)
 	out := []scene{
-		{"all calm", g, blank(g), nil},
-		{"all hot", g, blank(g).paint(40, all), [][]schema.LinkID{all}},
-		{"all hot, missing blade", g, blank(g).paint(40, all).lose(blade), [][]schema.LinkID{without(all, blade)}},
-		{"all at the most", g, blank(g).paint(100, all), [][]schema.LinkID{all}},
-		{"all missing", g, blank(g).lose(all), nil},
-		{"one measured", g, blank(g).lose(all).paint(90, all[7:8]), nil},
-		{"negligible", g, blank(g).paint(4, cube), nil},
-		{"wrapping", g, blank(g).paint(30, corner), [][]schema.LinkID{corner}},
-		{"touching", g, blank(g).paint(10, low).paint(45, high), [][]schema.LinkID{low, high}},
-		{"missing link", g, blank(g).paint(30, cube).lose(link), [][]schema.LinkID{without(cube, link)}},
-		{"missing switch", g, blank(g).paint(30, cube).lose(node), [][]schema.LinkID{without(cube, node)}},
-		{"missing blade", g, blank(g).paint(30, cube).lose(blade), [][]schema.LinkID{without(cube, blade)}},
-		{"missing waist", g, blank(g).paint(30, pencil).lose(across), [][]schema.LinkID{without(pencil, across)}},
+		{name: "all calm", graph: g, values: blank(g)},
+		{name: "all hot", graph: g, values: blank(g).paint(40, all), want: [][]schema.LinkID{all}},
+		{name: "all hot, missing blade", graph: g, values: blank(g).paint(40, all).lose(blade), want: [][]schema.LinkID{without(all, blade)}},
+		{name: "all at the most", graph: g, values: blank(g).paint(100, all), want: [][]schema.LinkID{all}},
+		{name: "all missing", graph: g, values: blank(g).lose(all)},
+		{name: "one measured", graph: g, values: blank(g).lose(all).paint(90, all[7:8])},
+		{name: "negligible", graph: g, values: blank(g).paint(4, cube)},
+		{name: "wrapping", graph: g, values: blank(g).paint(30, corner), want: [][]schema.LinkID{corner}},
+		{name: "touching", graph: g, values: blank(g).paint(10, low).paint(45, high), want: [][]schema.LinkID{low, high}},
+		{name: "missing link", graph: g, values: blank(g).paint(30, cube).lose(link), want: [][]schema.LinkID{without(cube, link)}},
+		{name: "missing switch", graph: g, values: blank(g).paint(30, cube).lose(node), want: [][]schema.LinkID{without(cube, node)}},
+		{name: "missing blade", graph: g, values: blank(g).paint(30, cube).lose(blade), want: [][]schema.LinkID{without(cube, blade)}},
+		{name: "missing waist", graph: g, values: blank(g).paint(30, pencil).lose(across), want: [][]schema.LinkID{without(pencil, across)}},
 	}
 	for n := 18; n <= 22; n++ {
 		small := patch(g, 1234, n)
-		s := scene{fmt.Sprintf("%d links", n), g, blank(g).paint(30, small), nil}
-		if n >= DefaultConfig().MinLinks {
+		s := scene{name: fmt.Sprintf("%d links", n), graph: g, values: blank(g).paint(30, small)}
+		if n >= geminiMinLinks {
 			s.want = [][]schema.LinkID{small}
 		}
 		out = append(out, s)
@@ -153,7 +156,58 @@ func scenes(t testing.TB) []scene {
 func patches(name string, g *topology.Graph) scene {
 	a := patch(g, 0, 40)
 	b := patch(g, farthest(g, 0), 30, a...)
-	return scene{name, g, blank(g).paint(35, a).paint(12, b), [][]schema.LinkID{a, b}}
+	return scene{name: name, graph: g, values: blank(g).paint(35, a).paint(12, b), want: [][]schema.LinkID{a, b}}
+}
+
+// treeScenes are congestion trees on fabrics whose links have directions.
+func treeScenes(t testing.TB) []scene {
+	var out []scene
+	for _, spec := range []string{"fattree:k=8", "fattree:leaves=8,hosts=8,spines=8", "dragonfly:groups=9,routers=4,hosts=4"} {
+		out = append(out, twoTrees(spec, parse(t, spec)))
+	}
+	return append(out, twoTrees("irregular", irregular(t)))
+}
+
+// twoTrees are the congestion trees of the first host and of the last, three hops deep, the second without a
+// link that is not measured.
+func twoTrees(name string, g *topology.Graph) scene {
+	hosts := slices.DeleteFunc(g.Hosts(), func(h topology.DeviceID) bool { return len(g.LinksAt(h)) < 2 })
+	values := blank(g)
+	hops := 3
+	if strings.HasPrefix(name, "dragonfly") {
+		hops = 2 // three lead from any group into any other
+	}
+	a := values.growTree(g, hosts[0], []float32{60, 45, 33}[:hops])
+	b := values.growTree(g, hosts[len(hosts)-1], []float32{50, 40, 30}[:hops])
+	lost := b[len(b)-1:]
+	return scene{name: name + " trees", graph: g, values: values.lose(lost), want: [][]schema.LinkID{a, without(b, lost)}, directed: true}
+}
+
+// growTree paints a tree upstream of a host, without what the other already has, by hop.
+func (p painting) growTree(g *topology.Graph, host topology.DeviceID, stalls []float32) []schema.LinkID {
+	w := newWaits(g)
+	var links, layer []schema.LinkID
+	for _, l := range w.in.of(int32(host)) {
+		layer = append(layer, schema.LinkID(l))
+	}
+	for _, stall := range stalls {
+		var next []schema.LinkID
+		for _, l := range layer {
+			if p[l] > 0 {
+				continue
+			}
+			p[l] = stall
+			links = append(links, l)
+			for _, k := range w.in.of(w.from[l]) {
+				if w.isSwitch[w.from[l]] && w.mayWait(k, int32(l)) {
+					next = append(next, schema.LinkID(k))
+				}
+			}
+		}
+		layer = next
+	}
+	slices.Sort(links)
+	return links
 }
 
 // irregular is a fat tree as machines have them: hosts on some leaves only,

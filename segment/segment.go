@@ -22,6 +22,7 @@ type Segmenter struct {
 	regions []schema.Region
 	arena   []schema.LinkID
 	boxes   boxer
+	roots   rooter // finds nothing where links have no direction
 }
 
 // method finds the groups of one series: percent by link in [0, 100], or
@@ -35,6 +36,9 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if cfg.MinLinks == 0 && (g.Duplex() || cfg.Method == Paper) {
+		cfg.MinLinks = geminiMinLinks
+	}
 	cfg.Metrics = slices.Clone(cfg.Metrics)
 	s := &Segmenter{cfg: cfg, boxes: newBoxer(g)}
 	adj := newAdjacency(g)
@@ -42,10 +46,38 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	case Paper:
 		s.method = newPaperMethod(newNearness(g, adj, cfg.Paper.Distance), cfg.Paper, cfg.MinLinks)
 	default:
-		s.method = newStatisticalMethod(adj, cfg)
+		s.setDefaultMethod(g, adj)
 	}
 	s.values = make([]float32, g.NumLinks())
 	return s, nil
+}
+
+// geminiMinLinks is sigma of Monet, chosen for Gemini's tori.
+const geminiMinLinks = 20
+
+// setDefaultMethod chooses what suits the graph's links.
+func (s *Segmenter) setDefaultMethod(g *topology.Graph, adj *adjacency) {
+	if g.Duplex() {
+		s.method = newStatisticalMethod(adj, s.cfg)
+		return
+	}
+	m := newTreeMethod(newWaits(g), adj, s.cfg)
+	s.method, s.roots = m, newRooter(g, m)
+}
+
+// Describe says in a few words how regions are found and which count.
+func (s *Segmenter) Describe() string {
+	least := fmt.Sprintf("regions from %d links", s.cfg.MinLinks)
+	if s.cfg.MinLinks == 0 {
+		least = fmt.Sprintf("regions from %d to %d links by the noise, at most %v false ones a day up to that", fewestLinks, mostLeastLinks, falseRegionsPerDay)
+	}
+	switch s.method.(type) {
+	case *paperMethod:
+		return "paper: Monet's algorithm as published; " + least
+	case *treeMethod:
+		return "statistical: congestion trees along back pressure, since links have directions; " + least
+	}
+	return "statistical: segments of constant stall, since links stand for both directions; " + least
 }
 
 // Step finds the regions of a snapshot, ordered by metric (as configured), then
@@ -62,29 +94,32 @@ func (s *Segmenter) Step(snap *schema.Snapshot) []schema.Region {
 	}
 	s.regions, s.arena = s.regions[:0], s.arena[:0]
 	s.boxes.reset()
+	s.roots.reset()
 	if len(s.cfg.Metrics) > 0 {
 		for _, m := range s.cfg.Metrics {
 			if series := snap.Find(m); series != nil {
-				s.stepSeries(series)
+				s.stepSeries(snap, series)
 			}
 		}
 		return s.regions
 	}
 	for i := range snap.Series {
 		if snap.Series[i].Metric.IsStall() {
-			s.stepSeries(&snap.Series[i])
+			s.stepSeries(snap, &snap.Series[i])
 		}
 	}
 	return s.regions
 }
 
-func (s *Segmenter) stepSeries(series *schema.Series) {
+func (s *Segmenter) stepSeries(snap *schema.Snapshot, series *schema.Series) {
 	clean(s.values, series)
 	s.groups.reset()
 	s.method.segment(s.values, &s.groups)
 	first := len(s.regions)
 	for i := range s.groups.len() {
-		s.addRegion(series.Metric, s.groups.group(i))
+		if s.addRegion(series.Metric, s.groups.group(i)) {
+			s.regions[len(s.regions)-1].Root = s.roots.root(snap, i)
+		}
 	}
 	slices.SortFunc(s.regions[first:], func(a, b schema.Region) int {
 		return cmp.Or(cmp.Compare(b.Size, a.Size), slices.Compare(a.Links, b.Links))
@@ -92,7 +127,7 @@ func (s *Segmenter) stepSeries(series *schema.Series) {
 }
 
 // addRegion appends the region of a group, if it counts.
-func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) {
+func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) bool {
 	sum, highest := 0., float32(0)
 	for _, l := range group {
 		sum += float64(s.values[l])
@@ -100,7 +135,7 @@ func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) {
 	}
 	mean := sum / float64(len(group))
 	if len(group) < s.cfg.MinLinks || mean < s.cfg.MinMeanPercent {
-		return
+		return false
 	}
 	begin := len(s.arena)
 	s.arena = append(s.arena, group...)
@@ -109,6 +144,7 @@ func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) {
 		Metric: metric, Links: links, Size: len(links), Mean: mean, Max: float64(highest),
 		Severity: schema.SeverityOf(mean), Box: s.boxes.box(links),
 	})
+	return true
 }
 
 // clean writes the series into dst as percentages in [0, 100] or missing.

@@ -20,7 +20,8 @@ func checkTwin(t reporter, g *topology.Graph, cfg Config, snap *schema.Snapshot)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	twin := newNaiveStatistical(g, cfg)
+	s.method, s.roots = newStatisticalMethod(newAdjacency(g), s.cfg), rooter{} // on directed links too
+	twin := newNaiveStatistical(g, s.cfg)
 	for i := range snap.Series {
 		alone := *snap
 		alone.Series = snap.Series[i : i+1]

@@ -141,7 +141,21 @@ func regionRows(r *schema.IntervalResult, _ *metrics) rowSet {
 		{"birth", each(rs, func(r *schema.Region) time.Time { return instant(r.BirthNanos) })},
 		{"age_intervals", each(rs, func(r *schema.Region) uint32 { return uint32(r.AgeIntervals) })},
 		{"links", eachNested(rs, func(r *schema.Region) []uint32 { return convert[uint32](r.Links) })}}
-	return rowSet{len(rs), append(fields, forecastFields(rs)...)}
+	return rowSet{len(rs), append(append(fields, forecastFields(rs)...), rootFields(rs)...)}
+}
+
+// rootFields say what regions wait for; those of a region without a root are empty.
+func rootFields(rs []schema.Region) []field {
+	root := func(r *schema.Region) schema.Root {
+		if r.Root == nil {
+			return schema.Root{}
+		}
+		return *r.Root
+	}
+	return []field{
+		{"root_device", each(rs, func(r *schema.Region) string { return root(r).Device })},
+		{"root_port", each(rs, func(r *schema.Region) string { return root(r).Port })},
+		{"root_link", each(rs, func(r *schema.Region) uint32 { return uint32(root(r).Link) })}}
 }
 
 func stateRows(r *schema.IntervalResult, _ *metrics) rowSet {

@@ -74,6 +74,8 @@ var written = []struct {
 	{9, "SELECT toString((c.principal, c.targets, r.agent, r.status)) FROM commands AS c JOIN command_results AS r ON r.fabric = c.fabric AND r.command_id = c.id WHERE c.fabric = 'old'",
 		"('operator',['*'],'n1','done')"},
 	{11, "SELECT toString((revision, state, coverage)) FROM network_states WHERE fabric = 'old' AND metric = 'inq_stall' ORDER BY revision", "(0,'Neg',0.5); (1,'Low',1)"},
+	{5, "SELECT toString((root_device, root_port, root_link)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(300, 3)", "('','',0)"},
+	{12, "SELECT toString((root_device, root_port, root_link)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(720, 3)", "('a','X+',1)"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

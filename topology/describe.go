@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,10 +11,83 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Describe names the place of a set of links in a few words: on a torus or mesh
-// the corner and size of its box, "(0,16,16) 4x4x9"; elsewhere the switches
-// that the links touch, "leaf3", "pod 2", "leaf4-9, spine0-3". The same links
-// have the same name.
+// DescribeRegion names a region in a few words: by its root and where its traffic comes from, "incast at
+// leaf7 port 9 (host56), from pods 0-2", or by its place (Describe) where it has no one root. The same region
+// has the same name, however links and devices are numbered.
+func (g *Graph) DescribeRegion(r *schema.Region) string {
+	if r.Root == nil || g.grid != nil {
+		return g.Describe(r.Links)
+	}
+	var text strings.Builder
+	text.WriteString("congestion at " + r.Root.Device)
+	if r.Root.Link != schema.NoLink && int(r.Root.Link) < len(g.to) {
+		text.Reset()
+		kind, to := "congestion", g.to[r.Root.Link]
+		if !g.IsSwitch(to) {
+			kind = "incast"
+		}
+		fmt.Fprintf(&text, "%s at %s port %s (%s)", kind, r.Root.Device, r.Root.Port, g.devices[to].Name)
+	}
+	if from := g.describeSources(r.Links); from != "" {
+		text.WriteString(", from " + from)
+	}
+	return text.String()
+}
+
+// describeSources names where the hosts are that send over links: their pods or groups, or else their switches.
+func (g *Graph) describeSources(links []schema.LinkID) string {
+	var leaves []DeviceID
+	for _, l := range links {
+		if g.class[l] == ClassHost && g.IsSwitch(g.to[l]) {
+			leaves = append(leaves, g.to[l])
+		}
+	}
+	slices.Sort(leaves)
+	leaves = slices.Compact(leaves)
+	if len(leaves) < 2 {
+		return g.describeRanges(leaves)
+	}
+	var groups []int
+	for _, d := range leaves {
+		groups = append(groups, int(g.devices[d].Group))
+	}
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
+	if slices.ContainsFunc(groups, func(group int) bool { return !g.isPod(int32(group)) }) {
+		return g.describeRanges(leaves)
+	}
+	kind := g.groupKind()
+	if len(groups) > 1 {
+		kind += "s"
+	}
+	return kind + " " + strings.Join(ranges("", "", 0, groups), ", ")
+}
+
+// groupKind is what people call a group of switches of this fabric.
+func (g *Graph) groupKind() string {
+	if slices.ContainsFunc(g.class, func(c LinkClass) bool { return c == ClassGlobal || c == ClassLocal }) {
+		return "group"
+	}
+	return "pod"
+}
+
+// isPod reports whether a group has several switches: that of one alone is called by the switch's name.
+func (g *Graph) isPod(group int32) bool {
+	n := 0
+	for i := range g.devices {
+		if d := &g.devices[i]; group >= 0 && d.Group == group && d.Kind == Switch {
+			if n++; n > 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Describe names the place of a set of links in a few words: on a torus or mesh the corner and size of its
+// box, "(0,16,16) 4x4x9"; elsewhere the pod, group or switches that the links touch, and which way they lead if
+// all lead one way: "leaf3", "pod 2", "pod 3, all uplinks", "leaf4-9, spine0-3". The same links have the same
+// name, however they are numbered.
 func (g *Graph) Describe(links []schema.LinkID) string {
 	if len(links) == 0 {
 		return "nowhere"
@@ -24,17 +99,49 @@ func (g *Graph) Describe(links []schema.LinkID) string {
 	if len(switches) == 0 {
 		return g.devices[g.from[links[0]]].Name
 	}
-	if len(switches) <= 2 {
-		return joinNames(g, switches)
-	}
-	if group := g.commonGroup(switches); group >= 0 {
-		kind := "pod"
-		if slices.ContainsFunc(links, func(l schema.LinkID) bool { return g.class[l] == ClassGlobal || g.class[l] == ClassLocal }) {
-			kind = "group"
-		}
-		return kind + " " + strconv.Itoa(int(group))
+	if group := g.commonGroup(switches); len(switches) > 2 && g.isPod(group) {
+		return g.groupKind() + " " + strconv.Itoa(int(group)) + g.describeWay(links, group)
 	}
 	return g.describeRanges(switches)
+}
+
+// describeWay says of the links of a pod that all lead up or all down, and whether they are all there are.
+func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
+	way := g.wayOf(links[0])
+	for _, l := range links {
+		if g.wayOf(l) != way {
+			return ""
+		}
+	}
+	name := map[int]string{1: "uplinks", -1: "downlinks"}[way]
+	if name == "" {
+		return ""
+	}
+	// Of those that touch levels that the links touch, all may be here.
+	low := func(l schema.LinkID) int8 { return min(g.devices[g.from[l]].Level, g.devices[g.to[l]].Level) }
+	levels := map[int8]bool{}
+	for _, l := range links {
+		levels[low(l)] = true
+	}
+	all := 0
+	for l := range schema.LinkID(len(g.from)) {
+		lower := g.from[l]
+		if way < 0 {
+			lower = g.to[l]
+		}
+		if g.wayOf(l) == way && levels[low(l)] && g.devices[lower].Group == group {
+			all++
+		}
+	}
+	if all == len(links) {
+		name = "all " + name
+	}
+	return ", " + name
+}
+
+// wayOf is 1 for a link that leads up, -1 for one that leads down, 0 between devices of one level.
+func (g *Graph) wayOf(l schema.LinkID) int {
+	return cmp.Compare(g.devices[g.to[l]].Level, g.devices[g.from[l]].Level)
 }
 
 func (g *Graph) describeBox(box *schema.Box) string {
@@ -59,14 +166,6 @@ func (g *Graph) switchesOf(links []schema.LinkID) []DeviceID {
 	return slices.Compact(list)
 }
 
-func joinNames(g *Graph, devices []DeviceID) string {
-	names := make([]string, len(devices))
-	for i, d := range devices {
-		names[i] = g.devices[d].Name
-	}
-	return strings.Join(names, ", ")
-}
-
 // commonGroup is the group of all the switches that have one, -1 if they differ.
 func (g *Graph) commonGroup(switches []DeviceID) int32 {
 	group := int32(-1)
@@ -85,52 +184,118 @@ func (g *Graph) commonGroup(switches []DeviceID) int32 {
 // maxRanges is how many ranges of names a description holds.
 const maxRanges = 3
 
-// describeRanges writes names that differ only in their last number as ranges.
+// describeRanges writes names that differ only in one number as ranges, and where that makes too many, only
+// what the names of each kind of switch begin with.
 func (g *Graph) describeRanges(switches []DeviceID) string {
-	numbers := map[string][]int{}
-	var stems []string
+	kinds := map[string][]string{} // by name without its numbers
 	for _, d := range switches {
-		stem, number := splitNumber(g.devices[d].Name)
-		if _, known := numbers[stem]; !known {
-			stems = append(stems, stem)
+		name := g.devices[d].Name
+		kind := strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, name)
+		kinds[kind] = append(kinds[kind], name)
+	}
+	var whole, short []string
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		names := kinds[kind]
+		r := rangesOf(names)
+		whole = append(whole, r...)
+		if len(r) > 1 && len(names) > 2 {
+			r = []string{fmt.Sprintf("%s* (%d switches)", commonPrefix(names), len(names))}
 		}
-		numbers[stem] = append(numbers[stem], number)
+		short = append(short, r...)
 	}
-	slices.Sort(stems)
-	var ranges []string
-	for _, stem := range stems {
-		ns := numbers[stem]
-		slices.Sort(ns)
-		for len(ns) > 0 {
-			n := 1
-			for n < len(ns) && ns[n] == ns[n-1]+1 {
-				n++
-			}
-			text := stem
-			if ns[0] >= 0 {
-				text += strconv.Itoa(ns[0])
-			}
-			if n > 1 {
-				text += "-" + strconv.Itoa(ns[n-1])
-			}
-			ranges, ns = append(ranges, text), ns[n:]
-		}
+	switch {
+	case len(whole) <= maxRanges:
+		return strings.Join(whole, ", ")
+	case len(short) <= maxRanges:
+		return strings.Join(short, ", ")
 	}
-	if len(ranges) > maxRanges {
-		return fmt.Sprintf("%s and %d more places, %d switches", strings.Join(ranges[:maxRanges-1], ", "), len(ranges)-maxRanges+1, len(switches))
-	}
-	return strings.Join(ranges, ", ")
+	return fmt.Sprintf("%s and %d more places, %d switches", strings.Join(short[:maxRanges-1], ", "), len(short)-maxRanges+1, len(switches))
 }
 
-// splitNumber splits "leaf12" into "leaf" and 12; -1 if there is no number.
-func splitNumber(name string) (string, int) {
-	i := len(name)
-	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+func commonPrefix(names []string) string {
+	low, high := slices.Min(names), slices.Max(names)
+	n := 0
+	for n < len(low) && low[n] == high[n] {
+		n++
+	}
+	return low[:n]
+}
+
+// numbered is a name as a number between two texts.
+type numbered struct {
+	before, after string
+	width         int // of a number with leading zeros, else 0
+}
+
+// rangesOf writes names of one kind as ranges of their last number.
+func rangesOf(names []string) (out []string) {
+	numbers := map[numbered][]int{}
+	var shapes []numbered
+	for _, name := range names {
+		shape, number := splitNumber(name)
+		if _, known := numbers[shape]; !known {
+			shapes = append(shapes, shape)
+		}
+		numbers[shape] = append(numbers[shape], number)
+	}
+	slices.SortFunc(shapes, func(a, b numbered) int {
+		return cmp.Or(cmp.Compare(a.before, b.before), cmp.Compare(a.after, b.after), cmp.Compare(a.width, b.width))
+	})
+	for _, shape := range shapes {
+		ns := numbers[shape]
+		slices.Sort(ns)
+		if ns[0] < 0 {
+			out = append(out, shape.before)
+			continue
+		}
+		out = append(out, ranges(shape.before, shape.after, shape.width, ns)...)
+	}
+	return out
+}
+
+// ranges writes ascending numbers between two texts, runs as one.
+func ranges(before, after string, width int, ns []int) (out []string) {
+	to := "-"
+	if strings.HasSuffix(before, "-") {
+		to = ".." // leaf3-0..7
+	}
+	for len(ns) > 0 {
+		n := 1
+		for n < len(ns) && ns[n] == ns[n-1]+1 {
+			n++
+		}
+		text := fmt.Sprintf("%s%0*d", before, width, ns[0])
+		if n > 1 {
+			text += fmt.Sprintf("%s%0*d", to, width, ns[n-1])
+		}
+		out, ns = append(out, text+after), ns[n:]
+	}
+	return out
+}
+
+// splitNumber splits "leaf12" into "leaf" and 12, and "MF0;CSPINE4-61:MQM8700/U1" before what a vendor adds
+// behind the colon; the number is -1 if there is none.
+func splitNumber(name string) (numbered, int) {
+	own, after := name, ""
+	if i := strings.IndexByte(name, ':'); i >= 0 {
+		own, after = name[:i], name[i:]
+	}
+	i := len(own)
+	for i > 0 && own[i-1] >= '0' && own[i-1] <= '9' {
 		i--
 	}
-	n, err := strconv.Atoi(name[i:])
-	if err != nil || i < len(name)-1 && name[i] == '0' { // keep leading zeros
-		return name, -1
+	n, err := strconv.Atoi(own[i:])
+	if err != nil {
+		return numbered{before: name}, -1
 	}
-	return name[:i], n
+	width := 0
+	if own[i] == '0' && i < len(own)-1 {
+		width = len(own) - i
+	}
+	return numbered{own[:i], after, width}, n
 }

@@ -1,6 +1,8 @@
 package topology_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -74,6 +76,18 @@ func TestDescribe(t *testing.T) {
 		}
 		return p.Egress
 	}
+	ways := func(g *topology.Graph, devices ...string) (up []schema.LinkID) {
+		for _, name := range devices {
+			d, _ := g.FindDevice(name)
+			for _, l := range g.LinksAt(d) {
+				if from, to := g.Ends(l); from == d && g.IsSwitch(to) {
+					up = append(up, l)
+				}
+			}
+		}
+		return up
+	}
+	vendor := vendorFabric(t)
 	for _, c := range []struct {
 		g     *topology.Graph
 		links []schema.LinkID
@@ -83,10 +97,69 @@ func TestDescribe(t *testing.T) {
 		{tree2, []schema.LinkID{egress(tree2, "host5", "1")}, "leaf1"},
 		{tree2, []schema.LinkID{egress(tree2, "leaf3", "5")}, "leaf3, spine0"},
 		{tree2, touching(tree2, "spine0", "spine1"), "leaf0-7, spine0-1"},
-		{tree3, []schema.LinkID{egress(tree3, "leaf2-0", "3"), egress(tree3, "leaf2-1", "3")}, "pod 2"},
+		{tree3, []schema.LinkID{egress(tree3, "leaf2-0", "3"), egress(tree3, "leaf2-1", "3")}, "pod 2, uplinks"},
+		{tree3, slices.Concat(touching(tree3, "leaf2-0"), touching(tree3, "agg2-1")), "pod 2"},
+		{tree3, ways(tree3, "leaf2-0", "leaf2-1"), "pod 2, all uplinks"},
+		{vendor, touching(vendor, "MF0;CSPINE4-61:MQM8700/U1", "MF0;CSPINE4-62:MQM8700/U1"), "MF0;CSPINE4-61..62:MQM8700/U1, MF0;LG01-01:MQM8700/U1, MF0;LG03-02:MQM8700/U1"},
+		{vendor, touching(vendor, "MF0;LG01-01:MQM8700/U1", "MF0;LG03-02:MQM8700/U1"), "MF0;CSPINE4-61..62:MQM8700/U1, MF0;LG01-01:MQM8700/U1, MF0;LG03-02:MQM8700/U1"},
 		{tree3, nil, "nowhere"},
 	} {
 		if got := c.g.Describe(c.links); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// vendorFabric has the names that a vendor's subnet manager gives, in an order of its own.
+func vendorFabric(t *testing.T) *topology.Graph {
+	t.Helper()
+	b := topology.NewBuilder("ib0")
+	var spines, leaves []topology.DeviceID
+	for _, name := range []string{"MF0;CSPINE4-62:MQM8700/U1", "MF0;CSPINE4-61:MQM8700/U1"} {
+		spines = append(spines, b.Device(topology.Device{Name: name, Level: 2, Group: -1}))
+	}
+	for _, name := range []string{"MF0;LG03-02:MQM8700/U1", "MF0;LG01-01:MQM8700/U1"} {
+		leaves = append(leaves, b.Device(topology.Device{Name: name, Level: 1, Group: -1}))
+	}
+	for i, s := range spines {
+		b.Both(topology.Link{From: s, To: spines[1-i], FromPort: "40", ToPort: "40", Class: topology.ClassSwitch, Dim: -1})
+	}
+	for i, l := range leaves {
+		for j, s := range spines {
+			b.Both(topology.Link{From: l, To: s, FromPort: fmt.Sprint(10 + j), ToPort: fmt.Sprint(1 + i), Class: topology.ClassSwitch, Dim: -1})
+		}
+		host := b.Device(topology.Device{Name: fmt.Sprintf("luna-000%d mlx5_0", i), Kind: topology.Host, Group: -1})
+		b.Both(topology.Link{From: host, To: l, FromPort: "1", ToPort: "1", Class: topology.ClassHost, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestDescribeRegion(t *testing.T) {
+	g := parse(t, "fattree:k=4")
+	port := func(device, port string) schema.LinkID {
+		p, ok := g.FindPort(device, port)
+		if !ok {
+			t.Fatal(device, port)
+		}
+		return p.Egress
+	}
+	hosts := []schema.LinkID{port("host0", "1"), port("host4", "1"), port("host9", "1")}
+	for _, c := range []struct {
+		links []schema.LinkID
+		root  *schema.Root
+		want  string
+	}{
+		{hosts, &schema.Root{Device: "leaf3-0", Port: "2", Link: port("leaf3-0", "2")}, "incast at leaf3-0 port 2 (host13), from pods 0-2"},
+		{hosts[:1], &schema.Root{Device: "leaf3-0", Port: "2", Link: port("leaf3-0", "2")}, "incast at leaf3-0 port 2 (host13), from leaf0-0"},
+		{hosts[:2], &schema.Root{Device: "agg3-1", Port: "3", Link: port("agg3-1", "3")}, "congestion at agg3-1 port 3 (core2), from pods 0-1"},
+		{hosts, &schema.Root{Device: "leaf3-0", Link: schema.NoLink}, "congestion at leaf3-0, from pods 0-2"},
+		{hosts[:1], nil, "leaf0-0"},
+	} {
+		if got := g.DescribeRegion(&schema.Region{Links: c.links, Root: c.root}); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

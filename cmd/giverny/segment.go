@@ -40,7 +40,12 @@ in order. Files that end in .gz or .zst are read too.
 One JSON object per file, or per interval where there is a time, goes to standard
 output, its regions ordered by metric, then size. On a torus or mesh of k dimensions, link dim + k*(x + X*(y + Y*z))
 leaves switch (x,y,z) in + direction of dim; a box holds both end switches of
-every link, and its max is below its min where it crosses the wraparound.`,
+every link, and its max is below its min where it crosses the wraparound.
+
+Where links have directions, regions are congestion trees, and "root" is the port
+that a tree begins at: a device, its port and the link that leaves it. The numbers
+of links are listed by giverny topology links. The method in use is printed to
+standard error.`,
 		Example: "  giverny segment --topology torus:24x24x24 --in night.csv --format jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +58,7 @@ every link, and its max is below its min where it crosses the wraparound.`,
 	flags.StringArrayVar(&f.files, "in", nil, "links CSV (.gz, .zst); several may be given")
 	flags.StringVar(&f.method, "method", string(defaults.Method), "statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.overlap, "overlap", defaults.Overlap, "a link may belong to two regions where their stalls add up")
-	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "size under which a region does not count")
+	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "size under which a region does not count; 0: by the fabric and its noise")
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
 	_ = cmd.MarkFlagRequired("topology")
 	return cmd
@@ -75,6 +80,7 @@ type segmentedRegion struct {
 	Severity schema.Severity `json:"severity"`
 	Box      *schema.Box     `json:"box,omitempty"`
 	Name     string          `json:"name"`
+	Root     *schema.Root    `json:"root,omitempty"` // what the region waits for
 }
 
 func runSegment(cmd *cobra.Command, f segmentFlags) error {
@@ -94,6 +100,7 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "giverny segment: method %s\n", segmenter.Describe())
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	for _, path := range f.files {
 		if err := segmentFile(path, graph, segmenter, out); err != nil {
@@ -128,7 +135,7 @@ func segmentFile(path string, g *topology.Graph, segmenter *segment.Segmenter, o
 func segmentedOf(path string, g *topology.Graph, snap *schema.Snapshot, regions []schema.Region) segmented {
 	j := segmented{File: path, Time: schema.Instant(snap.Interval.StartNanos), Regions: make([]segmentedRegion, len(regions))}
 	for i, r := range regions {
-		j.Regions[i] = segmentedRegion{linkscsv.ShortName(r.Metric), r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, g.Describe(r.Links)}
+		j.Regions[i] = segmentedRegion{linkscsv.ShortName(r.Metric), r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, g.DescribeRegion(&r), r.Root}
 	}
 	return j
 }

@@ -19,7 +19,7 @@ import (
 
 func newTopology(g *globals) *cobra.Command {
 	cmd := newFolder("topology", "Import, show and compare fabrics")
-	cmd.AddCommand(newTopologyImport(), newTopologyShow(g), newTopologyDiff())
+	cmd.AddCommand(newTopologyImport(), newTopologyShow(g), newTopologyLinks(), newTopologyDiff())
 	return cmd
 }
 

@@ -65,7 +65,8 @@ function fill(li, r, duration) {
   name.textContent = r.name || "region " + r.id;
   size.textContent = r.size + " links" + growth(r.forecast);
   about.textContent = `${r.severity}: mean ${r.mean.toFixed(1)}%${arrow(r.forecast)}, max ${r.max.toFixed(1)}%` +
-    (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "") + `, ${r.metric.replaceAll("_", " ")}`;
+    (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "") + `, ${r.metric.replaceAll("_", " ")}` +
+    (r.root ? `; waits for ${r.root.device}${r.root.port ? " port " + r.root.port : ""}` : "");
   fillForecast(forecast, r.forecast, duration);
 }
 

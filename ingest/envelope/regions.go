@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"errors"
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -27,7 +28,7 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 	if err := checkName("fabric", set.Fabric); err != nil {
 		return dst, err
 	}
-	b := regionBuilder{texts: e.emptyTexts(3)}
+	b := regionBuilder{texts: e.emptyTexts(5)}
 	for i := range set.Regions {
 		if err := b.add(&set.Regions[i]); err != nil {
 			return dst, err
@@ -63,6 +64,8 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 		fixed(arrow.PrimitiveTypes.Float64, b.trends, nil),
 		b.next.column(s.Field(13).Type, arrow.PrimitiveTypes.Float64),
 		b.later.column(s.Field(14).Type, arrow.PrimitiveTypes.Float64),
+		b.texts[3].column(), b.texts[4].column(),
+		fixed(arrow.PrimitiveTypes.Uint32, b.rootLinks, nil),
 	})
 }
 
@@ -70,12 +73,13 @@ type regionBuilder struct {
 	ids           []uint64
 	means, maxima []float64
 	ages, births  []int64
-	texts         []textBuilder // metric, severity, name
+	texts         []textBuilder // metric, severity, name, root device and port
 	links         listBuilder[uint32]
 	low, high     listBuilder[int32]
 	growth        []int64
 	trends        []float64
 	next, later   listBuilder[float64]
+	rootLinks     []uint32
 }
 
 func (b *regionBuilder) add(r *schema.Region) error {
@@ -110,7 +114,7 @@ func (b *regionBuilder) add(r *schema.Region) error {
 	b.low.end()
 	b.high.end()
 	b.addForecast(r.Forecast)
-	return nil
+	return b.addRoot(r.Root)
 }
 
 func (b *regionBuilder) addForecast(o *schema.Forecast) {
@@ -122,6 +126,19 @@ func (b *regionBuilder) addForecast(o *schema.Forecast) {
 	b.growth, b.trends = append(b.growth, int64(growth)), append(b.trends, trend)
 	b.next.end()
 	b.later.end()
+}
+
+func (b *regionBuilder) addRoot(root *schema.Root) error {
+	if root == nil {
+		root = &schema.Root{}
+	}
+	if err := errors.Join(checkText("root device", root.Device, MaxNameBytes), checkText("root port", root.Port, MaxNameBytes)); err != nil {
+		return err
+	}
+	b.texts[3].add(root.Device)
+	b.texts[4].add(root.Port)
+	b.rootLinks = append(b.rootLinks, uint32(root.Link))
+	return nil
 }
 
 // listBuilder collects a column of lists of numbers.
@@ -153,10 +170,20 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 		if meta.err != nil {
 			return meta.err
 		}
+		r := &reader{record: record, rows: h.Rows}
+		if record.Schema().NumFields() == schema.RootlessRegionArrow.NumFields() {
+			if err := sameColumns(record.Schema(), schema.RootlessRegionArrow); err != nil {
+				return err
+			}
+			return set.read(r)
+		}
 		if err := sameColumns(record.Schema(), schema.RegionArrow); err != nil {
 			return err
 		}
-		return set.read(&reader{record: record, rows: h.Rows})
+		if err := set.read(r); err != nil {
+			return err
+		}
+		return set.readRoots(r)
 	})
 	if err != nil {
 		return nil, err
@@ -203,6 +230,19 @@ func (set *RegionSet) read(r *reader) error {
 			return refuse(BadRows, "region %d has an forecast that is not one: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
 		}
 		region.Forecast = &o
+	}
+	return nil
+}
+
+func (set *RegionSet) readRoots(r *reader) error {
+	devices, ports, links := r.texts(15, 0, MaxNameBytes), r.texts(16, 0, MaxNameBytes), numbers[uint32](r, 17)
+	if r.err != nil {
+		return r.err
+	}
+	for i := range set.Regions {
+		if device := devices.at(i); len(device) > 0 {
+			set.Regions[i].Root = &schema.Root{Device: string(device), Port: string(ports.at(i)), Link: schema.LinkID(links[i])}
+		}
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ kafka: {embedded: false, brokers: ["k1:9092"]}
 	if len(f) != 3 || f[0].Partition != 0 || f[1].Partition != 1 || f[2].Partition != 2 {
 		t.Errorf("partitions: %+v", f)
 	}
-	if f[0].Interval() != time.Minute || f[1].Interval() != 5*time.Second || f[2].Interval() != time.Minute || f[2].Analysis.Segment.MinLinks != 20 {
+	if f[0].Interval() != time.Minute || f[1].Interval() != 5*time.Second || f[2].Interval() != time.Minute || f[2].Analysis.Segment.MinLinks != 0 {
 		t.Errorf("intervals and defaults: %+v", f)
 	}
 	if !slices.Equal(f[1].Analysis.Hot.ThresholdsPercent, []float64{15, 30}) || f[2].Analysis.Track.DebounceIntervals != 2 {

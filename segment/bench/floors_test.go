@@ -54,12 +54,15 @@ const pairedLoss = .005
 // A rule or constant that is worse than what the page documents fails: on a set by more than three standard
 // errors of so few samples, or on all sets together by more than pairedLoss.
 func TestScoresHaveFloors(t *testing.T) {
+	for _, set := range DirectedSets() {
+		t.Run(set.Name, func(t *testing.T) { holdsDirectedFloor(t, set) })
+	}
 	methods := map[string]struct {
 		set func(*segment.Config)
 		on  func(set string) bool
 		all float64 // mean over all samples of this test, when the page was measured
 	}{
-		"statistical": {func(*segment.Config) {}, func(string) bool { return true }, .9202},
+		"statistical": {func(*segment.Config) {}, func(string) bool { return true }, .9334},
 		// On the other sets nothing adds up: the regions are those of statistical.
 		"overlap": {func(c *segment.Config) { c.Overlap = true }, func(set string) bool { return strings.HasPrefix(set, "cube") || strings.HasPrefix(set, "torus") }, .9523},
 		"paper":   {func(c *segment.Config) { c.Method = segment.Paper }, func(set string) bool { return set == "fattree" || set == "prod2" }, .8167},
@@ -107,4 +110,41 @@ func meanScore(t *testing.T, set Set, cfg segment.Config) float64 {
 		sum += Score(sample.Truth, s.Step(sample.Snapshot)).Score
 	}
 	return sum / floorSamples
+}
+
+// rootFloor is the least share of roots that are right, of the sets with one cause.
+const rootFloor = .9
+
+// holdsDirectedFloor checks the score with overlap against the page, against what thresholds score on the same
+// samples, and where there is one cause its root.
+func holdsDirectedFloor(t *testing.T, set Set) {
+	want, known := documented(t, "overlap")[set.Name]
+	if !known {
+		t.Fatalf("%s has no score in %s", set.Name, measurements)
+	}
+	g := graphOf(t, set)
+	cfg := segment.DefaultConfig()
+	cfg.Overlap = true
+	s, err := segment.New(g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum, plain float64
+	roots, right := 0, 0
+	for seed := range int64(floorSamples) {
+		sample := set.Sample(g, firstFloorSeed+seed)
+		r := Score(sample.Truth, s.Step(sample.Snapshot))
+		sum, roots, right = sum+r.Score, roots+r.Roots, right+r.RootsRight
+		plain += Score(sample.Truth, Threshold(g, sample.Snapshot, false)).Score
+	}
+	err20 := want.err * math.Sqrt(float64(pageSamples)/floorSamples)
+	if got := sum / floorSamples; got < want.mean-standardErrors*err20 {
+		t.Errorf("scores %.4f on %d samples; documented are %.4f ± %.4f", got, floorSamples, want.mean, want.err)
+	}
+	if sum < plain-standardErrors*err20*floorSamples {
+		t.Errorf("scores %.4f where thresholds have %.4f", sum/floorSamples, plain/floorSamples)
+	}
+	if strings.HasSuffix(set.Name, "-one") && float64(right) < rootFloor*float64(roots) {
+		t.Errorf("%d of %d roots are right", right, roots)
+	}
 }

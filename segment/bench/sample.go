@@ -12,6 +12,7 @@ import (
 type Truth struct {
 	Metric schema.Metric
 	Links  []schema.LinkID // ascending; those that were measured
+	Root   schema.LinkID   // the port that the region waits for; schema.NoLink: many, or none
 }
 
 // Sample is a snapshot and the regions in it.
@@ -23,7 +24,7 @@ type Sample struct {
 // Set is a family of samples.
 type Set struct {
 	Name     string
-	Topology string // as topology.Parse reads it
+	Topology string // as topology.Parse reads it, or ImportedFabric
 	Metrics  []schema.Metric
 	About    string
 	draw     func(*canvas)
@@ -55,6 +56,7 @@ type layer struct {
 	value   []float64 // percent, by link
 	missing schema.Bitmap
 	regions [][]schema.LinkID
+	roots   []schema.LinkID // by region, as far as regions have roots
 }
 
 func (c *canvas) sample() Sample {
@@ -71,10 +73,14 @@ func (c *canvas) sample() Sample {
 		}
 		snap.Series = append(snap.Series, series)
 		snap.Samples += series.Count
-		for _, r := range l.regions {
+		for i, r := range l.regions {
+			root := schema.NoLink
+			if i < len(l.roots) {
+				root = l.roots[i]
+			}
 			links := slices.DeleteFunc(slices.Clone(r), func(id schema.LinkID) bool { return l.missing.Has(int(id)) })
 			slices.Sort(links)
-			truth = append(truth, Truth{l.metric, links})
+			truth = append(truth, Truth{l.metric, links, root})
 		}
 	}
 	return Sample{snap, truth}

@@ -27,6 +27,9 @@ type Result struct {
 	// them that lie outside every true region of their metric; a link of two
 	// found regions counts twice.
 	FoundLinks, BackgroundLinks int
+	// Roots counts the matched true regions that have one root, and RootsRight those of them whose found
+	// region names it.
+	Roots, RootsRight int
 }
 
 // leakFactor is the size of a found region over that of its true one beyond
@@ -59,6 +62,12 @@ func Score(truth []Truth, found []schema.Region) Result {
 			continue
 		}
 		match[best] = t
+		if t.Root != schema.NoLink {
+			r.Roots++
+			if root := found[best].Root; root != nil && root.Link == t.Root {
+				r.RootsRight++
+			}
+		}
 		a, b, both := float64(len(t.Links)), float64(len(found[best].Links)), float64(most)
 		r.Score += both / (a + b - both)
 		r.Precision += both / b

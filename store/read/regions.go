@@ -36,6 +36,9 @@ type regionRow struct {
 	OddsLater    []uint8   `ch:"odds_later"`
 	GrowthLinks  int32     `ch:"growth_links"`
 	Trend        float32   `ch:"trend"`
+	RootDevice   string    `ch:"root_device"`
+	RootPort     string    `ch:"root_port"`
+	RootLink     uint32    `ch:"root_link"`
 }
 
 func (r *regionRow) toRegion() (RegionAt, error) {
@@ -47,6 +50,9 @@ func (r *regionRow) toRegion() (RegionAt, error) {
 	}
 	if len(r.OddsNext) > 0 {
 		to.Forecast = &schema.Forecast{GrowthLinks: int(r.GrowthLinks), TrendPercent: float64(r.Trend), Next: store.DecodeOdds(r.OddsNext), Later: store.DecodeOdds(r.OddsLater)}
+	}
+	if r.RootDevice != "" {
+		to.Root = &schema.Root{Device: r.RootDevice, Port: r.RootPort, Link: schema.LinkID(r.RootLink)}
 	}
 	var err error
 	if to.Metric, err = schema.ParseMetric(r.Metric); err != nil {

@@ -26,8 +26,8 @@ func main() {
 	flag.IntVar(&o.samples, "samples", 100, "samples per set")
 	flag.Int64Var(&o.seed, "seed", firstTestSeed, "first seed")
 	sets := flag.String("sets", strings.Join(setNames(), ","), "sets, by name")
-	methods := flag.String("methods", "oracle,paper,statistical,overlap",
-		"methods: paper, statistical, overlap for statistical with overlap, and oracle for the best that is possible without")
+	methods := flag.String("methods", "oracle,paper,statistical,overlap,threshold,directed",
+		"methods: paper, statistical, overlap for statistical with overlap, oracle for the best that is possible without, and, on directed links only, threshold for links at 5% that share a switch, directed for those that traffic passes between")
 	noise := flag.Bool("noise", false, "the cube of appendix D at rising noise, instead of the sets")
 	flag.BoolVar(&o.verbose, "v", false, "a line per sample, before the line of the set")
 	flag.BoolVar(&o.markdown, "markdown", false, "write a Markdown table")
@@ -69,13 +69,13 @@ func chosen(noise bool, names []string) ([]run, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("set %q: want one of %s", name, strings.Join(known, ", "))
 		}
-		runs = append(runs, run{name, bench.Sets()[i]})
+		runs = append(runs, run{name, bench.AllSets()[i]})
 	}
 	return runs, nil
 }
 
 func setNames() (names []string) {
-	for _, s := range bench.Sets() {
+	for _, s := range bench.AllSets() {
 		names = append(names, s.Name)
 	}
 	return names

@@ -33,7 +33,7 @@ func (o *options) print(w io.Writer, runs []run) error {
 		g := graphs[r.set.Topology]
 		if g == nil {
 			var err error
-			if g, err = topology.Parse("bench", r.set.Topology); err != nil {
+			if g, err = r.set.Graph(); err != nil {
 				return err
 			}
 			graphs[r.set.Topology] = g
@@ -43,6 +43,9 @@ func (o *options) print(w io.Writer, runs []run) error {
 			samples[i] = r.set.Sample(g, o.seed+int64(i))
 		}
 		for _, method := range o.methods {
+			if isThreshold(method) && g.Duplex() {
+				continue
+			}
 			line, err := o.measure(w, g, method, samples)
 			if err != nil {
 				return err
@@ -57,6 +60,7 @@ func (o *options) print(w io.Writer, runs []run) error {
 type line struct {
 	score, precision, recall           []float64 // by sample
 	found, leaked, links, outsideLinks int
+	roots, rootsRight                  int
 	cpuMillis                          []float64 // of a step, tracking included, by sample; nil for the oracle
 }
 
@@ -69,6 +73,9 @@ func (o *options) measure(w io.Writer, g *topology.Graph, method string, samples
 		return l, nil
 	}
 	step, err := stepper(g, method)
+	if isThreshold(method) {
+		step, err = func(snap *schema.Snapshot) []schema.Region { return bench.Threshold(g, snap, method == "directed") }, nil
+	}
 	if err != nil {
 		return l, err
 	}
@@ -89,6 +96,9 @@ func (o *options) measure(w io.Writer, g *topology.Graph, method string, samples
 	return l, nil
 }
 
+// isThreshold reports whether a method is what an engineer does without one.
+func isThreshold(method string) bool { return method == "threshold" || method == "directed" }
+
 // stepper is a segmenter and a tracker behind it, on a clock of their own.
 func stepper(g *topology.Graph, method string) (func(*schema.Snapshot) []schema.Region, error) {
 	cfg := segment.DefaultConfig()
@@ -99,7 +109,7 @@ func stepper(g *topology.Graph, method string) (func(*schema.Snapshot) []schema.
 	case "overlap":
 		cfg.Overlap = true
 	default:
-		return nil, fmt.Errorf("method %q: want oracle, paper, statistical or overlap", method)
+		return nil, fmt.Errorf("method %q: want oracle, paper, statistical, overlap, threshold or directed", method)
 	}
 	s, err := segment.New(g, cfg)
 	if err != nil {
@@ -124,6 +134,8 @@ func (l *line) add(r bench.Result) {
 	l.leaked += r.Leaked
 	l.links += r.FoundLinks
 	l.outsideLinks += r.BackgroundLinks
+	l.roots += r.Roots
+	l.rootsRight += r.RootsRight
 }
 
 func printSample(w io.Writer, seed int64, r bench.Result) {

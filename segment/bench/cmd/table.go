@@ -15,11 +15,12 @@ type table struct {
 
 // columns are the widths of the plain table, and what stands above them. Leaked
 // is the share of the found regions that ran out into the background, outside
-// the share of their links that lie in it (bench.Result says when).
+// the share of their links that lie in it (bench.Result says when); root the share
+// of the regions with one root that name it.
 var columns = []struct {
 	name  string
 	width int
-}{{"set", -8}, {"method", -12}, {"score", 15}, {"precision", 15}, {"recall", 15}, {"leaked", 8}, {"outside", 8}, {"CPU ms", 8}, {"p99", 8}}
+}{{"set", -16}, {"method", -12}, {"score", 15}, {"precision", 15}, {"recall", 15}, {"leaked", 8}, {"outside", 8}, {"CPU ms", 8}, {"p99", 8}, {"root", 7}}
 
 func (t *table) head() {
 	names := make([]string, len(columns))
@@ -37,8 +38,12 @@ func (t *table) row(set, method string, l line) {
 	if n := len(l.cpuMillis); n > 0 {
 		cpu, slow = fmt.Sprintf("%.2f", l.cpuMillis[n/2]), fmt.Sprintf("%.2f", l.cpuMillis[n*99/100])
 	}
+	root := ""
+	if l.roots > 0 {
+		root = share(l.rootsRight, l.roots)
+	}
 	t.cells([]string{set, method, meanAndError(l.score), meanAndError(l.precision), meanAndError(l.recall),
-		share(l.leaked, l.found), share(l.outsideLinks, l.links), cpu, slow})
+		share(l.leaked, l.found), share(l.outsideLinks, l.links), cpu, slow, root})
 }
 
 func (t *table) cells(cells []string) {

@@ -1,0 +1,411 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// causes joins sinks that are one cause. A cause is named by one of its sinks; behind the sinks, by number,
+// come the ports to hosts that are another cause than what else waits at their switch.
+type causes struct {
+	sets     unionFind
+	level    unionFind // sinks that are level with each other and share their sources: an exchange
+	levels   []plateau // by root of level
+	double   [][2]int32
+	weak     []bool // by cause: only a lone hot link makes it one
+	transit  []bool // by cause: it waits at switches without hosts alone
+	masks    []maskKey
+	evidence pairs
+	full     []fullLeaf
+	touches  []touch
+	votes    []vote
+	tally    []vote
+}
+
+// plateau is a set of level sinks.
+type plateau struct {
+	sinks int
+	sum   float64
+}
+
+func (p plateau) stall() float64 { return p.sum / float64(max(1, p.sinks)) }
+
+// isExchange is how many level sinks that share their sources are one exchange: two may be two trees.
+func (p plateau) isExchange() bool { return p.sinks >= 3 }
+
+// maskKey is a node's component and the sinks that it leads to.
+type maskKey struct {
+	first int32
+	mask  uint64
+}
+
+// pairs counts the nodes of a component that lead to a sink, to two, and to two among three or more.
+type pairs struct {
+	one         [lastBit + 1]int32
+	two, crowds [lastBit + 1][lastBit + 1]int32
+}
+
+const (
+	// Two sinks at switches without hosts are one cause if they share that part of the smaller one's sources,
+	// at stalls that differ by no more than that ratio.
+	transitShared, transitRatio = .4, .3
+	// A sink without hosts belongs to the tree that that part of its sources leads to.
+	containedShare = .6
+	// Sinks at leaves are an exchange if they share that part of the smaller one's sources, half of it with
+	// others still, and are level; or if that part of the hosts of both lead to the other.
+	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
+	noDouble                                     = int32(-1)
+)
+
+func (c *causes) find(t *trees, s *sinks) {
+	n := len(s.all)
+	c.sets.reset(2 * n)
+	c.level.reset(n)
+	c.levels, c.double = resize(c.levels, n), resize(c.double, n)
+	clear(c.levels)
+	for a := range c.double {
+		c.double[a] = [2]int32{noDouble, noDouble}
+	}
+	c.listMasks(s)
+	for first, end := 0, 0; first < n; first = end {
+		for end = first + 1; end < n && s.all[end].first == int32(first); end++ {
+		}
+		if end > first+1 {
+			c.joinComponent(t, s, int32(first), int32(end))
+		}
+	}
+	c.joinCalmPorts(t, s)
+	c.joinFullLeaves(t, s)
+	c.findWeak(t, s)
+}
+
+func (c *causes) listMasks(s *sinks) {
+	c.masks = c.masks[:0]
+	for i, first := range s.component {
+		if first >= 0 && int(first)+1 < len(s.all) && s.all[first+1].first == first {
+			c.masks = append(c.masks, maskKey{first, s.mask[i]})
+		}
+	}
+	slices.SortFunc(c.masks, func(a, b maskKey) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.mask, b.mask)) })
+}
+
+// joinComponent joins sinks of one component, from first to before end.
+func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
+	c.evidence.count(c.takeMasks(first))
+	all := end
+	end = min(end, first+lastBit+1)
+	for a := end; a < all; a++ { // more than can be distinguished
+		c.sets.union(a, end-1)
+	}
+	for a := first; a < end; a++ {
+		for b := first; b < a; b++ {
+			if c.areLevel(t, s, a, b) {
+				c.level.union(a, b)
+			}
+		}
+	}
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; x.isLeaf && x.links >= minFeeders {
+			p := &c.levels[c.level.find(a)]
+			p.sinks, p.sum = p.sinks+1, p.sum+x.stall
+		}
+	}
+	for a := first; a < end; a++ {
+		for b := first; b < a; b++ {
+			if c.areOne(t, s, a, b) {
+				c.sets.union(a, b)
+			}
+		}
+	}
+	for a := first; a < end; a++ {
+		c.joinContained(s, a, first, end)
+		c.findDouble(t, s, a, first, end)
+	}
+}
+
+// takeMasks is the part of masks that is a component's.
+func (c *causes) takeMasks(first int32) []maskKey {
+	begin, _ := slices.BinarySearchFunc(c.masks, first, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
+	end, _ := slices.BinarySearchFunc(c.masks, first+1, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
+	return c.masks[begin:end]
+}
+
+func (p *pairs) count(masks []maskKey) {
+	*p = pairs{}
+	for i := 0; i < len(masks); {
+		mask, n := masks[i].mask, int32(0)
+		for ; i < len(masks) && masks[i].mask == mask; i++ {
+			n++
+		}
+		crowd := bits.OnesCount64(mask) >= 3
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			a := bits.TrailingZeros64(rest)
+			p.one[a] += n
+			for others := rest & (rest - 1); others != 0; others &= others - 1 {
+				b := bits.TrailingZeros64(others)
+				p.two[a][b] += n
+				if crowd {
+					p.crowds[a][b] += n
+				}
+			}
+		}
+	}
+}
+
+// shared is the part of the smaller one's sources that two sinks share, and whether most of it leads to
+// others still.
+func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
+	low, high := min(a.bit, b.bit), max(a.bit, b.bit)
+	both := p.two[low][high]
+	return float64(both) / float64(max(1, min(p.one[low], p.one[high]))), 2*p.crowds[low][high] >= both
+}
+
+func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
+
+// areLevel reports whether two sinks at leaves are level, share their sources with others, and are reached
+// from each other's leaf.
+func (c *causes) areLevel(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	if !x.isLeaf || !y.isLeaf || x.links < minFeeders || y.links < minFeeders {
+		return false
+	}
+	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
+		return false
+	}
+	if math.Abs(x.stall-y.stall) >= t.noise.meanError(max(x.stall, y.stall), x.links+1, y.links+1) {
+		return false
+	}
+	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
+		return true
+	}
+	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
+}
+
+// reachesUp reports whether half of the stalled links that leave a's switch for others lead to b.
+func reachesUp(t *trees, s *sinks, a, b int32) bool {
+	up, reach := 0, 0
+	for _, l := range t.waits.out.of(s.all[a].device) {
+		if i := t.node[l]; i >= 0 && !t.waits.toHost(l) {
+			up++
+			if s.leads(i, b) {
+				reach++
+			}
+		}
+	}
+	return up > 0 && 2*reach >= up
+}
+
+// hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.
+func hostShare(t *trees, s *sinks, a, b int32) float64 {
+	n := 0
+	for _, l := range t.waits.in.of(s.all[a].device) {
+		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, t.waits.hosts[s.all[a].device]))
+}
+
+func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	share, crowded := c.evidence.shared(x, y)
+	if !x.isLeaf && !y.isLeaf {
+		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
+	}
+	if share < exchangeShared || !crowded {
+		return false
+	}
+	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
+	if c.level.find(a) == c.level.find(b) && (exchange || !x.isTree() || !y.isTree()) {
+		return true
+	}
+	return !exchange && !other && !x.isTree() && !y.isTree() && ratio(x.stall, y.stall) >= exchangeRatio &&
+		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
+}
+
+// joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
+func (c *causes) joinContained(s *sinks, a, first, end int32) {
+	x := &s.all[a]
+	if x.isLeaf || x.bit == lastBit {
+		return
+	}
+	best, most := int32(-1), int32(0)
+	for b := first; b < end; b++ {
+		y := &s.all[b]
+		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit {
+			continue
+		}
+		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most {
+			best, most = b, both
+		}
+	}
+	if best >= 0 && float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
+		c.sets.union(a, best)
+	}
+}
+
+const (
+	// What is left of a sink's stall over an exchange's is the tree's, if it is that part of its port's.
+	leastRest, mostRest, usualRest = .3, 1.15, .8
+	// and if half of the hosts there take part in the exchange, at no less than that of its stall.
+	partnerStall = .8
+)
+
+// findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and a tree of its own.
+func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
+	x := &s.all[a]
+	if !x.isLeaf || x.links < minFeeders {
+		return
+	}
+	own := c.level.find(a)
+	if x.port > 0 && !c.levels[own].isExchange() {
+		best := math.Inf(1)
+		for b := first; b < end; b++ {
+			p := c.levels[b]
+			rest := x.stall - p.stall()
+			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !takesPart(t, s, a, b, p.stall()) {
+				continue
+			}
+			if off := math.Abs(rest - usualRest*x.port); off < best {
+				best, c.double[a] = off, [2]int32{b, a}
+			}
+		}
+	}
+	p := c.levels[own]
+	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
+	for b := first; b < end; b++ {
+		for d := first; d < b; d++ {
+			q, r := c.levels[b], c.levels[d]
+			if b == own || d == own || q.sinks == 0 || r.sinks == 0 || !q.isExchange() && !r.isExchange() {
+				continue
+			}
+			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
+				best, c.double[a] = off, [2]int32{d, b}
+			}
+		}
+	}
+}
+
+// takesPart reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
+func takesPart(t *trees, s *sinks, a, b int32, stall float64) bool {
+	n := 0
+	for _, l := range t.waits.in.of(s.all[a].device) {
+		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) && t.stall[i] > partnerStall*stall {
+			n++
+		}
+	}
+	return 2*n > int(t.waits.hosts[s.all[a].device])
+}
+
+// joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its ports, if both are level:
+// the port is full, or reports zeros that are none.
+func (c *causes) joinCalmPorts(t *trees, s *sinks) {
+	for a := range s.all {
+		x := &s.all[a]
+		if x.isLeaf {
+			c.joinCalmNeighbour(t, s, int32(a))
+			continue
+		}
+		if x.links < minFeeders {
+			continue
+		}
+		best, off := int32(-1), math.Inf(1)
+		for _, l := range t.waits.out.of(x.device) {
+			b := s.at[t.waits.to[l]]
+			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
+				continue
+			}
+			if d := math.Abs(s.all[b].stall - x.stall); d < off {
+				best, off = b, d
+			}
+		}
+		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
+			c.sets.union(int32(a), best)
+		}
+	}
+}
+
+// Hosts that wait at a leaf for a port that is calm belong to the tree at the one leaf behind such a port whose
+// stall theirs may have fallen from.
+const leastFallen, mostFallen = .4, 1.05
+
+// joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
+func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
+	x := &s.all[a]
+	if x.port > 0 || x.down() > 0 || x.links < 2 {
+		return
+	}
+	only := int32(-1)
+	for _, l := range t.waits.out.of(x.device) {
+		b := s.at[t.waits.to[l]]
+		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 || !s.all[b].isTree() || s.all[b].links < minFeeders {
+			continue
+		}
+		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {
+			continue
+		}
+		if only >= 0 && only != b {
+			return
+		}
+		only = b
+	}
+	if only >= 0 {
+		c.sets.union(a, only)
+	}
+}
+
+// fullLeaf is a sink as seen from a switch beside it.
+type fullLeaf struct {
+	beside, sink int32
+	stall        float64
+}
+
+const (
+	fullHosts = .4 // of the hosts of a leaf whose uplinks are full
+	fullRatio = .5 // of the stalls of two such leaves of one exchange
+)
+
+// joinFullLeaves joins leaves whose hosts wait for uplinks that are full, over the switches that they share,
+// and what waits at those: an exchange that fills the fabric above it.
+func (c *causes) joinFullLeaves(t *trees, s *sinks) {
+	c.full = c.full[:0]
+	for a := range s.all {
+		x := &s.all[a]
+		if !x.isLeaf {
+			c.full = append(c.full, fullLeaf{x.device, int32(a), x.stall})
+			continue
+		}
+		if x.port > 0 || x.down() >= minFeeders || x.hostLinks < minFeeders || float64(x.hostLinks) < fullHosts*float64(t.waits.hosts[x.device]) {
+			continue
+		}
+		for _, l := range t.waits.out.of(x.device) {
+			if !t.waits.toHost(l) {
+				c.full = append(c.full, fullLeaf{t.waits.to[l], int32(a), x.stall})
+			}
+		}
+	}
+	slices.SortFunc(c.full, func(a, b fullLeaf) int { return cmp.Or(cmp.Compare(a.beside, b.beside), cmp.Compare(a.stall, b.stall)) })
+	for i := 1; i < len(c.full); i++ {
+		if a, b := c.full[i-1], c.full[i]; a.beside == b.beside && a.stall >= fullRatio*b.stall {
+			c.sets.union(a.sink, b.sink)
+		}
+	}
+}
+
+// loneShare of what waits for it is the least stall of a port that is its cause where only hosts wait.
+const loneShare = .75
+
+func (c *causes) findWeak(t *trees, s *sinks) {
+	c.weak = resize(c.weak, 2*len(s.all))
+	for a := range c.weak {
+		c.weak[a] = a < len(s.all)
+	}
+	for a := range s.all {
+		x := &s.all[a]
+		if x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
+			c.weak[c.sets.find(int32(a))] = false
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package segment
+
+import (
+	"cmp"
+	"slices"
+)
+
+// touch is a cause's links at a switch.
+type touch struct {
+	device, cause int32
+	links         int
+	sum           float64
+}
+
+// vote says that a link of one cause lies beside another's.
+type vote struct {
+	cause, beside int32
+	n             int
+}
+
+const (
+	weakRatio, weakShare, weakLinks = .5, .5, 3
+	touchRatio, touchLinks          = .3, 2
+	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
+	// for a cause that waits at no leaf, a few.
+	partnerHosts, partnerFew, partnerRatio = .5, 3, .3
+)
+
+// joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
+func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
+	c.joinWeak(t, h)
+	h.rename(c)
+	c.findTransit(s)
+	c.joinTouching(t, h)
+	h.rename(c)
+	c.findTransit(s)
+	c.joinPartners(t, s, h)
+	h.rename(c)
+}
+
+// joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
+func (c *causes) joinWeak(t *trees, h *shares) {
+	c.votes = c.votes[:0]
+	for i, l := range t.links {
+		own := h.main(int32(i))
+		if own < 0 || !c.weak[own] {
+			continue
+		}
+		c.votes = append(c.votes, vote{own, -1, 1}) // a vote for itself counts its links
+		first := len(c.votes)
+		for _, beside := range [2][]int32{t.waits.out.of(t.waits.from[l]), t.waits.in.of(t.waits.to[l])} {
+			for _, k := range beside {
+				j := t.node[k]
+				if j < 0 || k == l || ratio(t.stall[i], t.stall[j]) < weakRatio {
+					continue
+				}
+				other := h.main(j)
+				if other >= 0 && !c.weak[other] && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
+					c.votes = append(c.votes, vote{own, other, 1})
+				}
+			}
+		}
+	}
+	c.tallyVotes()
+	for i := 0; i < len(c.tally); {
+		own, links := c.tally[i], c.tally[i].n
+		best, most := int32(-1), 0
+		for i++; i < len(c.tally) && c.tally[i].cause == own.cause; i++ {
+			if c.tally[i].n > most {
+				best, most = c.tally[i].beside, c.tally[i].n
+			}
+		}
+		if best >= 0 && links >= weakLinks && float64(most) >= weakShare*float64(links) {
+			c.sets.union(own.cause, best)
+		}
+	}
+}
+
+// tallyVotes sums the votes by cause and what it lies beside.
+func (c *causes) tallyVotes() {
+	slices.SortFunc(c.votes, func(a, b vote) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.beside, b.beside)) })
+	c.tally = c.tally[:0]
+	for _, v := range c.votes {
+		if k := len(c.tally) - 1; k >= 0 && c.tally[k].cause == v.cause && c.tally[k].beside == v.beside {
+			c.tally[k].n += v.n
+		} else {
+			c.tally = append(c.tally, v)
+		}
+	}
+}
+
+// findTransit finds the causes that wait at no leaf.
+func (c *causes) findTransit(s *sinks) {
+	c.transit = resize(c.transit, len(c.weak))
+	for a := range c.transit {
+		c.transit[a] = a < len(s.all)
+	}
+	for a := range s.all {
+		if s.all[a].isLeaf {
+			c.transit[c.sets.find(int32(a))] = false
+		}
+	}
+}
+
+// joinTouching joins causes that wait at no leaf where they share a switch.
+func (c *causes) joinTouching(t *trees, h *shares) {
+	c.touches = c.touches[:0]
+	for i, l := range t.links {
+		own := h.main(int32(i))
+		if own < 0 || !c.transit[own] {
+			continue
+		}
+		for _, d := range [2]int32{t.waits.from[l], t.waits.to[l]} {
+			if t.waits.isSwitch[d] {
+				c.touches = append(c.touches, touch{d, own, 1, t.stall[i]})
+			}
+		}
+	}
+	slices.SortFunc(c.touches, func(a, b touch) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
+	n := 0
+	for _, x := range c.touches {
+		if n > 0 && c.touches[n-1].device == x.device && c.touches[n-1].cause == x.cause {
+			c.touches[n-1].links++
+			c.touches[n-1].sum += x.sum
+			continue
+		}
+		c.touches[n] = x
+		n++
+	}
+	for i, x := range c.touches[:n] {
+		for j := i - 1; j >= 0 && c.touches[j].device == x.device; j-- {
+			y := c.touches[j]
+			if min(x.links, y.links) >= touchLinks && ratio(x.sum/float64(x.links), y.sum/float64(y.links)) >= touchRatio {
+				c.sets.union(x.cause, y.cause)
+			}
+		}
+	}
+}
+
+// joinPartners joins a sink at a leaf with the cause that the hosts of the leaf wait for: those who exchange
+// with each other both send and receive.
+func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
+	for a := range s.all {
+		x := &s.all[a]
+		if !x.isLeaf || x.isTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.find(int32(a))].isExchange() {
+			continue
+		}
+		own := c.sets.find(int32(a))
+		c.votes = c.votes[:0]
+		hosts, waiting, sum := 0, 0, 0.
+		for _, l := range t.waits.in.of(x.device) {
+			if !t.waits.fromHost(l) || t.values[l] == missing {
+				continue
+			}
+			hosts++
+			if i := t.node[l]; i >= 0 && h.main(i) >= 0 {
+				sum += t.stall[i]
+				if h.main(i) != own {
+					waiting++
+					c.votes = append(c.votes, vote{h.main(i), 0, 1})
+				}
+			}
+		}
+		c.tallyVotes()
+		best := vote{cause: -1}
+		for _, v := range c.tally {
+			if v.n > best.n {
+				best = v
+			}
+		}
+		if best.cause < 0 {
+			continue
+		}
+		need := partnerHosts * float64(hosts)
+		if c.transit[best.cause] {
+			need = min(need, partnerFew)
+		}
+		if float64(waiting) >= need && ratio(sum/float64(waiting), x.stall) >= partnerRatio {
+			c.sets.union(int32(a), best.cause)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package segment
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// root is where a group's back pressure begins: a switch, and the link that leaves it if that is known.
+type root struct {
+	device int32         // noDevice: the group has no one root
+	link   schema.LinkID // NoLink: a port that is full and does not stall
+}
+
+const (
+	noDevice = int32(-1)
+	// rootWeight is the part of what waits at leaves that must wait at one of them for it to be the root.
+	rootWeight = .6
+	// rootPort is the least stall of a port to a host, of what waits for it, that makes it the root.
+	rootPort = .5
+)
+
+// rootOf finds the root of a cause: the leaf, or else the switch, at which most of it waits, if it is no
+// exchange of all with all.
+func (m *treeMethod) rootOf(cause int32, members []int32) root {
+	n := int32(len(m.sinks.all))
+	if cause >= n { // a port beside an exchange
+		return m.hottestPort(m.sinks.all[cause-n].device, 0)
+	}
+	best, total := noDevice, 0.
+	for _, leaf := range [2]bool{true, false} {
+		for a := range m.sinks.all {
+			x := &m.sinks.all[a]
+			if x.isLeaf != leaf || m.causes.sets.find(int32(a)) != cause {
+				continue
+			}
+			if m.causes.levels[m.causes.level.find(int32(a))].isExchange() {
+				return root{device: noDevice, link: schema.NoLink}
+			}
+			total += x.weightOf()
+			if best < 0 || x.weightOf() > m.sinks.all[best].weightOf() {
+				best = int32(a)
+			}
+		}
+		if best >= 0 {
+			break
+		}
+	}
+	if best < 0 || m.sinks.all[best].weightOf() < rootWeight*total {
+		return root{device: noDevice, link: schema.NoLink}
+	}
+	x := &m.sinks.all[best]
+	return m.hottestPort(x.device, rootPort*x.stall)
+}
+
+// weightOf is the stall that waits at a sink, and its port's.
+func (s *sink) weightOf() float64 { return float64(s.links)*s.stall + s.port }
+
+// hottestPort is the stalled port to a host of a switch, or the switch with its port open.
+func (m *treeMethod) hottestPort(device int32, least float64) root {
+	r := root{device: device, link: schema.NoLink}
+	best := least
+	for _, l := range m.waits.out.of(device) {
+		if i := m.node[l]; i >= 0 && m.waits.toHost(l) && m.stall[i] > best {
+			best, r.link = m.stall[i], schema.LinkID(l)
+		}
+	}
+	return r
+}
+
+// rooter writes the roots of a tree method's groups in the words of regions.
+type rooter struct {
+	graph  *topology.Graph
+	method *treeMethod
+	made   []*schema.Root // used again by the next step
+	used   int
+}
+
+func newRooter(g *topology.Graph, m *treeMethod) rooter { return rooter{graph: g, method: m} }
+
+func (r *rooter) reset() { r.used = 0 }
+
+// root is that of group i of the method's last step, nil if it has none.
+func (r *rooter) root(snap *schema.Snapshot, i int) *schema.Root {
+	if r.method == nil || r.method.roots[i].device == noDevice {
+		return nil
+	}
+	at := r.method.roots[i]
+	if at.link == schema.NoLink {
+		at.link = r.fullPort(snap, at.device)
+	}
+	if r.used == len(r.made) {
+		r.made = append(r.made, new(schema.Root))
+	}
+	out := r.made[r.used]
+	r.used++
+	*out = schema.Root{Device: r.graph.Device(topology.DeviceID(at.device)).Name, Link: at.link}
+	if at.link != schema.NoLink {
+		out.Port = r.graph.Link(at.link).FromPort
+	}
+	return out
+}
+
+// clearlyBusier is by how much the port that carries most must do so to be taken for the one that is full.
+const clearlyBusier = 1.1
+
+// fullPort is the port that most probably is full at a switch where none that is stalled is the root: the one
+// that clearly carries most, if the snapshot has loads, or the only one to a host that does not itself send
+// into the congestion; NoLink if neither is known.
+func (r *rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
+	m := r.method
+	for _, metric := range [2]schema.Metric{schema.BandwidthUsed, schema.Throughput} {
+		load := snap.Find(metric)
+		if load == nil {
+			continue
+		}
+		best, most, second := schema.NoLink, float32(0), float32(0)
+		for _, l := range m.waits.out.of(device) {
+			if m.node[l] >= 0 || !load.Valid.Has(int(l)) || m.waits.isLeaf(device) && !m.waits.toHost(l) {
+				continue
+			}
+			if v := load.Values[l]; v > most {
+				best, most, second = schema.LinkID(l), v, most
+			} else {
+				second = max(second, v)
+			}
+		}
+		if best != schema.NoLink && most >= clearlyBusier*second {
+			return best
+		}
+	}
+	only := schema.NoLink
+	for _, l := range m.waits.out.of(device) {
+		if !m.waits.toHost(l) || r.sends(device, m.waits.to[l]) {
+			continue
+		}
+		if only != schema.NoLink {
+			return schema.NoLink
+		}
+		only = schema.LinkID(l)
+	}
+	return only
+}
+
+// sends reports whether traffic of a host into a switch is stalled.
+func (r *rooter) sends(device, host int32) bool {
+	for _, l := range r.method.waits.in.of(device) {
+		if r.method.waits.from[l] == host && r.method.node[l] >= 0 {
+			return true
+		}
+	}
+	return false
+}

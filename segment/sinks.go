@@ -1,0 +1,197 @@
+package segment
+
+import (
+	"cmp"
+	"slices"
+)
+
+// sinks are the places where back pressure begins: a port of a switch that cannot send on what it is brought.
+// Which port it is can often not be seen: if it only is full, it does not stall. So a sink is a switch.
+type sinks struct {
+	all        []sink
+	at         []int32 // by device: its sink, or -1
+	components unionFind
+	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
+	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
+	lone       int      // stalled links that nothing waits for and that wait for nothing
+	component  []int32  // by node: the first sink of its component, or -1
+}
+
+// sink is one of them.
+type sink struct {
+	device    int32
+	component int32 // its root in the union-find
+	first     int32 // sink of its component
+	bit       uint8 // in masks of its component; the last one is shared
+	isLeaf    bool
+	links     int     // that enter it and wait there: from switches, or if these are few from all
+	hostLinks int     // those of them that come from hosts
+	stall     float64 // mean of links
+	port      float64 // stall of the hottest link to a host, 0 if none is stalled
+	weight    float64 // sum of the stalls that wait there
+	fromHosts, fromSwitches,
+	hostSum, switchSum float64
+}
+
+const lastBit = 63
+
+// down is how many of the links come from switches.
+func (s *sink) down() int { return s.links - s.hostLinks }
+
+// isTree reports whether the stall of a port to a host explains what waits there.
+func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall }
+
+// portShare of what waits for it is the least stall of a port that is its cause.
+const portShare = .85
+
+func newSinks(devices int) sinks {
+	s := sinks{at: make([]int32, devices)}
+	for d := range s.at {
+		s.at[d] = -1
+	}
+	return s
+}
+
+func (s *sinks) find(t *trees) {
+	for i := range s.all {
+		s.at[s.all[i].device] = -1
+	}
+	s.all = s.all[:0]
+	s.unite(t)
+	s.list(t)
+	s.mark(t)
+	s.measure(t)
+}
+
+// unite finds what hangs together by back pressure. Devices are nodes too, behind the links.
+func (s *sinks) unite(t *trees) {
+	n := int32(len(t.links))
+	s.components.reset(int(n) + len(s.at))
+	for i := range n {
+		if t.sink[i] >= 0 {
+			s.components.union(i, n+t.sink[i])
+		}
+		for _, j := range t.after(i) {
+			s.components.union(i, j)
+		}
+	}
+}
+
+// list numbers the sinks: by component, within one the heaviest first, of equals by name.
+func (s *sinks) list(t *trees) {
+	n := int32(len(t.links))
+	for i := range n {
+		d := t.sink[i]
+		if d < 0 {
+			continue
+		}
+		if s.at[d] < 0 {
+			s.at[d] = int32(len(s.all))
+			s.all = append(s.all, sink{device: d, component: s.components.find(n + d), isLeaf: t.waits.isLeaf(d)})
+		}
+		s.all[s.at[d]].weight += t.stall[i]
+	}
+	slices.SortFunc(s.all, func(a, b sink) int {
+		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]))
+	})
+	first := int32(0)
+	for i := range s.all {
+		if i > 0 && s.all[i].component != s.all[i-1].component {
+			first = int32(i)
+		}
+		s.all[i].first = first
+		s.all[i].bit = uint8(min(lastBit, int32(i)-first))
+		s.at[s.all[i].device] = int32(i)
+	}
+}
+
+// mark finds which sinks each node leads to.
+func (s *sinks) mark(t *trees) {
+	s.mask, s.component = resize(s.mask, len(t.links)), resize(s.component, len(t.links))
+	for _, i := range t.order {
+		s.mask[i], s.component[i] = 0, -1
+		if d := t.sink[i]; d >= 0 {
+			own := s.at[d]
+			s.mask[i] = 1 << s.all[own].bit
+			s.component[i] = s.all[own].first
+		}
+		for _, j := range t.after(i) {
+			if s.component[j] >= 0 && t.rank[j] < t.rank[i] {
+				s.mask[i] |= s.mask[j]
+				s.component[i] = s.component[j]
+			}
+		}
+	}
+}
+
+// leads reports whether a node leads to a sink.
+func (s *sinks) leads(i, a int32) bool {
+	return s.component[i] == s.all[a].first && s.mask[i]>>s.all[a].bit&1 != 0
+}
+
+// measure finds what waits at each sink.
+func (s *sinks) measure(t *trees) {
+	w := t.waits
+	s.feeding = resize(s.feeding, len(t.links))
+	s.lone = 0
+	for i, l := range t.links {
+		s.feeding[i] = -1
+		if w.toHost(l) {
+			a := &s.all[s.at[w.from[l]]]
+			a.port = max(a.port, t.stall[i])
+			if t.stalledInto(w.from[l]) == 0 {
+				s.lone++
+			}
+		}
+	}
+	for i, l := range t.links {
+		at := s.at[w.to[l]]
+		if w.toHost(l) || at < 0 {
+			continue
+		}
+		fromAbove := !w.fromHost(l) && w.level[w.from[l]] > w.level[w.to[l]]
+		a := &s.all[at]
+		if t.sink[i] < 0 && !s.prefersHost(t, int32(i)) && !(a.port > 0 && fromAbove) {
+			continue
+		}
+		if w.fromHost(l) {
+			a.fromHosts++
+			a.hostSum += t.stall[i]
+		} else {
+			s.feeding[i] = at
+			a.fromSwitches++
+			a.switchSum += t.stall[i]
+		}
+	}
+	for a := range s.all {
+		s.all[a].sum()
+		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
+			s.lone++
+		}
+	}
+}
+
+// prefersHost reports whether the hottest link that a node may wait for goes to a host.
+func (s *sinks) prefersHost(t *trees, i int32) bool {
+	best, isHost := -1., false
+	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+		if t.stall[j] > best {
+			best, isHost = t.stall[j], t.waits.toHost(t.links[j])
+		}
+	}
+	return isHost
+}
+
+// sum takes the links from switches, and those from hosts too where the former are few.
+func (s *sink) sum() {
+	n, sum := s.fromSwitches, s.switchSum
+	if n < minFeeders {
+		n, sum = n+s.fromHosts, sum+s.hostSum
+		s.hostLinks = int(s.fromHosts)
+	}
+	s.links = int(n)
+	s.stall = s.port
+	if n > 0 {
+		s.stall = sum / n
+	}
+}

@@ -1,0 +1,330 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// treeMethod finds congestion trees on a graph of directed links, where back pressure is the relation: u->v
+// waits because of v->w. It is a watershed on the downstream graph. Its constants stand beside each step and
+// are the same for every directed fabric; they were chosen on traffic in queues (package bench).
+//
+//  1. Stalled links, the noise around them, and which of them wait for which (this file). A link that is not
+//     measured is looked through.
+//  2. Sinks (sinks.go): where back pressure begins, a switch each. Every stalled link leads to one or more.
+//  3. Causes (causes.go): sinks that are one cause are joined, by the evidence of level, of shared sources
+//     and of hosts that both send and wait. Level sinks that share their sources many times over are an
+//     exchange of all with all; two are two trees.
+//  4. Shares (shares.go): upstream, hop by hop, a link belongs to the cause, or the two that add up, which
+//     predict its stall best.
+//  5. Roots (roots.go): the port that a cause begins at.
+type treeMethod struct {
+	trees
+	noiseOf noiseEstimator
+	sinks   sinks
+	causes  causes
+	shares  shares
+	roots   []root // by group of the last step
+
+	minMean  float64
+	minLinks int // 0: by chance
+	overlap  bool
+	branches float64
+}
+
+// trees are the stalled links of a snapshot, as nodes, and what each waits for.
+type trees struct {
+	waits   *waits
+	noise   treeNoise
+	links   []int32   // by node, ascending
+	node    []int32   // by link: its node, or -1
+	stall   []float64 // by node: percent
+	entered []int32   // devices that stalled links enter
+	begin   []int32   // by node, one more: see next
+	next    []int32   // nodes that may be waited for
+	sink    []int32   // by node: the switch that it waits at, or -1
+	order   []int32   // nodes, those that wait at sinks first
+	rank    []int32
+	was     []int32             // rank, before a round
+	first   [lastRank + 2]int32 // by rank, for order
+	seen    []bool              // by device
+	values  []float32
+}
+
+const (
+	// hotTreeShare and hotTreeSigmas say from where a link is stalled.
+	hotTreeShare  = .95
+	hotTreeSigmas = 4
+	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
+	// a port that is full but not stalled, if as many links into its switch say so.
+	unexplainedFactor = 1.8
+	unexplainedSigmas = 6
+	unexplainedLinks  = 3
+	maxRank           = 8 // hops that traffic takes; more are a cycle
+	lastRank          = 3 * maxRank
+	minFeeders        = 3 // stalled links into a switch that make a port of it a root, not a lone hot link
+)
+
+func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
+	m := &treeMethod{noiseOf: newNoiseEstimator(adj), minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
+	m.waits = w
+	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
+	for i := range m.node {
+		m.node[i] = -1
+	}
+	m.sinks = newSinks(len(w.level))
+	return m
+}
+
+func (m *treeMethod) segment(values []float32, out *partition) {
+	m.values, m.roots = values, m.roots[:0]
+	m.forget()
+	m.noise = m.noiseOf.calm(values, m.minMean)
+	m.find(float32(max(hotTreeShare*m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)))
+	if len(m.links) == 0 {
+		return
+	}
+	m.noiseOf.fitSlope(&m.trees)
+	m.connect()
+	m.findSinks()
+	m.rankNodes()
+	m.sinks.find(&m.trees)
+	m.causes.find(&m.trees, &m.sinks)
+	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
+	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	m.emit(out)
+}
+
+func (t *trees) forget() {
+	for _, l := range t.links {
+		t.node[l] = -1
+	}
+	for _, d := range t.entered {
+		t.seen[d] = false
+	}
+	t.links, t.stall, t.entered = t.links[:0], t.stall[:0], t.entered[:0]
+}
+
+// find makes nodes of the stalled links.
+func (t *trees) find(hot float32) {
+	for l, v := range t.values {
+		if v < hot {
+			continue
+		}
+		t.node[l] = int32(len(t.links))
+		t.links, t.stall = append(t.links, int32(l)), append(t.stall, float64(v))
+		if d := t.waits.to[l]; !t.seen[d] {
+			t.seen[d] = true
+			t.entered = append(t.entered, d)
+		}
+	}
+}
+
+// connect lists for every node those that it may wait for. Where there is none, links that are not measured
+// are looked through, two at most: a switch that reports nothing.
+func (t *trees) connect() {
+	t.begin, t.next = append(t.begin[:0], 0), t.next[:0]
+	for _, l := range t.links {
+		t.appendNext(l, l)
+		for depth := 1; depth <= 2 && int(t.begin[len(t.begin)-1]) == len(t.next); depth++ {
+			t.lookThrough(l, l, depth)
+		}
+		t.begin = append(t.begin, int32(len(t.next)))
+	}
+}
+
+// appendNext appends the nodes after a link, for a node whose link is first.
+func (t *trees) appendNext(l, first int32) {
+	w := t.waits
+	if w.toHost(l) {
+		return
+	}
+	for _, s := range w.out.of(w.to[l]) {
+		j := t.node[s]
+		if j < 0 || !w.mayWait(l, s) {
+			continue
+		}
+		if l != first && (w.to[s] == w.to[first] || w.toHost(s) && t.stalledInto(w.from[s]) < minFeeders) {
+			continue // a lone hot link behind a missing one
+		}
+		t.next = append(t.next, j)
+	}
+}
+
+func (t *trees) lookThrough(l, first int32, depth int) {
+	w := t.waits
+	if w.toHost(l) {
+		return
+	}
+	for _, s := range w.out.of(w.to[l]) {
+		if t.values[s] != missing || w.toHost(s) || !w.mayWait(l, s) {
+			continue
+		}
+		if depth > 1 {
+			t.lookThrough(s, first, depth-1)
+		} else {
+			t.appendNext(s, first)
+		}
+	}
+}
+
+// stalledInto counts the stalled links into a device.
+func (t *trees) stalledInto(d int32) (n int) {
+	for _, l := range t.waits.in.of(d) {
+		if t.node[l] >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
+// far hotter than any such, together with others at their switch.
+func (t *trees) findSinks() {
+	w := t.waits
+	t.sink = resize(t.sink, len(t.links))
+	for i, l := range t.links {
+		t.sink[i] = -1
+		switch {
+		case w.toHost(l):
+			t.sink[i] = w.from[l]
+		case t.begin[i] == t.begin[i+1]:
+			t.sink[i] = w.to[l]
+		}
+	}
+	for _, d := range t.entered {
+		unexplained := 0
+		for _, l := range w.in.of(d) {
+			if i := t.node[l]; i >= 0 && t.isUnexplained(i) {
+				unexplained++
+			}
+		}
+		if unexplained < unexplainedLinks {
+			continue
+		}
+		for _, l := range w.in.of(d) {
+			if i := t.node[l]; i >= 0 && t.isUnexplained(i) {
+				t.sink[i] = d
+			}
+		}
+	}
+}
+
+func (t *trees) isUnexplained(i int32) bool {
+	after := t.next[t.begin[i]:t.begin[i+1]]
+	if len(after) == 0 {
+		return false
+	}
+	best := 0.
+	for _, j := range after {
+		best = max(best, t.stall[j])
+	}
+	return t.stall[i] > unexplainedFactor*best && t.stall[i]-best > unexplainedSigmas*t.noise.sigma(t.stall[i])
+}
+
+// after lists the nodes that a node waits for; none if it is at a sink.
+func (t *trees) after(i int32) []int32 {
+	if t.sink[i] >= 0 {
+		return nil
+	}
+	return t.next[t.begin[i]:t.begin[i+1]]
+}
+
+// rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
+// a cycle, or behind one, come after all others, by the shortest way out of it.
+func (t *trees) rankNodes() {
+	n := len(t.links)
+	t.rank, t.was, t.order = resize(t.rank, n), resize(t.was, n), resize(t.order, n)
+	clear(t.rank)
+	for round, changed := 0, true; changed && round < maxRank; round++ {
+		changed = false
+		copy(t.was, t.rank) // all at once: the order of links must not show
+		for i := range int32(n) {
+			for _, j := range t.after(i) {
+				t.rank[i] = max(t.rank[i], min(maxRank, t.was[j]+1))
+			}
+			changed = changed || t.rank[i] != t.was[i]
+		}
+	}
+	for i, r := range t.rank {
+		if r == maxRank {
+			t.rank[i] = lastRank
+		}
+	}
+	for r, changed := int32(maxRank), true; changed && r < lastRank; r++ {
+		changed = false
+		copy(t.was, t.rank)
+		for i := range int32(n) {
+			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
+				t.rank[i], changed = r, true
+			}
+		}
+	}
+	t.sortByRank()
+}
+
+func (t *trees) sortByRank() {
+	clear(t.first[:])
+	for _, r := range t.rank {
+		t.first[r+1]++
+	}
+	for r := range lastRank {
+		t.first[r+1] += t.first[r]
+	}
+	for i, r := range t.rank {
+		t.order[t.first[r]] = int32(i)
+		t.first[r]++
+	}
+}
+
+// emit makes a group of each cause that is large enough, and finds its root.
+func (m *treeMethod) emit(out *partition) {
+	s := &m.shares
+	s.listMembers(m.overlap, &m.causes)
+	least := m.leastLinks()
+	for c := range s.members.off[:len(s.members.off)-1] {
+		members := s.members.of(int32(c))
+		if len(members) < least {
+			continue
+		}
+		for _, i := range members {
+			out.links = append(out.links, schema.LinkID(m.links[i]))
+		}
+		out.ends = append(out.ends, int32(len(out.links)))
+		m.roots = append(m.roots, m.rootOf(int32(c), members))
+	}
+}
+
+const (
+	// falseRegionsPerDay is how many regions a day chance may make, if an interval lasts a minute and lone
+	// hot links lie anywhere.
+	falseRegionsPerDay = .1
+	intervalsPerDay    = 1440
+	fewestLinks        = 4
+	mostLeastLinks     = 8 // an incast of eight hosts counts on every fabric
+	leastLoneShare     = 1e-5
+)
+
+// leastLinks is the size from which a region counts. Of N links of which a share p is hot alone, p*d of the d
+// neighbours of a hot link are hot by chance, so that N*p*(p*d)^(k-1) chains of k links are expected.
+func (m *treeMethod) leastLinks() int {
+	if m.minLinks > 0 {
+		return m.minLinks
+	}
+	n := float64(len(m.node))
+	p := max(leastLoneShare, float64(m.sinks.lone)/n)
+	growth := p * m.branches
+	if growth >= 1 {
+		return mostLeastLinks
+	}
+	k := 1 + math.Log(falseRegionsPerDay/(intervalsPerDay*n*p))/math.Log(growth)
+	return max(fewestLinks, min(mostLeastLinks, int(math.Ceil(k))))
+}
+
+// byNumber compares lists' order for what has no other.
+func byNumber[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
+
+func sortNumbers(s []int32) { slices.SortFunc(s, byNumber[int32]) }

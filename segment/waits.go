@@ -1,0 +1,113 @@
+package segment
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph as
+// that relation needs it; the relation itself is computed where it is asked for, since only stalled links ask.
+type waits struct {
+	from, to []int32 // by link: devices
+	level    []int8  // by device: 0 host, 1 leaf, ...; -1 unknown
+	isSwitch []bool  // by device
+	hosts    []int32 // by device: links from hosts into it
+	byName   []int32 // by device: its place among the names, which renumbering leaves alone
+	out, in  linkLists
+}
+
+// linkLists lists links by device (compressed sparse rows).
+type linkLists struct{ off, at []int32 }
+
+func (l *linkLists) of(device int32) []int32 { return l.at[l.off[device]:l.off[device+1]] }
+
+func newWaits(g *topology.Graph) *waits {
+	n := g.NumDevices()
+	w := &waits{from: make([]int32, g.NumLinks()), to: make([]int32, g.NumLinks()), level: make([]int8, n),
+		isSwitch: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n)}
+	order := make([]int32, n)
+	for d := range n {
+		device := g.Device(topology.DeviceID(d))
+		w.level[d], w.isSwitch[d], order[d] = device.Level, device.Kind == topology.Switch, int32(d)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Compare(g.Device(topology.DeviceID(a)).Name, g.Device(topology.DeviceID(b)).Name)
+	})
+	for place, d := range order {
+		w.byName[d] = int32(place)
+	}
+	for id := range w.from {
+		from, to := g.Ends(schema.LinkID(id))
+		w.from[id], w.to[id] = int32(from), int32(to)
+		if !w.isSwitch[from] {
+			w.hosts[to]++
+		}
+	}
+	w.out, w.in = newLinkLists(w.from, n), newLinkLists(w.to, n)
+	return w
+}
+
+func newLinkLists(device []int32, devices int) linkLists {
+	l := linkLists{make([]int32, devices+1), make([]int32, len(device))}
+	for _, d := range device {
+		l.off[d+1]++
+	}
+	for d := range devices {
+		l.off[d+1] += l.off[d]
+	}
+	fill := slices.Clone(l.off)
+	for id, d := range device {
+		l.at[fill[d]] = int32(id)
+		fill[d]++
+	}
+	return l
+}
+
+// mayWait reports whether traffic of link a may go on over link b, which leaves where a enters: not back to
+// where it came from; not down a tree and up again; and where all three switches are of one level, as in a
+// dragonfly's group, not by way of one to another that has a cable of its own.
+func (w *waits) mayWait(a, b int32) bool {
+	from, via, to := w.from[a], w.to[a], w.to[b]
+	if from == to {
+		return false
+	}
+	u, v, x := w.level[from], w.level[via], w.level[to]
+	if u < 0 || v < 0 || x < 0 {
+		return true
+	}
+	if u > v && x > v {
+		return false
+	}
+	return u != v || v != x || !w.isAdjacent(from, to)
+}
+
+func (w *waits) isAdjacent(from, to int32) bool {
+	for _, l := range w.out.of(from) {
+		if w.to[l] == to {
+			return true
+		}
+	}
+	return false
+}
+
+// isLeaf reports whether a switch has hosts.
+func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 }
+
+// fromHost and toHost say at which end of a link a host is.
+func (w *waits) fromHost(link int32) bool { return !w.isSwitch[w.from[link]] }
+func (w *waits) toHost(link int32) bool   { return !w.isSwitch[w.to[link]] }
+
+// branching is the mean number of links that wait for a link or that it waits for: how many ways a chance
+// chain of stalled links may go on.
+func (w *waits) branching() float64 {
+	sum := 0.
+	for l := range w.from {
+		if via := w.to[l]; w.isSwitch[via] {
+			sum += 2 * float64(len(w.out.of(via))-1) // as a successor and as a predecessor
+		}
+	}
+	return sum / float64(max(1, len(w.from)))
+}
