@@ -18,6 +18,7 @@ type Metrics struct {
 	regions   *prometheus.GaugeVec
 	coverage  *prometheus.GaugeVec
 
+	owner       *prometheus.GaugeVec
 	up          *prometheus.GaugeVec
 	faults      *prometheus.CounterVec
 	refused     *prometheus.CounterVec
@@ -53,6 +54,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval.", "severity"),
 		coverage:  gauge("giverny_coverage_ratio", "Share of links measured in the newest stored interval.", "metric"),
 
+		owner:       gauge("giverny_pipeline_owner", "1 while this process analyses the fabric, 0 while it stands by because another does."),
 		up:          gauge("giverny_pipeline_up", "1 while a part of the fabric's pipeline works, 0 while it has failed and is retried.", "part"),
 		faults:      counter("giverny_pipeline_faults_total", "Faults of parts of the fabric's pipeline, each followed by a retry.", "part"),
 		refused:     counter("giverny_pipeline_refused_total", "Results that a sink refused for good; the others have them.", "sink"),
@@ -76,7 +78,7 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	for _, s := range schema.Severities {
 		m.regions.WithLabelValues(fabric, s.String())
 	}
-	for _, g := range []*prometheus.GaugeVec{m.congestion, m.network, m.longestHot} {
+	for _, g := range []*prometheus.GaugeVec{m.owner, m.congestion, m.network, m.longestHot} {
 		g.WithLabelValues(fabric)
 	}
 	m.refused.WithLabelValues(fabric, storeSink)

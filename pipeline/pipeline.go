@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -37,7 +38,7 @@ type Committer interface {
 	Commit(ctx context.Context, offset int64) error
 }
 
-// Deps are what a fabric's pipeline works with. All but Sinks are required.
+// Deps are what a fabric's pipeline works with. All but Sinks and Owner are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -46,6 +47,8 @@ type Deps struct {
 	Store   Store
 	// Sinks take each result after the store has it, side by side.
 	Sinks []Sink
+	// Owner says when this process analyses the fabric; nil: always.
+	Owner Owner
 }
 
 // Fabric is the pipeline of one fabric.
@@ -55,6 +58,8 @@ type Fabric struct {
 	deps   Deps
 	log    *slog.Logger
 	health *health
+
+	standby atomic.Bool
 
 	mu     sync.Mutex // guards what follows
 	graph  *topology.Graph
@@ -71,6 +76,9 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	deps.Metrics.declare(g.Fabric(), core.Drops())
 	for _, s := range deps.Sinks {
 		deps.Metrics.declareSink(g.Fabric(), s.Name())
+	}
+	if deps.Owner != nil {
+		deps = guarded(deps)
 	}
 	log := deps.Log.With("fabric", g.Fabric())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
@@ -117,10 +125,8 @@ func (f *Fabric) SetGraph(g *topology.Graph) error {
 // partAnalysis is the part of the health that is the run as a whole.
 const partAnalysis = "analysis"
 
-// Run analyses until ctx is cancelled or the sources have no more; results that
-// are finished by then are still stored. A run that fails is begun again with
-// back-off, from what is stored.
-func (f *Fabric) Run(ctx context.Context) error {
+// analyse is Run of the owner.
+func (f *Fabric) analyse(ctx context.Context) error {
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		began := time.Now()
