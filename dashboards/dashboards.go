@@ -82,8 +82,8 @@ type fabric struct {
 	old    map[read.Version]*topology.Graph // others that were asked for
 	latest schema.Instant                   // start of the interval that was announced last
 	polled time.Time                        // when the store was asked last
-	fed    bool                             // Put announces its intervals
 	watch  func() schema.NetworkForecast    // its state now, where this process analyses it; else nil
+	fedAt  time.Time                        // when Put announced one of its intervals last
 }
 
 // New makes dashboards of the given fabrics, shown in that order.

@@ -21,13 +21,14 @@ type announcement struct {
 func (d *Dashboards) Name() string { return "dashboards" }
 
 // Put announces an interval that this process has just stored. A fabric whose
-// intervals come this way is not asked for in the store any more.
+// intervals come this way is not asked for in the store, until they stop coming:
+// another process may have taken the fabric over.
 func (d *Dashboards) Put(_ context.Context, r *schema.IntervalResult) error {
 	s := r.Snapshot
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f := d.fabrics[s.Fabric]; f != nil {
-		f.fed = true
+		f.fedAt = time.Now()
 		d.announce(f, schema.Instant(s.Interval.StartNanos))
 	}
 	return nil
@@ -69,11 +70,14 @@ func (d *Dashboards) Run(ctx context.Context) error {
 // pollsPerInterval bounds how often a fabric with long intervals is asked for.
 const pollsPerInterval = 20
 
+// fed says whether Put announces a fabric's intervals; d.mu is held.
+func (f *fabric) fed(now time.Time) bool { return now.Sub(f.fedAt) < 3*f.interval }
+
 // pollLatest looks for a new interval of a fabric that other processes store, and
 // takes over the graph that it has.
 func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 	d.mu.Lock()
-	due := !f.fed && now.Sub(f.polled) >= f.interval/pollsPerInterval
+	due := !f.fed(now) && now.Sub(f.polled) >= f.interval/pollsPerInterval
 	if due {
 		f.polled = now
 	}
@@ -102,7 +106,7 @@ func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if isNew && !f.fed {
+	if isNew && !f.fed(now) {
 		f.graph = g
 		d.announce(f, start)
 	}

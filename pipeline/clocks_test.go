@@ -169,7 +169,7 @@ type noFuture struct {
 
 func (n *noFuture) Put(ctx context.Context, r *schema.IntervalResult) error {
 	n.mu.Lock()
-	n.worst = max(n.worst, time.Unix(0, r.Snapshot.Interval.EndNanos()).Sub(time.Now()))
+	n.worst = max(n.worst, time.Until(time.Unix(0, r.Snapshot.Interval.EndNanos())))
 	n.mu.Unlock()
 	return n.sink.Put(ctx, r)
 }

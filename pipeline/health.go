@@ -83,6 +83,16 @@ func (h *health) up(part string) {
 	}
 }
 
+// rest forgets the faults of parts that do not run for now.
+func (h *health) rest() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for part := range h.faults {
+		h.metrics.up.WithLabelValues(h.fabric, part).Set(1)
+	}
+	clear(h.faults)
+}
+
 // err names the parts that do not work.
 func (h *health) err() error {
 	h.mu.Lock()

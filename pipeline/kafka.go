@@ -14,9 +14,10 @@ import (
 
 // KafkaSources are the sources of live data of a fabric: its partition of the
 // counters and of the events, and the clock that closes intervals.
-func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, interval time.Duration) []Source {
+// Offsets are committed through the fence, which may be nil.
+func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, interval time.Duration, fence kafka.Fence) []Source {
 	consumer := func(kind envelope.Kind) *kafka.Consumer {
-		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition})
+		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition, Fence: fence})
 	}
 	counters := &counterSource{consumer: consumer(envelope.Counters)}
 	return []Source{counters, &eventSource{consumer: consumer(envelope.Events)}, &clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}

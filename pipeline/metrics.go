@@ -20,6 +20,7 @@ type Metrics struct {
 	regions   *prometheus.GaugeVec
 	coverage  *prometheus.GaugeVec
 
+	owner       *prometheus.GaugeVec
 	up          *prometheus.GaugeVec
 	faults      *prometheus.CounterVec
 	rewinds     *prometheus.CounterVec
@@ -65,6 +66,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval; NaN while none is stored.", "severity"),
 		coverage:  gauge("giverny_coverage_ratio", "Share of links measured in the newest stored interval; 0 while none is stored.", "metric"),
 
+		owner:       gauge("giverny_pipeline_owner", "1 while this process analyses the fabric, 0 while it stands by because another does."),
 		up:          gauge("giverny_pipeline_up", "1 while a part of the fabric's pipeline works, 0 while it has failed and is retried.", "part"),
 		faults:      counter("giverny_pipeline_faults_total", "Faults of parts of the fabric's pipeline, each followed by a retry.", "part"),
 		rewinds:     counter("giverny_pipeline_rewinds_total", "Times that stored intervals were analysed and stored again, with readings that had come late."),
@@ -113,7 +115,7 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	for _, s := range schema.Severities {
 		m.regions.WithLabelValues(fabric, s.String())
 	}
-	for _, g := range []*prometheus.GaugeVec{m.congestion, m.longestHot, m.readingAge, m.intervalAge, m.incomplete, m.held} {
+	for _, g := range []*prometheus.GaugeVec{m.owner, m.congestion, m.longestHot, m.readingAge, m.intervalAge, m.incomplete, m.held} {
 		g.WithLabelValues(fabric)
 	}
 	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {

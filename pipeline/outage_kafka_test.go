@@ -96,7 +96,7 @@ func TestAnOutageOfApacheKafkaLosesNothing(t *testing.T) {
 			cfg.Window.Interval, cfg.Segment.MinLinks, cfg.Hold = time.Second, 4, c.hold
 			producer := kafka.NewProducer(client)
 			f, err := New(g, cfg, Deps{Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: r.metrics, Store: r.store,
-				Sources: func() []Source { return KafkaSources(client, producer, "f", 0, time.Second) }})
+				Sources: func() []Source { return KafkaSources(client, producer, "f", 0, time.Second, nil) }})
 			if err != nil {
 				t.Fatal(err)
 			}

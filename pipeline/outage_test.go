@@ -140,7 +140,6 @@ type spooler struct {
 	share, all int // this one of so many agents
 	backoff    time.Duration
 	perDrain   int // batches that it sends from the spool at a time
-	phase      time.Duration
 }
 
 func (s *spooler) run(ctx context.Context) {

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,7 +45,7 @@ type Committer interface {
 	Commit(ctx context.Context, offset int64) error
 }
 
-// Deps are what a fabric's pipeline works with. All but Sinks are required.
+// Deps are what a fabric's pipeline works with. All but Sinks and Owner are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -53,6 +54,8 @@ type Deps struct {
 	Store   Store
 	// Sinks take each result after the store has it, side by side.
 	Sinks []Sink
+	// Owner says when this process analyses the fabric; nil: always.
+	Owner Owner
 }
 
 // Fabric is the pipeline of one fabric.
@@ -67,6 +70,7 @@ type Fabric struct {
 	watch       *watch
 
 	completion *completion // of the run that goes on
+	standby    atomic.Bool
 
 	mu        sync.Mutex // guards what follows
 	graph     *topology.Graph
@@ -84,6 +88,9 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	deps.Metrics.declare(g.Fabric(), core.Drops())
 	for _, s := range deps.Sinks {
 		deps.Metrics.declareSink(g.Fabric(), s.Name())
+	}
+	if deps.Owner != nil {
+		deps = guarded(deps)
 	}
 	log := deps.Log.With("fabric", g.Fabric())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
@@ -103,9 +110,12 @@ func (f *Fabric) Ready(context.Context) error { return errors.Join(f.health.err(
 // whatever the last one said.
 func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 
-// State says what intervals of the fabric wait for, or which are incomplete; empty:
-// none.
+// State says that another process analyses the fabric, what its intervals wait for,
+// or which are incomplete; empty: nothing of that.
 func (f *Fabric) State() string {
+	if f.standby.Load() {
+		return "standby: another process analyses it"
+	}
 	f.mu.Lock()
 	in := f.intake
 	f.mu.Unlock()
@@ -149,10 +159,8 @@ func (f *Fabric) SetGraph(g *topology.Graph) error {
 // partAnalysis is the part of the health that is the run as a whole.
 const partAnalysis = "analysis"
 
-// Run analyses until ctx is cancelled or the sources have no more; results that
-// are finished by then are still stored. A run that fails is begun again with
-// back-off, from what is stored.
-func (f *Fabric) Run(ctx context.Context) error {
+// analyse is Run of the owner.
+func (f *Fabric) analyse(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	watching, stop := context.WithCancel(running)
 	group.Go(func() error { f.watch.run(watching); return nil })

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -323,8 +322,3 @@ func (m *treeMethod) leastLinks() int {
 	k := 1 + math.Log(falseRegionsPerDay/(intervalsPerDay*n*p))/math.Log(growth)
 	return max(fewestLinks, min(mostLeastLinks, int(math.Ceil(k))))
 }
-
-// byNumber compares lists' order for what has no other.
-func byNumber[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
-
-func sortNumbers(s []int32) { slices.SortFunc(s, byNumber[int32]) }

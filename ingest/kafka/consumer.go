@@ -16,6 +16,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // ConsumerConfig is of every consumer of a process.
@@ -29,10 +30,15 @@ type ConsumerConfig struct {
 	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
 	// opened again.
 	StallTimeout time.Duration `yaml:"stall_timeout"`
+	// Share the fabrics with the other analysers of this group: each fabric has one owner, the others stand by. Every analyser of the group must have the same setting.
+	Share bool `yaml:"share"`
+	// How long an analyser may be silent before the others of its group take its fabrics over. Brokers refuse less than
+	// their group.min.session.timeout.ms, 6 s unless they say otherwise.
+	SessionTimeout time.Duration `yaml:"session_timeout"`
 }
 
 func defaultConsumerConfig() ConsumerConfig {
-	return ConsumerConfig{Group: "giverny", MaxFetchBytes: 8 << 20, MaxWait: 250 * time.Millisecond, StallTimeout: 15 * time.Second}
+	return ConsumerConfig{Group: "giverny", MaxFetchBytes: 8 << 20, MaxWait: 250 * time.Millisecond, StallTimeout: 15 * time.Second, SessionTimeout: 6 * time.Second}
 }
 
 func (c *ConsumerConfig) validate() error {
@@ -49,6 +55,9 @@ func (c *ConsumerConfig) validate() error {
 	if c.StallTimeout <= c.MaxWait {
 		faults = append(faults, fmt.Errorf("consumer.stall_timeout: %v; want more than consumer.max_wait (%v)", c.StallTimeout, c.MaxWait))
 	}
+	if c.SessionTimeout < time.Second || c.SessionTimeout > 5*time.Minute {
+		faults = append(faults, fmt.Errorf("consumer.session_timeout: %v; want 1 s to 5 min", c.SessionTimeout))
+	}
 	return errors.Join(faults...)
 }
 
@@ -62,6 +71,7 @@ type Assignment struct {
 	// is no dead letter, since every tail of the partition meets it.
 	Tail     bool
 	Lookback time.Duration // of a tail, by the topic's timestamps
+	Fence    Fence         // in whose name offsets are committed; nil: in that of no member
 }
 
 // Message is a record that came out of Kafka.
@@ -459,10 +469,13 @@ func (c *Consumer) commit(ctx context.Context) error {
 	if offset == c.committed {
 		return nil
 	}
-	const noGeneration = -1 // a commit of one who is no member of the group
 	err := c.client.retry(ctx, fmt.Sprintf("commit offset %d of %s", offset, c.name()), func() error {
+		member, err := c.member()
+		if err != nil {
+			return err
+		}
 		response, err := c.client.kafka.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{
-			GroupID: c.client.config.Consumer.Group, GenerationID: noGeneration,
+			GroupID: c.client.config.Consumer.Group, MemberID: member.ID, GenerationID: member.Generation,
 			Topics: map[string][]kafkago.OffsetCommit{c.topic: {{Partition: c.assigned.Partition, Offset: offset}}}})
 		if err != nil {
 			return err
@@ -480,6 +493,18 @@ func (c *Consumer) commit(ctx context.Context) error {
 	c.committed, c.beginAt = offset, time.Time{}
 	c.metrics.committed.Set(float64(offset))
 	return nil
+}
+
+// member is in whose name an offset is committed.
+func (c *Consumer) member() (Member, error) {
+	if c.assigned.Fence == nil {
+		return Member{Generation: -1}, nil // as the protocol has it for one who is no member
+	}
+	member, err := c.assigned.Fence()
+	if errors.Is(err, ErrFenced) {
+		err = retry.Permanent(err)
+	}
+	return member, err
 }
 
 // isCorrupt recognises an answer whose first batch fails its checksum; the library has no name for it.

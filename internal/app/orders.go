@@ -51,6 +51,7 @@ type AuditDeps struct {
 	Records    command.Records
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
+	Fence      kafka.Fence // in whose name offsets are committed; nil: in that of no member of the group
 }
 
 // AuditStages write the commands and results of all fabrics to the store.
@@ -67,7 +68,7 @@ func AuditStages(cfg *config.Config, deps AuditDeps) ([]lifecycle.Stage, error) 
 	letters := kafka.NewProducer(deps.Client)
 	for _, f := range cfg.Fabrics {
 		consumer := func(kind envelope.Kind) *kafka.Consumer {
-			return kafka.NewConsumer(deps.Client, letters, kafka.Assignment{Kind: kind, Fabric: f.Name, Partition: f.Partition})
+			return kafka.NewConsumer(deps.Client, letters, kafka.Assignment{Kind: kind, Fabric: f.Name, Partition: f.Partition, Fence: deps.Fence})
 		}
 		auditor := command.NewAuditor(f.Name, consumer(envelope.Commands), consumer(envelope.Results), deps.Records, keys, deps.Log, metrics)
 		stages = append(stages, supervised(lifecycle.Stage{Name: "audit of " + f.Name, Run: auditor.Run}, deps.Log))

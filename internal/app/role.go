@@ -8,6 +8,7 @@ import (
 	"github.com/giverny/giverny/dashboards"
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/lease"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
@@ -31,6 +32,7 @@ type Parts struct {
 	pages   *dashboards.Dashboards
 	lines   []*pipeline.Fabric
 	audit   []lifecycle.Stage
+	leases  *lease.Group // of the fabrics; nil: they are this process's alone
 	watcher *topologyWatcher
 }
 
@@ -57,6 +59,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 		errs = append(errs, parts.makePages())
 	}
 	if r.Analyse {
+		parts.makeLeases()
 		errs = append(errs, parts.makeLines(r.Sinks), parts.makeAudit())
 	}
 	if r.Collect {
@@ -86,8 +89,41 @@ func (parts *Parts) makeAgent() (err error) {
 
 func (parts *Parts) makeAudit() (err error) {
 	p := parts.process
-	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer})
+	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer, Fence: parts.memberFence()})
 	return err
+}
+
+// makeLeases makes the membership among the analysers that share these fabrics.
+// Those of an embedded broker are this process's alone: it has the lock on the
+// folder.
+func (parts *Parts) makeLeases() {
+	p := parts.process
+	if p.broker != nil || !p.client.Config().Consumer.Share {
+		return
+	}
+	names := map[int]string{}
+	for _, f := range parts.fabrics {
+		names[f.Partition] = f.Name
+	}
+	parts.leases = lease.New(kafka.NewCoordinator(p.client), p.client.Config().Consumer.SessionTimeout, names, lease.Clock, p.log)
+}
+
+// memberFence is for offsets that any analyser may commit.
+func (parts *Parts) memberFence() kafka.Fence {
+	if parts.leases == nil {
+		return nil
+	}
+	return parts.leases.Fence
+}
+
+// ownership of a fabric, and the fence of its offsets; nil where the fabrics are
+// this process's alone.
+func (parts *Parts) ownership(f Fabric) (pipeline.Owner, kafka.Fence) {
+	if parts.leases == nil {
+		return nil, nil
+	}
+	l := parts.leases.Of(f.Partition)
+	return l, l.Fence
 }
 
 // makeLines makes the pipeline of every fabric.
@@ -100,9 +136,10 @@ func (parts *Parts) makeLines(sinks []pipeline.Sink) error {
 		if parts.pages != nil {
 			own = append(own, parts.pages)
 		}
-		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own,
+		owner, fence := parts.ownership(f)
+		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own, Owner: owner,
 			Sources: func() []pipeline.Source {
-				return pipeline.KafkaSources(p.client, producer, f.Name, f.Partition, f.Interval())
+				return pipeline.KafkaSources(p.client, producer, f.Name, f.Partition, f.Interval(), fence)
 			}})
 		if err != nil {
 			errs = append(errs, err)
@@ -113,6 +150,7 @@ func (parts *Parts) makeLines(sinks []pipeline.Sink) error {
 			parts.pages.Watch(f.Name, line.Status)
 		}
 		p.ops.AddCheck("fabric "+f.Name, line.Ready)
+		p.ops.AddState("fabric "+f.Name, line.State)
 	}
 	return errors.Join(errs...)
 }
@@ -176,6 +214,9 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 	}
 	if len(lines) > 0 {
 		steps = append(steps, lines)
+	}
+	if parts.leases != nil { // outlives what is written under the leases
+		steps = append(steps, Step{{Name: "leases", Run: parts.leases.Run}})
 	}
 	if parts.pages != nil {
 		steps = append(steps, Step{{Name: "page", Run: parts.pages.Run}})

@@ -44,6 +44,7 @@ var Architecture = []Row{
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
+	{Package: "ingest/kafka/lease", May: []string{"ingest/kafka", "internal/retry"}, Tests: []string{"ingest/envelope", "ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Orders to agents and their results, and what may act at all.

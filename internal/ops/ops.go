@@ -47,8 +47,9 @@ type Check func(ctx context.Context) error
 type Ops struct {
 	Registry *prometheus.Registry
 
-	mu     sync.Mutex // guards checks
+	mu     sync.Mutex // guards what follows
 	checks map[string]Check
+	states map[string]func() string
 }
 
 // New makes a registry with the Go runtime's and the process's own metrics and
@@ -60,7 +61,7 @@ func New(version string) *Ops {
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	r.MustRegister(info)
-	return &Ops{Registry: r, checks: map[string]Check{}}
+	return &Ops{Registry: r, checks: map[string]Check{}, states: map[string]func() string{}}
 }
 
 // AddCheck makes readiness depend on a part.
@@ -68,6 +69,24 @@ func (o *Ops) AddCheck(part string, c Check) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.checks[part] = c
+}
+
+// AddState adds a word on a part to what /-/ready answers; readiness does not
+// depend on it.
+func (o *Ops) AddState(part string, state func() string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.states[part] = state
+}
+
+func (o *Ops) partStates() map[string]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	states := make(map[string]string, len(o.states))
+	for part, state := range o.states {
+		states[part] = state()
+	}
+	return states
 }
 
 // Ready runs every check side by side and returns the faults by part; an empty
@@ -105,7 +124,11 @@ func (o *Ops) Register(mux *http.ServeMux) {
 		if len(faults) > 0 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		json.NewEncoder(w).Encode(map[string]any{"ready": len(faults) == 0, "faults": faults})
+		answer := map[string]any{"ready": len(faults) == 0, "faults": faults}
+		if states := o.partStates(); len(states) > 0 {
+			answer["states"] = states
+		}
+		json.NewEncoder(w).Encode(answer)
 	})
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

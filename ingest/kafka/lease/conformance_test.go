@@ -1,0 +1,272 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/ingest/kafka/lease"
+)
+
+const fabrics = 4
+
+func TestEmbedded(t *testing.T) {
+	config := testConfig(6 * time.Second)
+	broker, err := embedded.New(embedded.DefaultConfig(), config, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- broker.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	conformance(t, broker.Client(config), broker.Dial)
+}
+
+func testConfig(session time.Duration) kafka.Config {
+	config := kafka.DefaultConfig()
+	config.Consumer.SessionTimeout = session
+	config.Consumer.Group = "shared"
+	return config
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// process is one of several that share the fabrics. It notes what it owns.
+type process struct {
+	t      *testing.T
+	client *kafka.Client
+	group  *lease.Group
+	cut    atomic.Bool // no request of it reaches the group
+	stop   context.CancelFunc
+	ended  chan struct{}
+
+	mu    sync.Mutex
+	owned map[int]bool // guarded by mu
+}
+
+func start(t *testing.T, config kafka.Config, dial kafka.Dial) *process {
+	t.Helper()
+	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, owned: map[int]bool{}, ended: make(chan struct{})}
+	if p.client, err = kafka.NewClient(config, dial, metrics, quiet()); err != nil {
+		t.Fatal(err)
+	}
+	names := map[int]string{}
+	for partition := range fabrics {
+		names[partition] = fmt.Sprint("f", partition)
+	}
+	p.group = lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, names, lease.Clock, quiet())
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	member, leave := context.WithCancel(context.Background())
+	var holders, group sync.WaitGroup
+	group.Go(func() {
+		if err := p.group.Run(member); err != nil {
+			t.Error(err)
+		}
+	})
+	for partition := range fabrics {
+		holders.Go(func() { p.hold(ctx, partition) })
+	}
+	go func() {
+		holders.Wait()
+		leave()
+		group.Wait()
+		p.client.Close()
+		close(p.ended)
+	}()
+	t.Cleanup(p.end)
+	return p
+}
+
+func (p *process) end() {
+	p.stop()
+	<-p.ended
+}
+
+func (p *process) hold(ctx context.Context, partition int) {
+	for {
+		owned, release, err := p.group.Of(partition).Acquire(ctx)
+		if err != nil {
+			return
+		}
+		p.set(partition, true)
+		<-owned.Done()
+		p.set(partition, false)
+		release()
+	}
+}
+
+func (p *process) set(partition int, owned bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.owned[partition] = owned
+}
+
+func (p *process) count() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, owned := range p.owned {
+		if owned {
+			n++
+		}
+	}
+	return n
+}
+
+// may says whether the process would write for a partition now.
+func (p *process) may(partition int) bool {
+	_, done, err := p.group.Of(partition).Guard(context.Background())
+	if err != nil {
+		return false
+	}
+	done()
+	return true
+}
+
+// cuttable is a coordinator that can be out of reach.
+type cuttable struct {
+	lease.Coordinator
+	cut *atomic.Bool
+}
+
+var errCut = errors.New("network is cut")
+
+func (c *cuttable) Join(ctx context.Context, self kafka.GroupMember) (kafka.Joined, error) {
+	if c.cut.Load() {
+		return kafka.Joined{}, errCut
+	}
+	return c.Coordinator.Join(ctx, self)
+}
+
+func (c *cuttable) Heartbeat(ctx context.Context, m kafka.Member) error {
+	if c.cut.Load() {
+		return errCut
+	}
+	return c.Coordinator.Heartbeat(ctx, m)
+}
+
+// conformance is what every broker's groups must do for the leases.
+func conformance(t *testing.T, config kafka.Config, dial kafka.Dial) {
+	session := config.Consumer.SessionTimeout
+	a := start(t, config, dial)
+	if err := a.client.EnsureTopics(t.Context(), fabrics); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the first owns all", 4*session, func() bool { return a.count() == fabrics })
+
+	b := start(t, config, dial)
+	overlaps := watch(t, a, b)
+	await(t, "the second has half", 4*session, func() bool { return a.count() == fabrics/2 && b.count() == fabrics/2 })
+	stale := fenceOf(t, a)
+	commit(t, a, stale, nil)
+
+	a.cut.Store(true)
+	began := time.Now()
+	await(t, "the cut one owns nothing", session, func() bool { return a.count() == 0 })
+	await(t, "the other has taken over", 2*session, func() bool { return b.count() == fabrics })
+	t.Logf("taken over %v after the network was cut; the session timeout is %v", time.Since(began).Round(time.Millisecond), session)
+	commit(t, a, stale, kafkago.UnknownMemberId)
+
+	a.cut.Store(false)
+	await(t, "they share again", 4*session, func() bool { return a.count() == fabrics/2 && b.count() == fabrics/2 })
+	began = time.Now()
+	b.end()
+	await(t, "the one that stays has all", session, func() bool { return a.count() == fabrics })
+	t.Logf("taken over %v after the other left", time.Since(began).Round(time.Millisecond))
+	if n := overlaps(); n > 0 {
+		t.Errorf("%d times both would have written for one partition", n)
+	}
+}
+
+// watch counts how often two processes would both write for a partition.
+func watch(t *testing.T, a, b *process) (overlaps func() int) {
+	stop, result := make(chan struct{}), make(chan int, 1)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				result <- n
+				return
+			case <-time.After(time.Millisecond):
+			}
+			for partition := range fabrics {
+				if a.may(partition) && b.may(partition) && a.may(partition) {
+					n++
+				}
+			}
+		}
+	}()
+	var once sync.Once
+	end := func() { once.Do(func() { close(stop) }) }
+	t.Cleanup(end)
+	return func() int { end(); return <-result }
+}
+
+func fenceOf(t *testing.T, p *process) kafka.Fence {
+	t.Helper()
+	for partition := range fabrics {
+		if member, err := p.group.Of(partition).Fence(); err == nil {
+			return func() (kafka.Member, error) { return member, nil }
+		}
+	}
+	t.Fatal("no fence")
+	return nil
+}
+
+// commit commits an offset through a fence, and wants it refused if want is set.
+func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	producer := kafka.NewProducer(p.client)
+	if err := producer.Produce(ctx, kafka.Record{Fabric: "f0", Kind: envelope.Events, Payload: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	refused := error(nil)
+	c := kafka.NewConsumer(p.client, producer, kafka.Assignment{Kind: envelope.Events, Fabric: "f0", Fence: fence})
+	err := c.Run(ctx, func(_ context.Context, m kafka.Message) error {
+		try, stop := context.WithTimeout(ctx, 500*time.Millisecond)
+		defer stop()
+		refused = c.CommitThrough(try, m.Offset)
+		cancel()
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if want == nil && refused != nil || want != nil && !errors.Is(refused, want) {
+		t.Errorf("the commit: %v, want %v", refused, want)
+	}
+}
+
+func await(t *testing.T, what string, patience time.Duration, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("%s: not within %v", what, patience)
+}

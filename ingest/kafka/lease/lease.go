@@ -1,0 +1,118 @@
+// Package lease lets analysers share fabrics: each fabric has one owner at a
+// time, the fabrics are spread evenly, and those of a process that dies or hangs go to the others. In goes
+// membership of a Kafka consumer group, out come leases: a context that ends with the ownership, a check right
+// before each write, and the fencing token of committed offsets. It reads and writes no data itself.
+package lease
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/giverny/giverny/ingest/kafka"
+)
+
+// Lease is the ownership of one fabric, which this process may or may not have. One holder at a time uses it.
+type Lease struct {
+	group     *Group
+	fabric    string
+	partition int
+
+	// group.mu guards what follows.
+	granted *tenure       // what the group has assigned and not got back; nil: another's
+	used    *tenure       // what the holder works under, or worked until it was lost; nil: no holder
+	changed chan struct{} // closed when a tenure begins
+}
+
+// tenure is a time during which this process owns a fabric.
+type tenure struct {
+	wanted context.Context // ends when the fabric is to be given back, or is lost
+	valid  context.Context // ends when it has been given back, or is lost
+	giveUp context.CancelFunc
+	end    context.CancelFunc
+}
+
+func newTenure() *tenure {
+	t := &tenure{}
+	t.valid, t.end = context.WithCancel(context.Background())
+	t.wanted, t.giveUp = context.WithCancel(t.valid)
+	return t
+}
+
+// Acquire waits until this process owns the fabric. The context it returns ends when the fabric is to be given
+// back or is lost; in the former case what is finished may still be written. release must be called when
+// nothing is written any more: only then does another process take over.
+func (l *Lease) Acquire(ctx context.Context) (owned context.Context, release func(), err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		t, changed := l.take()
+		if t != nil {
+			owned, cancel := context.WithCancel(ctx)
+			detach := context.AfterFunc(t.wanted, cancel)
+			return owned, func() { detach(); cancel(); l.release(t) }, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+func (l *Lease) take() (t *tenure, changed <-chan struct{}) {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	if l.granted != nil && l.granted.wanted.Err() == nil {
+		l.used = l.granted
+		return l.used, nil
+	}
+	return nil, l.changed
+}
+
+// release is the holder's word that it writes nothing more under a tenure.
+func (l *Lease) release(t *tenure) {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	l.used = nil
+	if l.granted == t && t.wanted.Err() != nil {
+		l.giveBack()
+	}
+}
+
+// giveBack ends a tenure that nothing is written under; group.mu is held.
+func (l *Lease) giveBack() {
+	l.granted.end()
+	l.granted = nil
+	l.group.log.Info("lease: fabric handed over", "fabric", l.fabric)
+	l.group.joinAgain()
+}
+
+// Guard is for right before a write: the context that it returns ends with the lease, so that a write which
+// takes long does not outlive it. An error, which wraps kafka.ErrFenced, says that another process may own the
+// fabric.
+func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	if err := l.check(); err != nil {
+		return nil, nil, err
+	}
+	guarded, cancel := context.WithCancel(ctx)
+	detach := context.AfterFunc(l.used.valid, cancel)
+	return guarded, func() { detach(); cancel() }, nil
+}
+
+// Fence is the token to commit offsets of the fabric with.
+func (l *Lease) Fence() (kafka.Member, error) {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	return l.group.member, l.check()
+}
+
+// check is nil while the holder is sure to own the fabric; group.mu is held.
+func (l *Lease) check() error {
+	if l.used == nil || l.used != l.granted || !l.group.fresh() {
+		return fmt.Errorf("fabric %q: %w: its lease has run out", l.fabric, kafka.ErrFenced)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Owner is the ownership of a fabric among processes that could all analyse it.
+type Owner interface {
+	// Acquire waits until this process owns the fabric. owned ends when it is to
+	// stop; what is finished may then still be written if Guard allows. release
+	// says that nothing is written any more.
+	Acquire(ctx context.Context) (owned context.Context, release func(), err error)
+	// Guard is called right before each write, whose context ends with the
+	// ownership. It is an error where another process may be the owner.
+	Guard(ctx context.Context) (context.Context, context.CancelFunc, error)
+}
+
+// Run analyses while this process owns the fabric, until ctx is cancelled or the
+// sources have no more; results that are finished by then are still stored. A run
+// that fails is begun again with back-off, from what is stored.
+func (f *Fabric) Run(ctx context.Context) error {
+	owner := f.deps.Owner
+	if owner == nil {
+		f.owns(true)
+		return f.analyse(ctx)
+	}
+	for {
+		f.owns(false)
+		owned, release, err := owner.Acquire(ctx)
+		if err != nil { // ctx has ended
+			return nil
+		}
+		f.owns(true)
+		err = f.analyse(owned)
+		ended := owned.Err() == nil || ctx.Err() != nil // the sources, or this process
+		release()
+		if ended {
+			f.owns(false)
+			return err
+		}
+	}
+}
+
+// owns notes whether this process owns the fabric. One that does not has no
+// faults: its parts rest.
+func (f *Fabric) owns(owner bool) {
+	f.standby.Store(!owner)
+	value := 1.
+	if !owner {
+		value = 0
+		f.health.rest()
+	}
+	f.deps.Metrics.owner.WithLabelValues(f.name).Set(value)
+}
+
+// guarded puts the owner's guard before every write of a fabric's pipeline.
+func guarded(deps Deps) Deps {
+	deps.Store = &guardedStore{deps.Store, deps.Owner}
+	sinks := make([]Sink, len(deps.Sinks))
+	for i, s := range deps.Sinks {
+		sinks[i] = s
+		if f, follows := s.(Follower); follows {
+			sinks[i] = &guardedFollower{f, deps.Owner}
+		}
+	}
+	deps.Sinks = sinks
+	return deps
+}
+
+// guardedStore is written to by the owner alone.
+type guardedStore struct {
+	Store
+	owner Owner
+}
+
+func (g *guardedStore) StoreGraph(ctx context.Context, graph *topology.Graph) error {
+	ctx, done, err := g.owner.Guard(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return g.Store.StoreGraph(ctx, graph)
+}
+
+func (g *guardedStore) Put(ctx context.Context, r *schema.IntervalResult) error {
+	ctx, done, err := g.owner.Guard(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return g.Store.Put(ctx, r)
+}
+
+// guardedFollower gets what the owner has. What it does not get because the
+// ownership has ended is owed by the next owner, who asks it for its last.
+type guardedFollower struct {
+	Follower
+	owner Owner
+}
+
+func (g *guardedFollower) Put(ctx context.Context, r *schema.IntervalResult) error {
+	guard, done, err := g.owner.Guard(ctx)
+	if err != nil {
+		return nil
+	}
+	defer done()
+	err = g.Follower.Put(guard, r)
+	if guard.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
