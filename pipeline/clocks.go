@@ -8,7 +8,7 @@ import (
 )
 
 // clocks shows what is known of the clocks of those who send to a fabric: in
-// metrics, in the log, and as a fault where nobody is left who is believed. It is
+// metrics, in the log, and as a fault where no sender is left that is believed. It is
 // guarded by the intake's lock.
 type clocks struct {
 	fabric  string
@@ -17,7 +17,7 @@ type clocks struct {
 
 	newestNanos int64 // the broker's time of the newest record
 	off         map[witness.Sender]witness.State
-	told        map[witness.Sender]bool // those of off that have a series
+	shown       map[witness.Sender]bool // those of off that have a series
 	minute      int64                   // of the broker's clock, in which logged were logged, and held were not
 	logged      int
 	held        int
@@ -35,7 +35,7 @@ const (
 )
 
 func newClocks(fabric string, m *Metrics, h *health) *clocks {
-	c := &clocks{fabric: fabric, metrics: m, health: h, off: map[witness.Sender]witness.State{}, told: map[witness.Sender]bool{}}
+	c := &clocks{fabric: fabric, metrics: m, health: h, off: map[witness.Sender]witness.State{}, shown: map[witness.Sender]bool{}}
 	m.clockOffset.DeletePartialMatch(map[string]string{"fabric": fabric})
 	c.count()
 	return c
@@ -95,17 +95,17 @@ func describe(k *witness.Clock) string {
 }
 
 func (c *clocks) show(k *witness.Clock) {
-	if !c.told[k.Sender] && len(c.told) == maxOffsetSeries {
+	if !c.shown[k.Sender] && len(c.shown) == maxOffsetSeries {
 		return
 	}
-	c.told[k.Sender] = true
+	c.shown[k.Sender] = true
 	c.metrics.clockOffset.WithLabelValues(c.fabric, k.Agent, k.Source).Set(float64(k.OffsetNanos) / 1e9)
 }
 
 func (c *clocks) forget(s witness.Sender) {
 	delete(c.off, s)
-	if c.told[s] {
-		delete(c.told, s)
+	if c.shown[s] {
+		delete(c.shown, s)
 		c.metrics.clockOffset.DeleteLabelValues(c.fabric, s.Agent, s.Source)
 	}
 }
@@ -143,7 +143,7 @@ func (c *clocks) count() {
 	}
 }
 
-// check makes it a fault of the fabric that nobody's readings are taken.
+// check makes it a fault of the fabric that no readings are taken.
 func (c *clocks) check(j *witness.Judge) {
 	if len(c.off) == 0 {
 		c.health.state(partClocks, nil)

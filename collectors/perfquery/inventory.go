@@ -23,7 +23,7 @@ type target struct {
 type targetPort struct {
 	number int
 	guid   string
-	down   bool // it had a cable, and the last discovery found nobody behind it
+	down   bool // it had a cable, and the last discovery found no peer behind it
 }
 
 func (t *target) equal(o *target) bool {

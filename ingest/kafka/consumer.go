@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,50 +15,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
-	"github.com/giverny/giverny/internal/retry"
 )
-
-// ConsumerConfig is of every consumer of a process.
-type ConsumerConfig struct {
-	// The group under whose name offsets are kept.
-	Group string `yaml:"group"`
-	// Bytes of one answer at most.
-	MaxFetchBytes int `yaml:"max_fetch_bytes"`
-	// How long the brokers wait for a record before they answer with none.
-	MaxWait time.Duration `yaml:"max_wait"`
-	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
-	// opened again.
-	StallTimeout time.Duration `yaml:"stall_timeout"`
-	// Share the fabrics with the other analysers of this group: each fabric has one owner, the others stand by. Every analyser of the group must have the same setting.
-	Share bool `yaml:"share"`
-	// How long an analyser may be silent before the others of its group take its fabrics over. Brokers refuse less than
-	// their group.min.session.timeout.ms, 6 s unless they say otherwise.
-	SessionTimeout time.Duration `yaml:"session_timeout"`
-}
-
-func defaultConsumerConfig() ConsumerConfig {
-	return ConsumerConfig{Group: "giverny", MaxFetchBytes: 8 << 20, MaxWait: 250 * time.Millisecond, StallTimeout: 15 * time.Second, SessionTimeout: 6 * time.Second}
-}
-
-func (c *ConsumerConfig) validate() error {
-	var faults []error
-	if c.Group == "" {
-		faults = append(faults, errors.New("consumer.group: empty; give the name under which offsets are kept"))
-	}
-	if c.MaxFetchBytes < 64<<10 || c.MaxFetchBytes > 1<<30 {
-		faults = append(faults, fmt.Errorf("consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
-	}
-	if c.MaxWait <= 0 || c.MaxWait > 5*time.Second {
-		faults = append(faults, fmt.Errorf("consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
-	}
-	if c.StallTimeout <= c.MaxWait {
-		faults = append(faults, fmt.Errorf("consumer.stall_timeout: %v; want more than consumer.max_wait (%v)", c.StallTimeout, c.MaxWait))
-	}
-	if c.SessionTimeout < time.Second || c.SessionTimeout > 5*time.Minute {
-		faults = append(faults, fmt.Errorf("consumer.session_timeout: %v; want 1 s to 5 min", c.SessionTimeout))
-	}
-	return errors.Join(faults...)
-}
 
 // Assignment is what a consumer reads.
 type Assignment struct {
@@ -448,64 +404,3 @@ func (c *Consumer) Commit(ctx context.Context, stored ...int64) error {
 	c.mu.Unlock()
 	return c.commit(ctx)
 }
-
-// CommitThrough is Commit of every record handed on so far up to and including offset.
-func (c *Consumer) CommitThrough(ctx context.Context, offset int64) error {
-	c.mu.Lock()
-	c.offsets.storeThrough(offset)
-	c.mu.Unlock()
-	return c.commit(ctx)
-}
-
-func (c *Consumer) commit(ctx context.Context) error {
-	if c.assigned.Tail {
-		return nil
-	}
-	c.committing.Lock()
-	defer c.committing.Unlock()
-	c.mu.Lock()
-	offset := c.offsets.committed
-	c.mu.Unlock()
-	if offset == c.committed {
-		return nil
-	}
-	err := c.client.retry(ctx, fmt.Sprintf("commit offset %d of %s", offset, c.name()), func() error {
-		member, err := c.member()
-		if err != nil {
-			return err
-		}
-		response, err := c.client.kafka.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{
-			GroupID: c.client.config.Consumer.Group, MemberID: member.ID, GenerationID: member.Generation,
-			Topics: map[string][]kafkago.OffsetCommit{c.topic: {{Partition: c.assigned.Partition, Offset: offset}}}})
-		if err != nil {
-			return err
-		}
-		for _, p := range response.Topics[c.topic] {
-			if p.Partition == c.assigned.Partition {
-				return p.Error
-			}
-		}
-		return fmt.Errorf("the answer leaves out %s", c.name())
-	})
-	if err != nil {
-		return err
-	}
-	c.committed, c.beginAt = offset, time.Time{}
-	c.metrics.committed.Set(float64(offset))
-	return nil
-}
-
-// member is in whose name an offset is committed.
-func (c *Consumer) member() (Member, error) {
-	if c.assigned.Fence == nil {
-		return Member{Generation: -1}, nil // as the protocol has it for one who is no member
-	}
-	member, err := c.assigned.Fence()
-	if errors.Is(err, ErrFenced) {
-		err = retry.Permanent(err)
-	}
-	return member, err
-}
-
-// isCorrupt recognises an answer whose first batch fails its checksum; the library has no name for it.
-func isCorrupt(err error) bool { return strings.Contains(err.Error(), "crc32 checksum mismatch") }

@@ -26,14 +26,14 @@ type Role struct {
 
 // Parts are those of a role, made and not started.
 type Parts struct {
-	process *Process
-	fabrics []Fabric
-	agent   *Agent
-	pages   *dashboards.Dashboards
-	lines   []*pipeline.Fabric
-	audit   []lifecycle.Stage
-	leases  *lease.Group // of the fabrics; nil: they are this process's alone
-	watcher *topologyWatcher
+	process   *Process
+	fabrics   []Fabric
+	agent     *Agent
+	pages     *dashboards.Dashboards
+	pipelines []*pipeline.Fabric
+	audit     []lifecycle.Stage
+	leases    *lease.Group // of the fabrics; nil: they are this process's alone
+	watcher   *topologyWatcher
 }
 
 // Make makes all parts of a role, inert, and joins all that stands in the way.
@@ -60,7 +60,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 	}
 	if r.Analyse {
 		parts.makeLeases()
-		errs = append(errs, parts.makeLines(r.Sinks), parts.makeAudit())
+		errs = append(errs, parts.makePipelines(r.Sinks), parts.makeAudit())
 	}
 	if r.Collect {
 		errs = append(errs, parts.makeAgent())
@@ -126,8 +126,8 @@ func (parts *Parts) ownership(f Fabric) (pipeline.Owner, kafka.Fence) {
 	return l, l.Fence
 }
 
-// makeLines makes the pipeline of every fabric.
-func (parts *Parts) makeLines(sinks []pipeline.Sink) error {
+// makePipelines makes the pipeline of every fabric.
+func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	p := parts.process
 	metrics, db, producer := pipeline.NewMetrics(p.registerer), pipeline.NewStore(p.db), kafka.NewProducer(p.client)
 	var errs []error
@@ -145,7 +145,7 @@ func (parts *Parts) makeLines(sinks []pipeline.Sink) error {
 			errs = append(errs, err)
 			continue
 		}
-		parts.lines = append(parts.lines, line)
+		parts.pipelines = append(parts.pipelines, line)
 		if parts.pages != nil {
 			parts.pages.Watch(f.Name, line.Status)
 		}
@@ -166,7 +166,7 @@ func (parts *Parts) makeWatcher() {
 		if !config.IsTopologySpec(f.Topology) {
 			file.path = f.Topology
 		}
-		for _, line := range parts.lines {
+		for _, line := range parts.pipelines {
 			if line.Name() == f.Name {
 				file.take = append(file.take, line.SetGraph)
 			}
@@ -204,16 +204,16 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 		}
 		steps = append(steps, pollers, sending)
 	}
-	var lines Step
-	for _, line := range parts.lines {
-		lines = append(lines, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
+	var running Step
+	for _, line := range parts.pipelines {
+		running = append(running, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
 	}
-	lines = append(lines, parts.audit...)
+	running = append(running, parts.audit...)
 	if parts.watcher != nil {
-		lines = append(lines, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
+		running = append(running, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
 	}
-	if len(lines) > 0 {
-		steps = append(steps, lines)
+	if len(running) > 0 {
+		steps = append(steps, running)
 	}
 	if parts.leases != nil { // outlives what is written under the leases
 		steps = append(steps, Step{{Name: "leases", Run: parts.leases.Run}})

@@ -1,0 +1,74 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/giverny/giverny/internal/retry"
+)
+
+// CommitThrough is Commit of every record handed on so far up to and including offset.
+func (c *Consumer) CommitThrough(ctx context.Context, offset int64) error {
+	c.mu.Lock()
+	c.offsets.storeThrough(offset)
+	c.mu.Unlock()
+	return c.commit(ctx)
+}
+
+func (c *Consumer) commit(ctx context.Context) error {
+	if c.assigned.Tail {
+		return nil
+	}
+	c.committing.Lock()
+	defer c.committing.Unlock()
+	c.mu.Lock()
+	offset := c.offsets.committed
+	c.mu.Unlock()
+	if offset == c.committed {
+		return nil
+	}
+	err := c.client.retry(ctx, fmt.Sprintf("commit offset %d of %s", offset, c.name()), func() error {
+		member, err := c.member()
+		if err != nil {
+			return err
+		}
+		response, err := c.client.kafka.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{
+			GroupID: c.client.config.Consumer.Group, MemberID: member.ID, GenerationID: member.Generation,
+			Topics: map[string][]kafkago.OffsetCommit{c.topic: {{Partition: c.assigned.Partition, Offset: offset}}}})
+		if err != nil {
+			return err
+		}
+		for _, p := range response.Topics[c.topic] {
+			if p.Partition == c.assigned.Partition {
+				return p.Error
+			}
+		}
+		return fmt.Errorf("the answer leaves out %s", c.name())
+	})
+	if err != nil {
+		return err
+	}
+	c.committed, c.beginAt = offset, time.Time{}
+	c.metrics.committed.Set(float64(offset))
+	return nil
+}
+
+// member is in whose name an offset is committed.
+func (c *Consumer) member() (Member, error) {
+	if c.assigned.Fence == nil {
+		return Member{Generation: -1}, nil // as the protocol has it for one who is no member
+	}
+	member, err := c.assigned.Fence()
+	if errors.Is(err, ErrFenced) {
+		err = retry.Permanent(err)
+	}
+	return member, err
+}
+
+// isCorrupt recognises an answer whose first batch fails its checksum; the library has no name for it.
+func isCorrupt(err error) bool { return strings.Contains(err.Error(), "crc32 checksum mismatch") }

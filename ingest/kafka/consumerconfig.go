@@ -1,0 +1,49 @@
+package kafka
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ConsumerConfig is of every consumer of a process.
+type ConsumerConfig struct {
+	// The group under whose name offsets are kept.
+	Group string `yaml:"group"`
+	// Bytes of one answer at most.
+	MaxFetchBytes int `yaml:"max_fetch_bytes"`
+	// How long the brokers wait for a record before they answer with none.
+	MaxWait time.Duration `yaml:"max_wait"`
+	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
+	// opened again.
+	StallTimeout time.Duration `yaml:"stall_timeout"`
+	// Share the fabrics with the other analysers of this group: each fabric has one owner, the others stand by. Every analyser of the group must have the same setting.
+	Share bool `yaml:"share"`
+	// How long an analyser may be silent before the others of its group take its fabrics over. Brokers refuse less than
+	// their group.min.session.timeout.ms, 6 s unless they say otherwise.
+	SessionTimeout time.Duration `yaml:"session_timeout"`
+}
+
+func defaultConsumerConfig() ConsumerConfig {
+	return ConsumerConfig{Group: "giverny", MaxFetchBytes: 8 << 20, MaxWait: 250 * time.Millisecond, StallTimeout: 15 * time.Second, SessionTimeout: 6 * time.Second}
+}
+
+func (c *ConsumerConfig) validate() error {
+	var faults []error
+	if c.Group == "" {
+		faults = append(faults, errors.New("consumer.group: empty; give the name under which offsets are kept"))
+	}
+	if c.MaxFetchBytes < 64<<10 || c.MaxFetchBytes > 1<<30 {
+		faults = append(faults, fmt.Errorf("consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
+	}
+	if c.MaxWait <= 0 || c.MaxWait > 5*time.Second {
+		faults = append(faults, fmt.Errorf("consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
+	}
+	if c.StallTimeout <= c.MaxWait {
+		faults = append(faults, fmt.Errorf("consumer.stall_timeout: %v; want more than consumer.max_wait (%v)", c.StallTimeout, c.MaxWait))
+	}
+	if c.SessionTimeout < time.Second || c.SessionTimeout > 5*time.Minute {
+		faults = append(faults, fmt.Errorf("consumer.session_timeout: %v; want 1 s to 5 min", c.SessionTimeout))
+	}
+	return errors.Join(faults...)
+}
