@@ -76,10 +76,11 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// track is the tracker's configuration, which knows from which size and mean on there are regions.
-func (c *Config) track() tracking.Config {
+// track is the tracker's configuration, which knows from which size and mean on
+// there are regions.
+func (c *Config) track(minLinks int) tracking.Config {
 	t := c.Track
-	t.Limits = tracking.Limits{Links: c.Segment.MinLinks, MeanPercent: c.Segment.MinMeanPercent}
+	t.Limits = tracking.Limits{Links: minLinks, MeanPercent: c.Segment.MinMeanPercent}
 	return t
 }
 

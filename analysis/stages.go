@@ -39,7 +39,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := tracking.New(g, cfg.track())
+	t, err := tracking.New(g, cfg.track(s.MinLinks()))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	}
 	return []Stage{
 		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s},
-		&trackStage{graph: g, cfg: cfg.track(), tracker: t},
+		&trackStage{graph: g, cfg: cfg.track(s.MinLinks()), tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
 		&healthStage{graph: g, cfg: cfg.Health, monitor: m},
 		&coverageStage{minCoverage: cfg.MinCoverage},

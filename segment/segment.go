@@ -52,6 +52,15 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	return s, nil
 }
 
+// MinLinks is the size under which a region does not count; where it follows from
+// the noise of each interval, the most that this can make of it.
+func (s *Segmenter) MinLinks() int {
+	if s.cfg.MinLinks == 0 {
+		return mostLeastLinks
+	}
+	return s.cfg.MinLinks
+}
+
 // geminiMinLinks is sigma of Monet, chosen for Gemini's tori.
 const geminiMinLinks = 20
 

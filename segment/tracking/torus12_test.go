@@ -90,7 +90,11 @@ func TestEventsOfANoisyTorus(t *testing.T) {
 	at.DebounceIntervals = 1
 	before, sizes, regions := count(at)
 	after := tracking.DefaultConfig()
-	after.Limits = tracking.Limits{Links: segment.DefaultConfig().MinLinks, MeanPercent: segment.DefaultConfig().MinMeanPercent}
+	s, err := segment.New(g, segment.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after.Limits = tracking.Limits{Links: s.MinLinks(), MeanPercent: segment.DefaultConfig().MinMeanPercent}
 	now, _, _ := count(after)
 	if mean := float64(sizes) / float64(regions-120); before < 150 || mean > 21 {
 		t.Errorf("%d events without debounce, weak regions of %.1f links: that is no noise", before, mean)
