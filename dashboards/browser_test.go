@@ -200,7 +200,7 @@ func TestThePageByKeyboard(t *testing.T) {
 	page := browse(t, h.url)
 	page.await(shown)
 	reached := ""
-	for range 5 {
+	for range 6 { // fabric, metric, severity, map, and two regions
 		page.press("Tab", 9)
 		reached += page.eval(`document.activeElement.id || document.activeElement.tagName`) + " "
 	}
