@@ -197,7 +197,7 @@ var jobForm = form[schema.Job]{
 
 // failureKinds are the events that a Failure may be of.
 var failureKinds = []schema.EventKind{schema.LinkFailed, schema.LinkRestored, schema.SwitchFailed,
-	schema.SwitchRestored, schema.NodeFailed, schema.Throttled}
+	schema.SwitchRestored, schema.NodeFailed, schema.NodeRestored, schema.Throttled}
 
 var failureForm = form[schema.Failure]{
 	kind: Failures, maxBytes: 64 << 10,

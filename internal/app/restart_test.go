@@ -102,7 +102,7 @@ func TestRestartKeepsWhatIsKnown(t *testing.T) {
 	if skill, err := read.New(db).ForecastSkill(t.Context(), "load", read.Span{To: read.Newest}); err != nil || skill.Next.Forecasts == 0 || skill.Next.Brier >= .5 {
 		t.Errorf("forecasts: %+v, %v", skill, err)
 	}
-	if text := readLog(t, dir); !strings.Contains(text, "learned=true") || strings.Contains(text, "cannot be used") {
+	if text := readLog(t, dir); !strings.Contains(text, "learned=true") || strings.Contains(text, "saved state refused") {
 		t.Errorf("the second process does not say that it knows what the first had learned:\n%s", text)
 	}
 	tear(t, e, db, second)
@@ -112,7 +112,7 @@ func TestRestartKeepsWhatIsKnown(t *testing.T) {
 	db, _, done = openStore(t, dir, library)
 	defer done()
 	compareKnown(t, "torn", second, whatIsKnown(t, db))
-	if text := readLog(t, dir); !strings.Contains(text, "cannot be used and is rebuilt") {
+	if text := readLog(t, dir); !strings.Contains(text, "saved state refused, rebuilding") {
 		t.Errorf("the third process does not say that the state is torn:\n%s", text)
 	}
 }
