@@ -10,6 +10,11 @@ type IntervalResult struct {
 	Revision uint32
 	Regions  []Region
 	Events   []Event
+	// What schedulers and logs said since the result before: jobs that began, changed or
+	// ended, failures, and what jobs moved in this interval or, late, in earlier ones.
+	Jobs     []Job
+	Failures []Failure
+	Traffic  []JobTraffic
 	States   []NetworkState  // by stall metric that was measured
 	Network  NetworkForecast // of all metrics
 	// Congestion is the regions congestion event that is on; nil if none is.
