@@ -136,7 +136,21 @@ func (r *Runner) resolveFailure(f schema.Failure, fabrics []string, parts []*Row
 		for _, d := range own {
 			at := f
 			at.Fabric, at.Device, at.Port = fabrics[i], d, r.resolver.Port(i, d, f.Port)
+			if r.resolver.IsSwitch(i, d) {
+				at.Kind = ofSwitch(at.Kind)
+			}
 			parts[i].Failures = append(parts[i].Failures, at)
 		}
 	}
+}
+
+// ofSwitch is what the failure of a node is where the node is a switch: a log does not always know.
+func ofSwitch(kind schema.EventKind) schema.EventKind {
+	switch kind {
+	case schema.NodeFailed:
+		return schema.SwitchFailed
+	case schema.NodeRestored:
+		return schema.SwitchRestored
+	}
+	return kind
 }

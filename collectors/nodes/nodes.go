@@ -116,6 +116,9 @@ func New(graphs []*topology.Graph, nodes Map) *Resolver {
 	return r
 }
 
+// guidDigits is how long a GUID is.
+const guidDigits = 16
+
 // Fabrics are the names of the fabrics, in the order given.
 func (r *Resolver) Fabrics() []string {
 	names := make([]string, len(r.fabrics))
@@ -166,7 +169,19 @@ func (in *index) find(name string) []string {
 	if d, ok := in.graph.FindDevice(name); ok {
 		return []string{in.graph.Device(d).Name}
 	}
+	if digits, hex := strings.CutPrefix(name, "0x"); hex && len(digits) <= guidDigits { // a GUID as tools print it
+		guid := strings.Repeat("0", guidDigits-len(digits)) + digits
+		if d, ok := in.graph.FindDevice(guid); ok {
+			return []string{in.graph.Device(d).Name}
+		}
+	}
 	return in.byWord[name]
+}
+
+// IsSwitch says whether a device of a fabric is a switch.
+func (r *Resolver) IsSwitch(fabric int, device string) bool {
+	id, ok := r.fabrics[fabric].graph.FindDevice(device)
+	return ok && r.fabrics[fabric].graph.IsSwitch(id)
 }
 
 // Port is the name of a device's port in its fabric's graph, as a log names it: as it stands, by the number behind
