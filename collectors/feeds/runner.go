@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/giverny/giverny/collectors/nodes"
@@ -19,6 +20,15 @@ type Emitter interface {
 	EmitFailures(ctx context.Context, fabric string, failures []schema.Failure) error
 	EmitTraffic(ctx context.Context, fabric string, traffic []schema.JobTraffic) error
 }
+
+// FinalError is one of an emitter that no further try will mend.
+type FinalError struct{ Err error }
+
+// Error is that of the emitter.
+func (e *FinalError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the emitter's error.
+func (e *FinalError) Unwrap() error { return e.Err }
 
 // Deps are what a runner works with. All are required.
 type Deps struct {
@@ -35,7 +45,7 @@ type Runner struct {
 	name     string
 	source   Source
 	emitter  Emitter
-	resolver *nodes.Resolver
+	resolver atomic.Pointer[nodes.Resolver]
 	metrics  *feedMetrics
 	log      *slog.Logger
 	pause    retry.Backoff
@@ -66,12 +76,16 @@ func New(name string, cfg Config, deps Deps) (*Runner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", name, err)
 	}
-	r := &Runner{cfg: cfg, name: name, source: deps.Source, emitter: deps.Emitter, resolver: deps.Resolver, log: deps.Log.With("feed", name),
+	r := &Runner{cfg: cfg, name: name, source: deps.Source, emitter: deps.Emitter, log: deps.Log.With("feed", name),
 		pause: retry.Backoff{Min: time.Second, Max: time.Minute}, unknown: map[string]bool{}, health: Health{Feed: name, State: Waiting}}
+	r.resolver.Store(deps.Resolver)
 	r.metrics = deps.Metrics.of(name, r.age)
 	r.metrics.show(Waiting)
 	return r, nil
 }
+
+// SetResolver lets the next read look for devices elsewhere. It may be called at any time.
+func (r *Runner) SetResolver(to *nodes.Resolver) { r.resolver.Store(to) }
 
 // Name of the feed.
 func (r *Runner) Name() string { return r.name }
@@ -149,8 +163,9 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint
 	latest := schema.Instant(now.Add(r.cfg.ClockTolerance).UnixNano())
 	checked := check(rows, latest)
 	missing := nodes.Missing{}
-	for i, part := range r.resolve(checked, missing) {
-		r.send(ctx, r.resolver.Fabrics()[i], part)
+	resolver := r.resolver.Load()
+	for i, part := range resolve(resolver, checked, missing) {
+		r.send(ctx, resolver.Fabrics()[i], part)
 	}
 	r.noteMissing(missing)
 	for reason, n := range checked.Dropped {
@@ -174,10 +189,7 @@ func (r *Runner) send(ctx context.Context, fabric string, rows *Rows) {
 		}
 		err := r.pause.Do(ctx, func() error {
 			err := part.emit()
-			if final, ok := errors.AsType[interface {
-				error
-				Final() bool
-			}](err); ok && final.Final() {
+			if _, final := errors.AsType[*FinalError](err); final {
 				return retry.Permanent(err)
 			}
 			return err
