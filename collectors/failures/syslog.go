@@ -22,8 +22,8 @@ var (
 	rfc5424 = regexp.MustCompile(`^<\d{1,3}>1 (\S+) (\S+) (\S+) (\S+) (\S+) (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?(.*)$`)
 	dated   = regexp.MustCompile(`^(?:<\d{1,3}>)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?) (.*)$`)
 	rfc3164 = regexp.MustCompile(`^(?:<\d{1,3}>)?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (.*)$`)
-	// Host and program, "node1 kernel: text" or "node1 kernel[1]: text".
-	hostAndTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) ([A-Za-z0-9_./#-]+)(?:\[\d+\])?: (.*)$`)
+	// Host and program, "node1 kernel: text" or "node1 kernel[1]: text"; SONiC puts the severity between them.
+	hostAndTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) (?:[A-Z]{3,7} )?([A-Za-z0-9_./#-]+)(?:\[\d+\])?: (.*)$`)
 )
 
 var months = map[string]time.Month{"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12}

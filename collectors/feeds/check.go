@@ -107,7 +107,14 @@ func resolve(r *nodes.Resolver, rows *Rows, missing nodes.Missing) []*Rows {
 		}
 	}
 	for _, f := range rows.Failures {
-		resolveFailure(r, f, parts, rows, missing)
+		of, err := nodes.Expand([]string{f.Device})
+		if err != nil {
+			rows.Drop(Malformed, 1)
+		}
+		for _, device := range of {
+			f.Device = device
+			resolveFailure(r, f, parts, rows, missing)
+		}
 	}
 	for _, t := range rows.Traffic {
 		for i := range parts {

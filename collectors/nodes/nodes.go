@@ -5,6 +5,7 @@ package nodes
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -90,7 +91,7 @@ type Resolver struct {
 // index is how the devices of a fabric may be called.
 type index struct {
 	graph *topology.Graph
-	// By the first word of a label: "node12" of an adapter that is labelled "node12 mlx5_0".
+	// By what people call it, and the first word of that: "node12" of an adapter that is called "node12 mlx5_0".
 	byWord map[string][]string
 }
 
@@ -103,11 +104,9 @@ func New(graphs []*topology.Graph, nodes Map) *Resolver {
 		in := index{graph: g, byWord: map[string][]string{}}
 		for i := range g.NumDevices() {
 			d := g.Device(topology.DeviceID(i))
-			if d.Label == "" {
-				continue
-			}
-			in.byWord[d.Label] = append(in.byWord[d.Label], d.Name)
-			if word, _, more := strings.Cut(d.Label, " "); more {
+			called := cmp.Or(d.Label, d.Name)
+			in.byWord[called] = append(in.byWord[called], d.Name)
+			if word, _, more := strings.Cut(called, " "); more && !g.IsSwitch(topology.DeviceID(i)) {
 				in.byWord[word] = append(in.byWord[word], d.Name)
 			}
 		}
