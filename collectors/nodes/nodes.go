@@ -50,12 +50,12 @@ func (m Map) add(line string) error {
 	}
 	names := []string{node}
 	devices := []string{device}
-	if strings.ContainsAny(node, "[,") {
+	if strings.Contains(node, "[") {
 		var err error
-		if names, err = topology.HostList(node); err != nil {
+		if names, err = Expand(names); err != nil {
 			return err
 		}
-		if devices, err = topology.HostList(device); err != nil {
+		if devices, err = Expand(devices); err != nil {
 			return err
 		}
 		if len(devices) == 1 { // all of them hang on one device
