@@ -282,11 +282,15 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	}
 	r.metrics.show(h.State)
 	if was != h.State {
-		level := slog.LevelWarn
-		if h.State == OK {
-			level = slog.LevelInfo
+		log := r.log.With("state", h.State, "before", was)
+		switch {
+		case h.State == OK:
+			log.Info("feeds: state changed")
+		case err != nil:
+			log.Warn("feeds: state changed", "failed_reads", h.Failures, "error", err)
+		default:
+			log.Warn("feeds: state changed")
 		}
-		r.log.Log(context.Background(), level, "feeds: state changed", "state", h.State, "before", was, "failed_reads", h.Failures, "error", err)
 	} else if err != nil && h.Failures == 1 {
 		r.log.Warn("feeds: read failed", "error", err)
 	}
