@@ -68,7 +68,6 @@ type Health struct {
 	arrived int
 	lied    time.Time // when rows came last that cannot be true
 	flooded time.Time // when there was last a flood
-	behind  bool      // what was read waits to be taken
 }
 
 // New makes a runner. name is the feed's, such as jobs/slurm. It reads nothing yet.
@@ -176,46 +175,50 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint
 
 // send hands rows to the emitter until it takes them. Those that it refuses for good are dropped.
 func (r *Runner) send(ctx context.Context, fabric string, rows *Rows) {
-	for _, part := range []struct {
-		n    int
-		emit func() error
-	}{
-		{len(rows.Jobs), func() error { return r.emitter.EmitJobs(ctx, fabric, rows.Jobs) }},
-		{len(rows.Failures), func() error { return r.emitter.EmitFailures(ctx, fabric, rows.Failures) }},
-		{len(rows.Traffic), func() error { return r.emitter.EmitTraffic(ctx, fabric, rows.Traffic) }},
-	} {
-		if part.n == 0 {
-			continue
+	sendRows(ctx, r, fabric, rows.Jobs, r.emitter.EmitJobs)
+	sendRows(ctx, r, fabric, rows.Failures, r.emitter.EmitFailures)
+	sendRows(ctx, r, fabric, rows.Traffic, r.emitter.EmitTraffic)
+}
+
+// sendRows halves rows that are refused for good, until the one is found that they are refused for: it takes no others
+// with it.
+func sendRows[T any](ctx context.Context, r *Runner, fabric string, rows []T, emit func(context.Context, string, []T) error) {
+	if len(rows) == 0 {
+		return
+	}
+	err := r.pause.Do(ctx, func() error {
+		err := emit(ctx, fabric, rows)
+		if _, final := errors.AsType[*FinalError](err); final {
+			return retry.Permanent(err)
 		}
-		err := r.pause.Do(ctx, func() error {
-			err := part.emit()
-			if _, final := errors.AsType[*FinalError](err); final {
-				return retry.Permanent(err)
-			}
-			return err
-		}, func(err error, failures int, _ time.Duration) {
-			r.metrics.retries.Inc()
-			r.setBehind(true)
-			if failures == 1 {
-				r.log.Warn("feeds: rows not taken, retrying", "fabric", fabric, "rows", part.n, "error", err)
-			}
-		})
-		r.setBehind(false)
-		switch {
-		case err == nil:
-			r.metrics.rows.Add(float64(part.n))
-			r.addRows(part.n)
-		case ctx.Err() == nil:
-			r.metrics.dropped(NotTaken).Add(float64(part.n))
-			r.log.Error("feeds: rows dropped, the emitter refused them", "fabric", fabric, "rows", part.n, "error", err)
+		return err
+	}, func(err error, failures int, _ time.Duration) {
+		r.metrics.retries.Inc()
+		r.setBehind()
+		if failures == 1 {
+			r.log.Warn("feeds: rows not taken, retrying", "fabric", fabric, "rows", len(rows), "error", err)
 		}
+	})
+	switch {
+	case err == nil:
+		r.metrics.rows.Add(float64(len(rows)))
+		r.addRows(len(rows))
+	case ctx.Err() != nil: // stopped: they are read again
+	case len(rows) > 1:
+		half := len(rows) / 2
+		sendRows(ctx, r, fabric, rows[:half], emit)
+		sendRows(ctx, r, fabric, rows[half:], emit)
+	default:
+		r.metrics.dropped(NotTaken).Inc()
+		r.log.Error("feeds: row dropped, the emitter refused it", "fabric", fabric, "error", err)
 	}
 }
 
-func (r *Runner) setBehind(behind bool) {
+// setBehind says that what was read waits; the note after the read says when it does no more.
+func (r *Runner) setBehind() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.health.behind = behind; behind && (r.health.State == OK || r.health.State == Waiting) {
+	if r.health.State == OK || r.health.State == Waiting {
 		r.health.State = Behind
 		r.metrics.show(Behind)
 	}

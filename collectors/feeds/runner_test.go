@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,8 @@ type taker struct {
 	traffic  []schema.JobTraffic
 	refuse   func(n int) error // by the number of the call
 	calls    int
+
+	refuseJob string // this one, for good
 }
 
 func (e *taker) take(keep func()) error {
@@ -67,6 +70,9 @@ func (e *taker) take(keep func()) error {
 }
 
 func (e *taker) EmitJobs(_ context.Context, _ string, rows []schema.Job) error {
+	if e.refuseJob != "" && slices.ContainsFunc(rows, func(j schema.Job) bool { return j.ID == e.refuseJob }) {
+		return &feeds.FinalError{Err: errors.New("too large")}
+	}
 	return e.take(func() { e.jobs = append(e.jobs, rows...) })
 }
 
@@ -284,6 +290,18 @@ func TestEmitterFails(t *testing.T) {
 		b.Once(t.Context())
 		if len(b.out.jobs) != 1 || b.metric(t, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 1 {
 			t.Error("a row that was refused for good is not counted")
+		}
+		// One row of many is refused: the others are taken.
+		b.source.reads[0] = func(now time.Time) (rows feeds.Rows, err error) {
+			for i := range 9 {
+				rows.Jobs = append(rows.Jobs, job(fmt.Sprint("many", i), now.Add(-time.Hour), time.Time{}, "3,3,3"))
+			}
+			return rows, nil
+		}
+		b.out.refuse, b.out.refuseJob = nil, "many5"
+		b.Once(t.Context())
+		if len(b.out.jobs) != 9 || b.metric(t, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 2 {
+			t.Errorf("%d jobs were taken, want 9", len(b.out.jobs))
 		}
 		b.out.refuse = func(int) error { return errors.New("the disk is full") }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -281,3 +281,25 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A queue of 10,000 jobs on 4 nodes each.
+func BenchmarkReadSlurmJSON(b *testing.B) {
+	var text bytes.Buffer
+	text.WriteString(`{"jobs":[`)
+	for i := range 10_000 {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		fmt.Fprintf(&text, `{"account":"","job_id":%d,"name":"job","user_name":"u","job_state":["RUNNING"],"start_time":{"set":true,"infinite":false,"number":1767573000},"nodes":"n[%d-%d]","flags":["A","B"]}`, i+1, i, i+3)
+	}
+	text.WriteString(`],"errors":[]}`)
+	b.SetBytes(int64(text.Len()))
+	for b.Loop() {
+		list, err := jobs.ReadSlurmJSON(bytes.NewReader(text.Bytes()), "bench", jobs.SlurmOptions{})
+		if err != nil || len(list.Rows) != 10_000 {
+			b.Fatal(len(list.Rows), err)
+		}
+		tracker := jobs.NewTracker(0, 20_000)
+		tracker.Update(list, time.Unix(1767573060, 0))
+	}
+}

@@ -39,7 +39,7 @@ func TestRealSlurm(t *testing.T) {
 	limits := jobs.Limits{MaxAge: time.Hour, MaxJobs: 100}
 	sources := map[string]func() feeds.Source{
 		"squeue": func() feeds.Source {
-			return open(t, &jobs.SqueueConfig{Command: append(c.Prefix(), "squeue", "--json"), Limits: limits}, t.TempDir())
+			return open(t, &jobs.SqueueConfig{Command: append(c.Prefix(), "squeue", "--json", "--states=all"), Limits: limits}, t.TempDir())
 		},
 		"sacct": func() feeds.Source {
 			return open(t, &jobs.SacctConfig{Command: append(c.Prefix(), "sacct"), Lookback: time.Hour, Overlap: time.Minute, Limits: limits}, t.TempDir())
