@@ -116,10 +116,10 @@ func (r *Runner) age() (time.Duration, bool) {
 // does not take is tried again, and meanwhile nothing is read, so that memory stays bounded. It returns nil.
 func (r *Runner) Run(ctx context.Context) error {
 	for {
-		more := r.Once(ctx)
+		n, more := r.Once(ctx)
 		pause := r.cfg.Interval
 		if more {
-			pause = min(pause, r.pacing())
+			pause = r.pacing(n)
 		}
 		if !retry.Sleep(ctx, pause) {
 			return nil
@@ -127,20 +127,21 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// pacing is the pause after a full read that keeps to the limit of a flood.
-func (r *Runner) pacing() time.Duration {
-	return time.Minute * MaxRows / time.Duration(r.cfg.FloodPerMinute)
+// pacing is the pause after rows behind which there are more, so that no more than the limit of a flood comes in a
+// minute.
+func (r *Runner) pacing(rows int) time.Duration {
+	return time.Minute * time.Duration(rows) / time.Duration(r.cfg.FloodPerMinute)
 }
 
-// Once reads and hands on once. more says that the source has more.
-func (r *Runner) Once(ctx context.Context) (more bool) {
+// Once reads and hands on once. It says how many rows were read, and if the source has more.
+func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	reading, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	now := time.Now()
 	rows, err := r.source.Read(reading, now)
 	timedOut := errors.Is(reading.Err(), context.DeadlineExceeded)
 	cancel()
 	if ctx.Err() != nil {
-		return false // stopped: what was read is read again, since it was not committed
+		return 0, false // stopped: what was read is read again, since it was not committed
 	}
 	r.metrics.reads.Inc()
 	if err != nil {
@@ -153,7 +154,7 @@ func (r *Runner) Once(ctx context.Context) (more bool) {
 		}
 	}
 	r.note(now, &rows, lies, err)
-	return rows.More && err == nil
+	return rows.Len(), rows.More && err == nil
 }
 
 // take checks the rows and hands them on, to each fabric its own. It returns how many cannot be true.
