@@ -66,6 +66,7 @@ type Health struct {
 
 	minute  time.Time // in which the rows below came
 	arrived int
+	full    int       // reads in a row that gave as much as they may
 	lied    time.Time // when rows came last that cannot be true
 	flooded time.Time // when there was last a flood
 }
@@ -251,6 +252,9 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 	}
 }
 
+// fullReads in a row are a flood too, of a source that does not know how much more it has.
+const fullReads = 5
+
 // note works out the state after a read.
 func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	r.mu.Lock()
@@ -265,7 +269,10 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	if now.Sub(h.minute) >= time.Minute {
 		h.minute, h.arrived = now, 0
 	}
-	if h.arrived += rows.Len(); h.arrived > r.cfg.FloodPerMinute {
+	if h.full++; !rows.More || rows.Len() < MaxRows {
+		h.full = 0
+	}
+	if h.arrived += rows.Len(); h.arrived+rows.Backlog > r.cfg.FloodPerMinute || h.full >= fullReads {
 		h.flooded = now
 	}
 	if lies > 0 {

@@ -250,9 +250,12 @@ func TestFloodIsPaced(t *testing.T) {
 				left--
 				rows.Jobs = append(rows.Jobs, job(fmt.Sprint(left), now.Add(-time.Hour), time.Time{}, "3,3,3"))
 			}
-			rows.More = left > 0
+			rows.More, rows.Backlog = left > 0, left
 			return rows, nil
 		})
+		if b.Once(t.Context()); b.Health().State != feeds.Flood {
+			t.Errorf("10000 starts at once: %s", b.Health().State)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		done := make(chan error)

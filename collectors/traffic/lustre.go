@@ -152,7 +152,7 @@ func (l *lustre) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err 
 	}
 	n := min(len(l.pending), feeds.MaxRows)
 	rows.Traffic, l.pending = l.pending[:n:n], l.pending[n:]
-	rows.More = len(l.pending) > 0
+	rows.More, rows.Backlog = len(l.pending) > 0, len(l.pending)
 	return rows, nil
 }
 

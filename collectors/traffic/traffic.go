@@ -154,7 +154,7 @@ func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error)
 	}
 	n := min(len(f.pending), feeds.MaxRows)
 	rows.Traffic, f.pending = f.pending[:n:n], f.pending[n:]
-	rows.More = len(f.pending) > 0
+	rows.More, rows.Backlog = len(f.pending) > 0, len(f.pending)
 	for i := range rows.Traffic {
 		f.next.add(&rows.Traffic[i])
 	}
