@@ -77,6 +77,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // in-sync replicas have it. It is for concurrent use; records of one caller stay in order.
 type Producer struct {
 	client *Client
+	now    func() time.Time    // the clock that records carry
 	queue  *semaphore.Weighted // bytes
 
 	mu         sync.Mutex
@@ -92,10 +93,15 @@ type topicPartition struct {
 func NewProducer(client *Client) *Producer {
 	return &Producer{
 		client:     client,
+		now:        time.Now,
 		queue:      semaphore.NewWeighted(int64(client.config.Producer.MaxQueuedBytes)),
 		partitions: make(map[topicPartition]chan struct{}),
 	}
 }
+
+// SetClock replaces the host's clock as the one by which records say when they were sent. It is for sources of
+// readings with a clock of their own, before the first record.
+func (p *Producer) SetClock(now func() time.Time) { p.now = now }
 
 // Produce writes one record and returns nil once it is safe. It tries until ctx ends; then the record may have
 // arrived nevertheless. One that took several tries may have arrived several times. A *RefusedError is final.
@@ -245,9 +251,9 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 }
 
 func (p *Producer) try(ctx context.Context, to topicPartition, size int, messages []message) error {
-	records, start := make([]kafkago.Record, len(messages)), time.Now()
+	records, start, sent := make([]kafkago.Record, len(messages)), time.Now(), p.now()
 	for i, m := range messages {
-		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: stamped(m.headers, start)}
+		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: stamped(m.headers, sent)}
 	}
 	response, err := p.client.kafka.Produce(ctx, &kafkago.ProduceRequest{
 		Topic: to.topic, Partition: to.partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
