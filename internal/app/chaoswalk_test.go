@@ -27,7 +27,8 @@ const (
 
 	defaultLength = 2 * time.Minute
 	quietTime     = 20 * time.Second // readings that are taken after the last fault is healed
-	settleTime    = 4 * time.Minute  // after which everything must be right
+	settleTime    = 5 * time.Minute  // after which everything must be right
+	settledTime   = 90 * time.Second // without a change, after which nothing more is expected
 )
 
 func walkOf(t *testing.T) (seed uint64, length time.Duration) {
@@ -114,6 +115,7 @@ func (c *cluster) settle(t *testing.T, from, to time.Time, note func(string)) *c
 		ClockNanos: int64(fabric.Analysis.Clocks.Tolerance(time.Second)), Truth: chaosTruth, Owner: owner(g),
 		FromNanos: from.Truncate(time.Second).UnixNano(), ToNanos: to.Truncate(time.Second).UnixNano()}
 	var report *chaos.Report
+	state, changed := "", time.Now()
 	for began := time.Now(); ; time.Sleep(3 * time.Second) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		history, err := c.history()
@@ -128,11 +130,13 @@ func (c *cluster) settle(t *testing.T, from, to time.Time, note func(string)) *c
 				note(fmt.Sprintf("all is right %.0f s after the last fault", (time.Since(began) + quietTime).Seconds()))
 				return report
 			}
-			note(fmt.Sprintf("not yet: %v", report.Counts()))
-		} else {
-			note("not yet: " + err.Error())
+			err = fmt.Errorf("%v", report.Counts())
 		}
-		if time.Since(began) > settleTime {
+		if err.Error() != state {
+			state, changed = err.Error(), time.Now()
+			note("not yet: " + state)
+		}
+		if time.Since(began) > settleTime || time.Since(changed) > settledTime {
 			if report == nil {
 				c.keepLogs(t)
 				t.Fatal(err)
