@@ -139,12 +139,14 @@ type spooler struct {
 	name       string
 	share, all int // this one of so many agents
 	backoff    time.Duration
-	perDrain   int // batches that it sends from the spool at a time
+	perDrain   int                            // batches that it sends from the spool at a time
+	perSecond  int                            // readings in a poll; 0 is 1
+	silent     func(since time.Duration) bool // whether it does not poll; may be nil
 }
 
 func (s *spooler) run(ctx context.Context) {
 	var spool []*schema.CounterBatch
-	retryAt := time.Time{}
+	retryAt, began := time.Time{}, time.Now()
 	poll, drain := time.NewTicker(time.Second), time.NewTicker(97*time.Millisecond)
 	defer poll.Stop()
 	defer drain.Stop()
@@ -153,8 +155,10 @@ func (s *spooler) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-poll.C:
-			spool = append(spool, s.poll(n))
-			n++
+			if s.silent == nil || !s.silent(time.Since(began)) {
+				spool = append(spool, s.poll(n))
+				n++
+			}
 		case <-drain.C:
 		}
 		if len(spool) == 0 || time.Now().Before(retryAt) {
@@ -173,16 +177,18 @@ func (s *spooler) run(ctx context.Context) {
 // share of the time, which changes every ten seconds.
 func (s *spooler) poll(n uint64) *schema.CounterBatch {
 	b := &schema.CounterBatch{Fabric: s.graph.Fabric(), Source: "test", Agent: s.name, Sequence: n, IntervalNanos: second, Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}}}
-	now := time.Now().UnixNano()
 	for id := range schema.LinkID(s.graph.NumLinks()) {
 		l := s.graph.Link(id)
 		if int(l.From)%s.all != s.share {
 			continue
 		}
-		b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
+		for k := max(s.perSecond, 1) - 1; k >= 0; k-- {
+			at := time.Now().UnixNano() - int64(k)*second/int64(max(s.perSecond, 1))
+			b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
+			b.TimeNanos = append(b.TimeNanos, at)
+			b.Columns[0].Values = append(b.Columns[0].Values, uint64(at-epoch2000)*uint64(id%50)/100)
+		}
 		b.Ports = append(b.Ports, schema.PortName{Device: s.graph.Device(l.From).Name, Port: l.FromPort})
-		b.TimeNanos = append(b.TimeNanos, now)
-		b.Columns[0].Values = append(b.Columns[0].Values, uint64(now-epoch2000)*uint64(id%50)/100)
 	}
 	return b
 }
@@ -268,6 +274,58 @@ func checkWhole(t *testing.T, g *topology.Graph, stored []*schema.IntervalResult
 		if stored[i].Revision < stored[i-1].Revision {
 			t.Errorf("revision %d follows %d", stored[i].Revision, stored[i-1].Revision)
 		}
+	}
+}
+
+// Agents that were silent, one or all, for longer than they are waited for: their first readings count though the
+// others have closed the interval by then, or most have yet to come back. Only a poll of many readings has some
+// within the interval in which the agent comes back.
+func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
+	const from, to = 60, 80 // seconds
+	silence := func(since time.Duration) bool { return since > from*time.Second && since < to*time.Second }
+	for name, c := range map[string]struct {
+		perSecond int
+		silent    func(agent int) bool
+	}{
+		"one agent, ten readings a poll": {10, func(agent int) bool { return agent == 3 }},
+		"all agents":                     {1, func(int) bool { return true }},
+		"all agents, ten readings":       {10, func(int) bool { return true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				const agents = 4
+				for i := range agents {
+					a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: agents, perDrain: 20, perSecond: c.perSecond}
+					if c.silent(i) {
+						a.silent = silence
+					}
+					phase := time.Duration(1+i) * time.Millisecond
+					wg.Go(func() { time.Sleep(phase); a.run(ctx) })
+				}
+				began := time.Now().UnixNano()
+				f := r.fabric(t, g, one(&logSource{broker: b}))
+				f.cfg.Outages = analysis.Outages{CompleteWithin: 10 * time.Minute}
+				f.completion.withinNanos = int64(10 * time.Minute)
+				runFor(t, 150*time.Second, f)
+				cancel()
+				wg.Wait()
+				for _, res := range r.store.stored("f") {
+					after := (res.Snapshot.Interval.StartNanos - began) / second
+					if first := int64(to - min(1, c.perSecond-1)); after < first || after > 140 {
+						continue
+					}
+					if s := res.Snapshot; len(s.Series) != 1 || s.Series[0].Count != g.NumLinks() {
+						t.Errorf("second %d has not all links: %+v", after, s.Coverage(schema.CreditStall))
+					}
+				}
+				if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds > 2 { // the first polls of all are such a case too
+					t.Errorf("%v rewinds, want two at most", rewinds)
+				}
+			})
+		})
 	}
 }
 
