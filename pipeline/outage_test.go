@@ -143,6 +143,7 @@ type spooler struct {
 	perSecond  int                            // readings in a poll; 0 is 1
 	interval   time.Duration                  // as the batches say; 0 is a second
 	silent     func(since time.Duration) bool // whether it does not poll; may be nil
+	cut        func(since time.Duration) bool // whether it cannot send; may be nil
 }
 
 func (s *spooler) run(ctx context.Context) {
@@ -162,7 +163,7 @@ func (s *spooler) run(ctx context.Context) {
 			}
 		case <-drain.C:
 		}
-		if len(spool) == 0 || time.Now().Before(retryAt) {
+		if len(spool) == 0 || time.Now().Before(retryAt) || s.cut != nil && s.cut(time.Since(began)) {
 			continue
 		}
 		k := min(s.perDrain, len(spool))
@@ -335,6 +336,36 @@ func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The poll of one agent is held up on its way for longer than an interval is waited for, and for less than an
+// interval more: it is not late for the interval in which it was taken, and the one before lacks it.
+func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 4 {
+			a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20}
+			if i == 3 {
+				a.cut = func(since time.Duration) bool {
+					return since > 59900*time.Millisecond && since < 60800*time.Millisecond
+				}
+			}
+			wg.Go(func() { time.Sleep(time.Duration(1+i) * time.Millisecond); a.run(ctx) })
+		}
+		began := time.Now()
+		f := r.fabric(t, g, one(&logSource{broker: b}))
+		f.cfg.Outages = analysis.Outages{CompleteWithin: 10 * time.Minute}
+		f.completion.withinNanos = int64(10 * time.Minute)
+		runFor(t, 100*time.Second, f)
+		cancel()
+		wg.Wait()
+		checkWhole(t, g, r.store.stored("f"), began, 90)
+		if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds != 1 {
+			t.Errorf("%v rewinds, want one", rewinds)
+		}
+	})
 }
 
 func seconds(from, to int) [2]time.Duration {

@@ -25,6 +25,7 @@ const (
 	seedVariable   = "GIVERNY_CHAOS_SEED"
 	lengthVariable = "GIVERNY_CHAOS_FOR"
 
+	waitTime      = 2 * time.Second // allowed_lateness of intervals of a second
 	defaultLength = 2 * time.Minute
 	quietTime     = 20 * time.Second // readings that are taken after the last fault is healed
 	settleTime    = 5 * time.Minute  // after which everything must be right
@@ -111,7 +112,7 @@ func (c *cluster) settle(t *testing.T, from, to time.Time, note func(string)) *c
 		t.Fatal(err)
 	}
 	fabric := config.DefaultFabric()
-	rules := chaos.Rules{IntervalNanos: int64(time.Second), MaxGapNanos: int64(fabric.Analysis.Window.MaxGapIntervals) * int64(time.Second), MinCover: fabric.Analysis.Window.MinCoverOfInterval,
+	rules := chaos.Rules{IntervalNanos: int64(time.Second), MaxGapNanos: int64(fabric.Analysis.Window.MaxGapIntervals) * int64(time.Second), MinCover: fabric.Analysis.Window.MinCoverOfInterval, WaitNanos: int64(waitTime),
 		ClockNanos: int64(fabric.Analysis.Clocks.Tolerance(time.Second)), Truth: chaosTruth, Owner: owner(g),
 		FromNanos: from.Truncate(time.Second).UnixNano(), ToNanos: to.Truncate(time.Second).UnixNano()}
 	var report *chaos.Report

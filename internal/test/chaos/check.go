@@ -35,6 +35,9 @@ type Rules struct {
 	IntervalNanos int64
 	MaxGapNanos   int64   // the longest span between two readings that gives a rate
 	MinCover      float64 // the share of an interval that spans must cover
+	// WaitNanos is for how long after its end an interval is waited for. Where a port was read next only after
+	// that, polls were missed, and a value from the longer span may be there or not.
+	WaitNanos int64
 	// ClockNanos is how far an agent's clock may be off unnoticed. Readings of one that is off by more must not be
 	// used; around those of one that is off by less, that agent's ports are not judged.
 	ClockNanos int64
@@ -81,7 +84,7 @@ type Report struct {
 	Intervals int // judged
 	Values    int // that had to be there and were, exact
 	Missing   int // values that were missing as they must: nothing was read
-	Either    int // values that may be there or not, and were right
+	Either    int // values that may be there or not, as a reading was not acknowledged or polls were missed, and were right
 	Unjudged  int // values of agents whose clock was off by little
 	Problems  []Problem
 }
@@ -98,7 +101,7 @@ func (r *Report) Counts() map[string]int {
 // String says what was lost, with the first few problems of each sort.
 func (r *Report) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%d polls acknowledged, %d intervals: %d values there and exact, %d missing as nothing was read, %d of readings not acknowledged, %d not judged (clock a little off); ",
+	fmt.Fprintf(&s, "%d polls acknowledged, %d intervals: %d values there and exact, %d missing as nothing was read, %d that may be there or not, %d not judged (clock a little off); ",
 		r.Readings, r.Intervals, r.Values, r.Missing, r.Either, r.Unjudged)
 	counts := r.Counts()
 	if len(counts) == 0 {
@@ -258,6 +261,10 @@ func (c *checker) judge(p Port, start int64, got float64, outcomes []outcome) (w
 			}
 			continue
 		}
+		if math.IsNaN(got) && o.missedPoll(start+c.rules.IntervalNanos, &c.rules) {
+			c.report.Either++
+			return "", ""
+		}
 		if math.Abs(value-got) <= exact {
 			c.count(len(outcomes), &c.report.Values)
 			return "", ""
@@ -383,6 +390,12 @@ func (t *timeline) outcomes(start int64, rules *Rules) []outcome {
 		all = append(all, o)
 	}
 	return all
+}
+
+// missedPoll says that the first reading at or after an interval's end came too late to be waited for.
+func (o outcome) missedPoll(end int64, rules *Rules) bool {
+	i := sort.Search(len(o), func(i int) bool { return o[i] >= end })
+	return i < len(o) && o[i]-end >= rules.WaitNanos
 }
 
 // percent is the value of a port in an interval: the mean over what the spans between readings cover of it; NaN

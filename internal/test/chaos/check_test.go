@@ -12,7 +12,7 @@ const (
 )
 
 func madeRules() Rules {
-	return Rules{IntervalNanos: second, MaxGapNanos: 3 * second, MinCover: .5, ClockNanos: 30 * second,
+	return Rules{IntervalNanos: second, MaxGapNanos: 3 * second, MinCover: .5, WaitNanos: 2 * second, ClockNanos: 30 * second,
 		Truth: Truth{BasePercent: func(device, _ string) int { return map[string]int{"a1": 30}[device] + 5 }},
 		Owner: func(device string) string { return device[:1] }, FromNanos: made, ToNanos: made + madeFor*second}
 }
@@ -87,10 +87,8 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 			a.Percents, b.Percents = b.Percents, a.Percents
 		}, "wrong 6"},
 		"an acknowledged reading was not used": {func(w *world) { // its neighbours give a mean over both intervals
-			rules := madeRules()
-			for _, k := range []int64{5, 6} {
-				w.set(int(k), 2, outcome{made + 5*second, made + 7*second}.percent(madePorts[2], made+k*second, &rules))
-			}
+			w.set(5, 2, w.mean(2, 5, 7))
+			w.set(6, 2, w.mean(2, 5, 7))
 		}, "wrong 2"},
 		"an interval is there twice": {func(w *world) { w.tables.Intervals = append(w.tables.Intervals, w.tables.Intervals[5]) }, "doubled 1"},
 		"rows are there twice":       {func(w *world) { w.tables.Doubled = []string{"3 rows of regions"} }, "doubled 1"},
@@ -122,12 +120,17 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 			w.set(10, 2, 99)
 		}, "wrong 1"},
 		"a reading that was not acknowledged may be there": {func(w *world) { w.doubt("b", 6) }, ""},
+		"a poll was missed, and the value is not there":    {func(w *world) { w.drop("b", 6); w.set(5, 2, nan); w.tables.Intervals[6].Percents[2] = w.mean(2, 5, 7) }, "lost 1"},
+		"two were, and the first value is not there": {func(w *world) {
+			w.drop("b", 6, 7)
+			w.set(5, 2, nan)
+			w.set(6, 2, w.mean(2, 5, 8))
+			w.set(7, 2, w.mean(2, 5, 8))
+		}, ""},
 		"or not": {func(w *world) {
 			w.doubt("b", 6)
-			rules := madeRules()
-			for _, k := range []int64{5, 6} {
-				w.set(int(k), 2, outcome{made + 5*second, made + 7*second}.percent(madePorts[2], made+k*second, &rules))
-			}
+			w.set(5, 2, w.mean(2, 5, 7))
+			w.set(6, 2, w.mean(2, 5, 7))
 		}, ""},
 		"but the value may not be missing": {func(w *world) {
 			w.doubt("b", 6)
@@ -152,6 +155,12 @@ func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// mean is the value of a link between two seconds.
+func (w *world) mean(link int, from, to int64) float64 {
+	rules := madeRules()
+	return outcome{made + from*second, made + to*second}.percent(madePorts[link], made+from*second, &rules)
 }
 
 // doubt makes a reading one that was not acknowledged.
