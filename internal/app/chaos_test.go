@@ -28,11 +28,11 @@ import (
 )
 
 const (
-	chaosKills    = 10
+	chaosKills    = 5
 	chaosTopology = "torus:16x16x16"
 )
 
-// The whole process, broker, analyser and engine, is killed at ten random
+// The whole process, broker, analyser and engine, is killed at random
 // moments under load. What Kafka had acknowledged must then be in the tables,
 // once, with the right values; what was never read must be missing, not zero.
 func TestChaosKill9(t *testing.T) {

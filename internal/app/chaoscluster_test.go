@@ -210,6 +210,9 @@ func (c *cluster) makeGraphs() {
 
 func (c *cluster) topologyFile() string { return filepath.Join(c.dir, "topology.yaml") }
 
+// hangupAge is from when on a process is far enough to meet SIGHUP; a younger one reads the file soon anyway.
+const hangupAge = 10 * time.Second
+
 // setGraph replaces the topology file, and tells the analyser if it runs.
 func (c *cluster) setGraph(version int) error {
 	path := c.topologyFile()
@@ -219,7 +222,7 @@ func (c *cluster) setGraph(version int) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	if part := c.parts[partAnalyser]; part != nil {
+	if part := c.parts[partAnalyser]; part != nil && part.Age() > hangupAge {
 		return part.Signal(syscall.SIGHUP)
 	}
 	return nil

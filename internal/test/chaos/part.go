@@ -19,6 +19,7 @@ type Part struct {
 
 	mu      sync.Mutex
 	process *proc.Process // guarded by mu; nil: it shall not run
+	since   time.Time     // guarded by mu; when it was started last
 	ended   []string      // guarded by mu; how it ended unasked
 	closed  bool          // guarded by mu
 	wg      sync.WaitGroup
@@ -62,7 +63,7 @@ func (p *Part) Adopt(process *proc.Process) {
 }
 
 func (p *Part) adopt(process *proc.Process) {
-	p.process = process
+	p.process, p.since = process, time.Now()
 	p.wg.Go(func() { p.watch(process) })
 }
 
@@ -135,6 +136,16 @@ func (p *Part) Signal(s syscall.Signal) error {
 	default:
 		return syscall.Kill(p.process.Pid(), s)
 	}
+}
+
+// Age is for how long the present process has run; 0 if there is none.
+func (p *Part) Age() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process == nil {
+		return 0
+	}
+	return time.Since(p.since)
 }
 
 // Ended is how the part ended unasked, each time.
