@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -149,7 +150,7 @@ type spooler struct {
 func (s *spooler) run(ctx context.Context) {
 	var spool []*schema.CounterBatch
 	retryAt, began := time.Time{}, time.Now()
-	poll, drain := time.NewTicker(time.Second), time.NewTicker(97*time.Millisecond)
+	poll, drain := time.NewTicker(max(s.interval, time.Second)), time.NewTicker(97*time.Millisecond)
 	defer poll.Stop()
 	defer drain.Stop()
 	for n := uint64(1); ; {
@@ -341,31 +342,40 @@ func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
 // The poll of one agent is held up on its way for longer than an interval is waited for, and for less than an
 // interval more: it is not late for the interval in which it was taken, and the one before lacks it.
 func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for i := range 4 {
-			a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20}
-			if i == 3 {
-				a.cut = func(since time.Duration) bool {
-					return since > 59900*time.Millisecond && since < 60800*time.Millisecond
+	for interval, heldUp := range map[time.Duration]time.Duration{time.Second: 2500 * time.Millisecond, time.Minute: 45 * time.Second} {
+		t.Run(interval.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				for i := range 4 {
+					a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20, interval: interval}
+					if i == 3 {
+						a.cut = func(since time.Duration) bool {
+							return since > 30*interval-time.Millisecond && since < 30*interval+heldUp
+						}
+					}
+					wg.Go(func() { time.Sleep(time.Duration(1+i) * time.Millisecond); a.run(ctx) })
 				}
-			}
-			wg.Go(func() { time.Sleep(time.Duration(1+i) * time.Millisecond); a.run(ctx) })
-		}
-		began := time.Now()
-		f := r.fabric(t, g, one(&logSource{broker: b}))
-		f.cfg.Outages = analysis.Outages{CompleteWithin: 10 * time.Minute}
-		f.completion.withinNanos = int64(10 * time.Minute)
-		runFor(t, 100*time.Second, f)
-		cancel()
-		wg.Wait()
-		checkWhole(t, g, r.store.stored("f"), began, 90)
-		if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds != 1 {
-			t.Errorf("%v rewinds, want one", rewinds)
-		}
-	})
+				cfg := analysis.DefaultConfig()
+				cfg.Window.Interval, cfg.Segment.MinLinks = interval, 4
+				f, err := New(g, cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: r.metrics, Sources: one(&logSource{broker: b}), Store: r.store})
+				if err != nil {
+					t.Fatal(err)
+				}
+				runFor(t, 50*interval, f)
+				cancel()
+				wg.Wait()
+				stored := r.store.stored("f")
+				if lacking := broken(g, stored); len(stored) < 45 || len(lacking) > 0 {
+					t.Errorf("%d of %d intervals are not whole", len(lacking), len(stored))
+				}
+				if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds != 1 {
+					t.Errorf("%v rewinds, want one", rewinds)
+				}
+			})
+		})
+	}
 }
 
 func seconds(from, to int) [2]time.Duration {
