@@ -70,25 +70,30 @@ func (p *Part) adopt(process *proc.Process) {
 // watch starts the part again when it ends unasked.
 func (p *Part) watch(process *proc.Process) {
 	<-process.Done()
-	for {
-		p.mu.Lock()
-		if p.process != process || p.closed {
-			p.mu.Unlock()
-			return
-		}
-		p.ended = append(p.ended, fmt.Sprintf("%s ended by itself: %v\n%s", p.Name, process.Err(), process.LogTail(logLines)))
-		p.mu.Unlock()
-		time.Sleep(restartPause)
-		p.mu.Lock()
-		if p.process == process {
-			p.process = nil
-			if err := p.startLocked(); err != nil {
-				p.ended = append(p.ended, err.Error())
-			}
-		}
-		p.mu.Unlock()
+	if !p.noteEnd(process) {
 		return
 	}
+	time.Sleep(restartPause)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process != process {
+		return
+	}
+	p.process = nil
+	if err := p.startLocked(); err != nil {
+		p.ended = append(p.ended, err.Error())
+	}
+}
+
+// noteEnd reports whether the process ended though nobody ended it.
+func (p *Part) noteEnd(process *proc.Process) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process != process || p.closed {
+		return false
+	}
+	p.ended = append(p.ended, fmt.Sprintf("%s ended by itself: %v\n%s", p.Name, process.Err(), process.LogTail(logLines)))
+	return true
 }
 
 // take makes the part one that shall not run, and returns what ran.
