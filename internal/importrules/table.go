@@ -107,6 +107,7 @@ var Architecture = []Row{
 	{Package: "internal/test/repo", Kind: Testing},
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/repo", "internal/test/proc"}, Kind: Testing},
+	{Package: "internal/test/chaos", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/proc", Kind: Testing},
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
