@@ -83,7 +83,7 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 		t.Error("failures among the events:", err, diff)
 	}
 	mitigations, err := m.Mitigations(t.Context(), "bw", minutes(0, 9), MitigationWindow)
-	if err != nil || len(mitigations) != 1 || mitigations[0].Events != 1 {
+	if err != nil || len(mitigations) != 1 || mitigations[0].Throttlings != 1 {
 		t.Errorf("mitigations %+v, %v", mitigations, err)
 	}
 }
