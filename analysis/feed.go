@@ -279,4 +279,9 @@ func (c *Core) Recall(f Feeds) {
 	c.feeds.failures.recall(f.Failures)
 	c.feeds.traffic.recall(f.Traffic)
 	c.recalled = f
+	for _, s := range c.stages {
+		if d, ok := s.(*diagnoseStage); ok {
+			d.recall(f.Jobs)
+		}
+	}
 }
