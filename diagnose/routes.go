@@ -67,6 +67,14 @@ func (r *router) route(devices []topology.DeviceID) *routes {
 	return out
 }
 
+// leafOf is the switch of a host, or the switch itself.
+func (r *router) leafOf(d topology.DeviceID) topology.DeviceID {
+	if r.graph.IsSwitch(d) || r.tree == nil {
+		return d
+	}
+	return r.tree.leaf[d]
+}
+
 // bisection is the share of a uniform exchange of n nodes that crosses the cut into halves.
 func bisection(n int) float64 {
 	if n < 2 {

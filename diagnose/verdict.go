@@ -11,7 +11,8 @@ import (
 
 // diagnose gives a verdict for every region at Low or above.
 func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
-	var cases []regionCase
+	cases := s.work.cases[:0]
+	defer func() { s.work.cases = cases }()
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = append(cases, s.newCase(r.Snapshot, region))
@@ -42,9 +43,26 @@ func (s *Stage) findRunning() {
 	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
 	s.work.running = s.work.running[:0]
 	clear(s.work.maxima)
+	clear(s.work.tenants)
 	for _, j := range s.jobs.all() {
 		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
 			s.work.running = append(s.work.running, j)
+			s.settle(j)
+		}
+	}
+}
+
+// settle notes whose nodes stand at which devices.
+func (s *Stage) settle(j *job) {
+	for _, d := range j.devices {
+		at := d
+		if !s.graph.IsSwitch(d) {
+			at = s.router.leafOf(d)
+		}
+		for _, d := range [2]topology.DeviceID{d, at} {
+			if t := s.work.tenants[d]; len(t) == 0 || t[len(t)-1] != j {
+				s.work.tenants[d] = append(t, j)
+			}
 		}
 	}
 }
@@ -208,6 +226,23 @@ const (
 	// ownBurden of the region's traffic must be its own.
 	ownBurden = .6
 )
+
+// ground is the share of a region's links that have no node of another job than one at either end.
+func (rc *regionCase) ground(s *Stage, own *job) float64 {
+	mine := 0
+	for _, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		if !s.strangers(from, own) && !s.strangers(to, own) {
+			mine++
+		}
+	}
+	return float64(mine) / float64(len(rc.region.Links))
+}
+
+// strangers reports whether a device is a node of another job, or the switch of one.
+func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
+	return s.work.tenants[d] != nil && slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
+}
 
 // classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
 // region and carries most of what is there, and that does not talk to the file system.

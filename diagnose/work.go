@@ -9,7 +9,9 @@ import (
 
 // work is scratch that the regions of an interval share, and the intervals after each other.
 type work struct {
-	running    []*job // of this interval, by id
+	cases      []regionCase                 // of this interval
+	running    []*job                       // of this interval, by id
+	tenants    map[topology.DeviceID][]*job // of devices, and of switches with hosts
 	maxima     map[*job]*[numFeatures]float64
 	values     []float64
 	x          []float64
@@ -42,7 +44,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), maxima: map[*job]*[numFeatures]float64{}}
+	return work{first: make([]int32, g.NumLinks()), maxima: map[*job]*[numFeatures]float64{}, tenants: map[topology.DeviceID][]*job{}}
 }
 
 // index notes which regions each link is in.
