@@ -87,7 +87,7 @@ func (d *Dashboards) jobs(q question) (fields, error) {
 	if at, given, err := q.at(); err != nil {
 		return nil, err
 	} else if given {
-		running, q.span = read.Span{From: at, To: at + 1}, read.Span{From: at - defaultSpan, To: at + schema.Instant(q.fabric.interval)}
+		running, q.span = read.Span{From: at, To: at + 1}, read.Span{From: at - schema.Instant(d.cfg.History)*schema.Instant(q.fabric.interval), To: at + schema.Instant(q.fabric.interval)}
 	}
 	jobs, err := d.model.NewestJobs(q.ctx, q.fabric.name, running, n+1)
 	if err != nil {
