@@ -19,22 +19,26 @@ type regionCase struct {
 	jobs     []suspect
 	failures []nearFailure // the likeliest first
 	back     backPressure
+	centre   centre
+	load     float64 // what its links carry now, of what they carried before the onset; 0: not known
 }
 
 // suspect is a job near a region or with traffic across it: a row of the A table.
 type suspect struct {
-	job     *job
-	hops    int     // of its nearest node; -1: farther than was searched
-	cross   float64 // share of the region's stall on links that its own exchange uses
-	gate    float64 // on links at its border
-	way     float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
-	load    float64 // of its exchange on the region's links, in shares of what it sends
-	feature feature
-	value   float64 // maximum of the feature over the window, bytes
-	devs    float64 // of the value above the median of the jobs
-	burden  float64 // of the region's traffic, as far as it is known, the share that is this job's
-	known   bool    // traffic of it was measured
-	file    bool    // what stands out is traffic with the file system
+	job        *job
+	hops       int     // of its nearest node; -1: farther than was searched
+	cross      float64 // share of the region's stall on links that its own exchange uses
+	gate       float64 // on links at its border
+	way        float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
+	load       float64 // of its exchange on the region's links, in shares of what it sends
+	feature    feature
+	value      float64 // maximum of the feature over the window, bytes
+	devs       float64 // of the value above the median of the jobs
+	burden     float64 // of the region's traffic, as far as it is known, the share that is this job's
+	root       bool    // its traffic uses the link at which back pressure begins
+	known      bool    // traffic of it was measured
+	file       bool    // what stands out is traffic with the file system
+	filesKnown bool    // such traffic was measured
 	evidence
 	score, blame float64
 }
@@ -72,6 +76,9 @@ func (s *Stage) crossing(cases []regionCase) {
 // near adds the jobs within the hops of a region that do not cross it, and the distance of those that do.
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
+	for i := range rc.jobs {
+		rc.jobs[i].root = rc.back.kind != "" && s.isAt(rc.jobs[i].job, rc.back.link)
+	}
 	known := 0
 	for _, j := range s.work.running {
 		hops := -1
@@ -88,11 +95,20 @@ func (s *Stage) near(rc *regionCase) {
 			continue
 		}
 		if hops >= 0 {
-			rc.jobs = slices.Insert(rc.jobs, known, suspect{job: j, hops: hops})
+			rc.jobs = slices.Insert(rc.jobs, known, suspect{job: j, hops: hops, root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
 			known++
 		}
 	}
 	s.work.dropFarthest(rc)
+}
+
+// isAt reports whether traffic of a job uses a link, within it or at its border.
+func (s *Stage) isAt(j *job, l schema.LinkID) bool {
+	r := s.routesOf(j)
+	if _, found := slices.BinarySearch(r.gates, l); found {
+		return true
+	}
+	return r.on(l) > 0
 }
 
 // maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
@@ -143,7 +159,7 @@ func (s *Stage) usual(rc *regionCase, f feature) spread {
 		}
 	}
 	s.work.values = values
-	return spreadOf(values)
+	return spreadOf(values, leastScale)
 }
 
 // maximum of a feature over the window.
@@ -227,6 +243,9 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
 		}
 	}
+	_, reads := s.maximum(c.job, read)
+	_, writes := s.maximum(c.job, write)
+	c.filesKnown = reads && writes
 	c.file = max(strengths[read], strengths[write]) >= max(fileShare*best, fileLeast)
 }
 

@@ -152,6 +152,8 @@ const (
 	settle = 2
 	// baseline is how many intervals before that what is usual comes from.
 	baseline = 12
+	// leastChange is the least scale of a series by itself, of its median.
+	leastChange = .04
 )
 
 // riseAt is how far a series rises at a slot (an index) beyond what it did before: 0 not, 1 by twenty of its
@@ -174,10 +176,10 @@ func riseAt(x []float64, onset int, floor float64) float64 {
 	if len(before) == 0 || len(after) == 0 {
 		return 0
 	}
-	usual := spreadOf(before)
+	usual := spreadOf(before, leastChange)
 	top := slicesMax(after)
 	z := (top - usual.median) / (usual.scale + floor)
-	if z <= 2 {
+	if !(z > 2) { // none, or not a number: nothing moved at all
 		return 0
 	}
 	return min(1, math.Log(z/2)/math.Log(10))
