@@ -283,3 +283,22 @@ func TestADiagnosisAfterARestartKnowsOldJobs(t *testing.T) {
 		}
 	}
 }
+
+// A feed that sends all jobs of a machine again every ten seconds: 200 jobs of 10,000
+// nodes each.
+func BenchmarkAddJobsAgain(b *testing.B) {
+	core := newCore(b, newGraph(b, "torus:4x4"))
+	nodes := make([]string, 10_000)
+	for i := range nodes {
+		nodes[i] = fmt.Sprintf("nid%05d", i)
+	}
+	var jobs []schema.Job
+	for i := range 200 {
+		jobs = append(jobs, job(fmt.Sprint(i), 10, 0, nodes...))
+	}
+	core.AddJobs(jobs, 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		core.AddJobs(jobs, 0)
+	}
+}
