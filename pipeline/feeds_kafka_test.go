@@ -121,3 +121,47 @@ func TestFeedsAndDiagnosesThroughApacheKafka(t *testing.T) {
 	}
 	t.Logf("%d intervals, %d diagnoses, jobs %v", len(stored), diagnoses, counts)
 }
+
+// A process that starts into a backlog knows the jobs of its intervals: the counters
+// wait until the feeds have been read.
+func TestABacklogKnowsItsJobs(t *testing.T) {
+	b := apachekafka.Start(t, apachekafka.Options{})
+	g, r := graphOf(t, "f", "torus:4x4x4"), newRig()
+	client := kafkaClient(t, b)
+	if err := client.EnsureTopics(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	sink := emitter.New(kafka.NewProducer(client), map[string]int{"f": 0})
+	first := time.Now().Add(-30 * time.Second).Truncate(time.Second)
+	s := &spooler{graph: g, name: "n0", all: 1}
+	for n := range 20 {
+		at := first.Add(time.Duration(n) * time.Second)
+		batch := s.poll(uint64(n + 1))
+		for i := range batch.TimeNanos {
+			batch.TimeNanos[i] = at.UnixNano()
+		}
+		if err := sink.Emit(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 18 { // one record each, behind all counters
+		j := schema.Job{Fabric: "f", ID: first.Add(time.Duration(n) * time.Second).UTC().Format("05"), Start: schema.Instant(first.Add(time.Duration(n)*time.Second).UnixNano() + 1)}
+		if err := sink.EmitJobs(t.Context(), "f", []schema.Job{j}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runOnKafka(t, b, r, 12*time.Second)
+	inTime := 0
+	for _, result := range r.store.stored("f") {
+		for _, j := range result.Jobs {
+			if result.Snapshot.Interval.Contains(int64(j.Start)) {
+				inTime++
+			} else if result.Snapshot.Interval.StartNanos > int64(j.Start) && result.Snapshot.Interval.StartNanos > first.UnixNano()+2*second {
+				t.Errorf("job of %v came with %v", j.Start, result.Snapshot.Interval)
+			}
+		}
+	}
+	if inTime < 15 {
+		t.Errorf("%d of 18 jobs came with their interval", inTime)
+	}
+}
