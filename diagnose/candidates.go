@@ -76,29 +76,34 @@ func (s *Stage) crossing(cases []regionCase) {
 // near adds the jobs within the hops of a region that do not cross it, and the distance of those that do.
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
-	for i := range rc.jobs {
-		rc.jobs[i].root = rc.back.kind != "" && s.isAt(rc.jobs[i].job, rc.back.link)
-	}
-	known := 0
-	for _, j := range s.work.running {
-		hops := -1
-		for _, d := range j.devices {
-			if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
-				if hops = h; h == 0 {
-					break
-				}
+	s.work.round++
+	for _, d := range s.reach.queue { // the nearest first
+		for _, j := range s.work.tenants[d] {
+			if j.round != s.work.round {
+				j.round, j.hops = s.work.round, s.reach.hops[d]
 			}
 		}
-		if known < len(rc.jobs) && rc.jobs[known].job == j {
-			rc.jobs[known].hops = hops
-			known++
-			continue
-		}
-		if hops >= 0 {
-			rc.jobs = slices.Insert(rc.jobs, known, suspect{job: j, hops: hops, root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
-			known++
+	}
+	crossing := len(rc.jobs)
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		c.root = rc.back.kind != "" && s.isAt(c.job, rc.back.link)
+		if c.job.round == s.work.round {
+			c.hops = int(c.job.hops)
+			c.job.round = 0
 		}
 	}
+	for _, d := range s.reach.queue {
+		for _, j := range s.work.tenants[d] {
+			if j.round == s.work.round {
+				rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
+				j.round = 0
+			}
+		}
+	}
+	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+	})
 	s.work.dropFarthest(rc)
 }
 
@@ -216,10 +221,18 @@ func (s *Stage) lately(j *job) float64 {
 	return most
 }
 
+// leastWay is the share of a region's stall that a job's traffic must be able to cause for evidence by time to
+// be looked for.
+const leastWay = .1
+
 // testify finds the feature of a suspect that says most against it.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
 	c.p = 1
 	c.started = s.startedAt(rc, c.job)
+	if max(c.cross, c.gate, c.way) < leastWay && !c.root && c.hops != 0 {
+		_, c.known = s.maximum(c.job, rdmaRead)
+		return
+	}
 	best := math.Inf(-1)
 	var strengths [numFeatures]float64
 	for f := read; f <= rdmaWrite; f++ { // estimates follow these, and congestion itself moves them

@@ -37,7 +37,7 @@ const (
 	rootShare = .5
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
 	// at most.
-	fullPercent, idlePercent = 75, 60
+	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
 	// deadlockPercent of the time all links of a cycle stall, and they carry next to nothing.
 	deadlockPercent, deadlockUse = 90, 15
 )
@@ -189,8 +189,8 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 			second = use
 		}
 	}
-	if best != schema.NoLink && most >= fullPercent && most >= clearlyFuller*second {
-		return best
+	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
+		return best // of several that are full each is a root
 	}
 	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent {
 		return slow
@@ -253,6 +253,8 @@ func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
 		}
 	}
 	switch {
+	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
 	case p.graph.IsSwitch(to):
 		b.kind, b.slower = linkCapacity, b.use < fullPercent && p.left(b.link) < clearlyLess
 		if !p.graph.Link(b.link).Up {

@@ -33,7 +33,10 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
 		s.measure(rc)
-		s.nearFailures(rc)
+		if rc.load == 0 {
+			rc.load = s.trafficChange(rc)
+		}
+		s.nearFailures(rc, p)
 		v := s.decide(rc, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
 	}
@@ -45,7 +48,10 @@ func (s *Stage) findRunning() {
 	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
 	s.work.running = s.work.running[:0]
 	clear(s.work.maxima)
-	clear(s.work.tenants)
+	for _, d := range s.work.settled {
+		s.work.tenants[d] = s.work.tenants[d][:0]
+	}
+	s.work.settled = s.work.settled[:0]
 	for _, j := range s.jobs.all() {
 		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
 			s.work.running = append(s.work.running, j)
@@ -62,7 +68,11 @@ func (s *Stage) settle(j *job) {
 			at = s.router.leafOf(d)
 		}
 		for _, d := range [2]topology.DeviceID{d, at} {
-			if t := s.work.tenants[d]; len(t) == 0 || t[len(t)-1] != j {
+			t := s.work.tenants[d]
+			if len(t) == 0 {
+				s.work.settled = append(s.work.settled, d)
+			}
+			if len(t) == 0 || t[len(t)-1] != j {
 				s.work.tenants[d] = append(t, j)
 			}
 		}
@@ -83,7 +93,7 @@ type nearFailure struct {
 }
 
 // nearFailures lists the failures near the region that reach last searched from.
-func (s *Stage) nearFailures(rc *regionCase) {
+func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 	rc.failures = nil
 	for i := range s.failures {
 		f := &s.failures[i]
@@ -94,7 +104,7 @@ func (s *Stage) nearFailures(rc *regionCase) {
 			}
 		}
 		if hops >= 0 {
-			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f)})
+			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f, p)})
 		}
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
@@ -102,10 +112,13 @@ func (s *Stage) nearFailures(rc *regionCase) {
 	})
 }
 
-// stallAround is the stall of what failed: of its own links where they are measured, and a little of the
-// others at its ends.
-func (s *Stage) stallAround(rc *regionCase, f *failure) float64 {
+// stallAround is the stall of what failed: of its own links where they are measured, a little of the others
+// at its ends, and what it carried before.
+func (s *Stage) stallAround(rc *regionCase, f *failure, p *pressure) float64 {
 	sum := 0.
+	for _, l := range f.links {
+		sum += .2 * max(0, p.before(l))
+	}
 	for i, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)
 		switch {
@@ -133,7 +146,8 @@ const (
 	failureNear    = 2.5
 	slowHostFull   = 3.  // a port to a host that stalls and carries little
 	slowHostMaybe  = 1.  // where it is not known what it carries
-	slowHostCentre = 1.  // stall around one switch of a grid, with no more load than before
+	slowHostFell   = 1.  // on a grid: less load than before
+	slowHostCentre = 1.  // and around one switch
 	slowLinkFell   = 2.  // a link that carries less than before while others wait for it
 	restoredShare  = .25 // what comes back seldom congests
 	hostShare      = .15 // nor does the link of a host, or a host: nothing passes through it
@@ -240,7 +254,9 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.jobs {
 		rc.jobs[i].rate(rc)
 	}
-	slices.SortStableFunc(rc.jobs, func(a, b suspect) int { return cmp.Compare(b.score, a.score) })
+	slices.SortFunc(rc.jobs, func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+	})
 	slow := s.slowHostScore(rc)
 	sum := 1. // unknown
 	var jobs, failures float64
@@ -289,7 +305,7 @@ const (
 	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
 	ownShare = .6
 	// ownBurden of the region's traffic must be its own.
-	ownBurden = .6
+	ownBurden = .85
 	// ownGround of the region's links have no node of another job at their ends.
 	ownGround = .5
 )
@@ -316,7 +332,7 @@ func (rc *regionCase) ground(s *Stage, own *job) float64 {
 
 // strangers reports whether a device is a node of another job, or the switch of one.
 func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
-	return s.work.tenants[d] != nil && slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
+	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
 }
 
 // classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
@@ -344,8 +360,11 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		score = slowHostFull
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.centre.clear && rc.load > 0 && rc.load < risen:
-		score = slowHostCentre
+	case s.graph.Duplex() && rc.load > 0 && rc.load < fallen:
+		score = slowHostFell
+		if rc.centre.clear {
+			score += slowHostCentre
+		}
 	}
 	if rc.load > risen {
 		score -= loadRose
