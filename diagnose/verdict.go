@@ -47,7 +47,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 func (s *Stage) findRunning() {
 	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
 	s.work.running = s.work.running[:0]
-	clear(s.work.maxima)
+	s.work.interval++
 	for _, d := range s.work.settled {
 		s.work.tenants[d] = s.work.tenants[d][:0]
 	}
@@ -141,6 +141,7 @@ const (
 	jobStarted     = 1.
 	jobOutlying    = 1.5
 	jobBurden      = 1.5
+	jobRose        = 1. // the load on the region rose, by what it is its burden of that
 	failureBias    = -4.
 	failureOnset   = 4.5
 	failureNear    = 2.5
@@ -156,7 +157,7 @@ const (
 	// out, or is not measured.
 	wayWithoutFiles, wayUnknown = .25, .7
 	// Load on the region that fell at its onset, or rose, speaks against jobs, or against what is broken.
-	fallen, risen, loadFell, loadRose = .95, 1.3, 1.5, 1.
+	fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
 	// Where a port to a host is full, load is the cause.
 	incastLoad = 2.
 )
@@ -193,6 +194,7 @@ func (c *suspect) rate(rc *regionCase) {
 	if rc.load > 0 && rc.load < fallen {
 		c.score -= loadFell
 	}
+	c.score += jobRose * min(1, rc.rose()) * c.burden
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance.
@@ -219,9 +221,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
 		coincidence *= hostShare
 	}
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	if rc.load > risen {
-		score -= loadRose
-	}
+	score -= rc.rose()
 	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
 		score -= incastLoad
 	}
@@ -305,9 +305,9 @@ const (
 	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
 	ownShare = .6
 	// ownBurden of the region's traffic must be its own.
-	ownBurden = .85
+	ownBurden = .35
 	// ownGround of the region's links have no node of another job at their ends.
-	ownGround = .5
+	ownGround = .7
 )
 
 // onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
@@ -366,10 +366,15 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 			score += slowHostCentre
 		}
 	}
-	if rc.load > risen {
-		score -= loadRose
+	return score - rc.rose()
+}
+
+// rose is what more load than before says against what is broken or slow, and for who loads.
+func (rc *regionCase) rose() float64 {
+	if rc.load <= risen {
+		return 0
 	}
-	return score
+	return min(mostRose, loadRose*math.Log2(rc.load/risen))
 }
 
 // slowLinkScore rates that a link which no log tells of carries less than it did.
