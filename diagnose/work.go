@@ -15,6 +15,7 @@ type work struct {
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
 	settled       []topology.DeviceID
 	interval      uint32 // of the jobs' maxima
+	leaves        []topology.DeviceID
 	before, after []float64
 	values        []float64
 	x             []float64
