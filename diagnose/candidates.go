@@ -76,29 +76,34 @@ func (s *Stage) crossing(cases []regionCase) {
 // near adds the jobs within the hops of a region that do not cross it, and the distance of those that do.
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
-	for i := range rc.jobs {
-		rc.jobs[i].root = rc.back.kind != "" && s.isAt(rc.jobs[i].job, rc.back.link)
-	}
-	known := 0
-	for _, j := range s.work.running {
-		hops := -1
-		for _, d := range j.devices {
-			if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
-				if hops = h; h == 0 {
-					break
-				}
+	s.work.round++
+	for _, d := range s.reach.queue { // the nearest first
+		for _, j := range s.work.tenants[d] {
+			if j.round != s.work.round {
+				j.round, j.hops = s.work.round, s.reach.hops[d]
 			}
 		}
-		if known < len(rc.jobs) && rc.jobs[known].job == j {
-			rc.jobs[known].hops = hops
-			known++
-			continue
-		}
-		if hops >= 0 {
-			rc.jobs = slices.Insert(rc.jobs, known, suspect{job: j, hops: hops, root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
-			known++
+	}
+	crossing := len(rc.jobs)
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		c.root = rc.back.kind != "" && s.isAt(c.job, rc.back.link)
+		if c.job.round == s.work.round {
+			c.hops = int(c.job.hops)
+			c.job.round = 0
 		}
 	}
+	for _, d := range s.reach.queue {
+		for _, j := range s.work.tenants[d] {
+			if j.round == s.work.round {
+				rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
+				j.round = 0
+			}
+		}
+	}
+	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+	})
 	s.work.dropFarthest(rc)
 }
 
@@ -113,7 +118,7 @@ func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 
 // maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
 // left out.
-const maxSuspects = 64
+const maxSuspects = 32
 
 func (w *work) dropFarthest(rc *regionCase) {
 	if len(rc.jobs) <= maxSuspects {
@@ -128,7 +133,7 @@ func (w *work) dropFarthest(rc *regionCase) {
 // measure fills the A table's numbers: maxima, outliers and evidence.
 func (s *Stage) measure(rc *regionCase) {
 	w := &s.work
-	w.correlator.maxLag = s.cfg.MaxLag
+	w.correlator.setLags(s.cfg.MaxLag)
 	w.correlator.setStall(rc.stall)
 	var usual [numFeatures]spread
 	for f := range numFeatures {
@@ -136,7 +141,9 @@ func (s *Stage) measure(rc *regionCase) {
 	}
 	s.burdens(rc)
 	for i := range rc.jobs {
-		rc.jobs[i].way = s.onTheWay(rc, rc.jobs[i].job)
+		if c := &rc.jobs[i]; max(c.cross, c.gate) < clearWay {
+			c.way = s.onTheWay(rc, c.job)
+		}
 		s.testify(rc, &rc.jobs[i], &usual)
 	}
 }
@@ -167,10 +174,11 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 	if j.traffic == nil {
 		return 0, false
 	}
-	if m := s.work.maxima[j]; m != nil {
+	m := &j.maxima
+	if j.interval == s.work.interval {
 		return m[f], m[f] >= 0
 	}
-	m := new([numFeatures]float64)
+	j.interval = s.work.interval
 	for f := range numFeatures {
 		m[f] = -1
 		for slot := s.clock.now - int64(s.cfg.Window) + 1; slot <= s.clock.now; slot++ {
@@ -179,7 +187,6 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 			}
 		}
 	}
-	s.work.maxima[j] = m
 	return m[f], m[f] >= 0
 }
 
@@ -216,10 +223,21 @@ func (s *Stage) lately(j *job) float64 {
 	return most
 }
 
+// leastWay is the share of a region's stall that a job's traffic must be able to cause for evidence by time to
+// be looked for.
+const leastWay = .1
+
+// clearWay is from which share on it does not matter whether there are other ways.
+const clearWay = .6
+
 // testify finds the feature of a suspect that says most against it.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
 	c.p = 1
 	c.started = s.startedAt(rc, c.job)
+	if max(c.cross, c.gate, c.way) < leastWay && !c.root && c.hops != 0 {
+		_, c.known = s.maximum(c.job, rdmaRead)
+		return
+	}
 	best := math.Inf(-1)
 	var strengths [numFeatures]float64
 	for f := read; f <= rdmaWrite; f++ { // estimates follow these, and congestion itself moves them
@@ -234,7 +252,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		if rc.onset >= 0 {
 			onset = len(x) - len(rc.stall) + rc.onset
 		}
-		e.rise = riseAt(x, onset, .02*usual[f].median)
+		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
 		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
@@ -242,6 +260,9 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		if strength > best {
 			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
 		}
+	}
+	if best > 0 && c.p == 0 {
+		c.p = s.work.correlator.significance(s.series(c.job, c.feature), &c.evidence)
 	}
 	_, reads := s.maximum(c.job, read)
 	_, writes := s.maximum(c.job, write)
@@ -261,7 +282,7 @@ func (e *evidence) fit() float64 {
 	if e.correlation <= leastCorrelation {
 		return 0
 	}
-	return (e.correlation - leastCorrelation) / (1 - leastCorrelation) * max(0, 1-e.p/.3)
+	return (e.correlation - leastCorrelation) / (1 - leastCorrelation) * max(0, 1-e.p/hopeless)
 }
 
 // outlying is how much deviations say, 0 to 1.

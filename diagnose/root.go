@@ -25,6 +25,8 @@ type backPressure struct {
 	sources int           // links of the region that lead to the switch of the root
 	share   float64       // of the region's stall that leads there
 	slower  bool          // the root carries clearly less than before the onset
+	waits   bool          // most of the stall ends at a switch, but the port is not known
+	at      topology.DeviceID
 	cycle   []schema.LinkID
 }
 
@@ -37,7 +39,7 @@ const (
 	rootShare = .5
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
 	// at most.
-	fullPercent, idlePercent = 75, 60
+	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
 	// deadlockPercent of the time all links of a cycle stall, and they carry next to nothing.
 	deadlockPercent, deadlockUse = 90, 15
 )
@@ -163,10 +165,13 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 	if root := rc.region.Root; out.link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() {
 		out.link, out.share = root.Link, rootShare
 	}
-	if out.link == schema.NoLink {
-		return none
+	if out.link != schema.NoLink {
+		out = p.judge(rc, out)
 	}
-	return p.judge(rc, out)
+	if out.kind == "" && total > 0 && atMost >= rootShare*total {
+		out.waits, out.at = true, at
+	}
+	return out
 }
 
 // clearlyFuller is by how much a port must carry more than the others to be the one that is full.
@@ -189,8 +194,8 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 			second = use
 		}
 	}
-	if best != schema.NoLink && most >= fullPercent && most >= clearlyFuller*second {
-		return best
+	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
+		return best // of several that are full each is a root
 	}
 	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent {
 		return slow
@@ -253,6 +258,8 @@ func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
 		}
 	}
 	switch {
+	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
 	case p.graph.IsSwitch(to):
 		b.kind, b.slower = linkCapacity, b.use < fullPercent && p.left(b.link) < clearlyLess
 		if !p.graph.Link(b.link).Up {
