@@ -69,6 +69,18 @@ func (c *clickHouse) EventsBetween(ctx context.Context, fabric string, fromNanos
 	return c.model.Events(ctx, fabric, span(fromNanos, toNanos))
 }
 
+func (c *clickHouse) JobsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Job, error) {
+	return c.model.Jobs(ctx, fabric, span(fromNanos, toNanos))
+}
+
+func (c *clickHouse) FailuresBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Failure, error) {
+	return c.model.Failures(ctx, fabric, span(fromNanos, toNanos))
+}
+
+func (c *clickHouse) TrafficBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.JobTraffic, error) {
+	return c.model.JobTraffic(ctx, fabric, span(fromNanos, toNanos))
+}
+
 func (c *clickHouse) Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error) {
 	return c.model.Graph(ctx, fabric, version)
 }

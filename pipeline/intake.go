@@ -266,7 +266,7 @@ func (in *Intake) Finish() error {
 
 // isEmpty says that nothing was measured in an interval, and nothing happened.
 func isEmpty(r *schema.IntervalResult) bool {
-	return len(r.Events) == 0 && !slices.ContainsFunc(r.Snapshot.Series, func(s schema.Series) bool { return s.Count > 0 })
+	return len(r.Events)+len(r.Jobs)+len(r.Failures)+len(r.Traffic) == 0 && !slices.ContainsFunc(r.Snapshot.Series, func(s schema.Series) bool { return s.Count > 0 })
 }
 
 // setGraph takes another version into force, before what comes next.

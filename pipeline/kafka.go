@@ -2,30 +2,34 @@ package pipeline
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 )
 
 // KafkaSources are the sources of live data of a fabric: its partition of the
-// counters and of the events, and the clock that closes intervals.
+// counters, of the events and of what schedulers and logs say, and the clock that
+// closes intervals.
 // Offsets are committed through the fence, which may be nil.
 func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, interval time.Duration, fence kafka.Fence) []Source {
 	consumer := func(kind envelope.Kind) *kafka.Consumer {
 		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition, Fence: fence})
 	}
-	counters := &counterSource{consumer: consumer(envelope.Counters)}
-	return []Source{counters, &eventSource{consumer: consumer(envelope.Events)}, &clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
+	feeds := []*kafka.Consumer{consumer(envelope.Events), consumer(envelope.Jobs), consumer(envelope.Failures), consumer(envelope.Traffic)}
+	counters := &counterSource{consumer: consumer(envelope.Counters), feeds: feeds}
+	return []Source{counters, newEventSource(feeds[0]), newJobSource(feeds[1]), newFailureSource(feeds[2]), newTrafficSource(feeds[3]),
+		&clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
 }
 
 // counterSource reads batches of counters.
 type counterSource struct {
 	consumer *kafka.Consumer
+	feeds    []*kafka.Consumer // of what is said beside them
 	decoder  envelope.Decoder
 	batch    schema.CounterBatch
 }
@@ -35,12 +39,33 @@ func (s *counterSource) Name() string { return "counters" }
 // Run hands batches to the intake. One that cannot be read, or is of another
 // fabric, goes to the dead letters and costs nothing else.
 func (s *counterSource) Run(ctx context.Context, in *Intake) error {
+	if !s.awaitFeeds(ctx) {
+		return nil
+	}
 	return s.consumer.Run(ctx, func(_ context.Context, m kafka.Message) error {
 		if err := s.decoder.Counters(m.Payload, &s.batch); err != nil {
 			return err
 		}
 		return rejected(in, in.Witnessed(s, &s.batch, m.Offset, timesOf(&m, time.Now())))
 	})
+}
+
+// feedsFirst is for how long a backlog of counters waits for that of the feeds, so that
+// the jobs of an interval are known when it is analysed. A feed that cannot be read
+// costs no more than this.
+const feedsFirst = 5 * time.Second
+
+// awaitFeeds waits until what was in the feeds' topics at the start has been read. It
+// returns false if ctx ends first.
+func (s *counterSource) awaitFeeds(ctx context.Context) bool {
+	began := time.Now()
+	behind := func(c *kafka.Consumer) bool { return c.ReadUpTo().Before(began) }
+	for time.Since(began) < feedsFirst && slices.ContainsFunc(s.feeds, behind) {
+		if !retry.Sleep(ctx, 20*time.Millisecond) {
+			return false
+		}
+	}
+	return true
 }
 
 // timesOf are the times of a record. Where the broker does not say when it appended
@@ -67,33 +92,6 @@ func (s *counterSource) Commit(ctx context.Context, offset int64) error {
 
 // BeginAt makes the next Run begin with what was sent at an instant, or earlier.
 func (s *counterSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
-
-// eventSource reads events.
-type eventSource struct {
-	consumer *kafka.Consumer
-	decoder  envelope.Decoder
-}
-
-func (s *eventSource) Name() string { return "events" }
-
-// Run hands events to the intake.
-func (s *eventSource) Run(ctx context.Context, in *Intake) error {
-	return s.consumer.Run(ctx, func(_ context.Context, m kafka.Message) error {
-		events, err := s.decoder.Events(m.Payload, nil)
-		if err != nil {
-			return err
-		}
-		return rejected(in, in.Events(s, events, m.Offset))
-	})
-}
-
-// Commit tells Kafka that what lies up to an offset is stored.
-func (s *eventSource) Commit(ctx context.Context, offset int64) error {
-	return s.consumer.CommitThrough(ctx, offset)
-}
-
-// BeginAt makes the next Run begin with what was sent at an instant, or earlier.
-func (s *eventSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
 
 // rejected sends what the intake refuses to the dead letters, and passes on what
 // ends the run.
@@ -141,52 +139,4 @@ func (s *clockSource) Run(ctx context.Context, in *Intake) error {
 			return err
 		}
 	}
-}
-
-// Announcer puts the regions of every interval into Kafka, for those who act on
-// them, at least once: it learns from the topic what it announced last. Consumers
-// drop doubles by fabric, interval and revision; a higher revision replaces a lower one.
-type Announcer struct {
-	client    *kafka.Client
-	producer  *kafka.Producer
-	fabric    string
-	partition int
-	encoder   envelope.Encoder
-	decoder   envelope.Decoder
-}
-
-// NewAnnouncer makes the announcer of a fabric.
-func NewAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int) *Announcer {
-	return &Announcer{client: client, producer: producer, fabric: fabric, partition: partition}
-}
-
-// Name of the sink.
-func (a *Announcer) Name() string { return "regions topic" }
-
-// Put announces an interval. What is too long for a message is refused.
-func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
-	payload, err := a.encoder.Regions(nil, &envelope.RegionSet{Fabric: a.fabric, GraphVersion: r.Snapshot.GraphVersion,
-		Interval: r.Snapshot.Interval, Regions: r.Regions, Unknown: r.Network.Unknown, Revision: r.Revision})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	err = a.producer.Produce(ctx, kafka.Record{Fabric: a.fabric, Partition: a.partition, Kind: envelope.Regions, Payload: payload})
-	var refused *kafka.RefusedError
-	if errors.As(err, &refused) {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	return err
-}
-
-// Last is the start of the newest interval in the topic.
-func (a *Announcer) Last(ctx context.Context) (int64, error) {
-	payload, err := a.client.LastPayload(ctx, envelope.Regions, a.partition)
-	if err != nil || payload == nil {
-		return 0, err
-	}
-	set, err := a.decoder.Regions(payload)
-	if err != nil {
-		return 0, fmt.Errorf("the newest message of the regions topic: %w", err)
-	}
-	return set.Interval.StartNanos, nil
 }

@@ -41,6 +41,8 @@ var tables = []table{
 	{"network_states", "time", stateRows},
 	{"events", "interval_start", eventRows},
 	{"port_readings", "interval_start", readingRows},
+	{"diagnoses", "time", diagnosisRows},
+	{"mitigations", "time", mitigationRows},
 }
 
 // marker is written last and makes an interval visible. It counts what the tables
