@@ -22,6 +22,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		return nil
 	}
 	s.findRunning()
+	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := newPressure(s.graph, r.Snapshot)
@@ -139,6 +140,7 @@ const (
 	jobFit         = 3.  // correlation
 	jobRise        = 2.5 // at the onset
 	jobStarted     = 1.
+	jobGrowth      = 2. // of what was added to it
 	jobUnmeasured  = 4. // that it began with the onset, where nothing else is known of it
 	jobOutlying    = 1.5
 	jobBurden      = 1.5
@@ -191,7 +193,7 @@ func (c *suspect) rate(rc *regionCase) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth
 	if rc.load > 0 && rc.load < fallen {
 		c.score -= loadFell
 	}
