@@ -34,9 +34,6 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
 		s.measure(rc)
-		if rc.load == 0 {
-			rc.load = s.trafficChange(rc)
-		}
 		s.nearFailures(rc, p)
 		v := s.decide(rc, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
@@ -148,9 +145,11 @@ const (
 	failureBias    = -4.
 	failureOnset   = 4.5
 	failureNear    = 2.5
-	slowHostFull   = 3.  // a port to a host that stalls and carries little
-	slowHostMaybe  = 1.  // where it is not known what it carries
-	slowHostFell   = 1.  // on a grid: less load than before
+	slowHostFull   = 3. // a port to a host that stalls and carries little
+	slowHostMaybe  = 1. // where it is not known what it carries
+	slowHostFell   = 1. // on a grid: less load than before
+	slowHostSteady = .5 // or no more than before
+	steadyLoad     = 1.08
 	slowHostCentre = 1.  // and around one switch
 	slowLinkFell   = 2.  // a link that carries less than before while others wait for it
 	restoredShare  = .25 // what comes back seldom congests
@@ -391,8 +390,11 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		score = slowHostFull
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < fallen:
-		score = slowHostFell
+	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad:
+		score = slowHostSteady
+		if rc.load < fallen {
+			score = slowHostFell
+		}
 		if rc.centre.clear {
 			score += slowHostCentre
 		}
