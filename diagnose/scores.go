@@ -10,29 +10,30 @@ import (
 // The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
 // were chosen on incidents with truth (package bench).
 const (
-	jobBias        = -6.
-	jobSpace       = 2.5 // the region's stall where its traffic can be
-	jobFit         = 3.  // correlation
-	jobRise        = 2.5 // at the onset
-	jobStarted     = 1.
-	jobGrowth      = 2.  // of what was added to it
-	jobElsewhere   = 2.5 // back pressure begins where its exchange does not go
-	jobUnmeasured  = 4.  // that it began with the onset, where nothing else is known of it
-	jobOutlying    = 1.5
-	jobBurden      = 1.5
-	jobRose        = 1. // the load on the region rose, by what it is its burden of that
-	failureBias    = -4.
-	failureOnset   = 4.5
-	failureNear    = 2.5
-	slowHostFull   = 3. // a port to a host that stalls and carries little
-	slowHostMaybe  = 1. // where it is not known what it carries
-	slowHostFell   = 1. // on a grid: less load than before
-	slowHostSteady = .5 // or no more than before
-	steadyLoad     = 1.08
-	slowHostCentre = 1.  // and around one switch
-	slowLinkFell   = 2.  // a link that carries less than before while others wait for it
-	restoredShare  = .25 // what comes back seldom congests
-	hostShare      = .15 // nor does the link of a host, or a host: nothing passes through it
+	jobBias         = -6.
+	jobSpace        = 2.5 // the region's stall where its traffic can be
+	jobFit          = 3.  // correlation
+	jobRise         = 2.5 // at the onset
+	jobStarted      = 1.
+	jobGrowth       = 2.  // of what was added to it
+	jobElsewhere    = 2.5 // back pressure begins where its exchange does not go
+	jobUnmeasured   = 4.  // that it began with the onset, where nothing else is known of it
+	jobOutlying     = 1.5
+	jobBurden       = 1.5
+	jobRose         = 1. // the load on the region rose, by what it is its burden of that
+	failureBias     = -4.
+	failureOnset    = 4.5
+	failureNear     = 2.5
+	slowHostFull    = 3. // a port to a host that stalls and carries little
+	slowHostMaybe   = 1. // where it is not known what it carries
+	slowHostFell    = 1. // on a grid: less load than before
+	slowHostSteady  = .5 // or no more than before
+	steadyLoad      = 1.08
+	slowHostFailure = 1.5 // and a failure that explains it
+	slowHostCentre  = 1.  // and around one switch
+	slowLinkFell    = 2.  // a link that carries less than before while others wait for it
+	restoredShare   = .25 // what comes back seldom congests
+	hostShare       = .15 // nor does the link of a host, or a host: nothing passes through it
 
 	// The way between a job and others counts less where its traffic with files is measured and does not stand
 	// out, or is not measured.
@@ -44,7 +45,7 @@ const (
 )
 
 // rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
-func (c *suspect) rate(rc *regionCase) {
+func (s *Stage) rate(rc *regionCase, c *suspect) {
 	way := c.way
 	switch {
 	case c.file:
@@ -71,7 +72,7 @@ func (c *suspect) rate(rc *regionCase) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())
 	if rc.load > 0 && rc.load < fallen {
 		c.score -= loadFell
 	}
@@ -141,11 +142,23 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		if rc.load < fallen {
 			score = slowHostFell
 		}
+		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
+			score -= slowHostFailure
+		}
 		if rc.centre.clear {
 			score += slowHostCentre
 		}
 	}
 	return score - rc.rose()
+}
+
+// grown is how far the load on a region of a grid bears out that jobs added to it, 0 to 1. Where links have
+// directions a region waits for others, and what it carries itself may fall.
+func (rc *regionCase) grown(duplex bool) float64 {
+	if !duplex || rc.load == 0 {
+		return 1
+	}
+	return max(0, min(1, (rc.load-1)/(2*(risen-1))))
 }
 
 // rose is what more load than before says against what is broken or slow, and for who loads.

@@ -140,7 +140,7 @@ type verdict struct {
 // decide weighs the causes against each other and against none of them being right.
 func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.jobs {
-		rc.jobs[i].rate(rc)
+		s.rate(rc, &rc.jobs[i])
 	}
 	slices.SortFunc(rc.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
