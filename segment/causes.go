@@ -15,6 +15,7 @@ type causes struct {
 	levels   []plateau // by root of level
 	double   [][2]int32
 	weak     []bool // by cause: only a lone hot link makes it one
+	exchange []bool // by cause
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
@@ -79,6 +80,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.joinCalmPorts(t, s)
 	c.joinFullLeaves(t, s)
 	c.findWeak(t, s)
+	c.findExchanges(s)
 }
 
 func (c *causes) listMasks(s *sinks) {
@@ -265,7 +267,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		for b := first; b < end; b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !takesPart(t, s, a, b, p.stall()) {
+			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {
@@ -288,8 +290,8 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 	}
 }
 
-// takesPart reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
-func takesPart(t *trees, s *sinks, a, b int32, stall float64) bool {
+// sendsInto reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
+func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {
 	n := 0
 	for _, l := range t.waits.in.of(s.all[a].device) {
 		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) && t.stall[i] > partnerStall*stall {
@@ -297,6 +299,31 @@ func takesPart(t *trees, s *sinks, a, b int32, stall float64) bool {
 		}
 	}
 	return 2*n > int(t.waits.hosts[s.all[a].device])
+}
+
+// findExchanges finds the causes that are exchanges.
+func (c *causes) findExchanges(s *sinks) {
+	c.exchange = resize(c.exchange, 2*len(s.all))
+	clear(c.exchange)
+	for a := range s.all {
+		if c.levels[c.level.find(int32(a))].isExchange() {
+			c.exchange[c.sets.find(int32(a))] = true
+		}
+	}
+}
+
+func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
+
+// takesPart reports whether a cause waits at a leaf, or whether what waits there is not known.
+func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
+	a := s.at[leaf]
+	if a < 0 {
+		return false
+	}
+	if d := c.double[a]; d[0] != noDouble {
+		return c.sets.find(d[0]) == cause || c.sets.find(d[1]) == cause
+	}
+	return c.sets.find(a) == cause
 }
 
 // joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its ports, if both are level:

@@ -3,6 +3,7 @@ package segment
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -40,6 +41,9 @@ const (
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
+	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
+	partnerCost = 3
+	mostAtOnce  = 3 // causes of one link
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
@@ -74,13 +78,24 @@ func (p *partList) sort() {
 
 func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
 
+// unite sums the parts of one cause.
+func (p *partList) unite() {
+	n := 0
+	for _, x := range p.list() {
+		if k := slices.IndexFunc(p.at[:n], func(y part) bool { return y.cause == x.cause }); k >= 0 {
+			p.at[k].stall += x.stall
+			continue
+		}
+		p.at[n] = x
+		n++
+	}
+	p.n = n
+	p.sort()
+}
+
 func (p *partList) set(parts ...part) {
 	p.n = copy(p.at[:], parts)
-	if p.n == 2 && p.at[0].cause == p.at[1].cause {
-		p.at[0].stall += p.at[1].stall
-		p.n = 1
-	}
-	p.sort()
+	p.unite()
 }
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
@@ -117,7 +132,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		if h.scratch.n == 1 {
 			h.scratch.at[0].stall = t.stall[i]
 		} else {
-			h.choose(t, len(s.all), t.stall[i], minMean)
+			h.choose(t, s, c, i, minMean)
 		}
 		h.of[i] = h.scratch
 	}
@@ -186,30 +201,57 @@ func (h *shares) fitFalls() {
 	}
 }
 
-// choose leaves of the causes in scratch the one or two that predict a stall best.
-func (h *shares) choose(t *trees, sinks int, stall, minMean float64) {
+// choose leaves of the causes in scratch those, three at most, that predict a node's stall best.
+func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) {
+	stall := t.stall[i]
+	leaf := t.leafOf(i)
 	from := h.scratch
-	best, sigma := math.Inf(1), t.noise.sigma(stall)
+	n := from.n
+	sigma := t.noise.sigma(stall)
+	var one, with, without [maxParts]float64
+	for k, p := range from.list() {
+		one[k] = p.stall * h.fall[p.cause]
+		if int(p.cause) >= len(s.all) {
+			with[k] += portCost
+		} else if leaf >= 0 && c.isExchange(p.cause) {
+			if c.takesPart(s, leaf, p.cause) {
+				without[k] += partnerCost
+			} else {
+				with[k] += partnerCost
+			}
+		}
+	}
+	best, chosen := math.Inf(1), 0
+	for set := 1; set < 1<<n; set++ {
+		size := bits.OnesCount(uint(set))
+		if size > mostAtOnce {
+			continue
+		}
+		sum, off, least := 0., secondCost*float64(size-1), math.Inf(1)
+		for k := range n {
+			if set>>k&1 != 0 {
+				sum, off, least = sum+one[k], off+with[k], min(least, one[k])
+			} else {
+				off += without[k]
+			}
+		}
+		if size > 1 && least < minMean {
+			continue
+		}
+		if off += math.Abs(stall-min(100, sum)) / sigma; off < best {
+			best, chosen = off, set
+		}
+	}
 	h.scratch.n = 0
-	for i, p := range from.list() {
-		one := p.stall * h.fall[p.cause]
-		off := math.Abs(stall-one) / sigma
-		if int(p.cause) >= sinks {
-			off += portCost
+	total := 0.
+	for k := range n {
+		if chosen>>k&1 != 0 {
+			total += one[k]
 		}
-		if off < best {
-			best = off
-			h.scratch.set(part{p.cause, stall})
-		}
-		for _, q := range from.list()[:i] {
-			other := q.stall * h.fall[q.cause]
-			if min(one, other) < minMean {
-				continue
-			}
-			if off := math.Abs(stall-min(100, one+other))/sigma + secondCost; off < best {
-				best = off
-				h.scratch.set(part{p.cause, stall * one / (one + other)}, part{q.cause, stall * other / (one + other)})
-			}
+	}
+	for k, p := range from.list() {
+		if chosen>>k&1 != 0 {
+			h.scratch.add(part{p.cause, stall * one[k] / total})
 		}
 	}
 }
@@ -221,9 +263,7 @@ func (h *shares) rename(c *causes) {
 		for k := range p.list() {
 			p.at[k].cause = c.sets.find(p.at[k].cause)
 		}
-		if p.n == 2 {
-			p.set(p.at[0], p.at[1])
-		}
+		p.unite()
 	}
 }
 

@@ -170,6 +170,18 @@ func (t *trees) lookThrough(l, first int32, depth int) {
 	}
 }
 
+// leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
+func (t *trees) leafOf(i int32) int32 {
+	w, l := t.waits, t.links[i]
+	switch {
+	case w.fromHost(l):
+		return w.to[l]
+	case w.isLeaf(w.from[l]) && !w.toHost(l):
+		return w.from[l]
+	}
+	return -1
+}
+
 // stalledInto counts the stalled links into a device.
 func (t *trees) stalledInto(d int32) (n int) {
 	for _, l := range t.waits.in.of(d) {
