@@ -314,16 +314,34 @@ func (c *causes) findExchanges(s *sinks) {
 
 func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
 
-// takesPart reports whether a cause waits at a leaf, or whether what waits there is not known.
-func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
+type answer uint8
+
+const (
+	no answer = iota
+	yes
+	unknown
+)
+
+// takesPart says whether a leaf takes part in an exchange: whether it waits there, which cannot be told where
+// half of the hosts wait and nothing that comes to them.
+func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
+	is := func(yesItIs bool) answer {
+		if yesItIs {
+			return yes
+		}
+		return no
+	}
 	a := s.at[leaf]
-	if a < 0 {
-		return false
+	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
+		if 2*t.stalledHosts(leaf) >= int(t.waits.hosts[leaf]) {
+			return unknown
+		}
+		return no
 	}
 	if d := c.double[a]; d[0] != noDouble {
-		return c.sets.find(d[0]) == cause || c.sets.find(d[1]) == cause
+		return is(c.sets.find(d[0]) == cause || c.sets.find(d[1]) == cause)
 	}
-	return c.sets.find(a) == cause
+	return is(c.sets.find(a) == cause)
 }
 
 // joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its ports, if both are level:

@@ -14,6 +14,7 @@ type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
 	falls   []fallOf
+	atSink  []bool    // by node
 	members linkLists // by cause: nodes
 	scratch partList
 }
@@ -31,14 +32,16 @@ type partList struct {
 }
 
 type fallOf struct {
-	cause int32
-	ratio float64
+	cause   int32
+	ratio   float64
+	isAlone bool // of a link that leads to no other cause
 }
 
 const (
 	maxParts = 6
 	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
+	fallWidth                        = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
@@ -100,41 +103,67 @@ func (p *partList) set(parts ...part) {
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all))
-	h.falls = h.falls[:0]
-	for a := range h.fall {
-		h.fall[a] = usualFall
-	}
+	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n = 0
 	}
-	for _, i := range t.order {
-		if h.setAtSink(t, s, c, i) {
-			continue
-		}
-		h.predict(t, c, i)
-		if p := &h.scratch; p.n == 1 {
-			h.falls = append(h.falls, fallOf{p.at[0].cause, t.stall[i] / p.at[0].stall})
-			p.at[0].stall = t.stall[i]
-		} else {
-			for k := range p.list() {
-				p.at[k].stall = min(p.at[k].stall, t.stall[i])
+	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
+		h.falls = h.falls[:0]
+		rank := t.rank[t.order[first]]
+		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
+			i := t.order[end]
+			h.atSink[i] = h.setAtSink(t, s, c, i)
+			if !h.atSink[i] {
+				h.predict(t, c, i)
+				h.of[i] = h.scratch
+				h.vote(t, s, c, i)
 			}
-			p.sort()
 		}
-		h.of[i] = h.scratch
+		h.fitFalls()
+		for _, i := range t.order[first:end] {
+			if h.atSink[i] || h.of[i].n == 0 {
+				continue
+			}
+			if h.of[i].n == 1 {
+				h.of[i].at[0].stall = t.stall[i]
+			} else {
+				h.scratch = h.of[i]
+				h.choose(t, s, c, i, minMean)
+				h.of[i] = h.scratch
+			}
+		}
 	}
-	h.fitFalls()
-	for _, i := range t.order {
-		if h.setAtSink(t, s, c, i) {
-			continue
+}
+
+// startFalls supposes that a cause falls at every hop as it does from its port, and an exchange not at all.
+func (h *shares) startFalls(s *sinks, c *causes) {
+	h.atSink = resize(h.atSink, len(h.of))
+	for a := range h.fall {
+		h.fall[a] = usualFall
+	}
+	for a := range s.all {
+		if x, cause := &s.all[a], c.sets.find(int32(a)); c.isExchange(cause) {
+			h.fall[cause] = 1
+		} else if x.isTree() && x.links >= minFeeders && c.double[a][0] == noDouble {
+			h.fall[cause] = min(1, x.stall/x.port)
 		}
-		h.predict(t, c, i)
-		if h.scratch.n == 1 {
-			h.scratch.at[0].stall = t.stall[i]
-		} else {
-			h.choose(t, s, c, i, minMean)
+	}
+}
+
+// vote takes down by how much the stall of a node is less than that of what it may wait for, by cause; of
+// one that an exchange alone explains, by that.
+func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
+	stall, leaf := t.stall[i], t.leafOf(i)
+	list := h.of[i].list()
+	for _, p := range list {
+		if len(list) > 1 && leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == yes &&
+			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
+			h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, true})
+			return
 		}
-		h.of[i] = h.scratch
+	}
+	for _, p := range list {
+		h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, len(list) == 1})
 	}
 }
 
@@ -187,18 +216,53 @@ func (h *shares) predict(t *trees, c *causes, i int32) {
 	}
 }
 
+// fitFalls finds by how much each cause falls at a hop: by the median of the links that lead to it alone, or
+// if they are few by the ratio near which most links lie.
 func (h *shares) fitFalls() {
 	slices.SortFunc(h.falls, func(a, b fallOf) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.ratio, b.ratio)) })
 	for i := 0; i < len(h.falls); {
-		j := i
-		for j < len(h.falls) && h.falls[j].cause == h.falls[i].cause {
-			j++
+		j, alone := i, 0
+		for ; j < len(h.falls) && h.falls[j].cause == h.falls[i].cause; j++ {
+			if h.falls[j].isAlone {
+				alone++
+			}
 		}
-		if j-i >= fewestFalls {
-			h.fall[h.falls[i].cause] = min(mostFall, h.falls[(i+j)/2].ratio)
+		fall := &h.fall[h.falls[i].cause]
+		switch {
+		case alone >= fewestFalls:
+			n := 0
+			for _, f := range h.falls[i:j] {
+				if f.isAlone {
+					if n++; n > alone/2 {
+						*fall = min(mostFall, f.ratio)
+						break
+					}
+				}
+			}
+		case j-i >= fewestFalls:
+			*fall = min(mostFall, modeOf(h.falls[i:j], *fall))
 		}
 		i = j
 	}
+}
+
+// modeOf is the middle of the most ratios that lie together, of equals that nearest to what was supposed.
+func modeOf(falls []fallOf, usual float64) float64 {
+	best, most := usual, 0
+	end := 0
+	for i, f := range falls {
+		if f.ratio > mostFall {
+			break
+		}
+		for end < len(falls) && falls[end].ratio <= f.ratio*fallWidth {
+			end++
+		}
+		middle := falls[(i+end)/2].ratio
+		if n := end - i; n > most || n == most && math.Abs(middle-usual) < math.Abs(best-usual) {
+			best, most = middle, n
+		}
+	}
+	return best
 }
 
 // choose leaves of the causes in scratch those, three at most, that predict a node's stall best.
@@ -214,9 +278,10 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		if int(p.cause) >= len(s.all) {
 			with[k] += portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
-			if c.takesPart(s, leaf, p.cause) {
+			switch c.takesPart(t, s, leaf, p.cause) {
+			case yes:
 				without[k] += partnerCost
-			} else {
+			case no:
 				with[k] += partnerCost
 			}
 		}

@@ -123,12 +123,13 @@ func (t *trees) find(hot float32) {
 }
 
 // connect lists for every node those that it may wait for. Where there is none, links that are not measured
-// are looked through, two at most: a switch that reports nothing.
+// are looked through, two at most: a switch that reports nothing. A link that stalls alone at its switch
+// is no evidence of such.
 func (t *trees) connect() {
 	t.begin, t.next = append(t.begin[:0], 0), t.next[:0]
 	for _, l := range t.links {
 		t.appendNext(l, l)
-		for depth := 1; depth <= 2 && int(t.begin[len(t.begin)-1]) == len(t.next); depth++ {
+		for depth := 1; depth <= 2 && t.stalledInto(t.waits.to[l]) > 1 && int(t.begin[len(t.begin)-1]) == len(t.next); depth++ {
 			t.lookThrough(l, l, depth)
 		}
 		t.begin = append(t.begin, int32(len(t.next)))
@@ -186,6 +187,16 @@ func (t *trees) leafOf(i int32) int32 {
 func (t *trees) stalledInto(d int32) (n int) {
 	for _, l := range t.waits.in.of(d) {
 		if t.node[l] >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// stalledHosts counts the stalled links from hosts into a device.
+func (t *trees) stalledHosts(d int32) (n int) {
+	for _, l := range t.waits.in.of(d) {
+		if t.node[l] >= 0 && t.waits.fromHost(l) {
 			n++
 		}
 	}
