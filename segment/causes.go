@@ -176,13 +176,19 @@ func (c *causes) areLevel(t *trees, s *sinks, a, b int32) bool {
 	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
 		return false
 	}
-	if math.Abs(x.stall-y.stall) >= t.noise.meanError(max(x.stall, y.stall), x.links+1, y.links+1) {
+	if !x.sendsToo || !y.sendsToo || math.Abs(x.level-y.level) >= levelError(t, x, y) {
 		return false
 	}
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
 		return true
 	}
 	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
+}
+
+// levelError bounds the chance difference of the levels of two sinks. Where links into one leaf differ by more
+// than noise, those into two may, too.
+func levelError(t *trees, x, y *sink) float64 {
+	return t.noise.meanError(max(x.level, y.level), x.levels, y.levels) + equalDeviations*max(x.excess, y.excess)
 }
 
 // reachesUp reports whether half of the stalled links that leave a's switch for others lead to b.

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -14,7 +15,8 @@ type sinks struct {
 	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
 	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
 	lone       int      // stalled links that nothing waits for and that wait for nothing
-	component  []int32  // by node: the first sink of its component, or -1
+	sample     []float64
+	component  []int32 // by node: the first sink of its component, or -1
 }
 
 // sink is one of them.
@@ -29,6 +31,12 @@ type sink struct {
 	stall     float64 // mean of links
 	port      float64 // stall of the hottest link to a host, 0 if none is stalled
 	weight    float64 // sum of the stalls that wait there
+	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
+	// level with them:
+	level    float64 // mean
+	levels   int     // number
+	excess   float64 // deviation of those from switches beyond what noise explains
+	sendsToo bool    // the leaf's hosts or links to switches mostly stall, too
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }
@@ -165,6 +173,7 @@ func (s *sinks) measure(t *trees) {
 	}
 	for a := range s.all {
 		s.all[a].sum()
+		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
 			s.lone++
 		}
@@ -194,4 +203,71 @@ func (s *sink) sum() {
 	if n > 0 {
 		s.stall = sum / n
 	}
+}
+
+const (
+	levelDeviations = 3  // that a link may lie off those of its leaf that are level
+	noiseOfNoise    = 2. // variances: what deviations of a few links scatter to by chance
+)
+
+// measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
+func (s *sinks) measureLevel(t *trees, x *sink) {
+	w := t.waits
+	x.level, x.levels = x.stall, x.links
+	s.sample = s.sample[:0]
+	for _, l := range w.in.of(x.device) {
+		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) < minFeeders {
+		return
+	}
+	middle := medianOf(s.sample)
+	sigma := t.noise.sigma(middle)
+	sum, n := 0., 0
+	isLevel := func(v float64) bool { return math.Abs(v-middle) <= levelDeviations*sigma }
+	for k, v := range s.sample {
+		if isLevel(v) {
+			sum, n = sum+v, n+1
+		}
+		s.sample[k] = math.Abs(v - middle)
+	}
+	const deviationPerMedian = 1.4826
+	deviation := deviationPerMedian * medianOf(s.sample)
+	x.excess = math.Sqrt(max(0, deviation*deviation-noiseOfNoise*sigma*sigma))
+	up, upStalled, hosts, hostsStalled := 0, 0, 0, 0
+	for _, l := range w.out.of(x.device) {
+		if w.toHost(l) || t.values[l] == missing {
+			continue
+		}
+		up++
+		if i := t.node[l]; i >= 0 {
+			upStalled++
+			if isLevel(t.stall[i]) {
+				sum, n = sum+t.stall[i], n+1
+			}
+		}
+	}
+	for _, l := range w.in.of(x.device) {
+		if !w.fromHost(l) || t.values[l] == missing {
+			continue
+		}
+		hosts++
+		if i := t.node[l]; i >= 0 {
+			hostsStalled++
+			if isLevel(t.stall[i]) {
+				sum, n = sum+t.stall[i], n+1
+			}
+		}
+	}
+	x.sendsToo = 2*upStalled > up || 2*hostsStalled > hosts
+	if n > 0 {
+		x.level, x.levels = sum/float64(n), n
+	}
+}
+
+func medianOf(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
 }
