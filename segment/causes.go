@@ -15,6 +15,7 @@ type causes struct {
 	levels   []plateau // by root of level
 	double   [][2]int32
 	weak     []bool // by cause: only a lone hot link makes it one
+	local    []bool // by cause: it is a port to a host that only hosts at the same leaf may wait for
 	exchange []bool // by cause
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
@@ -449,13 +450,21 @@ func (c *causes) joinFullLeaves(t *trees, s *sinks) {
 const loneShare = .75
 
 func (c *causes) findWeak(t *trees, s *sinks) {
-	c.weak = resize(c.weak, 2*len(s.all))
+	c.weak, c.local = resize(c.weak, 2*len(s.all)), resize(c.local, 2*len(s.all))
+	for a := range c.local {
+		c.local[a] = true
+	}
+	for a := range s.all {
+		if x := &s.all[a]; x.port == 0 || x.down() > 0 {
+			c.local[c.sets.find(int32(a))] = false
+		}
+	}
 	for a := range c.weak {
 		c.weak[a] = a < len(s.all)
 	}
 	for a := range s.all {
 		x := &s.all[a]
-		if x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
+		if x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
 			c.weak[c.sets.find(int32(a))] = false
 		}
 	}
