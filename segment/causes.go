@@ -13,6 +13,7 @@ type causes struct {
 	sets     unionFind
 	level    unionFind // sinks that are level with each other and share their sources: an exchange
 	levels   []plateau // by root of level
+	rises    []rise
 	double   [][2]int32
 	weak     []bool // by cause: only a lone hot link makes it one
 	local    []bool // by cause: it is a port to a host that only hosts at the same leaf may wait for
@@ -28,11 +29,19 @@ type causes struct {
 
 // plateau is a set of level sinks.
 type plateau struct {
-	sinks int
-	sum   float64
+	sinks  int
+	links  int     // that are level
+	sum    float64 // of their stalls
+	excess float64
 }
 
-func (p plateau) stall() float64 { return p.sum / float64(max(1, p.sinks)) }
+func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
+
+// rise is the difference in level between two sinks.
+type rise struct {
+	from, to int32
+	height   float64
+}
 
 // isExchange is how many level sinks that share their sources are one exchange: two may be two trees.
 func (p plateau) isExchange() bool { return p.sinks >= 3 }
@@ -102,19 +111,7 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	for a := end; a < all; a++ { // more than can be distinguished
 		c.sets.union(a, end-1)
 	}
-	for a := first; a < end; a++ {
-		for b := first; b < a; b++ {
-			if c.areLevel(t, s, a, b) {
-				c.level.union(a, b)
-			}
-		}
-	}
-	for a := first; a < end; a++ {
-		if x := &s.all[a]; x.isLeaf && x.links >= minFeeders {
-			p := &c.levels[c.level.find(a)]
-			p.sinks, p.sum = p.sinks+1, p.sum+x.stall
-		}
-	}
+	c.joinLevel(t, s, first, end)
 	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
 			if c.areOne(t, s, a, b) {
@@ -167,17 +164,44 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
-// areLevel reports whether two sinks at leaves are level, share their sources with others, and are reached
-// from each other's leaf.
-func (c *causes) areLevel(t *trees, s *sinks, a, b int32) bool {
+// joinLevel joins sinks at leaves that are level, those that are nearest first: all of one set with all of
+// the other, so that no chain of small steps joins what is far apart.
+func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
+	c.rises = c.rises[:0]
+	for a := first; a < end; a++ {
+		x := &s.all[a]
+		if !x.isLeaf || x.links < minFeeders {
+			continue
+		}
+		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.excess}
+		for b := first; b < a; b++ {
+			if y := &s.all[b]; math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
+				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
+			}
+		}
+	}
+	slices.SortFunc(c.rises, func(a, b rise) int {
+		return cmp.Or(cmp.Compare(a.height, b.height), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+	for _, x := range c.rises {
+		a, b := c.level.find(x.from), c.level.find(x.to)
+		p, q := c.levels[a], c.levels[b]
+		if a == b || math.Abs(p.stall()-q.stall()) >= levelError(t, &p, &q) {
+			continue
+		}
+		c.level.union(a, b)
+		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, max(p.excess, q.excess)}
+	}
+}
+
+// mayBeLevel reports whether two sinks at leaves share their sources with others, and are reached from each
+// other's leaf.
+func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if !x.isLeaf || !y.isLeaf || x.links < minFeeders || y.links < minFeeders {
+	if !x.sendsToo || !y.sendsToo || !x.isLeaf || !y.isLeaf || x.links < minFeeders || y.links < minFeeders {
 		return false
 	}
 	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
-		return false
-	}
-	if !x.sendsToo || !y.sendsToo || math.Abs(x.level-y.level) >= levelError(t, x, y) {
 		return false
 	}
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
@@ -186,10 +210,10 @@ func (c *causes) areLevel(t *trees, s *sinks, a, b int32) bool {
 	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
 }
 
-// levelError bounds the chance difference of the levels of two sinks. Where links into one leaf differ by more
-// than noise, those into two may, too.
-func levelError(t *trees, x, y *sink) float64 {
-	return t.noise.meanError(max(x.level, y.level), x.levels, y.levels) + equalDeviations*max(x.excess, y.excess)
+// levelError bounds the chance difference of two levels. Where links into one leaf differ by more than noise,
+// those into two may, too.
+func levelError(t *trees, p, q *plateau) float64 {
+	return t.noise.meanError(max(p.stall(), q.stall()), p.links, q.links) + equalDeviations*max(p.excess, q.excess)
 }
 
 // reachesUp reports whether half of the stalled links that leave a's switch for others lead to b.

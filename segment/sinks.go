@@ -207,7 +207,7 @@ func (s *sink) sum() {
 
 const (
 	levelDeviations = 3  // that a link may lie off those of its leaf that are level
-	noiseOfNoise    = 2. // variances: what deviations of a few links scatter to by chance
+	noiseOfNoise    = 4. // variances: what deviations of a few links scatter to by chance
 )
 
 // measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
