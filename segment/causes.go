@@ -33,6 +33,8 @@ type plateau struct {
 	links  int     // that are level
 	sum    float64 // of their stalls
 	excess float64
+	// sendsToo: hosts where it waits mostly send into it, as in an exchange, and no port explains it.
+	sendsToo bool
 }
 
 func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
@@ -173,7 +175,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		if !x.isLeaf || x.links < minFeeders {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.excess}
+		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.excess, x.sendsToo && !x.isTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
@@ -190,7 +192,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 			continue
 		}
 		c.level.union(a, b)
-		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, max(p.excess, q.excess)}
+		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, max(p.excess, q.excess), p.sendsToo && q.sendsToo}
 	}
 }
 
@@ -306,12 +308,15 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 			}
 		}
 	}
+	if x.isTree() || !x.sendsToo {
+		return
+	}
 	p := c.levels[own]
 	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
 	for b := first; b < end; b++ {
 		for d := first; d < b; d++ {
 			q, r := c.levels[b], c.levels[d]
-			if b == own || d == own || q.sinks == 0 || r.sinks == 0 || !q.isExchange() && !r.isExchange() {
+			if b == own || d == own || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
 				continue
 			}
 			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
