@@ -262,6 +262,11 @@ func modeOf(falls []fallOf, usual float64) float64 {
 			best, most = middle, n
 		}
 	}
+	first, _ := slices.BinarySearchFunc(falls, usual/math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio, r) })
+	end, _ = slices.BinarySearchFunc(falls, usual*math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio, r) })
+	if n := end - first; n >= 2 {
+		return falls[(first+end)/2].ratio
+	}
 	return best
 }
 
