@@ -172,7 +172,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.rises = c.rises[:0]
 	for a := first; a < end; a++ {
 		x := &s.all[a]
-		if !x.isLeaf || x.links < minFeeders {
+		if !x.isLeaf || !x.isWide() {
 			continue
 		}
 		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.excess, x.sendsToo && !x.isTree()}
@@ -200,7 +200,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 // other's leaf.
 func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if !x.sendsToo || !y.sendsToo || !x.isLeaf || !y.isLeaf || x.links < minFeeders || y.links < minFeeders {
+	if !x.sendsToo || !y.sendsToo || !x.isLeaf || !y.isLeaf || !x.isWide() || !y.isWide() {
 		return false
 	}
 	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
@@ -295,7 +295,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		return
 	}
 	own := c.level.find(a)
-	if x.port > 0 && !c.levels[own].isExchange() {
+	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
 		best := math.Inf(1)
 		for b := first; b < end; b++ {
 			p := c.levels[b]

@@ -29,6 +29,7 @@ type sink struct {
 	links     int     // that enter it and wait there: from switches, or if these are few from all
 	hostLinks int     // those of them that come from hosts
 	stall     float64 // mean of links
+	ports     int     // stalled links to hosts
 	port      float64 // stall of the hottest link to a host, 0 if none is stalled
 	weight    float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
@@ -46,8 +47,17 @@ const lastBit = 63
 // down is how many of the links come from switches.
 func (s *sink) down() int { return s.links - s.hostLinks }
 
-// isTree reports whether the stall of a port to a host explains what waits there.
-func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall }
+// isTree reports whether the stall of a port to a host explains what waits there; many ports are no root.
+func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
+
+// hasManyPorts reports whether more ports to hosts stall than a few trees have.
+func (s *sink) hasManyPorts() bool { return s.ports > mostRoots }
+
+// isWide reports whether enough waits at a sink to tell it from lone hot links.
+func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
+
+// mostRoots is how many trees have their roots at one switch.
+const mostRoots = 3
 
 // portShare of what waits for it is the least stall of a port that is its cause.
 const portShare = .85
@@ -147,6 +157,7 @@ func (s *sinks) measure(t *trees) {
 		if w.toHost(l) {
 			a := &s.all[s.at[w.from[l]]]
 			a.port = max(a.port, t.stall[i])
+			a.ports++
 			if t.stalledInto(w.from[l]) == 0 {
 				s.lone++
 			}
