@@ -16,7 +16,7 @@ type causes struct {
 	rises    []rise
 	double   [][2]int32
 	weak     []bool // by cause: only a lone hot link makes it one
-	local    []bool // by cause: it is a port to a host that only hosts at the same leaf may wait for
+	thin     []bool // by cause: at none of its sinks more links from switches wait than lone hot ones
 	exchange []bool // by cause
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
@@ -479,13 +479,13 @@ func (c *causes) joinFullLeaves(t *trees, s *sinks) {
 const loneShare = .75
 
 func (c *causes) findWeak(t *trees, s *sinks) {
-	c.weak, c.local = resize(c.weak, 2*len(s.all)), resize(c.local, 2*len(s.all))
-	for a := range c.local {
-		c.local[a] = true
+	c.weak, c.thin = resize(c.weak, 2*len(s.all)), resize(c.thin, 2*len(s.all))
+	for a := range c.thin {
+		c.thin[a] = true
 	}
 	for a := range s.all {
-		if x := &s.all[a]; x.port == 0 || x.down() > 0 {
-			c.local[c.sets.find(int32(a))] = false
+		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() {
+			c.thin[c.sets.find(int32(a))] = false
 		}
 	}
 	for a := range c.weak {

@@ -280,7 +280,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	var one, with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
-		if c.local[p.cause] {
+		if c.thin[p.cause] {
 			with[k] += portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
 			switch c.takesPart(t, s, leaf, p.cause) {
