@@ -17,6 +17,7 @@ type causes struct {
 	double   [][2]int32
 	weak     []bool // by cause: only a lone hot link makes it one
 	thin     []bool // by cause: at none of its sinks more links from switches wait than lone hot ones
+	count    []int  // by cause: its links
 	exchange []bool // by cause
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey

@@ -40,6 +40,7 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 
 // joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
 func (c *causes) joinWeak(t *trees, h *shares) {
+	c.markFewAsWeak(h)
 	c.votes = c.votes[:0]
 	for i, l := range t.links {
 		own := h.main(int32(i))
@@ -73,6 +74,20 @@ func (c *causes) joinWeak(t *trees, h *shares) {
 		if best >= 0 && links >= weakLinks && float64(most) >= weakShare*float64(links) {
 			c.sets.union(own.cause, best)
 		}
+	}
+}
+
+// markFewAsWeak takes causes for weak that are thin and have fewer links than always count.
+func (c *causes) markFewAsWeak(h *shares) {
+	c.count = resize(c.count, len(c.weak))
+	clear(c.count)
+	for i := range h.of {
+		for _, p := range h.of[i].list() {
+			c.count[p.cause]++
+		}
+	}
+	for a, n := range c.count {
+		c.weak[a] = c.weak[a] || c.thin[a] && a < len(c.weak)/2 && n < mostLeastLinks
 	}
 }
 
