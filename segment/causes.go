@@ -35,7 +35,7 @@ type plateau struct {
 	sum    float64 // of their stalls
 	excess float64
 	// sendsToo: hosts where it waits mostly send into it, as in an exchange, and no port explains it.
-	sendsToo bool
+	sendsToo, isEven bool
 }
 
 func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
@@ -46,8 +46,9 @@ type rise struct {
 	height   float64
 }
 
-// isExchange is how many level sinks that share their sources are one exchange: two may be two trees.
-func (p plateau) isExchange() bool { return p.sinks >= 3 }
+// isExchange is how many level sinks that share their sources are one exchange: two may be two trees, unless
+// what leaves them is level with what comes.
+func (p plateau) isExchange() bool { return p.sinks >= 3 || p.sinks == 2 && p.isEven }
 
 // maskKey is a node's component and the sinks that it leads to.
 type maskKey struct {
@@ -176,7 +177,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		if !x.isLeaf || !x.isWide() {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.excess, x.sendsToo && !x.isTree()}
+		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.excess, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
@@ -193,7 +194,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 			continue
 		}
 		c.level.union(a, b)
-		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, max(p.excess, q.excess), p.sendsToo && q.sendsToo}
+		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, max(p.excess, q.excess), p.sendsToo && q.sendsToo, p.isEven && q.isEven}
 	}
 }
 
@@ -204,7 +205,7 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	if !x.sendsToo || !y.sendsToo || !x.isLeaf || !y.isLeaf || !x.isWide() || !y.isWide() {
 		return false
 	}
-	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
+	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
 		return false
 	}
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
@@ -250,7 +251,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
 	}
-	if share < exchangeShared || !crowded {
+	if share < exchangeShared || !crowded && c.level.find(a) != c.level.find(b) {
 		return false
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()

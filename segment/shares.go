@@ -178,7 +178,11 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	}
 	x, toHost := &s.all[a], t.waits.toHost(t.links[i])
 	exchange := c.levels[c.level.find(a)]
-	if toHost && exchange.isExchange() && math.Abs(t.stall[i]-x.stall) > oddPort*t.noise.sigma(t.stall[i]) {
+	usual := x.port
+	if exchange.isExchange() {
+		usual = x.stall
+	}
+	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) {
 		h.of[i].set(part{int32(len(s.all)) + a, t.stall[i]})
 		return true
 	}

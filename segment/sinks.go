@@ -56,6 +56,10 @@ func (s *sink) hasManyPorts() bool { return s.ports > mostRoots }
 // isWide reports whether enough waits at a sink to tell it from lone hot links.
 func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
 
+// isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
+// exchanges.
+func (s *sink) isEven() bool { return s.sendsToo && s.levels >= 2*s.links }
+
 // mostRoots is how many trees have their roots at one switch.
 const mostRoots = 3
 
