@@ -41,6 +41,7 @@ const (
 	maxParts = 6
 	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
+	voteWidth                        = .3   // a link votes for causes that are as near, in logarithms
 	fallWidth                        = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
@@ -162,8 +163,14 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 			return
 		}
 	}
+	nearest := math.Inf(1)
 	for _, p := range list {
-		h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, len(list) == 1})
+		nearest = min(nearest, math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))))
+	}
+	for _, p := range list {
+		if math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))) <= nearest+voteWidth {
+			h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, len(list) == 1})
+		}
 	}
 }
 
