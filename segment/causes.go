@@ -22,7 +22,6 @@ type causes struct {
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
-	full     []fullLeaf
 	touches  []touch
 	votes    []vote
 	tally    []vote
@@ -92,7 +91,6 @@ func (c *causes) find(t *trees, s *sinks) {
 		}
 	}
 	c.joinCalmPorts(t, s)
-	c.joinFullLeaves(t, s)
 	c.findWeak(t, s)
 	c.findExchanges(s)
 }
@@ -436,44 +434,6 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	}
 	if only >= 0 {
 		c.sets.union(a, only)
-	}
-}
-
-// fullLeaf is a sink as seen from a switch beside it.
-type fullLeaf struct {
-	beside, sink int32
-	stall        float64
-}
-
-const (
-	fullHosts = .4 // of the hosts of a leaf whose uplinks are full
-	fullRatio = .5 // of the stalls of two such leaves of one exchange
-)
-
-// joinFullLeaves joins leaves whose hosts wait for uplinks that are full, over the switches that they share,
-// and what waits at those: an exchange that fills the fabric above it.
-func (c *causes) joinFullLeaves(t *trees, s *sinks) {
-	c.full = c.full[:0]
-	for a := range s.all {
-		x := &s.all[a]
-		if !x.isLeaf {
-			c.full = append(c.full, fullLeaf{x.device, int32(a), x.stall})
-			continue
-		}
-		if x.port > 0 || x.down() >= minFeeders || x.hostLinks < minFeeders || float64(x.hostLinks) < fullHosts*float64(t.waits.hosts[x.device]) {
-			continue
-		}
-		for _, l := range t.waits.out.of(x.device) {
-			if !t.waits.toHost(l) {
-				c.full = append(c.full, fullLeaf{t.waits.to[l], int32(a), x.stall})
-			}
-		}
-	}
-	slices.SortFunc(c.full, func(a, b fullLeaf) int { return cmp.Or(cmp.Compare(a.beside, b.beside), cmp.Compare(a.stall, b.stall)) })
-	for i := 1; i < len(c.full); i++ {
-		if a, b := c.full[i-1], c.full[i]; a.beside == b.beside && a.stall >= fullRatio*b.stall {
-			c.sets.union(a.sink, b.sink)
-		}
 	}
 }
 
