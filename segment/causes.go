@@ -22,7 +22,6 @@ type causes struct {
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
-	touches  []touch
 	votes    []vote
 	tally    []vote
 }

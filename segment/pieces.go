@@ -5,13 +5,6 @@ import (
 	"slices"
 )
 
-// touch is a cause's links at a switch.
-type touch struct {
-	device, cause int32
-	links         int
-	sum           float64
-}
-
 // vote says that a link of one cause lies beside another's.
 type vote struct {
 	cause, beside int32
@@ -20,7 +13,6 @@ type vote struct {
 
 const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
-	touchRatio, touchLinks          = .3, 2
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
 	// for a cause that waits at no leaf, a few.
 	partnerHosts, partnerFew, partnerRatio = .5, 3, .3
@@ -29,9 +21,6 @@ const (
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.joinWeak(t, h)
-	h.rename(c)
-	c.findTransit(s)
-	c.joinTouching(t, h)
 	h.rename(c)
 	c.findTransit(s)
 	c.joinPartners(t, s, h)
@@ -113,41 +102,6 @@ func (c *causes) findTransit(s *sinks) {
 	for a := range s.all {
 		if s.all[a].isLeaf {
 			c.transit[c.sets.find(int32(a))] = false
-		}
-	}
-}
-
-// joinTouching joins causes that wait at no leaf where they share a switch.
-func (c *causes) joinTouching(t *trees, h *shares) {
-	c.touches = c.touches[:0]
-	for i, l := range t.links {
-		own := h.main(int32(i))
-		if own < 0 || !c.transit[own] {
-			continue
-		}
-		for _, d := range [2]int32{t.waits.from[l], t.waits.to[l]} {
-			if t.waits.isSwitch[d] {
-				c.touches = append(c.touches, touch{d, own, 1, t.stall[i]})
-			}
-		}
-	}
-	slices.SortFunc(c.touches, func(a, b touch) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
-	n := 0
-	for _, x := range c.touches {
-		if n > 0 && c.touches[n-1].device == x.device && c.touches[n-1].cause == x.cause {
-			c.touches[n-1].links++
-			c.touches[n-1].sum += x.sum
-			continue
-		}
-		c.touches[n] = x
-		n++
-	}
-	for i, x := range c.touches[:n] {
-		for j := i - 1; j >= 0 && c.touches[j].device == x.device; j-- {
-			y := c.touches[j]
-			if min(x.links, y.links) >= touchLinks && ratio(x.sum/float64(x.links), y.sum/float64(y.links)) >= touchRatio {
-				c.sets.union(x.cause, y.cause)
-			}
 		}
 	}
 }
