@@ -22,6 +22,7 @@ type causes struct {
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
+	partners []partnership
 	votes    []vote
 	tally    []vote
 }

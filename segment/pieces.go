@@ -11,6 +11,12 @@ type vote struct {
 	n             int
 }
 
+// partnership says that most hosts where a cause waits wait for another.
+type partnership struct {
+	cause, other int32
+	isNarrow     bool // few links from switches wait there
+}
+
 const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
@@ -106,46 +112,63 @@ func (c *causes) findTransit(s *sinks) {
 	}
 }
 
-// joinPartners joins a sink at a leaf with the cause that the hosts of the leaf wait for: those who exchange
-// with each other both send and receive.
+// joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: those who exchange with
+// each other both send and receive. Where enough waits at the leaf for a tree of its own, the hosts of the
+// other cause must wait for it in turn, unless that is an exchange or waits at no leaf.
 func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
+	c.partners = c.partners[:0]
 	for a := range s.all {
 		x := &s.all[a]
 		if !x.isLeaf || x.isTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.find(int32(a))].isExchange() {
 			continue
 		}
 		own := c.sets.find(int32(a))
-		c.votes = c.votes[:0]
-		hosts, waiting, sum := 0, 0, 0.
-		for _, l := range t.waits.in.of(x.device) {
-			if !t.waits.fromHost(l) || t.values[l] == missing {
-				continue
-			}
-			hosts++
-			if i := t.node[l]; i >= 0 && h.main(i) >= 0 {
-				sum += t.stall[i]
-				if h.main(i) != own {
-					waiting++
-					c.votes = append(c.votes, vote{h.main(i), 0, 1})
-				}
-			}
-		}
-		c.tallyVotes()
-		best := vote{cause: -1}
-		for _, v := range c.tally {
-			if v.n > best.n {
-				best = v
-			}
-		}
-		if best.cause < 0 {
-			continue
-		}
-		need := partnerHosts * float64(hosts)
-		if c.transit[best.cause] {
-			need = min(need, partnerFew)
-		}
-		if float64(waiting) >= need && ratio(sum/float64(waiting), x.stall) >= partnerRatio {
-			c.sets.union(int32(a), best.cause)
+		if other := c.partnerOf(t, h, x, own); other >= 0 {
+			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < minFeeders})
 		}
 	}
+	for _, p := range c.partners {
+		isMutual := slices.ContainsFunc(c.partners, func(q partnership) bool { return q.cause == p.other && q.other == p.cause })
+		if p.isNarrow || isMutual || c.transit[p.other] || c.isExchange(p.other) {
+			c.sets.union(p.cause, p.other)
+		}
+	}
+}
+
+// partnerOf is the cause that most of the hosts at a sink wait for instead of what waits at the sink itself,
+// or -1.
+func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
+	c.votes = c.votes[:0]
+	hosts, waiting, sum := 0, 0, 0.
+	for _, l := range t.waits.in.of(x.device) {
+		if !t.waits.fromHost(l) || t.values[l] == missing {
+			continue
+		}
+		hosts++
+		if i := t.node[l]; i >= 0 && h.main(i) >= 0 {
+			sum += t.stall[i]
+			if h.main(i) != own {
+				waiting++
+				c.votes = append(c.votes, vote{h.main(i), 0, 1})
+			}
+		}
+	}
+	c.tallyVotes()
+	best := vote{cause: -1}
+	for _, v := range c.tally {
+		if v.n > best.n {
+			best = v
+		}
+	}
+	if best.cause < 0 {
+		return -1
+	}
+	need := partnerHosts * float64(hosts)
+	if c.transit[best.cause] {
+		need = min(need, partnerFew)
+	}
+	if float64(waiting) < need || ratio(sum/float64(waiting), x.stall) < partnerRatio {
+		return -1
+	}
+	return best.cause
 }
