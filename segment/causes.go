@@ -14,6 +14,7 @@ type causes struct {
 	level    unionFind // sinks that are level with each other and share their sources: an exchange
 	levels   []plateau // by root of level
 	rises    []rise
+	excess   float64 // see excessOf
 	double   [][2]int32
 	weak     []bool // by cause: only a lone hot link makes it one
 	thin     []bool // by cause: at none of its sinks more links from switches wait than lone hot ones
@@ -29,10 +30,9 @@ type causes struct {
 
 // plateau is a set of level sinks.
 type plateau struct {
-	sinks  int
-	links  int     // that are level
-	sum    float64 // of their stalls
-	excess float64
+	sinks int
+	links int     // that are level
+	sum   float64 // of their stalls
 	// sendsToo: hosts where it waits mostly send into it, as in an exchange, and no port explains it.
 	sendsToo, isEven bool
 }
@@ -170,14 +170,15 @@ func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 // the other, so that no chain of small steps joins what is far apart.
 func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.rises = c.rises[:0]
+	c.excess = c.excessOf(s, first, end)
 	for a := first; a < end; a++ {
 		x := &s.all[a]
 		if !x.isLeaf || !x.isWide() {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.excess, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
+		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
 		for b := first; b < a; b++ {
-			if y := &s.all[b]; math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
+			if y := &s.all[b]; math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
 			}
 		}
@@ -188,11 +189,11 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	for _, x := range c.rises {
 		a, b := c.level.find(x.from), c.level.find(x.to)
 		p, q := c.levels[a], c.levels[b]
-		if a == b || math.Abs(p.stall()-q.stall()) >= levelError(t, &p, &q) {
+		if a == b || math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
 			continue
 		}
 		c.level.union(a, b)
-		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, max(p.excess, q.excess), p.sendsToo && q.sendsToo, p.isEven && q.isEven}
+		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo, p.isEven && q.isEven}
 	}
 }
 
@@ -212,10 +213,30 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
 }
 
-// levelError bounds the chance difference of two levels. Where links into one leaf differ by more than noise,
-// those into two may, too.
-func levelError(t *trees, p, q *plateau) float64 {
-	return t.noise.meanError(max(p.stall(), q.stall()), p.links, q.links) + equalDeviations*max(p.excess, q.excess)
+// levelError bounds the chance difference of two levels.
+func (c *causes) levelError(t *trees, p, q *plateau) float64 {
+	stall := max(p.stall(), q.stall())
+	return t.noise.meanError(stall, p.links, q.links) + equalDeviations*c.excess*t.noise.sigma(stall)
+}
+
+// chanceExcess is by how many variances of the noise those of one leaf's few links may be more by chance.
+const chanceExcess = 6
+
+// excessOf is by how many deviations of the noise the links that wait at one leaf differ beyond it, in the
+// middle of a component's leaves: where those into one leaf do, those into two do, too.
+func (c *causes) excessOf(s *sinks, first, end int32) float64 {
+	s.sample = s.sample[:0]
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders {
+			s.sample = append(s.sample, x.deviation)
+		}
+	}
+	if len(s.sample) == 0 {
+		return 0
+	}
+	n := float64(len(s.sample))
+	middle := medianOf(s.sample)
+	return math.Sqrt(max(0, middle*middle-1-chanceExcess/n))
 }
 
 // reachesUp reports whether half of the stalled links that leave a's switch for others lead to b.

@@ -36,7 +36,7 @@ type sink struct {
 	// level with them:
 	level    float64 // mean
 	levels   int     // number
-	excess   float64 // deviation of those from switches beyond what noise explains
+	deviation float64 // of those from switches, in deviations of the noise
 	sendsToo bool    // the leaf's hosts or links to switches mostly stall, too
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -221,14 +221,13 @@ func (s *sink) sum() {
 }
 
 const (
-	levelDeviations = 3  // that a link may lie off those of its leaf that are level
-	noiseOfNoise    = 4. // variances: what deviations of a few links scatter to by chance
+	levelDeviations = 3 // that a link may lie off those of its leaf that are level
 )
 
 // measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
 func (s *sinks) measureLevel(t *trees, x *sink) {
 	w := t.waits
-	x.level, x.levels = x.stall, x.links
+	x.level, x.levels, x.deviation = x.stall, x.links, 0
 	s.sample = s.sample[:0]
 	for _, l := range w.in.of(x.device) {
 		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
@@ -249,8 +248,7 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		s.sample[k] = math.Abs(v - middle)
 	}
 	const deviationPerMedian = 1.4826
-	deviation := deviationPerMedian * medianOf(s.sample)
-	x.excess = math.Sqrt(max(0, deviation*deviation-noiseOfNoise*sigma*sigma))
+	x.deviation = deviationPerMedian * medianOf(s.sample) / sigma
 	up, upStalled, hosts, hostsStalled := 0, 0, 0, 0
 	for _, l := range w.out.of(x.device) {
 		if w.toHost(l) || t.values[l] == missing {
