@@ -220,7 +220,7 @@ func (c *causes) levelError(t *trees, p, q *plateau) float64 {
 }
 
 // chanceExcess is by how many variances of the noise those of one leaf's few links may be more by chance.
-const chanceExcess = 6
+const chanceExcess = 1
 
 // excessOf is by how many deviations of the noise the links that wait at one leaf differ beyond it, in the
 // middle of a component's leaves: where those into one leaf do, those into two do, too.
@@ -406,11 +406,8 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 	for a := range s.all {
 		x := &s.all[a]
-		if x.isLeaf {
+		if x.isLeaf || x.links < minFeeders {
 			c.joinCalmNeighbour(t, s, int32(a))
-			continue
-		}
-		if x.links < minFeeders {
 			continue
 		}
 		best, off := int32(-1), math.Inf(1)
@@ -436,13 +433,17 @@ const leastFallen, mostFallen = .4, 1.05
 // joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	x := &s.all[a]
-	if x.port > 0 || x.down() > 0 || x.links < 2 {
+	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() {
 		return
 	}
 	only := int32(-1)
 	for _, l := range t.waits.out.of(x.device) {
 		b := s.at[t.waits.to[l]]
-		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 || !s.all[b].isTree() || s.all[b].links < minFeeders {
+		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
+			continue
+		}
+		y := &s.all[b]
+		if y.links < minFeeders || x.down() > 0 && x.weight > y.weight || !(y.isTree() && x.down() == 0) && !t.isBesetBySwitches(y.device) {
 			continue
 		}
 		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {

@@ -34,10 +34,10 @@ type sink struct {
 	weight    float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
-	level    float64 // mean
-	levels   int     // number
+	level     float64 // mean
+	levels    int     // number
 	deviation float64 // of those from switches, in deviations of the noise
-	sendsToo bool    // the leaf's hosts or links to switches mostly stall, too
+	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }

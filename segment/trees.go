@@ -203,6 +203,24 @@ func (t *trees) stalledHosts(d int32) (n int) {
 	return n
 }
 
+// besetShare of a switch's links from switches is mostly all of them: those that do not stall report zeros that
+// are none.
+const besetShare = .7
+
+func (t *trees) isBesetBySwitches(d int32) bool {
+	stalled, measured := 0, 0
+	for _, l := range t.waits.in.of(d) {
+		if t.waits.fromHost(l) || t.values[l] == missing {
+			continue
+		}
+		measured++
+		if t.node[l] >= 0 {
+			stalled++
+		}
+	}
+	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
+}
+
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
 // far hotter than any such, together with others at their switch.
 func (t *trees) findSinks() {

@@ -89,7 +89,7 @@ func (q queues) draw(c *canvas) {
 }
 
 // minPieceLinks is the least size of a piece of a cause.
-const minPieceLinks = 8
+const minPieceLinks = 4
 
 // pieces parts the links that a cause stalls where no stalled link of it joins them: traffic that fills the
 // uplinks of two leaves makes two places where links wait, and no back pressure goes from one to the other.
