@@ -176,7 +176,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		if !x.isLeaf || !x.isWide() {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.level * float64(x.levels), x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
+		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
@@ -193,6 +193,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 			continue
 		}
 		c.level.union(a, b)
+		c.levels[a], c.levels[b] = plateau{}, plateau{}
 		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo, p.isEven && q.isEven}
 	}
 }

@@ -58,7 +58,10 @@ func (p *partList) list() []part { return p.at[:p.n] }
 func (p *partList) add(x part) {
 	for i := range p.list() {
 		if p.at[i].cause == x.cause {
-			p.at[i].stall = max(p.at[i].stall, x.stall)
+			if x.stall > p.at[i].stall {
+				p.at[i].stall = x.stall
+				p.sort()
+			}
 			return
 		}
 	}

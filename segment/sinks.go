@@ -35,6 +35,7 @@ type sink struct {
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
 	level     float64 // mean
+	levelSum  float64
 	levels    int     // number
 	deviation float64 // of those from switches, in deviations of the noise
 	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
@@ -228,6 +229,7 @@ const (
 func (s *sinks) measureLevel(t *trees, x *sink) {
 	w := t.waits
 	x.level, x.levels, x.deviation = x.stall, x.links, 0
+	x.levelSum = x.stall * float64(x.links)
 	s.sample = s.sample[:0]
 	for _, l := range w.in.of(x.device) {
 		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
@@ -276,7 +278,7 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	}
 	x.sendsToo = 2*upStalled > up || 2*hostsStalled > hosts
 	if n > 0 {
-		x.level, x.levels = sum/float64(n), n
+		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
 }
 

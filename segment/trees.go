@@ -107,6 +107,9 @@ func (t *trees) forget() {
 	t.links, t.stall, t.entered = t.links[:0], t.stall[:0], t.entered[:0]
 }
 
+// unitsPerPoint is a power of two, so that sums of stalls are exact in any order.
+const unitsPerPoint = 1 << 20
+
 // find makes nodes of the stalled links.
 func (t *trees) find(hot float32) {
 	for l, v := range t.values {
@@ -114,7 +117,7 @@ func (t *trees) find(hot float32) {
 			continue
 		}
 		t.node[l] = int32(len(t.links))
-		t.links, t.stall = append(t.links, int32(l)), append(t.stall, float64(v))
+		t.links, t.stall = append(t.links, int32(l)), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
 		if d := t.waits.to[l]; !t.seen[d] {
 			t.seen[d] = true
 			t.entered = append(t.entered, d)
