@@ -13,6 +13,7 @@ import (
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
+	usual   []float64  // by cause: what its fall was at the hop before
 	falls   []fallOf
 	atSink  []bool    // by node
 	members linkLists // by cause: nodes
@@ -45,9 +46,11 @@ const (
 	fallWidth                        = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
+	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
 	partnerCost = 3
 	mostAtOnce  = 3 // causes of one link
+	refits      = 1 // of falls, at every hop
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
@@ -106,7 +109,7 @@ func (p *partList) set(parts ...part) {
 }
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
-	h.of, h.fall = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all))
+	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n = 0
@@ -123,20 +126,33 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 				h.vote(t, s, c, i)
 			}
 		}
+		copy(h.usual, h.fall)
 		h.fitFalls()
+		for range refits {
+			h.refit(t, s, c, t.order[first:end], minMean)
+		}
 		for _, i := range t.order[first:end] {
-			if h.atSink[i] || h.of[i].n == 0 {
-				continue
-			}
-			if h.of[i].n == 1 {
-				h.of[i].at[0].stall = t.stall[i]
-			} else {
-				h.scratch = h.of[i]
-				h.choose(t, s, c, i, minMean)
-				h.of[i] = h.scratch
+			if !h.atSink[i] && h.of[i].n > 0 {
+				set, stall := h.choose(t, s, c, i, minMean)
+				h.take(i, t.stall[i], set, stall)
 			}
 		}
 	}
+}
+
+// refit fits the falls again, to the links that each cause alone explains best.
+func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean float64) {
+	h.falls = h.falls[:0]
+	for _, i := range nodes {
+		if h.atSink[i] || h.of[i].n == 0 {
+			continue
+		}
+		if set, _ := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
+			p := h.of[i].at[bits.TrailingZeros(set)]
+			h.falls = append(h.falls, fallOf{p.cause, t.stall[i] / p.stall, true})
+		}
+	}
+	h.fitFalls()
 }
 
 // startFalls supposes that a cause falls at every hop as it does from its port, and an exchange not at all.
@@ -284,16 +300,22 @@ func modeOf(falls []fallOf, usual float64) float64 {
 	return best
 }
 
-// choose leaves of the causes in scratch those, three at most, that predict a node's stall best.
-func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) {
-	stall := t.stall[i]
-	leaf := t.leafOf(i)
-	from := h.scratch
+// choose finds which of the causes that a node may wait for, three at most, predict its stall best: a set of
+// places in its list, and what each cause there would stall it.
+func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
+	stall, leaf, from := t.stall[i], t.leafOf(i), &h.of[i]
 	n := from.n
+	if n == 1 {
+		one[0] = stall
+		return 1, one
+	}
 	sigma := t.noise.sigma(stall)
-	var one, with, without [maxParts]float64
+	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
+		if h.fall[p.cause] != h.usual[p.cause] {
+			with[k] = departCost * math.Abs(math.Log(h.fall[p.cause]/h.usual[p.cause]))
+		}
 		if c.thin[p.cause] {
 			with[k] += portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
@@ -305,9 +327,9 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 			}
 		}
 	}
-	best, chosen := math.Inf(1), 0
-	for set := 1; set < 1<<n; set++ {
-		size := bits.OnesCount(uint(set))
+	best := math.Inf(1)
+	for set := uint(1); set < 1<<n; set++ {
+		size := bits.OnesCount(set)
 		if size > mostAtOnce {
 			continue
 		}
@@ -326,16 +348,21 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 			best, chosen = off, set
 		}
 	}
-	h.scratch.n = 0
-	total := 0.
-	for k := range n {
-		if chosen>>k&1 != 0 {
+	return chosen, one
+}
+
+// take leaves of a node's causes those of a set, each with its share of the stall.
+func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
+	from, total := h.of[i], 0.
+	for k := range from.n {
+		if set>>k&1 != 0 {
 			total += one[k]
 		}
 	}
+	h.of[i].n = 0
 	for k, p := range from.list() {
-		if chosen>>k&1 != 0 {
-			h.scratch.add(part{p.cause, stall * one[k] / total})
+		if set>>k&1 != 0 {
+			h.of[i].add(part{p.cause, stall * one[k] / total})
 		}
 	}
 }
