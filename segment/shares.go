@@ -46,7 +46,7 @@ const (
 	fallWidth                        = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
-	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
+	departCost           = 4 // that a cause falls by more or less than at the hop before, in logarithms
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
 	partnerCost = 3
 	mostAtOnce  = 3 // causes of one link
