@@ -24,6 +24,7 @@ type causes struct {
 	masks    []maskKey
 	evidence pairs
 	partners []partnership
+	meetings []meeting
 	votes    []vote
 	tally    []vote
 }

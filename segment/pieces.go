@@ -17,6 +17,9 @@ type partnership struct {
 	isNarrow     bool // few links from switches wait there
 }
 
+// meeting is a switch that a cause's links enter or begin at.
+type meeting struct{ device, cause int32 }
+
 const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
@@ -27,6 +30,8 @@ const (
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.joinWeak(t, h)
+	h.rename(c)
+	c.joinAlong(t, s, h)
 	h.rename(c)
 	c.findTransit(s)
 	c.joinPartners(t, s, h)
@@ -95,6 +100,31 @@ func (c *causes) tallyVotes() {
 			c.tally[k].n += v.n
 		} else {
 			c.tally = append(c.tally, v)
+		}
+	}
+}
+
+// joinAlong joins leaves whose hosts wait for links that are full, where such links stall from one to another or
+// into the same switch, and no tree explains them.
+func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
+	c.meetings = c.meetings[:0]
+	for a := range s.all {
+		x := &s.all[a]
+		if !x.isLeaf || x.port > 0 || x.fromSwitches >= minFeeders || int(x.fromHosts) < minFeeders {
+			continue
+		}
+		own := c.sets.find(int32(a))
+		c.meetings = append(c.meetings, meeting{x.device, own})
+		for _, l := range t.waits.out.of(x.device) {
+			if i := t.node[l]; i >= 0 && h.main(i) >= 0 && c.thin[h.main(i)] {
+				c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
+			}
+		}
+	}
+	slices.SortFunc(c.meetings, func(a, b meeting) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
+	for i := 1; i < len(c.meetings); i++ {
+		if a, b := c.meetings[i-1], c.meetings[i]; a.device == b.device {
+			c.sets.union(a.cause, b.cause)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func DirectedSets() []Set {
 			Set{f.name + "-slope", f.topology, metrics, "one tree or all-to-all drawn by a formula", slopes{causes: whole{1, 1}}.draw},
 			Set{f.name + "-slopes", f.topology, metrics, "one to four trees and all-to-alls drawn by a formula", slopes{causes: whole{1, 4}}.draw},
 			Set{f.name + "-varied", f.topology, metrics, "the same, each sample by another formula", slopes{whole{1, 4}, true}.draw},
-			Set{f.name + "-packet", f.topology, metrics, "one or two causes, packet by packet, with credits or PFC", packets{whole{1, 2}}.draw})
+			Set{f.name + "-packet", f.topology, loaded, "one or two causes, packet by packet, with credits or PFC", packets{whole{1, 2}}.draw})
 	}
 	return sets
 }

@@ -42,11 +42,12 @@ func (p packets) draw(c *canvas) {
 		causes = append(causes, c.packetCause(w))
 	}
 	l := &c.layers[0]
-	l.value = stalls(c.g, cfg, causes)
+	l.value, c.layers[1].value = run(c.g, cfg, causes)
 	var regions [][]schema.LinkID
 	for i := range causes {
 		var links []schema.LinkID
-		for id, v := range stalls(c.g, cfg, causes[i:i+1]) {
+		alone, _ := run(c.g, cfg, causes[i:i+1])
+		for id, v := range alone {
 			if v >= schema.LowPercent && l.value[id] >= schema.LowPercent {
 				links = append(links, schema.LinkID(id))
 			}
@@ -107,8 +108,9 @@ func (c *canvas) packetCause(w *crowd) packetCause {
 	return k
 }
 
-// stalls runs the traffic of causes and returns the percent of time for which each link stalls.
-func stalls(g *topology.Graph, cfg packet.Config, causes []packetCause) []float64 {
+// run carries the traffic of causes and returns the percent of time for which each link stalls, and that for
+// which it sends at full speed.
+func run(g *topology.Graph, cfg packet.Config, causes []packetCause) (stall, load []float64) {
 	s, err := packet.New(g, cfg)
 	must(err)
 	for _, k := range causes {
@@ -120,21 +122,22 @@ func stalls(g *topology.Graph, cfg packet.Config, causes []packetCause) []float6
 			must(err)
 		}
 	}
-	percent := make([]float64, g.NumLinks())
+	stall, load = make([]float64, g.NumLinks()), make([]float64, g.NumLinks())
+	const nanos = 1000 * countMicros
 	for _, end := range [2]float64{settleMicros, settleMicros + countMicros} {
 		for limit := packet.Nanos(1000 * end); s.Now() < limit; {
 			if _, ok := s.Next(limit); !ok {
 				break
 			}
 		}
-		for ch := range s.Channels().Len() {
+		for ch := range s.Channels().Len() { // the second readings, less the first
 			n := s.Counters(routing.Channel(ch))
-			v := 100 * (n.CreditStallNanos + n.PauseStallNanos) / (1000 * countMicros)
 			id := s.Channels().Link(routing.Channel(ch))
-			percent[id] = v - percent[id] // of the second reading, less the first
+			stall[id] = 100*(n.CreditStallNanos+n.PauseStallNanos)/nanos - stall[id]
+			load[id] = 100*float64(n.Bytes)/(packetGBs*nanos) - load[id]
 		}
 	}
-	return percent
+	return stall, load
 }
 
 func must(err error) {
