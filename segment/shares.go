@@ -42,11 +42,13 @@ const (
 	maxParts = 6
 	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
-	voteWidth                        = .3   // a link votes for causes that are as near, in logarithms
-	fallWidth                        = 1.12 // ratios that far apart are one
+	explained                        = 2 // deviations within which what was supposed explains a link
+
+	voteWidth = .3   // a link votes for causes that are as near, in logarithms
+	fallWidth = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
-	departCost           = 4 // that a cause falls by more or less than at the hop before, in logarithms
+	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
 	partnerCost = 3
 	mostAtOnce  = 3 // causes of one link
@@ -186,8 +188,12 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	for _, p := range list {
 		nearest = min(nearest, math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))))
 	}
+	width := voteWidth
+	if far := stall * math.Abs(math.Expm1(nearest)); far < explained*t.noise.sigma(stall) {
+		width = 0 // what is supposed explains it
+	}
 	for _, p := range list {
-		if math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))) <= nearest+voteWidth {
+		if math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))) <= nearest+width {
 			h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, len(list) == 1})
 		}
 	}
