@@ -240,49 +240,57 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		return
 	}
 	middle := medianOf(s.sample)
-	sigma := t.noise.sigma(middle)
-	sum, n := 0., 0
-	isLevel := func(v float64) bool { return math.Abs(v-middle) <= levelDeviations*sigma }
-	for k, v := range s.sample {
-		if isLevel(v) {
-			sum, n = sum+v, n+1
-		}
-		s.sample[k] = math.Abs(v - middle)
-	}
-	const deviationPerMedian = 1.4826
-	x.deviation = deviationPerMedian * medianOf(s.sample) / sigma
-	up, upStalled, hosts, hostsStalled := 0, 0, 0, 0
-	for _, l := range w.out.of(x.device) {
-		if w.toHost(l) || t.values[l] == missing {
-			continue
-		}
-		up++
-		if i := t.node[l]; i >= 0 {
-			upStalled++
-			if isLevel(t.stall[i]) {
-				sum, n = sum+t.stall[i], n+1
+	within := levelDeviations * t.noise.sigma(middle)
+	sum, n := sumNear(s.sample, middle, within)
+	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+	s.sample = s.sample[:0]
+	measured := [2]int{}
+	stalled := [2]int{}
+	for kind, links := range [2][]int32{w.in.of(x.device), w.out.of(x.device)} {
+		for _, l := range links {
+			if t.values[l] == missing || w.toHost(l) || kind == 0 && !w.fromHost(l) {
+				continue
+			}
+			measured[kind]++
+			if i := t.node[l]; i >= 0 {
+				stalled[kind]++
+				s.sample = append(s.sample, t.stall[i])
 			}
 		}
 	}
-	for _, l := range w.in.of(x.device) {
-		if !w.fromHost(l) || t.values[l] == missing {
-			continue
-		}
-		hosts++
-		if i := t.node[l]; i >= 0 {
-			hostsStalled++
-			if isLevel(t.stall[i]) {
-				sum, n = sum+t.stall[i], n+1
-			}
-		}
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1]
+	more, m := sumNear(s.sample, middle, within)
+	if x.sendsToo {
+		sent := medianOf(s.sample)
+		x.deviation = max(x.deviation, deviationOf(s.sample, sent)/t.noise.sigma(sent))
 	}
-	x.sendsToo = 2*upStalled > up || 2*hostsStalled > hosts
-	if n > 0 {
+	if n += m; n > 0 {
+		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
+}
+
+// sumNear sums and counts the values within some distance of a middle.
+func sumNear(v []float64, middle, within float64) (sum float64, n int) {
+	for _, x := range v {
+		if math.Abs(x-middle) <= within {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum, n
 }
 
 func medianOf(v []float64) float64 {
 	slices.Sort(v)
 	return v[len(v)/2]
+}
+
+// deviationOf estimates the standard deviation of values around their median, by the median of the absolute
+// differences; the values are lost.
+func deviationOf(v []float64, middle float64) float64 {
+	const perMedian = 1.4826
+	for k, x := range v {
+		v[k] = math.Abs(x - middle)
+	}
+	return perMedian * medianOf(v)
 }
