@@ -9,16 +9,16 @@ import (
 
 // treeMethod finds congestion trees on a graph of directed links, where back pressure is the relation: u->v
 // waits because of v->w. It is a watershed on the downstream graph. Its constants stand beside each step and
-// are the same for every directed fabric; they were chosen on traffic in queues (package bench).
+// are the same for every directed fabric; they were chosen on drawn congestion (package bench).
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (this file). A link that is not
 //     measured is looked through.
 //  2. Sinks (sinks.go): where back pressure begins, a switch each. Every stalled link leads to one or more.
-//  3. Causes (causes.go): sinks that are one cause are joined, by the evidence of level, of shared sources
-//     and of hosts that both send and wait. Level sinks that share their sources many times over are an
-//     exchange of all with all; two are two trees.
-//  4. Shares (shares.go): upstream, hop by hop, a link belongs to the cause, or the two that add up, which
-//     predict its stall best.
+//  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
+//     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
+//     send as they receive are an exchange of all with all; else two are two trees.
+//  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
+//     which predict its stall best.
 //  5. Roots (roots.go): the port that a cause begins at.
 type treeMethod struct {
 	trees

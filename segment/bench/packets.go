@@ -42,11 +42,11 @@ func (p packets) draw(c *canvas) {
 		causes = append(causes, c.packetCause(w))
 	}
 	l := &c.layers[0]
-	l.value, c.layers[1].value = run(c.g, cfg, causes)
+	l.value, c.layers[1].value = carry(c.g, cfg, causes)
 	var regions [][]schema.LinkID
 	for i := range causes {
 		var links []schema.LinkID
-		alone, _ := run(c.g, cfg, causes[i:i+1])
+		alone, _ := carry(c.g, cfg, causes[i:i+1])
 		for id, v := range alone {
 			if v >= schema.LowPercent && l.value[id] >= schema.LowPercent {
 				links = append(links, schema.LinkID(id))
@@ -108,9 +108,9 @@ func (c *canvas) packetCause(w *crowd) packetCause {
 	return k
 }
 
-// run carries the traffic of causes and returns the percent of time for which each link stalls, and that for
+// carry has the fabric carry the traffic of causes, and returns the percent of time for which each link stalls, and that for
 // which it sends at full speed.
-func run(g *topology.Graph, cfg packet.Config, causes []packetCause) (stall, load []float64) {
+func carry(g *topology.Graph, cfg packet.Config, causes []packetCause) (stall, load []float64) {
 	s, err := packet.New(g, cfg)
 	must(err)
 	for _, k := range causes {
