@@ -61,6 +61,16 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 // Graph is the version of the fabric that is in force.
 func (c *Core) Graph() *topology.Graph { return c.graph }
 
+// Method says in a few words how regions are found on the version that is in force, and which count.
+func (c *Core) Method() string {
+	for _, s := range c.stages {
+		if found, is := s.(*segmentStage); is {
+			return found.segmenter.Describe()
+		}
+	}
+	return "none"
+}
+
 // Add takes a batch. It refuses one of another fabric with ErrOtherFabric, and
 // one whose parts do not fit together.
 func (c *Core) Add(b *schema.CounterBatch) error {

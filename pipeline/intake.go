@@ -306,7 +306,11 @@ func (in *Intake) takeGraph() error {
 	}
 	in.graphs[g.Version()] = g
 	in.health.log.Info("analysis: new topology version in force", "version", fmt.Sprintf("%016x", g.Version()), "links", g.NumLinks())
-	return in.core.SetGraph(g, in.newestNanos)
+	if err := in.core.SetGraph(g, in.newestNanos); err != nil {
+		return err
+	}
+	in.health.log.Info("analysis: how regions are found", "method", in.core.Method())
+	return nil
 }
 
 // took notes that a source has been read up to an offset; in.mu is held.

@@ -93,6 +93,7 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 		deps = guarded(deps)
 	}
 	log := deps.Log.With("fabric", g.Fabric())
+	log.Info("analysis: how regions are found", "method", core.Method())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
 		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
 		health:     newHealth(g.Fabric(), deps.Metrics, log),

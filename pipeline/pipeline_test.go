@@ -534,6 +534,20 @@ func TestAWrongTopologyPausesItsFabric(t *testing.T) {
 	})
 }
 
+// How regions are found is chosen by the fabric, and said at the start.
+func TestTheMethodIsLogged(t *testing.T) {
+	for spec, want := range map[string]string{"torus:4x4x4": "segments of constant stall", "fattree:k=4": "congestion trees"} {
+		var text strings.Builder
+		deps := Deps{Log: slog.New(slog.NewTextHandler(&text, nil)), Metrics: NewMetrics(prometheus.NewPedanticRegistry())}
+		if _, err := New(graphOf(t, "f", spec), analysis.DefaultConfig(), deps); err != nil {
+			t.Fatal(err)
+		}
+		if got := text.String(); !strings.Contains(got, "fabric=f") || !strings.Contains(got, want) {
+			t.Errorf("%s: logged %q, want %q", spec, got, want)
+		}
+	}
+}
+
 func TestWrongFabricIsRefused(t *testing.T) {
 	r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
 	if err := r.fabric(t, g, nil).SetGraph(graphOf(t, "other", "torus:4x4x4")); err == nil || !strings.Contains(err.Error(), "other") {

@@ -13,27 +13,21 @@ type causes struct {
 	sets     unionFind
 	level    unionFind // sinks that are level with each other and share their sources: an exchange
 	levels   []plateau // by root of level
+	rises    []rise
+	excess   float64 // see excessOf
 	double   [][2]int32
 	weak     []bool // by cause: only a lone hot link makes it one
+	thin     []bool // by cause: at none of its sinks more links from switches wait than lone hot ones
+	count    []int  // by cause: its links
+	exchange []bool // by cause
 	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
-	full     []fullLeaf
-	touches  []touch
+	partners []partnership
+	meetings []meeting
 	votes    []vote
 	tally    []vote
 }
-
-// plateau is a set of level sinks.
-type plateau struct {
-	sinks int
-	sum   float64
-}
-
-func (p plateau) stall() float64 { return p.sum / float64(max(1, p.sinks)) }
-
-// isExchange is how many level sinks that share their sources are one exchange: two may be two trees.
-func (p plateau) isExchange() bool { return p.sinks >= 3 }
 
 // maskKey is a node's component and the sinks that it leads to.
 type maskKey struct {
@@ -77,8 +71,8 @@ func (c *causes) find(t *trees, s *sinks) {
 		}
 	}
 	c.joinCalmPorts(t, s)
-	c.joinFullLeaves(t, s)
 	c.findWeak(t, s)
+	c.findExchanges(s)
 }
 
 func (c *causes) listMasks(s *sinks) {
@@ -99,19 +93,7 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	for a := end; a < all; a++ { // more than can be distinguished
 		c.sets.union(a, end-1)
 	}
-	for a := first; a < end; a++ {
-		for b := first; b < a; b++ {
-			if c.areLevel(t, s, a, b) {
-				c.level.union(a, b)
-			}
-		}
-	}
-	for a := first; a < end; a++ {
-		if x := &s.all[a]; x.isLeaf && x.links >= minFeeders {
-			p := &c.levels[c.level.find(a)]
-			p.sinks, p.sum = p.sinks+1, p.sum+x.stall
-		}
-	}
+	c.joinLevel(t, s, first, end)
 	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
 			if c.areOne(t, s, a, b) {
@@ -164,25 +146,6 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
-// areLevel reports whether two sinks at leaves are level, share their sources with others, and are reached
-// from each other's leaf.
-func (c *causes) areLevel(t *trees, s *sinks, a, b int32) bool {
-	x, y := &s.all[a], &s.all[b]
-	if !x.isLeaf || !y.isLeaf || x.links < minFeeders || y.links < minFeeders {
-		return false
-	}
-	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
-		return false
-	}
-	if math.Abs(x.stall-y.stall) >= t.noise.meanError(max(x.stall, y.stall), x.links+1, y.links+1) {
-		return false
-	}
-	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
-		return true
-	}
-	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
-}
-
 // reachesUp reports whether half of the stalled links that leave a's switch for others lead to b.
 func reachesUp(t *trees, s *sinks, a, b int32) bool {
 	up, reach := 0, 0
@@ -214,7 +177,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
 	}
-	if share < exchangeShared || !crowded {
+	if share < exchangeShared || !crowded && c.level.find(a) != c.level.find(b) {
 		return false
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
@@ -246,69 +209,13 @@ func (c *causes) joinContained(s *sinks, a, first, end int32) {
 	}
 }
 
-const (
-	// What is left of a sink's stall over an exchange's is the tree's, if it is that part of its port's.
-	leastRest, mostRest, usualRest = .3, 1.15, .8
-	// and if half of the hosts there take part in the exchange, at no less than that of its stall.
-	partnerStall = .8
-)
-
-// findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and a tree of its own.
-func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
-	x := &s.all[a]
-	if !x.isLeaf || x.links < minFeeders {
-		return
-	}
-	own := c.level.find(a)
-	if x.port > 0 && !c.levels[own].isExchange() {
-		best := math.Inf(1)
-		for b := first; b < end; b++ {
-			p := c.levels[b]
-			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !takesPart(t, s, a, b, p.stall()) {
-				continue
-			}
-			if off := math.Abs(rest - usualRest*x.port); off < best {
-				best, c.double[a] = off, [2]int32{b, a}
-			}
-		}
-	}
-	p := c.levels[own]
-	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
-	for b := first; b < end; b++ {
-		for d := first; d < b; d++ {
-			q, r := c.levels[b], c.levels[d]
-			if b == own || d == own || q.sinks == 0 || r.sinks == 0 || !q.isExchange() && !r.isExchange() {
-				continue
-			}
-			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
-				best, c.double[a] = off, [2]int32{d, b}
-			}
-		}
-	}
-}
-
-// takesPart reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
-func takesPart(t *trees, s *sinks, a, b int32, stall float64) bool {
-	n := 0
-	for _, l := range t.waits.in.of(s.all[a].device) {
-		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) && t.stall[i] > partnerStall*stall {
-			n++
-		}
-	}
-	return 2*n > int(t.waits.hosts[s.all[a].device])
-}
-
 // joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its ports, if both are level:
 // the port is full, or reports zeros that are none.
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 	for a := range s.all {
 		x := &s.all[a]
-		if x.isLeaf {
+		if x.isLeaf || x.links < minFeeders {
 			c.joinCalmNeighbour(t, s, int32(a))
-			continue
-		}
-		if x.links < minFeeders {
 			continue
 		}
 		best, off := int32(-1), math.Inf(1)
@@ -334,13 +241,17 @@ const leastFallen, mostFallen = .4, 1.05
 // joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	x := &s.all[a]
-	if x.port > 0 || x.down() > 0 || x.links < 2 {
+	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() {
 		return
 	}
 	only := int32(-1)
 	for _, l := range t.waits.out.of(x.device) {
 		b := s.at[t.waits.to[l]]
-		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 || !s.all[b].isTree() || s.all[b].links < minFeeders {
+		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
+			continue
+		}
+		y := &s.all[b]
+		if y.links < minFeeders || x.down() > 0 && x.weight > y.weight || !(y.isTree() && x.down() == 0) && !t.isBesetBySwitches(y.device) {
 			continue
 		}
 		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {
@@ -356,55 +267,25 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	}
 }
 
-// fullLeaf is a sink as seen from a switch beside it.
-type fullLeaf struct {
-	beside, sink int32
-	stall        float64
-}
-
-const (
-	fullHosts = .4 // of the hosts of a leaf whose uplinks are full
-	fullRatio = .5 // of the stalls of two such leaves of one exchange
-)
-
-// joinFullLeaves joins leaves whose hosts wait for uplinks that are full, over the switches that they share,
-// and what waits at those: an exchange that fills the fabric above it.
-func (c *causes) joinFullLeaves(t *trees, s *sinks) {
-	c.full = c.full[:0]
-	for a := range s.all {
-		x := &s.all[a]
-		if !x.isLeaf {
-			c.full = append(c.full, fullLeaf{x.device, int32(a), x.stall})
-			continue
-		}
-		if x.port > 0 || x.down() >= minFeeders || x.hostLinks < minFeeders || float64(x.hostLinks) < fullHosts*float64(t.waits.hosts[x.device]) {
-			continue
-		}
-		for _, l := range t.waits.out.of(x.device) {
-			if !t.waits.toHost(l) {
-				c.full = append(c.full, fullLeaf{t.waits.to[l], int32(a), x.stall})
-			}
-		}
-	}
-	slices.SortFunc(c.full, func(a, b fullLeaf) int { return cmp.Or(cmp.Compare(a.beside, b.beside), cmp.Compare(a.stall, b.stall)) })
-	for i := 1; i < len(c.full); i++ {
-		if a, b := c.full[i-1], c.full[i]; a.beside == b.beside && a.stall >= fullRatio*b.stall {
-			c.sets.union(a.sink, b.sink)
-		}
-	}
-}
-
 // loneShare of what waits for it is the least stall of a port that is its cause where only hosts wait.
 const loneShare = .75
 
 func (c *causes) findWeak(t *trees, s *sinks) {
-	c.weak = resize(c.weak, 2*len(s.all))
+	c.weak, c.thin = resize(c.weak, 2*len(s.all)), resize(c.thin, 2*len(s.all))
+	for a := range c.thin {
+		c.thin[a] = true
+	}
+	for a := range s.all {
+		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() {
+			c.thin[c.sets.find(int32(a))] = false
+		}
+	}
 	for a := range c.weak {
 		c.weak[a] = a < len(s.all)
 	}
 	for a := range s.all {
 		x := &s.all[a]
-		if x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
+		if x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
 			c.weak[c.sets.find(int32(a))] = false
 		}
 	}

@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// touch is a cause's links at a switch.
-type touch struct {
-	device, cause int32
-	links         int
-	sum           float64
-}
-
 // vote says that a link of one cause lies beside another's.
 type vote struct {
 	cause, beside int32
 	n             int
 }
 
+// partnership says that most hosts where a cause waits wait for another.
+type partnership struct {
+	cause, other int32
+	isNarrow     bool // few links from switches wait there
+}
+
+// meeting is a switch that a cause's links enter or begin at.
+type meeting struct{ device, cause int32 }
+
 const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
-	touchRatio, touchLinks          = .3, 2
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
 	// for a cause that waits at no leaf, a few.
 	partnerHosts, partnerFew, partnerRatio = .5, 3, .3
@@ -30,8 +31,7 @@ const (
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.joinWeak(t, h)
 	h.rename(c)
-	c.findTransit(s)
-	c.joinTouching(t, h)
+	c.joinAlong(t, s, h)
 	h.rename(c)
 	c.findTransit(s)
 	c.joinPartners(t, s, h)
@@ -40,6 +40,7 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 
 // joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
 func (c *causes) joinWeak(t *trees, h *shares) {
+	c.markFewAsWeak(h)
 	c.votes = c.votes[:0]
 	for i, l := range t.links {
 		own := h.main(int32(i))
@@ -76,6 +77,20 @@ func (c *causes) joinWeak(t *trees, h *shares) {
 	}
 }
 
+// markFewAsWeak takes causes for weak that are thin and have fewer links than always count.
+func (c *causes) markFewAsWeak(h *shares) {
+	c.count = resize(c.count, len(c.weak))
+	clear(c.count)
+	for i := range h.of {
+		for _, p := range h.of[i].list() {
+			c.count[p.cause]++
+		}
+	}
+	for a, n := range c.count {
+		c.weak[a] = c.weak[a] || c.thin[a] && a < len(c.weak)/2 && n < mostLeastLinks
+	}
+}
+
 // tallyVotes sums the votes by cause and what it lies beside.
 func (c *causes) tallyVotes() {
 	slices.SortFunc(c.votes, func(a, b vote) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.beside, b.beside)) })
@@ -85,6 +100,31 @@ func (c *causes) tallyVotes() {
 			c.tally[k].n += v.n
 		} else {
 			c.tally = append(c.tally, v)
+		}
+	}
+}
+
+// joinAlong joins leaves whose hosts wait for links that are full, where such links stall from one to another or
+// into the same switch, and no tree explains them.
+func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
+	c.meetings = c.meetings[:0]
+	for a := range s.all {
+		x := &s.all[a]
+		if !x.isLeaf || x.port > 0 || x.fromSwitches >= minFeeders || int(x.fromHosts) < minFeeders {
+			continue
+		}
+		own := c.sets.find(int32(a))
+		c.meetings = append(c.meetings, meeting{x.device, own})
+		for _, l := range t.waits.out.of(x.device) {
+			if i := t.node[l]; i >= 0 && h.main(i) >= 0 && c.thin[h.main(i)] {
+				c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
+			}
+		}
+	}
+	slices.SortFunc(c.meetings, func(a, b meeting) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
+	for i := 1; i < len(c.meetings); i++ {
+		if a, b := c.meetings[i-1], c.meetings[i]; a.device == b.device {
+			c.sets.union(a.cause, b.cause)
 		}
 	}
 }
@@ -102,81 +142,63 @@ func (c *causes) findTransit(s *sinks) {
 	}
 }
 
-// joinTouching joins causes that wait at no leaf where they share a switch.
-func (c *causes) joinTouching(t *trees, h *shares) {
-	c.touches = c.touches[:0]
-	for i, l := range t.links {
-		own := h.main(int32(i))
-		if own < 0 || !c.transit[own] {
-			continue
-		}
-		for _, d := range [2]int32{t.waits.from[l], t.waits.to[l]} {
-			if t.waits.isSwitch[d] {
-				c.touches = append(c.touches, touch{d, own, 1, t.stall[i]})
-			}
-		}
-	}
-	slices.SortFunc(c.touches, func(a, b touch) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
-	n := 0
-	for _, x := range c.touches {
-		if n > 0 && c.touches[n-1].device == x.device && c.touches[n-1].cause == x.cause {
-			c.touches[n-1].links++
-			c.touches[n-1].sum += x.sum
-			continue
-		}
-		c.touches[n] = x
-		n++
-	}
-	for i, x := range c.touches[:n] {
-		for j := i - 1; j >= 0 && c.touches[j].device == x.device; j-- {
-			y := c.touches[j]
-			if min(x.links, y.links) >= touchLinks && ratio(x.sum/float64(x.links), y.sum/float64(y.links)) >= touchRatio {
-				c.sets.union(x.cause, y.cause)
-			}
-		}
-	}
-}
-
-// joinPartners joins a sink at a leaf with the cause that the hosts of the leaf wait for: those who exchange
-// with each other both send and receive.
+// joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: those who exchange with
+// each other both send and receive. Where enough waits at the leaf for a tree of its own, the hosts of the
+// other cause must wait for it in turn, unless that is an exchange or waits at no leaf.
 func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
+	c.partners = c.partners[:0]
 	for a := range s.all {
 		x := &s.all[a]
 		if !x.isLeaf || x.isTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.find(int32(a))].isExchange() {
 			continue
 		}
 		own := c.sets.find(int32(a))
-		c.votes = c.votes[:0]
-		hosts, waiting, sum := 0, 0, 0.
-		for _, l := range t.waits.in.of(x.device) {
-			if !t.waits.fromHost(l) || t.values[l] == missing {
-				continue
-			}
-			hosts++
-			if i := t.node[l]; i >= 0 && h.main(i) >= 0 {
-				sum += t.stall[i]
-				if h.main(i) != own {
-					waiting++
-					c.votes = append(c.votes, vote{h.main(i), 0, 1})
-				}
-			}
-		}
-		c.tallyVotes()
-		best := vote{cause: -1}
-		for _, v := range c.tally {
-			if v.n > best.n {
-				best = v
-			}
-		}
-		if best.cause < 0 {
-			continue
-		}
-		need := partnerHosts * float64(hosts)
-		if c.transit[best.cause] {
-			need = min(need, partnerFew)
-		}
-		if float64(waiting) >= need && ratio(sum/float64(waiting), x.stall) >= partnerRatio {
-			c.sets.union(int32(a), best.cause)
+		if other := c.partnerOf(t, h, x, own); other >= 0 {
+			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < minFeeders})
 		}
 	}
+	for _, p := range c.partners {
+		isMutual := slices.ContainsFunc(c.partners, func(q partnership) bool { return q.cause == p.other && q.other == p.cause })
+		if p.isNarrow || isMutual || c.transit[p.other] || c.isExchange(p.other) {
+			c.sets.union(p.cause, p.other)
+		}
+	}
+}
+
+// partnerOf is the cause that most of the hosts at a sink wait for instead of what waits at the sink itself,
+// or -1.
+func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
+	c.votes = c.votes[:0]
+	hosts, waiting, sum := 0, 0, 0.
+	for _, l := range t.waits.in.of(x.device) {
+		if !t.waits.fromHost(l) || t.values[l] == missing {
+			continue
+		}
+		hosts++
+		if i := t.node[l]; i >= 0 && h.main(i) >= 0 {
+			sum += t.stall[i]
+			if h.main(i) != own {
+				waiting++
+				c.votes = append(c.votes, vote{h.main(i), 0, 1})
+			}
+		}
+	}
+	c.tallyVotes()
+	best := vote{cause: -1}
+	for _, v := range c.tally {
+		if v.n > best.n {
+			best = v
+		}
+	}
+	if best.cause < 0 {
+		return -1
+	}
+	need := partnerHosts * float64(hosts)
+	if c.transit[best.cause] {
+		need = min(need, partnerFew)
+	}
+	if float64(waiting) < need || ratio(sum/float64(waiting), x.stall) < partnerRatio {
+		return -1
+	}
+	return best.cause
 }

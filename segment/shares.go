@@ -1,8 +1,8 @@
 package segment
 
 import (
-	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -12,7 +12,9 @@ import (
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
+	usual   []float64  // by cause: what its fall was at the hop before
 	falls   []fallOf
+	atSink  []bool    // by node
 	members linkLists // by cause: nodes
 	scratch partList
 }
@@ -30,16 +32,26 @@ type partList struct {
 }
 
 type fallOf struct {
-	cause int32
-	ratio float64
+	cause   int32
+	ratio   float64
+	isAlone bool // of a link that leads to no other cause
 }
 
 const (
 	maxParts = 6
 	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
+	explained                        = 2 // deviations within which what was supposed explains a link
+
+	voteWidth = .3   // a link votes for causes that are as near, in logarithms
+	fallWidth = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
+	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
+	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
+	partnerCost = 3
+	mostAtOnce  = 3 // causes of one link
+	refits      = 1 // of falls, at every hop
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
@@ -50,7 +62,10 @@ func (p *partList) list() []part { return p.at[:p.n] }
 func (p *partList) add(x part) {
 	for i := range p.list() {
 		if p.at[i].cause == x.cause {
-			p.at[i].stall = max(p.at[i].stall, x.stall)
+			if x.stall > p.at[i].stall {
+				p.at[i].stall = x.stall
+				p.sort()
+			}
 			return
 		}
 	}
@@ -74,53 +89,71 @@ func (p *partList) sort() {
 
 func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
 
-func (p *partList) set(parts ...part) {
-	p.n = copy(p.at[:], parts)
-	if p.n == 2 && p.at[0].cause == p.at[1].cause {
-		p.at[0].stall += p.at[1].stall
-		p.n = 1
+// unite sums the parts of one cause.
+func (p *partList) unite() {
+	n := 0
+	for _, x := range p.list() {
+		if k := slices.IndexFunc(p.at[:n], func(y part) bool { return y.cause == x.cause }); k >= 0 {
+			p.at[k].stall += x.stall
+			continue
+		}
+		p.at[n] = x
+		n++
 	}
+	p.n = n
 	p.sort()
 }
 
+func (p *partList) set(parts ...part) {
+	p.n = copy(p.at[:], parts)
+	p.unite()
+}
+
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
-	h.of, h.fall = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all))
-	h.falls = h.falls[:0]
-	for a := range h.fall {
-		h.fall[a] = usualFall
-	}
+	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
+	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n = 0
 	}
-	for _, i := range t.order {
-		if h.setAtSink(t, s, c, i) {
+	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
+		h.falls = h.falls[:0]
+		rank := t.rank[t.order[first]]
+		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
+			i := t.order[end]
+			h.atSink[i] = h.setAtSink(t, s, c, i)
+			if !h.atSink[i] {
+				h.predict(t, c, i)
+				h.of[i] = h.scratch
+				h.vote(t, s, c, i)
+			}
+		}
+		copy(h.usual, h.fall)
+		h.fitFalls()
+		for range refits {
+			h.refit(t, s, c, t.order[first:end], minMean)
+		}
+		for _, i := range t.order[first:end] {
+			if !h.atSink[i] && h.of[i].n > 0 {
+				set, stall := h.choose(t, s, c, i, minMean)
+				h.take(i, t.stall[i], set, stall)
+			}
+		}
+	}
+}
+
+// refit fits the falls again, to the links that each cause alone explains best.
+func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean float64) {
+	h.falls = h.falls[:0]
+	for _, i := range nodes {
+		if h.atSink[i] || h.of[i].n == 0 {
 			continue
 		}
-		h.predict(t, c, i)
-		if p := &h.scratch; p.n == 1 {
-			h.falls = append(h.falls, fallOf{p.at[0].cause, t.stall[i] / p.at[0].stall})
-			p.at[0].stall = t.stall[i]
-		} else {
-			for k := range p.list() {
-				p.at[k].stall = min(p.at[k].stall, t.stall[i])
-			}
-			p.sort()
+		if set, _ := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
+			p := h.of[i].at[bits.TrailingZeros(set)]
+			h.falls = append(h.falls, fallOf{p.cause, t.stall[i] / p.stall, true})
 		}
-		h.of[i] = h.scratch
 	}
 	h.fitFalls()
-	for _, i := range t.order {
-		if h.setAtSink(t, s, c, i) {
-			continue
-		}
-		h.predict(t, c, i)
-		if h.scratch.n == 1 {
-			h.scratch.at[0].stall = t.stall[i]
-		} else {
-			h.choose(t, len(s.all), t.stall[i], minMean)
-		}
-		h.of[i] = h.scratch
-	}
 }
 
 // setAtSink gives a node that waits at a sink to the sink's cause, or to the two that add up there.
@@ -134,7 +167,11 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	}
 	x, toHost := &s.all[a], t.waits.toHost(t.links[i])
 	exchange := c.levels[c.level.find(a)]
-	if toHost && exchange.isExchange() && math.Abs(t.stall[i]-x.stall) > oddPort*t.noise.sigma(t.stall[i]) {
+	usual := x.port
+	if exchange.isExchange() {
+		usual = x.stall
+	}
+	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) {
 		h.of[i].set(part{int32(len(s.all)) + a, t.stall[i]})
 		return true
 	}
@@ -172,44 +209,69 @@ func (h *shares) predict(t *trees, c *causes, i int32) {
 	}
 }
 
-func (h *shares) fitFalls() {
-	slices.SortFunc(h.falls, func(a, b fallOf) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.ratio, b.ratio)) })
-	for i := 0; i < len(h.falls); {
-		j := i
-		for j < len(h.falls) && h.falls[j].cause == h.falls[i].cause {
-			j++
-		}
-		if j-i >= fewestFalls {
-			h.fall[h.falls[i].cause] = min(mostFall, h.falls[(i+j)/2].ratio)
-		}
-		i = j
+// choose finds which of the causes that a node may wait for, three at most, predict its stall best: a set of
+// places in its list, and what each cause there would stall it.
+func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
+	stall, leaf, from := t.stall[i], t.leafOf(i), &h.of[i]
+	n := from.n
+	if n == 1 {
+		one[0] = stall
+		return 1, one
 	}
+	sigma := t.noise.sigma(stall)
+	var with, without [maxParts]float64
+	for k, p := range from.list() {
+		one[k] = p.stall * h.fall[p.cause]
+		if h.fall[p.cause] != h.usual[p.cause] {
+			with[k] = departCost * math.Abs(math.Log(h.fall[p.cause]/h.usual[p.cause]))
+		}
+		if c.thin[p.cause] {
+			with[k] += portCost
+		} else if leaf >= 0 && c.isExchange(p.cause) {
+			switch c.takesPart(t, s, leaf, p.cause) {
+			case yes:
+				without[k] += partnerCost
+			case no:
+				with[k] += partnerCost
+			}
+		}
+	}
+	best := math.Inf(1)
+	for set := uint(1); set < 1<<n; set++ {
+		size := bits.OnesCount(set)
+		if size > mostAtOnce {
+			continue
+		}
+		sum, off, least := 0., secondCost*float64(size-1), math.Inf(1)
+		for k := range n {
+			if set>>k&1 != 0 {
+				sum, off, least = sum+one[k], off+with[k], min(least, one[k])
+			} else {
+				off += without[k]
+			}
+		}
+		if size > 1 && least < minMean {
+			continue
+		}
+		if off += math.Abs(stall-min(100, sum)) / sigma; off < best {
+			best, chosen = off, set
+		}
+	}
+	return chosen, one
 }
 
-// choose leaves of the causes in scratch the one or two that predict a stall best.
-func (h *shares) choose(t *trees, sinks int, stall, minMean float64) {
-	from := h.scratch
-	best, sigma := math.Inf(1), t.noise.sigma(stall)
-	h.scratch.n = 0
-	for i, p := range from.list() {
-		one := p.stall * h.fall[p.cause]
-		off := math.Abs(stall-one) / sigma
-		if int(p.cause) >= sinks {
-			off += portCost
+// take leaves of a node's causes those of a set, each with its share of the stall.
+func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
+	from, total := h.of[i], 0.
+	for k := range from.n {
+		if set>>k&1 != 0 {
+			total += one[k]
 		}
-		if off < best {
-			best = off
-			h.scratch.set(part{p.cause, stall})
-		}
-		for _, q := range from.list()[:i] {
-			other := q.stall * h.fall[q.cause]
-			if min(one, other) < minMean {
-				continue
-			}
-			if off := math.Abs(stall-min(100, one+other))/sigma + secondCost; off < best {
-				best = off
-				h.scratch.set(part{p.cause, stall * one / (one + other)}, part{q.cause, stall * other / (one + other)})
-			}
+	}
+	h.of[i].n = 0
+	for k, p := range from.list() {
+		if set>>k&1 != 0 {
+			h.of[i].add(part{p.cause, stall * one[k] / total})
 		}
 	}
 }
@@ -221,9 +283,7 @@ func (h *shares) rename(c *causes) {
 		for k := range p.list() {
 			p.at[k].cause = c.sets.find(p.at[k].cause)
 		}
-		if p.n == 2 {
-			p.set(p.at[0], p.at[1])
-		}
+		p.unite()
 	}
 }
 

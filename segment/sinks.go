@@ -2,6 +2,7 @@ package segment
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -14,7 +15,8 @@ type sinks struct {
 	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
 	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
 	lone       int      // stalled links that nothing waits for and that wait for nothing
-	component  []int32  // by node: the first sink of its component, or -1
+	sample     []float64
+	component  []int32 // by node: the first sink of its component, or -1
 }
 
 // sink is one of them.
@@ -27,8 +29,16 @@ type sink struct {
 	links     int     // that enter it and wait there: from switches, or if these are few from all
 	hostLinks int     // those of them that come from hosts
 	stall     float64 // mean of links
+	ports     int     // stalled links to hosts
 	port      float64 // stall of the hottest link to a host, 0 if none is stalled
 	weight    float64 // sum of the stalls that wait there
+	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
+	// level with them:
+	level     float64 // mean
+	levelSum  float64
+	levels    int     // number
+	deviation float64 // of those from switches, in deviations of the noise
+	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }
@@ -38,8 +48,21 @@ const lastBit = 63
 // down is how many of the links come from switches.
 func (s *sink) down() int { return s.links - s.hostLinks }
 
-// isTree reports whether the stall of a port to a host explains what waits there.
-func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall }
+// isTree reports whether the stall of a port to a host explains what waits there; many ports are no root.
+func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
+
+// hasManyPorts reports whether more ports to hosts stall than a few trees have.
+func (s *sink) hasManyPorts() bool { return s.ports > mostRoots }
+
+// isWide reports whether enough waits at a sink to tell it from lone hot links.
+func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
+
+// isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
+// exchanges.
+func (s *sink) isEven() bool { return s.sendsToo && s.levels >= 2*s.links }
+
+// mostRoots is how many trees have their roots at one switch.
+const mostRoots = 3
 
 // portShare of what waits for it is the least stall of a port that is its cause.
 const portShare = .85
@@ -139,6 +162,7 @@ func (s *sinks) measure(t *trees) {
 		if w.toHost(l) {
 			a := &s.all[s.at[w.from[l]]]
 			a.port = max(a.port, t.stall[i])
+			a.ports++
 			if t.stalledInto(w.from[l]) == 0 {
 				s.lone++
 			}
@@ -165,6 +189,7 @@ func (s *sinks) measure(t *trees) {
 	}
 	for a := range s.all {
 		s.all[a].sum()
+		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
 			s.lone++
 		}
@@ -194,4 +219,78 @@ func (s *sink) sum() {
 	if n > 0 {
 		s.stall = sum / n
 	}
+}
+
+const (
+	levelDeviations = 3 // that a link may lie off those of its leaf that are level
+)
+
+// measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
+func (s *sinks) measureLevel(t *trees, x *sink) {
+	w := t.waits
+	x.level, x.levels, x.deviation = x.stall, x.links, 0
+	x.levelSum = x.stall * float64(x.links)
+	s.sample = s.sample[:0]
+	for _, l := range w.in.of(x.device) {
+		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) < minFeeders {
+		return
+	}
+	middle := medianOf(s.sample)
+	within := levelDeviations * t.noise.sigma(middle)
+	sum, n := sumNear(s.sample, middle, within)
+	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+	s.sample = s.sample[:0]
+	measured := [2]int{}
+	stalled := [2]int{}
+	for kind, links := range [2][]int32{w.in.of(x.device), w.out.of(x.device)} {
+		for _, l := range links {
+			if t.values[l] == missing || w.toHost(l) || kind == 0 && !w.fromHost(l) {
+				continue
+			}
+			measured[kind]++
+			if i := t.node[l]; i >= 0 {
+				stalled[kind]++
+				s.sample = append(s.sample, t.stall[i])
+			}
+		}
+	}
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1]
+	more, m := sumNear(s.sample, middle, within)
+	if x.sendsToo {
+		sent := medianOf(s.sample)
+		x.deviation = max(x.deviation, deviationOf(s.sample, sent)/t.noise.sigma(sent))
+	}
+	if n += m; n > 0 {
+		sum += more
+		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
+	}
+}
+
+// sumNear sums and counts the values within some distance of a middle.
+func sumNear(v []float64, middle, within float64) (sum float64, n int) {
+	for _, x := range v {
+		if math.Abs(x-middle) <= within {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum, n
+}
+
+func medianOf(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// deviationOf estimates the standard deviation of values around their median, by the median of the absolute
+// differences; the values are lost.
+func deviationOf(v []float64, middle float64) float64 {
+	const perMedian = 1.4826
+	for k, x := range v {
+		v[k] = math.Abs(x - middle)
+	}
+	return perMedian * medianOf(v)
 }

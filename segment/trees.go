@@ -9,16 +9,16 @@ import (
 
 // treeMethod finds congestion trees on a graph of directed links, where back pressure is the relation: u->v
 // waits because of v->w. It is a watershed on the downstream graph. Its constants stand beside each step and
-// are the same for every directed fabric; they were chosen on traffic in queues (package bench).
+// are the same for every directed fabric; they were chosen on drawn congestion (package bench).
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (this file). A link that is not
 //     measured is looked through.
 //  2. Sinks (sinks.go): where back pressure begins, a switch each. Every stalled link leads to one or more.
-//  3. Causes (causes.go): sinks that are one cause are joined, by the evidence of level, of shared sources
-//     and of hosts that both send and wait. Level sinks that share their sources many times over are an
-//     exchange of all with all; two are two trees.
-//  4. Shares (shares.go): upstream, hop by hop, a link belongs to the cause, or the two that add up, which
-//     predict its stall best.
+//  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
+//     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
+//     send as they receive are an exchange of all with all; else two are two trees.
+//  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
+//     which predict its stall best.
 //  5. Roots (roots.go): the port that a cause begins at.
 type treeMethod struct {
 	trees
@@ -107,6 +107,9 @@ func (t *trees) forget() {
 	t.links, t.stall, t.entered = t.links[:0], t.stall[:0], t.entered[:0]
 }
 
+// unitsPerPoint is a power of two, so that sums of stalls are exact in any order.
+const unitsPerPoint = 1 << 20
+
 // find makes nodes of the stalled links.
 func (t *trees) find(hot float32) {
 	for l, v := range t.values {
@@ -114,7 +117,7 @@ func (t *trees) find(hot float32) {
 			continue
 		}
 		t.node[l] = int32(len(t.links))
-		t.links, t.stall = append(t.links, int32(l)), append(t.stall, float64(v))
+		t.links, t.stall = append(t.links, int32(l)), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
 		if d := t.waits.to[l]; !t.seen[d] {
 			t.seen[d] = true
 			t.entered = append(t.entered, d)
@@ -123,12 +126,13 @@ func (t *trees) find(hot float32) {
 }
 
 // connect lists for every node those that it may wait for. Where there is none, links that are not measured
-// are looked through, two at most: a switch that reports nothing.
+// are looked through, two at most: a switch that reports nothing. A link that stalls alone at its switch
+// is no evidence of such.
 func (t *trees) connect() {
 	t.begin, t.next = append(t.begin[:0], 0), t.next[:0]
 	for _, l := range t.links {
 		t.appendNext(l, l)
-		for depth := 1; depth <= 2 && int(t.begin[len(t.begin)-1]) == len(t.next); depth++ {
+		for depth := 1; depth <= 2 && t.stalledInto(t.waits.to[l]) > 1 && int(t.begin[len(t.begin)-1]) == len(t.next); depth++ {
 			t.lookThrough(l, l, depth)
 		}
 		t.begin = append(t.begin, int32(len(t.next)))
@@ -170,6 +174,18 @@ func (t *trees) lookThrough(l, first int32, depth int) {
 	}
 }
 
+// leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
+func (t *trees) leafOf(i int32) int32 {
+	w, l := t.waits, t.links[i]
+	switch {
+	case w.fromHost(l):
+		return w.to[l]
+	case w.isLeaf(w.from[l]) && !w.toHost(l):
+		return w.from[l]
+	}
+	return -1
+}
+
 // stalledInto counts the stalled links into a device.
 func (t *trees) stalledInto(d int32) (n int) {
 	for _, l := range t.waits.in.of(d) {
@@ -178,6 +194,34 @@ func (t *trees) stalledInto(d int32) (n int) {
 		}
 	}
 	return n
+}
+
+// stalledHosts counts the stalled links from hosts into a device.
+func (t *trees) stalledHosts(d int32) (n int) {
+	for _, l := range t.waits.in.of(d) {
+		if t.node[l] >= 0 && t.waits.fromHost(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// besetShare of a switch's links from switches is mostly all of them: those that do not stall report zeros that
+// are none.
+const besetShare = .7
+
+func (t *trees) isBesetBySwitches(d int32) bool {
+	stalled, measured := 0, 0
+	for _, l := range t.waits.in.of(d) {
+		if t.waits.fromHost(l) || t.values[l] == missing {
+			continue
+		}
+		measured++
+		if t.node[l] >= 0 {
+			stalled++
+		}
+	}
+	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or

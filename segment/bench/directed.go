@@ -38,15 +38,17 @@ func DirectedSets() []Set {
 		sets = append(sets,
 			Set{f.name + "-one", f.topology, loaded, "one incast, slow receiver or all-to-all, spread by queues", queues{whole{1, 1}, allKinds}.draw},
 			Set{f.name + "-mixed", f.topology, loaded, "two to four of them at once", queues{whole{2, 4}, allKinds}.draw},
-			Set{f.name + "-slope", f.topology, metrics, "one tree or all-to-all drawn by a formula", slopes{whole{1, 1}}.draw},
-			Set{f.name + "-slopes", f.topology, metrics, "one to four trees and all-to-alls drawn by a formula", slopes{whole{1, 4}}.draw})
+			Set{f.name + "-slope", f.topology, metrics, "one tree or all-to-all drawn by a formula", slopes{causes: whole{1, 1}}.draw},
+			Set{f.name + "-slopes", f.topology, metrics, "one to four trees and all-to-alls drawn by a formula", slopes{causes: whole{1, 4}}.draw},
+			Set{f.name + "-varied", f.topology, metrics, "the same, each sample by another formula", slopes{whole{1, 4}, true}.draw},
+			Set{f.name + "-packet", f.topology, loaded, "one or two causes, packet by packet, with credits or PFC", packets{whole{1, 2}}.draw})
 	}
 	return sets
 }
 
 // Storm is many trees and all-to-alls at once on a fabric of directed links, for measuring cost.
 func Storm(topology string, causes int) Set {
-	return Set{"storm", topology, []schema.Metric{schema.XmitWait}, "trees and all-to-alls drawn by a formula", slopes{whole{causes, causes}}.draw}
+	return Set{"storm", topology, []schema.Metric{schema.XmitWait}, "trees and all-to-alls drawn by a formula", slopes{causes: whole{causes, causes}}.draw}
 }
 
 // AllSets lists all families.

@@ -4,26 +4,53 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // slopes draws trees whose stall falls at every hop by a share of traffic, or not at all, and level
 // all-to-alls: a cross-check on the queues, by a formula that no method here inverts.
-type slopes struct{ causes whole }
+type slopes struct {
+	causes whole
+	// varied lets the samples differ in what is not known of fabrics: whether stall falls alike at every hop,
+	// whether a flow keeps to one path or is spread over all, whether two causes add up or the worse one
+	// counts, and whether ports to hosts stall in an all-to-all.
+	varied bool
+}
+
+// spreading is how stall spreads in a sample.
+type spreading struct {
+	falls      []float64 // by hops from the root; nil: drawn anew for each cause, alike at every hop
+	paths      int       // of a flow
+	worst      bool      // of two causes the worse one counts
+	portsStall bool      // in an all-to-all
+}
 
 func (p slopes) draw(c *canvas) {
 	w := newCrowd(c.g)
 	l := &c.layers[0]
+	how := spreading{paths: 1}
+	if p.varied {
+		how = spreading{paths: [...]int{1, 16}[c.rng.Intn(2)], worst: c.rng.Intn(2) == 0, portsStall: c.rng.Intn(2) == 0}
+	}
 	for range c.count(p.causes) {
-		links, stall, root := c.slope(w)
+		if p.varied {
+			how.falls = make([]float64, 12)
+			for k := range how.falls {
+				how.falls[k] = c.uniform(.4, 1)
+			}
+		}
+		links, stall, root := c.slope(w, how)
 		if c.rng.Intn(3) == 0 {
-			links, stall, root = c.plateau(w)
+			links, stall, root = c.plateau(w, how)
 		}
 		if len(links) < minTreeLinks {
 			continue
 		}
 		for i, id := range links {
-			l.value[id] = min(100, l.value[id]+stall[i])
+			if how.worst {
+				l.value[id] = max(l.value[id], stall[i])
+			} else {
+				l.value[id] = min(100, l.value[id]+stall[i])
+			}
 		}
 		l.regions, l.roots = append(l.regions, links), append(l.roots, root)
 	}
@@ -35,7 +62,7 @@ func (p slopes) draw(c *canvas) {
 }
 
 // slope is a tree: hosts of some leaves send to one, stall falls by a share per hop of distance from it.
-func (c *canvas) slope(w *crowd) (links []schema.LinkID, stall []float64, root schema.LinkID) {
+func (c *canvas) slope(w *crowd, how spreading) (links []schema.LinkID, stall []float64, root schema.LinkID) {
 	leaf := w.leaves[c.rng.Intn(len(w.leaves))]
 	hosts := c.neighbourhood(w, leaf, [...]int{1, 4, 8, 16}[c.rng.Intn(4)])
 	victim := w.hostsAt[leaf][c.rng.Intn(len(w.hostsAt[leaf]))]
@@ -47,25 +74,27 @@ func (c *canvas) slope(w *crowd) (links []schema.LinkID, stall []float64, root s
 		if from == victim {
 			continue
 		}
-		path, _ := c.route(w, from, victim, c.rng.Uint64())
-		root = w.channels.Link(path[len(path)-1])
-		level := top
-		for i := len(path) - 1; i >= 0 && level >= schema.LowPercent+1; i-- {
-			at[w.channels.Link(path[i])] = level
-			level *= share
+		for range how.paths {
+			path, _ := c.route(w, from, victim, c.rng.Uint64())
+			root = w.channels.Link(path[len(path)-1])
+			level := top
+			for i := len(path) - 1; i >= 0 && level >= schema.LowPercent+1; i-- {
+				at[w.channels.Link(path[i])] = level
+				if how.falls == nil {
+					level *= share
+				} else {
+					level *= how.falls[len(path)-1-i]
+				}
+			}
 		}
 	}
 	return listOf(at, root)
 }
 
 // plateau is an all-to-all between neighbouring leaves, level throughout.
-func (c *canvas) plateau(w *crowd) (links []schema.LinkID, stall []float64, root schema.LinkID) {
+func (c *canvas) plateau(w *crowd, how spreading) (links []schema.LinkID, stall []float64, root schema.LinkID) {
 	leaf := w.leaves[c.rng.Intn(len(w.leaves))]
-	inside := map[topology.DeviceID]bool{}
 	hosts := c.neighbourhood(w, leaf, c.between(3, 8))
-	for _, h := range hosts {
-		inside[w.leafOf[h]] = true
-	}
 	at := map[schema.LinkID]float64{}
 	level := c.uniform(10, 50)
 	for i, h := range hosts {
@@ -74,9 +103,14 @@ func (c *canvas) plateau(w *crowd) (links []schema.LinkID, stall []float64, root
 			if w.leafOf[to] == w.leafOf[h] {
 				continue
 			}
-			path, _ := c.route(w, hosts[i], to, c.rng.Uint64())
-			for _, ch := range path[:len(path)-1] {
-				at[w.channels.Link(ch)] = level
+			for range how.paths {
+				path, _ := c.route(w, hosts[i], to, c.rng.Uint64())
+				if !how.portsStall {
+					path = path[:len(path)-1]
+				}
+				for _, ch := range path {
+					at[w.channels.Link(ch)] = level
+				}
 			}
 		}
 	}

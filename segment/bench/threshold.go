@@ -7,6 +7,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
+// minThresholdLinks is the size from which a region of a threshold counts: with fewer, lone hot links count.
+const minThresholdLinks = 8
+
 // Threshold is what an engineer does without a method: links at 5% and more, connected by shared switches,
 // or if directed by traffic that passes from one to the next. It is the score that a method has to beat.
 func Threshold(g *topology.Graph, snap *schema.Snapshot, directed bool) (regions []schema.Region) {
@@ -34,7 +37,7 @@ func Threshold(g *topology.Graph, snap *schema.Snapshot, directed bool) (regions
 					}
 				}
 			}
-			if len(links) >= minTreeLinks {
+			if len(links) >= minThresholdLinks {
 				regions = append(regions, schema.Region{Metric: s.Metric, Links: sortedLinks(links), Size: len(links), Mean: sum / float64(len(links))})
 			}
 		}

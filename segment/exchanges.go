@@ -1,0 +1,201 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// plateau is a set of level sinks.
+type plateau struct {
+	sinks int
+	links int     // that are level
+	sum   float64 // of their stalls
+	// sendsToo: hosts where it waits mostly send into it, as in an exchange, and no port explains it.
+	sendsToo, isEven bool
+}
+
+func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
+
+// rise is the difference in level between two sinks.
+type rise struct {
+	from, to int32
+	height   float64
+}
+
+// isExchange is how many level sinks that share their sources are one exchange: two may be two trees, unless
+// what leaves them is level with what comes.
+func (p plateau) isExchange() bool { return p.sinks >= 3 || p.sinks == 2 && p.isEven }
+
+// joinLevel joins sinks at leaves that are level, those that are nearest first: all of one set with all of
+// the other, so that no chain of small steps joins what is far apart.
+func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
+	c.rises = c.rises[:0]
+	c.excess = c.excessOf(s, first, end)
+	for a := first; a < end; a++ {
+		x := &s.all[a]
+		if !x.isLeaf || !x.isWide() {
+			continue
+		}
+		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
+		for b := first; b < a; b++ {
+			if y := &s.all[b]; math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
+				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
+			}
+		}
+	}
+	slices.SortFunc(c.rises, func(a, b rise) int {
+		return cmp.Or(cmp.Compare(a.height, b.height), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+	for _, x := range c.rises {
+		a, b := c.level.find(x.from), c.level.find(x.to)
+		p, q := c.levels[a], c.levels[b]
+		if a == b || math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
+			continue
+		}
+		c.level.union(a, b)
+		c.levels[a], c.levels[b] = plateau{}, plateau{}
+		c.levels[c.level.find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo, p.isEven && q.isEven}
+	}
+}
+
+// mayBeLevel reports whether two sinks at leaves share their sources with others, and are reached from each
+// other's leaf.
+func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	if !x.sendsToo || !y.sendsToo || !x.isLeaf || !y.isLeaf || !x.isWide() || !y.isWide() {
+		return false
+	}
+	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
+		return false
+	}
+	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
+		return true
+	}
+	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
+}
+
+// levelError bounds the chance difference of two levels.
+func (c *causes) levelError(t *trees, p, q *plateau) float64 {
+	stall := max(p.stall(), q.stall())
+	return t.noise.meanError(stall, p.links, q.links) + equalDeviations*c.excess*t.noise.sigma(stall)
+}
+
+// chanceExcess is by how many variances of the noise those of one leaf's few links may be more by chance.
+const chanceExcess = 1
+
+// excessOf is by how many deviations of the noise the links that wait at one leaf differ beyond it, in the
+// middle of a component's leaves: where those into one leaf do, those into two do, too.
+func (c *causes) excessOf(s *sinks, first, end int32) float64 {
+	s.sample = s.sample[:0]
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders {
+			s.sample = append(s.sample, x.deviation)
+		}
+	}
+	if len(s.sample) == 0 {
+		return 0
+	}
+	n := float64(len(s.sample))
+	middle := medianOf(s.sample)
+	return math.Sqrt(max(0, middle*middle-1-chanceExcess/n))
+}
+
+// findExchanges finds the causes that are exchanges.
+func (c *causes) findExchanges(s *sinks) {
+	c.exchange = resize(c.exchange, 2*len(s.all))
+	clear(c.exchange)
+	for a := range s.all {
+		if c.levels[c.level.find(int32(a))].isExchange() {
+			c.exchange[c.sets.find(int32(a))] = true
+		}
+	}
+}
+
+func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
+
+type answer uint8
+
+const (
+	no answer = iota
+	yes
+	unknown
+)
+
+// takesPart says whether a leaf takes part in an exchange: whether it waits there, which cannot be told where
+// half of the hosts wait and nothing that comes to them.
+func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
+	is := func(yesItIs bool) answer {
+		if yesItIs {
+			return yes
+		}
+		return no
+	}
+	a := s.at[leaf]
+	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
+		if 2*t.stalledHosts(leaf) >= int(t.waits.hosts[leaf]) {
+			return unknown
+		}
+		return no
+	}
+	if d := c.double[a]; d[0] != noDouble {
+		return is(c.sets.find(d[0]) == cause || c.sets.find(d[1]) == cause)
+	}
+	return is(c.sets.find(a) == cause)
+}
+
+const (
+	// What is left of a sink's stall over an exchange's is the tree's, if it is that part of its port's.
+	leastRest, mostRest, usualRest = .3, 1.15, .8
+	// and if half of the hosts there take part in the exchange, at no less than that of its stall.
+	partnerStall = .8
+)
+
+// findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and a tree of its own.
+func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
+	x := &s.all[a]
+	if !x.isLeaf || x.links < minFeeders {
+		return
+	}
+	own := c.level.find(a)
+	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
+		best := math.Inf(1)
+		for b := first; b < end; b++ {
+			p := c.levels[b]
+			rest := x.stall - p.stall()
+			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
+				continue
+			}
+			if off := math.Abs(rest - usualRest*x.port); off < best {
+				best, c.double[a] = off, [2]int32{b, a}
+			}
+		}
+	}
+	if x.isTree() || !x.sendsToo {
+		return
+	}
+	p := c.levels[own]
+	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
+	for b := first; b < end; b++ {
+		for d := first; d < b; d++ {
+			q, r := c.levels[b], c.levels[d]
+			if b == own || d == own || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
+				continue
+			}
+			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
+				best, c.double[a] = off, [2]int32{d, b}
+			}
+		}
+	}
+}
+
+// sendsInto reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
+func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {
+	n := 0
+	for _, l := range t.waits.in.of(s.all[a].device) {
+		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) && t.stall[i] > partnerStall*stall {
+			n++
+		}
+	}
+	return 2*n > int(t.waits.hosts[s.all[a].device])
+}

@@ -1,0 +1,103 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// startFalls supposes that a cause falls at every hop as it does from its port, and an exchange not at all.
+func (h *shares) startFalls(s *sinks, c *causes) {
+	h.atSink = resize(h.atSink, len(h.of))
+	for a := range h.fall {
+		h.fall[a] = usualFall
+	}
+	for a := range s.all {
+		if x, cause := &s.all[a], c.sets.find(int32(a)); c.isExchange(cause) {
+			h.fall[cause] = 1
+		} else if x.isTree() && x.links >= minFeeders && c.double[a][0] == noDouble {
+			h.fall[cause] = min(1, x.stall/x.port)
+		}
+	}
+}
+
+// vote takes down by how much the stall of a node is less than that of what it may wait for, by cause; of
+// one that an exchange alone explains, by that.
+func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
+	stall, leaf := t.stall[i], t.leafOf(i)
+	list := h.of[i].list()
+	for _, p := range list {
+		if len(list) > 1 && leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == yes &&
+			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
+			h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, true})
+			return
+		}
+	}
+	nearest := math.Inf(1)
+	for _, p := range list {
+		nearest = min(nearest, math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))))
+	}
+	width := voteWidth
+	if far := stall * math.Abs(math.Expm1(nearest)); far < explained*t.noise.sigma(stall) {
+		width = 0 // what is supposed explains it
+	}
+	for _, p := range list {
+		if math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))) <= nearest+width {
+			h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, len(list) == 1})
+		}
+	}
+}
+
+// fitFalls finds by how much each cause falls at a hop: by the median of the links that lead to it alone, or
+// if they are few by the ratio near which most links lie.
+func (h *shares) fitFalls() {
+	slices.SortFunc(h.falls, func(a, b fallOf) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.ratio, b.ratio)) })
+	for i := 0; i < len(h.falls); {
+		j, alone := i, 0
+		for ; j < len(h.falls) && h.falls[j].cause == h.falls[i].cause; j++ {
+			if h.falls[j].isAlone {
+				alone++
+			}
+		}
+		fall := &h.fall[h.falls[i].cause]
+		switch {
+		case alone >= fewestFalls:
+			n := 0
+			for _, f := range h.falls[i:j] {
+				if f.isAlone {
+					if n++; n > alone/2 {
+						*fall = min(mostFall, f.ratio)
+						break
+					}
+				}
+			}
+		case j-i >= fewestFalls:
+			*fall = min(mostFall, modeOf(h.falls[i:j], *fall))
+		}
+		i = j
+	}
+}
+
+// modeOf is the middle of the most ratios that lie together, of equals that nearest to what was supposed.
+func modeOf(falls []fallOf, usual float64) float64 {
+	best, most := usual, 0
+	end := 0
+	for i, f := range falls {
+		if f.ratio > mostFall {
+			break
+		}
+		for end < len(falls) && falls[end].ratio <= f.ratio*fallWidth {
+			end++
+		}
+		middle := falls[(i+end)/2].ratio
+		if n := end - i; n > most || n == most && math.Abs(middle-usual) < math.Abs(best-usual) {
+			best, most = middle, n
+		}
+	}
+	first, _ := slices.BinarySearchFunc(falls, usual/math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio, r) })
+	end, _ = slices.BinarySearchFunc(falls, usual*math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio, r) })
+	if n := end - first; n >= 2 {
+		return falls[(first+end)/2].ratio
+	}
+	return best
+}

@@ -1,0 +1,106 @@
+package segment
+
+import (
+	"maps"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// naiveTrees says where each stalled link's wait begins, by walking every way that traffic may take: what the
+// first two steps of the tree method find by ranks and masks. It knows snapshots without gaps and fabrics whose
+// devices have levels.
+type naiveTrees struct {
+	g      *topology.Graph
+	values []float32
+	hot    float32
+	noise  treeNoise
+}
+
+func (n *naiveTrees) isStalled(l schema.LinkID) bool { return n.values[l] >= n.hot }
+
+func (n *naiveTrees) next(l schema.LinkID) (next []schema.LinkID) {
+	from, via := n.g.Ends(l)
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, to := n.g.Ends(s)
+		valley := n.g.Device(from).Level > n.g.Device(via).Level && n.g.Device(to).Level > n.g.Device(via).Level
+		if begin == via && to != from && !valley && n.isStalled(s) && n.g.IsSwitch(via) {
+			next = append(next, s)
+		}
+	}
+	return next
+}
+
+// isUnexplained reports whether a link is far hotter than all that it may wait for.
+func (n *naiveTrees) isUnexplained(l schema.LinkID) bool {
+	next := n.next(l)
+	if !n.isStalled(l) || len(next) == 0 {
+		return false
+	}
+	hottest := 0.
+	for _, s := range next {
+		hottest = max(hottest, float64(n.values[s]))
+	}
+	stall := float64(n.values[l])
+	return stall > unexplainedFactor*hottest && stall-hottest > unexplainedSigmas*n.noise.sigma(stall)
+}
+
+// sinks are the devices that a link's wait may begin at.
+func (n *naiveTrees) sinks(l schema.LinkID, into map[topology.DeviceID]bool) {
+	from, via := n.g.Ends(l)
+	if !n.g.IsSwitch(via) {
+		into[from] = true
+		return
+	}
+	unexplained := 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if _, to := n.g.Ends(s); to == via && n.isUnexplained(s) {
+			unexplained++
+		}
+	}
+	next := n.next(l)
+	if len(next) == 0 || unexplained >= unexplainedLinks && n.isUnexplained(l) {
+		into[via] = true
+		return
+	}
+	for _, s := range next {
+		n.sinks(s, into)
+	}
+}
+
+// Which sinks each stalled link leads to is what a walk over all ways finds.
+func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
+	for _, spec := range []string{"fattree:leaves=4,hosts=3,spines=3", "fattree:leaves=6,hosts=4,spines=2", "fattree:k=4"} {
+		g := parse(t, spec)
+		m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
+		rng := rand.New(rand.NewSource(11))
+		compared := 0
+		for i := range 60 {
+			values := patchyValues(rng, g)
+			for l, v := range values {
+				values[l] = max(0, v) // no gaps
+			}
+			var out partition
+			m.segment(values, &out)
+			n := naiveTrees{g, values, float32(max(hotTreeShare*m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)), m.noise}
+			for node, l := range m.links {
+				want, got := map[topology.DeviceID]bool{}, map[topology.DeviceID]bool{}
+				n.sinks(schema.LinkID(l), want)
+				for a := range m.sinks.all {
+					if m.sinks.leads(int32(node), int32(a)) {
+						got[topology.DeviceID(m.sinks.all[a].device)] = true
+					}
+				}
+				if compared++; !maps.Equal(got, want) {
+					t.Fatalf("%s, snapshot %d: link %d leads to %v, want %v", spec, i, l, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+				}
+			}
+		}
+		if compared < 100 {
+			t.Errorf("%s: only %d links compared", spec, compared)
+		}
+	}
+}
