@@ -18,30 +18,37 @@ type Owner interface {
 	Guard(ctx context.Context) (context.Context, context.CancelFunc, error)
 }
 
-// Run analyses while this process owns the fabric, until ctx is cancelled or the
-// sources have no more; results that are finished by then are still stored. A run
-// that fails is begun again with back-off, from what is stored.
-func (f *Fabric) Run(ctx context.Context) error {
-	owner := f.deps.Owner
-	if owner == nil {
-		f.owns(true)
-		return f.analyse(ctx)
-	}
+// WhileOwner runs something whenever this process is the owner, until ctx ends or
+// it ends by itself.
+func WhileOwner(ctx context.Context, owner Owner, run func(context.Context) error) error {
 	for {
-		f.owns(false)
 		owned, release, err := owner.Acquire(ctx)
 		if err != nil { // ctx has ended
 			return nil
 		}
-		f.owns(true)
-		err = f.analyse(owned)
-		ended := owned.Err() == nil || ctx.Err() != nil // the sources, or this process
+		err = run(owned)
+		byItself := owned.Err() == nil
 		release()
-		if ended {
-			f.owns(false)
+		if byItself || ctx.Err() != nil {
 			return err
 		}
 	}
+}
+
+// Run analyses while this process owns the fabric, until ctx is cancelled or the
+// sources have no more; results that are finished by then are still stored. A run
+// that fails is begun again with back-off, from what is stored.
+func (f *Fabric) Run(ctx context.Context) error {
+	if f.deps.Owner == nil {
+		f.owns(true)
+		return f.analyse(ctx)
+	}
+	f.owns(false)
+	return WhileOwner(ctx, f.deps.Owner, func(owned context.Context) error {
+		f.owns(true)
+		defer f.owns(false)
+		return f.analyse(owned)
+	})
 }
 
 // owns notes whether this process owns the fabric. One that does not has no
