@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -19,7 +22,8 @@ type Owner interface {
 }
 
 // WhileOwner runs something whenever this process is the owner, until ctx ends or
-// it ends by itself.
+// it ends by itself. What fails because the ownership has ended is begun again with
+// the next one.
 func WhileOwner(ctx context.Context, owner Owner, run func(context.Context) error) error {
 	for {
 		owned, release, err := owner.Acquire(ctx)
@@ -29,6 +33,12 @@ func WhileOwner(ctx context.Context, owner Owner, run func(context.Context) erro
 		err = run(owned)
 		byItself := owned.Err() == nil
 		release()
+		if errors.Is(err, kafka.ErrFenced) {
+			if !retry.Sleep(ctx, minPause) {
+				return nil
+			}
+			continue
+		}
 		if byItself || ctx.Err() != nil {
 			return err
 		}

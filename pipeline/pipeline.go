@@ -103,8 +103,13 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 func (f *Fabric) Name() string { return f.name }
 
 // Ready is nil while every part works and intervals are stored, else it says what
-// does not, and why.
-func (f *Fabric) Ready(context.Context) error { return errors.Join(f.health.err(), f.watch.err()) }
+// does not, and why. A process that stands by is ready.
+func (f *Fabric) Ready(context.Context) error {
+	if f.standby.Load() {
+		return nil
+	}
+	return errors.Join(f.health.err(), f.watch.err())
+}
 
 // Status is the state of the network now: unknown while no interval is stored,
 // whatever the last one said.

@@ -54,7 +54,6 @@ func (s *sharing) check(l *shareLoad, until int64, walk *shareWalk) {
 	}
 	found.doubled = s.checkDoubles(conn)
 	s.checkEvents(conn)
-	s.checkAudit(conn, l)
 	found.late = s.checkOwners()
 	s.checkAnnouncements(l, until, &found)
 	var times []string
@@ -175,43 +174,62 @@ func (s *sharing) checkEvents(conn driver.Conn) {
 	}
 }
 
-// checkAudit wants every command and result, once.
-func (s *sharing) checkAudit(conn driver.Conn, l *shareLoad) {
+// awaitAudit waits until every command and result is there. That none is there
+// twice, checkDoubles says.
+func (s *sharing) awaitAudit(orders map[string]int) {
 	s.t.Helper()
-	for fabric, want := range l.orders {
-		for table, id := range map[string]string{"commands": "id", "command_results": "command_id"} {
-			var n, distinct uint64
-			err := conn.QueryRow(s.t.Context(), "SELECT count(), uniqExact("+id+") FROM "+table+" WHERE fabric = {fabric:String}", clickhouse.Named("fabric", fabric)).Scan(&n, &distinct)
-			if err != nil || distinct < uint64(want) || n != distinct {
-				s.t.Errorf("%s of %s: %d rows, %d different, want %d; %v", table, fabric, n, distinct, want, err)
+	conn, err := clickhouse.Open(s.engine.Options(store.DefaultDatabase))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close()
+	missing := 0
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		missing = 0
+		for fabric, want := range orders {
+			for _, key := range []string{"id) FROM commands", "command_id) FROM command_results"} {
+				var n uint64
+				if err := conn.QueryRow(s.t.Context(), "SELECT uniqExact("+key+" WHERE fabric = {fabric:String}", clickhouse.Named("fabric", fabric)).Scan(&n); err != nil {
+					s.t.Fatal(err)
+				}
+				missing += max(0, want-int(n))
 			}
 		}
+		if missing == 0 {
+			return
+		}
 	}
+	s.t.Errorf("%d commands and results are not in the audit", missing)
 }
 
-// checkOwners reads the history of all inserts. No insert may be acknowledged to
-// two analysers, except the ones that the test itself held back; an analyser
-// stores intervals of a fabric only after it says that it has taken it over, and
-// in order.
+// checkOwners reads the history of all inserts. No analyser may write to an
+// interval that another has stored, except for the writes that the test itself held
+// back; it stores intervals of a fabric only after it says that it has taken it
+// over, and in order.
 func (s *sharing) checkOwners() (late int) {
 	t := s.t
 	t.Helper()
-	by := map[string]int{}
+	type interval struct {
+		fabric      string
+		startMillis int64
+	}
+	stored := map[interval]insertion{}
+	for _, m := range s.history.stored() {
+		if at := (interval{m.fabric, m.startMillis}); !m.held {
+			stored[at] = m
+		}
+	}
 	s.history.mu.Lock()
 	writes := slices.Clone(s.history.writes)
 	s.history.mu.Unlock()
 	for _, w := range writes {
-		if !w.ok {
-			continue
-		}
 		if w.held {
 			late++
 			continue
 		}
-		if other, there := by[w.token]; there && other != w.by {
-			t.Errorf("%s is written by analysers %d and %d", w.token, other, w.by)
+		if m, there := stored[interval{w.fabric, w.startMillis}]; there && m.by != w.by && w.sent.After(m.done) {
+			t.Errorf("%s is written by analyser %d, %v after analyser %d had stored the interval", w.token, w.by, w.sent.Sub(m.done), m.by)
 		}
-		by[w.token] = w.by
 	}
 	runs := make([]map[string]int, len(s.analysers))
 	owner, newest := map[string]int{}, map[string]int64{}

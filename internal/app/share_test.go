@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -61,12 +62,14 @@ func TestChaosSharedFabrics(t *testing.T) {
 		}
 		walk.throw(shareFaults[order[i%len(shareFaults)]])
 	}
-	s.awaitStored(time.Now())
-	until := load.stop()
+	until, orders := time.Now(), load.audited()
+	s.awaitStored(until)
+	s.awaitAudit(orders)
+	load.stop()
 	for _, a := range s.analysers {
 		a.signal(syscall.SIGTERM)
 	}
-	s.check(load, until, walk)
+	s.check(load, until.UnixNano(), walk)
 }
 
 // shareFault is a way in which an owner fails.
@@ -148,6 +151,9 @@ func (w *shareWalk) freeze(victim *analyser) {
 // and arrives when another has long taken over.
 func (w *shareWalk) freezeWriting(victim *analyser) {
 	held := w.history.hold(victim.n)
+	if len(victim.owns()) == 0 {
+		w.t.Fatalf("analyser %d owns nothing", victim.n)
+	}
 	<-held.held
 	victim.signal(syscall.SIGSTOP)
 	w.goOnWithout(victim)
@@ -230,6 +236,7 @@ func (s *sharing) startLoad() *shareLoad {
 	t.Helper()
 	cfg := kafka.DefaultConfig()
 	cfg.Brokers = []string{s.broker.Addr()}
+	cfg.Consumer.MaxWait = time.Second
 	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -316,15 +323,15 @@ func (l *shareLoad) listen(ctx context.Context, t *testing.T, reader *kafka.Cons
 	}
 }
 
-// stop ends the load and returns an instant up to which all of it is stored.
-func (l *shareLoad) stop() (untilNanos int64) {
-	l.end()
-	l.group.Wait()
+// audited are the commands, and results, that each audit has to keep by now.
+func (l *shareLoad) audited() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	untilNanos = time.Now().UnixNano()
-	for _, acked := range l.acked {
-		untilNanos = min(untilNanos, acked[len(acked)-1])
-	}
-	return untilNanos
+	return maps.Clone(l.orders)
+}
+
+// stop ends the load.
+func (l *shareLoad) stop() {
+	l.end()
+	l.group.Wait()
 }
