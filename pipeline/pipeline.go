@@ -68,6 +68,7 @@ type Fabric struct {
 	// What is stored from here on is not believed by the next run; 0: all is.
 	futureNanos int64
 	watch       *watch
+	held        hold // of the run before, which may have ended with the ownership because Kafka was away
 
 	completion *completion // of the run that goes on
 	standby    atomic.Bool
@@ -260,6 +261,7 @@ func (f *Fabric) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.discarded = f.intake.before.with(f.intake.core) // its sources have ended
+	f.held = f.intake.late.hold
 	f.intake = nil
 }
 

@@ -129,7 +129,7 @@ func (s *sharing) newAnalyser(n int, binary string) *analyser {
 	s.t.Cleanup(front.Close)
 	var text strings.Builder
 	fmt.Fprintf(&text, "http: {listen: %q}\ndata_dir: %q\n", l.Addr(), filepath.Join(s.dir, fmt.Sprint("data", n)))
-	fmt.Fprintf(&text, "kafka: {embedded: false, brokers: [%q], consumer: {share: true, session_timeout: %s}}\n", s.broker.Addr(), s.session)
+	fmt.Fprintf(&text, "kafka: {embedded: false, brokers: [%q], consumer: {session_timeout: %s}}\n", s.broker.Addr(), s.session)
 	fmt.Fprintf(&text, "store: {embedded: false, url: %q}\nfabrics:\n", front.URL+"/"+store.DefaultDatabase+"?compress=none")
 	for _, f := range s.fabrics {
 		fmt.Fprintf(&text, "  - {name: %s, topology: %q, interval: 1s, allowed_lateness: 15s}\n", f, shareTopology)
