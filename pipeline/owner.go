@@ -62,13 +62,14 @@ func (f *Fabric) Run(ctx context.Context) error {
 }
 
 // owns notes whether this process owns the fabric. One that does not has no
-// faults: its parts rest.
+// faults and no state: its parts rest.
 func (f *Fabric) owns(owner bool) {
 	f.standby.Store(!owner)
 	value := 1.
 	if !owner {
 		value = 0
 		f.health.rest()
+		f.watch.rest()
 	}
 	f.deps.Metrics.owner.WithLabelValues(f.name).Set(value)
 }

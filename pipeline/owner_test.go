@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -117,6 +118,14 @@ func TestStandby(t *testing.T) {
 			}
 			if err := f.Ready(t.Context()); metric == 0 && err != nil {
 				t.Errorf("%s: not ready: %v", when, err)
+			}
+			unknown := 0.
+			for _, reason := range schema.UnknownReasons {
+				unknown += testutil.ToFloat64(r.metrics.unknown.WithLabelValues("f", string(reason)))
+			}
+			age := testutil.ToFloat64(r.metrics.intervalAge.WithLabelValues("f"))
+			if metric == 0 && (unknown != 0 || !math.IsNaN(age)) || metric == 1 && !(age < 10) {
+				t.Errorf("%s: %v reasons why the state is unknown, the last interval %v s ago", when, unknown, age)
 			}
 			if n := len(r.store.stored("f")); (n > 0) != stored {
 				t.Errorf("%s: %d intervals stored", when, n)

@@ -89,6 +89,9 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 		},
 	}
 	c.metrics.lag.Set(math.NaN()) // not known yet
+	if assigned.Fence != nil {
+		c.metrics.reachable.Set(math.NaN()) // it is not asked before this process owns the partition
+	}
 	if !assigned.Tail {
 		c.metrics.committed = m.committed.WithLabelValues(topic, assigned.Fabric)
 	}
@@ -118,6 +121,7 @@ func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message
 	if err != nil {
 		return nilOnCancel(ctx, err)
 	}
+	defer c.rest()
 	f := fetcher{consumer: c, next: next, progress: time.Now(), pauses: c.client.backoff().Pauses()}
 	for ctx.Err() == nil {
 		records, err := f.fetch(ctx)
@@ -133,6 +137,14 @@ func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message
 		}
 	}
 	return nil
+}
+
+// rest takes back what the metrics say of a partition that is no longer read.
+func (c *Consumer) rest() {
+	if c.assigned.Fence != nil {
+		c.metrics.lag.Set(math.NaN())
+		c.metrics.reachable.Set(math.NaN())
+	}
 }
 
 // handOn takes the records of one answer to the handler.

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,19 +33,16 @@ import (
 // in good order, one after the other, under load. Then everything that Kafka had
 // acknowledged must be in the tables, once and with the right values, every
 // interval must be announced, and the history of all inserts must show one owner
-// at a time. GIVERNY_CHAOS_SEED repeats a run, GIVERNY_CHAOS_FAULTS makes it
-// longer.
+// at a time. GIVERNY_CHAOS_SEED repeats a run, GIVERNY_CHAOS_FOR says for how long
+// faults are thrown; each kind is thrown once at least.
 func TestChaosSharedFabrics(t *testing.T) {
-	seed, faults := uint64(time.Now().UnixNano()), len(shareFaults)
-	for name, take := range map[string]func(uint64){
-		"GIVERNY_CHAOS_SEED": func(n uint64) { seed = n }, "GIVERNY_CHAOS_FAULTS": func(n uint64) { faults = int(n) }} {
-		if text := os.Getenv(name); text != "" {
-			n, err := strconv.ParseUint(text, 10, 64)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			take(n)
-		}
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("GIVERNY_CHAOS_SEED"), fmt.Sprint(time.Now().UnixNano())), 10, 64)
+	if err != nil {
+		t.Fatalf("GIVERNY_CHAOS_SEED: %v", err)
+	}
+	length, err := time.ParseDuration(cmp.Or(os.Getenv("GIVERNY_CHAOS_FOR"), "0s"))
+	if err != nil {
+		t.Fatalf("GIVERNY_CHAOS_FOR: %v", err)
 	}
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -55,12 +53,10 @@ func TestChaosSharedFabrics(t *testing.T) {
 	}
 	s.awaitLevel(s.analysers...)
 	walk := &shareWalk{sharing: s, rng: rng, times: map[string][]time.Duration{}}
-	var order []int
-	for i := range faults {
-		if i%len(shareFaults) == 0 { // each kind once, in a new order
-			order = rng.Perm(len(shareFaults))
+	for began, round := time.Now(), 0; round == 0 || time.Since(began) < length; round++ {
+		for _, kind := range rng.Perm(len(shareFaults)) { // each kind once, in a new order
+			walk.throw(shareFaults[kind])
 		}
-		walk.throw(shareFaults[order[i%len(shareFaults)]])
 	}
 	until, orders := time.Now(), load.audited()
 	s.awaitStored(until)
