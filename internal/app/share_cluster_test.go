@@ -46,7 +46,10 @@ type sharing struct {
 	analysers []*analyser
 }
 
-const shareTopology = "torus:4x4x4"
+const (
+	shareTopology = "torus:4x4x4"
+	sharePatience = 4 * time.Minute // on a machine that does many other things
+)
 
 func newSharing(t *testing.T, session time.Duration, analysers, fabrics int) *sharing {
 	t.Helper()
@@ -215,7 +218,7 @@ func (s *sharing) awaitLevel(among ...*analyser) {
 	s.t.Helper()
 	most := (len(s.fabrics) + len(among) - 1) / len(among)
 	var seen []int
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(sharePatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		sum, greatest := 0, 0
 		seen = seen[:0]
 		for _, a := range among {

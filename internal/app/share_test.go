@@ -182,7 +182,7 @@ func (s *sharing) goOnWithout(victim *analyser) {
 func (s *sharing) awaitStored(after time.Time) {
 	s.t.Helper()
 	missing := 0
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(sharePatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		there := map[string]bool{}
 		for _, m := range s.history.stored() {
 			if m.startMillis >= after.UnixMilli() {

@@ -47,8 +47,8 @@ const healthy = `up{job="giverny",instance="a"} 1x30
   giverny_store_ready 1x30
   giverny_pipeline_owner{fabric="ib0",instance="a"} 1x30
   giverny_pipeline_owner{fabric="ib0",instance="b"} 0x30
-  giverny_pipeline_last_reading_age_seconds{fabric="ib0",instance="b"} NaNx30
-  giverny_kafka_reachable{fabric="ib0",instance="b",topic="giverny.counters"} NaNx30
+  giverny_pipeline_last_reading_age_seconds{fabric="ib0",instance="b"} NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN
+  giverny_kafka_reachable{fabric="ib0",instance="b",topic="giverny.counters"} NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN
   giverny_network_unknown{fabric="ib0",reason="no_readings"} 0x30
   giverny_pipeline_last_reading_age_seconds{fabric="ib0"} 30x30
   giverny_pipeline_last_interval_age_seconds{fabric="ib0"} 30x30
