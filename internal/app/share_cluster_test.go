@@ -98,18 +98,6 @@ func (s *sharing) startEngine() {
 	}
 }
 
-// openStore is the database as the test itself reads it.
-func (s *sharing) openStore() *store.DB {
-	s.t.Helper()
-	db, err := store.New(s.engine.Options(store.DefaultDatabase), store.DefaultConfig(),
-		store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { db.Close() })
-	return db
-}
-
 // analyser is one `giverny analyze`, with an address of its own at the store, so
 // that the history says who wrote what.
 type analyser struct {
@@ -329,6 +317,18 @@ func (h *history) insert(by int, token string, w http.ResponseWriter, r *http.Re
 	}
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// newest is the start of the newest stored interval of a fabric; 0: none.
+func (h *history) newest(fabric string) (startNanos int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(h.writes) - 1; i >= 0 && startNanos == 0; i-- {
+		if w := &h.writes[i]; w.ok && w.table == "intervals" && w.fabric == fabric {
+			startNanos = w.startMillis * 1e6
+		}
+	}
+	return startNanos
 }
 
 // stored are the acknowledged rows of `intervals`, each of which makes an
