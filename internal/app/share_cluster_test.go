@@ -319,18 +319,6 @@ func (h *history) insert(by int, token string, w http.ResponseWriter, r *http.Re
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// newest is the start of the newest stored interval of a fabric; 0: none.
-func (h *history) newest(fabric string) (startNanos int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := len(h.writes) - 1; i >= 0 && startNanos == 0; i-- {
-		if w := &h.writes[i]; w.ok && w.table == "intervals" && w.fabric == fabric {
-			startNanos = w.startMillis * 1e6
-		}
-	}
-	return startNanos
-}
-
 // stored are the acknowledged rows of `intervals`, each of which makes an
 // interval visible, in order of their acknowledgement.
 func (h *history) stored() (markers []insertion) {

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -203,19 +202,13 @@ func (s *sharing) awaitStored(after time.Time) {
 // shareLoad polls every fabric once a second, and gives a command and a result to
 // each audit.
 type shareLoad struct {
-	history   *history
 	end       context.CancelFunc
 	group     sync.WaitGroup
-	skipped   atomic.Int64 // polls, because the machine is too busy
 	mu        sync.Mutex
 	acked     map[string][]int64 // when the polls were that Kafka has
 	orders    map[string]int     // commands that Kafka has, and as many results
 	announced []announcement
 }
-
-// farBehind is how far the analysis of a fabric may be behind its polls: beyond, it
-// is the machine that is too busy, and polls are skipped until that has passed.
-const farBehind = 20 * time.Second
 
 type announcement struct {
 	fabric   string
@@ -257,7 +250,7 @@ func (s *sharing) startLoad() *shareLoad {
 	}
 	sink := emitter.New(kafka.NewProducer(client), partitions)
 	ctx, end := context.WithCancel(context.Background())
-	l := &shareLoad{history: &s.history, end: end, acked: map[string][]int64{}, orders: map[string]int{}}
+	l := &shareLoad{end: end, acked: map[string][]int64{}, orders: map[string]int{}}
 	t.Cleanup(func() { end(); l.group.Wait(); client.Close() })
 	for _, f := range s.fabrics {
 		graph, err := topology.Parse(f, shareTopology)
@@ -282,11 +275,6 @@ func (l *shareLoad) poll(ctx context.Context, t *testing.T, fabric string, sourc
 	}
 	next := time.Now().Truncate(time.Second).Add(time.Second)
 	for retry.Sleep(ctx, time.Until(next)) {
-		if newest := l.history.newest(fabric); newest != 0 && next.UnixNano()-newest > int64(farBehind) {
-			l.skipped.Add(1)
-			next = next.Add(time.Second)
-			continue
-		}
 		if fail(sink.Emit(context.WithoutCancel(ctx), source.read(next.UnixNano()))) {
 			return
 		}
