@@ -41,7 +41,10 @@ func (c *clickHouse) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return c.db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Revision, r.Saved)
 }
 
+// LastInterval is asked by every run before it stores anything: from here on what
+// the runs of other processes have stored meanwhile is looked for.
 func (c *clickHouse) LastInterval(ctx context.Context, fabric string, beforeNanos int64) (schema.Interval, error) {
+	c.db.Forget(fabric)
 	at := min(schema.Instant(beforeNanos-1), read.Newest)
 	last, err := c.model.StoredAt(ctx, fabric, at)
 	return last.Interval, nothingStored(err)

@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -18,40 +21,55 @@ type Owner interface {
 	Guard(ctx context.Context) (context.Context, context.CancelFunc, error)
 }
 
-// Run analyses while this process owns the fabric, until ctx is cancelled or the
-// sources have no more; results that are finished by then are still stored. A run
-// that fails is begun again with back-off, from what is stored.
-func (f *Fabric) Run(ctx context.Context) error {
-	owner := f.deps.Owner
-	if owner == nil {
-		f.owns(true)
-		return f.analyse(ctx)
-	}
+// WhileOwner runs something whenever this process is the owner, until ctx ends or
+// it ends by itself. What fails because the ownership has ended is begun again with
+// the next one.
+func WhileOwner(ctx context.Context, owner Owner, run func(context.Context) error) error {
 	for {
-		f.owns(false)
 		owned, release, err := owner.Acquire(ctx)
 		if err != nil { // ctx has ended
 			return nil
 		}
-		f.owns(true)
-		err = f.analyse(owned)
-		ended := owned.Err() == nil || ctx.Err() != nil // the sources, or this process
+		err = run(owned)
+		byItself := owned.Err() == nil
 		release()
-		if ended {
-			f.owns(false)
+		if errors.Is(err, kafka.ErrFenced) {
+			if !retry.Sleep(ctx, minPause) {
+				return nil
+			}
+			continue
+		}
+		if byItself || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
+// Run analyses while this process owns the fabric, until ctx is cancelled or the
+// sources have no more; results that are finished by then are still stored. A run
+// that fails is begun again with back-off, from what is stored.
+func (f *Fabric) Run(ctx context.Context) error {
+	if f.deps.Owner == nil {
+		f.owns(true)
+		return f.analyse(ctx)
+	}
+	f.owns(false)
+	return WhileOwner(ctx, f.deps.Owner, func(owned context.Context) error {
+		f.owns(true)
+		defer f.owns(false)
+		return f.analyse(owned)
+	})
+}
+
 // owns notes whether this process owns the fabric. One that does not has no
-// faults: its parts rest.
+// faults and no state: its parts rest.
 func (f *Fabric) owns(owner bool) {
 	f.standby.Store(!owner)
 	value := 1.
 	if !owner {
 		value = 0
 		f.health.rest()
+		f.watch.rest()
 	}
 	f.deps.Metrics.owner.WithLabelValues(f.name).Set(value)
 }

@@ -68,6 +68,7 @@ type Fabric struct {
 	// What is stored from here on is not believed by the next run; 0: all is.
 	futureNanos int64
 	watch       *watch
+	held        hold // of the run before, which may have ended with the ownership because Kafka was away
 
 	completion *completion // of the run that goes on
 	standby    atomic.Bool
@@ -104,8 +105,13 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 func (f *Fabric) Name() string { return f.name }
 
 // Ready is nil while every part works and intervals are stored, else it says what
-// does not, and why.
-func (f *Fabric) Ready(context.Context) error { return errors.Join(f.health.err(), f.watch.err()) }
+// does not, and why. A process that stands by is ready.
+func (f *Fabric) Ready(context.Context) error {
+	if f.standby.Load() {
+		return nil
+	}
+	return errors.Join(f.health.err(), f.watch.err())
+}
 
 // Status is the state of the network now: unknown while no interval is stored,
 // whatever the last one said.
@@ -256,6 +262,7 @@ func (f *Fabric) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.discarded = f.intake.before.with(f.intake.core) // its sources have ended
+	f.held = f.intake.late.hold
 	f.intake = nil
 }
 

@@ -71,6 +71,10 @@ func (r *resumed) lateness() lateness {
 	interval := int64(cfg.Window.Interval)
 	l := lateness{log: r.fabric.log, completion: r.fabric.completion, ignoreNanos: math.MinInt64, staleNanos: math.MinInt64,
 		hold: hold{limitNanos: int64(cfg.Hold), intervalNanos: interval}, buffer: reorder{intervalNanos: interval}}
+	if held := r.fabric.held; r.back == nil && held.holding { // the run before ended in an outage, or soon after
+		l.hold.agents, l.hold.holding, l.hold.awaySince = held.agents, true, held.awaySince
+		l.buffer.slackNanos = holdAll
+	}
 	switch {
 	case r.back != nil:
 		l.rewound, l.ignoreNanos = true, r.back.fromNanos

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/giverny/giverny/schema"
 )
 
@@ -46,6 +48,29 @@ func (w *watch) run(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// rest takes back what the metrics say, which another process knows better.
+func (w *watch) rest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.metrics
+	for _, g := range []*prometheus.GaugeVec{m.network, m.readingAge, m.intervalAge} {
+		g.WithLabelValues(w.fabric).Set(math.NaN())
+	}
+	for _, reason := range schema.UnknownReasons {
+		m.unknown.WithLabelValues(w.fabric, string(reason)).Set(0)
+	}
+	for _, state := range []string{"reporting", "silent"} {
+		m.agents.WithLabelValues(w.fabric, state).Set(0)
+	}
+	for metric := range w.metric {
+		m.coverage.WithLabelValues(w.fabric, metric.String()).Set(math.NaN())
+	}
+	for _, g := range []*prometheus.GaugeVec{m.held, m.incomplete} {
+		g.WithLabelValues(w.fabric).Set(0)
+	}
+	m.unknownPast(w.fabric)
 }
 
 // look sets what the metrics say, and logs when the state becomes unknown or is

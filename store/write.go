@@ -87,6 +87,15 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 	return nil
 }
 
+// Forget makes the next interval of a fabric be looked for in the tables: another
+// process may have stored some, or parts of one, since this one did.
+func (db *DB) Forget(fabric string) {
+	f := db.fabricState(fabric)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = time.Time{}
+}
+
 func (db *DB) fabricState(fabric string) *fabricState {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -44,6 +44,7 @@ func conformance(t *testing.T, start func(t *testing.T) *broker) {
 		{"topics", testTopics},
 		{"times", testTimes},
 		{"handler fails", testHandlerFails},
+		{"broker owes no answer", testAnswered},
 		{"broker restarts", testBrokerRestart},
 		{"spool outlives an outage", testSpoolOutage},
 		{"connections hang", testHangingConnections},
@@ -390,6 +391,37 @@ func testHandlerFails(t *testing.T, b *broker) {
 		t.Errorf("Run ended with %v, want the handler's error", err)
 	}
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-0") // it was not committed
+}
+
+// testAnswered has a handler that takes long, which is not the broker's silence, and then a broker that is away.
+func testAnswered(t *testing.T, b *broker) {
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	p.produce(t, event("f", 0, 0))
+	ctx, cancel := context.WithCancel(p.ctx)
+	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
+	if at := c.Answered(); at.UnixNano() != 0 {
+		t.Errorf("before it is asked the broker has answered at %v", at)
+	}
+	handling, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- c.Run(ctx, func(context.Context, kafka.Message) error { close(handling); <-goOn; return nil })
+	}()
+	<-handling
+	began := time.Now()
+	time.Sleep(300 * time.Millisecond)
+	if at := c.Answered(); at.Before(began.Add(300 * time.Millisecond)) {
+		t.Errorf("while the handler works the broker has owed an answer for %v", time.Since(at))
+	}
+	close(goOn)
+	b.stop()
+	waitFor(t, "the silence to be known", func() bool { return time.Since(c.Answered()) > time.Second })
+	b.start()
+	waitFor(t, "the broker to answer", func() bool { return time.Since(c.Answered()) < time.Second })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 // testBrokerRestart produces and consumes while the broker dies and comes back.

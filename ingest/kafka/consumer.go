@@ -60,7 +60,8 @@ type Consumer struct {
 	payload  []byte
 	appended appendTimes  // of the answer at hand
 	readUpTo atomic.Int64 // ns since 1970; see ReadUpTo
-	answered atomic.Int64 // ns since 1970; see Answered
+	answered atomic.Int64 // ns since 1970; when the broker answered, or was asked after it had
+	waiting  atomic.Bool  // for an answer
 
 	mu      sync.Mutex
 	offsets offsets // guarded by mu
@@ -89,6 +90,9 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 		},
 	}
 	c.metrics.lag.Set(math.NaN()) // not known yet
+	if assigned.Fence != nil {
+		c.metrics.reachable.Set(math.NaN()) // it is not asked before this process owns the partition
+	}
 	if !assigned.Tail {
 		c.metrics.committed = m.committed.WithLabelValues(topic, assigned.Fabric)
 	}
@@ -99,8 +103,15 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 // handed on; the year 1970 before that is known. During an outage it stands.
 func (c *Consumer) ReadUpTo() time.Time { return time.Unix(0, c.readUpTo.Load()) }
 
-// Answered is when the broker answered last, by this host's clock; the year 1970 if it never did.
-func (c *Consumer) Answered() time.Time { return time.Unix(0, c.answered.Load()) }
+// Answered is since when the broker owes an answer, by this host's clock, and now if it owes none, however long
+// the handler takes; the year 1970 if it never answered.
+func (c *Consumer) Answered() time.Time {
+	at := c.answered.Load()
+	if at != 0 && !c.waiting.Load() {
+		return time.Now()
+	}
+	return time.Unix(0, at)
+}
 
 // BeginAt makes the consumer begin no later than with the first record that was put into the log at or after an
 // instant, though later ones are committed. It holds until the next commit, and is to be called before Run.
@@ -114,10 +125,12 @@ func (c *Consumer) BeginAt(at time.Time) {
 // An error of the handler ends it, except a *Rejection and errors of package envelope. A consumer runs once at
 // a time.
 func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message) error) error {
+	c.waiting.Store(true)
 	next, err := c.start(ctx)
 	if err != nil {
 		return nilOnCancel(ctx, err)
 	}
+	defer c.rest()
 	f := fetcher{consumer: c, next: next, progress: time.Now(), pauses: c.client.backoff().Pauses()}
 	for ctx.Err() == nil {
 		records, err := f.fetch(ctx)
@@ -133,6 +146,14 @@ func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message
 		}
 	}
 	return nil
+}
+
+// rest takes back what the metrics say of a partition that is no longer read.
+func (c *Consumer) rest() {
+	if c.assigned.Fence != nil {
+		c.metrics.lag.Set(math.NaN())
+		c.metrics.reachable.Set(math.NaN())
+	}
 }
 
 // handOn takes the records of one answer to the handler.

@@ -17,7 +17,9 @@ type ConsumerConfig struct {
 	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
 	// opened again.
 	StallTimeout time.Duration `yaml:"stall_timeout"`
-	// Share the fabrics with the other analysers of this group: each fabric has one owner, the others stand by. Every analyser of the group must have the same setting.
+	// Share the fabrics with the other analysers of this group: each fabric has one owner, the others stand by. Every
+	// analyser of the group must have the same setting; false is for one analyser alone. An embedded broker has one
+	// analyser in any case.
 	Share bool `yaml:"share"`
 	// How long an analyser may be silent before the others of its group take its fabrics over. Brokers refuse less than
 	// their group.min.session.timeout.ms, 6 s unless they say otherwise.
@@ -25,7 +27,7 @@ type ConsumerConfig struct {
 }
 
 func defaultConsumerConfig() ConsumerConfig {
-	return ConsumerConfig{Group: "giverny", MaxFetchBytes: 8 << 20, MaxWait: 250 * time.Millisecond, StallTimeout: 15 * time.Second, SessionTimeout: 6 * time.Second}
+	return ConsumerConfig{Group: "giverny", MaxFetchBytes: 8 << 20, MaxWait: 250 * time.Millisecond, StallTimeout: 15 * time.Second, Share: true, SessionTimeout: 6 * time.Second}
 }
 
 func (c *ConsumerConfig) validate() error {

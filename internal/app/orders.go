@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/pipeline"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -51,7 +52,9 @@ type AuditDeps struct {
 	Records    command.Records
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
-	Fence      kafka.Fence // in whose name offsets are committed; nil: in that of no member of the group
+	// Owner is the ownership of a fabric by its partition, and the fence of its
+	// offsets; nil where no other process audits it.
+	Owner func(partition int) (pipeline.Owner, kafka.Fence)
 }
 
 // AuditStages write the commands and results of all fabrics to the store.
@@ -67,13 +70,47 @@ func AuditStages(cfg *config.Config, deps AuditDeps) ([]lifecycle.Stage, error) 
 	var stages []lifecycle.Stage
 	letters := kafka.NewProducer(deps.Client)
 	for _, f := range cfg.Fabrics {
+		owner, fence := deps.Owner(f.Partition)
 		consumer := func(kind envelope.Kind) *kafka.Consumer {
-			return kafka.NewConsumer(deps.Client, letters, kafka.Assignment{Kind: kind, Fabric: f.Name, Partition: f.Partition, Fence: deps.Fence})
+			return kafka.NewConsumer(deps.Client, letters, kafka.Assignment{Kind: kind, Fabric: f.Name, Partition: f.Partition, Fence: fence})
 		}
-		auditor := command.NewAuditor(f.Name, consumer(envelope.Commands), consumer(envelope.Results), deps.Records, keys, deps.Log, metrics)
-		stages = append(stages, supervised(lifecycle.Stage{Name: "audit of " + f.Name, Run: auditor.Run}, deps.Log))
+		records := deps.Records
+		if owner != nil {
+			records = &guardedRecords{records, owner}
+		}
+		auditor := command.NewAuditor(f.Name, consumer(envelope.Commands), consumer(envelope.Results), records, keys, deps.Log, metrics)
+		stage := lifecycle.Stage{Name: "audit of " + f.Name, Run: auditor.Run}
+		if owner != nil {
+			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, auditor.Run) }
+		}
+		stages = append(stages, supervised(stage, deps.Log))
 	}
 	return stages, nil
+}
+
+// guardedRecords are written to by the fabric's owner alone: the store knows a row
+// that it has only if one process at a time writes them.
+type guardedRecords struct {
+	command.Records
+	owner pipeline.Owner
+}
+
+func (g *guardedRecords) StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error {
+	ctx, done, err := g.owner.Guard(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return g.Records.StoreCommands(ctx, fabric, commands)
+}
+
+func (g *guardedRecords) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
+	ctx, done, err := g.owner.Guard(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return g.Records.StoreCommandResults(ctx, fabric, results)
 }
 
 // collecting is the collecting part of this process, as commands see it.

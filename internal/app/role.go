@@ -100,7 +100,7 @@ func (parts *Parts) makeAgent() (err error) {
 
 func (parts *Parts) makeAudit() (err error) {
 	p := parts.process
-	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer, Fence: parts.memberFence()})
+	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
 	return err
 }
 
@@ -119,21 +119,13 @@ func (parts *Parts) makeLeases() {
 	parts.leases = lease.New(kafka.NewCoordinator(p.client), p.client.Config().Consumer.SessionTimeout, names, lease.Clock, p.log)
 }
 
-// memberFence is for offsets that any analyser may commit.
-func (parts *Parts) memberFence() kafka.Fence {
-	if parts.leases == nil {
-		return nil
-	}
-	return parts.leases.Fence
-}
-
-// ownership of a fabric, and the fence of its offsets; nil where the fabrics are
-// this process's alone.
-func (parts *Parts) ownership(f Fabric) (pipeline.Owner, kafka.Fence) {
+// ownership of a fabric for one that works on it, and the fence of its offsets; nil
+// where the fabrics are this process's alone.
+func (parts *Parts) ownership(partition int) (pipeline.Owner, kafka.Fence) {
 	if parts.leases == nil {
 		return nil, nil
 	}
-	l := parts.leases.Of(f.Partition)
+	l := parts.leases.Of(partition)
 	return l, l.Fence
 }
 
@@ -148,7 +140,7 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 		if parts.pages != nil {
 			own = append(own, parts.pages)
 		}
-		owner, fence := parts.ownership(f)
+		owner, fence := parts.ownership(f.Partition)
 		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own, Owner: owner,
 			Sources: func() []pipeline.Source {
 				return pipeline.KafkaSources(p.client, producer, f.Name, f.Partition, f.Interval(), fence)

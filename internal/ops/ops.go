@@ -71,8 +71,8 @@ func (o *Ops) AddCheck(part string, c Check) {
 	o.checks[part] = c
 }
 
-// AddState adds a word on a part to what /-/ready answers; readiness does not
-// depend on it.
+// AddState adds a word on a part to what /-/ready answers, where it is not empty;
+// readiness does not depend on it.
 func (o *Ops) AddState(part string, state func() string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,7 +84,9 @@ func (o *Ops) partStates() map[string]string {
 	defer o.mu.Unlock()
 	states := make(map[string]string, len(o.states))
 	for part, state := range o.states {
-		states[part] = state()
+		if word := state(); word != "" {
+			states[part] = word
+		}
 	}
 	return states
 }

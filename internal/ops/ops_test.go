@@ -35,6 +35,16 @@ func TestEndpoints(t *testing.T) {
 	if code, _ := get(t, mux, "/-/ready"); code != 200 {
 		t.Errorf("ready again: %d", code)
 	}
+	standby := "standby"
+	o.AddState("fabric a", func() string { return standby })
+	o.AddState("fabric b", func() string { return "" })
+	if code, body := get(t, mux, "/-/ready"); code != 200 || body != `{"faults":{},"ready":true,"states":{"fabric a":"standby"}}`+"\n" {
+		t.Errorf("with states: %d %s", code, body)
+	}
+	standby = ""
+	if _, body := get(t, mux, "/-/ready"); strings.Contains(body, "states") {
+		t.Errorf("without states: %s", body)
+	}
 	if code, _ := get(t, mux, "/-/healthy"); code != 200 {
 		t.Errorf("healthy: %d", code)
 	}

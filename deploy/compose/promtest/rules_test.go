@@ -28,6 +28,7 @@ var firing = map[string]string{
 	"GivernyNoInterval":     `giverny_pipeline_last_interval_age_seconds{fabric="ib0"} 0+60x30`,
 	"GivernyAgentsSilent":   `giverny_analyse_agents{fabric="ib0",state="silent"} 3x30`,
 	"GivernyCoverageLow":    `giverny_coverage_ratio{fabric="ib0",metric="xmit_wait"} 1x5 0.5x25`,
+	"GivernyNoOwner":        `giverny_pipeline_owner{fabric="ib0",instance="a"} 0x30`,
 	"GivernyKafkaAway":      `giverny_kafka_reachable{fabric="ib0",topic="giverny.counters"} 0x30`,
 	"GivernyKafkaLag":       `giverny_kafka_lag_records{fabric="ib0",topic="giverny.counters"} 5000x30`,
 	"GivernyDeadLetters":    `giverny_kafka_dead_letters_total{reason="bad_crc"} 0+5x30`,
@@ -44,6 +45,10 @@ var firing = map[string]string{
 // a broker that is away, which GivernyKafkaAway reports.
 const healthy = `up{job="giverny",instance="a"} 1x30
   giverny_store_ready 1x30
+  giverny_pipeline_owner{fabric="ib0",instance="a"} 1x30
+  giverny_pipeline_owner{fabric="ib0",instance="b"} 0x30
+  giverny_pipeline_last_reading_age_seconds{fabric="ib0",instance="b"} NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN
+  giverny_kafka_reachable{fabric="ib0",instance="b",topic="giverny.counters"} NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN
   giverny_network_unknown{fabric="ib0",reason="no_readings"} 0x30
   giverny_pipeline_last_reading_age_seconds{fabric="ib0"} 30x30
   giverny_pipeline_last_interval_age_seconds{fabric="ib0"} 30x30

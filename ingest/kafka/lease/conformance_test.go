@@ -53,7 +53,8 @@ type process struct {
 	t      *testing.T
 	client *kafka.Client
 	group  *lease.Group
-	cut    atomic.Bool // no request of it reaches the group
+	leases []*lease.Lease // by partition
+	cut    atomic.Bool    // no request of it reaches the group
 	stop   context.CancelFunc
 	ended  chan struct{}
 
@@ -76,6 +77,9 @@ func start(t *testing.T, config kafka.Config, dial kafka.Dial) *process {
 		names[partition] = fmt.Sprint("f", partition)
 	}
 	p.group = lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, names, lease.Clock, quiet())
+	for partition := range fabrics {
+		p.leases = append(p.leases, p.group.Of(partition))
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	member, leave := context.WithCancel(context.Background())
@@ -106,7 +110,7 @@ func (p *process) end() {
 
 func (p *process) hold(ctx context.Context, partition int) {
 	for {
-		owned, release, err := p.group.Of(partition).Acquire(ctx)
+		owned, release, err := p.leases[partition].Acquire(ctx)
 		if err != nil {
 			return
 		}
@@ -136,7 +140,7 @@ func (p *process) count() (n int) {
 
 // may says whether the process would write for a partition now.
 func (p *process) may(partition int) bool {
-	_, done, err := p.group.Of(partition).Guard(context.Background())
+	_, done, err := p.leases[partition].Guard(context.Background())
 	if err != nil {
 		return false
 	}
@@ -227,7 +231,7 @@ func watch(t *testing.T, a, b *process) (overlaps func() int) {
 func fenceOf(t *testing.T, p *process) kafka.Fence {
 	t.Helper()
 	for partition := range fabrics {
-		if member, err := p.group.Of(partition).Fence(); err == nil {
+		if member, err := p.leases[partition].Fence(); err == nil {
 			return func() (kafka.Member, error) { return member, nil }
 		}
 	}

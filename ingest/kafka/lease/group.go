@@ -33,16 +33,16 @@ const (
 	leaseDenominator     = 5
 )
 
-// Group is the membership of this process, with a lease for each fabric that it could own.
+// Group is the membership of this process, for the fabrics that it could own.
 type Group struct {
 	coordinator Coordinator
 	session     time.Duration
 	now         func() time.Duration
 	log         *slog.Logger
-	leases      map[int]*Lease // by partition
-	again       chan struct{}  // holds one when the process is to join again
+	fabrics     map[int]*ownership // by partition
+	again       chan struct{}      // holds one when the process is to join again
 
-	mu        sync.Mutex // guards what follows, and the leases' state
+	mu        sync.Mutex // guards what follows, and the state of fabrics and leases
 	member    kafka.Member
 	joining   bool
 	renewed   time.Duration // when the newest heartbeat that was answered was sent
@@ -52,27 +52,15 @@ type Group struct {
 // New makes the membership of a process that could own some fabrics, by partition. session is the session
 // timeout that the coordinator has; now is a clock that is never set, such as Clock.
 func New(coordinator Coordinator, session time.Duration, fabrics map[int]string, now func() time.Duration, log *slog.Logger) *Group {
-	g := &Group{coordinator: coordinator, session: session, now: now, log: log, leases: map[int]*Lease{}, again: make(chan struct{}, 1)}
+	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1)}
 	for partition, fabric := range fabrics {
-		g.leases[partition] = &Lease{group: g, fabric: fabric, partition: partition, changed: make(chan struct{})}
+		g.fabrics[partition] = &ownership{name: fabric, changed: make(chan struct{})}
 	}
 	return g
 }
 
-// Of is the lease of a fabric's partition.
-func (g *Group) Of(partition int) *Lease { return g.leases[partition] }
-
-// Fence is the token for offsets that any process may commit.
-func (g *Group) Fence() (kafka.Member, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.member.ID == "" {
-		return kafka.Member{}, errNoMember
-	}
-	return g.member, nil
-}
-
-var errNoMember = errors.New("this process is not in the consumer group yet")
+// Of makes a lease of a fabric's partition, for one holder.
+func (g *Group) Of(partition int) *Lease { return &Lease{group: g, fabric: g.fabrics[partition]} }
 
 // Run keeps the membership until ctx ends, and then leaves, so that the others take over at once. The holders
 // must have released by then.
@@ -168,9 +156,9 @@ func (g *Group) beginJoin() kafka.GroupMember {
 	default:
 	}
 	g.joining = true
-	self := kafka.GroupMember{ID: g.member.ID, Can: slices.Sorted(maps.Keys(g.leases)), Has: []int{}}
+	self := kafka.GroupMember{ID: g.member.ID, Can: slices.Sorted(maps.Keys(g.fabrics)), Has: []int{}}
 	for _, partition := range self.Can {
-		if g.leases[partition].granted != nil {
+		if g.fabrics[partition].granted != nil {
 			self.Has = append(self.Has, partition)
 		}
 	}
@@ -205,20 +193,29 @@ func (g *Group) take(assigned []int, renewed time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.renewed, g.unsettled = max(g.renewed, renewed), 0
-	for partition, l := range g.leases {
+	for partition, f := range g.fabrics {
 		switch mine := slices.Contains(assigned, partition); {
-		case mine && l.granted == nil:
-			l.granted = newTenure()
-			close(l.changed)
-			l.changed = make(chan struct{})
-			g.log.Info("lease: fabric taken over", "fabric", l.fabric, "generation", g.member.Generation)
-		case !mine && l.granted != nil:
-			l.granted.giveUp()
-			if l.used != l.granted {
-				l.giveBack()
-			}
+		case mine && f.granted == nil:
+			f.granted = newTenure()
+			close(f.changed)
+			f.changed = make(chan struct{})
+			g.log.Info("lease: fabric taken over", "fabric", f.name, "generation", g.member.Generation)
+		case !mine && f.granted != nil:
+			f.granted.giveUp()
+			g.giveBackUnused(f)
 		}
 	}
+}
+
+// giveBackUnused ends a tenure that is asked back and that nothing is written under; g.mu is held.
+func (g *Group) giveBackUnused(f *ownership) {
+	if f.granted == nil || f.granted.wanted.Err() == nil || f.granted.holders > 0 {
+		return
+	}
+	f.granted.end()
+	f.granted = nil
+	g.log.Info("lease: fabric handed over", "fabric", f.name)
+	g.joinAgain()
 }
 
 // heartbeat renews the leases.
@@ -281,8 +278,8 @@ func (g *Group) expire() {
 
 // owns says whether any fabric is this process's; g.mu is held.
 func (g *Group) owns() bool {
-	for _, l := range g.leases {
-		if l.granted != nil {
+	for _, f := range g.fabrics {
+		if f.granted != nil {
 			return true
 		}
 	}
@@ -291,13 +288,13 @@ func (g *Group) owns() bool {
 
 // lose ends all tenures at once; g.mu is held.
 func (g *Group) lose(why string) {
-	for _, l := range g.leases {
-		if l.granted == nil {
+	for _, f := range g.fabrics {
+		if f.granted == nil {
 			continue
 		}
-		l.granted.end()
-		l.granted = nil
-		g.log.Warn("lease: fabric lost", "fabric", l.fabric, "reason", why)
+		f.granted.end()
+		f.granted = nil
+		g.log.Warn("lease: fabric lost", "fabric", f.name, "reason", why)
 	}
 	g.joinAgain()
 }
@@ -315,10 +312,10 @@ func (g *Group) leave() {
 	g.mu.Lock()
 	m := g.member
 	g.member.ID = ""
-	for _, l := range g.leases {
-		if l.granted != nil {
-			l.granted.end()
-			l.granted = nil
+	for _, f := range g.fabrics {
+		if f.granted != nil {
+			f.granted.end()
+			f.granted = nil
 		}
 	}
 	g.mu.Unlock()

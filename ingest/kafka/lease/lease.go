@@ -11,24 +11,28 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 )
 
-// Lease is the ownership of one fabric, which this process may or may not have. One holder at a time uses it.
+// Lease is one holder's view of the ownership of a fabric, which this process may or may not have. A fabric
+// may have several holders in a process, each with a Lease of its own; it is given back when all have released.
 type Lease struct {
-	group     *Group
-	fabric    string
-	partition int
+	group  *Group
+	fabric *ownership
+	used   *tenure // what the holder works under, or worked until it was lost; nil: nothing; group.mu guards it
+}
 
-	// group.mu guards what follows.
+// ownership is what a process has of a fabric that it could own. group.mu guards what changes.
+type ownership struct {
+	name    string
 	granted *tenure       // what the group has assigned and not got back; nil: another's
-	used    *tenure       // what the holder works under, or worked until it was lost; nil: no holder
 	changed chan struct{} // closed when a tenure begins
 }
 
 // tenure is a time during which this process owns a fabric.
 type tenure struct {
-	wanted context.Context // ends when the fabric is to be given back, or is lost
-	valid  context.Context // ends when it has been given back, or is lost
-	giveUp context.CancelFunc
-	end    context.CancelFunc
+	wanted  context.Context // ends when the fabric is to be given back, or is lost
+	valid   context.Context // ends when it has been given back, or is lost
+	giveUp  context.CancelFunc
+	end     context.CancelFunc
+	holders int // that have not released; group.mu guards it
 }
 
 func newTenure() *tenure {
@@ -40,7 +44,7 @@ func newTenure() *tenure {
 
 // Acquire waits until this process owns the fabric. The context it returns ends when the fabric is to be given
 // back or is lost; in the former case what is finished may still be written. release must be called when
-// nothing is written any more: only then does another process take over.
+// nothing is written any more, and once: only then does another process take over.
 func (l *Lease) Acquire(ctx context.Context) (owned context.Context, release func(), err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -63,11 +67,13 @@ func (l *Lease) Acquire(ctx context.Context) (owned context.Context, release fun
 func (l *Lease) take() (t *tenure, changed <-chan struct{}) {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
-	if l.granted != nil && l.granted.wanted.Err() == nil {
-		l.used = l.granted
-		return l.used, nil
+	t = l.fabric.granted
+	if t == nil || t.wanted.Err() != nil {
+		return nil, l.fabric.changed
 	}
-	return nil, l.changed
+	t.holders++
+	l.used = t
+	return t, nil
 }
 
 // release is the holder's word that it writes nothing more under a tenure.
@@ -75,17 +81,8 @@ func (l *Lease) release(t *tenure) {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
 	l.used = nil
-	if l.granted == t && t.wanted.Err() != nil {
-		l.giveBack()
-	}
-}
-
-// giveBack ends a tenure that nothing is written under; group.mu is held.
-func (l *Lease) giveBack() {
-	l.granted.end()
-	l.granted = nil
-	l.group.log.Info("lease: fabric handed over", "fabric", l.fabric)
-	l.group.joinAgain()
+	t.holders--
+	l.group.giveBackUnused(l.fabric)
 }
 
 // Guard is for right before a write: the context that it returns ends with the lease, so that a write which
@@ -111,8 +108,8 @@ func (l *Lease) Fence() (kafka.Member, error) {
 
 // check is nil while the holder is sure to own the fabric; group.mu is held.
 func (l *Lease) check() error {
-	if l.used == nil || l.used != l.granted || !l.group.fresh() {
-		return fmt.Errorf("fabric %q: %w: its lease has run out", l.fabric, kafka.ErrFenced)
+	if l.used == nil || l.used != l.fabric.granted || !l.group.fresh() {
+		return fmt.Errorf("fabric %q: %w: its lease has run out", l.fabric.name, kafka.ErrFenced)
 	}
 	return nil
 }

@@ -1,0 +1,472 @@
+package lease_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/lease"
+)
+
+const session = 6 * time.Second
+
+// link is a peer's way to the broker, which a test can break.
+type link struct {
+	*broker
+
+	mu        sync.Mutex
+	heartbeat func() error // in the place of the broker's answer; nil: its own
+	join      func() error
+	leave     func() error
+}
+
+func (l *link) set(f func(l *link)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(l)
+}
+
+func (l *link) ask(which func(l *link) func() error) error {
+	l.mu.Lock()
+	f := which(l)
+	l.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	return f()
+}
+
+func (l *link) Heartbeat(ctx context.Context, m kafka.Member) error {
+	if err := l.ask(func(l *link) func() error { return l.heartbeat }); err != nil {
+		return err
+	}
+	return l.broker.Heartbeat(ctx, m)
+}
+
+func (l *link) Join(ctx context.Context, self kafka.GroupMember) (kafka.Joined, error) {
+	if err := l.ask(func(l *link) func() error { return l.join }); err != nil {
+		return kafka.Joined{}, err
+	}
+	return l.broker.Join(ctx, self)
+}
+
+func (l *link) Leave(ctx context.Context, m kafka.Member) error {
+	if err := l.ask(func(l *link) func() error { return l.leave }); err != nil {
+		return err
+	}
+	return l.broker.Leave(ctx, m)
+}
+
+func cutOff() error { return errCut }
+
+// peer is a process that shares fabrics, in a synctest bubble. It holds what it is
+// given, and needs some time to let go.
+type peer struct {
+	link   *link
+	group  *lease.Group
+	leases []*lease.Lease
+	log    *bytes.Buffer
+	slow   time.Duration // from being asked to give a fabric back to the release
+	stop   context.CancelFunc
+	ended  sync.WaitGroup
+
+	mu    sync.Mutex
+	owned map[int]bool // guarded by mu
+}
+
+func join(b *broker, fabrics int, slow time.Duration) *peer {
+	p := &peer{link: &link{broker: b}, log: &bytes.Buffer{}, slow: slow, owned: map[int]bool{}}
+	names := map[int]string{}
+	for f := range fabrics {
+		names[f] = fmt.Sprint("f", f)
+	}
+	began := time.Now()
+	p.group = lease.New(p.link, session, names, func() time.Duration { return time.Hour + time.Since(began) }, slog.New(slog.NewTextHandler(p.log, nil)))
+	for f := range fabrics {
+		p.leases = append(p.leases, p.group.Of(f))
+	}
+	holding, stopHolding := context.WithCancel(context.Background())
+	member, leave := context.WithCancel(context.Background())
+	var holders sync.WaitGroup
+	for f := range fabrics {
+		holders.Go(func() { p.hold(holding, f) })
+	}
+	p.ended.Go(func() { _ = p.group.Run(member) })
+	p.stop = sync.OnceFunc(func() {
+		stopHolding()
+		holders.Wait()
+		leave()
+		p.ended.Wait()
+	})
+	return p
+}
+
+func (p *peer) hold(ctx context.Context, fabric int) {
+	for {
+		owned, release, err := p.leases[fabric].Acquire(ctx)
+		if err != nil {
+			return
+		}
+		p.note(fabric, true)
+		<-owned.Done()
+		time.Sleep(p.slow) // finishes what it has begun
+		p.note(fabric, false)
+		release()
+	}
+}
+
+func (p *peer) note(fabric int, owned bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.owned[fabric] = owned
+}
+
+func (p *peer) count() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, owned := range p.owned {
+		if owned {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *peer) may(fabric int) bool {
+	_, done, err := p.leases[fabric].Guard(context.Background())
+	if err != nil {
+		return false
+	}
+	done()
+	return true
+}
+
+// writers are the peers that would write for a fabric now.
+func writers(peers []*peer, fabric int) (n int) {
+	for _, p := range peers {
+		if p.may(fabric) {
+			n++
+		}
+	}
+	return n
+}
+
+// oneWriter watches for a while of the bubble's time that no fabric has two.
+func oneWriter(t *testing.T, peers []*peer, fabrics int, for_ time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(for_); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for f := range fabrics {
+			if n := writers(peers, f); n > 1 {
+				t.Fatalf("%d processes would write for fabric %d", n, f)
+			}
+		}
+	}
+}
+
+func counts(peers []*peer) (n []int) {
+	for _, p := range peers {
+		n = append(n, p.count())
+	}
+	return n
+}
+
+// Peers that come, are cut off, come back, are expelled and leave, in random
+// order: never do two write for one fabric, and once they rest each fabric has its
+// writer and the shares are level.
+func TestRandomFaults(t *testing.T) {
+	const fabrics = 10
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			b := newBroker(session)
+			var peers []*peer
+			defer func() {
+				for _, p := range peers {
+					p.link.set(func(l *link) { l.heartbeat, l.join = nil, nil })
+					p.stop()
+				}
+				b.stop()
+			}()
+			for range 3 {
+				peers = append(peers, join(b, fabrics, time.Duration(rng.Int64N(int64(session/2)))))
+			}
+			for range 12 {
+				p := peers[rng.IntN(len(peers))]
+				switch rng.IntN(4) {
+				case 0:
+					p.link.set(func(l *link) { l.heartbeat, l.join = cutOff, cutOff })
+				case 1:
+					p.link.set(func(l *link) { l.heartbeat, l.join = nil, nil })
+				case 2:
+					b.expel(fmt.Sprintf("member%02d", 1+rng.IntN(max(1, b.births()))))
+				case 3:
+					p.link.set(func(l *link) { l.heartbeat = cutOff }) // and can join all the time
+				}
+				oneWriter(t, peers, fabrics, time.Duration(rng.Int64N(int64(2*session))))
+			}
+			for _, p := range peers {
+				p.link.set(func(l *link) { l.heartbeat, l.join = nil, nil })
+			}
+			oneWriter(t, peers, fabrics, 8*session)
+			for f := range fabrics {
+				if n := writers(peers, f); n != 1 {
+					t.Errorf("seed %d: %d processes write for fabric %d", seed, n, f)
+				}
+			}
+			for i, n := range counts(peers) {
+				if n < 3 || n > 4 {
+					t.Errorf("seed %d: process %d of 3 has %d of %d fabrics", seed, i, n, fabrics)
+				}
+			}
+		})
+	}
+}
+
+func (b *broker) births() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.born
+}
+
+// A process that no longer reaches the group stops writing before its session ends,
+// and the other has its fabrics less than half a second after.
+func TestTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker(session)
+		one := join(b, 4, 0)
+		time.Sleep(session)
+		other := join(b, 4, 0)
+		defer b.stop()
+		defer other.stop()
+		defer one.stop()
+		time.Sleep(session)
+		if got := counts([]*peer{one, other}); got[0] != 2 || got[1] != 2 {
+			t.Fatalf("owned by each of two: %v of 4", got)
+		}
+		one.link.set(func(l *link) { l.heartbeat, l.join = cutOff, cutOff })
+		cut := time.Now()
+		await(t, "no more writes", session, func() bool { return !one.may(0) && !one.may(1) && !one.may(2) && !one.may(3) })
+		stopped := time.Since(cut)
+		await(t, "taken over", 2*session, func() bool { return other.count() == 4 })
+		taken := time.Since(cut)
+		if stopped > session*4/5 || taken > session+session/6+500*time.Millisecond || stopped >= taken {
+			t.Errorf("stopped writing after %v, taken over after %v; the session is %v", stopped, taken, session)
+		}
+		if text := one.log.String(); !strings.Contains(text, "not renewed in time") {
+			t.Errorf("the log does not say why the fabrics were lost:\n%s", text)
+		}
+	})
+}
+
+// One that is asked to give fabrics back goes on writing until it has released
+// them, and only then does the other begin.
+func TestSlowHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker(session)
+		one := join(b, 2, session/2)
+		time.Sleep(session)
+		other := join(b, 2, 0)
+		defer b.stop()
+		defer other.stop()
+		defer one.stop()
+		time.Sleep(session / 3)
+		if one.count() != 2 || other.count() != 0 || !one.may(0) || !one.may(1) {
+			t.Fatalf("while one lets go: %v; it may write: %v, %v", counts([]*peer{one, other}), one.may(0), one.may(1))
+		}
+		oneWriter(t, []*peer{one, other}, 2, session)
+		if got := counts([]*peer{one, other}); got[0] != 1 || got[1] != 1 {
+			t.Errorf("after that: %v", got)
+		}
+	})
+}
+
+// Two holders in one process: the fabric goes to another when both have released,
+// and one that works under a tenure that was lost may not write under the next.
+func TestTwoHolders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker(session)
+		one := join(b, 2, 0)
+		defer b.stop()
+		defer one.stop()
+		time.Sleep(session)
+		second := one.group.Of(0)
+		owned, release, err := second.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := join(b, 2, 0)
+		defer other.stop()
+		await(t, "fabric 0 is asked back", session, func() bool { return owned.Err() != nil })
+		time.Sleep(session / 2)
+		if other.count() != 0 {
+			t.Fatal("given to another before both holders have released")
+		}
+		if _, done, err := second.Guard(t.Context()); err != nil {
+			t.Errorf("what is finished may not be written: %v", err)
+		} else {
+			done()
+		}
+		release()
+		time.Sleep(session / 2)
+		if got := counts([]*peer{one, other}); got[0] != 1 || got[1] != 1 {
+			t.Errorf("after both have released: %v", got)
+		}
+		third := one.group.Of(1)
+		stale, releaseStale, err := third.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.expel("member01")
+		await(t, "it is lost", session, func() bool { return stale.Err() != nil })
+		await(t, "it is back", 4*session, func() bool { return one.count() == 1 })
+		if _, _, err := third.Guard(t.Context()); !errors.Is(err, kafka.ErrFenced) {
+			t.Errorf("one who works under a tenure that is lost may write under the next: %v", err)
+		}
+		releaseStale()
+		if _, err := one.group.Of(1).Fence(); !errors.Is(err, kafka.ErrFenced) {
+			t.Errorf("a lease that nobody has acquired has a fence: %v", err)
+		}
+	})
+}
+
+// A member that the group has expelled, or gone on without, loses its fabrics at
+// the next heartbeat, says so, and comes back.
+func TestLost(t *testing.T) {
+	for answer, says := range map[error]string{kafka.ErrExpelled: "took this process for dead", kafka.ErrGeneration: "gone on without this process"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroker(session)
+			p := join(b, 2, 0)
+			defer b.stop()
+			defer p.stop()
+			time.Sleep(session)
+			guard, done, err := p.leases[0].Guard(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer done()
+			var once sync.Once
+			p.link.set(func(l *link) {
+				l.heartbeat = func() (err error) { once.Do(func() { err = answer }); return err }
+			})
+			await(t, "the write that was under way is cut off", session, func() bool { return guard.Err() != nil })
+			if text := p.log.String(); !strings.Contains(text, says) {
+				t.Errorf("%v: the log does not say why:\n%s", answer, text)
+			}
+			time.Sleep(2 * session)
+			if p.count() != 2 || !p.may(0) || !p.may(1) {
+				t.Errorf("%v: %d of 2 fabrics are back", answer, p.count())
+			}
+		})
+	}
+}
+
+// A rebalance that never ends renews leases for one session and no longer.
+func TestEndlessRebalance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker(session)
+		p := join(b, 1, 0)
+		defer b.stop()
+		defer p.stop()
+		time.Sleep(session)
+		p.link.set(func(l *link) {
+			l.heartbeat = func() error { return kafka.ErrRebalance }
+			l.join = cutOff
+		})
+		time.Sleep(session + session/2)
+		if !p.may(0) {
+			t.Error("the lease ends while heartbeats are answered")
+		}
+		time.Sleep(session / 2)
+		if p.may(0) {
+			t.Error("the lease outlives a session of rebalancing")
+		}
+		p.link.set(func(l *link) { l.heartbeat, l.join = nil, nil })
+		time.Sleep(2 * session)
+		if !p.may(0) {
+			t.Error("the lease does not come back")
+		}
+	})
+}
+
+// A group that cannot be joined is tried with back-off and one line in the log; a
+// leave that fails is said too, and ends Run nevertheless.
+func TestJoinAndLeaveFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker(session)
+		defer b.stop()
+		tries := 0
+		p := &peer{link: &link{broker: b}, log: &bytes.Buffer{}}
+		p.link.join = func() error { tries++; return errCut }
+		p.link.leave = cutOff
+		began := time.Now()
+		p.group = lease.New(p.link, session, map[int]string{0: "f0"}, func() time.Duration { return time.Since(began) }, slog.New(slog.NewTextHandler(p.log, nil)))
+		held := p.group.Of(0)
+		ctx, stop := context.WithCancel(t.Context())
+		p.ended.Go(func() {
+			if err := p.group.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		waiting, giveUp := context.WithTimeout(t.Context(), time.Minute)
+		defer giveUp()
+		if _, _, err := held.Acquire(waiting); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a fabric of a group that cannot be joined: %v", err)
+		}
+		if _, _, err := held.Guard(t.Context()); !errors.Is(err, kafka.ErrFenced) {
+			t.Errorf("may write without a lease: %v", err)
+		}
+		p.link.set(func(l *link) { l.join = nil })
+		time.Sleep(session)
+		if _, release, err := held.Acquire(t.Context()); err != nil {
+			t.Error(err)
+		} else {
+			release()
+		}
+		stop()
+		p.ended.Wait()
+		text := p.log.String()
+		if n := strings.Count(text, "joining the group failed"); n != 1 || tries < 5 || tries > 60 {
+			t.Errorf("%d tries in a minute, %d lines of them:\n%s", tries, n, text)
+		}
+		if !strings.Contains(text, "leaving the group failed") {
+			t.Errorf("a leave that failed is not in the log:\n%s", text)
+		}
+	})
+}
+
+// Run leaves the group, so that the others need not wait, and leaves no goroutine.
+func TestRunEnds(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	b := newBroker(200 * time.Millisecond)
+	defer b.stop()
+	group := lease.New(b, 200*time.Millisecond, map[int]string{0: "f0"}, lease.Clock, quiet())
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := group.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	owned, release, err := group.Of(0).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	stop()
+	running.Wait()
+	<-owned.Done()
+	if len(b.left) != 1 || b.left[0] != "member01" {
+		t.Errorf("left the group: %v", b.left)
+	}
+}
