@@ -98,28 +98,41 @@ type Incident struct {
 const interval = time.Minute
 
 // Incident makes the incident of a kind with a seed; the same seed gives the same incident. It is drawn with
-// more load while the fabric stays calm, and with less while it is congested before anything has happened.
+// more load while the fabric stays calm, and with less while it is congested before anything has happened;
+// and from another number where that does not help.
 func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
-	boost, best := 1., (*Incident)(nil)
-	for range 6 {
+	for attempt := range int64(attempts) {
+		in, err := s.lively(kind, seed+attempt<<40)
+		if err != nil || in != nil {
+			return in, err
+		}
+	}
+	return nil, fmt.Errorf("incident %s/%s seed %d: no region with a cause in %d attempts", s.Name, kind, seed, attempts)
+}
+
+const attempts = 8
+
+// lively makes an incident with regions after its onset, and none before if that can be; nil if there are none.
+func (s Set) lively(kind Kind, seed int64) (best *Incident, err error) {
+	boost := 1.
+	for range 5 {
 		in, err := s.draw(kind, seed, boost)
 		if err != nil {
 			return nil, err
 		}
 		before, after, err := in.congestion()
-		if err != nil {
-			return nil, err
-		}
-		if best == nil || after && !before {
-			best = in
-		}
 		switch {
+		case err != nil:
+			return nil, err
+		case after && !before:
+			return in, nil
+		case after:
+			best = in
+			boost /= 1.3
 		case before:
 			boost /= 1.3
-		case !after:
-			boost *= 1.45
 		default:
-			return best, nil
+			boost *= 1.45
 		}
 	}
 	return best, nil

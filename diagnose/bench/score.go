@@ -3,6 +3,7 @@ package bench
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -19,6 +20,12 @@ func (s *Share) add(right bool, weight float64) {
 
 // Part is the share, 0 to 1; NaN of nothing.
 func (s Share) Part() float64 { return s.Right / s.Of }
+
+// Error is the standard error of the part, as of independent incidents.
+func (s Share) Error() float64 {
+	p := s.Part()
+	return math.Sqrt(p * (1 - p) / s.Of)
+}
 
 // Bins of confidence in a reliability diagram.
 const Bins = 10
@@ -98,6 +105,11 @@ func (s *Score) judge(v *Verdict) {
 	if right {
 		b.Right++
 	}
+}
+
+// After is how long after the incident's beginning, not its onset, the verdict's interval begins.
+func (v *Verdict) After() time.Duration {
+	return time.Duration(v.Interval.StartNanos - startNanos)
 }
 
 // ClassRight reports whether the class is a right answer.
