@@ -39,3 +39,13 @@ type Event struct {
 	JobID     string // empty if none
 	Detail    string // for a person
 }
+
+// IsFailure says that a part of the fabric failed or came back, or that the fabric
+// protected itself: a Failure may be of that kind.
+func (k EventKind) IsFailure() bool {
+	switch k {
+	case LinkFailed, LinkRestored, SwitchFailed, SwitchRestored, NodeFailed, NodeRestored, Throttled:
+		return true
+	}
+	return false
+}

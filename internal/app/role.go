@@ -132,7 +132,8 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	metrics, db, producer := pipeline.NewMetrics(p.registerer), pipeline.NewStore(p.db), kafka.NewProducer(p.client)
 	var errs []error
 	for _, f := range parts.fabrics {
-		own := append([]pipeline.Sink{pipeline.NewAnnouncer(p.client, producer, f.Name, f.Partition)}, sinks...)
+		own := append([]pipeline.Sink{pipeline.NewAnnouncer(p.client, producer, f.Name, f.Partition),
+			pipeline.NewDiagnosisAnnouncer(p.client, producer, f.Name, f.Partition)}, sinks...)
 		if parts.pages != nil {
 			own = append(own, parts.pages)
 		}

@@ -64,7 +64,7 @@ var Architecture = []Row{
 	{Package: "analysis", May: []string{"diagnose", "ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "ingest/window", "ingest/witness", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/emitter", "ingest/spool"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "ingest/witness", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/spool"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
