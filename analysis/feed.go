@@ -18,13 +18,15 @@ type Feeds struct {
 	Traffic  []schema.JobTraffic
 }
 
-// Bounds of a feed. What begins later than maxAhead after it was put into Kafka is
-// refused: its source's clock is wrong. maxWaitingRows and maxWaitingNodes bound
+// MaxAhead is how much later than it was put into Kafka a job may start: beyond that
+// its source's clock is wrong, and the job is refused. For so long it may wait.
+const MaxAhead = time.Hour
+
+// Bounds of a feed. maxWaitingRows and maxWaitingNodes bound
 // what waits for its interval, maxKnown how many rows are recognised when they come
 // again, rememberedResults for how long after they came out; that is as far as a
 // restart reads the sources again.
 const (
-	maxAhead          = int64(time.Hour)
 	maxWaitingRows    = 1 << 17
 	maxWaitingNodes   = 4 << 20
 	maxKnown          = 1 << 17
@@ -82,7 +84,7 @@ func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
 		return waits
 	}
 	switch {
-	case appendedNanos != 0 && f.kind.time(&row) > appendedNanos+maxAhead:
+	case appendedNanos != 0 && f.kind.time(&row) > appendedNanos+int64(MaxAhead):
 		f.future++
 		return waits
 	case !waits && len(f.waiting) >= maxWaitingRows, nodes > 0 && f.waitingNodes+nodes > maxWaitingNodes:

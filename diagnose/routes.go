@@ -15,7 +15,6 @@ type routes struct {
 	links []schema.LinkID // ascending, that the exchange uses
 	load  []float32       // by links: share of what the nodes send that crosses the link
 	gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
-	cut   float64         // share of the exchange that crosses the least of the bisection cuts
 }
 
 // router finds the routes of jobs on one graph. Its memory is used again by the next job.
@@ -49,7 +48,7 @@ func (r *router) add(l schema.LinkID, share float64) {
 
 // route finds the routes of a job's devices.
 func (r *router) route(devices []topology.DeviceID) *routes {
-	out := &routes{cut: bisection(len(devices))}
+	out := new(routes)
 	if len(devices) > 1 {
 		if r.grid != nil {
 			r.grid.exchange(r, devices)
@@ -66,6 +65,14 @@ func (r *router) route(devices []topology.DeviceID) *routes {
 	r.used = r.used[:0]
 	out.gates = r.gates(devices)
 	return out
+}
+
+// leafOf is the switch of a host, or the switch itself.
+func (r *router) leafOf(d topology.DeviceID) topology.DeviceID {
+	if r.graph.IsSwitch(d) || r.tree == nil {
+		return d
+	}
+	return r.tree.leaf[d]
 }
 
 // bisection is the share of a uniform exchange of n nodes that crosses the cut into halves.

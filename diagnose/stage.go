@@ -63,9 +63,7 @@ func (s *Stage) learn(r *schema.IntervalResult) {
 	s.jobs.forget((s.clock.now-int64(s.trafficLength()))*s.clock.duration, s.cfg.MaxJobs)
 	s.takeFailures(r.Failures)
 	s.takeTraffic(r.Traffic)
-	if !s.measured {
-		s.deriveTraffic(r.Snapshot)
-	}
+	s.deriveTraffic(r.Snapshot)
 }
 
 // tick moves the clock to an interval, and gives the slot before. Where intervals have another length than

@@ -1,30 +1,272 @@
 package diagnose
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-// work is scratch that the regions of an interval share.
-type work struct{}
-
-func newWork(*topology.Graph) work { return work{} }
-
 // diagnose gives a verdict for every region at Low or above.
 func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
-	var out []schema.Diagnosis
+	cases := s.work.cases[:0]
+	defer func() { s.work.cases = cases }()
 	for i := range r.Regions {
-		region := &r.Regions[i]
-		if region.Severity < schema.Low || len(region.Links) == 0 {
-			continue
+		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
+			cases = append(cases, s.newCase(r.Snapshot, region))
 		}
-		out = append(out, schema.Diagnosis{Fabric: r.Snapshot.Fabric, Time: schema.Instant(r.Snapshot.Interval.StartNanos), Region: region.ID,
-			Metric: region.Metric, Severity: region.Severity, Links: slices.Clone(region.Links), Mean: region.Mean,
-			Cause: schema.Cause{Class: schema.CauseUnknown}, Jobs: []schema.AccusedJob{}, Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{}})
+	}
+	if len(cases) == 0 {
+		return nil
+	}
+	s.findRunning()
+	s.crossing(cases)
+	out := make([]schema.Diagnosis, len(cases))
+	p := newPressure(s.graph, r.Snapshot)
+	for i := range cases {
+		rc := &cases[i]
+		s.near(rc)
+		s.measure(rc)
+		p.stall = r.Snapshot.Find(rc.region.Metric)
+		rc.back = p.follow(rc)
+		s.nearFailures(rc)
+		v := s.decide(rc, p)
+		out[i] = s.report(r.Snapshot, rc, &v)
 	}
 	return out
 }
 
-func (s *Stage) deriveTraffic(*schema.Snapshot) {}
+// findRunning lists the jobs that run in the interval.
+func (s *Stage) findRunning() {
+	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
+	s.work.running = s.work.running[:0]
+	clear(s.work.maxima)
+	clear(s.work.tenants)
+	for _, j := range s.jobs.all() {
+		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
+			s.work.running = append(s.work.running, j)
+			s.settle(j)
+		}
+	}
+}
+
+// settle notes whose nodes stand at which devices.
+func (s *Stage) settle(j *job) {
+	for _, d := range j.devices {
+		at := d
+		if !s.graph.IsSwitch(d) {
+			at = s.router.leafOf(d)
+		}
+		for _, d := range [2]topology.DeviceID{d, at} {
+			if t := s.work.tenants[d]; len(t) == 0 || t[len(t)-1] != j {
+				s.work.tenants[d] = append(t, j)
+			}
+		}
+	}
+}
+
+func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
+	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), tally: map[schema.LinkID]float64{}}
+}
+
+// nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,
+// section 7).
+type nearFailure struct {
+	*failure
+	hops  int
+	score float64
+}
+
+// nearFailures lists the failures near the region that reach last searched from.
+func (s *Stage) nearFailures(rc *regionCase) {
+	rc.failures = nil
+	for i := range s.failures {
+		f := &s.failures[i]
+		hops := -1
+		for _, d := range f.devices {
+			if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+				hops = h
+			}
+		}
+		if hops >= 0 {
+			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops)})
+		}
+	}
+	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Time, a.Time))
+	})
+}
+
+// The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
+// were chosen on incidents with truth (package bench).
+const (
+	jobBias       = -6.
+	jobCross      = 2.5 // the region's stall on links that its exchange uses
+	jobGate       = 1.8 // or on links at its border
+	jobNear       = .6  // or near it
+	jobFit        = 3.  // correlation
+	jobRise       = 2.5 // at the onset
+	jobStarted    = 1.
+	jobOutlying   = 1.5
+	jobBurden     = 1.5
+	failureBias   = -4.
+	failureOnset  = 4.5
+	failureNear   = 2.5
+	slowHostFull  = 3.  // a port to a host that stalls and carries little
+	slowHostMaybe = 1.  // where it is not known what it carries
+	restoredShare = .25 // what comes back seldom congests
+)
+
+// score of a suspect.
+func (c *suspect) rate(rc *regionCase) {
+	space := max(jobCross*c.cross, jobGate*min(1, c.gate))
+	if c.hops == 0 {
+		space = max(space, jobNear)
+	}
+	c.score = jobBias + space + jobFit*c.fit() + jobRise*c.rise + jobOutlying*outlying(c.devs)*gatekeeper(c) + jobBurden*c.burden
+	if c.started {
+		c.score += jobStarted
+		if !c.known {
+			c.score += jobRise
+		}
+	}
+	if space == 0 {
+		c.score -= 2 // near, and no way from it to the region is known
+	}
+}
+
+// gatekeeper is how far what stands out counts by itself: little without any evidence by time.
+func gatekeeper(c *suspect) float64 { return .3 + .7*min(1, c.strength()) }
+
+// failureScore rates a failure by the time from it to the region's onset, and its distance.
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
+	coincidence := .5 // the onset is not known
+	switch {
+	case rc.onset >= 0:
+		onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
+		switch after := onset - s.clock.slotOf(int64(f.Time)); {
+		case after < -1:
+			coincidence = -.5 // the region was there before
+		case after <= 2:
+			coincidence = 1
+		default:
+			coincidence = max(.1, 1-.12*float64(after-2))
+		}
+	case rc.old:
+		coincidence = -.5
+	}
+	if !f.broke() && coincidence > 0 {
+		coincidence *= restoredShare
+	}
+	space := 1 - float64(hops)/float64(s.cfg.Hops+1)
+	return failureBias + failureOnset*coincidence + failureNear*space
+}
+
+// verdict is what is decided of a region.
+type verdict struct {
+	class      schema.CauseClass
+	confidence float64
+	accused    int // of rc.jobs, the first so many
+	blamed     int // of rc.failures
+}
+
+// decide weighs the causes against each other and against none of them being right.
+func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
+	for i := range rc.jobs {
+		rc.jobs[i].rate(rc)
+	}
+	slices.SortStableFunc(rc.jobs, func(a, b suspect) int { return cmp.Compare(b.score, a.score) })
+	slow := s.slowHostScore(rc)
+	sum := 1. // unknown
+	var jobs, failures float64
+	for i := range rc.jobs {
+		rc.jobs[i].blame = math.Exp(rc.jobs[i].score)
+		jobs += rc.jobs[i].blame
+	}
+	for i := range rc.failures {
+		failures = max(failures, math.Exp(rc.failures[i].score)) // of one event there are often several lines
+	}
+	host := math.Exp(slow)
+	sum += jobs + failures + host
+	for i := range rc.jobs {
+		rc.jobs[i].blame /= sum
+	}
+	v := verdict{class: schema.CauseUnknown, confidence: 1 / sum}
+	switch most := max(jobs, failures, host); {
+	case most < s.cfg.MinConfidence*sum || most <= 1:
+		v.confidence = max(v.confidence, 1-most/sum)
+	case most == jobs:
+		v.accused = s.accused(rc)
+		v.class, v.confidence = s.classOf(rc, v.accused), jobs/sum
+	case most == failures:
+		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, 1
+	default:
+		v.class, v.confidence = schema.CauseSlowHost, host/sum
+	}
+	return v
+}
+
+// contends is how much less a job's score may be than the first's to share its blame.
+const contends = 1.5
+
+// accused is how many of the suspects share the blame.
+func (s *Stage) accused(rc *regionCase) int {
+	n := 1
+	for n < min(len(rc.jobs), 4) && rc.jobs[n].score > 0 && rc.jobs[n].score >= rc.jobs[0].score-contends {
+		n++
+	}
+	return n
+}
+
+const (
+	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
+	ownShare = .6
+	// ownBurden of the region's traffic must be its own.
+	ownBurden = .6
+)
+
+// ground is the share of a region's links that have no node of another job than one at either end.
+func (rc *regionCase) ground(s *Stage, own *job) float64 {
+	mine := 0
+	for _, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		if !s.strangers(from, own) && !s.strangers(to, own) {
+			mine++
+		}
+	}
+	return float64(mine) / float64(len(rc.region.Links))
+}
+
+// strangers reports whether a device is a node of another job, or the switch of one.
+func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
+	return s.work.tenants[d] != nil && slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
+}
+
+// classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
+// region and carries most of what is there, and that does not talk to the file system.
+func (s *Stage) classOf(rc *regionCase, accused int) schema.CauseClass {
+	if accused != 1 {
+		return schema.CauseSystem
+	}
+	c := &rc.jobs[0]
+	if c.known && c.feature.isFile() || c.cross < ownShare || c.burden > 0 && c.burden < ownBurden {
+		return schema.CauseSystem
+	}
+	return schema.CauseIntraApplication
+}
+
+// slowHostScore rates that a host does not take what arrives.
+func (s *Stage) slowHostScore(rc *regionCase) float64 {
+	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
+		return slowHostFull
+	}
+	switch {
+	case rc.back.kind != slowReceiver:
+		return math.Inf(-1)
+	case rc.back.use >= 0:
+		return slowHostFull
+	}
+	return slowHostMaybe
+}

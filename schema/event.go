@@ -1,5 +1,7 @@
 package schema
 
+import "slices"
+
 // EventKind says what happened.
 type EventKind string
 
@@ -40,12 +42,11 @@ type Event struct {
 	Detail    string // for a person
 }
 
-// IsFailure says that a part of the fabric failed or came back, or that the fabric
-// protected itself: a Failure may be of that kind.
-func (k EventKind) IsFailure() bool {
-	switch k {
-	case LinkFailed, LinkRestored, SwitchFailed, SwitchRestored, NodeFailed, NodeRestored, Throttled:
-		return true
-	}
-	return false
+// FailureKinds are those that a Failure may be of: a part of the fabric failed or came
+// back, or the fabric protected itself.
+func FailureKinds() []EventKind {
+	return []EventKind{LinkFailed, LinkRestored, SwitchFailed, SwitchRestored, NodeFailed, NodeRestored, Throttled}
 }
+
+// IsFailure says that a Failure may be of that kind.
+func (k EventKind) IsFailure() bool { return slices.Contains(FailureKinds(), k) }
