@@ -26,13 +26,15 @@ type suspect struct {
 	job     *job
 	hops    int     // of its nearest node; -1: farther than was searched
 	cross   float64 // share of the region's stall on links that its own exchange uses
-	gate    float64 // on links at its border, or within the hops of its nodes on a grid
+	gate    float64 // on links at its border
+	way     float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
 	load    float64 // of its exchange on the region's links, in shares of what it sends
 	feature feature
 	value   float64 // maximum of the feature over the window, bytes
 	devs    float64 // of the value above the median of the jobs
 	burden  float64 // of the region's traffic, as far as it is known, the share that is this job's
 	known   bool    // traffic of it was measured
+	file    bool    // what stands out is traffic with the file system
 	evidence
 	score, blame float64
 }
@@ -118,6 +120,7 @@ func (s *Stage) measure(rc *regionCase) {
 	}
 	s.burdens(rc)
 	for i := range rc.jobs {
+		rc.jobs[i].way = s.onTheWay(rc, rc.jobs[i].job)
 		s.testify(rc, &rc.jobs[i], &usual)
 	}
 }
@@ -202,7 +205,8 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 	c.p = 1
 	c.started = s.startedAt(rc, c.job)
 	best := math.Inf(-1)
-	for f := range numFeatures {
+	var strengths [numFeatures]float64
+	for f := read; f <= rdmaWrite; f++ { // estimates follow these, and congestion itself moves them
 		value, known := s.maximum(c.job, f)
 		if !known {
 			continue
@@ -214,21 +218,21 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		if rc.onset >= 0 {
 			onset = len(x) - len(rc.stall) + rc.onset
 		}
-		e.rise = riseAt(x, onset, .1*usual[f].median)
+		e.rise = riseAt(x, onset, .02*usual[f].median)
 		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
-		if f >= allToAll {
-			strength -= estimated
-		}
+		strengths[f] = strength
 		if strength > best {
 			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
 		}
 	}
+	c.file = max(strengths[read], strengths[write]) >= max(fileShare*best, fileLeast)
 }
 
-// estimated is by how much an estimate must be stronger than a measured feature to be named in its place.
-const estimated = .05
+// Traffic with the file system is what stands out where it says nearly as much against the job as all
+// traffic does, which it is a part of.
+const fileShare, fileLeast = .8, .8
 
 // strength of the evidence by time, 0 to 2.
 func (e *evidence) strength() float64 { return e.fit() + e.rise }

@@ -15,6 +15,8 @@ type routes struct {
 	links []schema.LinkID // ascending, that the exchange uses
 	load  []float32       // by links: share of what the nodes send that crosses the link
 	gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
+	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
+	prefix, suffix []map[int]bool
 }
 
 // router finds the routes of jobs on one graph. Its memory is used again by the next job.
@@ -64,6 +66,9 @@ func (r *router) route(devices []topology.DeviceID) *routes {
 	}
 	r.used = r.used[:0]
 	out.gates = r.gates(devices)
+	if r.grid != nil {
+		r.grid.places(out, devices)
+	}
 	return out
 }
 
@@ -168,6 +173,64 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 		}
 	}
 	return t
+}
+
+// places notes where the nodes are for traffic with others: on its way to one of them a packet that travels
+// along dimension d has that node's place in the dimensions before d, and on its way from one of them in those
+// behind it.
+func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
+	k := len(t.grid.Dims)
+	out.prefix, out.suffix = make([]map[int]bool, k), make([]map[int]bool, k)
+	for d := range k {
+		out.prefix[d], out.suffix[d] = map[int]bool{}, map[int]bool{}
+		for _, device := range devices {
+			before, behind := t.around(device, d)
+			out.prefix[d][before], out.suffix[d][behind] = true, true
+		}
+	}
+}
+
+// around is a device's place without dimension d: by the dimensions before it, and by those behind it.
+func (t *gridLinks) around(device topology.DeviceID, d int) (before, behind int) {
+	stride := 1
+	for i, x := range t.graph.Device(device).Coord {
+		switch {
+		case i < d:
+			before += x * stride
+		case i > d:
+			behind += x * stride
+		}
+		stride *= t.grid.Dims[i]
+	}
+	return before, behind
+}
+
+// onTheWay is the share of the weight of links that traffic between the nodes and any others can take, of
+// those to them or those from them, whichever is more. A link counts the less the more jobs that holds for:
+// the first dimension of what comes, and the last of what goes, can be anywhere.
+func (t *gridLinks) onTheWay(r *routes, links []schema.LinkID, weight []float64, total float64) float64 {
+	var to, from float64
+	k := len(t.grid.Dims)
+	for i, l := range links {
+		link := t.graph.Link(l)
+		d := int(link.Dim)
+		if d < 0 || d >= k {
+			continue
+		}
+		before, behind := t.around(link.From, d)
+		if r.prefix[d][before] {
+			to += weight[i] * sureness(d, k)
+		}
+		if r.suffix[d][behind] {
+			from += weight[i] * sureness(k-1-d, k)
+		}
+	}
+	return max(to, from) / total
+}
+
+// sureness is how much it says that a link fits in so many of the other dimensions.
+func sureness(fits, dims int) float64 {
+	return .3 + .7*float64(fits)/float64(max(1, dims-1))
 }
 
 // line is a row of switches along a dimension with the weights of packets that enter it and where they leave.

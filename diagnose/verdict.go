@@ -77,6 +77,7 @@ type nearFailure struct {
 	*failure
 	hops  int
 	score float64
+	stall float64 // around what failed, percent
 }
 
 // nearFailures lists the failures near the region that reach last searched from.
@@ -91,12 +92,28 @@ func (s *Stage) nearFailures(rc *regionCase) {
 			}
 		}
 		if hops >= 0 {
-			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops)})
+			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f)})
 		}
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Time, a.Time))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
 	})
+}
+
+// stallAround is the stall of what failed: of its own links where they are measured, and a little of the
+// others at its ends.
+func (s *Stage) stallAround(rc *regionCase, f *failure) float64 {
+	sum := 0.
+	for i, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		switch {
+		case slices.Contains(f.links, l):
+			sum += 3 * rc.weight[i]
+		case slices.Contains(f.devices, from), slices.Contains(f.devices, to):
+			sum += .1 * rc.weight[i]
+		}
+	}
+	return sum
 }
 
 // The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
@@ -105,6 +122,7 @@ const (
 	jobBias       = -6.
 	jobCross      = 2.5 // the region's stall on links that its exchange uses
 	jobGate       = 1.8 // or on links at its border
+	jobWay        = 1.8 // or on the way between it and others
 	jobNear       = .6  // or near it
 	jobFit        = 3.  // correlation
 	jobRise       = 2.5 // at the onset
@@ -121,7 +139,7 @@ const (
 
 // score of a suspect.
 func (c *suspect) rate(rc *regionCase) {
-	space := max(jobCross*c.cross, jobGate*min(1, c.gate))
+	space := max(jobCross*c.cross, jobGate*min(1, c.gate), jobWay*c.way)
 	if c.hops == 0 {
 		space = max(space, jobNear)
 	}
@@ -225,7 +243,17 @@ const (
 	ownShare = .6
 	// ownBurden of the region's traffic must be its own.
 	ownBurden = .6
+	// ownGround of the region's links have no node of another job at their ends.
+	ownGround = .5
 )
+
+// onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
+func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
+	if s.router.grid == nil {
+		return 0 // gates say it
+	}
+	return s.router.grid.onTheWay(s.routesOf(j), rc.region.Links, rc.weight, rc.total)
+}
 
 // ground is the share of a region's links that have no node of another job than one at either end.
 func (rc *regionCase) ground(s *Stage, own *job) float64 {
@@ -251,7 +279,8 @@ func (s *Stage) classOf(rc *regionCase, accused int) schema.CauseClass {
 		return schema.CauseSystem
 	}
 	c := &rc.jobs[0]
-	if c.known && c.feature.isFile() || c.cross < ownShare || c.burden > 0 && c.burden < ownBurden {
+	switch {
+	case c.file, c.cross < ownShare, c.burden > 0 && c.burden < ownBurden, rc.ground(s, c.job) < ownGround:
 		return schema.CauseSystem
 	}
 	return schema.CauseIntraApplication
