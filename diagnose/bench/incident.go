@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -101,41 +102,48 @@ const interval = time.Minute
 // more load while the fabric stays calm, and with less while it is congested before anything has happened;
 // and from another number where that does not help.
 func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
+	var early *Incident
 	for attempt := range int64(attempts) {
-		in, err := s.lively(kind, seed+attempt<<40)
-		if err != nil || in != nil {
-			return in, err
+		in, before, err := s.lively(kind, seed+attempt<<40)
+		if err != nil {
+			return nil, err
 		}
+		if in != nil && !before {
+			return in, nil
+		}
+		early = cmp.Or(early, in)
 	}
-	return nil, fmt.Errorf("incident %s/%s seed %d: no region with a cause in %d attempts", s.Name, kind, seed, attempts)
+	if early == nil {
+		return nil, fmt.Errorf("incident %s/%s seed %d: no region with a cause in %d attempts", s.Name, kind, seed, attempts)
+	}
+	return early, nil
 }
 
 const attempts = 8
 
-// lively makes an incident with regions after its onset, and none before if that can be; nil if there are none.
-func (s Set) lively(kind Kind, seed int64) (best *Incident, err error) {
+// lively makes an incident with regions after its onset, and says whether there are some before; nil if the fabric
+// stays calm.
+func (s Set) lively(kind Kind, seed int64) (in *Incident, before bool, err error) {
 	boost := 1.
+	var early *Incident
 	for range 5 {
-		in, err := s.draw(kind, seed, boost)
-		if err != nil {
-			return nil, err
+		if in, err = s.draw(kind, seed, boost); err != nil {
+			return nil, false, err
 		}
 		before, after, err := in.congestion()
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, false, err
 		case after && !before:
-			return in, nil
+			return in, false, nil
 		case after:
-			best = in
-			boost /= 1.3
-		case before:
-			boost /= 1.3
-		default:
-			boost *= 1.45
+			early = in
+		}
+		if boost *= 1.45; before {
+			boost /= 1.45 * 1.3
 		}
 	}
-	return best, nil
+	return early, true, nil
 }
 
 // draw makes the incident with its own load raised or lowered by a factor.
