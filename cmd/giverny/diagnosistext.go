@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -35,7 +36,8 @@ func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) er
 
 func (w *diagnosisLines) close() error { return w.out.Flush() }
 
-// diagnosisText prints a paragraph when the verdict on a region is new or another, and in the end a table.
+// diagnosisText prints a paragraph when the verdict on a region is new or another, and in the end a table
+// with the verdict that each region had most often.
 type diagnosisText struct {
 	out     *bufio.Writer
 	regions map[regionKey]*regionStory
@@ -54,6 +56,14 @@ type regionStory struct {
 	from, to  schema.Instant
 	intervals int
 	worst     schema.Diagnosis
+	last      string
+	verdicts  map[string]*verdictCount
+}
+
+// verdictCount is how often a verdict was given, and the one with most confidence.
+type verdictCount struct {
+	times int
+	best  schema.Diagnosis
 }
 
 func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string) error {
@@ -62,20 +72,43 @@ func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string)
 		key := regionKey{d.Region, d.Metric}
 		s := w.regions[key]
 		if s == nil {
-			s = &regionStory{key: key, name: names[d.Region], from: d.Time}
+			s = &regionStory{key: key, name: names[d.Region], from: d.Time, verdicts: map[string]*verdictCount{}}
 			w.regions[key] = s
 			w.order = append(w.order, s)
 		}
-		s.to = d.Time
-		s.intervals++
-		if s.intervals == 1 || verdictOf(d) != verdictOf(&s.worst) {
+		s.add(d)
+		if verdict := verdictOf(d); verdict != s.last {
+			s.last = verdict
 			w.paragraph(d, cmp.Or(names[d.Region], s.name))
-		}
-		if s.intervals == 1 || d.Mean >= s.worst.Mean || d.Cause.Class != s.worst.Cause.Class && d.Cause.Confidence > s.worst.Cause.Confidence {
-			s.worst = *d
 		}
 	}
 	return w.out.Flush()
+}
+
+func (s *regionStory) add(d *schema.Diagnosis) {
+	s.to = d.Time
+	if s.intervals++; s.intervals == 1 || d.Mean > s.worst.Mean {
+		s.worst = *d
+	}
+	v := s.verdicts[verdictOf(d)]
+	if v == nil {
+		v = &verdictCount{best: *d}
+		s.verdicts[verdictOf(d)] = v
+	}
+	if v.times++; d.Cause.Confidence > v.best.Cause.Confidence {
+		v.best = *d
+	}
+}
+
+// usual is the verdict that was given most often.
+func (s *regionStory) usual() *schema.Diagnosis {
+	var most *verdictCount
+	for _, name := range slices.Sorted(maps.Keys(s.verdicts)) {
+		if v := s.verdicts[name]; most == nil || v.times > most.times {
+			most = v
+		}
+	}
+	return &most.best
 }
 
 // verdictOf is what makes a verdict another one: the class and the first accused.
@@ -125,12 +158,12 @@ func (w *diagnosisText) close() error {
 	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "region\tfrom\tto\tintervals\tworst\tmean %\tlinks\tcause\tconfidence\taccused")
 	for _, s := range w.order {
-		accused := "-"
-		if len(s.worst.Jobs) > 0 {
-			accused = "job " + s.worst.Jobs[0].JobID
+		accused, usual := "-", s.usual()
+		if len(usual.Jobs) > 0 {
+			accused = "job " + usual.Jobs[0].JobID
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%.2f\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
-			s.worst.Severity, s.worst.Mean, len(s.worst.Links), s.worst.Cause.Class, s.worst.Cause.Confidence, accused)
+			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, usual.Cause.Confidence, accused)
 	}
 	return cmp.Or(t.Flush(), w.out.Flush())
 }
