@@ -19,22 +19,26 @@ type regionCase struct {
 	jobs     []suspect
 	failures []nearFailure // the likeliest first
 	back     backPressure
+	centre   centre
+	load     float64 // what its links carry now, of what they carried before the onset; 0: not known
 }
 
 // suspect is a job near a region or with traffic across it: a row of the A table.
 type suspect struct {
-	job     *job
-	hops    int     // of its nearest node; -1: farther than was searched
-	cross   float64 // share of the region's stall on links that its own exchange uses
-	gate    float64 // on links at its border
-	way     float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
-	load    float64 // of its exchange on the region's links, in shares of what it sends
-	feature feature
-	value   float64 // maximum of the feature over the window, bytes
-	devs    float64 // of the value above the median of the jobs
-	burden  float64 // of the region's traffic, as far as it is known, the share that is this job's
-	known   bool    // traffic of it was measured
-	file    bool    // what stands out is traffic with the file system
+	job        *job
+	hops       int     // of its nearest node; -1: farther than was searched
+	cross      float64 // share of the region's stall on links that its own exchange uses
+	gate       float64 // on links at its border
+	way        float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
+	load       float64 // of its exchange on the region's links, in shares of what it sends
+	feature    feature
+	value      float64 // maximum of the feature over the window, bytes
+	devs       float64 // of the value above the median of the jobs
+	burden     float64 // of the region's traffic, as far as it is known, the share that is this job's
+	root       bool    // its traffic uses the link at which back pressure begins
+	known      bool    // traffic of it was measured
+	file       bool    // what stands out is traffic with the file system
+	filesKnown bool    // such traffic was measured
 	evidence
 	score, blame float64
 }
@@ -72,27 +76,44 @@ func (s *Stage) crossing(cases []regionCase) {
 // near adds the jobs within the hops of a region that do not cross it, and the distance of those that do.
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
-	known := 0
-	for _, j := range s.work.running {
-		hops := -1
-		for _, d := range j.devices {
-			if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
-				if hops = h; h == 0 {
-					break
-				}
+	s.work.round++
+	for _, d := range s.reach.queue { // the nearest first
+		for _, j := range s.work.tenants[d] {
+			if j.round != s.work.round {
+				j.round, j.hops = s.work.round, s.reach.hops[d]
 			}
 		}
-		if known < len(rc.jobs) && rc.jobs[known].job == j {
-			rc.jobs[known].hops = hops
-			known++
-			continue
-		}
-		if hops >= 0 {
-			rc.jobs = slices.Insert(rc.jobs, known, suspect{job: j, hops: hops})
-			known++
+	}
+	crossing := len(rc.jobs)
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		c.root = rc.back.kind != "" && s.isAt(c.job, rc.back.link)
+		if c.job.round == s.work.round {
+			c.hops = int(c.job.hops)
+			c.job.round = 0
 		}
 	}
+	for _, d := range s.reach.queue {
+		for _, j := range s.work.tenants[d] {
+			if j.round == s.work.round {
+				rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
+				j.round = 0
+			}
+		}
+	}
+	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+	})
 	s.work.dropFarthest(rc)
+}
+
+// isAt reports whether traffic of a job uses a link, within it or at its border.
+func (s *Stage) isAt(j *job, l schema.LinkID) bool {
+	r := s.routesOf(j)
+	if _, found := slices.BinarySearch(r.gates, l); found {
+		return true
+	}
+	return r.on(l) > 0
 }
 
 // maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
@@ -143,7 +164,7 @@ func (s *Stage) usual(rc *regionCase, f feature) spread {
 		}
 	}
 	s.work.values = values
-	return spreadOf(values)
+	return spreadOf(values, leastScale)
 }
 
 // maximum of a feature over the window.
@@ -200,10 +221,18 @@ func (s *Stage) lately(j *job) float64 {
 	return most
 }
 
+// leastWay is the share of a region's stall that a job's traffic must be able to cause for evidence by time to
+// be looked for.
+const leastWay = .1
+
 // testify finds the feature of a suspect that says most against it.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
 	c.p = 1
 	c.started = s.startedAt(rc, c.job)
+	if max(c.cross, c.gate, c.way) < leastWay && !c.root && c.hops != 0 {
+		_, c.known = s.maximum(c.job, rdmaRead)
+		return
+	}
 	best := math.Inf(-1)
 	var strengths [numFeatures]float64
 	for f := read; f <= rdmaWrite; f++ { // estimates follow these, and congestion itself moves them
@@ -227,6 +256,9 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
 		}
 	}
+	_, reads := s.maximum(c.job, read)
+	_, writes := s.maximum(c.job, write)
+	c.filesKnown = reads && writes
 	c.file = max(strengths[read], strengths[write]) >= max(fileShare*best, fileLeast)
 }
 

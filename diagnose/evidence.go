@@ -27,16 +27,35 @@ const (
 
 // correlator correlates series with one region's stall. Its memory is used again.
 type correlator struct {
-	stall  []float64 // smoothed, the last of them now; NaN missing
-	x      []float64
-	smooth []float64
-	byLag  []float64 // correlation by circular offset
+	stall []float64 // smoothed and made to have mean 0, the last of them now; 0 where it is missing
+	power float64   // sum of its squares
+	valid int       // how many were measured
+	x     []float64 // smoothed, with what is missing filled
+	twice []float64 // x twice, so that circular windows are slices
+	sums  []float64 // running sums of twice
+	squares,
+	byLag []float64 // correlation by circular offset
 	maxLag int
 }
 
 // setStall takes the stall of a region by slot, the last now.
 func (c *correlator) setStall(stall []float64) {
-	c.stall = movingAverage(c.stall[:0], stall)
+	c.stall, c.valid = movingAverage(c.stall[:0], stall), 0
+	sum := 0.
+	for _, v := range c.stall {
+		if !math.IsNaN(v) {
+			sum, c.valid = sum+v, c.valid+1
+		}
+	}
+	c.power = 0
+	for i, v := range c.stall {
+		if math.IsNaN(v) {
+			c.stall[i] = 0
+			continue
+		}
+		c.stall[i] = v - sum/float64(max(1, c.valid))
+		c.power += c.stall[i] * c.stall[i]
+	}
 }
 
 // movingAverage appends the means of each value with the two before it.
@@ -63,24 +82,63 @@ func movingAverage(out, in []float64) []float64 {
 // its best lag too.
 func (c *correlator) correlate(x []float64) (e evidence) {
 	e.p = 1
-	c.smooth = movingAverage(c.smooth[:0], x)
-	seen := len(c.smooth)
-	lags := min(c.maxLag, max(0, seen-leastPairs))
+	if c.valid < leastPairs || c.power < 1e-9 || !c.setFeature(x) {
+		return e
+	}
+	seen := len(c.x)
+	lags := min(c.maxLag, seen-leastPairs)
 	best := 0.
 	for lag := 0; lag <= lags; lag++ {
-		r := c.at(lag, false)
+		r := c.at(lag)
 		if t := r * c.weight(lag); t > best {
 			best, e.correlation, e.lag = t, r, lag
 		}
 	}
 	if best <= leastCorrelation {
 		if best == 0 {
-			e.correlation = c.at(0, false)
+			e.correlation = c.at(0)
 		}
 		return e
 	}
 	e.p = c.probability(best, seen, lags)
 	return e
+}
+
+// setFeature takes a feature by slot; what is missing is filled with what was measured before it. It reports
+// false where there is too little of it, or it does not move.
+func (c *correlator) setFeature(x []float64) bool {
+	c.x = movingAverage(c.x[:0], x)
+	known, last := 0, math.NaN()
+	for i, v := range c.x {
+		if math.IsNaN(v) {
+			c.x[i] = last
+			continue
+		}
+		known, last = known+1, v
+	}
+	if known < leastPairs {
+		return false
+	}
+	for i := len(c.x) - 1; i >= 0; i-- { // before the first that was measured: as it was then
+		if math.IsNaN(c.x[i]) {
+			c.x[i] = c.x[i+1]
+		}
+	}
+	c.twice = append(append(c.twice[:0], c.x...), c.x...)
+	c.sums, c.squares = append(c.sums[:0], 0), append(c.squares[:0], 0)
+	scale := 0.
+	for _, v := range c.x {
+		scale = max(scale, math.Abs(v))
+	}
+	if scale == 0 {
+		return false
+	}
+	for i, v := range c.twice {
+		v /= scale
+		c.twice[i] = v
+		c.sums, c.squares = append(c.sums, c.sums[i]+v), append(c.squares, c.squares[i]+v*v)
+	}
+	return true
 }
 
 // leastCorrelation is below what a correlation is not worth a baseline.
@@ -90,59 +148,78 @@ func (c *correlator) weight(lag int) float64 {
 	return 1 - lagDiscount*float64(lag)/float64(max(1, c.maxLag))
 }
 
-// at is the correlation at a lag; circular: the series goes on from its end at its beginning.
-func (c *correlator) at(lag int, circular bool) float64 {
-	n, seen := len(c.stall), len(c.smooth)
-	var sx, sy, sxx, syy, sxy, pairs float64
-	for t, y := range c.stall {
-		i := seen - n + t - lag
-		if i < 0 && circular {
-			i = (i%seen + seen) % seen
-		}
-		if i < 0 || math.IsNaN(y) || math.IsNaN(c.smooth[i]) {
-			continue
-		}
-		v := c.smooth[i]
-		sx, sy, sxx, syy, sxy, pairs = sx+v, sy+y, sxx+v*v, syy+y*y, sxy+v*y, pairs+1
+// at is the correlation with the feature so many slots earlier; where that is before the first that was seen,
+// of those pairs alone that are behind it.
+func (c *correlator) at(lag int) float64 {
+	n, seen := len(c.stall), len(c.x)
+	first := seen - n - lag
+	if first < 0 {
+		return c.window(seen, c.stall[min(n, -first):])
 	}
-	if pairs < leastPairs {
+	return c.window(seen+first, c.stall)
+}
+
+// window is the correlation of stall with the window of twice that begins at an index.
+func (c *correlator) window(from int, stall []float64) float64 {
+	n := len(stall)
+	if n < leastPairs {
 		return 0
 	}
+	x := c.twice[from : from+n]
+	dot, sy, syy := 0., 0., 0.
+	for i, y := range stall {
+		dot += y * x[i]
+	}
+	if syy = c.power; n < len(c.stall) {
+		syy = 0
+		for _, y := range stall {
+			sy, syy = sy+y, syy+y*y
+		}
+	}
+	sx, sxx := c.sums[from+n]-c.sums[from], c.squares[from+n]-c.squares[from]
+	pairs := float64(n)
 	vx, vy := sxx-sx*sx/pairs, syy-sy*sy/pairs
-	if vx <= 1e-9*sxx || vy <= 1e-9*syy {
+	if vx <= 1e-9*max(sxx, 1e-12) || vy <= 1e-9*c.power {
 		return 0 // one of them does not move
 	}
-	return max(-1, min(1, (sxy-sx*sy/pairs)/math.Sqrt(vx*vy)))
+	return max(-1, min(1, (dot-sx*sy/pairs)/math.Sqrt(vx*vy)))
 }
 
 // probability is how often a shifted series reaches best at its best lag. Where none of the shifts does, the
 // tail of a normal distribution through their Fisher transforms goes on, not below leastP.
 func (c *correlator) probability(best float64, seen, lags int) float64 {
+	n := len(c.stall)
 	c.byLag = c.byLag[:0]
-	for o := range seen {
-		c.byLag = append(c.byLag, c.at(o, true))
+	for o := range seen { // the window that ends o slots before the last, circular
+		c.byLag = append(c.byLag, c.window(2*seen-n-o, c.stall))
 	}
-	reached, sum, squares, n := 0, 0., 0., 0.
+	reached, sum, squares, shifts := 0, 0., 0., 0.
 	for shift := average; shift <= seen-average; shift++ { // shorter ones are the series itself
 		top := -1.
+		at := shift
 		for lag := 0; lag <= lags; lag++ {
-			top = max(top, c.byLag[(shift+lag)%seen]*c.weight(lag))
+			if t := c.byLag[at] * c.weight(lag); t > top {
+				top = t
+			}
+			if at++; at == seen {
+				at = 0
+			}
 		}
 		if top >= best {
 			reached++
 		}
 		z := math.Atanh(min(.999, top))
-		sum, squares, n = sum+z, squares+z*z, n+1
+		sum, squares, shifts = sum+z, squares+z*z, shifts+1
 	}
-	if n < 2 {
+	if shifts < 2 {
 		return 1
 	}
-	rank := float64(1+reached) / (n + 1)
+	rank := float64(1+reached) / (shifts + 1)
 	if reached > 0 {
 		return rank
 	}
-	mean := sum / n
-	sd := math.Sqrt(max(1e-6, squares/n-mean*mean))
+	mean := sum / shifts
+	sd := math.Sqrt(max(1e-6, squares/shifts-mean*mean))
 	tail := .5 * math.Erfc((math.Atanh(min(.999, best))-mean)/sd/math.Sqrt2)
 	return max(leastP, min(rank, tail))
 }
@@ -152,6 +229,8 @@ const (
 	settle = 2
 	// baseline is how many intervals before that what is usual comes from.
 	baseline = 12
+	// leastChange is the least scale of a series by itself, of its median.
+	leastChange = .04
 )
 
 // riseAt is how far a series rises at a slot (an index) beyond what it did before: 0 not, 1 by twenty of its
@@ -174,10 +253,10 @@ func riseAt(x []float64, onset int, floor float64) float64 {
 	if len(before) == 0 || len(after) == 0 {
 		return 0
 	}
-	usual := spreadOf(before)
+	usual := spreadOf(before, leastChange)
 	top := slicesMax(after)
 	z := (top - usual.median) / (usual.scale + floor)
-	if z <= 2 {
+	if !(z > 2) { // none, or not a number: nothing moved at all
 		return 0
 	}
 	return min(1, math.Log(z/2)/math.Log(10))

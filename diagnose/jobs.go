@@ -14,6 +14,9 @@ type job struct {
 	devices []topology.DeviceID // of its nodes that the fabric has, ascending, each once
 	routes  *routes             // of its traffic; nil until they are asked for
 	traffic *traffic            // nil until some is known
+
+	round uint32 // scratch: of the region to which hops is the distance
+	hops  int8
 }
 
 // jobTable keeps jobs that run or ended lately. A job's key is (id, start).

@@ -23,8 +23,8 @@ const (
 	fewJobs = 5
 )
 
-// spreadOf finds the spread of values, which it sorts.
-func spreadOf(values []float64) spread {
+// spreadOf finds the spread of values, which it sorts; the scale is a share of the median at least.
+func spreadOf(values []float64, least float64) spread {
 	n := len(values)
 	if n == 0 {
 		return spread{}
@@ -42,7 +42,7 @@ func spreadOf(values []float64) spread {
 			scale = 0
 		}
 	}
-	return spread{median, max(scale, leastScale*median), n}
+	return spread{median, max(scale, least*median), n}
 }
 
 // medianOf is the median of values, which it sorts.

@@ -38,7 +38,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 
 // rootPort names the root: of a failure the port that failed, else where back pressure begins.
 func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
-	if v.class == schema.CauseFailure {
+	if v.class == schema.CauseFailure && v.blamed > 0 {
 		f := &rc.failures[0]
 		if len(f.links) > 0 && f.Port != "" {
 			return s.portOf(f.links[0], f.Device, linkDown)
@@ -46,9 +46,22 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
 		return &schema.RootPort{Device: f.Device, Port: f.Port, Kind: linkDown}
 	}
 	if rc.back.kind == "" {
-		return nil
+		return s.centreRoot(rc, v)
 	}
 	return s.portOf(rc.back.link, "", rc.back.kind)
+}
+
+// centreRoot is the root on a grid, whose links know no direction: the switch around which the stall lies, if
+// it lies around one.
+func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
+	if !s.graph.Duplex() || !rc.centre.clear || v.class == schema.CauseUnknown || v.class == schema.CauseFailure {
+		return nil
+	}
+	kind := incast
+	if v.class == schema.CauseSlowHost {
+		kind = slowReceiver
+	}
+	return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
@@ -123,6 +136,10 @@ func (s *Stage) action(rc *regionCase, v *verdict) string {
 		}
 		return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
 	case schema.CauseFailure:
+		if v.blamed == 0 {
+			l := s.graph.Link(rc.back.link)
+			return "Check the cable at " + portName(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
+		}
 		f := &rc.failures[0]
 		if f.Port != "" {
 			return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."
@@ -195,6 +212,10 @@ func (s *Stage) text(rc *regionCase, v *verdict, d *schema.Diagnosis) string {
 	case schema.CauseUnknown:
 		b.WriteString(" " + s.whyUnknown(rc))
 	case schema.CauseFailure:
+		if v.blamed == 0 {
+			b.WriteString(" A link carries clearly less than before while traffic waits for it; no log tells of a failure.")
+			break
+		}
 		f := &rc.failures[0]
 		fmt.Fprintf(&b, " It follows %s at %s, %s, %s away.", strings.ReplaceAll(string(f.Kind), "_", " "), portName(f.Device, f.Port),
 			f.Time.Time().Format("15:04:05 UTC"), plural(f.hops, "hop"))

@@ -24,6 +24,7 @@ type backPressure struct {
 	stall   float64       // percent of the root's own stall; 0 also if not measured
 	sources int           // links of the region that lead to the switch of the root
 	share   float64       // of the region's stall that leads there
+	slower  bool          // the root carries clearly less than before the onset
 	cycle   []schema.LinkID
 }
 
@@ -36,7 +37,7 @@ const (
 	rootShare = .5
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
 	// at most.
-	fullPercent, idlePercent = 75, 60
+	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
 	// deadlockPercent of the time all links of a cycle stall, and they carry next to nothing.
 	deadlockPercent, deadlockUse = 90, 15
 )
@@ -48,8 +49,9 @@ type pressure struct {
 	use   *schema.Series // BandwidthUsed, or nil
 	rate  *schema.Series // Throughput, or nil
 
-	tally map[schema.LinkID]float64 // by last stalled link: the stall that leads there
-	seen  []schema.LinkID
+	before func(schema.LinkID) float64
+	tally  map[schema.LinkID]float64 // by last stalled link: the stall that leads there
+	seen   []schema.LinkID
 }
 
 func (p *pressure) stallOf(l schema.LinkID) float64 {
@@ -70,8 +72,10 @@ func (p *pressure) useOf(l schema.LinkID) float64 {
 	return -1
 }
 
-// follow finds where the back pressure of a region begins, on a graph of directed links.
-func (p *pressure) follow(rc *regionCase) backPressure {
+// follow finds where the back pressure of a region begins, on a graph of directed links. before is what a
+// link carried before the onset, percent of its capacity, -1 if that is not known.
+func (p *pressure) follow(rc *regionCase, before func(schema.LinkID) float64) backPressure {
+	p.before = before
 	none := backPressure{link: schema.NoLink, use: -1}
 	if p.graph.Duplex() {
 		return none
@@ -185,6 +189,12 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 			second = use
 		}
 	}
+	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
+		return best // of several that are full each is a root
+	}
+	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent {
+		return slow
+	}
 	if best != schema.NoLink && most >= clearlyFuller*second {
 		return best
 	}
@@ -192,6 +202,35 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 		return only
 	}
 	return schema.NoLink
+}
+
+// slowest is the port of a switch to another that carries clearly less than before the onset, and of these the
+// one that lost most.
+func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+	slow, least := schema.NoLink, clearlyLess
+	for _, l := range p.graph.LinksAt(at) {
+		from, to := p.graph.Ends(l)
+		if from != at || !p.graph.IsSwitch(to) || p.stallOf(l) >= stalledPercent || !p.entered(at, l, rc) {
+			continue
+		}
+		if ratio := p.left(l); ratio < least {
+			slow, least = l, ratio
+		}
+	}
+	return slow
+}
+
+// clearlyLess is the share of what it carried before that a link which lost rate carries at most; leastUse is
+// what it must have carried, percent of its capacity.
+const clearlyLess, leastUse = .8, 5
+
+// left is the share of what a link carried before the onset that it carries now; 1 if that is not known.
+func (p *pressure) left(l schema.LinkID) float64 {
+	was, is := p.before(l), p.useOf(l)
+	if was < leastUse || is < 0 {
+		return 1
+	}
+	return is / was
 }
 
 // entered reports whether a link of the region that enters a switch may wait for one that leaves it.
@@ -214,8 +253,10 @@ func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
 		}
 	}
 	switch {
+	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.kind = linkCapacity
+		b.kind, b.slower = linkCapacity, b.use < fullPercent && p.left(b.link) < clearlyLess
 		if !p.graph.Link(b.link).Up {
 			b.kind = linkDown
 		}

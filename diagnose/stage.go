@@ -49,7 +49,7 @@ func (s *Stage) Step(r *schema.IntervalResult) {
 		return
 	}
 	s.learn(r)
-	r.Events = append(r.Events, s.cme.step(r)...)
+	s.cme.step(r)
 	r.Diagnoses = s.diagnose(r)
 }
 

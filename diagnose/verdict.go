@@ -27,11 +27,16 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := newPressure(s.graph, r.Snapshot)
 	for i := range cases {
 		rc := &cases[i]
+		p.stall = r.Snapshot.Find(rc.region.Metric)
+		rc.load = s.loadChange(rc)
+		rc.back = p.follow(rc, s.usedBefore(rc))
+		rc.centre = s.centreOf(rc)
 		s.near(rc)
 		s.measure(rc)
-		p.stall = r.Snapshot.Find(rc.region.Metric)
-		rc.back = p.follow(rc)
-		s.nearFailures(rc)
+		if rc.load == 0 {
+			rc.load = s.trafficChange(rc)
+		}
+		s.nearFailures(rc, p)
 		v := s.decide(rc, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
 	}
@@ -43,7 +48,10 @@ func (s *Stage) findRunning() {
 	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
 	s.work.running = s.work.running[:0]
 	clear(s.work.maxima)
-	clear(s.work.tenants)
+	for _, d := range s.work.settled {
+		s.work.tenants[d] = s.work.tenants[d][:0]
+	}
+	s.work.settled = s.work.settled[:0]
 	for _, j := range s.jobs.all() {
 		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
 			s.work.running = append(s.work.running, j)
@@ -60,7 +68,11 @@ func (s *Stage) settle(j *job) {
 			at = s.router.leafOf(d)
 		}
 		for _, d := range [2]topology.DeviceID{d, at} {
-			if t := s.work.tenants[d]; len(t) == 0 || t[len(t)-1] != j {
+			t := s.work.tenants[d]
+			if len(t) == 0 {
+				s.work.settled = append(s.work.settled, d)
+			}
+			if len(t) == 0 || t[len(t)-1] != j {
 				s.work.tenants[d] = append(t, j)
 			}
 		}
@@ -81,7 +93,7 @@ type nearFailure struct {
 }
 
 // nearFailures lists the failures near the region that reach last searched from.
-func (s *Stage) nearFailures(rc *regionCase) {
+func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 	rc.failures = nil
 	for i := range s.failures {
 		f := &s.failures[i]
@@ -92,7 +104,7 @@ func (s *Stage) nearFailures(rc *regionCase) {
 			}
 		}
 		if hops >= 0 {
-			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f)})
+			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f, p)})
 		}
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
@@ -100,10 +112,13 @@ func (s *Stage) nearFailures(rc *regionCase) {
 	})
 }
 
-// stallAround is the stall of what failed: of its own links where they are measured, and a little of the
-// others at its ends.
-func (s *Stage) stallAround(rc *regionCase, f *failure) float64 {
+// stallAround is the stall of what failed: of its own links where they are measured, a little of the others
+// at its ends, and what it carried before.
+func (s *Stage) stallAround(rc *regionCase, f *failure, p *pressure) float64 {
 	sum := 0.
+	for _, l := range f.links {
+		sum += .2 * max(0, p.before(l))
+	}
 	for i, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)
 		switch {
@@ -119,44 +134,66 @@ func (s *Stage) stallAround(rc *regionCase, f *failure) float64 {
 // The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
 // were chosen on incidents with truth (package bench).
 const (
-	jobBias       = -6.
-	jobCross      = 2.5 // the region's stall on links that its exchange uses
-	jobGate       = 1.8 // or on links at its border
-	jobWay        = 1.8 // or on the way between it and others
-	jobNear       = .6  // or near it
-	jobFit        = 3.  // correlation
-	jobRise       = 2.5 // at the onset
-	jobStarted    = 1.
-	jobOutlying   = 1.5
-	jobBurden     = 1.5
-	failureBias   = -4.
-	failureOnset  = 4.5
-	failureNear   = 2.5
-	slowHostFull  = 3.  // a port to a host that stalls and carries little
-	slowHostMaybe = 1.  // where it is not known what it carries
-	restoredShare = .25 // what comes back seldom congests
+	jobBias        = -6.
+	jobSpace       = 2.5 // the region's stall where its traffic can be
+	jobFit         = 3.  // correlation
+	jobRise        = 2.5 // at the onset
+	jobStarted     = 1.
+	jobOutlying    = 1.5
+	jobBurden      = 1.5
+	failureBias    = -4.
+	failureOnset   = 4.5
+	failureNear    = 2.5
+	slowHostFull   = 3.  // a port to a host that stalls and carries little
+	slowHostMaybe  = 1.  // where it is not known what it carries
+	slowHostFell   = 1.  // on a grid: less load than before
+	slowHostCentre = 1.  // and around one switch
+	slowLinkFell   = 2.  // a link that carries less than before while others wait for it
+	restoredShare  = .25 // what comes back seldom congests
+	hostShare      = .15 // nor does the link of a host, or a host: nothing passes through it
+
+	// The way between a job and others counts less where its traffic with files is measured and does not stand
+	// out, or is not measured.
+	wayWithoutFiles, wayUnknown = .25, .7
+	// Load on the region that fell at its onset, or rose, speaks against jobs, or against what is broken.
+	fallen, risen, loadFell, loadRose = .95, 1.3, 1.5, 1.
+	// Where a port to a host is full, load is the cause.
+	incastLoad = 2.
 )
 
-// score of a suspect.
+// rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
 func (c *suspect) rate(rc *regionCase) {
-	space := max(jobCross*c.cross, jobGate*min(1, c.gate), jobWay*c.way)
-	if c.hops == 0 {
-		space = max(space, jobNear)
+	way := c.way
+	switch {
+	case c.file:
+	case c.filesKnown:
+		way *= wayWithoutFiles
+	default:
+		way *= wayUnknown
 	}
-	c.score = jobBias + space + jobFit*c.fit() + jobRise*c.rise + jobOutlying*outlying(c.devs)*gatekeeper(c) + jobBurden*c.burden
+	space := max(c.cross, .9*min(1, c.gate), way)
+	if c.root {
+		space = max(space, .9)
+	}
+	if c.hops == 0 {
+		space = max(space, .15)
+	}
+	fit := c.fit()
 	if c.started {
-		c.score += jobStarted
+		fit *= .3 // its beginning is one coincidence, not two
+	}
+	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
+	if c.started {
+		time += jobStarted
 		if !c.known {
-			c.score += jobRise
+			time += jobRise
 		}
 	}
-	if space == 0 {
-		c.score -= 2 // near, and no way from it to the region is known
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden
+	if rc.load > 0 && rc.load < fallen {
+		c.score -= loadFell
 	}
 }
-
-// gatekeeper is how far what stands out counts by itself: little without any evidence by time.
-func gatekeeper(c *suspect) float64 { return .3 + .7*min(1, c.strength()) }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance.
 func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
@@ -178,8 +215,30 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
 	if !f.broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	space := 1 - float64(hops)/float64(s.cfg.Hops+1)
-	return failureBias + failureOnset*coincidence + failureNear*space
+	if coincidence > 0 && s.passesNothing(f) {
+		coincidence *= hostShare
+	}
+	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
+	if rc.load > risen {
+		score -= loadRose
+	}
+	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
+		score -= incastLoad
+	}
+	return score
+}
+
+// passesNothing reports whether no traffic of others goes through what failed.
+func (s *Stage) passesNothing(f *failure) bool {
+	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
+		return true
+	}
+	for _, d := range f.devices {
+		if !s.graph.IsSwitch(d) {
+			return f.Port != "" || len(f.devices) == 1
+		}
+	}
+	return false
 }
 
 // verdict is what is decided of a region.
@@ -195,7 +254,9 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.jobs {
 		rc.jobs[i].rate(rc)
 	}
-	slices.SortStableFunc(rc.jobs, func(a, b suspect) int { return cmp.Compare(b.score, a.score) })
+	slices.SortFunc(rc.jobs, func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+	})
 	slow := s.slowHostScore(rc)
 	sum := 1. // unknown
 	var jobs, failures float64
@@ -206,18 +267,20 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.failures {
 		failures = max(failures, math.Exp(rc.failures[i].score)) // of one event there are often several lines
 	}
-	host := math.Exp(slow)
-	sum += jobs + failures + host
+	host, link := math.Exp(slow), math.Exp(s.slowLinkScore(rc))
+	sum += jobs + failures + host + link
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
 	}
 	v := verdict{class: schema.CauseUnknown, confidence: 1 / sum}
-	switch most := max(jobs, failures, host); {
+	switch most := max(jobs, failures, host, link); {
 	case most < s.cfg.MinConfidence*sum || most <= 1:
 		v.confidence = max(v.confidence, 1-most/sum)
 	case most == jobs:
 		v.accused = s.accused(rc)
 		v.class, v.confidence = s.classOf(rc, v.accused), jobs/sum
+	case most == link:
+		v.class, v.confidence = schema.CauseFailure, link/sum
 	case most == failures:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, 1
 	default:
@@ -242,7 +305,7 @@ const (
 	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
 	ownShare = .6
 	// ownBurden of the region's traffic must be its own.
-	ownBurden = .6
+	ownBurden = .85
 	// ownGround of the region's links have no node of another job at their ends.
 	ownGround = .5
 )
@@ -269,7 +332,7 @@ func (rc *regionCase) ground(s *Stage, own *job) float64 {
 
 // strangers reports whether a device is a node of another job, or the switch of one.
 func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
-	return s.work.tenants[d] != nil && slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
+	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
 }
 
 // classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
@@ -291,11 +354,28 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
 		return slowHostFull
 	}
+	score := math.Inf(-1)
 	switch {
-	case rc.back.kind != slowReceiver:
-		return math.Inf(-1)
-	case rc.back.use >= 0:
-		return slowHostFull
+	case rc.back.kind == slowReceiver && rc.back.use >= 0:
+		score = slowHostFull
+	case rc.back.kind == slowReceiver:
+		score = slowHostMaybe
+	case s.graph.Duplex() && rc.load > 0 && rc.load < fallen:
+		score = slowHostFell
+		if rc.centre.clear {
+			score += slowHostCentre
+		}
 	}
-	return slowHostMaybe
+	if rc.load > risen {
+		score -= loadRose
+	}
+	return score
+}
+
+// slowLinkScore rates that a link which no log tells of carries less than it did.
+func (s *Stage) slowLinkScore(rc *regionCase) float64 {
+	if rc.back.kind == linkCapacity && rc.back.slower {
+		return slowLinkFell
+	}
+	return math.Inf(-1)
 }

@@ -9,9 +9,11 @@ import (
 
 // work is scratch that the regions of an interval share, and the intervals after each other.
 type work struct {
-	cases      []regionCase                 // of this interval
-	running    []*job                       // of this interval, by id
-	tenants    map[topology.DeviceID][]*job // of devices, and of switches with hosts
+	cases      []regionCase // of this interval
+	running    []*job       // of this interval, by id
+	round      uint32
+	tenants    [][]*job // by device: whose nodes are there, or at hosts of the switch
+	settled    []topology.DeviceID
 	maxima     map[*job]*[numFeatures]float64
 	values     []float64
 	x          []float64
@@ -44,7 +46,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), maxima: map[*job]*[numFeatures]float64{}, tenants: map[topology.DeviceID][]*job{}}
+	return work{first: make([]int32, g.NumLinks()), maxima: map[*job]*[numFeatures]float64{}, tenants: make([][]*job, g.NumDevices())}
 }
 
 // index notes which regions each link is in.

@@ -28,6 +28,9 @@ const (
 
 	CongestionBegan EventKind = "congestion_began" // a regions congestion event (RCE)
 	CongestionEnded EventKind = "congestion_ended"
+
+	MitigationBegan EventKind = "mitigation_began" // a congestion mitigation event (CME)
+	MitigationEnded EventKind = "mitigation_ended" // what became of the congestion is known
 )
 
 // Event is something that happened to a fabric at an instant.
