@@ -3,6 +3,7 @@ package offline_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -251,7 +252,64 @@ func TestDiagnosesAnIncast(t *testing.T) {
 	if len(d.Jobs) == 0 || d.Jobs[0].JobID != "gather" || d.Root == nil || d.Root.Peer != "host8" || d.Region == 0 || d.Region != last.Regions[0].ID || d.Text == "" {
 		t.Errorf("diagnosis %+v, root %+v", d, d.Root)
 	}
+	holdsForm(t, &d)
 	if first := o.results[0]; len(first.Diagnoses) != 0 {
 		t.Errorf("a calm interval has diagnoses %+v", first.Diagnoses)
+	}
+}
+
+// form is the JSON that docs/reference/diagnosis.md promises to programs.
+type form struct {
+	Fabric   string    `json:"fabric"`
+	Time     time.Time `json:"time"`
+	Region   string    `json:"region"`
+	Metric   string    `json:"metric"`
+	Severity string    `json:"severity"`
+	Links    []uint32  `json:"links"`
+	Mean     *float64  `json:"mean_percent"`
+	Cause    struct {
+		Class      string   `json:"class"`
+		Confidence *float64 `json:"confidence"`
+	} `json:"cause"`
+	Jobs []struct {
+		ID          string   `json:"job_id"`
+		Blame       *float64 `json:"blame"`
+		Feature     string   `json:"feature"`
+		Value       *float64 `json:"value"`
+		Deviations  *float64 `json:"deviations"`
+		Correlation *float64 `json:"correlation"`
+		Lag         *float64 `json:"lag_seconds"`
+		P           *float64 `json:"p_value"`
+	} `json:"jobs"`
+	Failures []struct{} `json:"failures"`
+	Root     *struct{ Device, Port, Peer, Kind string }
+	Victims  []struct {
+		ID       string     `json:"job_id"`
+		Slowdown [2]float64 `json:"slowdown"`
+	} `json:"victims"`
+	Action string `json:"action"`
+	Text   string `json:"text"`
+}
+
+// holdsForm decodes a diagnosis as a program of another make would.
+func holdsForm(t *testing.T, d *schema.Diagnosis) {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f form
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&f); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	switch {
+	case f.Region == "" || f.Time.IsZero() || f.Metric != "xmit_wait" || f.Severity == "" || len(f.Links) == 0 || f.Mean == nil:
+		t.Errorf("region of %s", text)
+	case f.Cause.Class == "" || f.Cause.Confidence == nil || f.Failures == nil || f.Victims == nil || f.Root == nil || f.Root.Device == "" || f.Root.Kind == "":
+		t.Errorf("cause of %s", text)
+	case len(f.Jobs) == 0 || f.Jobs[0].Blame == nil || f.Jobs[0].Value == nil || f.Jobs[0].Deviations == nil || f.Jobs[0].Correlation == nil || f.Jobs[0].Lag == nil || f.Jobs[0].P == nil:
+		t.Errorf("jobs of %s", text)
 	}
 }
