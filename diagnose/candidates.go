@@ -118,7 +118,7 @@ func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 
 // maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
 // left out.
-const maxSuspects = 64
+const maxSuspects = 32
 
 func (w *work) dropFarthest(rc *regionCase) {
 	if len(rc.jobs) <= maxSuspects {
@@ -133,7 +133,7 @@ func (w *work) dropFarthest(rc *regionCase) {
 // measure fills the A table's numbers: maxima, outliers and evidence.
 func (s *Stage) measure(rc *regionCase) {
 	w := &s.work
-	w.correlator.maxLag = s.cfg.MaxLag
+	w.correlator.setLags(s.cfg.MaxLag)
 	w.correlator.setStall(rc.stall)
 	var usual [numFeatures]spread
 	for f := range numFeatures {
@@ -141,7 +141,9 @@ func (s *Stage) measure(rc *regionCase) {
 	}
 	s.burdens(rc)
 	for i := range rc.jobs {
-		rc.jobs[i].way = s.onTheWay(rc, rc.jobs[i].job)
+		if c := &rc.jobs[i]; max(c.cross, c.gate) < clearWay {
+			c.way = s.onTheWay(rc, c.job)
+		}
 		s.testify(rc, &rc.jobs[i], &usual)
 	}
 }
@@ -172,10 +174,11 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 	if j.traffic == nil {
 		return 0, false
 	}
-	if m := s.work.maxima[j]; m != nil {
+	m := &j.maxima
+	if j.interval == s.work.interval {
 		return m[f], m[f] >= 0
 	}
-	m := new([numFeatures]float64)
+	j.interval = s.work.interval
 	for f := range numFeatures {
 		m[f] = -1
 		for slot := s.clock.now - int64(s.cfg.Window) + 1; slot <= s.clock.now; slot++ {
@@ -184,7 +187,6 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 			}
 		}
 	}
-	s.work.maxima[j] = m
 	return m[f], m[f] >= 0
 }
 
@@ -225,6 +227,9 @@ func (s *Stage) lately(j *job) float64 {
 // be looked for.
 const leastWay = .1
 
+// clearWay is from which share on it does not matter whether there are other ways.
+const clearWay = .6
+
 // testify finds the feature of a suspect that says most against it.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
 	c.p = 1
@@ -247,7 +252,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		if rc.onset >= 0 {
 			onset = len(x) - len(rc.stall) + rc.onset
 		}
-		e.rise = riseAt(x, onset, .02*usual[f].median)
+		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
 		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
@@ -255,6 +260,9 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		if strength > best {
 			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
 		}
+	}
+	if best > 0 && c.p == 0 {
+		c.p = s.work.correlator.significance(s.series(c.job, c.feature), &c.evidence)
 	}
 	_, reads := s.maximum(c.job, read)
 	_, writes := s.maximum(c.job, write)
@@ -274,7 +282,7 @@ func (e *evidence) fit() float64 {
 	if e.correlation <= leastCorrelation {
 		return 0
 	}
-	return (e.correlation - leastCorrelation) / (1 - leastCorrelation) * max(0, 1-e.p/.3)
+	return (e.correlation - leastCorrelation) / (1 - leastCorrelation) * max(0, 1-e.p/hopeless)
 }
 
 // outlying is how much deviations say, 0 to 1.

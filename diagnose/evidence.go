@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 )
 
 // evidence is what the time of a feature says about the stall of a region.
@@ -9,6 +10,7 @@ type evidence struct {
 	correlation float64 // of moving averages, at lag
 	lag         int     // intervals that the feature is earlier
 	p           float64 // that a shifted series does as well at its best lag
+	weighted    float64 // correlation, discounted by its lag
 	rise        float64 // at the onset: 0 none, 1 far beyond what it did before
 	started     bool    // the job itself began with the onset
 }
@@ -35,7 +37,9 @@ type correlator struct {
 	sums  []float64 // running sums of twice
 	squares,
 	byLag []float64 // correlation by circular offset
-	maxLag int
+	tops    []float64 // the best of each shift
+	weights []float64 // by lag
+	maxLag  int
 }
 
 // setStall takes the stall of a region by slot, the last now.
@@ -77,9 +81,8 @@ func movingAverage(out, in []float64) []float64 {
 	return out
 }
 
-// correlate finds the lag at which a feature, by slot with the last now, goes best with the stall, and how
-// often shifted series would do as well: circular shifts keep a series' autocorrelation, and each may choose
-// its best lag too.
+// correlate finds the lag at which a feature, by slot with the last now, goes best with the stall. p is 1 where
+// the correlation is not worth a baseline; else it is to be asked for by significance.
 func (c *correlator) correlate(x []float64) (e evidence) {
 	e.p = 1
 	if c.valid < leastPairs || c.power < 1e-9 || !c.setFeature(x) {
@@ -100,8 +103,17 @@ func (c *correlator) correlate(x []float64) (e evidence) {
 		}
 		return e
 	}
-	e.p = c.probability(best, seen, lags)
+	e.p, e.weighted = 0, best
 	return e
+}
+
+// significance is how often shifted series would correlate as well: circular shifts keep a series'
+// autocorrelation, and each may choose its best lag too.
+func (c *correlator) significance(x []float64, e *evidence) float64 {
+	if e.p == 1 || !c.setFeature(x) {
+		return 1
+	}
+	return c.probability(e.weighted, len(c.x), min(c.maxLag, len(c.x)-leastPairs))
 }
 
 // setFeature takes a feature by slot; what is missing is filled with what was measured before it. It reports
@@ -144,8 +156,17 @@ func (c *correlator) setFeature(x []float64) bool {
 // leastCorrelation is below what a correlation is not worth a baseline.
 const leastCorrelation = .25
 
-func (c *correlator) weight(lag int) float64 {
-	return 1 - lagDiscount*float64(lag)/float64(max(1, c.maxLag))
+func (c *correlator) weight(lag int) float64 { return c.weights[lag] }
+
+// setLags says how many lags are tried.
+func (c *correlator) setLags(most int) {
+	if c.maxLag == most && len(c.weights) > 0 {
+		return
+	}
+	c.maxLag, c.weights = most, c.weights[:0]
+	for lag := range most + 1 {
+		c.weights = append(c.weights, 1-lagDiscount*float64(lag)/float64(max(1, most)))
+	}
 }
 
 // at is the correlation with the feature so many slots earlier; where that is before the first that was seen,
@@ -193,35 +214,49 @@ func (c *correlator) probability(best float64, seen, lags int) float64 {
 	for o := range seen { // the window that ends o slots before the last, circular
 		c.byLag = append(c.byLag, c.window(2*seen-n-o, c.stall))
 	}
-	reached, sum, squares, shifts := 0, 0., 0., 0.
+	c.tops = c.tops[:0]
+	reached, shifts := 0, max(0, seen-2*average+1)
 	for shift := average; shift <= seen-average; shift++ { // shorter ones are the series itself
-		top := -1.
-		at := shift
+		top, at := -1., shift
 		for lag := 0; lag <= lags; lag++ {
-			if t := c.byLag[at] * c.weight(lag); t > top {
+			if t := c.byLag[at] * c.weights[lag]; t > top {
 				top = t
 			}
 			if at++; at == seen {
 				at = 0
 			}
 		}
+		c.tops = append(c.tops, top)
 		if top >= best {
-			reached++
+			if reached++; float64(reached) > hopeless*float64(shifts) {
+				break
+			}
 		}
-		z := math.Atanh(min(.999, top))
-		sum, squares, shifts = sum+z, squares+z*z, shifts+1
 	}
 	if shifts < 2 {
 		return 1
 	}
-	rank := float64(1+reached) / (shifts + 1)
+	rank := float64(1+reached) / float64(shifts+1)
 	if reached > 0 {
 		return rank
 	}
-	mean := sum / shifts
-	sd := math.Sqrt(max(1e-6, squares/shifts-mean*mean))
-	tail := .5 * math.Erfc((math.Atanh(min(.999, best))-mean)/sd/math.Sqrt2)
-	return max(leastP, min(rank, tail))
+	return max(leastP, min(rank, normalTail(best, c.tops)))
+}
+
+// hopeless is from which p on a correlation says nothing, whatever it is.
+const hopeless = .3
+
+// normalTail is the probability of a correlation or a higher one, by a normal distribution through the Fisher
+// transforms of others.
+func normalTail(r float64, others []float64) float64 {
+	sum, squares, n := 0., 0., float64(len(others))
+	for _, o := range others {
+		z := math.Atanh(max(-.999, min(.999, o)))
+		sum, squares = sum+z, squares+z*z
+	}
+	mean := sum / n
+	sd := math.Sqrt(max(1e-6, squares/n-mean*mean))
+	return .5 * math.Erfc((math.Atanh(min(.999, r))-mean)/sd/math.Sqrt2)
 }
 
 const (
@@ -235,11 +270,11 @@ const (
 
 // riseAt is how far a series rises at a slot (an index) beyond what it did before: 0 not, 1 by twenty of its
 // own deviations. Less than floor is no rise.
-func riseAt(x []float64, onset int, floor float64) float64 {
+func (w *work) riseAt(x []float64, onset int, floor float64) float64 {
 	if onset < 0 || onset >= len(x) {
 		return 0
 	}
-	var before, after []float64
+	before, after := w.before[:0], w.after[:0]
 	for i := max(0, onset-settle-baseline); i < onset-settle; i++ {
 		if !math.IsNaN(x[i]) {
 			before = append(before, x[i])
@@ -250,24 +285,17 @@ func riseAt(x []float64, onset int, floor float64) float64 {
 			after = append(after, x[i])
 		}
 	}
+	w.before, w.after = before, after
 	if len(before) == 0 || len(after) == 0 {
 		return 0
 	}
 	usual := spreadOf(before, leastChange)
-	top := slicesMax(after)
+	top := slices.Max(after)
 	z := (top - usual.median) / (usual.scale + floor)
 	if !(z > 2) { // none, or not a number: nothing moved at all
 		return 0
 	}
 	return min(1, math.Log(z/2)/math.Log(10))
-}
-
-func slicesMax(v []float64) float64 {
-	m := v[0]
-	for _, x := range v {
-		m = max(m, x)
-	}
-	return m
 }
 
 // onsetOf is the index at which a stall series began to be what it is now, or -1: it always was, as far as is

@@ -45,10 +45,37 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
 		}
 		return &schema.RootPort{Device: f.Device, Port: f.Port, Kind: linkDown}
 	}
+	if rc.back.kind == "" && rc.back.waits {
+		return s.onlyReceiver(rc, v)
+	}
 	if rc.back.kind == "" {
 		return s.centreRoot(rc, v)
 	}
 	return s.portOf(rc.back.link, "", rc.back.kind)
+}
+
+// onlyReceiver is the port to the one host of the accused at the switch where the stall ends, if there is one
+// and nothing else says which port is full.
+func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.RootPort {
+	if v.accused == 0 {
+		return nil
+	}
+	only := schema.NoLink
+	for _, d := range rc.jobs[0].job.devices {
+		for _, l := range s.graph.LinksAt(d) {
+			if from, to := s.graph.Ends(l); to != d || from != rc.back.at {
+				continue
+			}
+			if only != schema.NoLink {
+				return nil
+			}
+			only = l
+		}
+	}
+	if only == schema.NoLink {
+		return nil
+	}
+	return s.portOf(only, "", incast)
 }
 
 // centreRoot is the root on a grid, whose links know no direction: the switch around which the stall lies, if
@@ -131,7 +158,7 @@ func (s *Stage) action(rc *regionCase, v *verdict) string {
 			return "Place " + jobNames(rc, v) + " apart from each other at their next start; hold back new jobs near the region until it has dissolved."
 		}
 		c := &rc.jobs[0]
-		if c.known && (c.feature.isFile() || c.feature == rdmaRead && c.cross < ownShare) {
+		if c.file || c.known && c.feature == rdmaRead && c.cross < ownShare {
 			return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer readers at once); place jobs away from its routes to the storage nodes until then."
 		}
 		return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."

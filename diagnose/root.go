@@ -25,6 +25,8 @@ type backPressure struct {
 	sources int           // links of the region that lead to the switch of the root
 	share   float64       // of the region's stall that leads there
 	slower  bool          // the root carries clearly less than before the onset
+	waits   bool          // most of the stall ends at a switch, but the port is not known
+	at      topology.DeviceID
 	cycle   []schema.LinkID
 }
 
@@ -163,10 +165,13 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 	if root := rc.region.Root; out.link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() {
 		out.link, out.share = root.Link, rootShare
 	}
-	if out.link == schema.NoLink {
-		return none
+	if out.link != schema.NoLink {
+		out = p.judge(rc, out)
 	}
-	return p.judge(rc, out)
+	if out.kind == "" && total > 0 && atMost >= rootShare*total {
+		out.waits, out.at = true, at
+	}
+	return out
 }
 
 // clearlyFuller is by how much a port must carry more than the others to be the one that is full.

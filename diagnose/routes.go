@@ -16,7 +16,7 @@ type routes struct {
 	load  []float32       // by links: share of what the nodes send that crosses the link
 	gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
 	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
-	prefix, suffix []map[int]bool
+	prefix, suffix []map[int32]bool
 }
 
 // router finds the routes of jobs on one graph. Its memory is used again by the next job.
@@ -136,12 +136,19 @@ type gridLinks struct {
 	next  []schema.LinkID // [number*k+dim]: the link in + direction
 	prev  []schema.LinkID // of a directed grid: that back
 	whole bool            // every device is a switch of the grid
+	keys  []linkKey       // by link
+}
+
+// linkKey is a link's dimension and its place in the dimensions before and behind that.
+type linkKey struct {
+	dim            int8
+	before, behind int32
 }
 
 func newGridLinks(g *topology.Graph) *gridLinks {
 	grid := g.Grid()
 	k := len(grid.Dims)
-	t := &gridLinks{grid: grid, graph: g, next: make([]schema.LinkID, grid.Switches()*k), whole: g.NumDevices() == grid.Switches()}
+	t := &gridLinks{grid: grid, graph: g, next: make([]schema.LinkID, grid.Switches()*k), whole: g.NumDevices() == grid.Switches(), keys: make([]linkKey, g.NumLinks())}
 	for i := range t.next {
 		t.next[i] = schema.NoLink
 	}
@@ -157,8 +164,11 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 	for l := range g.NumLinks() {
 		link := g.Link(schema.LinkID(l))
 		if link.Dim < 0 || int(link.Dim) >= k {
+			t.keys[l].dim = -1
 			continue
 		}
+		before, behind := t.around(link.From, int(link.Dim))
+		t.keys[l] = linkKey{link.Dim, int32(before), int32(behind)}
 		from, to := g.Device(link.From).Coord, g.Device(link.To).Coord
 		size := grid.Dims[link.Dim]
 		ahead := (from[link.Dim]+1)%size == to[link.Dim]
@@ -180,12 +190,12 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 // behind it.
 func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
 	k := len(t.grid.Dims)
-	out.prefix, out.suffix = make([]map[int]bool, k), make([]map[int]bool, k)
+	out.prefix, out.suffix = make([]map[int32]bool, k), make([]map[int32]bool, k)
 	for d := range k {
-		out.prefix[d], out.suffix[d] = map[int]bool{}, map[int]bool{}
+		out.prefix[d], out.suffix[d] = map[int32]bool{}, map[int32]bool{}
 		for _, device := range devices {
 			before, behind := t.around(device, d)
-			out.prefix[d][before], out.suffix[d][behind] = true, true
+			out.prefix[d][int32(before)], out.suffix[d][int32(behind)] = true, true
 		}
 	}
 }
@@ -212,16 +222,15 @@ func (t *gridLinks) onTheWay(r *routes, links []schema.LinkID, weight []float64,
 	var to, from float64
 	k := len(t.grid.Dims)
 	for i, l := range links {
-		link := t.graph.Link(l)
-		d := int(link.Dim)
-		if d < 0 || d >= k {
+		key := t.keys[l]
+		d := int(key.dim)
+		if d < 0 {
 			continue
 		}
-		before, behind := t.around(link.From, d)
-		if r.prefix[d][before] {
+		if r.prefix[d][key.before] {
 			to += weight[i] * sureness(d, k)
 		}
-		if r.suffix[d][behind] {
+		if r.suffix[d][key.behind] {
 			from += weight[i] * sureness(k-1-d, k)
 		}
 	}

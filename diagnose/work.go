@@ -9,15 +9,17 @@ import (
 
 // work is scratch that the regions of an interval share, and the intervals after each other.
 type work struct {
-	cases      []regionCase // of this interval
-	running    []*job       // of this interval, by id
-	round      uint32
-	tenants    [][]*job // by device: whose nodes are there, or at hosts of the switch
-	settled    []topology.DeviceID
-	maxima     map[*job]*[numFeatures]float64
-	values     []float64
-	x          []float64
-	correlator correlator
+	cases         []regionCase // of this interval
+	running       []*job       // of this interval, by id
+	round         uint32
+	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
+	settled       []topology.DeviceID
+	interval      uint32 // of the jobs' maxima
+	leaves        []topology.DeviceID
+	before, after []float64
+	values        []float64
+	x             []float64
+	correlator    correlator
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its place in entries plus 1, 0 none
@@ -46,7 +48,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), maxima: map[*job]*[numFeatures]float64{}, tenants: make([][]*job, g.NumDevices())}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices())}
 }
 
 // index notes which regions each link is in.

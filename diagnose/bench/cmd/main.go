@@ -1,7 +1,6 @@
 // Command cmd prints how often the diagnoser is right about incidents whose causes are known:
 //
-//	go run ./diagnose/bench/cmd                    every set
-//	go run ./diagnose/bench/cmd -by kind           a line per kind of incident
+//	go run ./diagnose/bench/cmd                    every set, every kind
 //	go run ./diagnose/bench/cmd -v -kinds incast   and every wrong verdict
 //	go run ./diagnose/bench/cmd -seed 0            the seeds that constants are fitted on
 //	go run ./diagnose/bench/cmd -diagram FILE.svg  and draw the reliability diagram
@@ -28,7 +27,6 @@ type options struct {
 	seed     int64
 	sets     []string
 	kinds    []string
-	byKind   bool
 	verbose  bool
 	markdown bool
 	diagram  string
@@ -40,12 +38,11 @@ func main() {
 	flag.Int64Var(&o.seed, "seed", firstTestSeed, "first seed")
 	sets := flag.String("sets", "", "sets, by name; all if empty")
 	kinds := flag.String("kinds", "", "kinds of incidents, by name; all if empty")
-	by := flag.String("by", "set", "a line per: set, kind")
 	flag.BoolVar(&o.verbose, "v", false, "a line per incident, and per wrong verdict")
 	flag.BoolVar(&o.markdown, "markdown", false, "write a Markdown table")
 	flag.StringVar(&o.diagram, "diagram", "", "file for the reliability diagram, SVG")
 	flag.Parse()
-	o.byKind, o.sets, o.kinds = *by == "kind", list(*sets), list(*kinds)
+	o.sets, o.kinds = list(*sets), list(*kinds)
 	if err := o.run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -86,14 +83,10 @@ func (o *options) run(w io.Writer) error {
 			byKind[kind].Merge(score)
 		}
 		all.Merge(&of)
-		if !o.byKind {
-			t.row(set.Name, &of)
-		}
+		t.row(set.Name, &of)
 	}
 	for _, k := range kinds {
-		if o.byKind {
-			t.row(string(k), byKind[k])
-		}
+		t.row(string(k), byKind[k])
 	}
 	t.row("all", &all)
 	if o.diagram == "" {
