@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/topology"
 )
@@ -39,57 +41,91 @@ func (in *Incident) Play(judge Judge) ([]Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := analysis.DefaultConfig()
-	cfg.Window.Interval = interval
-	core, err := analysis.New(in.graph, cfg)
-	if err != nil {
+	p := &play{incident: in, judge: judge, steps: map[int64]scenario.Step{}, table: map[string]bool{}, tenants: map[topology.DeviceID]string{},
+		rng: rand.New(rand.NewPCG(uint64(in.Seed), 'o'))}
+	if err := p.open(); err != nil {
 		return nil, err
 	}
-	p := &play{incident: in, core: core, judge: judge, steps: map[int64]scenario.Step{}, table: map[string]bool{}, tenants: map[topology.DeviceID]string{},
-		rng: rand.New(rand.NewPCG(uint64(in.Seed), 'o'))}
 	end := int64(0)
 	for step, more := runner.Step(); more; step, more = runner.Step() {
 		end = step.Interval.EndNanos()
 		for _, b := range step.Batches {
-			if err := core.Add(b); err != nil {
+			if err := p.window.Add(b); err != nil {
 				return nil, fmt.Errorf("incident %s/%s seed %d: %w", in.Set, in.Kind, in.Seed, err)
 			}
 		}
 		step.Batches, step.Events = nil, nil
 		step.Jobs, step.Failures, step.Traffic = slices.Clone(step.Jobs), slices.Clone(step.Failures), slices.Clone(step.Traffic)
 		p.steps[step.Interval.StartNanos] = step
-		core.Advance(end, end)
+		p.window.AdvanceTo(end, end)
 		p.results()
 	}
 	end += 2 * int64(interval)
-	core.Advance(end, end)
+	p.window.AdvanceTo(end, end)
 	p.results()
 	return p.verdicts, nil
 }
 
 // play is an incident being played.
 type play struct {
-	incident *Incident
-	core     *analysis.Core
-	judge    Judge
-	steps    map[int64]scenario.Step // by start, until their interval has closed
-	rng      *rand.Rand
-	table    map[string]bool // jobs that the judge has been shown
-	tenants  map[topology.DeviceID]string
-	verdicts []Verdict
+	incident  *Incident
+	window    *window.Window
+	segmenter *segment.Segmenter
+	tracker   *tracking.Tracker
+	judge     Judge
+	steps     map[int64]scenario.Step // by start, until their interval has closed
+	rng       *rand.Rand
+	table     map[string]bool // jobs that the judge has been shown
+	tenants   map[topology.DeviceID]string
+	verdicts  []Verdict
+}
+
+// open makes the stages of the analysis that come before the diagnosis, without those that it does not need.
+func (p *play) open() (err error) {
+	g := p.incident.graph
+	cfg := window.DefaultConfig()
+	cfg.Interval = interval
+	if p.window, err = window.New(g, cfg); err != nil {
+		return err
+	}
+	if p.segmenter, err = segment.New(g, segment.DefaultConfig()); err != nil {
+		return err
+	}
+	track := tracking.DefaultConfig()
+	track.Limits = tracking.Limits{Links: p.segmenter.MinLinks(), MeanPercent: segment.DefaultConfig().MinMeanPercent}
+	p.tracker, err = tracking.New(g, track)
+	return err
+}
+
+// analyse finds the regions of a snapshot and their identity.
+func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
+	r := &schema.IntervalResult{Snapshot: snap}
+	for _, region := range p.segmenter.Step(snap) { // whose memory it uses again
+		region.Name, region.Links = p.incident.graph.DescribeRegion(&region), slices.Clone(region.Links)
+		if region.Box != nil {
+			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
+		}
+		if region.Root != nil {
+			root := *region.Root
+			region.Root = &root
+		}
+		r.Regions = append(r.Regions, region)
+	}
+	p.tracker.Step(snap.Interval, r.Regions)
+	return r
 }
 
 // results judges the intervals that have closed.
 func (p *play) results() {
-	for r := p.core.Next(); r != nil; r = p.core.Next() {
-		step, known := p.steps[r.Snapshot.Interval.StartNanos]
+	for snap := p.window.Next(); snap != nil; snap = p.window.Next() {
+		step, known := p.steps[snap.Interval.StartNanos]
 		if !known { // the one before the first
-			p.core.Recycle(r)
+			p.window.Recycle(snap)
 			continue
 		}
-		delete(p.steps, r.Snapshot.Interval.StartNanos)
+		delete(p.steps, snap.Interval.StartNanos)
+		r := p.analyse(snap)
 		p.show(r, &step)
-		r.Diagnoses = nil
 		p.judge.Step(r)
 		for i := range r.Regions {
 			if region := r.Regions[i]; region.Severity >= schema.Low {
@@ -100,7 +136,7 @@ func (p *play) results() {
 				p.verdicts = append(p.verdicts, v)
 			}
 		}
-		p.core.Recycle(r)
+		p.window.Recycle(snap)
 	}
 }
 
