@@ -35,6 +35,7 @@ type suspect struct {
 	value      float64 // maximum of the feature over the window, bytes
 	devs       float64 // of the value above the median of the jobs
 	burden     float64 // of the region's traffic, as far as it is known, the share that is this job's
+	growth     float64 // the same of what was added since before the onset
 	root       bool    // its traffic uses the link at which back pressure begins
 	known      bool    // traffic of it was measured
 	file       bool    // what stands out is traffic with the file system
@@ -101,10 +102,38 @@ func (s *Stage) near(rc *regionCase) {
 			}
 		}
 	}
+	for _, j := range s.work.readers {
+		if !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
+			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1})
+		}
+	}
 	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
 	})
 	s.work.dropFarthest(rc)
+}
+
+// maxReaders is how many jobs are looked into wherever they run, because of their traffic with files.
+const maxReaders = 3
+
+// findReaders lists the jobs whose traffic with files stands out over the whole fabric: its way to the storage
+// nodes is longer than any number of hops.
+func (s *Stage) findReaders() {
+	w := &s.work
+	w.readers, w.values = w.readers[:0], w.values[:0]
+	for _, j := range w.running {
+		_, files := s.lately(j)
+		w.values = append(w.values, files)
+		j.files = files
+	}
+	usual := spreadOf(w.values, leastScale)
+	for _, j := range w.running {
+		if j.files > 0 && usual.deviations(j.files) > s.cfg.Deviations {
+			w.readers = append(w.readers, j)
+		}
+	}
+	slices.SortFunc(w.readers, func(a, b *job) int { return cmp.Or(cmp.Compare(b.files, a.files), cmp.Compare(a.ID, b.ID)) })
+	w.readers = w.readers[:min(maxReaders, len(w.readers))]
 }
 
 // isAt reports whether traffic of a job uses a link, within it or at its border.
@@ -139,11 +168,13 @@ func (s *Stage) measure(rc *regionCase) {
 	for f := range numFeatures {
 		usual[f] = s.usual(rc, f)
 	}
-	s.burdens(rc)
 	for i := range rc.jobs {
 		if c := &rc.jobs[i]; max(c.cross, c.gate) < clearWay {
 			c.way = s.onTheWay(rc, c.job)
 		}
+	}
+	s.burdens(rc)
+	for i := range rc.jobs {
 		s.testify(rc, &rc.jobs[i], &usual)
 	}
 }
@@ -191,36 +222,80 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 }
 
 // burdens shares the traffic of the region between the jobs: what each moved lately, times the share of it
-// that its routes put on the region.
+// that its routes put on the region; and in the same way what was added to it since before the onset.
 func (s *Stage) burdens(rc *regionCase) {
-	sum := 0.
+	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		c.burden = (c.load + .5*c.gate) * s.lately(c.job)
-		sum += c.burden
-	}
-	if sum <= 0 {
-		return
+		now, files := s.lately(c.job)
+		was, filesWas := s.earlier(rc, c.job)
+		weigh := func(all, files float64) float64 { return (c.load+.5*c.gate)*all + .5*c.way*files }
+		c.burden = weigh(now, files)
+		past := weigh(was, filesWas)
+		c.growth = max(0, c.burden-past)
+		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
 	for i := range rc.jobs {
-		rc.jobs[i].burden /= sum
+		c := &rc.jobs[i]
+		if c.burden > 0 {
+			c.burden /= sum
+		}
+		switch {
+		case rc.onset < 0 || grown <= leastGrowth*before:
+			c.growth = 0
+		case c.growth > 0:
+			c.growth /= grown
+		}
 	}
 }
 
-// lately is the largest of the measured features in the last intervals, bytes.
-func (s *Stage) lately(j *job) float64 {
-	if j.traffic == nil {
-		return 0
+// leastGrowth is what is added to the traffic of a region, of what it was, before it is asked by whom.
+const leastGrowth = .15
+
+// earlier is the mean, over the slots before the onset, of the largest measured feature of each, and of the
+// traffic with files, bytes.
+func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
+	if j.traffic == nil || rc.onset < 0 {
+		return 0, 0
 	}
-	most := 0.
-	for f := read; f <= rdmaWrite; f++ {
-		for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
-			if v := j.traffic.at(f, slot); !isMissing(v) {
-				most = max(most, float64(v))
-			}
+	from, to := s.before(rc)
+	n := 0.
+	for slot := from; slot < to; slot++ {
+		if a, f, known := j.traffic.moved(slot); known {
+			all, files, n = all+a, files+f, n+1
 		}
 	}
-	return most
+	if n == 0 && s.clock.slotOf(int64(j.Start)) < to {
+		return s.lately(j) // it ran, and what it moved is not known
+	}
+	return all / max(1, n), files / max(1, n)
+}
+
+// lately is the same for the last intervals, the most of them.
+func (s *Stage) lately(j *job) (all, files float64) {
+	if j.traffic == nil {
+		return 0, 0
+	}
+	for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
+		a, f, _ := j.traffic.moved(slot)
+		all, files = max(all, a), max(files, f)
+	}
+	return all, files
+}
+
+// moved is the largest of the measured features in a slot, and the larger of those with files.
+func (t *traffic) moved(slot int64) (all, files float64, known bool) {
+	for f := read; f <= rdmaWrite; f++ {
+		v := t.at(f, slot)
+		if isMissing(v) {
+			continue
+		}
+		known = true
+		if all = max(all, float64(v)); f.isFile() {
+			files = max(files, float64(v))
+		}
+	}
+	return all, files, known
 }
 
 // leastWay is the share of a region's stall that a job's traffic must be able to cause for evidence by time to
@@ -229,6 +304,9 @@ const leastWay = .1
 
 // clearWay is from which share on it does not matter whether there are other ways.
 const clearWay = .6
+
+// preferred is by how much RDMA is preferred to the traffic with files that it carries, where both say the same.
+const preferred = .05
 
 // testify finds the feature of a suspect that says most against it.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
@@ -256,7 +334,10 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
-		strengths[f] = strength
+		if f >= rdmaRead {
+			strength += preferred
+		}
+		strengths[f] = e.strength()
 		if strength > best {
 			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
 		}
@@ -267,12 +348,15 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 	_, reads := s.maximum(c.job, read)
 	_, writes := s.maximum(c.job, write)
 	c.filesKnown = reads && writes
-	c.file = max(strengths[read], strengths[write]) >= max(fileShare*best, fileLeast)
+	for f := read; f <= write && c.known; f++ {
+		value, _ := s.maximum(c.job, f)
+		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
+	}
 }
 
-// Traffic with the file system is what stands out where it says nearly as much against the job as all
-// traffic does, which it is a part of.
-const fileShare, fileLeast = .8, .8
+// Traffic with the file system is what stands out where it says nearly as much against the job by time as all
+// traffic does, which it is a part of, and is no small part.
+const fileShare, fileLeast, fileBytes = .8, .5, .3
 
 // strength of the evidence by time, 0 to 2.
 func (e *evidence) strength() float64 { return e.fit() + e.rise }

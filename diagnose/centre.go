@@ -93,35 +93,3 @@ func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
 		return sum / n
 	}
 }
-
-// trafficChange is loadChange from the traffic of the jobs that cross the region, where links do not say.
-func (s *Stage) trafficChange(rc *regionCase) float64 {
-	if rc.onset < 0 {
-		return 0
-	}
-	from, to := s.before(rc)
-	was, now := 0., 0.
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
-		if c.load <= 0 || c.job.traffic == nil {
-			continue
-		}
-		for f := rdmaRead; f <= rdmaWrite; f++ {
-			before, n := 0., 0.
-			for slot := from; slot < to; slot++ {
-				if v := c.job.traffic.at(f, slot); !isMissing(v) {
-					before, n = before+float64(v), n+1
-				} else if (slot+1)*s.clock.duration <= int64(c.job.Start) {
-					n++
-				}
-			}
-			if v := c.job.traffic.at(f, s.clock.now); n > 0 && !isMissing(v) {
-				was, now = was+c.load*before/n, now+c.load*float64(v)
-			}
-		}
-	}
-	if was == 0 {
-		return 0
-	}
-	return max(1e-3, now/was)
-}

@@ -89,7 +89,7 @@ func (c *correlator) correlate(x []float64) (e evidence) {
 		return e
 	}
 	seen := len(c.x)
-	lags := min(c.maxLag, seen-leastPairs)
+	lags := c.lags(seen)
 	best := 0.
 	for lag := 0; lag <= lags; lag++ {
 		r := c.at(lag)
@@ -113,7 +113,12 @@ func (c *correlator) significance(x []float64, e *evidence) float64 {
 	if e.p == 1 || !c.setFeature(x) {
 		return 1
 	}
-	return c.probability(e.weighted, len(c.x), min(c.maxLag, len(c.x)-leastPairs))
+	return c.probability(e.weighted, len(c.x), c.lags(len(c.x)))
+}
+
+// lags is how many are tried: at each, two thirds of the stall have a partner, since few pairs agree by chance.
+func (c *correlator) lags(seen int) int {
+	return max(0, min(c.maxLag, seen-max(leastPairs, 2*len(c.stall)/3)))
 }
 
 // setFeature takes a feature by slot; what is missing is filled with what was measured before it. It reports

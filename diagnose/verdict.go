@@ -22,6 +22,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		return nil
 	}
 	s.findRunning()
+	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := newPressure(s.graph, r.Snapshot)
@@ -33,9 +34,6 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
 		s.measure(rc)
-		if rc.load == 0 {
-			rc.load = s.trafficChange(rc)
-		}
 		s.nearFailures(rc, p)
 		v := s.decide(rc, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
@@ -139,6 +137,7 @@ const (
 	jobFit         = 3.  // correlation
 	jobRise        = 2.5 // at the onset
 	jobStarted     = 1.
+	jobGrowth      = 2. // of what was added to it
 	jobUnmeasured  = 4. // that it began with the onset, where nothing else is known of it
 	jobOutlying    = 1.5
 	jobBurden      = 1.5
@@ -146,9 +145,11 @@ const (
 	failureBias    = -4.
 	failureOnset   = 4.5
 	failureNear    = 2.5
-	slowHostFull   = 3.  // a port to a host that stalls and carries little
-	slowHostMaybe  = 1.  // where it is not known what it carries
-	slowHostFell   = 1.  // on a grid: less load than before
+	slowHostFull   = 3. // a port to a host that stalls and carries little
+	slowHostMaybe  = 1. // where it is not known what it carries
+	slowHostFell   = 1. // on a grid: less load than before
+	slowHostSteady = .5 // or no more than before
+	steadyLoad     = 1.08
 	slowHostCentre = 1.  // and around one switch
 	slowLinkFell   = 2.  // a link that carries less than before while others wait for it
 	restoredShare  = .25 // what comes back seldom congests
@@ -191,7 +192,7 @@ func (c *suspect) rate(rc *regionCase) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth
 	if rc.load > 0 && rc.load < fallen {
 		c.score -= loadFell
 	}
@@ -389,8 +390,11 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		score = slowHostFull
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < fallen:
-		score = slowHostFell
+	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad:
+		score = slowHostSteady
+		if rc.load < fallen {
+			score = slowHostFell
+		}
 		if rc.centre.clear {
 			score += slowHostCentre
 		}

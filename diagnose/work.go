@@ -12,6 +12,7 @@ type work struct {
 	cases         []regionCase // of this interval
 	running       []*job       // of this interval, by id
 	round         uint32
+	readers       []*job   // whose traffic with files stands out, the most first
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
 	settled       []topology.DeviceID
 	interval      uint32 // of the jobs' maxima

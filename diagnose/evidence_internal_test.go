@@ -1,0 +1,171 @@
+package diagnose
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Outliers by median and MAD: a MAD of zero, few jobs and no spread at all are ruled by the mean deviation and
+// by the median.
+func TestDeviations(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		others []float64
+		value  float64
+		want   float64
+	}{
+		{"the paper's sixteen times the next", []float64{1, 2, 3, 4, 4.4}, 70, (70 - 3) / madScale},
+		{"below the median", []float64{1, 2, 3, 4, 5}, 2, 0},
+		{"half of the jobs are equal", []float64{5, 5, 5, 5, 15}, 15, 10 / (meanScale * 2)},
+		{"all are equal", []float64{5, 5, 5, 5, 5}, 6, 1 / (leastScale * 5)},
+		{"nobody else does anything", []float64{0, 0, 0}, 7, mostDeviations},
+		{"alone", []float64{4}, 4, 0},
+		{"no job", nil, 4, 0},
+	} {
+		if got := spreadOf(c.others, leastScale).deviations(c.value); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v deviations, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func newCorrelator(stall []float64) *correlator {
+	c := new(correlator)
+	c.setLags(25)
+	c.setStall(stall)
+	return c
+}
+
+// wave is a series that rises once, at a slot, to a level and falls again.
+func wave(n, from, to int, level float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		if x[i] = 1; i >= from && i < to {
+			x[i] = level
+		}
+	}
+	return x
+}
+
+func TestCorrelationFindsTheLag(t *testing.T) {
+	stall := wave(30, 20, 27, 40)
+	for _, lag := range []int{0, 1, 7, 18} {
+		x := wave(55, 45-lag, 52-lag, 1e9)
+		e := newCorrelator(stall).correlate(x)
+		if e.lag != lag || e.correlation < .99 {
+			t.Errorf("a feature %d intervals earlier: %+v", lag, e)
+		}
+	}
+	constant := newCorrelator(stall).correlate(wave(55, 0, 0, 0))
+	if constant.correlation != 0 || constant.p != 1 {
+		t.Errorf("a feature that does not move: %+v", constant)
+	}
+	holes := wave(55, 45, 52, 1e9)
+	for i := 1; i < len(holes); i += 3 {
+		holes[i] = math.NaN()
+	}
+	if e := newCorrelator(stall).correlate(holes); e.correlation < .8 || e.lag > 2 {
+		t.Errorf("a third of the feature is missing: %+v", e)
+	}
+	if e := newCorrelator([]float64{1, 2, 3}).correlate([]float64{1, 2, 3}); e.p != 1 || e.correlation != 0 {
+		t.Errorf("three intervals: %+v", e)
+	}
+}
+
+// Series that have nothing to do with each other, but are smooth, correlate at some lag. The p value must not
+// take that for evidence: it is below a level no more often than the level says, within what 400 trials allow.
+func TestPIsHonest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	smooth := func(n int) []float64 {
+		x := make([]float64, n)
+		v := 0.
+		for i := range x {
+			v = .8*v + rng.NormFloat64()
+			x[i] = 10 + v
+		}
+		return x
+	}
+	const trials = 400
+	strong, below5, below20 := 0, 0, 0
+	for range trials {
+		c := newCorrelator(smooth(30))
+		x := smooth(55)
+		e := c.correlate(x)
+		p := c.significance(x, &e)
+		if e.correlation > .5 {
+			strong++
+		}
+		if p <= .05 {
+			below5++
+		}
+		if p <= .2 {
+			below20++
+		}
+	}
+	if strong < trials/3 {
+		t.Errorf("only %d of %d chance correlations are above .5: the test is too easy", strong, trials)
+	}
+	if below5 > trials/10 || below20 > trials*3/10 {
+		t.Errorf("p <= .05 in %d and p <= .2 in %d of %d trials without any relation (%d correlations above .5)", below5, below20, trials, strong)
+	}
+}
+
+func TestOnset(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name  string
+		stall []float64
+		want  int
+	}{
+		{"a step", []float64{1, 1, 1, 1, 30, 31, 30}, 4},
+		{"a step with a gap", []float64{1, 1, 1, 30, 2, 31, 30}, 3},
+		{"two bursts", []float64{1, 30, 30, 1, 1, 30, 30}, 5},
+		{"a ramp", []float64{1, 1, 1, 8, 16, 24, 32}, 4},
+		{"not measured in between", []float64{1, 1, 1, nan, 30, 31}, 4},
+		{"from the beginning", []float64{30, 31, 30, 32}, -1},
+		{"nothing", []float64{1, 2, 1, 2}, -1},
+		{"just now", []float64{1, 1, 1, 1, 30}, 4},
+		{"unknown", []float64{nan, nan, nan}, -1},
+	} {
+		if got := onsetOf(c.stall); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestRise(t *testing.T) {
+	var w work
+	calm := func(n int) []float64 { return wave(n, n, n, 0) }
+	if r := w.riseAt(append(calm(20), 50, 50, 50), 20, 0); r != 1 {
+		t.Errorf("fifty times as much: %v", r)
+	}
+	if r := w.riseAt(calm(23), 20, 0); r != 0 {
+		t.Errorf("no change: %v", r)
+	}
+	if r := w.riseAt(make([]float64, 23), 20, 0); r != 0 {
+		t.Errorf("nothing ever: %v", r)
+	}
+	if r := w.riseAt(append(calm(10), append(wave(10, 0, 10, 50), calm(3)...)...), 20, 0); r != 0 {
+		t.Errorf("it rose ten intervals before: %v", r)
+	}
+}
+
+// The bisection cuts tell an exchange of all with all from many who send to one.
+func TestCuts(t *testing.T) {
+	const n = 16
+	even, one := make([]float64, n), make([]float64, n)
+	for i := range n {
+		even[i] = 1e9
+	}
+	one[3] = n * 1e9
+	exchange, sink := cuts(even, even)
+	if share := 2. * 8 * 8 / (16 * 15); math.Abs(exchange-share*n*1e9) > 1 || sink != 0 {
+		t.Errorf("all to all: %v exchanged, %v gathered", exchange, sink)
+	}
+	send := make([]float64, n)
+	copy(send, even)
+	send[3] = 0
+	if exchange, sink = cuts(one, send); sink < 14e9 || exchange > sink/2 {
+		t.Errorf("many to one: %v exchanged, %v gathered", exchange, sink)
+	}
+}
