@@ -51,7 +51,11 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
 	if rc.back.kind == "" {
 		return s.centreRoot(rc, v)
 	}
-	return s.portOf(rc.back.link, "", rc.back.kind)
+	kind := rc.back.kind
+	if kind == slowReceiver && rc.back.use < 0 && v.accused > 0 {
+		kind = incast // what it carries is not known; that a job loads it is
+	}
+	return s.portOf(rc.back.link, "", kind)
 }
 
 // onlyReceiver is the port to the one host of the accused at the switch where the stall ends, if there is one

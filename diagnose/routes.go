@@ -244,7 +244,6 @@ func sureness(fits, dims int) float64 {
 
 // line is a row of switches along a dimension with the weights of packets that enter it and where they leave.
 type line struct {
-	dim  int
 	base int // number of its switch at coordinate 0
 	from []float64
 }

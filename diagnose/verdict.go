@@ -129,120 +129,6 @@ func (s *Stage) stallAround(rc *regionCase, f *failure, p *pressure) float64 {
 	return sum
 }
 
-// The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
-// were chosen on incidents with truth (package bench).
-const (
-	jobBias        = -6.
-	jobSpace       = 2.5 // the region's stall where its traffic can be
-	jobFit         = 3.  // correlation
-	jobRise        = 2.5 // at the onset
-	jobStarted     = 1.
-	jobGrowth      = 2. // of what was added to it
-	jobUnmeasured  = 4. // that it began with the onset, where nothing else is known of it
-	jobOutlying    = 1.5
-	jobBurden      = 1.5
-	jobRose        = 1. // the load on the region rose, by what it is its burden of that
-	failureBias    = -4.
-	failureOnset   = 4.5
-	failureNear    = 2.5
-	slowHostFull   = 3. // a port to a host that stalls and carries little
-	slowHostMaybe  = 1. // where it is not known what it carries
-	slowHostFell   = 1. // on a grid: less load than before
-	slowHostSteady = .5 // or no more than before
-	steadyLoad     = 1.08
-	slowHostCentre = 1.  // and around one switch
-	slowLinkFell   = 2.  // a link that carries less than before while others wait for it
-	restoredShare  = .25 // what comes back seldom congests
-	hostShare      = .15 // nor does the link of a host, or a host: nothing passes through it
-
-	// The way between a job and others counts less where its traffic with files is measured and does not stand
-	// out, or is not measured.
-	wayWithoutFiles, wayUnknown = .25, .7
-	// Load on the region that fell at its onset, or rose, speaks against jobs, or against what is broken.
-	fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
-	// Where a port to a host is full, load is the cause.
-	incastLoad = 2.
-)
-
-// rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
-func (c *suspect) rate(rc *regionCase) {
-	way := c.way
-	switch {
-	case c.file:
-	case c.filesKnown:
-		way *= wayWithoutFiles
-	default:
-		way *= wayUnknown
-	}
-	space := max(c.cross, .9*min(1, c.gate), way)
-	if c.root {
-		space = max(space, .9)
-	}
-	if c.hops == 0 {
-		space = max(space, .15)
-	}
-	fit := c.fit()
-	if c.started {
-		fit *= .3 // its beginning is one coincidence, not two
-	}
-	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
-	if c.started {
-		time += jobStarted
-		if !c.known {
-			time += jobUnmeasured
-		}
-	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth
-	if rc.load > 0 && rc.load < fallen {
-		c.score -= loadFell
-	}
-	c.score += jobRose * min(1, rc.rose()) * c.burden
-}
-
-// failureScore rates a failure by the time from it to the region's onset, and its distance.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
-	coincidence := .5 // the onset is not known
-	switch {
-	case rc.onset >= 0:
-		onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
-		switch after := onset - s.clock.slotOf(int64(f.Time)); {
-		case after < -1:
-			coincidence = -.5 // the region was there before
-		case after <= 2:
-			coincidence = 1
-		default:
-			coincidence = max(.1, 1-.12*float64(after-2))
-		}
-	case rc.old:
-		coincidence = -.5
-	}
-	if !f.broke() && coincidence > 0 {
-		coincidence *= restoredShare
-	}
-	if coincidence > 0 && s.passesNothing(f) {
-		coincidence *= hostShare
-	}
-	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	score -= rc.rose()
-	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
-		score -= incastLoad
-	}
-	return score
-}
-
-// passesNothing reports whether no traffic of others goes through what failed.
-func (s *Stage) passesNothing(f *failure) bool {
-	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
-		return true
-	}
-	for _, d := range f.devices {
-		if !s.graph.IsSwitch(d) {
-			return f.Port != "" || len(f.devices) == 1
-		}
-	}
-	return false
-}
-
 // verdict is what is decided of a region.
 type verdict struct {
 	class      schema.CauseClass
@@ -254,7 +140,7 @@ type verdict struct {
 // decide weighs the causes against each other and against none of them being right.
 func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.jobs {
-		rc.jobs[i].rate(rc)
+		s.rate(rc, &rc.jobs[i])
 	}
 	slices.SortFunc(rc.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
@@ -288,7 +174,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	case most == link:
 		v.class, v.confidence = schema.CauseFailure, link/sum
 	case most == failures:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, 1
+		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -304,6 +190,18 @@ func calibrated(p float64) float64 {
 	p = min(.999, max(.001, p))
 	return 1 / (1 + math.Exp(-calibrationOffset-calibrationSlope*math.Log(p/(1-p))))
 }
+
+// blamed is how many of the failures near a region are listed: one event often has several lines.
+func (s *Stage) blamed(rc *regionCase) int {
+	n := 1
+	for n < min(len(rc.failures), s.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent {
+		n++
+	}
+	return n
+}
+
+// sameEvent is how much less the score of a failure may be than the first's to be of the same event.
+const sameEvent = .75
 
 // contends is how much less a job's score may be than the first's to share its blame.
 const contends = 1.5
@@ -377,43 +275,4 @@ func (s *Stage) classOf(rc *regionCase, accused int) schema.CauseClass {
 		return schema.CauseSystem
 	}
 	return schema.CauseIntraApplication
-}
-
-// slowHostScore rates that a host does not take what arrives.
-func (s *Stage) slowHostScore(rc *regionCase) float64 {
-	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
-		return slowHostFull
-	}
-	score := math.Inf(-1)
-	switch {
-	case rc.back.kind == slowReceiver && rc.back.use >= 0:
-		score = slowHostFull
-	case rc.back.kind == slowReceiver:
-		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad:
-		score = slowHostSteady
-		if rc.load < fallen {
-			score = slowHostFell
-		}
-		if rc.centre.clear {
-			score += slowHostCentre
-		}
-	}
-	return score - rc.rose()
-}
-
-// rose is what more load than before says against what is broken or slow, and for who loads.
-func (rc *regionCase) rose() float64 {
-	if rc.load <= risen {
-		return 0
-	}
-	return min(mostRose, loadRose*math.Log2(rc.load/risen))
-}
-
-// slowLinkScore rates that a link which no log tells of carries less than it did.
-func (s *Stage) slowLinkScore(rc *regionCase) float64 {
-	if rc.back.kind == linkCapacity && rc.back.slower {
-		return slowLinkFell
-	}
-	return math.Inf(-1)
 }

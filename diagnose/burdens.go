@@ -1,0 +1,78 @@
+package diagnose
+
+// burdens shares the traffic of the region between the jobs: what each moved lately, times the share of it
+// that its routes put on the region; and in the same way what was added to it since before the onset.
+func (s *Stage) burdens(rc *regionCase) {
+	sum, grown, before := 0., 0., 0.
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		now, files := s.lately(c.job)
+		was, filesWas := s.earlier(rc, c.job)
+		weigh := func(all, files float64) float64 { return (c.load+.5*c.gate)*all + .5*c.way*files }
+		c.burden = weigh(now, files)
+		past := weigh(was, filesWas)
+		c.growth = max(0, c.burden-past)
+		sum, grown, before = sum+c.burden, grown+c.growth, before+past
+	}
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		if c.burden > 0 {
+			c.burden /= sum
+		}
+		switch {
+		case rc.onset < 0 || grown <= leastGrowth*before:
+			c.growth = 0
+		case c.growth > 0:
+			c.growth /= grown
+		}
+	}
+}
+
+// leastGrowth is what is added to the traffic of a region, of what it was, before it is asked by whom.
+const leastGrowth = .15
+
+// earlier is the mean, over the slots before the onset, of the largest measured feature of each, and of the
+// traffic with files, bytes.
+func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
+	if j.traffic == nil || rc.onset < 0 {
+		return 0, 0
+	}
+	from, to := s.before(rc)
+	n := 0.
+	for slot := from; slot < to; slot++ {
+		if a, f, known := j.traffic.moved(slot); known {
+			all, files, n = all+a, files+f, n+1
+		}
+	}
+	if n == 0 && s.clock.slotOf(int64(j.Start)) < to {
+		return s.lately(j) // it ran, and what it moved is not known
+	}
+	return all / max(1, n), files / max(1, n)
+}
+
+// lately is the same for the last intervals, the most of them.
+func (s *Stage) lately(j *job) (all, files float64) {
+	if j.traffic == nil {
+		return 0, 0
+	}
+	for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
+		a, f, _ := j.traffic.moved(slot)
+		all, files = max(all, a), max(files, f)
+	}
+	return all, files
+}
+
+// moved is the largest of the measured features in a slot, and the larger of those with files.
+func (t *traffic) moved(slot int64) (all, files float64, known bool) {
+	for f := read; f <= rdmaWrite; f++ {
+		v := t.at(f, slot)
+		if isMissing(v) {
+			continue
+		}
+		known = true
+		if all = max(all, float64(v)); f.isFile() {
+			files = max(files, float64(v))
+		}
+	}
+	return all, files, known
+}

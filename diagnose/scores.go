@@ -1,0 +1,178 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
+// were chosen on incidents with truth (package bench).
+const (
+	jobBias         = -6.
+	jobSpace        = 2.5 // the region's stall where its traffic can be
+	jobFit          = 3.  // correlation
+	jobRise         = 2.5 // at the onset
+	jobStarted      = 1.
+	jobGrowth       = 2.  // of what was added to it
+	jobElsewhere    = 2.5 // back pressure begins where its exchange does not go
+	jobUnmeasured   = 4.  // that it began with the onset, where nothing else is known of it
+	jobOutlying     = 1.5
+	jobBurden       = 1.5
+	jobRose         = 1. // the load on the region rose, by what it is its burden of that
+	failureBias     = -4.
+	failureOnset    = 4.5
+	failureNear     = 2.5
+	slowHostFull    = 3. // a port to a host that stalls and carries little
+	slowHostMaybe   = 1. // where it is not known what it carries
+	slowHostFell    = 1. // on a grid: less load than before
+	slowHostSteady  = .5 // or no more than before
+	steadyLoad      = 1.08
+	slowHostFailure = 1.5 // and a failure that explains it
+	slowHostCentre  = 1.  // and around one switch
+	slowLinkFell    = 2.  // a link that carries less than before while others wait for it
+	restoredShare   = .25 // what comes back seldom congests
+	hostShare       = .15 // nor does the link of a host, or a host: nothing passes through it
+
+	// The way between a job and others counts less where its traffic with files is measured and does not stand
+	// out, or is not measured.
+	wayWithoutFiles, wayUnknown = .25, .7
+	// Load on the region that fell at its onset, or rose, speaks against jobs, or against what is broken.
+	fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
+	// Where a port to a host is full, load is the cause.
+	incastLoad = 2.
+)
+
+// rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
+func (s *Stage) rate(rc *regionCase, c *suspect) {
+	way := c.way
+	switch {
+	case c.file:
+	case c.filesKnown:
+		way *= wayWithoutFiles
+	default:
+		way *= wayUnknown
+	}
+	space := max(c.cross, .9*min(1, c.gate), way)
+	if c.root {
+		space = max(space, .9)
+	}
+	if c.hops == 0 {
+		space = max(space, .15)
+	}
+	fit := c.fit()
+	if c.started {
+		fit *= .3 // its beginning is one coincidence, not two
+	}
+	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
+	if c.started {
+		time += jobStarted
+		if !c.known {
+			time += jobUnmeasured
+		}
+	}
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())
+	if rc.load > 0 && rc.load < fallen {
+		c.score -= loadFell
+	}
+	if rc.back.kind != "" && rc.back.kind != deadlock && !c.root && !c.file {
+		c.score -= jobElsewhere
+	}
+	c.score += jobRose * min(1, rc.rose()) * c.burden
+}
+
+// failureScore rates a failure by the time from it to the region's onset, and its distance.
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
+	coincidence := .5 // the onset is not known
+	switch {
+	case rc.onset >= 0:
+		onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
+		switch after := onset - s.clock.slotOf(int64(f.Time)); {
+		case after < -1:
+			coincidence = -.5 // the region was there before
+		case after <= 2:
+			coincidence = 1
+		default:
+			coincidence = max(.1, 1-.12*float64(after-2))
+		}
+	case rc.old:
+		coincidence = -.5
+	}
+	if !f.broke() && coincidence > 0 {
+		coincidence *= restoredShare
+	}
+	if coincidence > 0 && s.passesNothing(f) {
+		coincidence *= hostShare
+	}
+	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
+	score -= rc.rose()
+	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
+		score -= incastLoad
+	}
+	return score
+}
+
+// passesNothing reports whether no traffic of others goes through what failed.
+func (s *Stage) passesNothing(f *failure) bool {
+	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
+		return true
+	}
+	for _, d := range f.devices {
+		if !s.graph.IsSwitch(d) {
+			return f.Port != "" || len(f.devices) == 1
+		}
+	}
+	return false
+}
+
+// slowHostScore rates that a host does not take what arrives.
+func (s *Stage) slowHostScore(rc *regionCase) float64 {
+	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
+		return slowHostFull
+	}
+	score := math.Inf(-1)
+	switch {
+	case rc.back.kind == slowReceiver && rc.back.use >= 0:
+		score = slowHostFull
+	case rc.back.kind == slowReceiver:
+		score = slowHostMaybe
+	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad:
+		score = slowHostSteady
+		if rc.load < fallen {
+			score = slowHostFell
+		}
+		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
+			score -= slowHostFailure
+		}
+		if rc.centre.clear {
+			score += slowHostCentre
+		}
+	}
+	return score - rc.rose()
+}
+
+// grown is how far the load on a region of a grid bears out that jobs added to it, 0 to 1. Where links have
+// directions a region waits for others, and what it carries itself may fall.
+func (rc *regionCase) grown(duplex bool) float64 {
+	if !duplex || rc.load == 0 {
+		return 1
+	}
+	return max(0, min(1, (rc.load-1)/(2*(risen-1))))
+}
+
+// rose is what more load than before says against what is broken or slow, and for who loads.
+func (rc *regionCase) rose() float64 {
+	if rc.load <= risen {
+		return 0
+	}
+	return min(mostRose, loadRose*math.Log2(rc.load/risen))
+}
+
+// slowLinkScore rates that a link which no log tells of carries less than it did.
+func (s *Stage) slowLinkScore(rc *regionCase) float64 {
+	if rc.back.kind == linkCapacity && rc.back.slower {
+		return slowLinkFell
+	}
+	return math.Inf(-1)
+}
