@@ -12,8 +12,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/diagnose/bench"
@@ -56,45 +59,70 @@ func list(s string) []string {
 // chosen says whether a name is asked for.
 func chosen(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 
+// part is the incidents of a kind in a set.
+type part struct {
+	set     bench.Set
+	kind    bench.Kind
+	score   *bench.Score
+	details bytes.Buffer
+}
+
 func (o *options) run(w io.Writer) error {
-	t := table{w: w, markdown: o.markdown}
-	t.head()
-	var all bench.Score
-	var kinds []bench.Kind
-	byKind := map[bench.Kind]*bench.Score{}
+	var parts []*part
 	for _, set := range bench.Sets() {
-		if !chosen(o.sets, set.Name) {
-			continue
-		}
-		var of bench.Score
 		for _, kind := range bench.Kinds() {
-			if !chosen(o.kinds, string(kind)) {
-				continue
+			if chosen(o.sets, set.Name) && chosen(o.kinds, string(kind)) {
+				parts = append(parts, &part{set: set, kind: kind})
 			}
-			score, err := o.score(w, set, kind)
-			if err != nil {
-				return err
-			}
-			of.Merge(score)
-			if byKind[kind] == nil {
-				byKind[kind] = &bench.Score{}
-				kinds = append(kinds, kind)
-			}
-			byKind[kind].Merge(score)
 		}
-		all.Merge(&of)
-		t.row(set.Name, &of)
 	}
-	for _, k := range kinds {
-		t.row(string(k), byKind[k])
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, p := range parts {
+		group.Go(func() (err error) {
+			p.score, err = o.score(&p.details, p.set, p.kind)
+			return err
+		})
 	}
-	t.row("all", &all)
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	all := o.print(w, parts)
 	if o.diagram == "" {
 		return nil
 	}
 	var svg bytes.Buffer
-	bench.Diagram(&svg, &all)
+	bench.Diagram(&svg, all)
 	return os.WriteFile(o.diagram, svg.Bytes(), 0o644)
+}
+
+// print writes a line per set and per kind, and returns the sum.
+func (o *options) print(w io.Writer, parts []*part) *bench.Score {
+	var all bench.Score
+	var names []string
+	byName := map[string]*bench.Score{}
+	add := func(name string, s *bench.Score) {
+		if byName[name] == nil {
+			byName[name] = &bench.Score{}
+			names = append(names, name)
+		}
+		byName[name].Merge(s)
+	}
+	for _, p := range parts {
+		_, _ = p.details.WriteTo(w)
+		add(p.set.Name, p.score)
+		all.Merge(p.score)
+	}
+	for _, p := range parts {
+		add(string(p.kind), p.score)
+	}
+	t := table{w: w, markdown: o.markdown}
+	t.head()
+	for _, name := range names {
+		t.row(name, byName[name])
+	}
+	t.row("all", &all)
+	return &all
 }
 
 // score plays the incidents of a kind.

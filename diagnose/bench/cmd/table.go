@@ -34,7 +34,7 @@ func (t *table) head() {
 }
 
 func (t *table) row(name string, s *bench.Score) {
-	t.cells([]string{name, fmt.Sprint(s.Incidents), fmt.Sprint(s.Verdicts), share(s.Class), share(s.Job), share(s.Root), part(s.RootDevice), share(s.FalseBlame),
+	t.cells([]string{name, fmt.Sprint(s.Incidents), fmt.Sprint(s.Verdicts), share(s.Class), share(s.Job), share(s.Root), percent(s.RootDevice), share(s.FalseBlame),
 		number(s.CalibrationError(), "%.3f"), number(s.Delay(.5), "%.0f"), number(s.Delay(.9), "%.0f")})
 }
 
@@ -60,7 +60,7 @@ func share(s bench.Share) string {
 	return fmt.Sprintf("%.1f ± %.1f%%", 100*s.Part(), 100*s.Error())
 }
 
-func part(s bench.Share) string {
+func percent(s bench.Share) string {
 	if s.Of == 0 {
 		return "-"
 	}
