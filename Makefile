@@ -75,7 +75,7 @@ bench: toolchain ## every benchmark, briefly
 	@go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...
 
 bench-diagnose: toolchain ## how often the diagnoser is right about incidents whose causes are known
-	@go run ./diagnose/bench/cmd -diagram docs/images/diagnose-reliability.svg
+	@go run ./diagnose/bench/cmd
 
 bench-segment: toolchain ## how well and how fast each method finds the regions of each test set
 	@go run ./segment/bench/cmd
