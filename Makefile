@@ -81,8 +81,10 @@ bench-segment: toolchain ## how well and how fast each method finds the regions 
 	@go run ./segment/bench/cmd
 	@go run ./segment/bench/cmd -noise -methods paper,statistical,overlap
 
-chaos: deps deps-test ## ten kill -9 under load, then the tables against what was acknowledged, with counts
-	@scripts/gotest.sh chaos
+SEED ?= $(shell echo $$RANDOM)
+FOR ?= 3m
+chaos: deps deps-test ## a random walk over faults, then the tables against every reading taken in: SEED=7 FOR=2h, as root
+	@GIVERNY_CHAOS_SEED=$(SEED) GIVERNY_CHAOS_FOR=$(FOR) scripts/gotest.sh chaos
 
 clean: ## remove what make build made; .deps stays
 	@rm -rf bin

@@ -22,12 +22,10 @@ type diagnoseStage struct {
 func (s *diagnoseStage) Name() string { return s.stage.Name() }
 
 func (s *diagnoseStage) Step(r *schema.IntervalResult) {
-	seen := *r
-	seen.Jobs = slices.Concat(s.recalled, r.Jobs)
-	seen.Failures = allFailures(r)
-	s.recalled = nil
-	s.stage.Step(&seen)
-	r.Events, r.Diagnoses = seen.Events, seen.Diagnoses
+	jobs, failures := r.Jobs, r.Failures
+	r.Jobs, r.Failures = slices.Concat(s.recalled, jobs), allFailures(r)
+	s.stage.Step(r)
+	s.recalled, r.Jobs, r.Failures = nil, jobs, failures
 }
 
 // allFailures are those of the logs, and those that other stages found.
@@ -75,6 +73,9 @@ func (s *diagnoseStage) Resume(in Interval) error {
 	if in.Snapshot == nil {
 		return nil
 	}
-	s.Step(&schema.IntervalResult{Snapshot: in.Snapshot, Regions: in.Regions, Events: in.Events, Failures: in.Feeds.Failures, Traffic: in.Feeds.Traffic})
+	r := &schema.IntervalResult{Snapshot: in.Snapshot, Regions: in.Regions, Events: in.Events, Jobs: s.recalled, Failures: in.Feeds.Failures, Traffic: in.Feeds.Traffic}
+	r.Failures = allFailures(r)
+	s.stage.Restore(r)
+	s.recalled = nil
 	return nil
 }

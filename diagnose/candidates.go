@@ -221,10 +221,6 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 	return m[f], m[f] >= 0
 }
 
-// leastWay is the share of a region's stall that a job's traffic must be able to cause for evidence by time to
-// be looked for.
-const leastWay = .1
-
 // clearWay is from which share on it does not matter whether there are other ways.
 const clearWay = .6
 
@@ -235,7 +231,7 @@ const preferred = .05
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
 	c.p = 1
 	c.started = s.startedAt(rc, c.job)
-	if max(c.cross, c.gate, c.way) < leastWay && !c.root && c.hops != 0 {
+	if c.mostScore() < 0 {
 		_, c.known = s.maximum(c.job, rdmaRead)
 		return
 	}

@@ -44,6 +44,19 @@ const (
 	incastLoad = 2.
 )
 
+// mostScore bounds the score that a suspect can reach whatever its traffic did: below 0 it cannot be accused,
+// and evidence by time is not looked for.
+func (c *suspect) mostScore() float64 {
+	space := max(c.cross, .9*min(1, c.gate), c.way)
+	switch {
+	case c.root:
+		space = max(space, .9)
+	case c.hops == 0:
+		space = max(space, .15)
+	}
+	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*(.3+.7*min(1, 2*space)) + (jobBurden+jobRose)*c.burden + jobGrowth*c.growth
+}
+
 // rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
 func (s *Stage) rate(rc *regionCase, c *suspect) {
 	way := c.way

@@ -2,8 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/schema"
@@ -59,3 +61,33 @@ func (s *feedSource[T]) Commit(ctx context.Context, offset int64) error {
 
 // BeginAt makes the next Run begin with what was sent at an instant, or earlier.
 func (s *feedSource[T]) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
+
+// Jobs takes jobs that were put into Kafka at an instant, 0 if that is not known. A
+// job of another fabric refuses them all.
+func (in *Intake) Jobs(s Source, jobs []schema.Job, offset, appendedNanos int64) error {
+	return takeFeed(in, s, jobs, offset, func(j *schema.Job) string { return j.Fabric }, func() int64 { return in.core.AddJobs(jobs, appendedNanos) })
+}
+
+// Failures takes failures likewise.
+func (in *Intake) Failures(s Source, failures []schema.Failure, offset, appendedNanos int64) error {
+	return takeFeed(in, s, failures, offset, func(f *schema.Failure) string { return f.Fabric }, func() int64 { return in.core.AddFailures(failures, appendedNanos) })
+}
+
+// Traffic takes what jobs moved likewise.
+func (in *Intake) Traffic(s Source, traffic []schema.JobTraffic, offset, appendedNanos int64) error {
+	return takeFeed(in, s, traffic, offset, func(t *schema.JobTraffic) string { return t.Fabric }, func() int64 { return in.core.AddTraffic(traffic, appendedNanos) })
+}
+
+// takeFeed takes rows of one kind. Their offset is not committed before the
+// intervals with which they come out are stored.
+func takeFeed[T any](in *Intake, s Source, rows []T, offset int64, fabricOf func(*T) string, add func() (newestNanos int64)) error {
+	return in.locked(func() error {
+		for i := range rows {
+			if fabric := fabricOf(&rows[i]); fabric != in.fabric {
+				return fmt.Errorf("row of fabric %q: %w: this is %q", fabric, analysis.ErrOtherFabric, in.fabric)
+			}
+		}
+		in.took(s, offset, add())
+		return nil
+	})
+}

@@ -39,6 +39,7 @@ type Intake struct {
 	core        *analysis.Core
 	sources     []*sourceState
 	newestNanos int64
+	nowNanos    int64 // of the last Advance, or of the start
 	clocks      *clocks
 	before      discarded                // by earlier runs
 	finishing   bool                     // Finish closes intervals
@@ -75,7 +76,7 @@ const NoOffset = int64(-1)
 
 func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
 	core := r.core
-	return &Intake{core: core, late: r.lateness(), tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running,
+	return &Intake{core: core, late: r.lateness(), tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running, nowNanos: time.Now().UnixNano(),
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -147,6 +148,7 @@ func (in *Intake) add(b *schema.CounterBatch) (newest int64, err error) {
 // release hands on what the buffer need not hold any longer.
 func (in *Intake) release() error {
 	for b := in.late.buffer.next(); b != nil; b = in.late.buffer.next() {
+		in.inOrder(slices.Min(b.TimeNanos))
 		if err := in.core.Take(b); err != nil {
 			return err
 		}
@@ -156,6 +158,14 @@ func (in *Intake) release() error {
 	}
 	in.late.noteLost(in.core.TakeLost(), max(in.newestNanos, in.late.hold.newest))
 	return nil
+}
+
+// inOrder says that all that was read before an instant has been taken, since the
+// buffer gives it out in order: after a silence of all, intervals would stay open
+// until most devices have reported, and what those read first would be too early.
+func (in *Intake) inOrder(nanos int64) {
+	now := max(in.nowNanos, in.clocks.newestNanos)
+	in.core.Advance(min(nanos, now), now)
 }
 
 // BrokerAway says that Kafka has not answered since an instant: until the agents
@@ -200,36 +210,6 @@ func (in *Intake) Events(s Source, events []schema.Event, offset int64) error {
 	})
 }
 
-// Jobs takes jobs that were put into Kafka at an instant, 0 if that is not known. A
-// job of another fabric refuses them all.
-func (in *Intake) Jobs(s Source, jobs []schema.Job, offset, appendedNanos int64) error {
-	return takeFeed(in, s, jobs, offset, func(j *schema.Job) string { return j.Fabric }, func() int64 { return in.core.AddJobs(jobs, appendedNanos) })
-}
-
-// Failures takes failures likewise.
-func (in *Intake) Failures(s Source, failures []schema.Failure, offset, appendedNanos int64) error {
-	return takeFeed(in, s, failures, offset, func(f *schema.Failure) string { return f.Fabric }, func() int64 { return in.core.AddFailures(failures, appendedNanos) })
-}
-
-// Traffic takes what jobs moved likewise.
-func (in *Intake) Traffic(s Source, traffic []schema.JobTraffic, offset, appendedNanos int64) error {
-	return takeFeed(in, s, traffic, offset, func(t *schema.JobTraffic) string { return t.Fabric }, func() int64 { return in.core.AddTraffic(traffic, appendedNanos) })
-}
-
-// takeFeed takes rows of one kind. Their offset is not committed before the
-// intervals with which they come out are stored.
-func takeFeed[T any](in *Intake, s Source, rows []T, offset int64, fabricOf func(*T) string, add func() (newestNanos int64)) error {
-	return in.locked(func() error {
-		for i := range rows {
-			if fabric := fabricOf(&rows[i]); fabric != in.fabric {
-				return fmt.Errorf("row of fabric %q: %w: this is %q", fabric, analysis.ErrOtherFabric, in.fabric)
-			}
-		}
-		in.took(s, offset, add())
-		return nil
-	})
-}
-
 // liveIntervals is for how many intervals after the newest reading the clock
 // still closes intervals: replayed data are older than that, and a fabric that
 // has been silent for longer has nothing to say.
@@ -242,6 +222,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	return in.locked(func() error {
 		defer in.showLate()
 		nowNanos = max(nowNanos, in.clocks.newestNanos) // this host's clock may be behind
+		in.nowNanos = nowNanos
 		in.core.Advance(math.MinInt64, nowNanos)
 		if r := in.late.advance(completeNanos, nowNanos); r != nil {
 			err := error(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -139,13 +140,17 @@ type spooler struct {
 	name       string
 	share, all int // this one of so many agents
 	backoff    time.Duration
-	perDrain   int // batches that it sends from the spool at a time
+	perDrain   int                            // batches that it sends from the spool at a time
+	perSecond  int                            // readings in a poll; 0 is 1
+	interval   time.Duration                  // as the batches say; 0 is a second
+	silent     func(since time.Duration) bool // whether it does not poll; may be nil
+	cut        func(since time.Duration) bool // whether it cannot send; may be nil
 }
 
 func (s *spooler) run(ctx context.Context) {
 	var spool []*schema.CounterBatch
-	retryAt := time.Time{}
-	poll, drain := time.NewTicker(time.Second), time.NewTicker(97*time.Millisecond)
+	retryAt, began := time.Time{}, time.Now()
+	poll, drain := time.NewTicker(max(s.interval, time.Second)), time.NewTicker(97*time.Millisecond)
 	defer poll.Stop()
 	defer drain.Stop()
 	for n := uint64(1); ; {
@@ -153,11 +158,13 @@ func (s *spooler) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-poll.C:
-			spool = append(spool, s.poll(n))
-			n++
+			if s.silent == nil || !s.silent(time.Since(began)) {
+				spool = append(spool, s.poll(n))
+				n++
+			}
 		case <-drain.C:
 		}
-		if len(spool) == 0 || time.Now().Before(retryAt) {
+		if len(spool) == 0 || time.Now().Before(retryAt) || s.cut != nil && s.cut(time.Since(began)) {
 			continue
 		}
 		k := min(s.perDrain, len(spool))
@@ -172,17 +179,19 @@ func (s *spooler) run(ctx context.Context) {
 // poll reads every port of the agent's: what link i has stalled rises by its own
 // share of the time, which changes every ten seconds.
 func (s *spooler) poll(n uint64) *schema.CounterBatch {
-	b := &schema.CounterBatch{Fabric: s.graph.Fabric(), Source: "test", Agent: s.name, Sequence: n, IntervalNanos: second, Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}}}
-	now := time.Now().UnixNano()
+	b := &schema.CounterBatch{Fabric: s.graph.Fabric(), Source: "test", Agent: s.name, Sequence: n, IntervalNanos: int64(max(s.interval, time.Second)), Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}}}
 	for id := range schema.LinkID(s.graph.NumLinks()) {
 		l := s.graph.Link(id)
 		if int(l.From)%s.all != s.share {
 			continue
 		}
-		b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
+		for k := max(s.perSecond, 1) - 1; k >= 0; k-- {
+			at := time.Now().UnixNano() - int64(k)*second/int64(max(s.perSecond, 1))
+			b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
+			b.TimeNanos = append(b.TimeNanos, at)
+			b.Columns[0].Values = append(b.Columns[0].Values, uint64(at-epoch2000)*uint64(id%50)/100)
+		}
 		b.Ports = append(b.Ports, schema.PortName{Device: s.graph.Device(l.From).Name, Port: l.FromPort})
-		b.TimeNanos = append(b.TimeNanos, now)
-		b.Columns[0].Values = append(b.Columns[0].Values, uint64(now-epoch2000)*uint64(id%50)/100)
 	}
 	return b
 }
@@ -236,14 +245,10 @@ func (o *outageTrial) run(t *testing.T) (rewinds float64) {
 	return rewinds
 }
 
-// checkWhole compares every stored interval with what the counters must give.
-func checkWhole(t *testing.T, g *topology.Graph, stored []*schema.IntervalResult, began time.Time, atLeast int) {
-	t.Helper()
-	if n := len(stored); n < atLeast || len(gaps(startsOf(stored))) > 0 {
-		t.Errorf("%d intervals, missing %v", n, gaps(startsOf(stored)))
-	}
-	broken := 0
-	for _, res := range stored[5 : len(stored)-10] {
+// broken are the intervals that are not as the counters must make them, but for those at the beginning and the
+// end, which may lack readings.
+func broken(g *topology.Graph, stored []*schema.IntervalResult) (list []*schema.IntervalResult) {
+	for _, res := range stored[min(5, len(stored)):max(min(5, len(stored)), len(stored)-10)] {
 		s := res.Snapshot
 		whole := len(s.Series) == 1 && s.Series[0].Count == g.NumLinks()
 		for link := 0; whole && link < g.NumLinks(); link++ {
@@ -252,22 +257,124 @@ func checkWhole(t *testing.T, g *topology.Graph, stored []*schema.IntervalResult
 			whole = got > want-.01 && got < want+.01
 		}
 		if !whole {
-			if broken++; broken < 5 {
-				n := 0
-				if len(s.Series) > 0 {
-					n = s.Series[0].Count
-				}
-				t.Errorf("interval at %v (revision %d) has %d of %d links", time.Duration(s.Interval.StartNanos-began.UnixNano()), res.Revision, n, g.NumLinks())
-			}
+			list = append(list, res)
 		}
 	}
-	if broken > 0 {
-		t.Errorf("%d of %d intervals are not whole", broken, len(stored))
+	return list
+}
+
+// checkWhole compares every stored interval with what the counters must give.
+func checkWhole(t *testing.T, g *topology.Graph, stored []*schema.IntervalResult, began time.Time, atLeast int) {
+	t.Helper()
+	if n := len(stored); n < atLeast || len(gaps(startsOf(stored))) > 0 {
+		t.Errorf("%d intervals, missing %v", n, gaps(startsOf(stored)))
+	}
+	lacking := broken(g, stored)
+	for _, res := range lacking[:min(5, len(lacking))] {
+		n := 0
+		if len(res.Snapshot.Series) > 0 {
+			n = res.Snapshot.Series[0].Count
+		}
+		t.Errorf("interval at %v (revision %d) has %d of %d links", time.Duration(res.Snapshot.Interval.StartNanos-began.UnixNano()), res.Revision, n, g.NumLinks())
+	}
+	if len(lacking) > 0 {
+		t.Errorf("%d of %d intervals are not whole", len(lacking), len(stored))
 	}
 	for i := 1; i < len(stored); i++ {
 		if stored[i].Revision < stored[i-1].Revision {
 			t.Errorf("revision %d follows %d", stored[i].Revision, stored[i-1].Revision)
 		}
+	}
+}
+
+// Agents that were silent, one or all, for longer than they are waited for: their first readings count though the
+// others have closed the interval by then, or most have yet to come back. Only a poll of many readings has some
+// within the interval in which the agent comes back.
+func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
+	const from, to = 60, 80 // seconds
+	silence := func(since time.Duration) bool { return since > from*time.Second && since < to*time.Second }
+	for name, c := range map[string]struct {
+		perSecond int
+		silent    func(agent int) bool
+	}{
+		"one agent, ten readings a poll": {10, func(agent int) bool { return agent == 3 }},
+		"all agents":                     {1, func(int) bool { return true }},
+		"all agents, ten readings":       {10, func(int) bool { return true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				const agents = 4
+				for i := range agents {
+					a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: agents, perDrain: 20, perSecond: c.perSecond}
+					if c.silent(i) {
+						a.silent = silence
+					}
+					phase := time.Duration(1+i) * time.Millisecond
+					wg.Go(func() { time.Sleep(phase); a.run(ctx) })
+				}
+				began := time.Now().UnixNano()
+				f := r.fabric(t, g, one(&logSource{broker: b}))
+				f.cfg.Outages = analysis.Outages{CompleteWithin: 10 * time.Minute}
+				f.completion.withinNanos = int64(10 * time.Minute)
+				runFor(t, 150*time.Second, f)
+				cancel()
+				wg.Wait()
+				for _, res := range r.store.stored("f") {
+					after := (res.Snapshot.Interval.StartNanos - began) / second
+					if first := int64(to - min(1, c.perSecond-1)); after < first || after > 140 {
+						continue
+					}
+					if s := res.Snapshot; len(s.Series) != 1 || s.Series[0].Count != g.NumLinks() {
+						t.Errorf("second %d has not all links: %+v", after, s.Coverage(schema.CreditStall))
+					}
+				}
+				if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds > 2 { // the first polls of all are such a case too
+					t.Errorf("%v rewinds, want two at most", rewinds)
+				}
+			})
+		})
+	}
+}
+
+// The poll of one agent is held up on its way for longer than an interval is waited for, and for less than an
+// interval more: it is not late for the interval in which it was taken, and the one before lacks it.
+func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
+	for interval, heldUp := range map[time.Duration]time.Duration{time.Second: 2500 * time.Millisecond, time.Minute: 45 * time.Second} {
+		t.Run(interval.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				for i := range 4 {
+					a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20, interval: interval}
+					if i == 3 {
+						a.cut = func(since time.Duration) bool {
+							return since > 30*interval-time.Millisecond && since < 30*interval+heldUp
+						}
+					}
+					wg.Go(func() { time.Sleep(time.Duration(1+i) * time.Millisecond); a.run(ctx) })
+				}
+				cfg := analysis.DefaultConfig()
+				cfg.Window.Interval, cfg.Segment.MinLinks = interval, 4
+				f, err := New(g, cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: r.metrics, Sources: one(&logSource{broker: b}), Store: r.store})
+				if err != nil {
+					t.Fatal(err)
+				}
+				runFor(t, 50*interval, f)
+				cancel()
+				wg.Wait()
+				stored := r.store.stored("f")
+				if lacking := broken(g, stored); len(stored) < 45 || len(lacking) > 0 {
+					t.Errorf("%d of %d intervals are not whole", len(lacking), len(stored))
+				}
+				if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds != 1 {
+					t.Errorf("%v rewinds, want one", rewinds)
+				}
+			})
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"container/heap"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -10,14 +11,16 @@ import (
 )
 
 // reorder is a k-slack buffer: it holds batches until one that is newer by the
-// slack has come, and gives them out in order of time. Without slack it is not in
-// use.
+// slack has come, and gives them out in order of time. A batch whose rows lie in
+// several intervals goes in parts: as a whole it would close intervals for which
+// another one still has rows. Without slack it is not in use.
 type reorder struct {
-	slackNanos int64
-	newest     int64
-	held       heldBatches
-	bytes      int
-	arrived    int // batches, to keep the order of those of one instant
+	slackNanos    int64
+	intervalNanos int64 // of the fabric
+	newest        int64
+	held          heldBatches
+	bytes         int
+	arrived       int // batches, to keep the order of those of one instant
 }
 
 // holdAll is a slack that lets nothing out before flush.
@@ -53,11 +56,28 @@ func (r *reorder) active() bool { return r.slackNanos > 0 }
 
 // add takes a copy of a batch that has rows.
 func (r *reorder) add(b *schema.CounterBatch) {
-	own, bytes := cloneBatch(b)
-	r.newest = max(r.newest, slices.Max(b.TimeNanos))
+	oldest, newest := slices.Min(b.TimeNanos), slices.Max(b.TimeNanos)
+	r.newest = max(r.newest, newest)
+	if schema.IntervalAt(oldest, r.intervalNanos) == schema.IntervalAt(newest, r.intervalNanos) {
+		r.hold(cloneBatch(b), oldest)
+		return
+	}
+	byInterval := map[int64][]int{}
+	for row, nanos := range b.TimeNanos {
+		start := schema.IntervalAt(nanos, r.intervalNanos).StartNanos
+		byInterval[start] = append(byInterval[start], row)
+	}
+	for _, start := range slices.Sorted(maps.Keys(byInterval)) {
+		part := rowsOf(b, byInterval[start])
+		r.hold(part, slices.Min(part.TimeNanos))
+	}
+}
+
+func (r *reorder) hold(own *schema.CounterBatch, oldest int64) {
+	bytes := bytesOf(own)
 	r.arrived++
 	r.bytes += bytes
-	heap.Push(&r.held, heldBatch{own, slices.Min(b.TimeNanos), r.arrived, bytes})
+	heap.Push(&r.held, heldBatch{own, oldest, r.arrived, bytes})
 }
 
 // next is the next batch that need not be held any longer, or nil.
@@ -77,20 +97,60 @@ func (r *reorder) pop() *schema.CounterBatch {
 // flush ends the use of the buffer: next gives out all that it holds.
 func (r *reorder) flush() { r.slackNanos = 0 }
 
-// cloneBatch is a batch with memory of its own, and about how much that is.
-func cloneBatch(b *schema.CounterBatch) (own *schema.CounterBatch, bytes int) {
+// cloneBatch is a batch with memory of its own.
+func cloneBatch(b *schema.CounterBatch) *schema.CounterBatch {
+	c := cloneHead(b)
+	c.TimeNanos, c.PortIndex = slices.Clone(b.TimeNanos), slices.Clone(b.PortIndex)
+	for i, col := range b.Columns {
+		c.Columns[i].Values, c.Columns[i].Valid = slices.Clone(col.Values), slices.Clone(col.Valid)
+	}
+	return c
+}
+
+// rowsOf is a batch of some rows, with memory of its own.
+func rowsOf(b *schema.CounterBatch, rows []int) *schema.CounterBatch {
+	c := cloneHead(b)
+	for _, row := range rows {
+		c.TimeNanos, c.PortIndex = append(c.TimeNanos, b.TimeNanos[row]), append(c.PortIndex, b.PortIndex[row])
+	}
+	for i, col := range b.Columns {
+		to := &c.Columns[i]
+		if col.Valid != nil {
+			to.Valid = schema.NewBitmap(len(rows))
+		}
+		for n, row := range rows {
+			to.Values = append(to.Values, col.Values[row])
+			if col.Valid != nil && col.Valid.Has(row) {
+				to.Valid.Set(n)
+			}
+		}
+	}
+	return c
+}
+
+// cloneHead is a batch without rows.
+func cloneHead(b *schema.CounterBatch) *schema.CounterBatch {
 	c := *b
 	c.Fabric, c.Source, c.Agent = strings.Clone(b.Fabric), strings.Clone(b.Source), strings.Clone(b.Agent)
+	c.TimeNanos, c.PortIndex = nil, nil
 	c.Ports = make([]schema.PortName, len(b.Ports))
 	for i, p := range b.Ports {
 		c.Ports[i] = schema.PortName{Device: strings.Clone(p.Device), Port: strings.Clone(p.Port)}
-		bytes += 32 + len(p.Device) + len(p.Port)
 	}
-	c.TimeNanos, c.PortIndex = slices.Clone(b.TimeNanos), slices.Clone(b.PortIndex)
 	c.Columns = make([]schema.CounterColumn, len(b.Columns))
 	for i, col := range b.Columns {
-		c.Columns[i] = schema.CounterColumn{Name: strings.Clone(col.Name), Values: slices.Clone(col.Values), Valid: slices.Clone(col.Valid)}
+		c.Columns[i].Name = strings.Clone(col.Name)
+	}
+	return &c
+}
+
+// bytesOf is about how much memory a batch takes.
+func bytesOf(b *schema.CounterBatch) (bytes int) {
+	for _, p := range b.Ports {
+		bytes += 32 + len(p.Device) + len(p.Port)
+	}
+	for _, col := range b.Columns {
 		bytes += 8*len(col.Values) + 8*len(col.Valid)
 	}
-	return &c, bytes + 12*b.Rows()
+	return bytes + 12*b.Rows()
 }

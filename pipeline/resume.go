@@ -70,7 +70,7 @@ func (r *resumed) lateness() lateness {
 	cfg := &r.fabric.cfg
 	interval := int64(cfg.Window.Interval)
 	l := lateness{log: r.fabric.log, completion: r.fabric.completion, ignoreNanos: math.MinInt64, staleNanos: math.MinInt64,
-		hold: hold{limitNanos: int64(cfg.Hold), intervalNanos: interval}}
+		hold: hold{limitNanos: int64(cfg.Hold), intervalNanos: interval}, buffer: reorder{intervalNanos: interval}}
 	switch {
 	case r.back != nil:
 		l.rewound, l.ignoreNanos = true, r.back.fromNanos

@@ -3,7 +3,8 @@
 #   unit         all that needs no service
 #   race         the same, under the race detector where there are goroutines
 #   integration  the packages with tests that start a real service
-#   chaos        the fault tests of those packages (TestChaos...), with what they count
+#   chaos        the fault tests of those packages (TestChaos...), with the faults and what they count;
+#                GIVERNY_CHAOS_SEED and GIVERNY_CHAOS_FOR set the walk
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -34,9 +35,9 @@ run() { # KIND: go test, one service at a time where there are any
     integration | chaos)
       mapfile -t packages < <(integration_packages)
       if [ "$1" = integration ]; then
-        go test -tags integration -p 1 "${packages[@]}"
+        go test -tags integration -p 1 -timeout 20m "${packages[@]}"
       else
-        go test -tags integration -p 1 -count 1 -v -timeout 30m -run '^TestChaos' "${packages[@]}"
+        go test -tags integration -p 1 -count 1 -v -timeout 0 -run '^TestChaos' "${packages[@]}"
       fi
       ;;
     *) echo "gotest.sh: there are no '$1' tests" >&2; return 2 ;;
@@ -62,7 +63,7 @@ failures=$(cd "$logs" && awk '$1 == "FAIL" && NF > 1 { print "  " $2 " (" FILENA
 failed=$(printf '%s' "$failures" | grep -c .)
 echo
 [ "$failed" = 0 ] || printf 'failed packages:\n%s\n' "$failures"
-cat "$logs"/* | grep -oE "chaos: killed .*" # what the fault tests count
+cat "$logs"/* | grep -oE "chaos: (killed|seed [0-9]+ for [^,]*:) .*" # what the fault tests count
 not_run=$(recorded_not_run)
 [ "$not_run" = 0 ] || echo "$not_run tests on recorded fixtures did not run: no fixtures folder beside the checkout"
 echo "packages: $passed passed, $failed failed"

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/collectors/registry"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
@@ -30,7 +33,7 @@ func newCollect(g *globals) *cobra.Command {
 	var f collectFlags
 	cmd := &cobra.Command{
 		Use:   "collect",
-		Short: "Read this host's counters into Kafka",
+		Short: "Read this host's counters, and feeds of jobs and failures, into Kafka",
 		Long: `Read the counters of this host, or of a whole InfiniBand subnet, into Kafka.
 
 The sources are those enabled under collect in the configuration, or those named
@@ -39,8 +42,11 @@ with --source:
 ` + sourceList() + `
 While Kafka is away readings wait in a spool on disk.
 
-With --once every source is read once and what was read is printed; nothing is
-sent.`,
+Feeds of jobs, failures and the traffic of jobs are read where the configuration
+enables them, under collect.jobs, collect.failures and collect.traffic.
+
+With --once every source and feed is read once and what was read is printed;
+nothing is sent.`,
 		Example: "  giverny collect --once --json --source ibsysfs",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -87,6 +93,9 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 	if err != nil {
 		return err
 	}
+	if !cfg.Collect.Enabled() {
+		return registry.ErrNone()
+	}
 	agent, err := collectors.NewAgent(name, &printer{out: cmd.OutOrStdout(), json: asJSON}, log, prometheus.NewRegistry())
 	if err != nil {
 		return err
@@ -107,7 +116,56 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d devices, no counters\n", source.Collector.Name(), health.Devices)
 		}
 	}
-	return nil
+	return feedsOnce(ctx, cmd, &cfg, name, log)
+}
+
+// feedsOnce reads every enabled feed once and prints its rows as JSON, under the
+// names that the feed has for nodes, and on standard error what it dropped. What
+// the agent remembers of feeds is left alone.
+func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host string, log *slog.Logger) error {
+	dir, err := os.MkdirTemp("", "giverny-feeds-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	enc := json.NewEncoder(cmd.OutOrStdout())
+	var errs []error
+	for _, group := range cfg.Collect.FeedGroups() {
+		for _, name := range group.Feeds.Enabled() {
+			feed := group.Name + "." + name
+			source, err := group.Feeds.Open(name, feeds.Env{Host: host, Interval: time.Minute, Store: feeds.NewStore(dir, feed), Log: log})
+			if err != nil {
+				return fmt.Errorf("collect.%s.%w", group.Name, err)
+			}
+			for more := true; more && ctx.Err() == nil; {
+				rows, err := source.Read(ctx, time.Now())
+				errs = append(errs, printRows(enc, &rows))
+				for reason, n := range rows.Dropped {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d rows dropped: %s\n", feed, n, reason)
+				}
+				if err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", feed, err))
+				}
+				more = rows.More && err == nil
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// printRows prints what a feed gave, a line each.
+func printRows(enc *json.Encoder, rows *feeds.Rows) error {
+	var errs []error
+	for i := range rows.Jobs {
+		errs = append(errs, enc.Encode(&rows.Jobs[i]))
+	}
+	for i := range rows.Failures {
+		errs = append(errs, enc.Encode(&rows.Failures[i]))
+	}
+	for i := range rows.Traffic {
+		errs = append(errs, enc.Encode(&rows.Traffic[i]))
+	}
+	return errors.Join(errs...)
 }
 
 // printer is an emitter for people.

@@ -77,7 +77,7 @@ func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string)
 			w.order = append(w.order, s)
 		}
 		s.add(d)
-		if verdict := verdictOf(d); verdict != s.last {
+		if verdict := verdictKey(d); verdict != s.last {
 			s.last = verdict
 			w.paragraph(d, cmp.Or(names[d.Region], s.name))
 		}
@@ -90,10 +90,10 @@ func (s *regionStory) add(d *schema.Diagnosis) {
 	if s.intervals++; s.intervals == 1 || d.Mean > s.worst.Mean {
 		s.worst = *d
 	}
-	v := s.verdicts[verdictOf(d)]
+	v := s.verdicts[verdictKey(d)]
 	if v == nil {
 		v = &verdictCount{best: *d}
-		s.verdicts[verdictOf(d)] = v
+		s.verdicts[verdictKey(d)] = v
 	}
 	if v.times++; d.Cause.Confidence > v.best.Cause.Confidence {
 		v.best = *d
@@ -111,8 +111,8 @@ func (s *regionStory) usual() *schema.Diagnosis {
 	return &most.best
 }
 
-// verdictOf is what makes a verdict another one: the class and the first accused.
-func verdictOf(d *schema.Diagnosis) string {
+// verdictKey is what makes a verdict another one: the class and the first accused.
+func verdictKey(d *schema.Diagnosis) string {
 	if len(d.Jobs) > 0 {
 		return string(d.Cause.Class) + " " + d.Jobs[0].JobID
 	}

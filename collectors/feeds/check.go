@@ -87,14 +87,14 @@ func check(rows *Rows, latest schema.Instant) *Rows {
 
 // resolve gives each fabric the rows that concern it, under the names of its devices. What is in several fabrics
 // (rails) goes to each. Traffic names no devices and goes to all.
-func (r *Runner) resolve(rows *Rows, missing nodes.Missing) []*Rows {
-	fabrics := r.resolver.Fabrics()
+func resolve(r *nodes.Resolver, rows *Rows, missing nodes.Missing) []*Rows {
+	fabrics := r.Fabrics()
 	parts := make([]*Rows, len(fabrics))
 	for i := range parts {
 		parts[i] = &Rows{}
 	}
 	for _, j := range rows.Jobs {
-		devices := r.resolver.Devices(j.Nodes, missing)
+		devices := r.Devices(j.Nodes, missing)
 		if !slices.ContainsFunc(devices, func(d []string) bool { return len(d) > 0 }) {
 			rows.Drop(NoDevice, 1)
 			continue
@@ -107,7 +107,14 @@ func (r *Runner) resolve(rows *Rows, missing nodes.Missing) []*Rows {
 		}
 	}
 	for _, f := range rows.Failures {
-		r.resolveFailure(f, fabrics, parts, rows, missing)
+		of, err := nodes.Expand([]string{f.Device})
+		if err != nil {
+			rows.Drop(Malformed, 1)
+		}
+		for _, device := range of {
+			f.Device = device
+			resolveFailure(r, f, parts, rows, missing)
+		}
 	}
 	for _, t := range rows.Traffic {
 		for i := range parts {
@@ -118,7 +125,8 @@ func (r *Runner) resolve(rows *Rows, missing nodes.Missing) []*Rows {
 	return parts
 }
 
-func (r *Runner) resolveFailure(f schema.Failure, fabrics []string, parts []*Rows, rows *Rows, missing nodes.Missing) {
+func resolveFailure(r *nodes.Resolver, f schema.Failure, parts []*Rows, rows *Rows, missing nodes.Missing) {
+	fabrics := r.Fabrics()
 	if f.Device == "" { // of the fabric as a whole
 		for i := range parts {
 			f.Fabric = fabrics[i]
@@ -126,7 +134,7 @@ func (r *Runner) resolveFailure(f schema.Failure, fabrics []string, parts []*Row
 		}
 		return
 	}
-	devices, reason := r.resolver.Device(f.Device)
+	devices, reason := r.Device(f.Device)
 	if reason != "" {
 		missing.Add(f.Device, reason)
 		rows.Drop(NoDevice, 1)
@@ -135,8 +143,22 @@ func (r *Runner) resolveFailure(f schema.Failure, fabrics []string, parts []*Row
 	for i, own := range devices {
 		for _, d := range own {
 			at := f
-			at.Fabric, at.Device, at.Port = fabrics[i], d, r.resolver.Port(i, d, f.Port)
+			at.Fabric, at.Device, at.Port = fabrics[i], d, r.Port(i, d, f.Port)
+			if r.IsSwitch(i, d) {
+				at.Kind = ofSwitch(at.Kind)
+			}
 			parts[i].Failures = append(parts[i].Failures, at)
 		}
 	}
+}
+
+// ofSwitch is what the failure of a node is where the node is a switch: a log does not always know.
+func ofSwitch(kind schema.EventKind) schema.EventKind {
+	switch kind {
+	case schema.NodeFailed:
+		return schema.SwitchFailed
+	case schema.NodeRestored:
+		return schema.SwitchRestored
+	}
+	return kind
 }

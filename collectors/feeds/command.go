@@ -47,7 +47,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	case waitErr != nil && said.Len() > 0:
 		return fmt.Errorf("run %s: %w: %s", argv[0], waitErr, strings.TrimSpace(said.String()))
 	case waitErr != nil:
-		return fmt.Errorf("run %s: %w", argv[0], errors.Join(waitErr, readErr))
+		return fmt.Errorf("run %s: %w", argv[0], waitErr) // what it printed is cut short, whatever that made of it
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type Rows struct {
 	Traffic  []schema.JobTraffic
 	Dropped  map[string]uint64 // what the source could not use, by reason (Reasons)
 	More     bool              // there is more to read at once
+	Backlog  int               // how many rows more, as far as that is known
 }
 
 // Len is the number of rows.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/giverny/giverny/collectors/nodes"
@@ -19,6 +20,15 @@ type Emitter interface {
 	EmitFailures(ctx context.Context, fabric string, failures []schema.Failure) error
 	EmitTraffic(ctx context.Context, fabric string, traffic []schema.JobTraffic) error
 }
+
+// FinalError is one of an emitter that no further try will mend.
+type FinalError struct{ Err error }
+
+// Error is that of the emitter.
+func (e *FinalError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the emitter's error.
+func (e *FinalError) Unwrap() error { return e.Err }
 
 // Deps are what a runner works with. All are required.
 type Deps struct {
@@ -35,7 +45,7 @@ type Runner struct {
 	name     string
 	source   Source
 	emitter  Emitter
-	resolver *nodes.Resolver
+	resolver atomic.Pointer[nodes.Resolver]
 	metrics  *feedMetrics
 	log      *slog.Logger
 	pause    retry.Backoff
@@ -56,9 +66,9 @@ type Health struct {
 
 	minute  time.Time // in which the rows below came
 	arrived int
+	full    int       // reads in a row that gave as much as they may
 	lied    time.Time // when rows came last that cannot be true
 	flooded time.Time // when there was last a flood
-	behind  bool      // what was read waits to be taken
 }
 
 // New makes a runner. name is the feed's, such as jobs/slurm. It reads nothing yet.
@@ -66,12 +76,16 @@ func New(name string, cfg Config, deps Deps) (*Runner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", name, err)
 	}
-	r := &Runner{cfg: cfg, name: name, source: deps.Source, emitter: deps.Emitter, resolver: deps.Resolver, log: deps.Log.With("feed", name),
+	r := &Runner{cfg: cfg, name: name, source: deps.Source, emitter: deps.Emitter, log: deps.Log.With("feed", name),
 		pause: retry.Backoff{Min: time.Second, Max: time.Minute}, unknown: map[string]bool{}, health: Health{Feed: name, State: Waiting}}
+	r.resolver.Store(deps.Resolver)
 	r.metrics = deps.Metrics.of(name, r.age)
 	r.metrics.show(Waiting)
 	return r, nil
 }
+
+// SetResolver lets the next read look for devices elsewhere. It may be called at any time.
+func (r *Runner) SetResolver(to *nodes.Resolver) { r.resolver.Store(to) }
 
 // Name of the feed.
 func (r *Runner) Name() string { return r.name }
@@ -103,10 +117,10 @@ func (r *Runner) age() (time.Duration, bool) {
 // does not take is tried again, and meanwhile nothing is read, so that memory stays bounded. It returns nil.
 func (r *Runner) Run(ctx context.Context) error {
 	for {
-		more := r.Once(ctx)
+		n, more := r.Once(ctx)
 		pause := r.cfg.Interval
 		if more {
-			pause = min(pause, r.pacing())
+			pause = r.pacing(n)
 		}
 		if !retry.Sleep(ctx, pause) {
 			return nil
@@ -114,20 +128,21 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// pacing is the pause after a full read that keeps to the limit of a flood.
-func (r *Runner) pacing() time.Duration {
-	return time.Minute * MaxRows / time.Duration(r.cfg.FloodPerMinute)
+// pacing is the pause after rows behind which there are more, so that no more than the limit of a flood comes in a
+// minute.
+func (r *Runner) pacing(rows int) time.Duration {
+	return time.Minute * time.Duration(rows) / time.Duration(r.cfg.FloodPerMinute)
 }
 
-// Once reads and hands on once. more says that the source has more.
-func (r *Runner) Once(ctx context.Context) (more bool) {
+// Once reads and hands on once. It says how many rows were read, and if the source has more.
+func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	reading, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	now := time.Now()
 	rows, err := r.source.Read(reading, now)
 	timedOut := errors.Is(reading.Err(), context.DeadlineExceeded)
 	cancel()
 	if ctx.Err() != nil {
-		return false // stopped: what was read is read again, since it was not committed
+		return 0, false // stopped: what was read is read again, since it was not committed
 	}
 	r.metrics.reads.Inc()
 	if err != nil {
@@ -140,7 +155,7 @@ func (r *Runner) Once(ctx context.Context) (more bool) {
 		}
 	}
 	r.note(now, &rows, lies, err)
-	return rows.More && err == nil
+	return rows.Len(), rows.More && err == nil
 }
 
 // take checks the rows and hands them on, to each fabric its own. It returns how many cannot be true.
@@ -149,8 +164,9 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint
 	latest := schema.Instant(now.Add(r.cfg.ClockTolerance).UnixNano())
 	checked := check(rows, latest)
 	missing := nodes.Missing{}
-	for i, part := range r.resolve(checked, missing) {
-		r.send(ctx, r.resolver.Fabrics()[i], part)
+	resolver := r.resolver.Load()
+	for i, part := range resolve(resolver, checked, missing) {
+		r.send(ctx, resolver.Fabrics()[i], part)
 	}
 	r.noteMissing(missing)
 	for reason, n := range checked.Dropped {
@@ -161,49 +177,50 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint
 
 // send hands rows to the emitter until it takes them. Those that it refuses for good are dropped.
 func (r *Runner) send(ctx context.Context, fabric string, rows *Rows) {
-	for _, part := range []struct {
-		n    int
-		emit func() error
-	}{
-		{len(rows.Jobs), func() error { return r.emitter.EmitJobs(ctx, fabric, rows.Jobs) }},
-		{len(rows.Failures), func() error { return r.emitter.EmitFailures(ctx, fabric, rows.Failures) }},
-		{len(rows.Traffic), func() error { return r.emitter.EmitTraffic(ctx, fabric, rows.Traffic) }},
-	} {
-		if part.n == 0 {
-			continue
+	sendRows(ctx, r, fabric, rows.Jobs, r.emitter.EmitJobs)
+	sendRows(ctx, r, fabric, rows.Failures, r.emitter.EmitFailures)
+	sendRows(ctx, r, fabric, rows.Traffic, r.emitter.EmitTraffic)
+}
+
+// sendRows halves rows that are refused for good, until the one is found that they are refused for: it takes no others
+// with it.
+func sendRows[T any](ctx context.Context, r *Runner, fabric string, rows []T, emit func(context.Context, string, []T) error) {
+	if len(rows) == 0 {
+		return
+	}
+	err := r.pause.Do(ctx, func() error {
+		err := emit(ctx, fabric, rows)
+		if _, final := errors.AsType[*FinalError](err); final {
+			return retry.Permanent(err)
 		}
-		err := r.pause.Do(ctx, func() error {
-			err := part.emit()
-			if final, ok := errors.AsType[interface {
-				error
-				Final() bool
-			}](err); ok && final.Final() {
-				return retry.Permanent(err)
-			}
-			return err
-		}, func(err error, failures int, _ time.Duration) {
-			r.metrics.retries.Inc()
-			r.setBehind(true)
-			if failures == 1 {
-				r.log.Warn("feeds: rows not taken, retrying", "fabric", fabric, "rows", part.n, "error", err)
-			}
-		})
-		r.setBehind(false)
-		switch {
-		case err == nil:
-			r.metrics.rows.Add(float64(part.n))
-			r.addRows(part.n)
-		case ctx.Err() == nil:
-			r.metrics.dropped(NotTaken).Add(float64(part.n))
-			r.log.Error("feeds: rows dropped, the emitter refused them", "fabric", fabric, "rows", part.n, "error", err)
+		return err
+	}, func(err error, failures int, _ time.Duration) {
+		r.metrics.retries.Inc()
+		r.setBehind()
+		if failures == 1 {
+			r.log.Warn("feeds: rows not taken, retrying", "fabric", fabric, "rows", len(rows), "error", err)
 		}
+	})
+	switch {
+	case err == nil:
+		r.metrics.rows.Add(float64(len(rows)))
+		r.addRows(len(rows))
+	case ctx.Err() != nil: // stopped: they are read again
+	case len(rows) > 1:
+		half := len(rows) / 2
+		sendRows(ctx, r, fabric, rows[:half], emit)
+		sendRows(ctx, r, fabric, rows[half:], emit)
+	default:
+		r.metrics.dropped(NotTaken).Inc()
+		r.log.Error("feeds: row dropped, the emitter refused it", "fabric", fabric, "error", err)
 	}
 }
 
-func (r *Runner) setBehind(behind bool) {
+// setBehind says that what was read waits; the note after the read says when it does no more.
+func (r *Runner) setBehind() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.health.behind = behind; behind && (r.health.State == OK || r.health.State == Waiting) {
+	if r.health.State == OK || r.health.State == Waiting {
 		r.health.State = Behind
 		r.metrics.show(Behind)
 	}
@@ -235,6 +252,9 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 	}
 }
 
+// fullReads in a row are a flood too, of a source that does not know how much more it has.
+const fullReads = 5
+
 // note works out the state after a read.
 func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	r.mu.Lock()
@@ -249,7 +269,10 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	if now.Sub(h.minute) >= time.Minute {
 		h.minute, h.arrived = now, 0
 	}
-	if h.arrived += rows.Len(); h.arrived > r.cfg.FloodPerMinute {
+	if h.full++; !rows.More || rows.Len() < MaxRows {
+		h.full = 0
+	}
+	if h.arrived += rows.Len(); h.arrived+rows.Backlog > r.cfg.FloodPerMinute || h.full >= fullReads {
 		h.flooded = now
 	}
 	if lies > 0 {
@@ -270,11 +293,15 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	}
 	r.metrics.show(h.State)
 	if was != h.State {
-		level := slog.LevelWarn
-		if h.State == OK {
-			level = slog.LevelInfo
+		log := r.log.With("state", h.State, "before", was)
+		switch {
+		case h.State == OK:
+			log.Info("feeds: state changed")
+		case err != nil:
+			log.Warn("feeds: state changed", "failed_reads", h.Failures, "error", err)
+		default:
+			log.Warn("feeds: state changed")
 		}
-		r.log.Log(context.Background(), level, "feeds: state changed", "state", h.State, "before", was, "failed_reads", h.Failures, "error", err)
 	} else if err != nil && h.Failures == 1 {
 		r.log.Warn("feeds: read failed", "error", err)
 	}

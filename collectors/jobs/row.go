@@ -33,7 +33,12 @@ type List struct {
 	Dropped map[string]uint64 // rows that could not be used, by reason
 	// Complete says that jobs that are not in the list do not run.
 	Complete bool
+
+	nodes int // of all rows
 }
+
+// maxNodes bounds the nodes of a list: a few bytes of a host list stand for a hundred thousand.
+const maxNodes = 4 << 20
 
 func (l *List) drop(reason string) {
 	if l.Dropped == nil {
@@ -62,6 +67,10 @@ func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 		return
 	case phase != Waiting && job.Start == 0:
 		l.drop(feeds.NoTime)
+		return
+	}
+	if l.nodes += len(expanded); l.nodes > maxNodes {
+		l.drop(feeds.TooMany)
 		return
 	}
 	job.Nodes = expanded

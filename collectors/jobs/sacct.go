@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -59,8 +58,6 @@ func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
 	}
 	return list, nil
 }
-
-var errLongLine = errors.New("line too long")
 
 // readLine reads a line without its end. One that is too long is counted, and an empty one returned for it.
 func readLine(in *bufio.Reader, list *List) (string, error) {

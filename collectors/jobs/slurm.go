@@ -11,7 +11,7 @@ import (
 
 // SqueueConfig says how to ask squeue.
 type SqueueConfig struct {
-	// The argument vector that prints the queue as JSON; no shell. Slurm 21.08 or newer.
+	// The argument vector that prints the queue as JSON, jobs that ended lately among it; no shell. Slurm 21.08 or newer.
 	Command []string `yaml:"command,flow"`
 	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
@@ -22,7 +22,7 @@ type SqueueConfig struct {
 // SqueueKind is what the registry lists.
 func SqueueKind() feeds.Kind {
 	return feeds.Kind{Name: "squeue", Description: "Slurm's queue, from squeue --json.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
-		return &SqueueConfig{Command: []string{"squeue", "--json"}, Limits: defaultLimits()}
+		return &SqueueConfig{Command: []string{"squeue", "--json", "--states=all"}, Limits: defaultLimits()}
 	}}
 }
 

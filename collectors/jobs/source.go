@@ -62,8 +62,7 @@ func newSource(l lister, limits Limits, store *feeds.Store) (*source, error) {
 // Read gives what is left of the last list, or asks for another.
 func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 	var rows feeds.Rows
-	if rows.Jobs, rows.More = s.tracker.Take(feeds.MaxRows); len(rows.Jobs) > 0 {
-		s.dirty = true
+	if s.take(&rows); len(rows.Jobs) > 0 {
 		return rows, nil
 	}
 	list, err := s.lister.list(ctx, now, s.last)
@@ -73,9 +72,15 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 		s.last = now
 	}
 	rows.Dropped = s.tracker.Update(list, now)
-	rows.Jobs, rows.More = s.tracker.Take(feeds.MaxRows)
-	s.dirty = s.dirty || len(rows.Jobs) > 0
+	s.take(&rows)
 	return rows, err
+}
+
+// take takes as many changes as a read may give.
+func (s *source) take(rows *feeds.Rows) {
+	rows.Jobs, rows.More = s.tracker.Take(feeds.MaxRows)
+	rows.Backlog = len(s.tracker.pending)
+	s.dirty = s.dirty || len(rows.Jobs) > 0
 }
 
 // Commit saves the jobs that run, once all changes are handed on.

@@ -5,6 +5,7 @@ package nodes
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -49,12 +50,12 @@ func (m Map) add(line string) error {
 	}
 	names := []string{node}
 	devices := []string{device}
-	if strings.ContainsAny(node, "[,") {
+	if strings.Contains(node, "[") {
 		var err error
-		if names, err = topology.HostList(node); err != nil {
+		if names, err = Expand(names); err != nil {
 			return err
 		}
-		if devices, err = topology.HostList(device); err != nil {
+		if devices, err = Expand(devices); err != nil {
 			return err
 		}
 		if len(devices) == 1 { // all of them hang on one device
@@ -90,7 +91,7 @@ type Resolver struct {
 // index is how the devices of a fabric may be called.
 type index struct {
 	graph *topology.Graph
-	// By the first word of a label: "node12" of an adapter that is labelled "node12 mlx5_0".
+	// By what people call it, and the first word of that: "node12" of an adapter that is called "node12 mlx5_0".
 	byWord map[string][]string
 }
 
@@ -103,11 +104,9 @@ func New(graphs []*topology.Graph, nodes Map) *Resolver {
 		in := index{graph: g, byWord: map[string][]string{}}
 		for i := range g.NumDevices() {
 			d := g.Device(topology.DeviceID(i))
-			if d.Label == "" {
-				continue
-			}
-			in.byWord[d.Label] = append(in.byWord[d.Label], d.Name)
-			if word, _, more := strings.Cut(d.Label, " "); more {
+			called := cmp.Or(d.Label, d.Name)
+			in.byWord[called] = append(in.byWord[called], d.Name)
+			if word, _, more := strings.Cut(called, " "); more && !g.IsSwitch(topology.DeviceID(i)) {
 				in.byWord[word] = append(in.byWord[word], d.Name)
 			}
 		}
@@ -115,6 +114,9 @@ func New(graphs []*topology.Graph, nodes Map) *Resolver {
 	}
 	return r
 }
+
+// guidDigits is how long a GUID is.
+const guidDigits = 16
 
 // Fabrics are the names of the fabrics, in the order given.
 func (r *Resolver) Fabrics() []string {
@@ -166,7 +168,19 @@ func (in *index) find(name string) []string {
 	if d, ok := in.graph.FindDevice(name); ok {
 		return []string{in.graph.Device(d).Name}
 	}
+	if digits, hex := strings.CutPrefix(name, "0x"); hex && len(digits) <= guidDigits { // a GUID as tools print it
+		guid := strings.Repeat("0", guidDigits-len(digits)) + digits
+		if d, ok := in.graph.FindDevice(guid); ok {
+			return []string{in.graph.Device(d).Name}
+		}
+	}
 	return in.byWord[name]
+}
+
+// IsSwitch says whether a device of a fabric is a switch.
+func (r *Resolver) IsSwitch(fabric int, device string) bool {
+	id, ok := r.fabrics[fabric].graph.FindDevice(device)
+	return ok && r.fabrics[fabric].graph.IsSwitch(id)
 }
 
 // Port is the name of a device's port in its fabric's graph, as a log names it: as it stands, by the number behind

@@ -134,8 +134,9 @@ func (f *timedFetch) appendTimes(body []byte) (times appendTimes, err error) {
 }
 
 // headerSent is the header with the producer's clock at the moment of the try that brought the record in, in
-// nanoseconds since 1970 as decimal text. Beside the broker's append time it says how far that clock is off,
-// however long the record has lain in a spool.
+// nanoseconds since 1970 as decimal text: the clock as it was when the record was handed over, run on evenly since.
+// Beside the broker's append time it says how far the clock was off by which the readings were taken, however long
+// the record has lain in a spool, and whether or not the clock was set meanwhile.
 const headerSent = "giverny-sent"
 
 // stamped are a record's headers with the time of a try.

@@ -53,6 +53,8 @@ type Record struct {
 	Partition int    // of the fabric
 	Kind      envelope.Kind
 	Payload   []byte
+
+	taken handover // zero before a producer has it
 }
 
 // Header names of a record.
@@ -77,6 +79,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // in-sync replicas have it. It is for concurrent use; records of one caller stay in order.
 type Producer struct {
 	client *Client
+	clocks clocks
 	queue  *semaphore.Weighted // bytes
 
 	mu         sync.Mutex
@@ -92,10 +95,15 @@ type topicPartition struct {
 func NewProducer(client *Client) *Producer {
 	return &Producer{
 		client:     client,
+		clocks:     hostClocks(),
 		queue:      semaphore.NewWeighted(int64(client.config.Producer.MaxQueuedBytes)),
 		partitions: make(map[topicPartition]chan struct{}),
 	}
 }
+
+// SetClock replaces the host's clock as the one by which records say when they were sent. It is for sources of
+// readings with a clock of their own, before the first record.
+func (p *Producer) SetClock(now func() time.Time) { p.clocks.now = now }
 
 // Produce writes one record and returns nil once it is safe. It tries until ctx ends; then the record may have
 // arrived nevertheless. One that took several tries may have arrived several times. A *RefusedError is final.
@@ -153,7 +161,11 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 			return p.produceRun(ctx, run[:i]) // the caller meets the long one next
 		}
 		size += len(r.Payload)
-		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafkago.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}}
+		taken := r.taken
+		if taken == (handover{}) {
+			taken = p.clocks.take()
+		}
+		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafkago.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}, taken}
 	}
 	err = p.send(ctx, topicPartition{topic, run[0].Partition}, size, messages)
 	refused, isRefused := errors.AsType[*RefusedError](err)
@@ -193,6 +205,7 @@ func (p *Producer) check(topic string, r *Record) error {
 type message struct {
 	key, value []byte
 	headers    []kafkago.Header
+	taken      handover
 }
 
 // send writes messages to a partition as one request, one request at a time so that tries cannot overtake.
@@ -244,10 +257,16 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 	return slot
 }
 
+// maxTry is the longest that a try may take. One that took longer, since this process or the host stood still
+// meanwhile, may have been appended so long after its stamp that the clock seems to be behind: it is made again.
+const maxTry = 15 * time.Second
+
+var errStale = errors.New("too long after it was stamped")
+
 func (p *Producer) try(ctx context.Context, to topicPartition, size int, messages []message) error {
 	records, start := make([]kafkago.Record, len(messages)), time.Now()
 	for i, m := range messages {
-		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: stamped(m.headers, start)}
+		records[i] = kafkago.Record{Key: kafkago.NewBytes(m.key), Value: kafkago.NewBytes(m.value), Headers: stamped(m.headers, p.clocks.sent(m.taken))}
 	}
 	response, err := p.client.kafka.Produce(ctx, &kafkago.ProduceRequest{
 		Topic: to.topic, Partition: to.partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
@@ -258,7 +277,11 @@ func (p *Producer) try(ctx context.Context, to topicPartition, size int, message
 	if err != nil {
 		return err
 	}
-	p.client.metrics.produceSeconds.Observe(time.Since(start).Seconds())
+	took := time.Since(start)
+	if took > maxTry {
+		return fmt.Errorf("acknowledged after %v: %w", took, errStale)
+	}
+	p.client.metrics.produceSeconds.Observe(took.Seconds())
 	p.client.metrics.produced.WithLabelValues(to.topic).Add(float64(len(messages)))
 	p.client.metrics.producedBytes.WithLabelValues(to.topic).Add(float64(size))
 	return nil

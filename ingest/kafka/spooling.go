@@ -49,7 +49,7 @@ func CheckSpool(config Config, queue spool.Config) error {
 }
 
 // spooledOverhead is what encodeRecord adds to a payload at most.
-const spooledOverhead = 7 + envelope.MaxNameBytes
+const spooledOverhead = 7 + envelope.MaxNameBytes + handoverBytes
 
 // Produce returns nil once the record is in Kafka or in the spool. Records of one caller stay in order. When
 // ctx ends the record still goes to the spool. An error is a *RefusedError or that of the disk; either is
@@ -58,6 +58,7 @@ func (s *SpoolingProducer) Produce(ctx context.Context, r Record) error {
 	if err := s.producer.check(s.producer.client.config.Topic(r.Kind), &r); err != nil {
 		return err
 	}
+	r.taken = s.producer.clocks.take()
 	if s.spool.Len() == 0 {
 		direct, cancel := context.WithTimeout(ctx, s.patience)
 		_, err := s.producer.produce(direct, []Record{r})
@@ -120,15 +121,31 @@ func (s *SpoolingProducer) drop(reason string, err error) {
 }
 
 // encodeRecord is the form of a record in the spool: kind u8, partition u32, length of the fabric's name u16,
-// the name, the payload.
+// the name, when it was handed over (wall i64, run i64, boot u64), the payload. Where the kind has no timed bit
+// the handover is left out: so wrote versions before it.
 func encodeRecord(r Record) []byte {
-	b := make([]byte, 0, 7+len(r.Fabric)+len(r.Payload))
-	b = append(b, byte(r.Kind))
+	timed := r.taken != (handover{})
+	kind := byte(r.Kind)
+	if timed {
+		kind |= timedBit
+	}
+	b := make([]byte, 0, 7+len(r.Fabric)+handoverBytes+len(r.Payload))
+	b = append(b, kind)
 	b = binary.LittleEndian.AppendUint32(b, uint32(r.Partition))
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(r.Fabric)))
 	b = append(b, r.Fabric...)
+	if timed {
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.taken.WallNanos))
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.taken.RunNanos))
+		b = binary.LittleEndian.AppendUint64(b, r.taken.Boot)
+	}
 	return append(b, r.Payload...)
 }
+
+const (
+	timedBit      = 0x80
+	handoverBytes = 24
+)
 
 func decodeRecord(b []byte) (Record, error) {
 	if len(b) < 7 {
@@ -138,8 +155,18 @@ func decodeRecord(b []byte) (Record, error) {
 	if len(b) < 7+name {
 		return Record{}, fmt.Errorf("spooled record of %d bytes with a name of %d", len(b), name)
 	}
-	return Record{
-		Kind: envelope.Kind(b[0]), Partition: int(binary.LittleEndian.Uint32(b[1:])),
-		Fabric: string(b[7 : 7+name]), Payload: b[7+name:],
-	}, nil
+	r := Record{Kind: envelope.Kind(b[0] &^ timedBit), Partition: int(binary.LittleEndian.Uint32(b[1:])), Fabric: string(b[7 : 7+name])}
+	rest := b[7+name:]
+	if b[0]&timedBit != 0 {
+		if len(rest) < handoverBytes {
+			return Record{}, fmt.Errorf("spooled record of %d bytes is cut short within its times", len(b))
+		}
+		r.taken = handover{int64(binary.LittleEndian.Uint64(rest)), int64(binary.LittleEndian.Uint64(rest[8:])), binary.LittleEndian.Uint64(rest[16:])}
+		if r.taken == (handover{}) {
+			return Record{}, errors.New("spooled record without the times that it says to have")
+		}
+		rest = rest[handoverBytes:]
+	}
+	r.Payload = rest
+	return r, nil
 }

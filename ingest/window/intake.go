@@ -73,6 +73,7 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 		w.dropped[Late]++
 		return
 	}
+	before := rep.newest
 	w.recordReport(rep, p, nanos)
 	if w.clocks.anySkewed && w.clocks.skewed[w.ports.device[p]] {
 		w.dropped[ClockSkew]++
@@ -89,6 +90,9 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 		w.watchReturn(b, nanos)
 	} else {
 		w.stale = 0
+		if w.heldUp(before, nanos) {
+			w.lose(w.openStart - 1)
+		}
 	}
 	if w.clocks.ready() {
 		w.store(b)
@@ -102,6 +106,15 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 		w.dropped[Early]++
 		w.lose(nanos)
 	}
+}
+
+// heldUp says that the difference between two readings of a port reaches into an
+// interval that has closed without it, though the second was read in time: it was
+// held up on its way. That an interval is not waited for whose port misses a poll
+// is another thing.
+func (w *Window) heldUp(before, nanos int64) bool {
+	return w.closed && before != never && before < w.openStart && nanos >= w.openStart &&
+		nanos-w.openStart < w.cfg.ClockLatenessNanos && nanos-before <= w.maxGapNanos && w.keyCounter.derived == nil
 }
 
 // reachAhead is how far beyond its instant a reading completes what its counter

@@ -1,7 +1,8 @@
 package window
 
-// Lost says which rows came too late for their intervals, or too early: with the
-// same rows in order of time, those intervals would have had them.
+// Lost says which rows came too late for their intervals, or for that in which the
+// difference to the reading before begins, or too early: with the same rows in order
+// of time, those intervals would have had them.
 type Lost struct {
 	Rows int
 	// The earliest and the latest instant of such a row; meaningless if there are

@@ -24,7 +24,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) < 2 {
 		os.Exit(m.Run())
 	}
-	run := map[string]func(context.Context, []string) error{EngineCommand: ServeEngine, loadCommand: runLoad}[os.Args[1]]
+	run := map[string]func(context.Context, []string) error{
+		EngineCommand: ServeEngine, loadCommand: runLoad, analyseCommand: runAnalyser, agentCommand: runChaosAgent,
+	}[os.Args[1]]
 	if run == nil {
 		os.Exit(m.Run())
 	}

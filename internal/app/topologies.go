@@ -45,6 +45,7 @@ func markOf(path string) (fileMark, error) {
 type topologyWatcher struct {
 	files   []*topologyFile
 	log     *slog.Logger
+	hangup  chan os.Signal
 	taken   *prometheus.CounterVec
 	refused *prometheus.CounterVec
 }
@@ -52,15 +53,18 @@ type topologyWatcher struct {
 // lookEvery is how often the files are looked at.
 const lookEvery = 5 * time.Second
 
+// newTopologyWatcher makes a watcher. From here on SIGHUP does not end the process, though the watcher runs only
+// once store and Kafka answer: then the files are read again.
 func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.Registerer) *topologyWatcher {
 	counter := func(name, help string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"fabric"})
 		reg.MustRegister(c)
 		return c
 	}
-	w := &topologyWatcher{files: files, log: log,
+	w := &topologyWatcher{files: files, log: log, hangup: make(chan os.Signal, 1),
 		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were taken into force."),
 		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the version before stays in force.")}
+	signal.Notify(w.hangup, syscall.SIGHUP)
 	for _, f := range files {
 		w.taken.WithLabelValues(f.fabric)
 		w.refused.WithLabelValues(f.fabric)
@@ -74,16 +78,14 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 
 // Run watches until ctx is cancelled.
 func (w *topologyWatcher) Run(ctx context.Context) error {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+	defer signal.Stop(w.hangup)
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-hangup:
+		case <-w.hangup:
 			for _, f := range w.files {
 				w.reload(f)
 			}

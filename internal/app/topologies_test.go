@@ -1,10 +1,12 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,5 +98,25 @@ func TestABadFileChangesNothing(t *testing.T) {
 	w.look(f)
 	if len(*taken) != 0 {
 		t.Error("the same version was taken again")
+	}
+}
+
+// SIGHUP while the store is still waited for, before the watcher runs: the process lives, and reads the file then.
+func TestAHangupBeforeTheStartIsNotLost(t *testing.T) {
+	w, path, taken := watched(t, "torus:4x4")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "torus:4x5")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); w.Run(ctx) }()
+	for deadline := time.Now().Add(time.Minute); testutil.ToFloat64(w.taken.WithLabelValues("f")) == 0 && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	cancel()
+	<-ended
+	if len(*taken) != 1 {
+		t.Errorf("%d versions taken, want 1", len(*taken))
 	}
 }

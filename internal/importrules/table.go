@@ -34,6 +34,11 @@ var Architecture = []Row{
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors/nodes", May: []string{"topology"}},
+	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/retry"}, Tests: []string{"topology"}},
+	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/nodes", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
+	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
+	{Package: "collectors/traffic", May: []string{"collectors/feeds"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
@@ -106,6 +111,7 @@ var Architecture = []Row{
 	{Package: "internal/test/repo", Kind: Testing},
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/repo", "internal/test/proc"}, Kind: Testing},
+	{Package: "internal/test/chaos", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/proc", Kind: Testing},
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},

@@ -35,6 +35,9 @@ type Options struct {
 	User, Password  string            // for SASL, in ASCII without commas; Start picks them if User is empty
 	MaxMessageBytes int               // message.max.bytes; 0 is the broker's default, 1 MiB
 	Properties      map[string]string // further server properties; they win over the starter's own
+	// Advertise, if not nil, is told the address at which the broker listens, and returns the one that clients are
+	// sent to instead: of a proxy that leads there.
+	Advertise func(addr string) (string, error)
 }
 
 // TLS is how the listener is protected.
@@ -64,6 +67,7 @@ type Broker struct {
 	classpath string
 	certs     *Certificates // nil without TLS
 	ports     ports
+	shown     string // the address that clients are sent to
 	process   *proc.Process
 	transport *kafkago.Transport
 }
@@ -203,6 +207,12 @@ func (b *Broker) formatAndRun() error {
 	if b.ports, err = freePorts(); err != nil {
 		return err
 	}
+	b.shown = b.Addr()
+	if b.opts.Advertise != nil {
+		if b.shown, err = b.opts.Advertise(b.Addr()); err != nil {
+			return err
+		}
+	}
 	if err := os.WriteFile(filepath.Join(b.dir, propertiesFile), []byte(b.properties()), 0o600); err != nil {
 		return err
 	}
@@ -229,15 +239,26 @@ func (b *Broker) format() error {
 // errPortTaken is worth another try with other ports.
 var errPortTaken = errors.New("a port was taken by another process")
 
+// Process is the one that runs, or ran last.
+func (b *Broker) Process() *proc.Process { return b.process }
+
+// Launch starts the broker again on the same data, which must have ended, and does not wait until it is ready. It
+// may be called from any goroutine, one at a time.
+func (b *Broker) Launch() (*proc.Process, error) {
+	process, err := proc.Start(b.java("kafka.Kafka", propertiesFile), filepath.Join(b.dir, "broker.log"))
+	if err == nil {
+		b.process = process
+	}
+	return process, err
+}
+
 func (b *Broker) run() error {
-	var err error
-	b.process, err = proc.Start(b.java("kafka.Kafka", propertiesFile), filepath.Join(b.dir, "broker.log"))
-	if err != nil {
+	if _, err := b.Launch(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	err = b.poll(ctx, func() error { return b.settled(ctx) })
+	err := b.poll(ctx, func() error { return b.settled(ctx) })
 	if err == nil {
 		return nil
 	}

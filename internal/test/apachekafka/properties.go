@@ -1,6 +1,7 @@
 package apachekafka
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,8 +27,8 @@ func (b *Broker) properties() string {
 		"controller.quorum.voters":                 "1@" + b.ports.addr(b.ports.controller),
 		"controller.listener.names":                "CONTROLLER",
 		"inter.broker.listener.name":               "INTERNAL",
-		"listeners":                                b.listeners() + ",CONTROLLER://" + b.ports.addr(b.ports.controller),
-		"advertised.listeners":                     b.listeners(),
+		"listeners":                                b.listeners(b.Addr()) + ",CONTROLLER://" + b.ports.addr(b.ports.controller),
+		"advertised.listeners":                     b.listeners(cmp.Or(b.shown, b.Addr())),
 		"listener.security.protocol.map":           "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,CLIENT:" + b.protocol(),
 		"log.dirs":                                 dataFolder,
 		"auto.create.topics.enable":                "false", // a topic that does not exist shows as an error
@@ -55,8 +56,8 @@ func (b *Broker) properties() string {
 	return text.String()
 }
 
-func (b *Broker) listeners() string {
-	return "CLIENT://" + b.ports.addr(b.ports.client) + ",INTERNAL://" + b.ports.addr(b.ports.internal)
+func (b *Broker) listeners(client string) string {
+	return "CLIENT://" + client + ",INTERNAL://" + b.ports.addr(b.ports.internal)
 }
 
 func (b *Broker) protocol() string {

@@ -1,0 +1,266 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/internal/test/chaos"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// The processes of a cluster under faults: `giverny analyze`, and an agent that is `giverny collect` but for
+// where its counters come from.
+const (
+	analyseCommand = "chaos-analyse" // CONFIG
+	agentCommand   = "chaos-agent"   // CONFIG, see agentOrder
+)
+
+// runAnalyser is `giverny analyze --config FILE`.
+func runAnalyser(ctx context.Context, args []string) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
+	cfg, err := config.Load(args[0], nil)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	fabrics, err := LoadFabrics(cfg.Fabrics, log)
+	if err != nil {
+		return err
+	}
+	return New(cfg, "test", log).RunRole(ctx, Role{Analyse: true}, fabrics)
+}
+
+// agentOrder is the configuration of an agent: a JSON file.
+type agentOrder struct {
+	Name       string
+	Config     string // of giverny
+	Topology   string // the specification of the fabric
+	Share, All int    // it reads every device whose number leaves Share when divided by All
+	Proxy      string // all connections to Kafka go here
+	Spool      string // folder
+	Journal    string // file
+	Control    string // file, see control
+}
+
+// control is what faults change of a running agent: a JSON file that is replaced. Without the file it is zero.
+type control struct {
+	ClockNanos int64 // by how much its clock is ahead
+	Load       int   // how many times the usual readings it takes; 0 is 1
+}
+
+func readControl(path string) (c control) {
+	if text, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(text, &c) // it is replaced as a whole
+	}
+	c.Load = max(c.Load, 1)
+	return c
+}
+
+func writeControl(path string, c control) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// truthCounter is the one that agents read.
+const truthCounter = "gemini.credit_stall_ns"
+
+// chaosTruth is what the counters show: a part of the fabric is congested.
+var chaosTruth = chaos.Truth{BasePercent: func(device, _ string) int {
+	if strings.HasPrefix(device, "0,") {
+		return 40
+	}
+	return 2
+}}
+
+// truthSource is a collector of one device, an agent's ports, whose counters follow from the time. It is used by
+// one poller, whose polls follow each other.
+type truthSource struct {
+	order *agentOrder
+	ports []schema.PortName
+
+	mu   sync.Mutex
+	read chaos.Reading // guarded by mu; the last
+}
+
+func newTruthSource(order *agentOrder) (*truthSource, error) {
+	g, err := topology.Parse("f", order.Topology)
+	if err != nil {
+		return nil, err
+	}
+	s := &truthSource{order: order}
+	for id := range schema.LinkID(g.NumLinks()) {
+		if l := g.Link(id); int(l.From)%order.All == order.Share {
+			s.ports = append(s.ports, schema.PortName{Device: g.Device(l.From).Name, Port: l.FromPort})
+		}
+	}
+	return s, nil
+}
+
+func (s *truthSource) Name() string  { return "truth" }
+func (s *truthSource) Epoch() uint64 { return 1 }
+
+func (s *truthSource) Devices(context.Context) ([]collectors.Device, error) {
+	return []collectors.Device{s}, nil
+}
+
+// Read reads all ports as of the last full second by the true time, and under load at as many times before it.
+func (s *truthSource) Read(_ context.Context, r *collectors.Reading) error {
+	c := readControl(s.order.Control)
+	at := time.Now().Truncate(time.Second).UnixNano()
+	for n := c.Load - 1; n >= 0; n-- {
+		nanos := at - int64(n)*int64(time.Second)/int64(c.Load)
+		for _, p := range s.ports {
+			r.RowAt("truth", p, nanos+c.ClockNanos)
+			r.Put(truthCounter, chaosTruth.Counter(p.Device, p.Port, nanos))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read = chaos.Reading{Agent: s.order.Name, TrueNanos: at, StatedNanos: at + c.ClockNanos}
+	return nil
+}
+
+// witnessed is the sink of an agent, which notes what the system has taken.
+type witnessed struct {
+	sink    emitter.Sink
+	source  *truthSource
+	journal *chaos.Journal
+	decoder envelope.Decoder
+	batch   schema.CounterBatch
+}
+
+// Produce notes the readings of a record, in parts of a second where there are such. A record with a part of a
+// poll cannot be noted, and there is none: a poll is far smaller than a record may be.
+func (w *witnessed) Produce(ctx context.Context, r kafka.Record) error {
+	if err := w.decoder.Counters(r.Payload, &w.batch); err != nil {
+		return err
+	}
+	w.source.mu.Lock()
+	last := w.source.read
+	w.source.mu.Unlock()
+	var readings []chaos.Reading
+	for row := 0; row < w.batch.Rows(); row += len(w.source.ports) {
+		stated := w.batch.TimeNanos[row]
+		readings = append(readings, chaos.Reading{Agent: last.Agent, TrueNanos: stated - last.StatedNanos + last.TrueNanos, StatedNanos: stated})
+	}
+	if w.batch.Rows()%len(w.source.ports) != 0 {
+		return fmt.Errorf("a record of %d rows, of an agent with %d ports", w.batch.Rows(), len(w.source.ports))
+	}
+	for _, one := range readings {
+		if err := w.journal.Begun(one); err != nil {
+			return err
+		}
+	}
+	if err := w.sink.Produce(ctx, r); err != nil {
+		return err
+	}
+	for _, one := range readings {
+		if err := w.journal.Acked(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runChaosAgent is what Agent.Stages makes, over a truthSource, with a clock that can be wrong and a way to Kafka
+// of its own.
+func runChaosAgent(ctx context.Context, args []string) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
+	var order agentOrder
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &order); err != nil {
+		return err
+	}
+	cfg, err := config.Load(order.Config, nil)
+	if err != nil {
+		return err
+	}
+	source, err := newTruthSource(&order)
+	if err != nil {
+		return err
+	}
+	journal, err := chaos.OpenJournal(order.Journal)
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	log, reg := slog.New(slog.NewTextHandler(os.Stderr, nil)), prometheus.NewRegistry()
+	metrics, err := kafka.NewMetrics(reg)
+	if err != nil {
+		return err
+	}
+	client, err := kafka.NewClient(cfg.Kafka.Client, func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, order.Proxy)
+	}, metrics, log)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	spooling := spool.DefaultConfig()
+	spooling.Dir, spooling.MaxBytes = filepath.Join(order.Spool, "spool"), chaosSpoolBytes
+	queue, err := spool.Open(spooling, reg, log)
+	if err != nil {
+		return err
+	}
+	producer := kafka.NewProducer(client)
+	producer.SetClock(func() time.Time {
+		return time.Now().Add(time.Duration(readControl(order.Control).ClockNanos))
+	})
+	interval := cfg.Fabrics[0].Interval()
+	sink, err := kafka.NewSpoolingProducer(producer, queue, interval/2)
+	if err != nil {
+		return err
+	}
+	agent, err := collectors.NewAgent(order.Name, emitter.New(&witnessed{sink: sink, source: source, journal: journal}, config.PartitionOf(cfg.Fabrics)), log, reg)
+	if err != nil {
+		return err
+	}
+	polling := collectors.DefaultConfig()
+	polling.Fabric, polling.Interval = cfg.Fabrics[0].Name, interval
+	poller, err := collectors.New(polling, source, agent)
+	if err != nil {
+		return err
+	}
+	group := lifecycle.New(log, cfg.StopTimeout)
+	group.Add(lifecycle.Stage{Name: "poller", Run: poller.Run})
+	group.Add(lifecycle.Stage{Name: "spool", Run: func(ctx context.Context) error {
+		defer queue.Close()
+		return sink.Run(ctx)
+	}})
+	return group.Run(ctx)
+}
+
+// chaosSpoolBytes is more than an agent spools in any fault of the walk: what a full spool drops is no loss of the
+// system's, and would be one in the history.
+const chaosSpoolBytes = 64 << 20

@@ -1,0 +1,72 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// Disk is a small file system of its own, in memory, which can be made full.
+type Disk struct {
+	Dir   string
+	bytes int64
+}
+
+// NewDisk mounts one on a folder, which it makes. It needs the right to mount; Close unmounts.
+func NewDisk(dir string, bytes int64) (*Disk, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("disk: %w", err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", bytes)); err != nil {
+		return nil, fmt.Errorf("disk: mount a tmpfs on %s: %w", dir, err)
+	}
+	return &Disk{dir, bytes}, nil
+}
+
+// Close unmounts the disk, also if files of it are open.
+func (d *Disk) Close() error { return syscall.Unmount(d.Dir, syscall.MNT_DETACH) }
+
+// resize makes the file system larger or smaller; never smaller than what it holds.
+func (d *Disk) resize(bytes int64) error {
+	return syscall.Mount("tmpfs", d.Dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", bytes))
+}
+
+// Used is what it holds.
+func (d *Disk) Used() (bytes int64, err error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(d.Dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Blocks-s.Bfree) * s.Bsize, nil
+}
+
+// tries to make a file system full that others write to meanwhile.
+const fillTries = 20
+
+// Full is a disk without space.
+type Full struct {
+	Of   string // whose
+	Disk *Disk
+}
+
+// Name says what is done to whom.
+func (f Full) Name() string { return "disk full: " + f.Of }
+
+// Inject shrinks the disk to what it holds.
+func (f Full) Inject(context.Context) error {
+	var err error
+	for range fillTries {
+		var used int64
+		if used, err = f.Disk.Used(); err != nil {
+			return err
+		}
+		if err = f.Disk.resize(max(used, int64(os.Getpagesize()))); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// Heal gives the space back.
+func (f Full) Heal(context.Context) error { return f.Disk.resize(f.Disk.bytes) }

@@ -1,0 +1,85 @@
+package chaos
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Reading is one poll of all ports of an agent.
+type Reading struct {
+	Agent       string
+	TrueNanos   int64 // when it was read
+	StatedNanos int64 // when the agent's clock says so
+	// Acked says that the system has taken it: it must not be lost. Without, the agent died or was refused on the
+	// way, and the reading may be there or not.
+	Acked bool
+}
+
+// Journal is where an agent notes its readings, in a file that outlives it.
+type Journal struct{ file *os.File }
+
+// OpenJournal opens or makes the file.
+func OpenJournal(path string) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return &Journal{file}, nil
+}
+
+// What a line of the journal says of a reading.
+const (
+	begun = "begun" // it is about to be given to the system
+	acked = "acked" // the system has taken it
+)
+
+// Begun notes a reading before it is given to the system, Acked after. A line is one write, whole or not at all.
+func (j *Journal) Begun(r Reading) error { return j.note(begun, r) }
+
+// Acked notes that the system has taken a reading.
+func (j *Journal) Acked(r Reading) error { return j.note(acked, r) }
+
+func (j *Journal) note(what string, r Reading) error {
+	_, err := fmt.Fprintf(j.file, "%s %s %d %d\n", what, r.Agent, r.TrueNanos, r.StatedNanos)
+	return err
+}
+
+// Close closes the file.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// ReadHistory joins the journals of all agents, in order of agent and true time. A last line that is cut short
+// is left out.
+func ReadHistory(paths []string) ([]Reading, error) {
+	type key struct {
+		agent  string
+		nanos  int64
+		stated int64
+	}
+	found := map[key]bool{} // whether acknowledged
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("history: %w", err)
+		}
+		defer file.Close()
+		for lines := bufio.NewScanner(file); lines.Scan(); {
+			var what string
+			var k key
+			if n, _ := fmt.Sscanf(lines.Text(), "%s %s %d %d", &what, &k.agent, &k.nanos, &k.stated); n == 4 && (what == begun || what == acked) {
+				found[k] = found[k] || what == acked
+			}
+		}
+	}
+	history := make([]Reading, 0, len(found))
+	for k, ok := range found {
+		history = append(history, Reading{k.agent, k.nanos, k.stated, ok})
+	}
+	slices.SortFunc(history, func(a, b Reading) int {
+		return cmp.Or(strings.Compare(a.Agent, b.Agent), cmp.Compare(a.TrueNanos, b.TrueNanos), cmp.Compare(a.StatedNanos, b.StatedNanos))
+	})
+	return history, nil
+}

@@ -1,0 +1,64 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Run throws the faults of a walk at their times and takes them back. It returns when all are healed, or ctx
+// has ended and all are healed; note gets a line for each fault thrown and healed. A fault that cannot be
+// thrown or healed is an error, and the walk goes on without it.
+func Run(ctx context.Context, steps []Step, note func(line string)) error {
+	began := time.Now()
+	var mu sync.Mutex // guards errs, and lets one note at a time through
+	var errs []error
+	say := func(what string, s Step, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		line := fmt.Sprintf("%7.1fs %s %s", time.Since(began).Seconds(), what, s.Fault.Name())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", what, s.Fault.Name(), err))
+			line += ": " + err.Error()
+		}
+		note(line)
+	}
+	var wg sync.WaitGroup
+	for _, s := range steps {
+		wg.Go(func() {
+			if !sleep(ctx, time.Until(began.Add(s.At))) {
+				return
+			}
+			err := s.Fault.Inject(ctx)
+			say("throws", s, err)
+			sleep(ctx, s.Hold)
+			heal, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTimeout)
+			defer cancel()
+			say("heals ", s, s.Fault.Heal(heal))
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+const healTimeout = time.Minute
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// Counts are how many faults of each kind a walk has.
+func Counts(steps []Step) map[string]int {
+	counts := map[string]int{}
+	for _, s := range steps {
+		counts[s.Kind]++
+	}
+	return counts
+}
