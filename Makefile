@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment chaos clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose chaos clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ integration: deps deps-test ## the tests that start Kafka, the subnet simulator 
 
 bench: toolchain ## every benchmark, briefly
 	@go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...
+
+bench-diagnose: toolchain ## how often the diagnoser is right about incidents whose causes are known
+	@go run ./diagnose/bench/cmd
 
 bench-segment: toolchain ## how well and how fast each method finds the regions of each test set
 	@go run ./segment/bench/cmd

@@ -51,7 +51,7 @@ func newRoot() *cobra.Command {
 		return fmt.Errorf("%w; %q lists them", err, cmd.CommandPath()+" --help")
 	})
 	root.AddCommand(
-		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newTopology(g), newMigrate(g), newConfig(g),
+		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newDiagnose(g), newTopology(g), newMigrate(g), newConfig(g),
 		newVersion(), newEngine(),
 	)
 	g.flushAfter(root)

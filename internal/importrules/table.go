@@ -63,6 +63,9 @@ var Architecture = []Row{
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/packet", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
+	{Package: "diagnose/offline", May: []string{"analysis", "collectors/nodes", "segment/linkscsv", "topology"}, Kind: Pure},
+	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
+	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench"}},
 	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 

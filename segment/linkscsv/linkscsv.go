@@ -78,7 +78,7 @@ type table struct {
 func Intervals(name string, r io.Reader, g *topology.Graph) iter.Seq2[*schema.Snapshot, error] {
 	return func(yield func(*schema.Snapshot, error) bool) {
 		failed := func(err error) { yield(nil, fmt.Errorf("%s: links table%w", name, err)) }
-		plain, err := decompressed(name, r)
+		plain, err := Decompressed(name, r)
 		if err != nil {
 			failed(fmt.Errorf(": %w", err))
 			return
@@ -105,8 +105,8 @@ func Intervals(name string, r io.Reader, g *topology.Graph) iter.Seq2[*schema.Sn
 	}
 }
 
-// decompressed is the table as text.
-func decompressed(name string, r io.Reader) (io.ReadCloser, error) {
+// Decompressed is what a file holds, by the ending of its name: .gz, .zst, or anything else as it is.
+func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
 	switch {
 	case strings.HasSuffix(name, ".gz"):
 		return gzip.NewReader(r)

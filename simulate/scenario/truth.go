@@ -33,8 +33,9 @@ type LinkTruth struct {
 	Link          schema.LinkID `json:"link"`
 	CreditPercent float64       `json:"credit_percent"` // of time, the larger of the two ways
 	InqPercent    float64       `json:"inq_percent"`
-	Cause         int           `json:"cause"` // index into Causes of the heaviest; -1 none
-	Jobs          []JobShare    `json:"jobs"`  // by share of what the link is offered, the largest first
+	Cause         int           `json:"cause"`          // index into Causes of the heaviest; -1 none
+	Root          string        `json:"root,omitempty"` // the port or host of that cause that holds back most here
+	Jobs          []JobShare    `json:"jobs"`           // by share of what the link is offered, the largest first
 }
 
 // JobShare is the part of a job's traffic of one pattern in what a link is offered.
@@ -48,6 +49,7 @@ type JobShare struct {
 type Cause struct {
 	Class   Class           `json:"class"`
 	Jobs    []string        `json:"jobs,omitempty"`   // whose traffic it is, the heaviest first
+	Shares  []float64       `json:"shares,omitempty"` // by job: of what the first root is offered, 0 to 1
 	Pattern Pattern         `json:"pattern"`          // of the heaviest
 	Object  string          `json:"object,omitempty"` // what failed or is slow
 	Roots   []string        `json:"roots"`            // what is full: ports, or hosts
@@ -96,6 +98,7 @@ type causeKey struct {
 type blame struct {
 	link   schema.LinkID
 	cause  int
+	root   fluid.Resource
 	weight float64
 }
 
@@ -126,7 +129,7 @@ func (b *truthBuilder) add() {
 		link := r.channels.Link(ch)
 		r.model.EachBlocked(ch, func(f fluid.Blame) {
 			if f.HeldBackPerSecond > 0 {
-				b.blames = append(b.blames, blame{link, b.causeOf(f.Root), f.HeldBackPerSecond})
+				b.blames = append(b.blames, blame{link, b.causeOf(f.Root), f.Root, f.HeldBackPerSecond})
 			}
 		})
 		r.model.EachUse(resourceOf(ch), func(u fluid.Use) {
@@ -154,7 +157,8 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 		}
 	})
 	streams := byOffer(offers)
-	c := Cause{Jobs: r.jobIDs(streams), Pattern: r.streams[streams[0]].pattern}
+	c := Cause{Pattern: r.streams[streams[0]].pattern}
+	c.Jobs, c.Shares = r.jobShares(streams, offers, total)
 	_, slow := r.slowed[root]
 	device, isEndpoint := r.model.Endpoint(root)
 	switch {
@@ -167,12 +171,13 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	case detoured > 0 && total-detoured <= r.model.Capacity(root):
 		c.Class, c.Object = FailureCause, r.downNow()
 	case offers[streams[0]] >= dominantShare*total:
-		c.Class, c.Jobs = IntraApplicationCause, c.Jobs[:1]
+		c.Class, c.Jobs, c.Shares = IntraApplicationCause, c.Jobs[:1], c.Shares[:1]
 		if c.Pattern == ReadFS || c.Pattern == WriteFS {
 			c.Class = SystemCause
 		}
 	default:
-		c.Class, c.Jobs = SystemCause, c.Jobs[:min(4, len(c.Jobs))]
+		n := min(4, len(c.Jobs))
+		c.Class, c.Jobs, c.Shares = SystemCause, c.Jobs[:n], c.Shares[:n]
 	}
 	i := b.intern(c, r.resourceName(root))
 	b.byRoot[root] = i
@@ -199,7 +204,9 @@ func (b *truthBuilder) intern(c Cause, root string) int {
 
 func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Truth {
 	t := &Truth{Interval: interval, Links: []LinkTruth{}}
-	slices.SortFunc(b.blames, func(x, y blame) int { return cmp.Or(cmp.Compare(x.link, y.link), x.cause-y.cause) })
+	slices.SortFunc(b.blames, func(x, y blame) int {
+		return cmp.Or(cmp.Compare(x.link, y.link), x.cause-y.cause, cmp.Compare(x.root, y.root))
+	})
 	slices.SortFunc(b.offered, func(x, y streamOffer) int { return cmp.Or(cmp.Compare(x.link, y.link), x.owner-y.owner) })
 	blames, offered := b.blames, b.offered
 	for l := range b.r.graph.NumLinks() {
@@ -208,7 +215,10 @@ func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Trut
 			link.CreditPercent = max(link.CreditPercent, 100*mean.CreditStall[ch])
 			link.InqPercent = max(link.InqPercent, 100*mean.InqStall[ch])
 		}
-		link.Cause, blames = b.heaviest(blames, link.Link)
+		var root fluid.Resource
+		if link.Cause, root, blames = b.heaviest(blames, link.Link); root != fluid.NoResource {
+			link.Root = b.r.resourceName(root)
+		}
 		link.Jobs, offered = b.shares(offered, link.Link)
 		if max(link.CreditPercent, link.InqPercent) < schema.LowPercent {
 			continue
@@ -223,21 +233,29 @@ func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Trut
 }
 
 // heaviest sums the blames of a link, which come first, and returns the cause
-// with the most and the blames of the links behind.
-func (b *truthBuilder) heaviest(blames []blame, link schema.LinkID) (cause int, rest []blame) {
-	cause, most := -1, 0.
+// with the most, the root with the most of that cause, and the blames of the
+// links behind.
+func (b *truthBuilder) heaviest(blames []blame, link schema.LinkID) (cause int, root fluid.Resource, rest []blame) {
+	cause, root = -1, fluid.NoResource
+	most := 0.
 	for len(blames) > 0 && blames[0].link == link {
-		c, sum := blames[0].cause, 0.
+		c, sum, top, topSum := blames[0].cause, 0., fluid.NoResource, 0.
 		for len(blames) > 0 && blames[0].link == link && blames[0].cause == c {
-			sum += blames[0].weight
-			blames = blames[1:]
+			r, held := blames[0].root, 0.
+			for len(blames) > 0 && blames[0].link == link && blames[0].cause == c && blames[0].root == r {
+				held += blames[0].weight
+				blames = blames[1:]
+			}
+			if sum += held; held > topSum {
+				top, topSum = r, held
+			}
 		}
 		b.causes[c].Weight += sum
 		if sum > most {
-			cause, most = c, sum
+			cause, root, most = c, top, sum
 		}
 	}
-	return cause, blames
+	return cause, root, blames
 }
 
 func (b *truthBuilder) shares(offered []streamOffer, link schema.LinkID) (shares []JobShare, rest []streamOffer) {
@@ -288,15 +306,22 @@ func byOffer(offers map[int]float64) []int {
 	return streams
 }
 
-// jobIDs names the jobs of streams, each once.
-func (r *Runner) jobIDs(streams []int) []string {
-	var ids []string
+// jobShares names the jobs of streams, each once, by what they offer in sum, the
+// most first; with each its share of the total.
+func (r *Runner) jobShares(streams []int, offers map[int]float64, total float64) (ids []string, shares []float64) {
+	sums := map[string]float64{}
 	for _, s := range streams {
-		if id := r.streams[s].job.ID; !slices.Contains(ids, id) {
+		id := r.streams[s].job.ID
+		if _, known := sums[id]; !known {
 			ids = append(ids, id)
 		}
+		sums[id] += offers[s]
 	}
-	return ids
+	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
+	for _, id := range ids {
+		shares = append(shares, sums[id]/total)
+	}
+	return ids, shares
 }
 
 // downNow names what is down now.

@@ -1,0 +1,19 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Analyse analyses a snapshot that was made elsewhere, from a table of links say, as one of the window's own. What
+// feeds and events have brought up to its end comes out with it.
+func (c *Core) Analyse(snap *schema.Snapshot) (*schema.IntervalResult, error) {
+	if snap.GraphVersion != c.graph.Version() || snap.Links != c.graph.NumLinks() {
+		return nil, fmt.Errorf("snapshot of %d links for fabric %q: %w: it has %d", snap.Links, c.graph.Fabric(), ErrWrongTopology, c.graph.NumLinks())
+	}
+	if snap.Interval.StartNanos < c.lastEnd {
+		return nil, fmt.Errorf("snapshot of %s for fabric %q begins before the end of the one before", snap.Interval, c.graph.Fabric())
+	}
+	return c.analyse(snap, nil, c.takeEvents(snap.Interval.EndNanos())), nil
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/store/read"
+)
+
+type diagnoseFlags struct {
+	// Offline.
+	topology, method                        string
+	interval                                time.Duration
+	links, jobs, traffic, failures, nodeMap string
+	skipUnknown                             bool
+	// From the store.
+	fabric, region, at, from, to string
+
+	json bool
+}
+
+func newDiagnose(g *globals) *cobra.Command {
+	var f diagnoseFlags
+	cmd := &cobra.Command{
+		Use:   "diagnose",
+		Short: "Say why a fabric is congested, and who should act",
+		Long: `Say why a fabric is congested, and who should act: from files, by the same
+analysis as live, or from the store.
+
+From files: --links is a links CSV as of giverny segment, with a column "time";
+rows of one interval share a time, intervals in order. --jobs has a job per line
+of JSON: {"job_id":"17","name":"PSDNS","user":"flow","nodes":["9,1,1","10,1,1"],
+"start":"2026-01-05T00:30:00Z","end":"2026-01-05T01:10:00Z"}; end is absent while
+it runs; nodes are devices of the topology, or host lists (nid[00012-00095]) with
+--node-map, lines of node, tab, device. --traffic is a CSV: time, job_id,
+read_bytes, write_bytes, rdma_read_bytes, rdma_write_bytes, sums over the job's
+nodes in the interval that begins at time; an empty field was not measured.
+--failures has lines of time, kind, device, port, detail, separated by tabs; kinds
+are link_failed, link_restored, switch_failed, switch_restored, node_failed,
+node_restored and protection. Files that end in .gz or .zst are read too. giverny
+simulate run --out writes all of them.
+
+From the store: --config and --fabric, and one of --region, --at, --from with --to.
+
+With --json, one JSON object per line goes to standard output for each region of
+each interval at Low or above; without it a paragraph for each region when its
+verdict changes, and a table in the end. What is odd goes to standard error.`,
+		Example: `  giverny diagnose --topology torus:24x24x24 --interval 60s --links links.csv --jobs jobs.jsonl --traffic traffic.csv --failures failures.tsv --json
+  giverny diagnose --config giverny.yaml --fabric gemini --from 2026-01-05T00:00:00Z --to 2026-01-05T06:00:00Z`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if f.links == "" {
+				cfg, _, err := g.load(cmd)
+				if err != nil {
+					return err
+				}
+				return diagnoseStored(cmd, cfg, f)
+			}
+			return diagnoseFiles(cmd, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
+	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
+	flags.StringVar(&f.links, "links", "", "links CSV with a column time (.gz, .zst)")
+	flags.StringVar(&f.jobs, "jobs", "", "jobs, a line of JSON each")
+	flags.StringVar(&f.traffic, "traffic", "", "CSV of what the jobs moved")
+	flags.StringVar(&f.failures, "failures", "", "failures, a line of fields separated by tabs each")
+	flags.StringVar(&f.nodeMap, "node-map", "", "lines of node, tab, device, where jobs and failures name nodes by other names than the topology")
+	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
+	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out nodes, devices and ports that the topology does not have")
+	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric")
+	flags.StringVar(&f.region, "region", "", "from the store: the region with this id")
+	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339")
+	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339")
+	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339")
+	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each region of each interval")
+	return cmd
+}
+
+// check finds out which of the two forms is meant.
+func (f *diagnoseFlags) check() error {
+	stored := f.fabric != "" || f.region != "" || f.at != "" || f.from != "" || f.to != ""
+	switch {
+	case f.links != "" && stored:
+		return errors.New("--links reads files, and --fabric, --region, --at, --from and --to the store: give one or the other")
+	case f.links != "" && f.topology == "":
+		return errors.New("no topology: give --topology, a specification such as torus:24x24x24 or a file")
+	case f.links != "":
+		return nil
+	case f.topology != "" || f.jobs != "" || f.traffic != "" || f.failures != "":
+		return errors.New("no links: give --links, a links CSV with a column time")
+	case f.fabric == "":
+		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --fabric to read the store")
+	case (f.from == "") != (f.to == ""):
+		return errors.New("--from and --to belong together")
+	case f.region == "" && f.at == "" && f.from == "":
+		return errors.New("of what time? give --region, --at, or --from with --to")
+	case f.at != "" && f.from != "":
+		return errors.New("--at is one interval, --from and --to are a span: give one or the other")
+	}
+	return nil
+}
+
+// diagnoseFiles prints the diagnoses of recorded intervals as they come.
+func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
+	log := newLog(cmd, config.Default().Log)
+	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, log)
+	if err != nil {
+		return err
+	}
+	cfg := offline.Config{Interval: f.interval, Analysis: analysis.DefaultConfig(), SkipUnknown: f.skipUnknown}
+	cfg.Analysis.Segment.Method = segment.Method(f.method)
+	var files offline.Files
+	for _, in := range []struct {
+		path string
+		into **offline.File
+	}{{f.links, &files.Links}, {f.jobs, &files.Jobs}, {f.traffic, &files.Traffic}, {f.failures, &files.Failures}, {f.nodeMap, &files.NodeMap}} {
+		if in.path == "" {
+			continue
+		}
+		file, err := os.Open(in.path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
+	}
+	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
+	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
+	err = offline.Run(graph, cfg, files, tell, func(r *schema.IntervalResult) error {
+		names := map[uint64]string{}
+		for i := range r.Regions {
+			names[r.Regions[i].ID] = r.Regions[i].Name
+		}
+		return out.write(r.Diagnoses, names)
+	})
+	return errors.Join(err, out.close())
+}
+
+// diagnoseStored prints diagnoses that were stored.
+func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) error {
+	var fabric *config.Fabric
+	var names []string
+	for i := range cfg.Fabrics {
+		if names = append(names, cfg.Fabrics[i].Name); cfg.Fabrics[i].Name == f.fabric {
+			fabric = &cfg.Fabrics[i]
+		}
+	}
+	if fabric == nil {
+		return fmt.Errorf("--fabric %q is not in the configuration; it has %s", f.fabric, strings.Join(names, ", "))
+	}
+	span, region, err := f.span(int64(fabric.Interval()))
+	if err != nil {
+		return err
+	}
+	log := newLog(cmd, cfg.Log)
+	found, err := app.New(cfg, version, log).Diagnoses(cmd.Context(), f.fabric, span, region)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose: nothing is stored of that")
+	}
+	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
+	return errors.Join(out.write(found, nil), out.close())
+}
+
+// span is the stretch of time that is asked for, and the region, 0 for all.
+func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64, err error) {
+	span = read.Span{To: read.Newest}
+	if f.region != "" {
+		if region, err = strconv.ParseUint(f.region, 10, 64); err != nil || region == 0 {
+			return span, 0, fmt.Errorf("--region %q: want the id of a region, a number", f.region)
+		}
+	}
+	for _, in := range []struct {
+		flag, text string
+		into       *schema.Instant
+	}{{"--from", f.from, &span.From}, {"--to", f.to, &span.To}, {"--at", f.at, &span.From}} {
+		if in.text == "" {
+			continue
+		}
+		if err := in.into.UnmarshalText([]byte(in.text)); err != nil {
+			return span, 0, fmt.Errorf("%s: %w", in.flag, err)
+		}
+	}
+	if f.at != "" {
+		span = read.SpanOf(schema.IntervalAt(int64(span.From), intervalNanos))
+	}
+	if span.To <= span.From {
+		return span, 0, errors.New("--to is not after --from")
+	}
+	return span, region, nil
+}
+
+// newDiagnosisWriter writes for programs or for people.
+func newDiagnosisWriter(w io.Writer, asJSON bool) diagnosisWriter {
+	out := bufio.NewWriter(w)
+	if asJSON {
+		return &diagnosisLines{out: out}
+	}
+	return &diagnosisText{out: out, regions: map[regionKey]*regionStory{}}
+}

@@ -1,0 +1,189 @@
+// Command cmd prints how often the diagnoser is right about incidents whose causes are known:
+//
+//	go run ./diagnose/bench/cmd                    every set, every kind
+//	go run ./diagnose/bench/cmd -v -kinds incast   and every wrong verdict
+//	go run ./diagnose/bench/cmd -seed 0            the seeds that constants are fitted on
+//	go run ./diagnose/bench/cmd -diagram FILE.svg  and draw the reliability diagram
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/giverny/giverny/diagnose"
+	"github.com/giverny/giverny/diagnose/bench"
+)
+
+// firstTestSeed separates test incidents from those that constants were fitted on, which have smaller seeds.
+const firstTestSeed = 1_000_000
+
+type options struct {
+	samples  int
+	seed     int64
+	sets     []string
+	kinds    []string
+	verbose  bool
+	markdown bool
+	diagram  string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.samples, "samples", 10, "incidents of each kind in each set")
+	flag.Int64Var(&o.seed, "seed", firstTestSeed, "first seed")
+	sets := flag.String("sets", "", "sets, by name; all if empty")
+	kinds := flag.String("kinds", "", "kinds of incidents, by name; all if empty")
+	flag.BoolVar(&o.verbose, "v", false, "a line per incident, and per wrong verdict")
+	flag.BoolVar(&o.markdown, "markdown", false, "write a Markdown table")
+	flag.StringVar(&o.diagram, "diagram", "", "file for the reliability diagram, SVG")
+	flag.Parse()
+	o.sets, o.kinds = list(*sets), list(*kinds)
+	if err := o.run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func list(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
+}
+
+// chosen says whether a name is asked for.
+func chosen(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
+
+// part is the incidents of a kind in a set.
+type part struct {
+	set     bench.Set
+	kind    bench.Kind
+	score   *bench.Score
+	details bytes.Buffer
+}
+
+func (o *options) run(w io.Writer) error {
+	var parts []*part
+	for _, set := range bench.Sets() {
+		for _, kind := range bench.Kinds() {
+			if chosen(o.sets, set.Name) && chosen(o.kinds, string(kind)) {
+				parts = append(parts, &part{set: set, kind: kind})
+			}
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, p := range parts {
+		group.Go(func() (err error) {
+			p.score, err = o.score(&p.details, p.set, p.kind)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	all := o.print(w, parts)
+	if o.diagram == "" {
+		return nil
+	}
+	var svg bytes.Buffer
+	bench.Diagram(&svg, all)
+	return os.WriteFile(o.diagram, svg.Bytes(), 0o644)
+}
+
+// print writes a line per set and per kind, and returns the sum.
+func (o *options) print(w io.Writer, parts []*part) *bench.Score {
+	var all bench.Score
+	var names []string
+	byName := map[string]*bench.Score{}
+	add := func(name string, s *bench.Score) {
+		if byName[name] == nil {
+			byName[name] = &bench.Score{}
+			names = append(names, name)
+		}
+		byName[name].Merge(s)
+	}
+	for _, p := range parts {
+		_, _ = p.details.WriteTo(w)
+		add(p.set.Name, p.score)
+		all.Merge(p.score)
+	}
+	for _, p := range parts {
+		add(string(p.kind), p.score)
+	}
+	t := table{w: w, markdown: o.markdown}
+	t.head()
+	for _, name := range names {
+		t.row(name, byName[name])
+	}
+	t.row("all", &all)
+	return &all
+}
+
+// score plays the incidents of a kind.
+func (o *options) score(w io.Writer, set bench.Set, kind bench.Kind) (*bench.Score, error) {
+	var s bench.Score
+	for seed := o.seed; seed < o.seed+int64(o.samples); seed++ {
+		in, err := set.Incident(kind, seed)
+		if err != nil {
+			return nil, err
+		}
+		judge, err := diagnose.New(in.Graph(), diagnose.DefaultConfig())
+		if err != nil {
+			return nil, err
+		}
+		verdicts, err := in.Play(judge)
+		if err != nil {
+			return nil, err
+		}
+		s.Add(verdicts)
+		if o.verbose {
+			tell(w, in, verdicts)
+		}
+	}
+	return &s, nil
+}
+
+// tell writes a line per incident and one per verdict that is wrong.
+func tell(w io.Writer, in *bench.Incident, verdicts []bench.Verdict) {
+	var s bench.Score
+	s.Add(verdicts)
+	fmt.Fprintf(w, "# %s %s seed %d %s onset %v: %d verdicts, class %.2f job %.2f root %.2f false blame %.2f\n", in.Set, in.Kind, in.Seed, in.Topology,
+		in.Onset, s.Verdicts, s.Class.Part(), s.Job.Part(), s.Root.Part(), s.FalseBlame.Part())
+	for i := range verdicts {
+		v := &verdicts[i]
+		if !v.Truth.Scored {
+			continue
+		}
+		var wrong []string
+		if !v.ClassRight() {
+			wrong = append(wrong, "class")
+		}
+		switch {
+		case len(v.Truth.Jobs) > 0 && !v.JobRight():
+			wrong = append(wrong, "job")
+		case len(v.Truth.Jobs) == 0 && len(v.Got.Jobs) > 0:
+			wrong = append(wrong, "blame")
+		}
+		if len(v.Truth.Roots) > 0 && !v.RootRight() {
+			wrong = append(wrong, "root")
+		}
+		if len(wrong) == 0 {
+			continue
+		}
+		accused, root := "", "none"
+		for _, j := range v.Got.Jobs {
+			accused += " " + j.JobID
+		}
+		if r := v.Got.Root; r != nil {
+			root = fmt.Sprintf("%s %s->%s %s", r.Device, r.Port, r.Peer, r.Kind)
+		}
+		fmt.Fprintf(w, "  %v after, %s %v %d links %.0f%%: wrong %v; truth %v jobs %v roots %v %s (%.2f); got %s %.2f jobs%s root %s\n", v.After(), v.Region.Metric, v.Region.Severity,
+			v.Region.Size, v.Region.Mean, wrong, v.Truth.Classes, v.Truth.Jobs, v.Truth.Roots, v.Truth.Object, v.Truth.Share, v.Got.Cause.Class, v.Got.Cause.Confidence, accused, root)
+	}
+}

@@ -1,0 +1,250 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/scenario"
+	"github.com/giverny/giverny/simulate/telemetry"
+	"github.com/giverny/giverny/topology"
+)
+
+// Set is a family of incidents.
+type Set struct {
+	Name   string
+	About  string
+	fabric []string // specifications to draw from
+	style  style
+}
+
+// style is how a set's sites differ from another's, beyond their fabrics.
+type style struct {
+	floorPercent  [2]float64 // range of the mean stall of a calm link
+	spreadPercent [2]float64 // of a reading's standard deviation
+	lossPercent   float64    // most, of a device's readings that never come
+	wavePercent   [2]float64 // of traffic
+	countNoise    float64    // standard deviation of the logarithm of a job's measured traffic
+	lostCells     float64    // most, share of the cells of the traffic table that are empty
+	noTraffic     float64    // share of incidents without any traffic table
+	victimRatio   [2]float64
+	steps         bool // loads that begin in a step; else most rise over minutes
+	decoys        float64
+}
+
+var plain = style{floorPercent: [2]float64{.4, 1.4}, spreadPercent: [2]float64{.2, .6}, lossPercent: .5, wavePercent: [2]float64{3, 15},
+	countNoise: .03, lostCells: .1, noTraffic: .15, victimRatio: [2]float64{1.3, 3}, steps: true, decoys: .5}
+
+var otherStyle = style{floorPercent: [2]float64{.8, 2.2}, spreadPercent: [2]float64{.5, 1.2}, lossPercent: 3, wavePercent: [2]float64{15, 40},
+	countNoise: .15, lostCells: .3, noTraffic: .25, victimRatio: [2]float64{1, 6}, decoys: .8}
+
+// Sets lists the families: three kinds of fabric, and the same incidents with other noise, other shapes of
+// traffic and more decoys.
+func Sets() []Set {
+	tori := []string{"torus:8x8x8", "torus:12x12x12"}
+	trees := []string{"fattree:k=8", "fattree:leaves=8,hosts=8,spines=4"}
+	dragonflies := []string{"dragonfly:groups=9,routers=4,hosts=2"}
+	return []Set{
+		{"torus", "Gemini tori of 8x8x8 and 12x12x12", tori, plain},
+		{"tree", "fat trees: three levels of 8-port switches, and two levels with half the uplinks", trees, plain},
+		{"dragonfly", "a dragonfly of nine groups", dragonflies, plain},
+		{"other", "all three, with more noise, more gaps, slow loads and more decoys", append(append(tori[:1:1], trees...), dragonflies...), otherStyle},
+	}
+}
+
+// Kind is what an incident is staged as. What it is judged by is the truth of each region, which the
+// simulator's flows give: a kind may show several classes, or leave the fabric calm.
+type Kind string
+
+// Kinds of incidents.
+const (
+	Incast      Kind = "incast"       // many nodes of a job send to one
+	FileSystem  Kind = "file_system"  // a job reads from the file system, or writes, more than the routes carry
+	Contention  Kind = "contention"   // two jobs want the same links
+	Crossing    Kind = "crossing"     // a scattered job's all-to-all crosses others
+	OwnPattern  Kind = "own_pattern"  // a job on hosts of its own is in its own way
+	LinkFails   Kind = "link_fails"   // a loaded link fails
+	SwitchFails Kind = "switch_fails" // a switch fails
+	Flaps       Kind = "flaps"        // a link fails again and again
+	SlowHost    Kind = "slow_host"    // a host does not take what arrives
+	SlowLink    Kind = "slow_link"    // a link has lost part of its rate; no log says so
+	Missing     Kind = "missing"      // the culprit is not in the job table
+	Coincidence Kind = "coincidence"  // a failure and a job's load begin together
+)
+
+// Kinds lists all kinds.
+func Kinds() []Kind {
+	return []Kind{Incast, FileSystem, Contention, Crossing, OwnPattern, LinkFails, SwitchFails, Flaps, SlowHost, SlowLink, Missing, Coincidence}
+}
+
+// Incident is a story with a truth, and what the judge is not shown of it.
+type Incident struct {
+	Set      string
+	Kind     Kind
+	Seed     int64
+	Topology string
+	Script   *scenario.Script
+	Onset    time.Duration // after the start
+
+	graph     *topology.Graph
+	style     style
+	hidden    map[string]bool // jobs that are missing from the table
+	noTraffic bool            // no table of traffic
+	lostCells float64
+	decoys    []schema.Failure // that no flow has noticed
+}
+
+const interval = time.Minute
+
+// Incident makes the incident of a kind with a seed; the same seed gives the same incident. It is drawn with
+// more load while the fabric stays calm, and with less while it is congested before anything has happened;
+// and from another number where that does not help.
+func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
+	var early *Incident
+	for attempt := range int64(attempts) {
+		in, before, err := s.lively(kind, seed+attempt<<40)
+		if err != nil {
+			return nil, err
+		}
+		if in != nil && !before {
+			return in, nil
+		}
+		early = cmp.Or(early, in)
+	}
+	if early == nil {
+		return nil, fmt.Errorf("incident %s/%s seed %d: no region with a cause in %d attempts", s.Name, kind, seed, attempts)
+	}
+	return early, nil
+}
+
+const attempts = 8
+
+// lively makes an incident with regions after its onset, and says whether there are some before; nil if the fabric
+// stays calm.
+func (s Set) lively(kind Kind, seed int64) (in *Incident, before bool, err error) {
+	boost := 1.
+	var early *Incident
+	for range 5 {
+		if in, err = s.draw(kind, seed, boost); err != nil {
+			return nil, false, err
+		}
+		before, after, err := in.congestion()
+		switch {
+		case err != nil:
+			return nil, false, err
+		case after && !before:
+			return in, false, nil
+		case after:
+			early = in
+		}
+		if boost *= 1.45; before {
+			boost /= 1.45 * 1.3
+		}
+	}
+	return early, true, nil
+}
+
+// draw makes the incident with its own load raised or lowered by a factor.
+func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
+	rng := rand.New(rand.NewPCG(uint64(seed), uint64(len(s.Name))<<8|uint64(kind[0])<<16|uint64(len(kind))))
+	spec := s.fabric[rng.IntN(len(s.fabric))]
+	at, err := newSite(rng, spec)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{site: at, style: s.style, boost: boost, onset: time.Duration(at.between(10, 22)) * interval, length: time.Duration(at.between(34, 48)) * interval}
+	d.end = d.length
+	if at.chance(.4) { // over before the story is
+		d.end = min(d.length, d.onset+time.Duration(at.between(8, 18))*interval)
+	}
+	in := &Incident{Set: s.Name, Kind: kind, Seed: seed, Topology: spec, Script: at.script, Onset: d.onset, graph: at.graph, style: s.style,
+		hidden: map[string]bool{}, noTraffic: at.chance(s.style.noTraffic), lostCells: s.style.lostCells * rng.Float64()}
+	d.fabric()
+	d.stage(kind)
+	d.background()
+	d.distract(in)
+	if kind == Missing {
+		for _, id := range d.culprits {
+			in.hidden[id] = true
+		}
+	} else if at.chance(.1) { // an innocent job that no table has
+		in.hidden[at.script.Jobs[len(at.script.Jobs)-1].ID] = true
+	}
+	for i := range at.script.Jobs {
+		at.script.Jobs[i].End = d.length
+	}
+	if err := at.script.Validate(); err != nil {
+		return nil, fmt.Errorf("incident %s/%s seed %d: %w", s.Name, kind, seed, err)
+	}
+	return in, nil
+}
+
+// congestion plays the incident until some time after its onset, and reports whether there are regions with a
+// cause before it and after.
+func (in *Incident) congestion() (before, after bool, err error) {
+	short := *in
+	script := *in.Script
+	script.Duration = in.Onset + 6*interval
+	short.Script = &script
+	verdicts, err := short.Play(nobody{})
+	for _, v := range verdicts {
+		if v.Truth.Scored {
+			early := v.Interval.StartNanos < startNanos+int64(in.Onset)
+			before, after = before || early, after || !early
+		}
+	}
+	return before, after, err
+}
+
+// nobody judges nothing.
+type nobody struct{}
+
+func (nobody) Step(*schema.IntervalResult) {}
+
+// draft is an incident in the making.
+type draft struct {
+	*site
+	style              style
+	boost              float64
+	onset, end, length time.Duration
+	culprits           []string
+	hole               int // an idle host in the midst of the busy job of a torus
+}
+
+// fabric draws what kind of hardware the site has, and how well it reports.
+func (d *draft) fabric() {
+	f := &d.script.Fabric
+	f.VictimRatio = d.uniform(d.style.victimRatio[0], d.style.victimRatio[1])
+	f.SendGigabytesPerSecond, f.ReceiveGigabytesPerSecond = 10, 10
+	f.Kind = telemetry.Gemini
+	if d.dims == nil {
+		f.SendGigabytesPerSecond, f.ReceiveGigabytesPerSecond = 12.5, 12.5
+		f.Kind = []telemetry.Kind{telemetry.InfiniBand, telemetry.RoCE}[d.rng.IntN(2)]
+	}
+	f.RerouteAfter = time.Duration(d.between(1, 4)) * interval / 2
+	floor, spread := d.uniform(d.style.floorPercent[0], d.style.floorPercent[1]), d.uniform(d.style.spreadPercent[0], d.style.spreadPercent[1])
+	if f.Kind == telemetry.RoCE {
+		floor /= 5
+	}
+	d.script.Telemetry = scenario.Telemetry{FloorPercent: &floor, SpreadPercent: &spread, LossPercent: d.style.lossPercent * d.rng.Float64()}
+	d.script.Interval, d.script.Step, d.script.Duration = interval, interval/2, d.length
+}
+
+// load is traffic of the incident: it begins with it, in a step or over minutes, and may end with it.
+func (d *draft) load(p scenario.Pattern, gigabytesPerSecond float64) scenario.Traffic {
+	t := scenario.Traffic{Pattern: p, GigabytesPerSecond: gigabytesPerSecond * d.boost, From: d.onset, To: d.end, WavePercent: d.uniform(0, d.style.wavePercent[0])}
+	if !d.style.steps || d.chance(.4) {
+		t.Ramp = time.Duration(d.between(1, 6)) * interval
+	}
+	if !d.style.steps && d.chance(.3) {
+		t.Period, t.Active = 8*interval, time.Duration(d.between(4, 6))*interval
+	}
+	return t
+}
+
+// steady is traffic that flows all the time.
+func (d *draft) steady(p scenario.Pattern, gigabytesPerSecond float64) scenario.Traffic {
+	return scenario.Traffic{Pattern: p, GigabytesPerSecond: gigabytesPerSecond, WavePercent: d.uniform(d.style.wavePercent[0], d.style.wavePercent[1])}
+}

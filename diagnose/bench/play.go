@@ -1,0 +1,192 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/simulate/scenario"
+	"github.com/giverny/giverny/topology"
+)
+
+// Judge says why regions are congested: *diagnose.Stage is one.
+type Judge interface {
+	// Step reads what an interval has brought, and sets its Diagnoses.
+	Step(r *schema.IntervalResult)
+}
+
+// Verdict is what a judge said of a region in one interval, beside the truth.
+type Verdict struct {
+	Interval schema.Interval
+	Region   schema.Region
+	Truth    Truth
+	Got      schema.Diagnosis
+}
+
+// startNanos is when every incident begins: 2026-01-05.
+const startNanos = int64(1_767_571_200e9)
+
+// Graph is the incident's fabric.
+func (in *Incident) Graph() *topology.Graph { return in.graph }
+
+// Play lets the incident happen, gives every interval to the judge and returns its verdicts on regions of
+// Low and above. A region for which the judge has none has a Got without a class.
+func (in *Incident) Play(judge Judge) ([]Verdict, error) {
+	runner, err := scenario.New(in.graph, in.Script, uint64(in.Seed), startNanos)
+	if err != nil {
+		return nil, err
+	}
+	p := &play{incident: in, judge: judge, steps: map[int64]scenario.Step{}, table: map[string]bool{}, tenants: map[topology.DeviceID]string{},
+		rng: rand.New(rand.NewPCG(uint64(in.Seed), 'o'))}
+	if err := p.open(); err != nil {
+		return nil, err
+	}
+	end := int64(0)
+	for step, more := runner.Step(); more; step, more = runner.Step() {
+		end = step.Interval.EndNanos()
+		for _, b := range step.Batches {
+			if err := p.window.Add(b); err != nil {
+				return nil, fmt.Errorf("incident %s/%s seed %d: %w", in.Set, in.Kind, in.Seed, err)
+			}
+		}
+		step.Batches, step.Events = nil, nil
+		step.Jobs, step.Failures, step.Traffic = slices.Clone(step.Jobs), slices.Clone(step.Failures), slices.Clone(step.Traffic)
+		p.steps[step.Interval.StartNanos] = step
+		p.window.AdvanceTo(end, end)
+		p.results()
+	}
+	end += 2 * int64(interval)
+	p.window.AdvanceTo(end, end)
+	p.results()
+	return p.verdicts, nil
+}
+
+// play is an incident being played.
+type play struct {
+	incident  *Incident
+	window    *window.Window
+	segmenter *segment.Segmenter
+	tracker   *tracking.Tracker
+	judge     Judge
+	steps     map[int64]scenario.Step // by start, until their interval has closed
+	rng       *rand.Rand
+	table     map[string]bool // jobs that the judge has been shown
+	tenants   map[topology.DeviceID]string
+	verdicts  []Verdict
+}
+
+// open makes the stages of the analysis that come before the diagnosis, without those that it does not need.
+func (p *play) open() (err error) {
+	g := p.incident.graph
+	cfg := window.DefaultConfig()
+	cfg.Interval = interval
+	if p.window, err = window.New(g, cfg); err != nil {
+		return err
+	}
+	if p.segmenter, err = segment.New(g, segment.DefaultConfig()); err != nil {
+		return err
+	}
+	track := tracking.DefaultConfig()
+	track.Limits = tracking.Limits{Links: p.segmenter.MinLinks(), MeanPercent: segment.DefaultConfig().MinMeanPercent}
+	p.tracker, err = tracking.New(g, track)
+	return err
+}
+
+// analyse finds the regions of a snapshot and their identity.
+func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
+	r := &schema.IntervalResult{Snapshot: snap}
+	for _, region := range p.segmenter.Step(snap) { // whose memory it uses again
+		region.Name, region.Links = p.incident.graph.DescribeRegion(&region), slices.Clone(region.Links)
+		if region.Box != nil {
+			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
+		}
+		if region.Root != nil {
+			root := *region.Root
+			region.Root = &root
+		}
+		r.Regions = append(r.Regions, region)
+	}
+	p.tracker.Step(snap.Interval, r.Regions)
+	return r
+}
+
+// results judges the intervals that have closed.
+func (p *play) results() {
+	for snap := p.window.Next(); snap != nil; snap = p.window.Next() {
+		step, known := p.steps[snap.Interval.StartNanos]
+		if !known { // the one before the first
+			p.window.Recycle(snap)
+			continue
+		}
+		delete(p.steps, snap.Interval.StartNanos)
+		r := p.analyse(snap)
+		p.show(r, &step)
+		p.judge.Step(r)
+		for i := range r.Regions {
+			if region := r.Regions[i]; region.Severity >= schema.Low {
+				v := Verdict{Interval: r.Snapshot.Interval, Region: region, Truth: p.truthOf(step.Truth, &region)}
+				if d := slices.IndexFunc(r.Diagnoses, func(d schema.Diagnosis) bool { return d.Region == region.ID && d.Metric == region.Metric }); d >= 0 {
+					v.Got = r.Diagnoses[d]
+				}
+				p.verdicts = append(p.verdicts, v)
+			}
+		}
+		p.window.Recycle(snap)
+	}
+}
+
+// show puts into the result what the schedulers, logs and counters of the site say, with their gaps.
+func (p *play) show(r *schema.IntervalResult, s *scenario.Step) {
+	in := p.incident
+	for _, j := range s.Jobs {
+		p.settle(&j)
+		if !in.hidden[j.ID] {
+			r.Jobs = append(r.Jobs, j)
+			p.table[j.ID] = true
+		}
+	}
+	r.Failures = append(r.Failures, s.Failures...)
+	for _, f := range in.decoys {
+		f.Fabric, f.Time = in.graph.Fabric(), f.Time+schema.Instant(startNanos)
+		if s.Interval.Contains(int64(f.Time)) {
+			r.Failures = append(r.Failures, f)
+		}
+	}
+	if in.noTraffic {
+		return
+	}
+	for i := range s.Traffic {
+		if t := &s.Traffic[i]; !in.hidden[t.JobID] {
+			r.Traffic = append(r.Traffic, p.measured(t, s.Interval))
+		}
+	}
+}
+
+// measured is a job's traffic as counters have it: a little off, and with empty cells.
+func (p *play) measured(t *scenario.JobTraffic, i schema.Interval) schema.JobTraffic {
+	cell := func(v float64) *float64 {
+		v *= math.Exp(p.incident.style.countNoise * p.rng.NormFloat64())
+		if p.rng.Float64() < p.incident.lostCells {
+			return nil
+		}
+		return &v
+	}
+	return schema.JobTraffic{Fabric: p.incident.graph.Fabric(), JobID: t.JobID, Time: schema.Instant(i.StartNanos),
+		Read: cell(t.ReadBytes), Write: cell(t.WriteBytes), RDMARead: cell(t.RDMAReadBytes), RDMAWrite: cell(t.RDMAWriteBytes)}
+}
+
+// settle notes whose the nodes of a job are.
+func (p *play) settle(j *schema.Job) {
+	for _, name := range j.Nodes {
+		if d, ok := p.incident.graph.FindDevice(name); ok {
+			if p.tenants[d] = j.ID; j.End != 0 {
+				delete(p.tenants, d)
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package offline
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// kinds are the words of a failures file for what happened.
+var kinds = []struct {
+	name string
+	kind schema.EventKind
+}{{"link_failed", schema.LinkFailed}, {"link_restored", schema.LinkRestored}, {"switch_failed", schema.SwitchFailed}, {"switch_restored", schema.SwitchRestored},
+	{"node_failed", schema.NodeFailed}, {"node_restored", schema.NodeRestored}, {"protection", schema.Throttled}, {string(schema.Throttled), schema.Throttled}}
+
+// failureTable is what a failures file says, by time.
+type failureTable struct {
+	rows  []schema.Failure
+	given int
+}
+
+// readFailures reads lines of time, kind, device, port and detail, separated by tabs. Lines may come in any order;
+// what stands at the end may be left out. A header and lines that begin with # say nothing.
+func (r *reading) readFailures(f *File) error {
+	err := f.lines(func(line string) error {
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "time\t") {
+			return nil
+		}
+		failure, err := r.parseFailure(line)
+		if err != nil {
+			return err
+		}
+		if failure.Kind != "" {
+			r.failures.rows = append(r.failures.rows, failure)
+		}
+		return nil
+	})
+	slices.SortStableFunc(r.failures.rows, func(a, b schema.Failure) int { return cmp.Compare(a.Time, b.Time) })
+	return err
+}
+
+// parseFailure reads a line; one without a kind is to be left out.
+func (r *reading) parseFailure(line string) (schema.Failure, error) {
+	fields := strings.SplitN(strings.TrimSuffix(line, "\r"), "\t", 5)
+	if len(fields) < 2 {
+		return schema.Failure{}, fmt.Errorf("%.80q: want time, kind, device, port and detail, separated by tabs", line)
+	}
+	for len(fields) < 5 {
+		fields = append(fields, "")
+	}
+	failure := schema.Failure{Fabric: r.graph.Fabric(), Device: strings.TrimSpace(fields[2]), Port: strings.TrimSpace(fields[3]), Detail: fields[4]}
+	if err := failure.Time.UnmarshalText([]byte(strings.TrimSpace(fields[0]))); err != nil {
+		return failure, err
+	}
+	if failure.Time == 0 {
+		return failure, errors.New("no time")
+	}
+	var names []string
+	for _, k := range kinds[:len(kinds)-1] {
+		names = append(names, k.name)
+	}
+	i := slices.IndexFunc(kinds, func(k struct {
+		name string
+		kind schema.EventKind
+	}) bool {
+		return k.name == strings.TrimSpace(fields[1])
+	})
+	if i < 0 {
+		return failure, fmt.Errorf("kind %q: want one of %s", fields[1], strings.Join(names, ", "))
+	}
+	failure.Kind = kinds[i].kind
+	return r.place(failure)
+}
+
+// place finds the device and port of a failure in the topology.
+func (r *reading) place(f schema.Failure) (schema.Failure, error) {
+	if f.Device == "" {
+		if f.Kind == schema.Throttled {
+			return f, nil
+		}
+		return f, fmt.Errorf("%s of no device", f.Kind)
+	}
+	byFabric, reason := r.resolver.Device(f.Device)
+	if reason != "" {
+		fault := fmt.Errorf("device %q is not in the topology", f.Device)
+		if !r.cfg.SkipUnknown {
+			return f, fmt.Errorf("%w; its devices are named like %q: give --node-map, or --skip-unknown to go on without", fault, r.graph.Device(0).Name)
+		}
+		r.note("unknown devices", "%w: its failure is left out", fault)
+		return schema.Failure{}, nil
+	}
+	f.Device = byFabric[0][0]
+	if f.Port == "" {
+		return f, nil
+	}
+	port := r.resolver.Port(0, f.Device, f.Port)
+	if port == "" {
+		fault := fmt.Errorf("device %q has no port %q", f.Device, f.Port)
+		if !r.cfg.SkipUnknown {
+			return f, fmt.Errorf("%w; \"giverny topology links\" lists ports, --skip-unknown goes on without", fault)
+		}
+		r.note("unknown ports", "%w: its failure is left out", fault)
+		return schema.Failure{}, nil
+	}
+	f.Port = port
+	return f, nil
+}
+
+// until gives what happened before an instant.
+func (t *failureTable) until(end schema.Instant) []schema.Failure {
+	first := t.given
+	for t.given < len(t.rows) && t.rows[t.given].Time < end {
+		t.given++
+	}
+	return t.rows[first:t.given]
+}

@@ -1,0 +1,89 @@
+package offline
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/segment/linkscsv"
+)
+
+// File is a file to read, open. A name that ends in .gz or .zst says how it is compressed.
+type File struct {
+	Name string
+	io.Reader
+}
+
+// maxLine bounds a line: a job of 100,000 nodes.
+const maxLine = 16 << 20
+
+// lines calls yield with every line of a file that is not empty, and its number from 1. Errors name the file and
+// the line.
+func (f *File) lines(yield func(line string) error) error {
+	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	defer plain.Close()
+	scan := bufio.NewScanner(plain)
+	scan.Buffer(nil, maxLine)
+	n := 0
+	for scan.Scan() {
+		n++
+		line := scan.Text()
+		if at := invalid(line); at >= 0 {
+			return fmt.Errorf("%s:%d: byte %d is not UTF-8; convert the file, with iconv say", f.Name, n, at+1)
+		}
+		if n == 1 {
+			line = trimMark(line)
+		}
+		if line == "" {
+			continue
+		}
+		if err := yield(line); err != nil {
+			return fmt.Errorf("%s:%d: %w", f.Name, n, err)
+		}
+	}
+	switch err := scan.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("%s:%d: the line is longer than %d bytes", f.Name, n+1, maxLine)
+	case err != nil:
+		return fmt.Errorf("%s:%d: %w", f.Name, n+1, err)
+	}
+	return nil
+}
+
+// trimMark removes a byte order mark.
+func trimMark(line string) string {
+	const mark = "\ufeff"
+	if len(line) >= len(mark) && line[:len(mark)] == mark {
+		return line[len(mark):]
+	}
+	return line
+}
+
+// invalid is where a text stops being UTF-8; -1 if it does not.
+func invalid(s string) int {
+	for i, r := range s {
+		if r != utf8.RuneError {
+			continue
+		}
+		if _, size := utf8.DecodeRuneInString(s[i:]); size <= 1 {
+			return i
+		}
+	}
+	return -1
+}
+
+// ReadNodeMap reads which devices nodes are: node, tab, device.
+func ReadNodeMap(f *File) (nodes.Map, error) {
+	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	defer plain.Close()
+	return nodes.ReadMap(plain, f.Name)
+}

@@ -1,0 +1,137 @@
+package offline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkscsv"
+	"github.com/giverny/giverny/topology"
+)
+
+// Config says how files are read and analysed.
+type Config struct {
+	Interval time.Duration // between the times of the links
+	Analysis analysis.Config
+	// SkipUnknown leaves out nodes, devices and ports that the topology does not have, with a note.
+	SkipUnknown bool
+}
+
+// Files are what a site has kept. Links is needed, the others may be nil.
+type Files struct {
+	Links, Jobs, Traffic, Failures, NodeMap *File
+}
+
+// maxNotes bounds the notes of each kind.
+const maxNotes = 5
+
+// reading is files being read and analysed.
+type reading struct {
+	cfg      Config
+	graph    *topology.Graph
+	resolver *nodes.Resolver
+	jobs     jobTable
+	traffic  trafficTable
+	failures failureTable
+	notes    map[string]int // by kind: how many
+	tell     func(string)
+}
+
+// note says what is odd, the first few times of each kind.
+func (r *reading) note(kind, format string, args ...any) {
+	r.notes[kind]++
+	switch n := r.notes[kind]; {
+	case n <= maxNotes:
+		r.tell(fmt.Errorf(format, args...).Error())
+	case n == maxNotes+1:
+		r.tell("more " + kind + " are not listed")
+	}
+}
+
+// Run analyses the files of a fabric and calls yield with the result of each interval; an error of yield ends it.
+// What is odd, and can be gone on with, is told in a line each.
+func Run(g *topology.Graph, cfg Config, files Files, tell func(note string), yield func(*schema.IntervalResult) error) error {
+	cfg.Analysis.Window.Interval = cfg.Interval
+	if err := cfg.Analysis.Validate(); err != nil {
+		return err
+	}
+	core, err := analysis.New(g, cfg.Analysis)
+	if err != nil {
+		return err
+	}
+	r := &reading{cfg: cfg, graph: g, jobs: jobTable{ids: map[string]bool{}}, notes: map[string]int{}, tell: tell}
+	if err := r.readTables(files); err != nil {
+		return err
+	}
+	before := int64(0)
+	for snap, err := range linkscsv.Intervals(files.Links.Name, files.Links.Reader, g) {
+		if err != nil {
+			return err
+		}
+		snap.Interval.DurationNanos = int64(cfg.Interval)
+		if err := r.follows(files.Links.Name, snap.Interval, before); err != nil {
+			return err
+		}
+		before = snap.Interval.StartNanos
+		r.feed(core, schema.Instant(snap.Interval.EndNanos()))
+		result, err := core.Analyse(snap)
+		if err != nil {
+			return fmt.Errorf("%s: %w", files.Links.Name, err)
+		}
+		if err := yield(result); err != nil {
+			return err
+		}
+	}
+	if before == 0 {
+		return fmt.Errorf("%s: links table has no rows", files.Links.Name)
+	}
+	return nil
+}
+
+// readTables reads all but the links.
+func (r *reading) readTables(files Files) error {
+	var nodeMap nodes.Map
+	if files.NodeMap != nil {
+		var err error
+		if nodeMap, err = ReadNodeMap(files.NodeMap); err != nil {
+			return err
+		}
+	}
+	r.resolver = nodes.New([]*topology.Graph{r.graph}, nodeMap)
+	for _, t := range []struct {
+		file *File
+		read func(*File) error
+	}{{files.Jobs, r.readJobs}, {files.Traffic, r.readTraffic}, {files.Failures, r.readFailures}} {
+		if t.file == nil {
+			continue
+		}
+		if err := t.read(t.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follows checks the time of an interval against the one before; 0 if there is none.
+func (r *reading) follows(name string, in schema.Interval, before int64) error {
+	at := schema.Instant(in.StartNanos)
+	switch step := in.StartNanos - before; {
+	case in.StartNanos == 0:
+		return fmt.Errorf("%s:1: links table: no column time; want the header time,link,... and in each row when its interval begins", name)
+	case before == 0:
+	case step < in.DurationNanos || step%in.DurationNanos != 0:
+		return fmt.Errorf("%s: links table: time %s comes %v after the one before, and intervals are of %v: give --interval %v if that is their length", name, at, time.Duration(step), time.Duration(in.DurationNanos), time.Duration(step))
+	case step > in.DurationNanos:
+		r.note("gaps between intervals", "%s: no links from %s to %s (%d intervals)", name, schema.Instant(before+in.DurationNanos), at, step/in.DurationNanos-1)
+	}
+	return nil
+}
+
+// feed gives the core what schedulers, counters and logs have said up to the end of an interval.
+func (r *reading) feed(core *analysis.Core, end schema.Instant) {
+	core.AddJobs(r.jobs.until(end), 0)
+	core.AddTraffic(r.traffic.until(end), 0)
+	core.AddFailures(r.failures.until(end), 0)
+}

@@ -1,0 +1,187 @@
+package offline
+
+import (
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkscsv"
+)
+
+// The columns of a traffic file.
+var trafficColumns = [...]string{"time", "job_id", "read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes"}
+
+// features are those of trafficColumns that are measured, behind the key.
+const firstFeature = 2
+
+// trafficTable is what a traffic file says, by time.
+type trafficTable struct {
+	rows  []schema.JobTraffic
+	given int
+}
+
+// trafficReader reads a traffic file.
+type trafficReader struct {
+	r       *reading
+	file    *File
+	csv     *csv.Reader
+	columns [len(trafficColumns)]int // -1: the file has none
+	seen    map[jobKey]bool
+	ids     map[string]string // one copy of each
+}
+
+// readTraffic reads what jobs moved. Rows may come in any order.
+func (r *reading) readTraffic(f *File) error {
+	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	defer plain.Close()
+	t := &trafficReader{r: r, file: f, csv: csv.NewReader(plain), seen: map[jobKey]bool{}, ids: map[string]string{}}
+	t.csv.ReuseRecord, t.csv.TrimLeadingSpace = true, true
+	if err := t.header(); err != nil {
+		return fmt.Errorf("%s:1: %w", f.Name, err)
+	}
+	for {
+		record, err := t.csv.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return t.located(err)
+		}
+		if err := t.row(record); err != nil {
+			line, _ := t.csv.FieldPos(0)
+			return fmt.Errorf("%s:%d: %w", f.Name, line, err)
+		}
+	}
+	slices.SortStableFunc(r.traffic.rows, func(a, b schema.JobTraffic) int { return cmp.Compare(a.Time, b.Time) })
+	return nil
+}
+
+// located names file and line of a fault of the CSV itself.
+func (t *trafficReader) located(err error) error {
+	var fault *csv.ParseError
+	if errors.As(err, &fault) {
+		return fmt.Errorf("%s:%d: %w; want %d fields, as the header has", t.file.Name, fault.Line, fault.Err, t.csv.FieldsPerRecord)
+	}
+	return fmt.Errorf("%s: %w", t.file.Name, err)
+}
+
+func (t *trafficReader) header() error {
+	header, err := t.csv.Read()
+	want := strings.Join(trafficColumns[:], ",")
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("it is empty; want the header %s", want)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range t.columns {
+		t.columns[i] = -1
+	}
+	for c, name := range header {
+		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
+		switch i := slices.Index(trafficColumns[:], name); {
+		case i < 0:
+			t.r.note("traffic columns", "%s:1: column %q is not used; used are %s", t.file.Name, name, want)
+		case t.columns[i] >= 0:
+			return fmt.Errorf("column %s is duplicated", name)
+		default:
+			t.columns[i] = c
+		}
+	}
+	for i, c := range t.columns {
+		switch {
+		case c >= 0:
+		case i < firstFeature:
+			return fmt.Errorf("no column %s; want the header %s", trafficColumns[i], want)
+		default:
+			t.r.note("traffic columns", "%s:1: no column %s: taken as not measured", t.file.Name, trafficColumns[i])
+		}
+	}
+	if slices.Max(t.columns[firstFeature:]) < 0 {
+		return fmt.Errorf("no column of bytes; want the header %s", want)
+	}
+	return nil
+}
+
+func (t *trafficReader) row(record []string) error {
+	for c, field := range record {
+		if at := invalid(field); at >= 0 {
+			return fmt.Errorf("field %d, byte %d is not UTF-8; convert the file, with iconv say", c+1, at+1)
+		}
+	}
+	row := schema.JobTraffic{Fabric: t.r.graph.Fabric(), JobID: t.id(strings.TrimSpace(record[t.columns[1]]))}
+	if err := row.Time.UnmarshalText([]byte(strings.TrimSpace(record[t.columns[0]]))); err != nil {
+		return fmt.Errorf("column time: %w", err)
+	}
+	if row.Time == 0 {
+		return errors.New("column time: it is empty")
+	}
+	if row.JobID == "" {
+		return errors.New("column job_id: it is empty")
+	}
+	if key := (jobKey{row.JobID, row.Time}); t.seen[key] {
+		return fmt.Errorf("job %q has a row of %s already", row.JobID, row.Time)
+	} else {
+		t.seen[key] = true
+	}
+	for i, into := range []**float64{&row.Read, &row.Write, &row.RDMARead, &row.RDMAWrite} {
+		c := t.columns[firstFeature+i]
+		if c < 0 {
+			continue
+		}
+		var err error
+		if *into, err = measured(record[c]); err != nil {
+			return fmt.Errorf("column %s: %w", trafficColumns[firstFeature+i], err)
+		}
+	}
+	t.r.traffic.rows = append(t.r.traffic.rows, row)
+	return nil
+}
+
+// id is one copy of an id, of which a file has thousands.
+func (t *trafficReader) id(text string) string {
+	if id, known := t.ids[text]; known {
+		return id
+	}
+	id := strings.Clone(text)
+	t.ids[id] = id
+	if !t.r.jobs.ids[id] {
+		t.r.note("unknown jobs", "%s: job %q has traffic, and is not in the jobs", t.file.Name, id)
+	}
+	return id
+}
+
+// measured is a number of bytes; nil if the field is empty, or no finite number by value.
+func measured(field string) (*float64, error) {
+	field = strings.TrimSpace(field)
+	if field == "" {
+		return nil, nil
+	}
+	v, err := strconv.ParseFloat(field, 64)
+	if err != nil || v < 0 {
+		return nil, fmt.Errorf("%q is no number of bytes; leave the field empty where it was not measured", field)
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil, nil
+	}
+	return &v, nil
+}
+
+// until gives the rows of intervals that begin before an instant.
+func (t *trafficTable) until(end schema.Instant) []schema.JobTraffic {
+	first := t.given
+	for t.given < len(t.rows) && t.rows[t.given].Time < end {
+		t.given++
+	}
+	return t.rows[first:t.given]
+}
