@@ -22,12 +22,17 @@ perfquery  infiniband-diags           subnet
 chromium   chromium,fonts-liberation  browser
 java       default-jdk-headless       broker
 mvn        maven                      broker
+slurmctld  slurm-wlm                  scheduler
+slurmrestd slurmrestd,slurm-wlm-jwt-plugin scheduler
+slurmdbd   slurmdbd                   scheduler
+mariadbd   mariadb-server-core        scheduler
 "
 declare -A tests=(
   [race]="all of the race tests (make race)"
   [subnet]="the integration tests with a simulated InfiniBand subnet"
   [browser]="the integration tests of the web interface"
   [broker]="the integration tests with Apache Kafka"
+  [scheduler]="the integration tests with Slurm"
 )
 
 absent() { # the packages, or in column 3 the kinds of tests, of the commands that are not there

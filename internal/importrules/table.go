@@ -103,6 +103,7 @@ var Architecture = []Row{
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/repo", "internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/proc", Kind: Testing},
+	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
 
 	// Tests of files that are no Go.

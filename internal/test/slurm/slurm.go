@@ -1,0 +1,288 @@
+// Package slurm starts a Slurm cluster for a test: the real slurmctld, one real slurmd per node, and on request
+// slurmdbd with its database and slurmrestd, all on the loopback address and in a folder of their own. In goes
+// how many nodes and what else is wanted, out comes a way to run Slurm's own commands and to stop parts of it.
+// It needs no root and no munge: authentication is none, so that nothing but a test may use it. The programs
+// come from `make deps-test`.
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/internal/test/proc"
+)
+
+const (
+	waitTimeout  = 90 * time.Second // a cluster of 4 nodes is up in 1 to 2 s, on a machine under load later
+	pollInterval = 50 * time.Millisecond
+	stopTimeout  = 5 * time.Second
+	logTailLines = 30
+	sbin         = "/usr/sbin:/sbin" // where Debian puts the daemons
+)
+
+// Config says what cluster is wanted.
+type Config struct {
+	Nodes      []string // their names; default n1 to n4
+	CPUs       int      // of each node; default 2
+	Extra      []string // more lines of slurm.conf
+	Topology   string   // topology.conf; empty: none
+	Accounting bool     // slurmdbd on a database of its own, so that sacct answers
+	REST       bool     // slurmrestd on a TCP port, with tokens (JWT)
+}
+
+// Cluster is a running Slurm.
+type Cluster struct {
+	tb    testing.TB
+	cfg   Config
+	dir   string
+	host  string // this machine's, which slurmctld insists on
+	ports []int  // of slurmctld, slurmrestd and slurmdbd, then one per node
+	parts map[string]*proc.Process
+	order []string // of the parts, as they were started
+}
+
+// Start returns once all nodes are idle. What is missing on the machine fails the test and says what to install.
+func Start(tb testing.TB, cfg Config) *Cluster {
+	tb.Helper()
+	if len(cfg.Nodes) == 0 {
+		cfg.Nodes = []string{"n1", "n2", "n3", "n4"}
+	}
+	if cfg.CPUs == 0 {
+		cfg.CPUs = 2
+	}
+	c := &Cluster{tb: tb, cfg: cfg, parts: map[string]*proc.Process{}}
+	tb.Cleanup(c.cleanup)
+	if err := c.start(); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func (c *Cluster) start() (err error) {
+	// Not the test's own folder: the name of a socket must fit 107 bytes.
+	if c.dir, err = os.MkdirTemp("", "slurm"); err != nil {
+		return err
+	}
+	if c.host, err = os.Hostname(); err != nil {
+		return err
+	}
+	c.host, _, _ = strings.Cut(c.host, ".")
+	if c.ports, err = freePorts(3 + len(c.cfg.Nodes)); err != nil {
+		return err
+	}
+	if err := c.configure(); err != nil {
+		return err
+	}
+	if c.cfg.Accounting {
+		if err := c.startAccounting(); err != nil {
+			return err
+		}
+	}
+	if err := c.StartController(); err != nil {
+		return err
+	}
+	for _, node := range c.cfg.Nodes {
+		if err := c.StartNode(node); err != nil {
+			return err
+		}
+	}
+	if err := c.awaitIdle(); err != nil {
+		return err
+	}
+	if c.cfg.REST {
+		return c.startREST()
+	}
+	return nil
+}
+
+// Dir is the folder in which the commands run; jobs write their output there.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Environ is what a program needs in its environment to talk to this cluster.
+func (c *Cluster) Environ() []string {
+	return []string{"SLURM_CONF=" + c.path("slurm.conf"), "PATH=" + os.Getenv("PATH") + ":" + sbin}
+}
+
+// Prefix makes any argument vector talk to this cluster: exec of Prefix() followed by the vector. It is for code
+// under test that takes the command to run from its configuration.
+func (c *Cluster) Prefix() []string { return append([]string{"env", "-C", c.dir}, c.Environ()...) }
+
+// Command prepares one of Slurm's commands.
+func (c *Cluster) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	vector := append(append(c.Prefix(), name), args...)
+	return exec.CommandContext(ctx, vector[0], vector[1:]...)
+}
+
+// Run runs one of Slurm's commands to its end.
+func (c *Cluster) Run(name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
+	out, err := c.Command(ctx, name, args...).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, exit.Stderr)
+	}
+	return string(out), err
+}
+
+// Output runs one of Slurm's commands and returns what it printed; a failure fails the test.
+func (c *Cluster) Output(name string, args ...string) string {
+	c.tb.Helper()
+	out, err := c.Run(name, args...)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	return out
+}
+
+// Submit gives the scheduler a job that runs a line of shell, with sbatch's options, and returns its id.
+func (c *Cluster) Submit(line string, options ...string) string {
+	c.tb.Helper()
+	out := c.Output("sbatch", append(append([]string{"--parsable", "--output=/dev/null"}, options...), "--wrap", line)...)
+	id, _, _ := strings.Cut(strings.TrimSpace(out), ";")
+	return id
+}
+
+// Await polls until done, or fails the test with the ends of the logs.
+func (c *Cluster) Await(what string, done func() bool) {
+	c.tb.Helper()
+	if err := c.await(what, done); err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+func (c *Cluster) await(what string, done func() bool) error {
+	deadline := time.Now().Add(waitTimeout)
+	for !done() {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waited %s for %s\n%s", waitTimeout, what, c.logs())
+		}
+		for name, p := range c.parts {
+			select {
+			case <-p.Done():
+				return fmt.Errorf("waiting for %s: %s ended\n%s", what, name, c.logs())
+			default:
+			}
+		}
+		time.Sleep(pollInterval)
+	}
+	return nil
+}
+
+// awaitIdle waits until the controller lists every node as idle.
+func (c *Cluster) awaitIdle() error {
+	return c.await("all nodes to be idle", func() bool {
+		out, err := c.Run("sinfo", "--noheader", "--Node", "--format=%N %T")
+		return err == nil && strings.Count(out, " idle\n") == len(c.cfg.Nodes)
+	})
+}
+
+// StartController starts slurmctld, again after StopController or Kill, with what it saved.
+func (c *Cluster) StartController() error {
+	if err := c.startPart("slurmctld", "slurmctld", "-D", "-f", c.path("slurm.conf")); err != nil {
+		return err
+	}
+	return c.await("slurmctld to answer", func() bool {
+		out, err := c.Run("scontrol", "ping")
+		return err == nil && strings.Contains(out, "UP")
+	})
+}
+
+// StopController ends slurmctld in good order: commands then find no controller.
+func (c *Cluster) StopController() { c.stopPart("slurmctld") }
+
+// StartNode starts the slurmd of a node.
+func (c *Cluster) StartNode(node string) error {
+	if err := os.MkdirAll(c.path("spool", node), 0o755); err != nil {
+		return err
+	}
+	return c.startPart(node, "slurmd", "-D", "-N", node, "-f", c.path("slurm.conf"))
+}
+
+// StopNode ends the slurmd of a node.
+func (c *Cluster) StopNode(node string) { c.stopPart(node) }
+
+func (c *Cluster) startPart(name, program string, args ...string) error {
+	cmd := c.Command(context.Background(), program, args...)
+	p, err := proc.Start(cmd, c.path(name+".out"))
+	if err != nil {
+		return fmt.Errorf("%w; `make deps-test` installs it", err)
+	}
+	c.parts[name] = p
+	c.order = append(c.order, name)
+	return nil
+}
+
+func (c *Cluster) stopPart(name string) {
+	if p := c.parts[name]; p != nil {
+		p.Stop(stopTimeout)
+		delete(c.parts, name)
+	}
+}
+
+func (c *Cluster) path(parts ...string) string {
+	return filepath.Join(append([]string{c.dir}, parts...)...)
+}
+
+func (c *Cluster) logs() string {
+	var text strings.Builder
+	for name, p := range c.parts {
+		fmt.Fprintf(&text, "%s:\n%s\n", name, p.LogTail(logTailLines))
+	}
+	return text.String()
+}
+
+// cleanup ends the jobs first: their steps are daemons of their own, which would outlive the cluster.
+func (c *Cluster) cleanup() {
+	if c.dir == "" {
+		return
+	}
+	if c.tb.Failed() {
+		c.tb.Logf("end of the logs of Slurm:\n%s", c.logs())
+	}
+	if c.parts["slurmctld"] != nil {
+		c.cancelAll()
+	}
+	for i := len(c.order) - 1; i >= 0; i-- {
+		c.stopPart(c.order[i])
+	}
+	os.RemoveAll(c.dir)
+}
+
+func (c *Cluster) cancelAll() {
+	who, err := user.Current()
+	if err != nil {
+		return
+	}
+	_, _ = c.Run("scancel", "--signal=KILL", "--user="+who.Username) // jobs that run, at once
+	_, _ = c.Run("scancel", "--user="+who.Username)
+	deadline := time.Now().Add(stopTimeout)
+	for time.Now().Before(deadline) {
+		if out, err := c.Run("squeue", "--noheader"); err != nil || strings.TrimSpace(out) == "" {
+			return
+		}
+		time.Sleep(pollInterval)
+	}
+}
+
+// freePorts are TCP ports that nothing listens on now, all different.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close() // at the end: none comes twice
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
