@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/dirlock"
 	"github.com/giverny/giverny/schema"
 )
@@ -88,36 +89,10 @@ func (j *journal) save() error {
 	if err != nil {
 		return fmt.Errorf("feedback journal: %w", err)
 	}
-	if err := replaceFile(j.path, text); err != nil {
+	if err := atomicfile.Write(j.path, text); err != nil {
 		return fmt.Errorf("feedback journal: %w", err)
 	}
 	return nil
-}
-
-// replaceFile replaces a file's content at once, synced.
-func replaceFile(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // LeftBehind says how many nodes a journal in a folder has: those that a process
