@@ -78,7 +78,7 @@ func (s nodeState) state() reconcile.State {
 // Values of the label and the taint.
 const markValue = "true"
 
-var errMarked = errors.New("somebody else has given it this label or taint already")
+var errMarked = errors.New("somebody else has given it this label, with another value")
 
 // Avoid is what a congested node becomes.
 func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
@@ -86,7 +86,7 @@ func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
 	if err := json.Unmarshal([]byte(now), &s); err != nil {
 		return "", fmt.Errorf("state of a node: %w", err)
 	}
-	if s.Label != nil && *s.Label != markValue || s.Effect != nil && *s.Effect != n.cfg.Effect {
+	if s.Label != nil && *s.Label != markValue {
 		return "", errMarked
 	}
 	value := markValue
@@ -180,7 +180,7 @@ func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err e
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return s, nil, err
 		}
-		if n.cfg.Taint != "" && t.Key == n.cfg.Taint {
+		if n.cfg.Taint != "" && t.Key == n.cfg.Taint && t.Effect == n.cfg.Effect { // the two make a taint
 			s.Effect = &t.Effect
 			continue
 		}
@@ -256,11 +256,15 @@ func (n *Nodes) get(ctx context.Context, name string) (*apiNode, error) {
 
 // call makes one request about a node. body is a JSON merge patch (RFC 7386).
 func (n *Nodes) call(ctx context.Context, method, name string, body, into any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("kubernetes: %w", err)
+	address, text := n.base+"/api/v1/nodes/"+url.PathEscape(name), []byte(nil)
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("kubernetes: %w", err)
+		}
+		address += "?fieldManager=giverny"
 	}
-	request, err := http.NewRequestWithContext(ctx, method, n.base+"/api/v1/nodes/"+url.PathEscape(name)+"?fieldManager=giverny", bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
 		return errors.New("kubernetes: the address is no URL") // the error would print it whole
 	}

@@ -72,6 +72,9 @@ func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webho
 		wake: make(chan struct{}, 1), tracks: map[string]*notice.Tracker{}}, nil
 }
 
+// Name of the receiver.
+func (w *Webhook) Name() string { return w.cfg.Name }
+
 // Put queues what a result has to say. When it returns nil that is on disk.
 func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
 	w.mu.Lock()
