@@ -1,5 +1,5 @@
-// Package analysis is the pure core of Giverny: counter batches and events of
-// one fabric go in, and for every interval that closes one result comes out. The
+// Package analysis is the pure core of Giverny: counter batches, events, jobs,
+// failures and the traffic of jobs of one fabric go in, and for every interval that closes one result comes out. The
 // window makes a snapshot of the counters; named stages then add to the result in
 // turn: regions, their identity and forecast, hot links. What a stage has learned
 // can be saved and loaded. There is no goroutine, no clock and no I/O here, so
@@ -39,6 +39,9 @@ type Core struct {
 	checked     bool   // the topology has been found to fit the data
 
 	storedEvents map[schema.Event]bool // of an earlier process
+
+	feeds    *feeds
+	recalled Feeds // of an earlier process
 }
 
 // New makes the core of one version of a fabric.
@@ -52,7 +55,7 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	return &Core{cfg: cfg, graph: g, window: w, stages: stages, unsaved: SaveIntervals,
-		raw: newRawBuffer(int64(cfg.Window.Interval)), judge: witness.New(cfg.Clocks, cfg.Window.Interval), lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}}, nil
+		raw: newRawBuffer(int64(cfg.Window.Interval)), judge: witness.New(cfg.Clocks, cfg.Window.Interval), lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, feeds: newFeeds()}, nil
 }
 
 // Graph is the version of the fabric that is in force.
@@ -199,6 +202,7 @@ func (c *Core) Next() *schema.IntervalResult {
 func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events []schema.Event) *schema.IntervalResult {
 	r := &schema.IntervalResult{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: events}
 	c.lastEnd = snap.Interval.EndNanos()
+	c.feeds.take(c.lastEnd, r)
 	for _, s := range c.stages {
 		s.Step(r)
 	}
@@ -260,6 +264,7 @@ func (c *Core) Drops() map[string]uint64 {
 	for _, r := range witness.Reasons() {
 		d[r.String()] = c.judge.Refused(r)
 	}
+	c.feeds.drops(d)
 	return d
 }
 

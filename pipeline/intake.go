@@ -200,6 +200,36 @@ func (in *Intake) Events(s Source, events []schema.Event, offset int64) error {
 	})
 }
 
+// Jobs takes jobs that were put into Kafka at an instant, 0 if that is not known. A
+// job of another fabric refuses them all.
+func (in *Intake) Jobs(s Source, jobs []schema.Job, offset, appendedNanos int64) error {
+	return takeFeed(in, s, jobs, offset, func(j *schema.Job) string { return j.Fabric }, func() int64 { return in.core.AddJobs(jobs, appendedNanos) })
+}
+
+// Failures takes failures likewise.
+func (in *Intake) Failures(s Source, failures []schema.Failure, offset, appendedNanos int64) error {
+	return takeFeed(in, s, failures, offset, func(f *schema.Failure) string { return f.Fabric }, func() int64 { return in.core.AddFailures(failures, appendedNanos) })
+}
+
+// Traffic takes what jobs moved likewise.
+func (in *Intake) Traffic(s Source, traffic []schema.JobTraffic, offset, appendedNanos int64) error {
+	return takeFeed(in, s, traffic, offset, func(t *schema.JobTraffic) string { return t.Fabric }, func() int64 { return in.core.AddTraffic(traffic, appendedNanos) })
+}
+
+// takeFeed takes rows of one kind. Their offset is not committed before the
+// intervals with which they come out are stored.
+func takeFeed[T any](in *Intake, s Source, rows []T, offset int64, fabricOf func(*T) string, add func() (newestNanos int64)) error {
+	return in.locked(func() error {
+		for i := range rows {
+			if fabric := fabricOf(&rows[i]); fabric != in.fabric {
+				return fmt.Errorf("row of fabric %q: %w: this is %q", fabric, analysis.ErrOtherFabric, in.fabric)
+			}
+		}
+		in.took(s, offset, add())
+		return nil
+	})
+}
+
 // liveIntervals is for how many intervals after the newest reading the clock
 // still closes intervals: replayed data are older than that, and a fabric that
 // has been silent for longer has nothing to say.
@@ -255,7 +285,7 @@ func (in *Intake) Finish() error {
 
 // isEmpty says that nothing was measured in an interval, and nothing happened.
 func isEmpty(r *schema.IntervalResult) bool {
-	return len(r.Events) == 0 && !slices.ContainsFunc(r.Snapshot.Series, func(s schema.Series) bool { return s.Count > 0 })
+	return len(r.Events)+len(r.Jobs)+len(r.Failures)+len(r.Traffic) == 0 && !slices.ContainsFunc(r.Snapshot.Series, func(s schema.Series) bool { return s.Count > 0 })
 }
 
 // setGraph takes another version into force, before what comes next.

@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/ingest/envelope"
@@ -13,14 +11,16 @@ import (
 )
 
 // KafkaSources are the sources of live data of a fabric: its partition of the
-// counters and of the events, and the clock that closes intervals.
+// counters, of the events and of what schedulers and logs say, and the clock that
+// closes intervals.
 // Offsets are committed through the fence, which may be nil.
 func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, interval time.Duration, fence kafka.Fence) []Source {
 	consumer := func(kind envelope.Kind) *kafka.Consumer {
 		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition, Fence: fence})
 	}
 	counters := &counterSource{consumer: consumer(envelope.Counters)}
-	return []Source{counters, &eventSource{consumer: consumer(envelope.Events)}, &clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
+	return []Source{counters, newEventSource(consumer(envelope.Events)), newJobSource(consumer(envelope.Jobs)), newFailureSource(consumer(envelope.Failures)),
+		newTrafficSource(consumer(envelope.Traffic)), &clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
 }
 
 // counterSource reads batches of counters.
@@ -68,33 +68,6 @@ func (s *counterSource) Commit(ctx context.Context, offset int64) error {
 // BeginAt makes the next Run begin with what was sent at an instant, or earlier.
 func (s *counterSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
 
-// eventSource reads events.
-type eventSource struct {
-	consumer *kafka.Consumer
-	decoder  envelope.Decoder
-}
-
-func (s *eventSource) Name() string { return "events" }
-
-// Run hands events to the intake.
-func (s *eventSource) Run(ctx context.Context, in *Intake) error {
-	return s.consumer.Run(ctx, func(_ context.Context, m kafka.Message) error {
-		events, err := s.decoder.Events(m.Payload, nil)
-		if err != nil {
-			return err
-		}
-		return rejected(in, in.Events(s, events, m.Offset))
-	})
-}
-
-// Commit tells Kafka that what lies up to an offset is stored.
-func (s *eventSource) Commit(ctx context.Context, offset int64) error {
-	return s.consumer.CommitThrough(ctx, offset)
-}
-
-// BeginAt makes the next Run begin with what was sent at an instant, or earlier.
-func (s *eventSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
-
 // rejected sends what the intake refuses to the dead letters, and passes on what
 // ends the run.
 func rejected(in *Intake, err error) error {
@@ -141,52 +114,4 @@ func (s *clockSource) Run(ctx context.Context, in *Intake) error {
 			return err
 		}
 	}
-}
-
-// Announcer puts the regions of every interval into Kafka, for those who act on
-// them, at least once: it learns from the topic what it announced last. Consumers
-// drop doubles by fabric, interval and revision; a higher revision replaces a lower one.
-type Announcer struct {
-	client    *kafka.Client
-	producer  *kafka.Producer
-	fabric    string
-	partition int
-	encoder   envelope.Encoder
-	decoder   envelope.Decoder
-}
-
-// NewAnnouncer makes the announcer of a fabric.
-func NewAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int) *Announcer {
-	return &Announcer{client: client, producer: producer, fabric: fabric, partition: partition}
-}
-
-// Name of the sink.
-func (a *Announcer) Name() string { return "regions topic" }
-
-// Put announces an interval. What is too long for a message is refused.
-func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
-	payload, err := a.encoder.Regions(nil, &envelope.RegionSet{Fabric: a.fabric, GraphVersion: r.Snapshot.GraphVersion,
-		Interval: r.Snapshot.Interval, Regions: r.Regions, Unknown: r.Network.Unknown, Revision: r.Revision})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	err = a.producer.Produce(ctx, kafka.Record{Fabric: a.fabric, Partition: a.partition, Kind: envelope.Regions, Payload: payload})
-	var refused *kafka.RefusedError
-	if errors.As(err, &refused) {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	return err
-}
-
-// Last is the start of the newest interval in the topic.
-func (a *Announcer) Last(ctx context.Context) (int64, error) {
-	payload, err := a.client.LastPayload(ctx, envelope.Regions, a.partition)
-	if err != nil || payload == nil {
-		return 0, err
-	}
-	set, err := a.decoder.Regions(payload)
-	if err != nil {
-		return 0, fmt.Errorf("the newest message of the regions topic: %w", err)
-	}
-	return set.Interval.StartNanos, nil
 }

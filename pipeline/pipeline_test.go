@@ -128,6 +128,31 @@ func (m *memory) EventsBetween(_ context.Context, fabric string, from, to int64)
 	return list, err
 }
 
+func (m *memory) FeedsBetween(_ context.Context, fabric string, from, to int64) (f analysis.Feeds, err error) {
+	jobs := map[[2]any]schema.Job{}
+	for _, r := range m.stored(fabric) {
+		for _, j := range r.Jobs {
+			if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) {
+				jobs[[2]any{j.ID, j.Start}] = j
+			} else {
+				delete(jobs, [2]any{j.ID, j.Start})
+			}
+		}
+		for _, failure := range r.Failures {
+			if at := int64(failure.Time); at >= from && at < to {
+				f.Failures = append(f.Failures, failure)
+			}
+		}
+		for _, traffic := range r.Traffic {
+			if at := int64(traffic.Time); at >= from && at < to {
+				f.Traffic = append(f.Traffic, traffic)
+			}
+		}
+	}
+	f.Jobs = slices.Collect(maps.Values(jobs))
+	return f, nil
+}
+
 func (m *memory) Graph(_ context.Context, _ string, version uint64) (*topology.Graph, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

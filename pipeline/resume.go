@@ -28,6 +28,9 @@ type History interface {
 	ResultsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
 	// Events that came with the intervals of [from, to).
 	EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error)
+	// FeedsBetween are the jobs that ran at any time of [from, to), and the failures
+	// and the traffic of that span.
+	FeedsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) (analysis.Feeds, error)
 	// Graph is a version of a fabric.
 	Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error)
 }
@@ -119,6 +122,10 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	if err != nil {
 		return nil, err
 	}
+	feeds, err := store.FeedsBetween(ctx, f.name, from, last.EndNanos())
+	if err != nil {
+		return nil, fmt.Errorf("look up the stored jobs and failures: %w", err)
+	}
 	core, learned, err := f.load(ctx, last)
 	if err != nil {
 		return nil, err
@@ -128,6 +135,7 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	if err != nil {
 		return nil, err
 	}
+	core.Recall(feeds)
 	if err := core.Resume(stored, events); err != nil {
 		f.log.Warn("analysis: some stored regions do not hand their identity on", "error", err)
 	}

@@ -40,7 +40,7 @@ type Retention struct {
 	Samples time.Duration `yaml:"keep_samples"`
 	// How long readings that became no metric are kept; 0: for ever.
 	Raw time.Duration `yaml:"keep_raw"`
-	// How long regions, network states and events are kept; 0: for ever.
+	// How long regions, their diagnoses, network states, events, jobs and failures are kept; 0: for ever.
 	Regions time.Duration `yaml:"keep_regions"`
 }
 

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Reasons for a retry.
 const (
@@ -43,7 +47,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		intervals:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_intervals_total", Help: "Intervals passed to the store, by outcome."}, []string{"result"}),
 		rows:          prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rows_total", Help: "Rows written, by table."}, []string{"table"}),
 		retries:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_retries_total", Help: "Retries of statements, by reason."}, []string{"reason"}),
-		valuesDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_values_dropped_total", Help: "Values of links stored as missing because no column can hold them, by reason."}, []string{"reason"}),
+		valuesDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_values_dropped_total", Help: "Values of links stored as missing, and diagnoses left out, because no column can hold them, by reason."}, []string{"reason"}),
 		storeSeconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_seconds", Help: "Time to store one interval, retries included.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14)}),
 		readToStored:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_read_to_stored_seconds", Help: "Time from an interval's first counter reading until the interval was stored.", Buckets: prometheus.ExponentialBuckets(0.25, 2, 14)}),
 		querySeconds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_store_query_seconds", Help: "Duration of queries, by the name of the SQL file.", Buckets: prometheus.ExponentialBuckets(0.002, 4, 8)}, []string{"query"}),
@@ -57,7 +61,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	for _, result := range []string{resultStored, resultAlready} {
 		m.intervals.WithLabelValues(result)
 	}
-	for _, t := range tables {
+	for _, t := range slices.Concat(tables, facts) {
 		m.rows.WithLabelValues(t.name)
 	}
 	m.rows.WithLabelValues(marker.name)

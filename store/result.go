@@ -16,6 +16,9 @@ type key struct {
 	// revision is that of an interval: one that was stored is stored again under a
 	// higher one.
 	revision uint32
+	// content tells inserts of the same interval apart that hold other rows; 0: there
+	// are none.
+	content uint64
 }
 
 func keyOf(r *schema.IntervalResult) key {
@@ -33,6 +36,9 @@ func (k key) token(table string, chunk int) string {
 	t := fmt.Sprintf("%s/%s/%d/%x/%d", table, k.fabric, k.start.UnixMilli(), k.version, chunk)
 	if k.revision > 0 { // what was stored before there were revisions keeps its tokens
 		t += fmt.Sprintf("/r%d", k.revision)
+	}
+	if k.content != 0 {
+		t += fmt.Sprintf("/c%x", k.content)
 	}
 	return t
 }

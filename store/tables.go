@@ -41,6 +41,7 @@ var tables = []table{
 	{"network_states", "time", stateRows},
 	{"events", "interval_start", eventRows},
 	{"port_readings", "interval_start", readingRows},
+	{"diagnoses", "time", diagnosisRows},
 }
 
 // marker is written last and makes an interval visible. It counts what the tables

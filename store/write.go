@@ -68,6 +68,12 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 			return err
 		}
 	}
+	for _, t := range facts {
+		rows := t.rowsOf(r, meta, db.metrics)
+		if err := db.storeRows(ctx, t.name, rows, k.ofContent(rows), 0); err != nil {
+			return err
+		}
+	}
 	meta.storedAt = db.now()
 	if err := db.insert(ctx, marker.name, marker.rowsOf(r, meta, db.metrics), k, 0); err != nil {
 		return err

@@ -60,7 +60,22 @@ func someResult(fabric string, n int64, links int) *schema.IntervalResult {
 			{Name: "new.thing", Values: []uint64{1, 1 << 63}, Valid: schema.Bitmap{2}},
 			{Name: "ib.port_xmit_data", Values: []uint64{5, 6}},
 		}}}
+	addFeeds(r)
 	return r
+}
+
+// addFeeds adds jobs, failures, traffic and diagnoses to a result.
+func addFeeds(r *schema.IntervalResult) {
+	fabric, start := r.Snapshot.Fabric, schema.Instant(r.Snapshot.Interval.StartNanos)
+	r.Jobs = []schema.Job{{Fabric: fabric, ID: "17", Name: "PSDNS", User: "flow", Nodes: []string{"0,0,0", "1,0,0"}, Start: start + 1, State: "RUNNING"},
+		{Fabric: fabric, ID: "18", Start: start - 7, End: start + 2}}
+	r.Failures = []schema.Failure{{Fabric: fabric, Time: start + 8, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Detail: "'cable'"}}
+	r.Traffic = []schema.JobTraffic{{Fabric: fabric, JobID: "17", Time: start, Read: new(1.5e9), RDMAWrite: new(0.0)}, {Fabric: fabric, JobID: "18", Time: start}}
+	r.Diagnoses = []schema.Diagnosis{{Fabric: fabric, Time: start, Region: r.Regions[0].ID, Metric: schema.CreditStall, Severity: schema.High, Links: r.Regions[0].Links, Mean: 27.5,
+		Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}, Jobs: []schema.AccusedJob{{JobID: "17", Blame: .8, Feature: "read_bytes", Value: 1.5e9, Deviations: 14}},
+		Failures: []schema.NearFailure{{Time: start + 8, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Hops: 1}},
+		Root:     &schema.RootPort{Device: "0,0,0", Port: "X+", Peer: "1,0,0", Kind: "link_capacity"},
+		Victims:  []schema.VictimJob{{JobID: "18", Slowdown: [2]float64{1.1, 1.6}}}, Action: "place it in a compact block", Text: "why\n\"so\""}}
 }
 
 // The views give people rows for what the tables pack.
@@ -92,6 +107,7 @@ func contents(t *testing.T, db testDB, fabric string) map[string][2]uint64 {
 	out := map[string][2]uint64{}
 	for table, keys := range map[string]string{
 		"link_samples": "metric, block, time, graph_version", "regions": "time, graph_version, rank", "network_states": "time, graph_version, metric",
+		"jobs": "interval_start, job_id, start", "failures": "interval_start, time", "job_traffic": "job_id, time", "diagnoses": "time, graph_version, rank",
 		"events": "interval_start, graph_version, rank", "port_readings": "device, port, time", "intervals": "time, graph_version",
 	} {
 		var rows, distinct uint64
@@ -107,7 +123,7 @@ func contents(t *testing.T, db testDB, fabric string) map[string][2]uint64 {
 // wantContents is what n intervals of someResult(_, _, 1000) leave behind.
 func wantContents(n uint64) map[string][2]uint64 {
 	out := map[string][2]uint64{}
-	for table, perInterval := range map[string]uint64{"link_samples": 6, "regions": 2, "network_states": 2, "events": 2, "port_readings": 2, "intervals": 1} {
+	for table, perInterval := range map[string]uint64{"jobs": 2, "failures": 1, "job_traffic": 2, "diagnoses": 1, "link_samples": 6, "regions": 2, "network_states": 2, "events": 2, "port_readings": 2, "intervals": 1} {
 		out[table] = [2]uint64{n * perInterval, n * perInterval}
 	}
 	return out
@@ -294,4 +310,47 @@ func TestNothingKeepsRunning(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A crash may cut a result off behind its jobs, and the one that is made again may
+// carry more of them: none is lost, and none of those that came both times is there
+// twice.
+func TestFactsOfAResultThatWasCutOff(t *testing.T) {
+	db, ctx := migratedDB(t), context.Background()
+	first := someResult("bw", 1, 10)
+	rows := facts[0].rowsOf(first, rowMeta{keyOf(first), db.now()}, db.metrics)
+	for range 2 {
+		if err := db.storeRows(ctx, "jobs", rows, keyOf(first).ofContent(rows), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := row(t, db, "SELECT toString(count()) FROM jobs"); got != "2" {
+		t.Errorf("the same jobs twice: %s rows", got)
+	}
+	again := someResult("bw", 1, 10)
+	again.Jobs = append(again.Jobs, schema.Job{Fabric: "bw", ID: "19", Start: 1})
+	if err := db.Store(ctx, again); err != nil {
+		t.Fatal(err)
+	}
+	if got := row(t, db, "SELECT toString(arraySort(groupUniqArray(job_id))) FROM jobs"); got != "['17','18','19']" {
+		t.Errorf("jobs %s", got)
+	}
+}
+
+// A diagnosis that is no JSON costs itself alone.
+func TestADiagnosisThatCannotBeStored(t *testing.T) {
+	db := migratedDB(t)
+	r := someResult("bw", 1, 10)
+	r.Diagnoses = append(r.Diagnoses, r.Diagnoses[0])
+	r.Diagnoses[0].Mean = math.NaN()
+	r.Diagnoses[1].Region = 9
+	if err := db.Store(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if got := row(t, db, "SELECT toString((region_id, rank)) FROM diagnoses"); got != "(9,0)" {
+		t.Errorf("diagnoses %s", got)
+	}
+	if n := count(db.metrics.valuesDropped.WithLabelValues(reasonNotFinite)); n != 1 {
+		t.Errorf("%v counted", n)
+	}
 }

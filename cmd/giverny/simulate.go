@@ -218,7 +218,7 @@ func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 // sendStep sends what happened in a step, and what devices reported.
 func sendStep(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
 	if err := errors.Join(sink.EmitEvents(ctx, fabric, step.Events), sink.EmitJobs(ctx, fabric, step.Jobs),
-		sink.EmitFailures(ctx, fabric, step.Failures)); err != nil {
+		sink.EmitFailures(ctx, fabric, step.Failures), sink.EmitTraffic(ctx, fabric, step.JobTraffic(fabric))); err != nil {
 		return err
 	}
 	for _, b := range step.Batches {

@@ -84,6 +84,11 @@ func (e *Emitter) EmitFailures(ctx context.Context, fabric string, failures []sc
 	return emit(ctx, e, fabric, envelope.Failures, failures, e.encoder.Failures, func(f *schema.Failure) string { return f.Fabric })
 }
 
+// EmitTraffic sends the traffic of jobs of one fabric.
+func (e *Emitter) EmitTraffic(ctx context.Context, fabric string, traffic []schema.JobTraffic) error {
+	return emit(ctx, e, fabric, envelope.Traffic, traffic, e.encoder.Traffic, func(t *schema.JobTraffic) string { return t.Fabric })
+}
+
 // EmitDiagnoses sends diagnoses of one fabric.
 func (e *Emitter) EmitDiagnoses(ctx context.Context, fabric string, diagnoses []schema.Diagnosis) error {
 	return emit(ctx, e, fabric, envelope.Diagnoses, diagnoses, e.encoder.Diagnoses, func(d *schema.Diagnosis) string { return d.Fabric })

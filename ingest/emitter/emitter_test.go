@@ -208,6 +208,10 @@ func TestRowsOfEveryKind(t *testing.T) {
 			return e.EmitFailures(ctx, "f", []schema.Failure{{Fabric: "f", Kind: schema.NodeFailed}})
 		}, func(d *envelope.Decoder, p []byte) (any, error) { return d.Failures(p, nil) },
 			[]schema.Failure{{Fabric: "f", Kind: schema.NodeFailed}}},
+		{envelope.Traffic, func(e *emitter.Emitter) error {
+			return e.EmitTraffic(ctx, "f", []schema.JobTraffic{{Fabric: "f", JobID: "1", Read: new(2.0)}})
+		}, func(d *envelope.Decoder, p []byte) (any, error) { return d.Traffic(p, nil) },
+			[]schema.JobTraffic{{Fabric: "f", JobID: "1", Read: new(2.0)}}},
 		{envelope.Diagnoses, func(e *emitter.Emitter) error {
 			return e.EmitDiagnoses(ctx, "f", []schema.Diagnosis{{Fabric: "f", Metric: schema.CreditStall, Cause: schema.Cause{Class: schema.CauseUnknown}}})
 		}, func(d *envelope.Decoder, p []byte) (any, error) { return d.Diagnoses(p, nil) },

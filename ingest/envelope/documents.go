@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Documents are the rows that have no fixed columns: jobs, failures, diagnoses, commands and their results
-// travel as JSON, beside the columns time, fabric and id by which a reader of the topic finds them. The
+// Documents are the rows that have no fixed columns: jobs, their traffic, failures, diagnoses, commands and
+// their results travel as JSON, beside the columns time, fabric and id by which a reader of the topic finds them. The
 // columns must say what the JSON says.
 
 // documentArrow is the Arrow schema of documents.
@@ -47,6 +48,11 @@ func (e *Encoder) Failures(dst []byte, failures []schema.Failure) ([]byte, error
 	return encodeDocuments(e, dst, &failureForm, failures)
 }
 
+// Traffic appends the payload of what some jobs moved in an interval to dst.
+func (e *Encoder) Traffic(dst []byte, traffic []schema.JobTraffic) ([]byte, error) {
+	return encodeDocuments(e, dst, &trafficForm, traffic)
+}
+
 // Diagnoses appends the payload of some diagnoses to dst.
 func (e *Encoder) Diagnoses(dst []byte, diagnoses []schema.Diagnosis) ([]byte, error) {
 	return encodeDocuments(e, dst, &diagnosisForm, diagnoses)
@@ -70,6 +76,11 @@ func (d *Decoder) Jobs(payload []byte, into []schema.Job) ([]schema.Job, error) 
 // Failures appends the failures of a payload to into. They are the caller's own.
 func (d *Decoder) Failures(payload []byte, into []schema.Failure) ([]schema.Failure, error) {
 	return decodeDocuments(d, payload, &failureForm, into)
+}
+
+// Traffic appends the traffic of a payload to into. It is the caller's own.
+func (d *Decoder) Traffic(payload []byte, into []schema.JobTraffic) ([]schema.JobTraffic, error) {
+	return decodeDocuments(d, payload, &trafficForm, into)
 }
 
 // Diagnoses appends the diagnoses of a payload to into. They are the caller's own.
@@ -214,6 +225,21 @@ var failureForm = form[schema.Failure]{
 			return err
 		}
 		return checkFields(optional{"device", f.Device}, optional{"port", f.Port})
+	},
+}
+
+var trafficForm = form[schema.JobTraffic]{
+	kind: Traffic, maxBytes: 64 << 10,
+	fabric: func(t *schema.JobTraffic) *string { return &t.Fabric },
+	time:   func(t *schema.JobTraffic) schema.Instant { return t.Time },
+	id:     func(t *schema.JobTraffic) string { return fmt.Sprintf("%s@%d", t.JobID, t.Time) },
+	check: func(t *schema.JobTraffic) error {
+		for _, bytes := range []*float64{t.Read, t.Write, t.RDMARead, t.RDMAWrite} {
+			if bytes != nil && !(*bytes >= 0 && *bytes <= math.MaxFloat64) {
+				return refuse(BadRows, "job %s moved %v bytes, want 0 or more, or none where it was not measured", t.JobID, *bytes)
+			}
+		}
+		return checkFields(required{"job_id", t.JobID})
 	},
 }
 

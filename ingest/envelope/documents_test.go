@@ -23,6 +23,7 @@ var (
 	sampleJob = schema.Job{Fabric: "plane0", ID: "4711.0", Name: "milc", User: "u1", Nodes: []string{"node1", "nödé2"},
 		Start: noon, End: noon + 60e9, State: "COMPLETED"}
 	sampleFailure   = schema.Failure{Fabric: "plane0", Time: noon, Kind: schema.LinkFailed, Device: "sw1", Port: "2", Detail: "cable"}
+	sampleTraffic   = schema.JobTraffic{Fabric: "plane0", JobID: "4711.0", Time: noon, Read: new(1.5e9), RDMAWrite: new(0.0)}
 	sampleDiagnosis = schema.Diagnosis{Fabric: "plane0", Time: noon, Region: 1<<64 - 1, Metric: schema.CreditStall, Severity: schema.High,
 		Links: []schema.LinkID{1, 2}, Mean: 31.5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: .75},
 		Jobs:     []schema.AccusedJob{{JobID: "4711.0", Blame: .5, Feature: "injection"}},
@@ -63,6 +64,9 @@ func documents(t testing.TB) []document {
 		{envelope.Failures, func() ([]byte, error) { return e.Failures(nil, []schema.Failure{sampleFailure}) },
 			func(p []byte) (any, error) { return d.Failures(p, nil) },
 			[]schema.Failure{sampleFailure}, text(sampleFailure), "link_failed/sw1/2@1767614400000000000"},
+		{envelope.Traffic, func() ([]byte, error) { return e.Traffic(nil, []schema.JobTraffic{sampleTraffic}) },
+			func(p []byte) (any, error) { return d.Traffic(p, nil) },
+			[]schema.JobTraffic{sampleTraffic}, text(sampleTraffic), "4711.0@1767614400000000000"},
 		{envelope.Diagnoses, func() ([]byte, error) { return e.Diagnoses(nil, []schema.Diagnosis{sampleDiagnosis}) },
 			func(p []byte) (any, error) { return d.Diagnoses(p, nil) },
 			[]schema.Diagnosis{sampleDiagnosis}, text(sampleDiagnosis), "18446744073709551615@1767614400000000000"},
@@ -190,6 +194,12 @@ func TestEncoderRefusesDocuments(t *testing.T) {
 		_, err := e.Failures(nil, []schema.Failure{f})
 		return err
 	}
+	traffic := func(change func(t *schema.JobTraffic)) error {
+		row := sampleTraffic
+		change(&row)
+		_, err := e.Traffic(nil, []schema.JobTraffic{row})
+		return err
+	}
 	command := func(change func(c *schema.Command)) error {
 		c := sampleCommand
 		change(&c)
@@ -225,6 +235,10 @@ func TestEncoderRefusesDocuments(t *testing.T) {
 		{"a user's name too long", job(func(j *schema.Job) { j.User = strings.Repeat("u", 257) }), envelope.BadRows},
 		{"an event that is no failure", failure(func(f *schema.Failure) { f.Kind = schema.JobStarted }), envelope.BadRows},
 		{"a long detail", failure(func(f *schema.Failure) { f.Detail = strings.Repeat("d", 5000) }), envelope.BadRows},
+		{"traffic of no job", traffic(func(t *schema.JobTraffic) { t.JobID = "" }), envelope.BadRows},
+		{"traffic below zero", traffic(func(t *schema.JobTraffic) { t.Write = new(-1.0) }), envelope.BadRows},
+		{"traffic that is no number", traffic(func(t *schema.JobTraffic) { t.RDMARead = new(math.NaN()) }), envelope.BadRows},
+		{"traffic without end", traffic(func(t *schema.JobTraffic) { t.Read = new(math.Inf(1)) }), envelope.BadRows},
 		{"a cause of no class", diagnosis(func(d *schema.Diagnosis) { d.Cause.Class = "" }), envelope.BadRows},
 		{"a confidence above 1", diagnosis(func(d *schema.Diagnosis) { d.Cause.Confidence = 1.5 }), envelope.BadRows},
 		{"a mean that is no number", diagnosis(func(d *schema.Diagnosis) { d.Mean = math.NaN() }), envelope.BadRows},

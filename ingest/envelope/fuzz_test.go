@@ -51,6 +51,8 @@ func checkDocuments(t *testing.T, d *envelope.Decoder, payload []byte) {
 	again(len(jobs), err, func() ([]byte, error) { return e.Jobs(nil, jobs) })
 	failures, err := d.Failures(payload, nil)
 	again(len(failures), err, func() ([]byte, error) { return e.Failures(nil, failures) })
+	traffic, err := d.Traffic(payload, nil)
+	again(len(traffic), err, func() ([]byte, error) { return e.Traffic(nil, traffic) })
 	diagnoses, err := d.Diagnoses(payload, nil)
 	again(len(diagnoses), err, func() ([]byte, error) { return e.Diagnoses(nil, diagnoses) })
 	commands, err := d.Commands(payload, nil)

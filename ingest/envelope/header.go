@@ -51,10 +51,11 @@ const (
 	Results   Kind = 7 // schema.CommandResult documents
 	Jobs      Kind = 8 // schema.Job documents
 	Failures  Kind = 9 // schema.Failure documents
+	Traffic   Kind = 10 // schema.JobTraffic documents
 )
 
 var kindNames = [...]string{Counters: "counters", Events: "events", Regions: "regions", Diagnoses: "diagnoses",
-	Commands: "commands", Results: "results", Jobs: "jobs", Failures: "failures"}
+	Commands: "commands", Results: "results", Jobs: "jobs", Failures: "failures", Traffic: "traffic"}
 
 func (k Kind) String() string {
 	if k.known() {

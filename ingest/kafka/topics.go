@@ -13,8 +13,8 @@ import (
 )
 
 // kinds are the payloads that have a topic: those that something writes and something reads.
-var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Jobs, envelope.Failures, envelope.Regions,
-	envelope.Commands, envelope.Results}
+var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Jobs, envelope.Failures, envelope.Traffic,
+	envelope.Regions, envelope.Diagnoses, envelope.Commands, envelope.Results}
 
 // TopicPartitions is every topic that EnsureTopics makes, with its number of partitions.
 func (c *Config) TopicPartitions(partitions int) map[string]int {

@@ -58,7 +58,8 @@ var Architecture = []Row{
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
-	{Package: "analysis", May: []string{"ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Kind: Pure},
+	{Package: "analysis", May: []string{"diagnose", "ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
 	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "ingest/window", "ingest/witness", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/emitter", "ingest/spool"}},

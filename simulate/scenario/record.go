@@ -25,6 +25,16 @@ func (r *Runner) jobNow(j *job) schema.Job {
 	return now
 }
 
+// JobTraffic is the interval's traffic in the form that feeds have.
+func (s *Step) JobTraffic(fabric string) []schema.JobTraffic {
+	rows := make([]schema.JobTraffic, len(s.Traffic))
+	for i, t := range s.Traffic {
+		rows[i] = schema.JobTraffic{Fabric: fabric, JobID: t.JobID, Time: schema.Instant(s.Interval.StartNanos),
+			Read: &t.ReadBytes, Write: &t.WriteBytes, RDMARead: &t.RDMAReadBytes, RDMAWrite: &t.RDMAWriteBytes}
+	}
+	return rows
+}
+
 // Recorder writes a story down: what collectors and logs would hold, and the
 // truth beside it. What is nil is not written.
 type Recorder struct {

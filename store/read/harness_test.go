@@ -99,5 +99,8 @@ func someResult(fabric string, n int64, links int) *schema.IntervalResult {
 	r.Hot = []schema.HotLink{{Metric: schema.CreditStall, Link: 9, SinceNanos: minute}, {Metric: schema.InqStall, Link: 1, SinceNanos: n * minute}}
 	r.Events = []schema.Event{{TimeNanos: n*minute + 5, Fabric: fabric, Kind: schema.RegionBorn, RegionID: someRegion, Detail: "born"},
 		{TimeNanos: n*minute + 7, Fabric: fabric, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+"}}
+	r.Diagnoses = []schema.Diagnosis{{Fabric: fabric, Time: schema.Instant(n * minute), Region: someRegion, Metric: schema.CreditStall, Severity: schema.High, Links: r.Regions[0].Links, Mean: 27.5,
+		Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}, Jobs: []schema.AccusedJob{{JobID: "17", Blame: .1 * float64(n), Feature: "rdma_read_bytes"}},
+		Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{{JobID: "18", Slowdown: [2]float64{1.1, 1.6}}}, Text: "why"}}
 	return r
 }

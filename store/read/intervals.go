@@ -197,6 +197,9 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 		r.Network.Severity = max(r.Network.Severity, state.Severity)
 	}
 	r.Network.Unknown = s.Unknown
+	if r.Diagnoses, err = m.Diagnoses(ctx, fabric, SpanOf(s.Interval), 0); err != nil {
+		return nil, err
+	}
 	r.Snapshot, err = m.stalls(ctx, fabric, s)
 	return r, err
 }
@@ -208,8 +211,8 @@ func (m *Model) stalls(ctx context.Context, fabric string, s Stored) (*schema.Sn
 	return m.Snapshot(ctx, fabric, s)
 }
 
-// Results are the intervals that start in a span, with their regions and the values
-// of their stall metrics: what another run of the analysis goes on from.
+// Results are the intervals that start in a span, with their regions, their diagnoses
+// and the values of their stall metrics: what another run of the analysis goes on from.
 func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
 	stored, err := m.Intervals(ctx, fabric, span)
 	if err != nil {
@@ -219,13 +222,21 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 	if err != nil {
 		return nil, err
 	}
-	byStart := map[schema.Instant][]schema.Region{}
+	diagnoses, err := m.Diagnoses(ctx, fabric, span, 0)
+	if err != nil {
+		return nil, err
+	}
+	byStart, why := map[schema.Instant][]schema.Region{}, map[schema.Instant][]schema.Diagnosis{}
 	for _, r := range regions {
 		byStart[r.Time] = append(byStart[r.Time], r.Region)
 	}
+	for _, d := range diagnoses {
+		why[d.Time] = append(why[d.Time], d)
+	}
 	results := make([]*schema.IntervalResult, len(stored))
 	for i, s := range stored {
-		results[i] = &schema.IntervalResult{Regions: byStart[schema.Instant(s.StartNanos)]}
+		start := schema.Instant(s.StartNanos)
+		results[i] = &schema.IntervalResult{Regions: byStart[start], Diagnoses: why[start], Revision: s.Revision}
 		results[i].Network.Unknown = s.Unknown
 		if results[i].Snapshot, err = m.stalls(ctx, fabric, s); err != nil {
 			return nil, err

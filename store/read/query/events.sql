@@ -1,5 +1,6 @@
 -- What happened in a span, of the wanted kinds; an empty list wants all. An event is
--- stored with the results of an interval, which may be a later one than its own.
+-- stored with the results of an interval, which may be a later one than its own. What
+-- logs say of failures is a table of its own.
 WITH
     found AS
     (
@@ -16,6 +17,17 @@ WITH
         LIMIT 1 BY time
     )
 SELECT fabric, time, kind, device, port, region_id, job_id, detail
-FROM found
-WHERE (interval_start, graph_version, revision) IN current
-ORDER BY time, rank
+FROM
+(
+    SELECT fabric, time, kind, device, port, region_id, job_id, detail, rank
+    FROM found
+    WHERE (interval_start, graph_version, revision) IN current
+    UNION ALL
+    SELECT fabric, time, kind, device, port, 0 AS region_id, '' AS job_id, detail, 0 AS rank
+    FROM failures
+    WHERE fabric = {fabric:String} AND (empty({kinds:Array(String)}) OR kind IN {kinds:Array(String)})
+        AND time >= fromUnixTimestamp64Nano({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Nano({to:Int64}, 'UTC')
+    ORDER BY time, kind, device, port, detail
+    LIMIT 1 BY time, kind, device, port, detail
+)
+ORDER BY time, rank, kind, device, port

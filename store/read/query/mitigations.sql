@@ -22,9 +22,16 @@ FROM
     SELECT arrayJoin(arraySplit((t, gap) -> gap > {window_ns:Int64}, times, arrayDifference(times))) AS run
     FROM
     (
-        SELECT arraySort(groupArray(toUnixTimestamp64Nano(time))) AS times
-        FROM throttlings
-        WHERE (interval_start, graph_version, revision) IN current
+        SELECT arraySort(groupUniqArray(toUnixTimestamp64Nano(time))) AS times
+        FROM
+        (
+            SELECT time FROM throttlings
+            WHERE (interval_start, graph_version, revision) IN current
+            UNION ALL
+            SELECT time FROM failures
+            WHERE fabric = {fabric:String} AND kind = 'congestion_protection'
+                AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+        )
     )
     WHERE notEmpty(times)
 )

@@ -1,0 +1,282 @@
+package analysis
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Feeds are what schedulers and logs say of a fabric.
+type Feeds struct {
+	Jobs     []schema.Job
+	Failures []schema.Failure
+	Traffic  []schema.JobTraffic
+}
+
+// Bounds of a feed. What begins later than maxAhead after it was put into Kafka is
+// refused: its source's clock is wrong. maxWaitingRows and maxWaitingNodes bound
+// what waits for its interval, maxKnown how many rows are recognised when they come
+// again, rememberedResults for how long after they came out; that is as far as a
+// restart reads the sources again.
+const (
+	maxAhead          = int64(time.Hour)
+	maxWaitingRows    = 1 << 17
+	maxWaitingNodes   = 4 << 20
+	maxKnown          = 1 << 17
+	rememberedResults = 3 * SaveIntervals
+)
+
+// kindOfFeed is what one kind of rows is like. K is what a row is known by: one that
+// comes again under its key takes the place of the one before.
+type kindOfFeed[K comparable, V any] struct {
+	key   func(*V) K
+	time  func(*V) int64 // from which on it comes out
+	order func(a, b *V) int
+	// digest is of all that a row says beyond its key: equal ones say the same.
+	digest func(*V) uint64
+	open   func(*V) bool // it goes on, and a later row may say that it has ended; nil: never
+	nodes  func(*V) int  // that it lists; nil: none
+}
+
+// feed orders rows of one kind by time, and gives each out with the interval in
+// which it falls, or with the next. Rows that have come out before, now or in an
+// earlier process, do not come out again.
+type feed[K comparable, V any] struct {
+	kind         kindOfFeed[K, V]
+	waiting      map[K]V
+	waitingNodes int
+	known        map[K]knownRow
+	results      int
+	full, future uint64 // rows refused
+}
+
+// knownRow is what is remembered of a row: little, since a job may have many nodes.
+type knownRow struct {
+	digest uint64
+	open   bool
+	result int // with which it came out
+}
+
+func newFeed[K comparable, V any](kind kindOfFeed[K, V]) *feed[K, V] {
+	return &feed[K, V]{kind: kind, waiting: map[K]V{}, known: map[K]knownRow{}}
+}
+
+// add takes a row that was put into Kafka at an instant, 0 if that is not known. It
+// reports whether a row of its key waits for its interval.
+func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
+	k, is := f.kind.key(&row), f.about(&row)
+	before, waits := f.waiting[k]
+	nodes := f.nodes(&row)
+	was, known := f.known[k]
+	if waits {
+		was, known = f.about(&before), true
+		nodes -= f.nodes(&before)
+	}
+	// What has ended does not go on again under the same key: that row is an old one.
+	if known && (is.digest == was.digest || is.open && !was.open) {
+		return waits
+	}
+	switch {
+	case appendedNanos != 0 && f.kind.time(&row) > appendedNanos+maxAhead:
+		f.future++
+		return waits
+	case !waits && len(f.waiting) >= maxWaitingRows, nodes > 0 && f.waitingNodes+nodes > maxWaitingNodes:
+		f.full++
+		return waits
+	}
+	f.waiting[k] = row
+	f.waitingNodes += nodes
+	return true
+}
+
+// about is what is remembered of a row that comes out now.
+func (f *feed[K, V]) about(row *V) knownRow {
+	return knownRow{f.kind.digest(row), f.kind.open != nil && f.kind.open(row), f.results}
+}
+
+func (f *feed[K, V]) nodes(row *V) int {
+	if f.kind.nodes == nil {
+		return 0
+	}
+	return f.kind.nodes(row)
+}
+
+// take removes the rows before an instant, in order.
+func (f *feed[K, V]) take(end int64) (due []V) {
+	f.results++
+	for k, row := range f.waiting {
+		if f.kind.time(&row) < end {
+			due = append(due, row)
+			delete(f.waiting, k)
+			f.waitingNodes -= f.nodes(&row)
+			f.known[k] = f.about(&row)
+		}
+	}
+	slices.SortFunc(due, func(a, b V) int {
+		return cmp.Or(cmp.Compare(f.kind.time(&a), f.kind.time(&b)), f.kind.order(&a, &b))
+	})
+	if f.results%SaveIntervals == 0 || len(f.known) > 2*maxKnown {
+		f.forget()
+	}
+	return due
+}
+
+// recall makes rows known that came out in an earlier process.
+func (f *feed[K, V]) recall(rows []V) {
+	for i := range rows {
+		f.known[f.kind.key(&rows[i])] = f.about(&rows[i])
+	}
+}
+
+// forget drops what came out long ago and cannot change any more, and beyond
+// maxKnown the oldest.
+func (f *feed[K, V]) forget() {
+	for k, was := range f.known {
+		if was.result+rememberedResults < f.results && !was.open {
+			delete(f.known, k)
+		}
+	}
+	if len(f.known) <= maxKnown {
+		return
+	}
+	ages := make([]int, 0, len(f.known))
+	for _, was := range f.known {
+		ages = append(ages, was.result)
+	}
+	slices.Sort(ages)
+	oldest := ages[len(ages)-maxKnown]
+	for k, was := range f.known {
+		if was.result < oldest || was.result == oldest && len(f.known) > maxKnown {
+			delete(f.known, k)
+		}
+	}
+}
+
+// feeds are those of a fabric, by kind.
+type feeds struct {
+	jobs     *feed[jobKey, schema.Job]
+	failures *feed[schema.Failure, schema.Failure]
+	traffic  *feed[jobKey, schema.JobTraffic]
+	waiting  uint64 // jobs refused, since they have not begun
+}
+
+// jobKey is a job by its start, or what a job moved by its interval: ids are used
+// again.
+type jobKey struct {
+	id    string
+	start schema.Instant
+}
+
+func newFeeds() *feeds {
+	return &feeds{
+		jobs: newFeed(kindOfFeed[jobKey, schema.Job]{
+			key:    func(j *schema.Job) jobKey { return jobKey{j.ID, j.Start} },
+			time:   func(j *schema.Job) int64 { return int64(j.Start) },
+			order:  func(a, b *schema.Job) int { return cmp.Compare(a.ID, b.ID) },
+			digest: digestOfJob,
+			open:   func(j *schema.Job) bool { return j.End == 0 },
+			nodes:  func(j *schema.Job) int { return len(j.Nodes) },
+		}),
+		failures: newFeed(kindOfFeed[schema.Failure, schema.Failure]{
+			key:  func(f *schema.Failure) schema.Failure { return *f },
+			time: func(f *schema.Failure) int64 { return int64(f.Time) },
+			order: func(a, b *schema.Failure) int {
+				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Detail, b.Detail))
+			},
+			digest: func(*schema.Failure) uint64 { return 0 }, // its key says all
+		}),
+		traffic: newFeed(kindOfFeed[jobKey, schema.JobTraffic]{
+			key:    func(t *schema.JobTraffic) jobKey { return jobKey{t.JobID, t.Time} },
+			time:   func(t *schema.JobTraffic) int64 { return int64(t.Time) },
+			order:  func(a, b *schema.JobTraffic) int { return cmp.Compare(a.JobID, b.JobID) },
+			digest: digestOfTraffic,
+		}),
+	}
+}
+
+// digestOfJob is FNV-1a over what a job's record says beyond its key.
+func digestOfJob(j *schema.Job) uint64 {
+	h := fnv.New64a()
+	for _, text := range append([]string{j.Name, j.User, j.State}, j.Nodes...) {
+		h.Write(append([]byte(text), 0))
+	}
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(j.End)))
+	return h.Sum64()
+}
+
+func digestOfTraffic(t *schema.JobTraffic) uint64 {
+	h := fnv.New64a()
+	for _, v := range []*float64{t.Read, t.Write, t.RDMARead, t.RDMAWrite} {
+		if v == nil {
+			h.Write([]byte{0})
+			continue
+		}
+		h.Write(binary.LittleEndian.AppendUint64([]byte{1}, math.Float64bits(*v)))
+	}
+	return h.Sum64()
+}
+
+// AddJobs takes jobs as the scheduler knows them, which were put into Kafka at an
+// instant, 0 if that is not known. A job comes out with the interval in which it
+// starts, or with the next, and again when it has changed. It returns the newest
+// start of those that wait; 0 if none does.
+func (c *Core) AddJobs(jobs []schema.Job, appendedNanos int64) (newestNanos int64) {
+	for i := range jobs {
+		if jobs[i].Start == 0 {
+			c.feeds.waiting++
+			continue
+		}
+		if c.feeds.jobs.add(jobs[i], appendedNanos) {
+			newestNanos = max(newestNanos, int64(jobs[i].Start))
+		}
+	}
+	return newestNanos
+}
+
+// AddFailures takes failures likewise; each comes out once.
+func (c *Core) AddFailures(failures []schema.Failure, appendedNanos int64) (newestNanos int64) {
+	for _, f := range failures {
+		if c.feeds.failures.add(f, appendedNanos) {
+			newestNanos = max(newestNanos, int64(f.Time))
+		}
+	}
+	return newestNanos
+}
+
+// AddTraffic takes what jobs moved likewise; it comes out once, and again where it
+// was corrected.
+func (c *Core) AddTraffic(traffic []schema.JobTraffic, appendedNanos int64) (newestNanos int64) {
+	for i := range traffic {
+		if c.feeds.traffic.add(traffic[i], appendedNanos) {
+			newestNanos = max(newestNanos, int64(traffic[i].Time))
+		}
+	}
+	return newestNanos
+}
+
+// take moves what is due before an instant into a result.
+func (f *feeds) take(end int64, r *schema.IntervalResult) {
+	r.Jobs, r.Failures, r.Traffic = f.jobs.take(end), f.failures.take(end), f.traffic.take(end)
+}
+
+// drops adds the rows that were refused.
+func (f *feeds) drops(to map[string]uint64) {
+	to["jobs_full"], to["jobs_future"], to["jobs_not_started"] = f.jobs.full, f.jobs.future, f.waiting
+	to["failures_full"], to["failures_future"] = f.failures.full, f.failures.future
+	to["traffic_full"], to["traffic_future"] = f.traffic.full, f.traffic.future
+}
+
+// Recall makes the core know what an earlier process stored: the jobs that run, and
+// what was said lately. None of it comes out again, and the stages know of it. It
+// comes after Load and before Resume.
+func (c *Core) Recall(f Feeds) {
+	c.feeds.jobs.recall(f.Jobs)
+	c.feeds.failures.recall(f.Failures)
+	c.feeds.traffic.recall(f.Traffic)
+	c.recalled = f
+}

@@ -1,0 +1,44 @@
+package diagnose
+
+import "github.com/giverny/giverny/internal/faults"
+
+// Config says how far and how long causes of congestion are looked for.
+type Config struct {
+	// How many switches away from a region's links a job's node or a failure may be and still count as near (Monet, section 7: N_hops).
+	Hops int `yaml:"hops"`
+	// How many intervals maxima, correlations and failures look back.
+	Window int `yaml:"window"`
+	// How many intervals earlier than the stall a job's traffic may rise and still be its cause; 0: not earlier.
+	MaxLag int `yaml:"max_lag"`
+	// How many median absolute deviations above the median of the jobs a job's traffic stands out.
+	Deviations float64 `yaml:"deviations"`
+	// The probability, 0 to 1, that a verdict must have; below it the cause is unknown.
+	MinConfidence float64 `yaml:"min_confidence"`
+	// How many jobs are kept, running or ended within the window; those that ended first are dropped first.
+	MaxJobs int `yaml:"max_jobs"`
+	// How many accused and affected jobs, and how many failures, a diagnosis lists.
+	MaxListed int `yaml:"max_listed"`
+}
+
+// DefaultConfig looks 3 hops and 30 intervals around a region.
+func DefaultConfig() Config {
+	return Config{Hops: 3, Window: 30, MaxLag: 25, Deviations: 3, MinConfidence: 0.5, MaxJobs: 20000, MaxListed: 10}
+}
+
+const (
+	maxHops   = 16
+	maxWindow = 240
+)
+
+// Validate names every fault.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(c.Hops >= 0 && c.Hops <= maxHops, "hops", "%d: want 0 to %d", c.Hops, maxHops)
+	f.Check(c.Window >= 2 && c.Window <= maxWindow, "window", "%d: want 2 to %d", c.Window, maxWindow)
+	f.Check(c.MaxLag >= 0 && c.MaxLag <= c.Window, "max_lag", "%d: want 0 to the window, %d", c.MaxLag, c.Window)
+	f.Check(c.Deviations > 0 && c.Deviations <= 1e6, "deviations", "%v: want more than 0, up to 1e6", c.Deviations)
+	f.Check(c.MinConfidence >= 0 && c.MinConfidence <= 1, "min_confidence", "%v: want 0 to 1", c.MinConfidence)
+	f.Check(c.MaxJobs >= 1 && c.MaxJobs <= 1e6, "max_jobs", "%d: want 1 to 1e6", c.MaxJobs)
+	f.Check(c.MaxListed >= 1 && c.MaxListed <= 1000, "max_listed", "%d: want 1 to 1000", c.MaxListed)
+	return f.Err()
+}

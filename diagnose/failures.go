@@ -1,0 +1,76 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// failure is one of the F table (Monet, section 7), with where it is in the fabric.
+type failure struct {
+	schema.Failure
+	devices []topology.DeviceID // at either end of what failed; empty: not known, or the fabric as a whole
+	links   []schema.LinkID     // that failed, or came back
+}
+
+// maxFailures bounds what is kept; the oldest go first.
+const maxFailures = 4096
+
+// takeFailures adds what came in, in order of time, and drops what is older than the window. Congestion
+// protection is a reaction, not a cause: package-level mitigation keeps it.
+func (s *Stage) takeFailures(in []schema.Failure) {
+	for i := range in {
+		if in[i].Kind == schema.Throttled {
+			continue
+		}
+		f := failure{Failure: in[i]}
+		if slices.ContainsFunc(s.failures, func(o failure) bool { return o.Failure == f.Failure }) {
+			continue // feeds deliver at least once
+		}
+		f.place(s.graph)
+		at, _ := slices.BinarySearchFunc(s.failures, f.Time+1, func(o failure, t schema.Instant) int { return cmp.Compare(o.Time, t) })
+		s.failures = slices.Insert(s.failures, at, f)
+	}
+	oldest := schema.Instant((s.clock.now - int64(s.cfg.Window)) * s.clock.duration)
+	first := 0
+	for first < len(s.failures) && (s.failures[first].Time < oldest || len(s.failures)-first > maxFailures) {
+		first++
+	}
+	s.failures = slices.Delete(s.failures, 0, first)
+}
+
+// place finds what failed in the fabric: the links of the port, or all of the device.
+func (f *failure) place(g *topology.Graph) {
+	f.devices, f.links = nil, nil
+	d, known := g.FindDevice(f.Device)
+	if !known {
+		return
+	}
+	f.devices = []topology.DeviceID{d}
+	if f.Port == "" {
+		f.links = slices.Clone(g.LinksAt(d))
+		return
+	}
+	port, _ := g.PortAt(d, f.Port)
+	for _, l := range [2]schema.LinkID{port.Egress, port.Ingress} {
+		if l == schema.NoLink || slices.Contains(f.links, l) {
+			continue
+		}
+		f.links = append(f.links, l)
+		from, to := g.Ends(l)
+		f.devices = append(f.devices, from, to)
+	}
+	slices.Sort(f.devices)
+	f.devices = slices.Compact(f.devices)
+}
+
+// broke reports whether something failed, rather than came back.
+func (f *failure) broke() bool {
+	switch f.Kind {
+	case schema.LinkRestored, schema.SwitchRestored, schema.NodeRestored:
+		return false
+	}
+	return true
+}

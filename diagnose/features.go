@@ -1,0 +1,79 @@
+package diagnose
+
+import "github.com/giverny/giverny/schema"
+
+// feature is a kind of traffic of a job (Monet, section 7), bytes per interval.
+type feature uint8
+
+const (
+	read feature = iota
+	write
+	rdmaRead
+	rdmaWrite
+	allToAll  // estimated: what crosses the least of the bisection cuts
+	manyToOne // estimated: what one part takes in beyond what it sends
+	numFeatures
+)
+
+var featureNames = [numFeatures]string{"read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes", "all_to_all_bytes", "many_to_one_bytes"}
+
+func (f feature) String() string { return featureNames[f] }
+
+// isFile reports whether it is traffic with the file system.
+func (f feature) isFile() bool { return f == read || f == write }
+
+// takeTraffic puts what came in into the rings of the jobs that ran then.
+func (s *Stage) takeTraffic(in []schema.JobTraffic) {
+	for i := range in {
+		t := &in[i]
+		slot := s.clock.slotOf(int64(t.Time))
+		if slot > s.clock.now || slot <= s.clock.now-int64(s.trafficLength()) {
+			continue
+		}
+		from := slot * s.clock.duration
+		j := s.jobs.at(t.JobID, from, from+s.clock.duration)
+		if j == nil {
+			continue
+		}
+		ring := s.trafficOf(j)
+		for f, bytes := range [...]*float64{read: t.Read, write: t.Write, rdmaRead: t.RDMARead, rdmaWrite: t.RDMAWrite} {
+			if bytes != nil {
+				ring.set(feature(f), slot, *bytes)
+				s.measured = true
+			}
+		}
+		s.estimate(j, slot)
+	}
+}
+
+// estimate fills the features of a slot that nobody measures from those that were: of what all nodes moved,
+// what a uniform exchange sends over the least of the job's cuts, and what was taken in beyond what was sent.
+func (s *Stage) estimate(j *job, slot int64) {
+	in, out := j.traffic.at(rdmaRead, slot), j.traffic.at(rdmaWrite, slot)
+	if isMissing(in) && isMissing(out) || len(j.devices) < 2 {
+		return
+	}
+	j.traffic.set(allToAll, slot, s.routesOf(j).cut*float64(orZero(in)+orZero(out)))
+	if !isMissing(in) && !isMissing(out) {
+		j.traffic.set(manyToOne, slot, max(0, float64(in)-float64(out)))
+	}
+}
+
+func orZero(v float32) float32 {
+	if isMissing(v) {
+		return 0
+	}
+	return v
+}
+
+// trafficOf is a job's rings, up to now.
+func (s *Stage) trafficOf(j *job) *traffic {
+	if j.traffic == nil {
+		j.traffic = newTraffic(s.trafficLength(), s.clock.now)
+	}
+	j.traffic.advance(s.clock.now)
+	return j.traffic
+}
+
+// trafficLength is how many slots of traffic are kept: those that a window of stall may lag behind.
+func (s *Stage) trafficLength() int { return s.cfg.Window + s.cfg.MaxLag }

@@ -1,0 +1,183 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// clock numbers intervals: slot s is the interval that begins at s times the interval's length.
+type clock struct {
+	duration int64 // of an interval, nanoseconds; 0: none was seen
+	first    int64 // slot of the first interval that was seen
+	now      int64 // slot of the last
+}
+
+// slotOf is the slot that holds an instant.
+func (c *clock) slotOf(nanos int64) int64 {
+	return schema.IntervalAt(nanos, c.duration).StartNanos / c.duration
+}
+
+// missing is a value that was not measured.
+var missing = float32(math.NaN())
+
+func isMissing(v float32) bool { return v != v }
+
+// traffic is what a job moved by feature, in rings over the last slots: slot s is at s modulo the length.
+type traffic struct {
+	length int
+	values []float32 // bytes; feature f begins at f*length
+	last   int64     // slot up to which the rings are valid
+}
+
+func newTraffic(length int, now int64) *traffic {
+	t := &traffic{length: length, values: make([]float32, int(numFeatures)*length), last: now}
+	for i := range t.values {
+		t.values[i] = missing
+	}
+	return t
+}
+
+// advance makes room for the slots up to now, which are missing.
+func (t *traffic) advance(now int64) {
+	for s := max(t.last+1, now-int64(t.length)+1); s <= now; s++ {
+		for f := range int(numFeatures) {
+			t.values[f*t.length+ring(s, t.length)] = missing
+		}
+	}
+	t.last = max(t.last, now)
+}
+
+// at is a feature in a slot.
+func (t *traffic) at(f feature, slot int64) float32 {
+	if slot > t.last || slot <= t.last-int64(t.length) {
+		return missing
+	}
+	return t.values[int(f)*t.length+ring(slot, t.length)]
+}
+
+// set puts a feature into a slot, if that is within the ring.
+func (t *traffic) set(f feature, slot int64, bytes float64) {
+	if slot > t.last || slot <= t.last-int64(t.length) || math.IsNaN(bytes) || math.IsInf(bytes, 0) || bytes < 0 {
+		return
+	}
+	t.values[int(f)*t.length+ring(slot, t.length)] = float32(bytes)
+}
+
+// ring is the place of a slot in a ring.
+func ring(slot int64, length int) int {
+	i := int(slot % int64(length))
+	if i < 0 {
+		i += length
+	}
+	return i
+}
+
+// levels are a metric in percent of every link over the last slots, a byte each: 0.4 points are enough for
+// what is averaged over a region.
+type levels struct {
+	links  int
+	length int
+	bytes  []uint8 // by slot in the ring, then by link
+}
+
+const (
+	levelsPerPercent = 2.5
+	levelMissing     = math.MaxUint8
+	levelMost        = 100 * levelsPerPercent
+)
+
+func newLevels(links, length int) *levels {
+	l := &levels{links: links, length: length, bytes: make([]uint8, links*length)}
+	for i := range l.bytes {
+		l.bytes[i] = levelMissing
+	}
+	return l
+}
+
+// row is the slot's.
+func (l *levels) row(slot int64) []uint8 {
+	at := ring(slot, l.length) * l.links
+	return l.bytes[at : at+l.links]
+}
+
+// clear makes a slot missing.
+func (l *levels) clear(slot int64) {
+	row := l.row(slot)
+	for i := range row {
+		row[i] = levelMissing
+	}
+}
+
+// put fills a slot; scale turns the series' values into percent, by link if given.
+func (l *levels) put(slot int64, s *schema.Series, percentOf func(link int, v float32) float32) {
+	row := l.row(slot)
+	for i := range row {
+		if !s.Valid.Has(i) {
+			row[i] = levelMissing
+			continue
+		}
+		v := s.Values[i]
+		if percentOf != nil {
+			v = percentOf(i, v)
+		}
+		row[i] = uint8(min(max(v*levelsPerPercent+.5, 0), levelMost))
+	}
+}
+
+// mean of links in a slot, in percent; missing if fewer than half of them were measured.
+func (l *levels) mean(slot int64, links []schema.LinkID) float32 {
+	row := l.row(slot)
+	sum, n := 0, 0
+	for _, link := range links {
+		if v := row[link]; v != levelMissing {
+			sum += int(v)
+			n++
+		}
+	}
+	if n == 0 || 2*n < len(links) {
+		return missing
+	}
+	return float32(sum) / float32(n) / levelsPerPercent
+}
+
+// memory is the levels of each metric that is followed: stalls, and the use of links.
+type memory struct {
+	length  int
+	links   int
+	metrics [schema.NumMetrics]*levels
+}
+
+// follow takes in the slot's snapshot; the slots since the last one are missing.
+func (m *memory) follow(last, now int64, snap *schema.Snapshot, capacity func(link int) float64) {
+	for _, l := range m.metrics {
+		if l == nil {
+			continue
+		}
+		for s := max(last+1, now-int64(m.length)+1); s <= now; s++ {
+			l.clear(s)
+		}
+	}
+	for i := range snap.Series {
+		s := &snap.Series[i]
+		switch {
+		case len(s.Values) != m.links:
+		case s.Metric.IsStall() || s.Metric == schema.BandwidthUsed:
+			m.of(s.Metric).put(now, s, nil)
+		case s.Metric == schema.Throughput && snap.Find(schema.BandwidthUsed) == nil:
+			m.of(schema.BandwidthUsed).put(now, s, func(link int, v float32) float32 {
+				if c := capacity(link); c > 0 {
+					return float32(100 * float64(v) / c)
+				}
+				return 0
+			})
+		}
+	}
+}
+
+func (m *memory) of(metric schema.Metric) *levels {
+	if m.metrics[metric] == nil {
+		m.metrics[metric] = newLevels(m.links, m.length)
+	}
+	return m.metrics[metric]
+}

@@ -1,0 +1,81 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// reach is breadth-first search from a region's switches over the links between switches. Its memory is used
+// again by the next region.
+type reach struct {
+	graph *topology.Graph
+	hops  []int8 // by device, valid where stamp is current
+	stamp []uint32
+	now   uint32
+	queue []topology.DeviceID
+}
+
+func newReach(g *topology.Graph) reach {
+	return reach{graph: g, hops: make([]int8, g.NumDevices()), stamp: make([]uint32, g.NumDevices())}
+}
+
+// from finds the devices within so many hops of the ends of links: 0 for the ends themselves. A host is as
+// far as its nearest switch.
+func (r *reach) from(links []schema.LinkID, most int) {
+	if r.now++; r.now == 0 {
+		clear(r.stamp)
+		r.now = 1
+	}
+	r.queue = r.queue[:0]
+	for _, l := range links {
+		from, to := r.graph.Ends(l)
+		r.visit(from, 0)
+		r.visit(to, 0)
+	}
+	for i := 0; i < len(r.queue); i++ {
+		at := r.queue[i]
+		if int(r.hops[at]) >= most || !r.graph.IsSwitch(at) {
+			continue
+		}
+		for _, l := range r.graph.LinksAt(at) {
+			from, to := r.graph.Ends(l)
+			if from == at {
+				from = to
+			}
+			if r.graph.IsSwitch(from) {
+				r.visit(from, r.hops[at]+1)
+			}
+		}
+	}
+}
+
+func (r *reach) visit(d topology.DeviceID, hops int8) {
+	if r.stamp[d] == r.now {
+		return
+	}
+	r.stamp[d], r.hops[d] = r.now, hops
+	if r.graph.IsSwitch(d) {
+		r.queue = append(r.queue, d)
+	}
+}
+
+// hopsTo is how far a device is from the links, or -1: farther than was searched.
+func (r *reach) hopsTo(d topology.DeviceID) int {
+	if r.stamp[d] == r.now {
+		return int(r.hops[d])
+	}
+	if r.graph.IsSwitch(d) {
+		return -1
+	}
+	best := -1
+	for _, l := range r.graph.LinksAt(d) {
+		from, to := r.graph.Ends(l)
+		if from == d {
+			from = to
+		}
+		if r.stamp[from] == r.now && (best < 0 || int(r.hops[from]) < best) {
+			best = int(r.hops[from])
+		}
+	}
+	return best
+}

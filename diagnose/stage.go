@@ -1,0 +1,123 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Stage diagnoses the regions of one fabric, interval by interval. It is not safe for concurrent use.
+type Stage struct {
+	cfg   Config
+	graph *topology.Graph
+
+	clock    clock
+	jobs     *jobTable
+	failures []failure // of the last window, by time
+	memory   memory    // of links
+	measured bool      // traffic of jobs has come, so that it need not be derived from links
+	cme      mitigation
+
+	router *router
+	reach  reach
+	work   work
+}
+
+// New makes the stage of one version of a fabric.
+func New(g *topology.Graph, cfg Config) (*Stage, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("diagnose: %w", err)
+	}
+	s := &Stage{cfg: cfg, jobs: newJobTable()}
+	s.setGraph(g)
+	return s, nil
+}
+
+func (s *Stage) setGraph(g *topology.Graph) {
+	s.graph, s.router, s.reach = g, newRouter(g), newReach(g)
+	s.memory = memory{length: s.cfg.Window, links: g.NumLinks()}
+	s.work = newWork(g)
+}
+
+// Name is the stage's, as its saved state is known by.
+func (s *Stage) Name() string { return "diagnose" }
+
+// Step takes in what came with the result and diagnoses its regions at Low or above.
+func (s *Stage) Step(r *schema.IntervalResult) {
+	if r.Snapshot == nil || r.Snapshot.Interval.DurationNanos <= 0 {
+		return
+	}
+	s.learn(r)
+	r.Events = append(r.Events, s.cme.step(r)...)
+	r.Diagnoses = s.diagnose(r)
+}
+
+// learn takes in an interval: jobs, failures, traffic and the state of the links.
+func (s *Stage) learn(r *schema.IntervalResult) {
+	last := s.tick(r.Snapshot.Interval)
+	s.memory.follow(last, s.clock.now, r.Snapshot, func(link int) float64 { return s.graph.Capacity(schema.LinkID(link)) })
+	for i := range r.Jobs {
+		s.jobs.upsert(s.graph, r.Jobs[i])
+	}
+	s.jobs.forget((s.clock.now-int64(s.trafficLength()))*s.clock.duration, s.cfg.MaxJobs)
+	s.takeFailures(r.Failures)
+	s.takeTraffic(r.Traffic)
+	if !s.measured {
+		s.deriveTraffic(r.Snapshot)
+	}
+}
+
+// tick moves the clock to an interval, and gives the slot before. Where intervals have another length than
+// before, what was remembered by slot is lost.
+func (s *Stage) tick(in schema.Interval) (last int64) {
+	if s.clock.duration != in.DurationNanos {
+		s.clock = clock{duration: in.DurationNanos}
+		s.clock.now = s.clock.slotOf(in.StartNanos)
+		s.clock.first = s.clock.now
+		s.memory = memory{length: s.cfg.Window, links: s.graph.NumLinks()}
+		for _, j := range s.jobs.all() {
+			j.traffic = nil
+		}
+		return s.clock.now - 1
+	}
+	last = s.clock.now
+	s.clock.now = max(last, s.clock.slotOf(in.StartNanos))
+	return last
+}
+
+// SetGraph goes on with another version of the fabric: moved[l] is the number that link l of the old version
+// has in g, or schema.NoLink.
+func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
+	was := s.memory
+	s.setGraph(g)
+	for m, old := range was.metrics {
+		if old == nil {
+			continue
+		}
+		now := s.memory.of(schema.Metric(m))
+		for slot := range int64(was.length) {
+			from, to := old.row(slot), now.row(slot)
+			for l, id := range moved {
+				if id != schema.NoLink && l < len(from) && int(id) < len(to) {
+					to[id] = from[l]
+				}
+			}
+		}
+	}
+	for _, j := range s.jobs.all() {
+		j.place(g)
+	}
+	for i := range s.failures {
+		s.failures[i].place(g)
+	}
+	return nil
+}
+
+// routesOf is where a job's traffic can be.
+func (s *Stage) routesOf(j *job) *routes {
+	if j.routes == nil {
+		j.routes = s.router.route(j.devices)
+	}
+	return j.routes
+}

@@ -1,0 +1,164 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// treeRoutes spreads a uniform exchange over all shortest paths between switches, equally at every switch, as
+// equal-cost multipath does in the mean.
+type treeRoutes struct {
+	graph *topology.Graph
+	dist  map[topology.DeviceID][]uint8 // by goal: switches to it, by device
+	out   [][]schema.LinkID             // by switch: links that are up, to switches
+	leaf  []topology.DeviceID           // by device: the switch of a host, or the switch itself
+	order []topology.DeviceID           // scratch
+	flow  []float64                     // scratch, by device
+}
+
+const (
+	unreached = ^uint8(0)
+	// maxDistances bounds the memory of distances, in bytes.
+	maxDistances = 64 << 20
+)
+
+func newTreeRoutes(g *topology.Graph) *treeRoutes {
+	n := g.NumDevices()
+	t := &treeRoutes{graph: g, dist: map[topology.DeviceID][]uint8{}, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), flow: make([]float64, n)}
+	for d := range topology.DeviceID(n) {
+		t.leaf[d] = d
+		for _, l := range g.LinksAt(d) {
+			far := t.far(l, d)
+			if !g.IsSwitch(d) {
+				t.leaf[d] = far
+				break
+			}
+			if from, _ := g.Ends(l); g.IsSwitch(far) && g.Link(l).Up && (g.Duplex() || from == d) {
+				t.out[d] = append(t.out[d], l)
+			}
+		}
+	}
+	return t
+}
+
+// exchange adds the load of a uniform exchange of devices.
+func (t *treeRoutes) exchange(r *router, devices []topology.DeviceID) {
+	n := float64(len(devices))
+	var leaves []topology.DeviceID
+	at := map[topology.DeviceID]float64{}
+	for _, d := range devices {
+		leaf := t.leaf[d]
+		if at[leaf] == 0 {
+			leaves = append(leaves, leaf)
+		}
+		at[leaf]++
+		for _, l := range t.graph.LinksAt(d) {
+			if !t.graph.IsSwitch(d) {
+				r.add(l, 1/n)
+			}
+		}
+	}
+	slices.Sort(leaves)
+	for _, goal := range leaves {
+		t.towards(r, goal, leaves, at, 1/(n*(n-1)))
+	}
+}
+
+// towards sends from every leaf to one.
+func (t *treeRoutes) towards(r *router, goal topology.DeviceID, leaves []topology.DeviceID, at map[topology.DeviceID]float64, unit float64) {
+	dist := t.distances(goal)
+	t.order = t.order[:0]
+	for _, leaf := range leaves {
+		if leaf != goal && dist[leaf] != unreached {
+			t.flow[leaf] = at[leaf] * at[goal] * unit
+			t.order = append(t.order, leaf)
+		}
+	}
+	// The farthest first: all that reaches a switch is there before it is sent on.
+	slices.SortFunc(t.order, func(a, b topology.DeviceID) int { return int(dist[b]) - int(dist[a]) })
+	for level := t.farthest(dist); level > 0; level-- {
+		for i := 0; i < len(t.order); i++ {
+			if d := t.order[i]; dist[d] == level && t.flow[d] > 0 {
+				t.spread(r, d, dist)
+			}
+		}
+	}
+	for _, d := range t.order {
+		t.flow[d] = 0
+	}
+	t.flow[goal] = 0
+}
+
+func (t *treeRoutes) farthest(dist []uint8) uint8 {
+	if len(t.order) == 0 {
+		return 0
+	}
+	return dist[t.order[0]]
+}
+
+// spread sends what is at a switch on to its neighbours that are nearer to the goal.
+func (t *treeRoutes) spread(r *router, d topology.DeviceID, dist []uint8) {
+	n := 0
+	for _, l := range t.out[d] {
+		if dist[t.far(l, d)] == dist[d]-1 {
+			n++
+		}
+	}
+	for _, l := range t.out[d] {
+		next := t.far(l, d)
+		if dist[next] != dist[d]-1 {
+			continue
+		}
+		share := t.flow[d] / float64(n)
+		r.add(l, share)
+		if t.flow[next] == 0 {
+			t.order = append(t.order, next)
+		}
+		t.flow[next] += share
+	}
+	t.flow[d] = 0
+}
+
+func (t *treeRoutes) far(l schema.LinkID, d topology.DeviceID) topology.DeviceID {
+	from, to := t.graph.Ends(l)
+	if from == d {
+		return to
+	}
+	return from
+}
+
+// distances to a goal, by breadth-first search against the links.
+func (t *treeRoutes) distances(goal topology.DeviceID) []uint8 {
+	if dist, known := t.dist[goal]; known {
+		return dist
+	}
+	if (len(t.dist)+1)*len(t.flow) > maxDistances {
+		clear(t.dist)
+	}
+	dist := make([]uint8, len(t.flow))
+	for i := range dist {
+		dist[i] = unreached
+	}
+	dist[goal] = 0
+	queue := []topology.DeviceID{goal}
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		for _, l := range t.graph.LinksAt(at) {
+			from, to := t.graph.Ends(l)
+			if to != at {
+				if !t.graph.Duplex() {
+					continue
+				}
+				from = to
+			}
+			if t.graph.IsSwitch(from) && t.graph.Link(l).Up && dist[from] == unreached && dist[at] < unreached-1 {
+				dist[from] = dist[at] + 1
+				queue = append(queue, from)
+			}
+		}
+	}
+	t.dist[goal] = dist
+	return dist
+}

@@ -1,0 +1,59 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+)
+
+// Announcer puts the regions of every interval into Kafka, for those who act on
+// them, at least once: it learns from the topic what it announced last. Consumers
+// drop doubles by fabric, interval and revision; a higher revision replaces a lower one.
+type Announcer struct {
+	client    *kafka.Client
+	producer  *kafka.Producer
+	fabric    string
+	partition int
+	encoder   envelope.Encoder
+	decoder   envelope.Decoder
+}
+
+// NewAnnouncer makes the announcer of a fabric.
+func NewAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int) *Announcer {
+	return &Announcer{client: client, producer: producer, fabric: fabric, partition: partition}
+}
+
+// Name of the sink.
+func (a *Announcer) Name() string { return "regions topic" }
+
+// Put announces an interval. What is too long for a message is refused.
+func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
+	payload, err := a.encoder.Regions(nil, &envelope.RegionSet{Fabric: a.fabric, GraphVersion: r.Snapshot.GraphVersion,
+		Interval: r.Snapshot.Interval, Regions: r.Regions, Unknown: r.Network.Unknown, Revision: r.Revision})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	err = a.producer.Produce(ctx, kafka.Record{Fabric: a.fabric, Partition: a.partition, Kind: envelope.Regions, Payload: payload})
+	var refused *kafka.RefusedError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// Last is the start of the newest interval in the topic.
+func (a *Announcer) Last(ctx context.Context) (int64, error) {
+	payload, err := a.client.LastPayload(ctx, envelope.Regions, a.partition)
+	if err != nil || payload == nil {
+		return 0, err
+	}
+	set, err := a.decoder.Regions(payload)
+	if err != nil {
+		return 0, fmt.Errorf("the newest message of the regions topic: %w", err)
+	}
+	return set.Interval.StartNanos, nil
+}

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// facts are the tables of what schedulers and logs say, written with an interval and
+// true beyond it. A result that is made again after a crash may carry others than the
+// one that was cut off: an insert is recognised by what it holds, and readers take the
+// row of a key that was stored last.
+var facts = []table{
+	{"jobs", "interval_start", jobRows},
+	{"failures", "interval_start", failureRows},
+	{"job_traffic", "interval_start", trafficRows},
+}
+
+// ofContent is a key under which an insert of just these rows is recognised.
+func (k key) ofContent(rows rowSet) key {
+	h := fnv.New64a()
+	enc := json.NewEncoder(h)
+	for _, f := range rows.fields {
+		if f.name != "stored_at" {
+			_ = enc.Encode(f.values) // texts and numbers, into a hash
+		}
+	}
+	k.content = h.Sum64() | 1
+	return k
+}
+
+func jobRows(r *schema.IntervalResult, _ *metrics) rowSet {
+	jobs := r.Jobs
+	return rowSet{len(jobs), []field{
+		{"job_id", each(jobs, func(j *schema.Job) string { return j.ID })},
+		{"name", each(jobs, func(j *schema.Job) string { return j.Name })},
+		{"user", each(jobs, func(j *schema.Job) string { return j.User })},
+		{"nodes", eachNested(jobs, func(j *schema.Job) []string { return j.Nodes })},
+		{"start", each(jobs, func(j *schema.Job) time.Time { return j.Start.Time() })},
+		{"end", each(jobs, func(j *schema.Job) time.Time { return j.End.Time() })},
+		{"state", each(jobs, func(j *schema.Job) string { return j.State })}}}
+}
+
+func failureRows(r *schema.IntervalResult, _ *metrics) rowSet {
+	fs := r.Failures
+	return rowSet{len(fs), []field{
+		{"time", each(fs, func(f *schema.Failure) time.Time { return f.Time.Time() })},
+		{"kind", each(fs, func(f *schema.Failure) string { return string(f.Kind) })},
+		{"device", each(fs, func(f *schema.Failure) string { return f.Device })},
+		{"port", each(fs, func(f *schema.Failure) string { return f.Port })},
+		{"detail", each(fs, func(f *schema.Failure) string { return f.Detail })}}}
+}
+
+func trafficRows(r *schema.IntervalResult, _ *metrics) rowSet {
+	ts := r.Traffic
+	bytes := func(value func(*schema.JobTraffic) *float64) column {
+		return nested[*float64](each(ts, value))
+	}
+	return rowSet{len(ts), []field{
+		{"job_id", each(ts, func(t *schema.JobTraffic) string { return t.JobID })},
+		{"time", each(ts, func(t *schema.JobTraffic) time.Time { return t.Time.Time() })},
+		{"read_bytes", bytes(func(t *schema.JobTraffic) *float64 { return t.Read })},
+		{"write_bytes", bytes(func(t *schema.JobTraffic) *float64 { return t.Write })},
+		{"rdma_read_bytes", bytes(func(t *schema.JobTraffic) *float64 { return t.RDMARead })},
+		{"rdma_write_bytes", bytes(func(t *schema.JobTraffic) *float64 { return t.RDMAWrite })}}}
+}
+
+// diagnosisRows leaves out a diagnosis that is no JSON, since a number in it is none.
+func diagnosisRows(r *schema.IntervalResult, m *metrics) rowSet {
+	var ds []schema.Diagnosis
+	var documents plain[string]
+	for i := range r.Diagnoses {
+		text, err := json.Marshal(&r.Diagnoses[i])
+		if err != nil {
+			m.valuesDropped.WithLabelValues(reasonNotFinite).Inc()
+			continue
+		}
+		ds, documents = append(ds, r.Diagnoses[i]), append(documents, string(text))
+	}
+	root := func(d *schema.Diagnosis) schema.RootPort {
+		if d.Root == nil {
+			return schema.RootPort{}
+		}
+		return *d.Root
+	}
+	return rowSet{len(ds), []field{
+		{"rank", ranks(len(ds))},
+		{"region_id", each(ds, func(d *schema.Diagnosis) uint64 { return d.Region })},
+		{"metric", each(ds, func(d *schema.Diagnosis) string { return d.Metric.String() })},
+		{"severity", each(ds, func(d *schema.Diagnosis) int8 { return int8(d.Severity) })},
+		{"mean", each(ds, func(d *schema.Diagnosis) float64 { return d.Mean })},
+		{"class", each(ds, func(d *schema.Diagnosis) string { return string(d.Cause.Class) })},
+		{"confidence", each(ds, func(d *schema.Diagnosis) float64 { return d.Cause.Confidence })},
+		{"root_device", each(ds, func(d *schema.Diagnosis) string { return root(d).Device })},
+		{"root_port", each(ds, func(d *schema.Diagnosis) string { return root(d).Port })},
+		{"root_peer", each(ds, func(d *schema.Diagnosis) string { return root(d).Peer })},
+		{"root_kind", each(ds, func(d *schema.Diagnosis) string { return root(d).Kind })},
+		{"job_ids", ofEach(ds, accused, func(j *schema.AccusedJob) string { return j.JobID })},
+		{"blames", ofEach(ds, accused, func(j *schema.AccusedJob) float64 { return j.Blame })},
+		{"failure_kinds", ofEach(ds, nearFailures, func(f *schema.NearFailure) string { return string(f.Kind) })},
+		{"failure_devices", ofEach(ds, nearFailures, func(f *schema.NearFailure) string { return f.Device })},
+		{"failure_ports", ofEach(ds, nearFailures, func(f *schema.NearFailure) string { return f.Port })},
+		{"victim_ids", ofEach(ds, victims, func(v *schema.VictimJob) string { return v.JobID })},
+		{"action", each(ds, func(d *schema.Diagnosis) string { return d.Action })},
+		{"text", each(ds, func(d *schema.Diagnosis) string { return d.Text })},
+		{"document", documents}}}
+}
+
+func accused(d *schema.Diagnosis) []schema.AccusedJob       { return d.Jobs }
+func nearFailures(d *schema.Diagnosis) []schema.NearFailure { return d.Failures }
+func victims(d *schema.Diagnosis) []schema.VictimJob        { return d.Victims }
+
+// ofEach is a column of arrays: a value for each element of a row's list.
+func ofEach[R, E, T any](rows []R, elements func(*R) []E, value func(*E) T) column {
+	return eachNested(rows, func(r *R) []T { return []T(each(elements(r), value)) })
+}

@@ -1,0 +1,130 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// LongestJob is for how long a job is believed to run whose end was never stored.
+const LongestJob = 60 * 24 * time.Hour
+
+// MaxRows bounds the jobs, and the diagnoses, of one answer.
+const MaxRows = 100_000
+
+// Jobs are those that ran at any time of a span, by start, each as it was stored
+// last.
+func (m *Model) Jobs(ctx context.Context, fabric string, span Span, ids ...string) ([]schema.Job, error) {
+	return m.NewestJobs(ctx, fabric, span, MaxRows, ids...)
+}
+
+// NewestJobs is Jobs of the n that started last, of the given ids, or of all if none
+// is given.
+func (m *Model) NewestJobs(ctx context.Context, fabric string, span Span, n int, ids ...string) ([]schema.Job, error) {
+	type row struct {
+		ID    string    `ch:"job_id"`
+		Name  string    `ch:"name"`
+		User  string    `ch:"user"`
+		Nodes []string  `ch:"nodes"`
+		Start time.Time `ch:"start"`
+		End   time.Time `ch:"end"`
+		State string    `ch:"state"`
+	}
+	a := Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To), "oldest": int64(span.From) - int64(LongestJob), "ids": append([]string{}, ids...), "limit": n}
+	found, err := Figure[row](ctx, m, "jobs", a)
+	return convert(found, err, func(r *row) (schema.Job, error) {
+		return schema.Job{Fabric: fabric, ID: r.ID, Name: r.Name, User: r.User, Nodes: r.Nodes, Start: instantOf(r.Start), End: instantOf(r.End), State: r.State}, nil
+	})
+}
+
+// Failures are what logs and management systems said in a span; Events has them too,
+// beside those that the counters show.
+func (m *Model) Failures(ctx context.Context, fabric string, span Span) ([]schema.Failure, error) {
+	type row struct {
+		Time   time.Time `ch:"time"`
+		Kind   string    `ch:"kind"`
+		Device string    `ch:"device"`
+		Port   string    `ch:"port"`
+		Detail string    `ch:"detail"`
+	}
+	found, err := Figure[row](ctx, m, "failures", Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To)})
+	return convert(found, err, func(r *row) (schema.Failure, error) {
+		return schema.Failure{Fabric: fabric, Time: instantOf(r.Time), Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port, Detail: r.Detail}, nil
+	})
+}
+
+// JobTraffic is what jobs moved in the intervals that start in a span.
+func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span) ([]schema.JobTraffic, error) {
+	type row struct {
+		ID        string    `ch:"job_id"`
+		Time      time.Time `ch:"time"`
+		Read      *float64  `ch:"read_bytes"`
+		Write     *float64  `ch:"write_bytes"`
+		RDMARead  *float64  `ch:"rdma_read_bytes"`
+		RDMAWrite *float64  `ch:"rdma_write_bytes"`
+	}
+	found, err := Figure[row](ctx, m, "job_traffic", Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To)})
+	return convert(found, err, func(r *row) (schema.JobTraffic, error) {
+		return schema.JobTraffic{Fabric: fabric, JobID: r.ID, Time: instantOf(r.Time), Read: r.Read, Write: r.Write, RDMARead: r.RDMARead, RDMAWrite: r.RDMAWrite}, nil
+	})
+}
+
+// Diagnoses are those of the intervals that start in a span, of one region or, where
+// that is 0, of all; in the order of the intervals, within one in that of the result.
+func (m *Model) Diagnoses(ctx context.Context, fabric string, span Span, region uint64) ([]schema.Diagnosis, error) {
+	return m.NewestDiagnoses(ctx, fabric, span, region, MaxRows)
+}
+
+// NewestDiagnoses is Diagnoses of the n newest.
+func (m *Model) NewestDiagnoses(ctx context.Context, fabric string, span Span, region uint64, n int) ([]schema.Diagnosis, error) {
+	type row struct {
+		Time     time.Time `ch:"time"`
+		Document string    `ch:"document"`
+	}
+	found, err := Figure[row](ctx, m, "diagnoses", InSpan(fabric, span).With("id", region).With("limit", n))
+	slices.Reverse(found)
+	return convert(found, err, func(r *row) (d schema.Diagnosis, err error) {
+		if err = json.Unmarshal([]byte(r.Document), &d); err != nil {
+			err = fmt.Errorf("diagnosis at %s: %w", r.Time, err)
+		}
+		return d, err
+	})
+}
+
+// Exposure is a region that a job had to do with.
+type Exposure struct {
+	JobID    string          `json:"-"`
+	Region   uint64          `json:"region,string"`
+	Severity schema.Severity `json:"severity"` // the highest
+	From     schema.Instant  `json:"from"`     // start of the first interval
+	To       schema.Instant  `json:"to"`       // start of the last
+	Accused  int             `json:"accused_intervals"`
+	Victim   int             `json:"victim_intervals"`
+	Blame    float64         `json:"blame"` // the highest, 0 if it was a victim only
+}
+
+// Exposures are the regions that jobs were accused of or suffered from in a span, by
+// job and time. Ids are used again: whose time a region fits is for the caller.
+func (m *Model) Exposures(ctx context.Context, fabric string, span Span, ids []string) ([]Exposure, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	type row struct {
+		Job     string    `ch:"job"`
+		Region  uint64    `ch:"region_id"`
+		Worst   uint8     `ch:"worst"`
+		Begin   time.Time `ch:"begin"`
+		End     time.Time `ch:"end"`
+		Accused uint64    `ch:"accused"`
+		Victim  uint64    `ch:"victim"`
+		Blame   float64   `ch:"max_blame"`
+	}
+	found, err := Figure[row](ctx, m, "exposures", InSpan(fabric, span).With("ids", ids))
+	return convert(found, err, func(r *row) (Exposure, error) {
+		return Exposure{r.Job, r.Region, schema.Severity(r.Worst), instantOf(r.Begin), instantOf(r.End), int(r.Accused), int(r.Victim), r.Blame}, nil
+	})
+}

@@ -1,0 +1,19 @@
+-- The jobs that ran at any time of a span, each as it was stored last. A job whose end
+-- was never stored is believed to run for so long after its start and no longer.
+WITH ran AS
+    (
+        SELECT job_id, start, argMax(end, (stored_at, interval_start, revision)) AS last_end
+        FROM jobs
+        WHERE fabric = {fabric:String} AND start < fromUnixTimestamp64Nano({to:Int64}, 'UTC')
+            AND (empty({ids:Array(String)}) OR job_id IN {ids:Array(String)})
+        GROUP BY job_id, start
+        HAVING last_end > fromUnixTimestamp64Nano({from:Int64}, 'UTC')
+            OR toUnixTimestamp64Nano(last_end) = 0 AND start > fromUnixTimestamp64Nano({oldest:Int64}, 'UTC')
+        ORDER BY start DESC, job_id
+        LIMIT {limit:UInt64}
+    )
+SELECT job_id, name, user, nodes, start, end, state
+FROM jobs
+WHERE fabric = {fabric:String} AND start < fromUnixTimestamp64Nano({to:Int64}, 'UTC') AND (job_id, start) IN (SELECT job_id, start FROM ran)
+ORDER BY start, job_id, stored_at DESC, interval_start DESC, revision DESC
+LIMIT 1 BY start, job_id
