@@ -25,6 +25,7 @@ import (
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/feedback/slurm"
 	"github.com/giverny/giverny/feedback/webhook"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -139,7 +140,7 @@ func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cf
 	}
 	names, err := readNodeMap(mapPath)
 	if err != nil {
-		return fmt.Errorf("%s.%w", key, err)
+		return faults.At(key, err)
 	}
 	h.warnUnknown(name, names)
 	rec := h.recorder(name, reconcile.Reasons())
@@ -169,7 +170,7 @@ func (h *Hub) makeExtender() error {
 	}
 	names, err := readNodeMap(cfg.NodeMap)
 	if err != nil {
-		return fmt.Errorf("feedback.kubernetes.%w", err)
+		return faults.At("feedback.kubernetes", err)
 	}
 	h.extender = kubernetes.NewExtender(cfg.Extender, h.recorder("kubernetes-extender", kubernetes.ExtenderReasons()), h.log)
 	h.takers = append(h.takers, taker{names, h.extender.Take})

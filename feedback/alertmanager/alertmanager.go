@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/tlsfile"
 	"github.com/giverny/giverny/schema"
 )
@@ -66,7 +67,7 @@ func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 	files := tlsfile.Files{CA: cfg.CA}
 	config, err := files.Load()
 	if err != nil {
-		return nil, fmt.Errorf("feedback.alertmanager.%w", err)
+		return nil, faults.At("feedback.alertmanager", err)
 	}
 	password, err := cfg.Password.Or(cfg.PasswordFile)
 	if err != nil {

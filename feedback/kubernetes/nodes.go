@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
@@ -55,7 +56,7 @@ func NewNodes(cfg NodesConfig) (*Nodes, error) {
 	}
 	config, err := files.Load()
 	if err != nil {
-		return nil, fmt.Errorf("feedback.kubernetes.nodes.%w", err)
+		return nil, faults.At("feedback.kubernetes.nodes", err)
 	}
 	n.client = &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 2}}
 	return n, nil
