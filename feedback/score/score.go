@@ -50,7 +50,7 @@ func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
 	s := r.Snapshot
 	set := &Set{Fabric: s.Fabric, Start: schema.Instant(s.Interval.StartNanos), End: schema.Instant(s.Interval.EndNanos()),
 		Unknown: r.Network.Unknown, Hosts: len(g.Hosts()), Nodes: []Node{}}
-	best := map[topology.DeviceID]*Node{}
+	best := map[topology.DeviceID]*candidate{}
 	p := &places{g: g, cfg: cfg, isHost: hostsOf(g), inRegion: make([]bool, g.NumLinks())}
 	diagnoses := map[regionKey]*schema.Diagnosis{}
 	for i := range r.Diagnoses {
@@ -69,12 +69,12 @@ func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
 			if at.relation == Accused { // whatever the forecast: no job should find out
 				value = math.Max(value, 100*diagnosis.Cause.Confidence)
 			}
-			keep(best, host, Node{Node: g.Device(host).Name, Score: math.Round(value*10) / 10, Relation: at.relation,
-				Region: region.ID, Regions: 1, Reason: reason(region, diagnosis, at)})
+			keep(best, host, candidate{math.Round(value*10) / 10, 1, region, diagnosis, at})
 		}
 	}
-	for _, n := range best {
-		set.Nodes = append(set.Nodes, *n)
+	for host, c := range best {
+		set.Nodes = append(set.Nodes, Node{Node: g.Device(host).Name, Score: c.score, Relation: c.at.relation,
+			Region: c.region.ID, Regions: c.regions, Reason: reason(c.region, c.diagnosis, c.at)})
 	}
 	slices.SortFunc(set.Nodes, func(a, b Node) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Node, b.Node))
@@ -87,19 +87,28 @@ type regionKey struct {
 	metric schema.Metric
 }
 
+// candidate is what a region counts at a host.
+type candidate struct {
+	score     float64
+	regions   int
+	region    *schema.Region
+	diagnosis *schema.Diagnosis
+	at        place
+}
+
 // keep notes a score where it is the host's highest; of equal ones the lower region's.
-func keep(best map[topology.DeviceID]*Node, host topology.DeviceID, n Node) {
+func keep(best map[topology.DeviceID]*candidate, host topology.DeviceID, c candidate) {
 	had := best[host]
 	if had == nil {
-		best[host] = &n
+		best[host] = &c
 		return
 	}
-	n.Regions += had.Regions
-	if n.Score > had.Score || n.Score == had.Score && n.Region < had.Region {
-		*had = n
+	c.regions += had.regions
+	if c.score > had.score || c.score == had.score && c.region.ID < had.region.ID {
+		*had = c
 		return
 	}
-	had.Regions = n.Regions
+	had.regions = c.regions
 }
 
 // curve is how much a mean stall in percent counts, 0 to 100, linear between these
