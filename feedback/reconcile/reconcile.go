@@ -126,6 +126,7 @@ const (
 // ends, and then puts everything back.
 func (r *Reconciler) Run(ctx context.Context) (err error) {
 	if r.journal, err = openJournal(r.cfg.Dir); err != nil {
+		r.record.Failed(err, 0)
 		return err
 	}
 	defer r.journal.release()
