@@ -15,7 +15,7 @@ import (
 // Config of what is done with results. Everything that acts is off, and a dry run
 // once it is on.
 type Config struct {
-	// Where journals and notices that wait are kept; empty: feedback below data_dir. Analysers that share a fabric must share it too.
+	// Where journals and notices that wait are kept; empty: feedback below data_dir. One process at a time uses it.
 	Dir string `yaml:"dir"`
 	// The fabrics whose results are used, by name; empty: all.
 	Fabrics []string `yaml:"fabrics,flow"`
@@ -54,12 +54,8 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Resolve makes the paths of a configuration file in a folder relative to it, and
-// puts the folder of journals below the data's unless it is named.
-func (c *Config) Resolve(dir, dataDir string) {
-	if c.Dir == "" {
-		c.Dir = filepath.Join(dataDir, "feedback")
-	}
+// Resolve makes the paths of a configuration file in a folder relative to it.
+func (c *Config) Resolve(dir string) {
 	for _, path := range []*string{&c.Slurm.NodeMap, &c.Kubernetes.NodeMap} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)

@@ -12,7 +12,9 @@ func result(minute int64, regions ...schema.Region) *schema.IntervalResult {
 	return &schema.IntervalResult{Regions: regions, Snapshot: &schema.Snapshot{Fabric: "ib0", Interval: schema.Interval{StartNanos: minute * 60e9, DurationNanos: 60e9}}}
 }
 
-func region(id uint64, s schema.Severity) schema.Region { return schema.Region{ID: id, Severity: s, Metric: schema.CreditStall} }
+func region(id uint64, s schema.Severity) schema.Region {
+	return schema.Region{ID: id, Severity: s, Metric: schema.CreditStall}
+}
 
 func events(notices []notice.Notice) (out []string) {
 	for _, n := range notices {

@@ -20,7 +20,7 @@ func (parts *Parts) makeFeedback() (err error) {
 	for i, f := range parts.fabrics {
 		graphs[i] = f.Graph
 	}
-	parts.feedback, err = feedback.New(p.cfg.Feedback, graphs, feedback.Deps{Log: p.log, Registerer: p.registerer, Audit: p.db,
+	parts.feedback, err = feedback.New(p.cfg.Acting(), graphs, feedback.Deps{Log: p.log, Registerer: p.registerer, Audit: p.db,
 		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout))})
 	if err != nil {
 		return err

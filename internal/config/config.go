@@ -199,7 +199,7 @@ func (c *Config) resolve(dir string) {
 	if key := &c.Command.Sign.KeyFile; *key != "" && !filepath.IsAbs(*key) {
 		*key = filepath.Join(dir, *key)
 	}
-	c.Feedback.Resolve(dir, c.DataDir)
+	c.Feedback.Resolve(dir)
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {
 		polling.Fabric = c.Fabrics[0].Name
@@ -232,6 +232,14 @@ func (c *Config) AgentSpool() spool.Config {
 	s := c.Spool
 	s.Dir = cmp.Or(s.Dir, filepath.Join(c.DataDir, "spool"))
 	return s
+}
+
+// Acting is the configuration of feedback, its folder under data_dir unless it is
+// named.
+func (c *Config) Acting() feedback.Config {
+	f := c.Feedback
+	f.Dir = cmp.Or(f.Dir, filepath.Join(c.DataDir, "feedback"))
+	return f
 }
 
 // PartitionOf is the partition of each fabric, by name.
