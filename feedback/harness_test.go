@@ -32,6 +32,21 @@ func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.Feedbac
 	return nil
 }
 
+// first is the first row, once there is one.
+func (a *audit) first(t *testing.T) schema.FeedbackAction {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		a.mu.Lock()
+		rows := a.rows
+		a.mu.Unlock()
+		if len(rows) > 0 {
+			return rows[0]
+		}
+	}
+	t.Fatal("nothing was audited")
+	return schema.FeedbackAction{}
+}
+
 // hub is a running hub over a fat tree (k=4, hosts host0 to host15).
 type hub struct {
 	*feedback.Hub
@@ -43,14 +58,8 @@ type hub struct {
 	end      func() error
 }
 
-func hostNames(n int) (names []string) {
-	for i := range n {
-		names = append(names, fmt.Sprintf("host%d", i))
-	}
-	return names
-}
-
-func startHub(t *testing.T, cfg feedback.Config) *hub {
+// newHub makes a hub, inert.
+func newHub(t *testing.T, cfg feedback.Config) (*hub, error) {
 	t.Helper()
 	g, err := topology.Parse("ib0", "fattree:k=4")
 	if err != nil {
@@ -58,7 +67,14 @@ func startHub(t *testing.T, cfg feedback.Config) *hub {
 	}
 	h := &hub{graph: g, registry: prometheus.NewRegistry(), mux: http.NewServeMux(), audit: &audit{}, interval: time.Now().UnixNano() / int64(time.Minute)}
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
-	if h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second}); err != nil {
+	h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second})
+	return h, err
+}
+
+func startHub(t *testing.T, cfg feedback.Config) *hub {
+	t.Helper()
+	h, err := newHub(t, cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
 	h.Register(h.mux)
@@ -87,13 +103,6 @@ func (l testLog) Write(p []byte) (int, error) {
 		os.Stderr.Write(p)
 	}
 	return len(p), nil
-}
-
-func (h *hub) stop(t *testing.T) {
-	t.Helper()
-	if err := h.end(); err != nil {
-		t.Error(err)
-	}
 }
 
 // result is the next interval's, with a region at each of some severities.

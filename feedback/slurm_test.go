@@ -302,3 +302,17 @@ func TestSlurmNamesAreNoArguments(t *testing.T) {
 		t.Errorf("a node is down: %s", states)
 	}
 }
+
+func hostNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("host%d", i))
+	}
+	return names
+}
+
+func (h *hub) stop(t *testing.T) {
+	t.Helper()
+	if err := h.end(); err != nil {
+		t.Error(err)
+	}
+}

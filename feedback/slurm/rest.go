@@ -159,7 +159,8 @@ func decode(response *http.Response, method, name string) (*restAnswer, error) {
 	}
 	var answer restAnswer
 	parsed := json.Unmarshal(text, &answer)
-	for _, e := range answer.Errors {
+	if len(answer.Errors) > 0 {
+		e := answer.Errors[0]
 		said := cmp.Or(e.Description, e.Error)
 		if e.Number == invalidNode || strings.Contains(strings.ToLower(said), "invalid node name") {
 			return nil, errNoNode

@@ -124,7 +124,7 @@ func parseNode(line string) (n node, err error) {
 	}
 	number, err := strconv.ParseUint(weight, 10, 32)
 	if err != nil {
-		return n, fmt.Errorf("Weight: %w", err)
+		return n, fmt.Errorf("its Weight: %w", err)
 	}
 	n.Weight = uint32(number)
 	available, _ := value(line, "AvailableFeatures")
