@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extender "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/giverny/giverny/feedback/kubernetes"
@@ -58,26 +61,42 @@ func ask[T any](t *testing.T, server *httptest.Server, verb string, body []byte)
 	return answer
 }
 
-// recorded are the requests that the HTTP extender of kube-scheduler 1.31 made, for a
-// pod and the nodes host0 to host2, with nodeCacheCapable and without.
-func recorded(t *testing.T, verb string) map[string][]byte {
+// requests are those of a scheduler about a pod and the nodes host0 to host2, by its
+// own types as its HTTP extender encodes them, with nodeCacheCapable and without; and
+// those that were recorded from one, in testdata.
+func requests(t *testing.T, verb string) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*-" + verb + ".json")
-	if err != nil || len(files) != 2 {
-		t.Fatalf("recorded requests of %s: %v, %v", verb, files, err)
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trainer-0", Namespace: "ml", UID: "5f0c", Labels: map[string]string{"app": "trainer"}},
+		Spec: v1.PodSpec{Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("4")}}}}}}
+	nodes, names := &v1.NodeList{}, []string{}
+	for _, name := range []string{"host0", "host1", "host2"} {
+		names = append(names, name)
+		nodes.Items = append(nodes.Items, v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": "a"}, ResourceVersion: "7"},
+			Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}}, Status: v1.NodeStatus{Capacity: v1.ResourceList{"cpu": resource.MustParse("64")}}})
 	}
-	requests := map[string][]byte{}
+	all := map[string][]byte{}
+	for name, args := range map[string]extender.ExtenderArgs{"names": {Pod: pod, NodeNames: &names}, "nodes": {Pod: pod, Nodes: nodes}} {
+		text, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = text
+	}
+	files, err := filepath.Glob("testdata/*-" + verb + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range files {
-		if requests[f], err = os.ReadFile(f); err != nil {
+		if all[f], err = os.ReadFile(f); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return requests
+	return all
 }
 
 func TestFilterAnswersTheScheduler(t *testing.T) {
 	server := startExtender(t, nil)
-	for name, request := range recorded(t, "filter") {
+	for name, request := range requests(t, "filter") {
 		var args extender.ExtenderArgs
 		if err := json.Unmarshal(request, &args); err != nil {
 			t.Fatal(err)
@@ -106,7 +125,7 @@ func TestFilterAnswersTheScheduler(t *testing.T) {
 func TestPrioritizeAnswersTheScheduler(t *testing.T) {
 	server := startExtender(t, nil)
 	want := extender.HostPriorityList{{Host: "host0", Score: extender.MaxExtenderPriority}, {Host: "host1", Score: 1}, {Host: "host2", Score: 5}}
-	for name, request := range recorded(t, "prioritize") {
+	for name, request := range requests(t, "prioritize") {
 		if diff := cmp.Diff(want, ask[extender.HostPriorityList](t, server, "prioritize", request)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -123,7 +142,7 @@ func TestTheExtenderFailsOpen(t *testing.T) {
 		"no filter":   func(c *kubernetes.ExtenderConfig) { c.FilterAt = 0 },
 	} {
 		server := startExtender(t, change)
-		for file, request := range recorded(t, "filter") {
+		for file, request := range requests(t, "filter") {
 			got := ask[extender.ExtenderFilterResult](t, server, "filter", request)
 			if len(got.FailedNodes) > 0 || got.NodeNames != nil && len(*got.NodeNames) != 3 || got.Nodes != nil && len(got.Nodes.Items) != 3 {
 				t.Errorf("%s, %s: %+v", name, file, got)
