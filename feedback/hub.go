@@ -118,9 +118,8 @@ func (h *Hub) makeSlurm() error {
 func (h *Hub) makeNodes() error {
 	cfg := h.cfg.Kubernetes.Nodes
 	const name = "kubernetes-nodes"
-	left, err := reconcile.LeftBehind(filepath.Join(h.cfg.Dir, name))
-	if err != nil || !cfg.Enabled && left == 0 {
-		return err
+	if !cfg.Enabled && !h.leftBehind(name) {
+		return nil
 	}
 	nodes, err := kubernetes.NewNodes(cfg)
 	if err != nil {
@@ -133,10 +132,8 @@ func (h *Hub) makeNodes() error {
 // is a dry run, nodes that an earlier run has left marked are put back all the same.
 func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cfg reconcile.Config) error {
 	cfg.Dir, cfg.StopTimeout = filepath.Join(h.cfg.Dir, name), h.deps.StopTimeout
-	if cfg.Idle {
-		if left, err := reconcile.LeftBehind(cfg.Dir); err != nil || left == 0 {
-			return err
-		}
+	if cfg.Idle && !h.leftBehind(name) {
+		return nil
 	}
 	names, err := readNodeMap(mapPath)
 	if err != nil {
@@ -150,6 +147,16 @@ func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cf
 		h.takers = append(h.takers, taker{names, r.Take})
 	}
 	return nil
+}
+
+// leftBehind says whether an earlier run of a sink that is switched off has left nodes
+// marked.
+func (h *Hub) leftBehind(name string) bool {
+	left, err := reconcile.LeftBehind(filepath.Join(h.cfg.Dir, name))
+	if err != nil { // it is off: that is no reason not to start
+		h.log.Error("feedback: journal of a sink that is off not read", "sink", name, "error", err)
+	}
+	return left > 0
 }
 
 func (h *Hub) warnUnknown(sink string, names nodeMap) {

@@ -168,3 +168,21 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// A damaged journal of what is switched off stops nothing; one of what is on is a state.
+func TestADamagedJournalIsAState(t *testing.T) {
+	cfg := feedback.DefaultConfig()
+	cfg.Dir = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(cfg.Dir, "slurm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cfg.Dir, "slurm", "journal.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if h := startHub(t, cfg); len(h.Parts()) > 0 {
+		t.Errorf("%d parts", len(h.Parts()))
+	}
+	cfg.Slurm.Enabled, cfg.Slurm.Policy.Allow = true, []string{"*"}
+	h := startHub(t, cfg)
+	h.await(t, "the state", func() bool { return strings.Contains(h.state(), "restore them by hand") })
+}
