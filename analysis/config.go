@@ -3,6 +3,7 @@ package analysis
 import (
 	"time"
 
+	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/internal/faults"
@@ -24,6 +25,8 @@ type Config struct {
 	Tracking `yaml:"tracking"`
 	// When links and devices count as failed, and links as bad.
 	Health linkhealth.Config `yaml:"health"`
+	// Why regions are congested: how far and how long jobs and failures are looked for.
+	Diagnose diagnose.Config `yaml:"diagnose"`
 	// The share, 0 to 1, of the links measured lately (the most in an interval of the last 24 hours, by each stall metric) that an interval must measure for the network's state to be known. Below it the state is Unknown, unless a High region shows already; with nothing measured it is Unknown in any case.
 	MinCoverage float64 `yaml:"min_coverage"`
 }
@@ -59,7 +62,7 @@ type Tracking struct {
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
 	return Config{Window: window.DefaultConfig(), Outages: DefaultOutages(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()},
-		Health: linkhealth.DefaultConfig(), MinCoverage: 0.5}
+		Health: linkhealth.DefaultConfig(), Diagnose: diagnose.DefaultConfig(), MinCoverage: 0.5}
 }
 
 // Validate names every fault.
@@ -72,6 +75,7 @@ func (c *Config) Validate() error {
 	f.Under("tracking", c.Track.Validate())
 	f.Under("tracking", c.Hot.Validate())
 	f.Under("health", c.Health.Validate())
+	f.Under("diagnose", c.Diagnose.Validate())
 	f.Check(c.MinCoverage >= 0 && c.MinCoverage <= 1, "min_coverage", "%v: want 0 to 1", c.MinCoverage)
 	return f.Err()
 }

@@ -2,8 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"encoding/binary"
-	"hash/fnv"
 	"math"
 	"slices"
 	"time"
@@ -18,13 +16,15 @@ type Feeds struct {
 	Traffic  []schema.JobTraffic
 }
 
-// Bounds of a feed. What begins later than maxAhead after it was put into Kafka is
-// refused: its source's clock is wrong. maxWaitingRows and maxWaitingNodes bound
-// what waits for its interval, maxKnown how many rows are recognised when they come
-// again, rememberedResults for how long after they came out; that is as far as a
-// restart reads the sources again.
+// MaxAhead is how much later than it was put into Kafka a job may start: beyond that
+// its source's clock is wrong, and the job is refused. For so long it may wait.
+const MaxAhead = time.Hour
+
+// Bounds of a feed. maxWaitingRows and maxWaitingNodes bound what waits for its
+// interval, maxKnown how many rows are recognised when they come again, and
+// rememberedResults for how long after they came out: as far as a restart reads the
+// sources again.
 const (
-	maxAhead          = int64(time.Hour)
 	maxWaitingRows    = 1 << 17
 	maxWaitingNodes   = 4 << 20
 	maxKnown          = 1 << 17
@@ -48,11 +48,16 @@ type kindOfFeed[K comparable, V any] struct {
 // earlier process, do not come out again.
 type feed[K comparable, V any] struct {
 	kind         kindOfFeed[K, V]
-	waiting      map[K]V
+	waiting      map[K]waitingRow[V]
 	waitingNodes int
 	known        map[K]knownRow
 	results      int
 	full, future uint64 // rows refused
+}
+
+type waitingRow[V any] struct {
+	row   V
+	about knownRow
 }
 
 // knownRow is what is remembered of a row: little, since a job may have many nodes.
@@ -63,7 +68,7 @@ type knownRow struct {
 }
 
 func newFeed[K comparable, V any](kind kindOfFeed[K, V]) *feed[K, V] {
-	return &feed[K, V]{kind: kind, waiting: map[K]V{}, known: map[K]knownRow{}}
+	return &feed[K, V]{kind: kind, waiting: map[K]waitingRow[V]{}, known: map[K]knownRow{}}
 }
 
 // add takes a row that was put into Kafka at an instant, 0 if that is not known. It
@@ -74,22 +79,22 @@ func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
 	nodes := f.nodes(&row)
 	was, known := f.known[k]
 	if waits {
-		was, known = f.about(&before), true
-		nodes -= f.nodes(&before)
+		was, known = before.about, true
+		nodes -= f.nodes(&before.row)
 	}
 	// What has ended does not go on again under the same key: that row is an old one.
 	if known && (is.digest == was.digest || is.open && !was.open) {
 		return waits
 	}
 	switch {
-	case appendedNanos != 0 && f.kind.time(&row) > appendedNanos+maxAhead:
+	case appendedNanos != 0 && f.kind.time(&row) > appendedNanos+int64(MaxAhead):
 		f.future++
 		return waits
 	case !waits && len(f.waiting) >= maxWaitingRows, nodes > 0 && f.waitingNodes+nodes > maxWaitingNodes:
 		f.full++
 		return waits
 	}
-	f.waiting[k] = row
+	f.waiting[k] = waitingRow[V]{row, is}
 	f.waitingNodes += nodes
 	return true
 }
@@ -109,12 +114,13 @@ func (f *feed[K, V]) nodes(row *V) int {
 // take removes the rows before an instant, in order.
 func (f *feed[K, V]) take(end int64) (due []V) {
 	f.results++
-	for k, row := range f.waiting {
-		if f.kind.time(&row) < end {
-			due = append(due, row)
+	for k, w := range f.waiting {
+		if f.kind.time(&w.row) < end {
+			due = append(due, w.row)
 			delete(f.waiting, k)
-			f.waitingNodes -= f.nodes(&row)
-			f.known[k] = f.about(&row)
+			f.waitingNodes -= f.nodes(&w.row)
+			w.about.result = f.results
+			f.known[k] = w.about
 		}
 	}
 	slices.SortFunc(due, func(a, b V) int {
@@ -199,26 +205,47 @@ func newFeeds() *feeds {
 	}
 }
 
-// digestOfJob is FNV-1a over what a job's record says beyond its key.
-func digestOfJob(j *schema.Job) uint64 {
-	h := fnv.New64a()
-	for _, text := range append([]string{j.Name, j.User, j.State}, j.Nodes...) {
-		h.Write(append([]byte(text), 0))
+// fnv1a is the hash FNV-1a.
+type fnv1a uint64
+
+const fnvBasis fnv1a = 14695981039346656037
+
+func (h fnv1a) byte(b byte) fnv1a { return (h ^ fnv1a(b)) * 1099511628211 }
+
+// text hashes a text and its end.
+func (h fnv1a) text(s string) fnv1a {
+	for i := range len(s) {
+		h = h.byte(s[i])
 	}
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(j.End)))
-	return h.Sum64()
+	return h.byte(0xFF) // not in UTF-8
+}
+
+func (h fnv1a) number(n uint64) fnv1a {
+	for range 8 {
+		h, n = h.byte(byte(n)), n>>8
+	}
+	return h
+}
+
+// digestOfJob is of what a job's record says beyond its key.
+func digestOfJob(j *schema.Job) uint64 {
+	h := fnvBasis.text(j.Name).text(j.User).text(j.State).number(uint64(j.End))
+	for _, node := range j.Nodes {
+		h = h.text(node)
+	}
+	return uint64(h)
 }
 
 func digestOfTraffic(t *schema.JobTraffic) uint64 {
-	h := fnv.New64a()
+	h := fnvBasis
 	for _, v := range []*float64{t.Read, t.Write, t.RDMARead, t.RDMAWrite} {
 		if v == nil {
-			h.Write([]byte{0})
+			h = h.byte(1)
 			continue
 		}
-		h.Write(binary.LittleEndian.AppendUint64([]byte{1}, math.Float64bits(*v)))
+		h = h.byte(2).number(math.Float64bits(*v))
 	}
-	return h.Sum64()
+	return uint64(h)
 }
 
 // AddJobs takes jobs as the scheduler knows them, which were put into Kafka at an
@@ -279,4 +306,9 @@ func (c *Core) Recall(f Feeds) {
 	c.feeds.failures.recall(f.Failures)
 	c.feeds.traffic.recall(f.Traffic)
 	c.recalled = f
+	for _, s := range c.stages {
+		if d, ok := s.(*diagnoseStage); ok {
+			d.recall(f.Jobs)
+		}
+	}
 }

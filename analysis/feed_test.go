@@ -172,3 +172,133 @@ func TestOrderOfFeedsDoesNotMatter(t *testing.T) {
 		}
 	}
 }
+
+// congested is a fabric on which one job runs for long and another does not; from 25 s
+// on the links of the first stall, while its traffic rises.
+func congested(t *testing.T) (f *fabric, percent func(s int64) func(schema.LinkID) uint64, jobs []schema.Job, traffic func(s int64) []schema.JobTraffic) {
+	f = &fabric{graph: newGraph(t, "torus:6x6x6")}
+	g := f.graph
+	hot := map[schema.LinkID]bool{}
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Device(g.Link(l).From).Coord, g.Device(g.Link(l).To).Coord
+		hot[l] = a[0] < 3 && b[0] < 3 && a[1] < 3 && b[1] < 3 && a[2] < 3 && b[2] < 3
+	}
+	inside := func(low, high int) (nodes []string) {
+		for x := low; x < high; x++ {
+			for y := low; y < high; y++ {
+				for z := low; z < high; z++ {
+					nodes = append(nodes, fmt.Sprintf("%d,%d,%d", x, y, z))
+				}
+			}
+		}
+		return nodes
+	}
+	jobs = []schema.Job{job("culprit", 2, 0, inside(0, 3)...), job("other", 3, 0, inside(3, 6)...)}
+	percent = func(s int64) func(schema.LinkID) uint64 {
+		return func(l schema.LinkID) uint64 {
+			if s >= 25 && hot[l] {
+				return 45
+			}
+			return 0
+		}
+	}
+	traffic = func(s int64) []schema.JobTraffic {
+		load := 1e9
+		if s >= 25 {
+			load = 4e11
+		}
+		at := schema.Instant(s * second)
+		return []schema.JobTraffic{{Fabric: "f", JobID: "culprit", Time: at, RDMAWrite: &load}, {Fabric: "f", JobID: "other", Time: at, RDMAWrite: new(1e9)}}
+	}
+	return f, percent, jobs, traffic
+}
+
+func accusedIn(r *schema.IntervalResult) string {
+	for _, d := range r.Diagnoses {
+		if len(d.Jobs) > 0 {
+			return string(d.Cause.Class) + " " + d.Jobs[0].JobID
+		}
+	}
+	return ""
+}
+
+// A new process that has no state of the diagnosis, as after an upgrade, knows the jobs
+// that began long before it, and says why a region is congested as the old one did.
+func TestADiagnosisAfterARestartKnowsOldJobs(t *testing.T) {
+	f, percent, jobs, traffic := congested(t)
+	whole := newCore(t, f.graph)
+	whole.AddJobs(jobs, 0)
+	var batches []*schema.CounterBatch
+	for s := int64(10); s <= 40; s++ {
+		batches = append(batches, f.poll((s+1)*second, percent(s)))
+		whole.AddTraffic(traffic(s), 0)
+	}
+	add(t, whole, batches...)
+	all := results(whole, 41*second)
+	want := accusedIn(all[len(all)-1])
+	if !strings.HasSuffix(want, " culprit") {
+		t.Fatalf("the verdict is %q", want)
+	}
+	const stored = 20
+	var since []analysis.Interval
+	recalled := analysis.Feeds{Jobs: jobs}
+	for _, r := range all[:stored] {
+		since = append(since, analysis.Interval{Interval: r.Snapshot.Interval, Regions: r.Regions, Snapshot: r.Snapshot})
+		recalled.Traffic = append(recalled.Traffic, r.Traffic...)
+	}
+	for name, keep := range map[string]func(schema.StageState) bool{
+		"all states":             func(schema.StageState) bool { return true },
+		"without that of causes": func(s schema.StageState) bool { return s.Stage != "diagnose" },
+		"without any":            nil,
+	} {
+		core, resumed := newCore(t, f.graph), since
+		if keep != nil {
+			first := 0
+			for i, r := range all[:stored] {
+				if r.Saved != nil {
+					first = i
+				}
+			}
+			states := slices.DeleteFunc(slices.Clone(all[first].Saved), func(s schema.StageState) bool { return !keep(s) })
+			if err := core.Load(all[first].Snapshot.Interval, states); err != nil {
+				t.Fatal(err)
+			}
+			resumed = since[first:]
+		}
+		core.Recall(recalled)
+		if err := core.Resume(resumed, nil); err != nil {
+			t.Fatal(err)
+		}
+		for s := int64(10); s <= 40; s++ {
+			core.AddTraffic(traffic(s), 0)
+		}
+		core.AddJobs(jobs, 0) // read again
+		add(t, core, batches...)
+		again := results(core, 41*second)
+		if len(again) != len(all)-stored || len(again[0].Jobs) > 0 {
+			t.Fatalf("%s: %d results, jobs %s", name, len(again), ids(again[0].Jobs))
+		}
+		if got := accusedIn(again[len(again)-1]); got != want {
+			t.Errorf("%s: the verdict is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A feed that sends all jobs of a machine again every ten seconds: 200 jobs of 10,000
+// nodes each.
+func BenchmarkAddJobsAgain(b *testing.B) {
+	core := newCore(b, newGraph(b, "torus:4x4"))
+	nodes := make([]string, 10_000)
+	for i := range nodes {
+		nodes[i] = fmt.Sprintf("nid%05d", i)
+	}
+	var jobs []schema.Job
+	for i := range 200 {
+		jobs = append(jobs, job(fmt.Sprint(i), 10, 0, nodes...))
+	}
+	core.AddJobs(jobs, 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		core.AddJobs(jobs, 0)
+	}
+}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/schema"
@@ -19,7 +20,19 @@ type healthStage struct {
 func (s *healthStage) Name() string { return "linkhealth" }
 
 func (s *healthStage) Step(r *schema.IntervalResult) {
-	r.Events = append(r.Events, s.monitor.Step(r.Snapshot, r.Raw, r.Events)...)
+	r.Events = append(r.Events, s.monitor.Step(r.Snapshot, r.Raw, reported(r))...)
+}
+
+// reported is what others say of the fabric's parts, logs too.
+func reported(r *schema.IntervalResult) []schema.Event {
+	if len(r.Failures) == 0 {
+		return r.Events
+	}
+	all := slices.Clone(r.Events)
+	for _, f := range r.Failures {
+		all = append(all, schema.Event{TimeNanos: int64(f.Time), Fabric: f.Fabric, Kind: f.Kind, Device: f.Device, Port: f.Port, Detail: f.Detail})
+	}
+	return all
 }
 
 func (s *healthStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {

@@ -21,6 +21,7 @@ type Interval struct {
 	Regions  []schema.Region
 	Snapshot *schema.Snapshot // nil: the hotspots do not learn of it
 	Events   []schema.Event   // that came with it; Resume puts them there
+	Feeds    Feeds            // of its time, without jobs; Resume puts them there
 }
 
 // save is what the stages have learned.
@@ -106,6 +107,21 @@ func eventsIn(events []schema.Event, i schema.Interval) (in []schema.Event) {
 	return in
 }
 
+// in is what was said of the time of an interval.
+func (f *Feeds) in(i schema.Interval) (in Feeds) {
+	for _, failure := range f.Failures {
+		if i.Contains(int64(failure.Time)) {
+			in.Failures = append(in.Failures, failure)
+		}
+	}
+	for _, traffic := range f.Traffic {
+		if i.Contains(int64(traffic.Time)) {
+			in.Traffic = append(in.Traffic, traffic)
+		}
+	}
+	return in
+}
+
 // Resume makes the core go on after the intervals that an earlier process
 // stored, given in order of time: it gives no result up to and including the
 // last of them, their regions hand their identity on, and of their events none
@@ -124,12 +140,14 @@ func (c *Core) Resume(stored []Interval, events []schema.Event) error {
 			errs = append(errs, c.setGraph(g))
 		}
 		in.Events = eventsIn(events, in.Interval)
+		in.Feeds = c.recalled.in(in.Interval)
 		for _, s := range c.stages {
 			if l, ok := s.(Learner); ok {
 				errs = append(errs, l.Resume(in))
 			}
 		}
 	}
+	c.recalled = Feeds{}
 	c.storedEvents = make(map[schema.Event]bool, len(events))
 	for _, e := range events {
 		c.storedEvents[e] = true

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
@@ -51,12 +52,17 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	d, err := diagnose.New(g, cfg.Diagnose)
+	if err != nil {
+		return nil, err
+	}
 	return []Stage{
 		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s},
 		&trackStage{graph: g, cfg: cfg.track(s.MinLinks()), tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
 		&healthStage{graph: g, cfg: cfg.Health, monitor: m},
 		&coverageStage{minCoverage: cfg.MinCoverage},
+		&diagnoseStage{graph: g, cfg: cfg.Diagnose, stage: d},
 	}, nil
 }
 

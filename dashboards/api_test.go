@@ -70,9 +70,27 @@ func twoIntervals(g *topology.Graph) []*schema.IntervalResult {
 			r.Hot = []schema.HotLink{{Metric: schema.CreditStall, Link: 2, SinceNanos: noon}}
 			r.Episodes = []schema.HotEpisode{{Metric: schema.CreditStall, ThresholdPercent: 5, Intervals: 3}}
 		}
+		addDiagnosis(r)
 		results[n] = r
 	}
 	return results
+}
+
+// addDiagnosis adds two jobs, one of which is accused of the region, the other its
+// victim, and a failure that a log tells of.
+func addDiagnosis(r *schema.IntervalResult) {
+	region, start := &r.Regions[0], schema.Instant(r.Snapshot.Interval.StartNanos)
+	r.Diagnoses = []schema.Diagnosis{{Fabric: mesh, Time: start, Region: region.ID, Metric: region.Metric, Severity: region.Severity, Links: region.Links, Mean: region.Mean,
+		Cause:    schema.Cause{Class: schema.CauseSystem, Confidence: .93},
+		Jobs:     []schema.AccusedJob{{JobID: "17", Blame: .81, Feature: "rdma_read_bytes", Value: 2.3e11, Deviations: 14.2, Correlation: .91, LagSeconds: 1200, PValue: .002}},
+		Failures: []schema.NearFailure{{Time: start, Kind: schema.LinkFailed, Device: "0,0", Port: "X+", Hops: 1}},
+		Root:     &schema.RootPort{Device: "0,0", Port: "X+", Peer: "1,0", Kind: "link_capacity"},
+		Victims:  []schema.VictimJob{{JobID: "4", Slowdown: [2]float64{1.1, 1.6}}}, Action: "place it in a compact block", Text: "Job 17 (PSDNS) fills the links."}}
+	if start == schema.Instant(noon) {
+		r.Jobs = []schema.Job{{Fabric: mesh, ID: "17", Name: "PSDNS", User: "flow", Nodes: []string{"0,0", "1,0"}, Start: start - 60e9, State: "RUNNING"},
+			{Fabric: mesh, ID: "4", Nodes: []string{"2,0"}, Start: start - 120e9, End: start - 60e9}, {Fabric: mesh, ID: "4", Nodes: []string{"2,1"}, Start: start - 30e9}}
+		r.Failures = []schema.Failure{{Fabric: mesh, Time: start, Kind: schema.NodeFailed, Device: "2,1", Detail: "says syslog"}}
+	}
 }
 
 var rewrite = flag.Bool("rewrite", false, "write the answers into testdata/answers.txt")
@@ -201,6 +219,11 @@ func TestBadRequests(t *testing.T) {
 		"now?min_severity=medium":              `min_severity: severity "medium": want one of`,
 		"history?min_severity=3":               "want one of",
 		"now?at=noon":                          "RFC 3339",
+		"diagnoses?n=0":                        "want 1 to 10000",
+		"diagnoses?region=worst":               "want the id of a region",
+		"diagnoses?at=noon":                    "RFC 3339",
+		"jobs?n=10001":                         "want 1 to 10000",
+		"jobs?at=noon":                         "RFC 3339",
 	} {
 		if detail := h.problem("fabrics/"+mesh+"/"+query, http.StatusBadRequest); !strings.Contains(detail, want) {
 			t.Errorf("%s: %s", query, detail)
@@ -216,7 +239,7 @@ func TestBadRequests(t *testing.T) {
 		}
 	}
 	h.get("nothing", http.StatusNotFound)
-	if n := h.metric("giverny_dashboards_requests_total"); int(n) != 19+len(endpoints)-1 {
+	if n := h.metric("giverny_dashboards_requests_total"); int(n) != 24+len(endpoints)-1 {
 		t.Errorf("%v requests counted", n)
 	}
 }

@@ -129,7 +129,7 @@ func TestThePageWaits(t *testing.T) {
 		t.Errorf("an empty store: %s", text)
 	}
 	picture(t, page)
-	if n := h.metric("giverny_dashboards_requests_total"); n != 5 { // fabrics, now, history, status, links
+	if n := h.metric("giverny_dashboards_requests_total"); n != 5 { // fabrics, now, history, status, links; jobs once there is an interval
 		t.Errorf("%v requests to load the page, want 5", n)
 	}
 	h.db.Close()

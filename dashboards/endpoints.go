@@ -32,6 +32,9 @@ var endpoints = []endpoint{
 	{"fabrics/{fabric}/region-durations", ofStall("buckets", (*read.Model).RegionDurations)},
 	{"fabrics/{fabric}/regions/{region}", ofFabric((*Dashboards).region)},
 	{"fabrics/{fabric}/feedback/actions", overTime((*Dashboards).feedbackActions)},
+	{"fabrics/{fabric}/diagnoses", overTime((*Dashboards).diagnoses)},
+	{"fabrics/{fabric}/jobs", overTime((*Dashboards).jobs)},
+	{"fabrics/{fabric}/failures", overTime((*Dashboards).failures)},
 	{"fabrics/{fabric}/link-time", overTime((*Dashboards).linkTime)},
 	{"fabrics/{fabric}/top-links", overTime((*Dashboards).topLinks)},
 	{"fabrics/{fabric}/links/{link}", overTime((*Dashboards).linkSeries)},
@@ -48,7 +51,8 @@ func ofFabric(answer func(*Dashboards, *fabric, *http.Request) (any, error)) fun
 	}
 }
 
-// overTime answers a question about a span; from and to are added to the answer.
+// overTime answers a question about a span; from and to are added to an answer that
+// has none of its own.
 func overTime(answer func(*Dashboards, question) (fields, error)) func(*Dashboards, *http.Request) (any, error) {
 	return ofFabric(func(d *Dashboards, f *fabric, r *http.Request) (any, error) {
 		q, err := d.parseQuestion(f, r)
@@ -59,7 +63,9 @@ func overTime(answer func(*Dashboards, question) (fields, error)) func(*Dashboar
 		if err != nil {
 			return nil, err
 		}
-		out["from"], out["to"] = q.span.From, q.span.To
+		if _, other := out["from"]; !other {
+			out["from"], out["to"] = q.span.From, q.span.To
+		}
 		return out, nil
 	})
 }

@@ -27,7 +27,8 @@ type nowJSON struct {
 	Coverage       map[string]float64      `json:"coverage"`
 	Values         map[string][]percent    `json:"values"` // by link; null where missing
 	Regions        []schema.Region         `json:"regions"`
-	States         []schema.NetworkState   `json:"states"` // by metric
+	Diagnoses      []schema.Diagnosis      `json:"diagnoses"` // of these regions
+	States         []schema.NetworkState   `json:"states"`    // by metric
 	Network        schema.NetworkForecast  `json:"network"`
 	Congestion     *schema.CongestionEvent `json:"congestion"` // null if none is on
 	Hot            []schema.HotLink        `json:"hot"`
@@ -72,6 +73,7 @@ func (d *Dashboards) now(f *fabric, r *http.Request) (any, error) {
 		GraphVersion: read.Version(stored.GraphVersion), LatencySeconds: stored.Latency().Seconds(), Coverage: map[string]float64{}, Values: map[string][]percent{},
 		Regions: worstFirst(result.Regions, least), States: append([]schema.NetworkState{}, result.States...),
 		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...)}
+	j.Diagnoses = slices.DeleteFunc(append([]schema.Diagnosis{}, result.Diagnoses...), func(d schema.Diagnosis) bool { return d.Severity < least })
 	for i := range result.Snapshot.Series {
 		s := &result.Snapshot.Series[i]
 		values := make([]percent, len(s.Values))

@@ -13,8 +13,9 @@ import (
 )
 
 type announcement struct {
-	Fabric string         `json:"fabric"`
-	Start  schema.Instant `json:"start"`
+	Fabric    string             `json:"fabric"`
+	Start     schema.Instant     `json:"start"`
+	Diagnoses []schema.Diagnosis `json:"diagnoses,omitempty"`
 }
 
 // Name of the dashboards as a sink of results.
@@ -29,21 +30,21 @@ func (d *Dashboards) Put(_ context.Context, r *schema.IntervalResult) error {
 	defer d.mu.Unlock()
 	if f := d.fabrics[s.Fabric]; f != nil {
 		f.fedAt = time.Now()
-		d.announce(f, schema.Instant(s.Interval.StartNanos))
+		d.announce(f, schema.Instant(s.Interval.StartNanos), r.Diagnoses)
 	}
 	return nil
 }
 
 // announce tells the listeners of an interval that is newer than those before; d.mu
 // is held.
-func (d *Dashboards) announce(f *fabric, start schema.Instant) {
+func (d *Dashboards) announce(f *fabric, start schema.Instant, diagnoses []schema.Diagnosis) {
 	if start <= f.latest {
 		return
 	}
 	f.latest = start
 	for l := range d.listeners {
 		select {
-		case l <- announcement{f.name, start}:
+		case l <- announcement{f.name, start, diagnoses}:
 		default:
 			d.metrics.missed.Inc() // a slow page asks for the newest anyway
 		}
@@ -94,7 +95,11 @@ func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 	isNew := err == nil && start > f.latest
 	d.mu.Unlock()
 	g := d.graphInForce(f)
-	if isNew && g.Version() != stored.GraphVersion {
+	var diagnoses []schema.Diagnosis
+	if isNew {
+		diagnoses, err = d.model.Diagnoses(ctx, f.name, read.SpanOf(stored.Interval), 0)
+	}
+	if isNew && err == nil && g.Version() != stored.GraphVersion {
 		g, err = d.graph(ctx, f, read.Version(stored.GraphVersion))
 	}
 	if err != nil {
@@ -108,7 +113,7 @@ func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 	defer d.mu.Unlock()
 	if isNew && !f.fed(now) {
 		f.graph = g
-		d.announce(f, start)
+		d.announce(f, start, diagnoses)
 	}
 }
 
@@ -144,7 +149,10 @@ func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request) {
 		case <-keepalive.C:
 			fmt.Fprint(w, ": still here\n\n")
 		case a := <-l:
-			line, _ := json.Marshal(a) // two plain fields
+			line, err := json.Marshal(a)
+			if err != nil { // a number of a diagnosis that is none: the interval is announced nevertheless
+				line, _ = json.Marshal(announcement{Fabric: a.Fabric, Start: a.Start})
+			}
 			fmt.Fprintf(w, "event: interval\ndata: %s\n\n", line)
 		}
 		flush.Flush()

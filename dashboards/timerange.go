@@ -165,7 +165,15 @@ func (d *Dashboards) region(f *fabric, r *http.Request) (any, error) {
 		return nil, err
 	}
 	history, err := d.model.RegionHistory(r.Context(), f.name, id, span)
-	return fields{"from": span.From, "to": span.To, "intervals": append([]read.RegionAt{}, history...)}, err
+	if err != nil {
+		return nil, err
+	}
+	last, err := d.model.NewestDiagnoses(r.Context(), f.name, span, id, 1)
+	out := fields{"from": span.From, "to": span.To, "intervals": append([]read.RegionAt{}, history...), "diagnosis": nil}
+	if len(last) > 0 {
+		out["diagnosis"] = last[0]
+	}
+	return out, err
 }
 
 // wantLinks checks what a question about links by number needs: a metric, and the

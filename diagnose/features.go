@@ -53,7 +53,7 @@ func (s *Stage) estimate(j *job, slot int64) {
 	if isMissing(in) && isMissing(out) || len(j.devices) < 2 {
 		return
 	}
-	j.traffic.set(allToAll, slot, s.routesOf(j).cut*float64(orZero(in)+orZero(out)))
+	j.traffic.set(allToAll, slot, bisection(len(j.devices))*float64(orZero(in)+orZero(out)))
 	if !isMissing(in) && !isMissing(out) {
 		j.traffic.set(manyToOne, slot, max(0, float64(in)-float64(out)))
 	}

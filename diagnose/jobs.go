@@ -14,6 +14,11 @@ type job struct {
 	devices []topology.DeviceID // of its nodes that the fabric has, ascending, each once
 	routes  *routes             // of its traffic; nil until they are asked for
 	traffic *traffic            // nil until some is known
+
+	round    uint32 // scratch: of the region to which hops is the distance
+	hops     int8
+	maxima   [numFeatures]float64 // of the window up to interval; -1 not measured
+	interval uint32
 }
 
 // jobTable keeps jobs that run or ended lately. A job's key is (id, start).

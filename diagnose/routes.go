@@ -15,7 +15,8 @@ type routes struct {
 	links []schema.LinkID // ascending, that the exchange uses
 	load  []float32       // by links: share of what the nodes send that crosses the link
 	gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
-	cut   float64         // share of the exchange that crosses the least of the bisection cuts
+	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
+	prefix, suffix []map[int32]bool
 }
 
 // router finds the routes of jobs on one graph. Its memory is used again by the next job.
@@ -49,7 +50,7 @@ func (r *router) add(l schema.LinkID, share float64) {
 
 // route finds the routes of a job's devices.
 func (r *router) route(devices []topology.DeviceID) *routes {
-	out := &routes{cut: bisection(len(devices))}
+	out := new(routes)
 	if len(devices) > 1 {
 		if r.grid != nil {
 			r.grid.exchange(r, devices)
@@ -65,7 +66,18 @@ func (r *router) route(devices []topology.DeviceID) *routes {
 	}
 	r.used = r.used[:0]
 	out.gates = r.gates(devices)
+	if r.grid != nil {
+		r.grid.places(out, devices)
+	}
 	return out
+}
+
+// leafOf is the switch of a host, or the switch itself.
+func (r *router) leafOf(d topology.DeviceID) topology.DeviceID {
+	if r.graph.IsSwitch(d) || r.tree == nil {
+		return d
+	}
+	return r.tree.leaf[d]
 }
 
 // bisection is the share of a uniform exchange of n nodes that crosses the cut into halves.
@@ -124,12 +136,19 @@ type gridLinks struct {
 	next  []schema.LinkID // [number*k+dim]: the link in + direction
 	prev  []schema.LinkID // of a directed grid: that back
 	whole bool            // every device is a switch of the grid
+	keys  []linkKey       // by link
+}
+
+// linkKey is a link's dimension and its place in the dimensions before and behind that.
+type linkKey struct {
+	dim            int8
+	before, behind int32
 }
 
 func newGridLinks(g *topology.Graph) *gridLinks {
 	grid := g.Grid()
 	k := len(grid.Dims)
-	t := &gridLinks{grid: grid, graph: g, next: make([]schema.LinkID, grid.Switches()*k), whole: g.NumDevices() == grid.Switches()}
+	t := &gridLinks{grid: grid, graph: g, next: make([]schema.LinkID, grid.Switches()*k), whole: g.NumDevices() == grid.Switches(), keys: make([]linkKey, g.NumLinks())}
 	for i := range t.next {
 		t.next[i] = schema.NoLink
 	}
@@ -145,8 +164,11 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 	for l := range g.NumLinks() {
 		link := g.Link(schema.LinkID(l))
 		if link.Dim < 0 || int(link.Dim) >= k {
+			t.keys[l].dim = -1
 			continue
 		}
+		before, behind := t.around(link.From, int(link.Dim))
+		t.keys[l] = linkKey{link.Dim, int32(before), int32(behind)}
 		from, to := g.Device(link.From).Coord, g.Device(link.To).Coord
 		size := grid.Dims[link.Dim]
 		ahead := (from[link.Dim]+1)%size == to[link.Dim]
@@ -161,6 +183,63 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 		}
 	}
 	return t
+}
+
+// places notes where the nodes are for traffic with others: on its way to one of them a packet that travels
+// along dimension d has that node's place in the dimensions before d, and on its way from one of them in those
+// behind it.
+func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
+	k := len(t.grid.Dims)
+	out.prefix, out.suffix = make([]map[int32]bool, k), make([]map[int32]bool, k)
+	for d := range k {
+		out.prefix[d], out.suffix[d] = map[int32]bool{}, map[int32]bool{}
+		for _, device := range devices {
+			before, behind := t.around(device, d)
+			out.prefix[d][int32(before)], out.suffix[d][int32(behind)] = true, true
+		}
+	}
+}
+
+// around is a device's place without dimension d: by the dimensions before it, and by those behind it.
+func (t *gridLinks) around(device topology.DeviceID, d int) (before, behind int) {
+	stride := 1
+	for i, x := range t.graph.Device(device).Coord {
+		switch {
+		case i < d:
+			before += x * stride
+		case i > d:
+			behind += x * stride
+		}
+		stride *= t.grid.Dims[i]
+	}
+	return before, behind
+}
+
+// onTheWay is the share of the weight of links that traffic between the nodes and any others can take, of
+// those to them or those from them, whichever is more. A link counts the less the more jobs that holds for:
+// the first dimension of what comes, and the last of what goes, can be anywhere.
+func (t *gridLinks) onTheWay(r *routes, links []schema.LinkID, weight []float64, total float64) float64 {
+	var to, from float64
+	k := len(t.grid.Dims)
+	for i, l := range links {
+		key := t.keys[l]
+		d := int(key.dim)
+		if d < 0 {
+			continue
+		}
+		if r.prefix[d][key.before] {
+			to += weight[i] * sureness(d, k)
+		}
+		if r.suffix[d][key.behind] {
+			from += weight[i] * sureness(k-1-d, k)
+		}
+	}
+	return max(to, from) / total
+}
+
+// sureness is how much it says that a link fits in so many of the other dimensions.
+func sureness(fits, dims int) float64 {
+	return .3 + .7*float64(fits)/float64(max(1, dims-1))
 }
 
 // line is a row of switches along a dimension with the weights of packets that enter it and where they leave.

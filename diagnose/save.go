@@ -1,9 +1,204 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"fmt"
+	"math"
+	"slices"
 
-// Save gives all that was learned.
-func (s *Stage) Save() schema.StageState { return schema.StageState{Stage: s.Name(), Version: 1} }
+	"github.com/giverny/giverny/internal/codec"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
 
-// Load takes what Save gave.
-func (s *Stage) Load(schema.StageState) error { return nil }
+// form is the version of the stage's saved state.
+const form = 1
+
+var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: form}
+
+// hotLevel is from which stall on in any slot a link's levels are saved; the others come back as calm.
+const hotLevel = uint8(schema.LowPercent * 5 / 2) // levelsPerPercent
+
+// Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, and the stall
+// of those links that stalled. What links carried is not in it.
+func (s *Stage) Save() schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
+}
+
+// Load takes in a new stage what Save gave, under the same version of the fabric and the same configuration.
+// It fails, and changes nothing, if the state is damaged or of another form.
+func (s *Stage) Load(saved schema.StageState) error {
+	if saved.Version != form {
+		return fmt.Errorf("diagnose: state of form %d, this build reads %d: %w", saved.Version, form, codec.ErrVersion)
+	}
+	loaded := &Stage{cfg: s.cfg, jobs: newJobTable()}
+	loaded.setGraph(s.graph)
+	if err := savedFormat.Open(saved.Bytes, loaded.code); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	*s = *loaded
+	return nil
+}
+
+// Restore takes an interval as an earlier process stored it, in order, after what Load brought: all but its
+// verdicts.
+func (s *Stage) Restore(r *schema.IntervalResult) {
+	if r.Snapshot == nil || r.Snapshot.Interval.DurationNanos <= 0 || r.Snapshot.Links != s.graph.NumLinks() {
+		return
+	}
+	s.learn(r)
+	stored := *r
+	s.cme.step(&stored)
+}
+
+// code lists the fields, both ways.
+func (s *Stage) code(c *codec.Coder) {
+	window, links := uint64(s.cfg.Window), uint64(s.graph.NumLinks())
+	was := [2]uint64{window, links}
+	c.Uint(&was[0], math.MaxInt32)
+	c.Uint(&was[1], math.MaxUint32)
+	if was[1] != links {
+		c.Damaged("it is of a fabric of %d links, this one has %d", was[1], links)
+	}
+	c.Int(&s.clock.duration)
+	c.Int(&s.clock.first)
+	c.Int(&s.clock.now)
+	if s.clock.duration < 0 || s.clock.first > s.clock.now {
+		c.Damaged("intervals of %d ns from %d to %d", s.clock.duration, s.clock.first, s.clock.now)
+	}
+	c.Bool(&s.measured)
+	s.codeJobs(c)
+	codec.Each(c, &s.failures, func(_ int, f *failure) { codeFailure(c, s.graph, f) })
+	for m := range s.memory.metrics {
+		if schema.Metric(m).IsStall() {
+			s.codeLevels(c, schema.Metric(m), was[0] == window)
+		}
+	}
+	s.cme.code(c)
+}
+
+func (s *Stage) codeJobs(c *codec.Coder) {
+	jobs := s.jobs.all()
+	codec.Each(c, &jobs, func(i int, j **job) {
+		if c.Reading() {
+			*j = new(job)
+		}
+		codeJob(c, &(*j).Job)
+		s.codeTraffic(c, *j)
+		if c.Reading() && !c.Failed() {
+			s.adopt(*j)
+		}
+	})
+}
+
+// adopt puts a job that was read into the table.
+func (s *Stage) adopt(j *job) {
+	traffic := j.traffic
+	s.jobs.upsert(s.graph, j.Job)
+	for _, same := range s.jobs.byID[j.ID] {
+		if same.Start == j.Start {
+			same.traffic = traffic
+		}
+	}
+}
+
+func codeJob(c *codec.Coder, j *schema.Job) {
+	for _, text := range [...]*string{&j.Fabric, &j.ID, &j.Name, &j.User, &j.State} {
+		c.Text(text)
+	}
+	codec.Each(c, &j.Nodes, func(_ int, n *string) { c.Text(n) })
+	c.Int((*int64)(&j.Start))
+	c.Int((*int64)(&j.End))
+}
+
+// trafficSteps is how many steps the saved traffic has for a doubling.
+const trafficSteps = 64
+
+// codeTraffic saves the rings on a logarithmic scale, from the last slot back.
+func (s *Stage) codeTraffic(c *codec.Coder, j *job) {
+	known := j.traffic != nil
+	c.Bool(&known)
+	if !known || c.Failed() {
+		return
+	}
+	if c.Reading() {
+		j.traffic = newTraffic(s.trafficLength(), s.clock.now)
+	}
+	for f := range numFeatures {
+		values := make([]uint32, 0, s.trafficLength())
+		for back := range int64(s.trafficLength()) {
+			v, step := j.traffic.at(f, s.clock.now-back), uint32(0)
+			if !isMissing(v) {
+				step = 1 + uint32(math.Round(trafficSteps*math.Log2(1+float64(v))))
+			}
+			values = append(values, step)
+		}
+		for len(values) > 0 && values[len(values)-1] == 0 {
+			values = values[:len(values)-1]
+		}
+		codec.Each(c, &values, func(back int, v *uint32) {
+			codec.Small(c, v, 200*trafficSteps)
+			if c.Reading() && *v > 0 {
+				j.traffic.set(f, s.clock.now-int64(back), math.Exp2(float64(*v-1)/trafficSteps)-1)
+			}
+		})
+	}
+}
+
+func codeFailure(c *codec.Coder, g *topology.Graph, f *failure) {
+	kind := string(f.Kind)
+	for _, text := range [...]*string{&f.Fabric, &kind, &f.Device, &f.Port, &f.Detail} {
+		c.Text(text)
+	}
+	c.Int((*int64)(&f.Time))
+	if c.Reading() {
+		f.Kind = schema.EventKind(kind)
+		f.place(g)
+	}
+}
+
+// codeLevels saves the slots of the links that stalled in any of them. The others come back as calm where
+// anything was measured in the slot.
+func (s *Stage) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
+	known := s.memory.metrics[m] != nil
+	c.Bool(&known)
+	if !known || c.Failed() {
+		return
+	}
+	levels := s.memory.of(m)
+	var seen []bool // by slot back from now
+	var hot []schema.LinkID
+	if !c.Reading() {
+		seen, hot = levels.summary(s.clock.now)
+	}
+	codec.Each(c, &seen, func(_ int, v *bool) { c.Bool(v) })
+	codec.Ascending(c, &hot, s.graph.NumLinks())
+	if c.Reading() && !sameWindow {
+		levels = newLevels(s.graph.NumLinks(), max(1, len(seen))) // read, and left alone
+	}
+	for back := range min(len(seen), levels.length) {
+		row := levels.row(s.clock.now - int64(back))
+		if c.Reading() && seen[back] {
+			clear(row)
+		}
+		for _, l := range hot {
+			codec.Small(c, &row[l], math.MaxUint8+1)
+		}
+	}
+}
+
+// summary is the slots, back from now, in which anything was measured, and the links that stalled in any.
+func (l *levels) summary(now int64) (seen []bool, hot []schema.LinkID) {
+	for back := range int64(l.length) {
+		row := l.row(now - back)
+		seen = append(seen, slices.ContainsFunc(row, func(v uint8) bool { return v != levelMissing }))
+	}
+	for link := range l.links {
+		for slot := range l.length {
+			if v := l.bytes[slot*l.links+link]; v >= hotLevel && v != levelMissing {
+				hot = append(hot, schema.LinkID(link))
+				break
+			}
+		}
+	}
+	return seen, hot
+}

@@ -49,7 +49,7 @@ func (s *Stage) Step(r *schema.IntervalResult) {
 		return
 	}
 	s.learn(r)
-	r.Events = append(r.Events, s.cme.step(r)...)
+	s.cme.step(r)
 	r.Diagnoses = s.diagnose(r)
 }
 
@@ -63,9 +63,7 @@ func (s *Stage) learn(r *schema.IntervalResult) {
 	s.jobs.forget((s.clock.now-int64(s.trafficLength()))*s.clock.duration, s.cfg.MaxJobs)
 	s.takeFailures(r.Failures)
 	s.takeTraffic(r.Traffic)
-	if !s.measured {
-		s.deriveTraffic(r.Snapshot)
-	}
+	s.deriveTraffic(r.Snapshot)
 }
 
 // tick moves the clock to an interval, and gives the slot before. Where intervals have another length than

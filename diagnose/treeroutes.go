@@ -162,3 +162,39 @@ func (t *treeRoutes) distances(goal topology.DeviceID) []uint8 {
 	t.dist[goal] = dist
 	return dist
 }
+
+// looseWay is how much it says that a link can lead to or from a job's switches, against one that must.
+const looseWay = .6
+
+// onTheWay is the share of the weight of links that shortest paths to the leaves can take, or those from them,
+// whichever is more. Links that end, or begin, at one of the leaves count in full.
+func (t *treeRoutes) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64, total float64) float64 {
+	var to, from float64
+	for i, l := range links {
+		a, b := t.leafEnds(l)
+		var nearer, farther float64
+		for _, leaf := range leaves {
+			dist := t.distances(leaf)
+			switch {
+			case a == b || dist[a] == unreached || dist[b] == unreached:
+				nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host's
+			case b == leaf:
+				nearer = 1
+			case a == leaf:
+				farther = 1
+			case dist[b]+1 == dist[a]:
+				nearer = max(nearer, looseWay)
+			case dist[a]+1 == dist[b]:
+				farther = max(farther, looseWay)
+			}
+		}
+		to, from = to+weight[i]*nearer, from+weight[i]*farther
+	}
+	return max(to, from) / total
+}
+
+// leafEnds are the switches at the ends of a link; those of a host's link are the same.
+func (t *treeRoutes) leafEnds(l schema.LinkID) (from, to topology.DeviceID) {
+	from, to = t.graph.Ends(l)
+	return t.leaf[from], t.leaf[to]
+}

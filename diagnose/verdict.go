@@ -1,30 +1,415 @@
 package diagnose
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-// work is scratch that the regions of an interval share.
-type work struct{}
-
-func newWork(*topology.Graph) work { return work{} }
-
 // diagnose gives a verdict for every region at Low or above.
 func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
-	var out []schema.Diagnosis
+	cases := s.work.cases[:0]
+	defer func() { s.work.cases = cases }()
 	for i := range r.Regions {
-		region := &r.Regions[i]
-		if region.Severity < schema.Low || len(region.Links) == 0 {
-			continue
+		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
+			cases = append(cases, s.newCase(r.Snapshot, region))
 		}
-		out = append(out, schema.Diagnosis{Fabric: r.Snapshot.Fabric, Time: schema.Instant(r.Snapshot.Interval.StartNanos), Region: region.ID,
-			Metric: region.Metric, Severity: region.Severity, Links: slices.Clone(region.Links), Mean: region.Mean,
-			Cause: schema.Cause{Class: schema.CauseUnknown}, Jobs: []schema.AccusedJob{}, Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{}})
+	}
+	if len(cases) == 0 {
+		return nil
+	}
+	s.findRunning()
+	s.crossing(cases)
+	out := make([]schema.Diagnosis, len(cases))
+	p := newPressure(s.graph, r.Snapshot)
+	for i := range cases {
+		rc := &cases[i]
+		p.stall = r.Snapshot.Find(rc.region.Metric)
+		rc.load = s.loadChange(rc)
+		rc.back = p.follow(rc, s.usedBefore(rc))
+		rc.centre = s.centreOf(rc)
+		s.near(rc)
+		s.measure(rc)
+		if rc.load == 0 {
+			rc.load = s.trafficChange(rc)
+		}
+		s.nearFailures(rc, p)
+		v := s.decide(rc, p)
+		out[i] = s.report(r.Snapshot, rc, &v)
 	}
 	return out
 }
 
-func (s *Stage) deriveTraffic(*schema.Snapshot) {}
+// findRunning lists the jobs that run in the interval.
+func (s *Stage) findRunning() {
+	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
+	s.work.running = s.work.running[:0]
+	s.work.interval++
+	for _, d := range s.work.settled {
+		s.work.tenants[d] = s.work.tenants[d][:0]
+	}
+	s.work.settled = s.work.settled[:0]
+	for _, j := range s.jobs.all() {
+		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
+			s.work.running = append(s.work.running, j)
+			s.settle(j)
+		}
+	}
+}
+
+// settle notes whose nodes stand at which devices.
+func (s *Stage) settle(j *job) {
+	for _, d := range j.devices {
+		at := d
+		if !s.graph.IsSwitch(d) {
+			at = s.router.leafOf(d)
+		}
+		for _, d := range [2]topology.DeviceID{d, at} {
+			t := s.work.tenants[d]
+			if len(t) == 0 {
+				s.work.settled = append(s.work.settled, d)
+			}
+			if len(t) == 0 || t[len(t)-1] != j {
+				s.work.tenants[d] = append(t, j)
+			}
+		}
+	}
+}
+
+func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
+	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), tally: map[schema.LinkID]float64{}}
+}
+
+// nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,
+// section 7).
+type nearFailure struct {
+	*failure
+	hops  int
+	score float64
+	stall float64 // around what failed, percent
+}
+
+// nearFailures lists the failures near the region that reach last searched from.
+func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
+	rc.failures = nil
+	for i := range s.failures {
+		f := &s.failures[i]
+		hops := -1
+		for _, d := range f.devices {
+			if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+				hops = h
+			}
+		}
+		if hops >= 0 {
+			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f, p)})
+		}
+	}
+	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
+	})
+}
+
+// stallAround is the stall of what failed: of its own links where they are measured, a little of the others
+// at its ends, and what it carried before.
+func (s *Stage) stallAround(rc *regionCase, f *failure, p *pressure) float64 {
+	sum := 0.
+	for _, l := range f.links {
+		sum += .2 * max(0, p.before(l))
+	}
+	for i, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		switch {
+		case slices.Contains(f.links, l):
+			sum += 3 * rc.weight[i]
+		case slices.Contains(f.devices, from), slices.Contains(f.devices, to):
+			sum += .1 * rc.weight[i]
+		}
+	}
+	return sum
+}
+
+// The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
+// were chosen on incidents with truth (package bench).
+const (
+	jobBias        = -6.
+	jobSpace       = 2.5 // the region's stall where its traffic can be
+	jobFit         = 3.  // correlation
+	jobRise        = 2.5 // at the onset
+	jobStarted     = 1.
+	jobUnmeasured  = 4. // that it began with the onset, where nothing else is known of it
+	jobOutlying    = 1.5
+	jobBurden      = 1.5
+	jobRose        = 1. // the load on the region rose, by what it is its burden of that
+	failureBias    = -4.
+	failureOnset   = 4.5
+	failureNear    = 2.5
+	slowHostFull   = 3.  // a port to a host that stalls and carries little
+	slowHostMaybe  = 1.  // where it is not known what it carries
+	slowHostFell   = 1.  // on a grid: less load than before
+	slowHostCentre = 1.  // and around one switch
+	slowLinkFell   = 2.  // a link that carries less than before while others wait for it
+	restoredShare  = .25 // what comes back seldom congests
+	hostShare      = .15 // nor does the link of a host, or a host: nothing passes through it
+
+	// The way between a job and others counts less where its traffic with files is measured and does not stand
+	// out, or is not measured.
+	wayWithoutFiles, wayUnknown = .25, .7
+	// Load on the region that fell at its onset, or rose, speaks against jobs, or against what is broken.
+	fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
+	// Where a port to a host is full, load is the cause.
+	incastLoad = 2.
+)
+
+// rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
+func (c *suspect) rate(rc *regionCase) {
+	way := c.way
+	switch {
+	case c.file:
+	case c.filesKnown:
+		way *= wayWithoutFiles
+	default:
+		way *= wayUnknown
+	}
+	space := max(c.cross, .9*min(1, c.gate), way)
+	if c.root {
+		space = max(space, .9)
+	}
+	if c.hops == 0 {
+		space = max(space, .15)
+	}
+	fit := c.fit()
+	if c.started {
+		fit *= .3 // its beginning is one coincidence, not two
+	}
+	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
+	if c.started {
+		time += jobStarted
+		if !c.known {
+			time += jobUnmeasured
+		}
+	}
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden
+	if rc.load > 0 && rc.load < fallen {
+		c.score -= loadFell
+	}
+	c.score += jobRose * min(1, rc.rose()) * c.burden
+}
+
+// failureScore rates a failure by the time from it to the region's onset, and its distance.
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
+	coincidence := .5 // the onset is not known
+	switch {
+	case rc.onset >= 0:
+		onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
+		switch after := onset - s.clock.slotOf(int64(f.Time)); {
+		case after < -1:
+			coincidence = -.5 // the region was there before
+		case after <= 2:
+			coincidence = 1
+		default:
+			coincidence = max(.1, 1-.12*float64(after-2))
+		}
+	case rc.old:
+		coincidence = -.5
+	}
+	if !f.broke() && coincidence > 0 {
+		coincidence *= restoredShare
+	}
+	if coincidence > 0 && s.passesNothing(f) {
+		coincidence *= hostShare
+	}
+	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
+	score -= rc.rose()
+	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
+		score -= incastLoad
+	}
+	return score
+}
+
+// passesNothing reports whether no traffic of others goes through what failed.
+func (s *Stage) passesNothing(f *failure) bool {
+	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
+		return true
+	}
+	for _, d := range f.devices {
+		if !s.graph.IsSwitch(d) {
+			return f.Port != "" || len(f.devices) == 1
+		}
+	}
+	return false
+}
+
+// verdict is what is decided of a region.
+type verdict struct {
+	class      schema.CauseClass
+	confidence float64
+	accused    int // of rc.jobs, the first so many
+	blamed     int // of rc.failures
+}
+
+// decide weighs the causes against each other and against none of them being right.
+func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
+	for i := range rc.jobs {
+		rc.jobs[i].rate(rc)
+	}
+	slices.SortFunc(rc.jobs, func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+	})
+	slow := s.slowHostScore(rc)
+	sum := 1. // unknown
+	for i := range rc.jobs {
+		rc.jobs[i].blame = math.Exp(rc.jobs[i].score)
+		sum += rc.jobs[i].blame
+	}
+	jobs, accused := 0., s.accused(rc)
+	for i := range accused {
+		jobs += rc.jobs[i].blame
+	}
+	failures := 0.
+	for i := range rc.failures {
+		failures = max(failures, math.Exp(rc.failures[i].score)) // of one event there are often several lines
+	}
+	host, link := math.Exp(slow), math.Exp(s.slowLinkScore(rc))
+	sum += failures + host + link
+	for i := range rc.jobs {
+		rc.jobs[i].blame /= sum
+	}
+	v := verdict{class: schema.CauseUnknown, confidence: 1 / sum}
+	switch most := max(jobs, failures, host, link); {
+	case most < s.cfg.MinConfidence*sum || most <= 1:
+		v.confidence = max(v.confidence, 1-most/sum)
+	case most == jobs:
+		v.accused = accused
+		v.class, v.confidence = s.classOf(rc, accused), jobs/sum
+	case most == link:
+		v.class, v.confidence = schema.CauseFailure, link/sum
+	case most == failures:
+		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, 1
+	default:
+		v.class, v.confidence = schema.CauseSlowHost, host/sum
+	}
+	v.confidence = calibrated(v.confidence)
+	return v
+}
+
+// The confidence in a verdict is logistic in its log odds, fitted on the training seeds of incidents (package
+// bench): verdicts are right more often than the scores alone say.
+const calibrationSlope, calibrationOffset = 1., .9
+
+func calibrated(p float64) float64 {
+	p = min(.999, max(.001, p))
+	return 1 / (1 + math.Exp(-calibrationOffset-calibrationSlope*math.Log(p/(1-p))))
+}
+
+// contends is how much less a job's score may be than the first's to share its blame.
+const contends = 1.5
+
+// accused is how many of the suspects share the blame.
+func (s *Stage) accused(rc *regionCase) int {
+	if len(rc.jobs) == 0 {
+		return 0
+	}
+	n := 1
+	for n < min(len(rc.jobs), 4) && rc.jobs[n].score > 0 && rc.jobs[n].score >= rc.jobs[0].score-contends {
+		n++
+	}
+	return n
+}
+
+const (
+	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
+	ownShare = .6
+	// ownBurden of the region's traffic must be its own.
+	ownBurden = .35
+	// ownGround of the region's links have no node of another job at their ends.
+	ownGround = .7
+)
+
+// onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
+func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
+	if s.router.grid == nil {
+		return s.router.tree.onTheWay(s.leavesOf(j), rc.region.Links, rc.weight, rc.total)
+	}
+	return s.router.grid.onTheWay(s.routesOf(j), rc.region.Links, rc.weight, rc.total)
+}
+
+// leavesOf lists the switches of a job's nodes.
+func (s *Stage) leavesOf(j *job) []topology.DeviceID {
+	leaves := s.work.leaves[:0]
+	for _, d := range j.devices {
+		leaves = append(leaves, s.router.leafOf(d))
+	}
+	slices.Sort(leaves)
+	s.work.leaves = slices.Compact(leaves)
+	return s.work.leaves
+}
+
+// ground is the share of a region's links that have no node of another job than one at either end.
+func (rc *regionCase) ground(s *Stage, own *job) float64 {
+	mine := 0
+	for _, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		if !s.strangers(from, own) && !s.strangers(to, own) {
+			mine++
+		}
+	}
+	return float64(mine) / float64(len(rc.region.Links))
+}
+
+// strangers reports whether a device is a node of another job, or the switch of one.
+func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
+	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
+}
+
+// classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
+// region and carries most of what is there, and that does not talk to the file system.
+func (s *Stage) classOf(rc *regionCase, accused int) schema.CauseClass {
+	if accused != 1 {
+		return schema.CauseSystem
+	}
+	c := &rc.jobs[0]
+	switch {
+	case c.file, c.cross < ownShare, c.burden > 0 && c.burden < ownBurden, rc.ground(s, c.job) < ownGround:
+		return schema.CauseSystem
+	}
+	return schema.CauseIntraApplication
+}
+
+// slowHostScore rates that a host does not take what arrives.
+func (s *Stage) slowHostScore(rc *regionCase) float64 {
+	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
+		return slowHostFull
+	}
+	score := math.Inf(-1)
+	switch {
+	case rc.back.kind == slowReceiver && rc.back.use >= 0:
+		score = slowHostFull
+	case rc.back.kind == slowReceiver:
+		score = slowHostMaybe
+	case s.graph.Duplex() && rc.load > 0 && rc.load < fallen:
+		score = slowHostFell
+		if rc.centre.clear {
+			score += slowHostCentre
+		}
+	}
+	return score - rc.rose()
+}
+
+// rose is what more load than before says against what is broken or slow, and for who loads.
+func (rc *regionCase) rose() float64 {
+	if rc.load <= risen {
+		return 0
+	}
+	return min(mostRose, loadRose*math.Log2(rc.load/risen))
+}
+
+// slowLinkScore rates that a link which no log tells of carries less than it did.
+func (s *Stage) slowLinkScore(rc *regionCase) float64 {
+	if rc.back.kind == linkCapacity && rc.back.slower {
+		return slowLinkFell
+	}
+	return math.Inf(-1)
+}

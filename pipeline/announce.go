@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/schema"
@@ -56,4 +58,52 @@ func (a *Announcer) Last(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("the newest message of the regions topic: %w", err)
 	}
 	return set.Interval.StartNanos, nil
+}
+
+// DiagnosisAnnouncer puts the diagnoses of every interval that has any into Kafka, at
+// least once. Consumers drop doubles by fabric, interval, region and revision.
+type DiagnosisAnnouncer struct {
+	client    *kafka.Client
+	emitter   *emitter.Emitter
+	fabric    string
+	partition int
+	decoder   envelope.Decoder
+}
+
+// NewDiagnosisAnnouncer makes the announcer of a fabric.
+func NewDiagnosisAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int) *DiagnosisAnnouncer {
+	return &DiagnosisAnnouncer{client: client, emitter: emitter.New(producer, map[string]int{fabric: partition}), fabric: fabric, partition: partition}
+}
+
+// Name of the sink.
+func (a *DiagnosisAnnouncer) Name() string { return "diagnoses topic" }
+
+// Put announces the diagnoses of an interval, in as many messages as they take. What
+// no message can hold is refused.
+func (a *DiagnosisAnnouncer) Put(ctx context.Context, r *schema.IntervalResult) error {
+	diagnoses := slices.Clone(r.Diagnoses)
+	for i := range diagnoses {
+		diagnoses[i].Fabric, diagnoses[i].Revision = a.fabric, r.Revision
+	}
+	err := a.emitter.EmitDiagnoses(ctx, a.fabric, diagnoses)
+	_, unencodable := envelope.ReasonOf(err)
+	var refused *kafka.RefusedError
+	if unencodable || errors.As(err, &refused) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// Last is an instant before the newest interval in the topic, of which some messages
+// may be missing: it is announced again.
+func (a *DiagnosisAnnouncer) Last(ctx context.Context) (int64, error) {
+	payload, err := a.client.LastPayload(ctx, envelope.Diagnoses, a.partition)
+	if err != nil || payload == nil {
+		return 0, err
+	}
+	diagnoses, err := a.decoder.Diagnoses(payload, nil)
+	if err != nil || len(diagnoses) == 0 {
+		return 0, fmt.Errorf("the newest message of the diagnoses topic: %w", err)
+	}
+	return int64(diagnoses[len(diagnoses)-1].Time) - 1, nil
 }

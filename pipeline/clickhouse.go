@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
@@ -70,16 +69,16 @@ func (c *clickHouse) EventsBetween(ctx context.Context, fabric string, fromNanos
 	return c.model.Events(ctx, fabric, span(fromNanos, toNanos))
 }
 
-func (c *clickHouse) FeedsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) (f analysis.Feeds, err error) {
-	within := span(fromNanos, toNanos)
-	if f.Jobs, err = c.model.Jobs(ctx, fabric, within); err != nil {
-		return f, err
-	}
-	if f.Failures, err = c.model.Failures(ctx, fabric, within); err != nil {
-		return f, err
-	}
-	f.Traffic, err = c.model.JobTraffic(ctx, fabric, within)
-	return f, err
+func (c *clickHouse) JobsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Job, error) {
+	return c.model.Jobs(ctx, fabric, span(fromNanos, toNanos))
+}
+
+func (c *clickHouse) FailuresBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Failure, error) {
+	return c.model.Failures(ctx, fabric, span(fromNanos, toNanos))
+}
+
+func (c *clickHouse) TrafficBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.JobTraffic, error) {
+	return c.model.JobTraffic(ctx, fabric, span(fromNanos, toNanos))
 }
 
 func (c *clickHouse) Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error) {

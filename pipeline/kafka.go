@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -18,14 +20,16 @@ func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string,
 	consumer := func(kind envelope.Kind) *kafka.Consumer {
 		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition, Fence: fence})
 	}
-	counters := &counterSource{consumer: consumer(envelope.Counters)}
-	return []Source{counters, newEventSource(consumer(envelope.Events)), newJobSource(consumer(envelope.Jobs)), newFailureSource(consumer(envelope.Failures)),
-		newTrafficSource(consumer(envelope.Traffic)), &clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
+	feeds := []*kafka.Consumer{consumer(envelope.Events), consumer(envelope.Jobs), consumer(envelope.Failures), consumer(envelope.Traffic)}
+	counters := &counterSource{consumer: consumer(envelope.Counters), feeds: feeds}
+	return []Source{counters, newEventSource(feeds[0]), newJobSource(feeds[1]), newFailureSource(feeds[2]), newTrafficSource(feeds[3]),
+		&clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
 }
 
 // counterSource reads batches of counters.
 type counterSource struct {
 	consumer *kafka.Consumer
+	feeds    []*kafka.Consumer // of what is said beside them
 	decoder  envelope.Decoder
 	batch    schema.CounterBatch
 }
@@ -35,12 +39,33 @@ func (s *counterSource) Name() string { return "counters" }
 // Run hands batches to the intake. One that cannot be read, or is of another
 // fabric, goes to the dead letters and costs nothing else.
 func (s *counterSource) Run(ctx context.Context, in *Intake) error {
+	if !s.awaitFeeds(ctx) {
+		return nil
+	}
 	return s.consumer.Run(ctx, func(_ context.Context, m kafka.Message) error {
 		if err := s.decoder.Counters(m.Payload, &s.batch); err != nil {
 			return err
 		}
 		return rejected(in, in.Witnessed(s, &s.batch, m.Offset, timesOf(&m, time.Now())))
 	})
+}
+
+// feedsFirst is for how long a backlog of counters waits for that of the feeds, so that
+// the jobs of an interval are known when it is analysed. A feed that cannot be read
+// costs no more than this.
+const feedsFirst = 5 * time.Second
+
+// awaitFeeds waits until what was in the feeds' topics at the start has been read. It
+// returns false if ctx ends first.
+func (s *counterSource) awaitFeeds(ctx context.Context) bool {
+	began := time.Now()
+	behind := func(c *kafka.Consumer) bool { return c.ReadUpTo().Before(began) }
+	for time.Since(began) < feedsFirst && slices.ContainsFunc(s.feeds, behind) {
+		if !retry.Sleep(ctx, 20*time.Millisecond) {
+			return false
+		}
+	}
+	return true
 }
 
 // timesOf are the times of a record. Where the broker does not say when it appended

@@ -128,29 +128,33 @@ func (m *memory) EventsBetween(_ context.Context, fabric string, from, to int64)
 	return list, err
 }
 
-func (m *memory) FeedsBetween(_ context.Context, fabric string, from, to int64) (f analysis.Feeds, err error) {
-	jobs := map[[2]any]schema.Job{}
+func (m *memory) JobsBetween(_ context.Context, fabric string, from, to int64) ([]schema.Job, error) {
+	type key struct {
+		id    string
+		start schema.Instant
+	}
+	jobs := map[key]schema.Job{}
 	for _, r := range m.stored(fabric) {
 		for _, j := range r.Jobs {
-			if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) {
-				jobs[[2]any{j.ID, j.Start}] = j
-			} else {
-				delete(jobs, [2]any{j.ID, j.Start})
-			}
-		}
-		for _, failure := range r.Failures {
-			if at := int64(failure.Time); at >= from && at < to {
-				f.Failures = append(f.Failures, failure)
-			}
-		}
-		for _, traffic := range r.Traffic {
-			if at := int64(traffic.Time); at >= from && at < to {
-				f.Traffic = append(f.Traffic, traffic)
-			}
+			jobs[key{j.ID, j.Start}] = j
 		}
 	}
-	f.Jobs = slices.Collect(maps.Values(jobs))
-	return f, nil
+	maps.DeleteFunc(jobs, func(_ key, j schema.Job) bool { return int64(j.Start) >= to || j.End != 0 && int64(j.End) <= from })
+	return slices.Collect(maps.Values(jobs)), nil
+}
+
+func (m *memory) FailuresBetween(_ context.Context, fabric string, from, to int64) (list []schema.Failure, err error) {
+	for _, r := range m.stored(fabric) {
+		list = append(list, r.Failures...)
+	}
+	return slices.DeleteFunc(list, func(f schema.Failure) bool { return int64(f.Time) < from || int64(f.Time) >= to }), nil
+}
+
+func (m *memory) TrafficBetween(_ context.Context, fabric string, from, to int64) (list []schema.JobTraffic, err error) {
+	for _, r := range m.stored(fabric) {
+		list = append(list, r.Traffic...)
+	}
+	return slices.DeleteFunc(list, func(t schema.JobTraffic) bool { return int64(t.Time) < from || int64(t.Time) >= to }), nil
 }
 
 func (m *memory) Graph(_ context.Context, _ string, version uint64) (*topology.Graph, error) {
@@ -168,6 +172,7 @@ type polls struct {
 	graph  *topology.Graph
 	before func(n int) error // of poll n; may be nil
 	extra  func(n int) []*schema.CounterBatch
+	intake *Intake // of the run that goes on
 
 	mu        sync.Mutex
 	next      int // goes on over restarts of the source, as the log does
@@ -185,7 +190,7 @@ func (p *polls) Commit(_ context.Context, offset int64) error {
 
 func (p *polls) Run(ctx context.Context, in *Intake) error {
 	p.mu.Lock()
-	p.next = int(p.committed)
+	p.next, p.intake = int(p.committed), in
 	p.mu.Unlock()
 	for ctx.Err() == nil {
 		p.mu.Lock()

@@ -28,9 +28,12 @@ type History interface {
 	ResultsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
 	// Events that came with the intervals of [from, to).
 	EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error)
-	// FeedsBetween are the jobs that ran at any time of [from, to), and the failures
-	// and the traffic of that span.
-	FeedsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) (analysis.Feeds, error)
+	// JobsBetween are the jobs that ran at any time of [from, to), as they were stored
+	// last.
+	JobsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Job, error)
+	// FailuresBetween and TrafficBetween are those of [from, to).
+	FailuresBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Failure, error)
+	TrafficBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.JobTraffic, error)
 	// Graph is a version of a fabric.
 	Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error)
 }
@@ -122,7 +125,7 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	if err != nil {
 		return nil, err
 	}
-	feeds, err := store.FeedsBetween(ctx, f.name, from, last.EndNanos())
+	feeds, err := f.storedFeeds(ctx, from, last.EndNanos())
 	if err != nil {
 		return nil, fmt.Errorf("look up the stored jobs and failures: %w", err)
 	}
@@ -141,6 +144,19 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	}
 	f.log.Info("analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
 	return core, nil
+}
+
+// storedFeeds is what was stored of schedulers and logs: the jobs that run, so that
+// those which began long ago are known, and what is read again from the sources.
+func (f *Fabric) storedFeeds(ctx context.Context, fromNanos, toNanos int64) (feeds analysis.Feeds, err error) {
+	if feeds.Jobs, err = f.deps.Store.JobsBetween(ctx, f.name, fromNanos-analysis.MaxAhead.Nanoseconds(), toNanos); err != nil {
+		return feeds, err
+	}
+	if feeds.Failures, err = f.deps.Store.FailuresBetween(ctx, f.name, fromNanos, toNanos); err != nil {
+		return feeds, err
+	}
+	feeds.Traffic, err = f.deps.Store.TrafficBetween(ctx, f.name, fromNanos, toNanos)
+	return feeds, err
 }
 
 // lastInterval is the newest that is stored and believed. What lies in the future

@@ -29,6 +29,8 @@ type Diagnosis struct {
 	Victims  []VictimJob   `json:"victims"`
 	Action   string        `json:"action"`
 	Text     string        `json:"text"`
+	// Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones.
+	Revision uint32 `json:"revision,omitempty"`
 }
 
 // Cause is a class with the confidence in it, 0 to 1.

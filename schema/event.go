@@ -1,5 +1,7 @@
 package schema
 
+import "slices"
+
 // EventKind says what happened.
 type EventKind string
 
@@ -26,6 +28,9 @@ const (
 
 	CongestionBegan EventKind = "congestion_began" // a regions congestion event (RCE)
 	CongestionEnded EventKind = "congestion_ended"
+
+	MitigationBegan EventKind = "mitigation_began" // a congestion mitigation event (CME)
+	MitigationEnded EventKind = "mitigation_ended" // what became of the congestion is known
 )
 
 // Event is something that happened to a fabric at an instant.
@@ -39,3 +44,12 @@ type Event struct {
 	JobID     string // empty if none
 	Detail    string // for a person
 }
+
+// FailureKinds are those that a Failure may be of: a part of the fabric failed or came
+// back, or the fabric protected itself.
+func FailureKinds() []EventKind {
+	return []EventKind{LinkFailed, LinkRestored, SwitchFailed, SwitchRestored, NodeFailed, NodeRestored, Throttled}
+}
+
+// IsFailure says that a Failure may be of that kind.
+func (k EventKind) IsFailure() bool { return slices.Contains(FailureKinds(), k) }

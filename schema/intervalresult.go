@@ -23,6 +23,7 @@ type IntervalResult struct {
 	Hot         []HotLink    // by metric, those that have been hot for longest first
 	Episodes    []HotEpisode // that have ended
 	Diagnoses   []Diagnosis  // of the regions at Low or above
+	Mitigations []Mitigation // of which it is now known whether they helped
 	Skill       ForecastSkills
 	// Raw are the counter batches of the interval, with those columns alone from
 	// which no metric is made.

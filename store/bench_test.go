@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -58,4 +59,29 @@ func bytesPerSample(b *testing.B, db testDB) float64 {
 		b.Fatal(err)
 	}
 	return float64(bytes) / float64(links)
+}
+
+// BenchmarkStoreJobs stores 200 jobs of 10,000 nodes each with an interval, as at the
+// start of a feed.
+func BenchmarkStoreJobs(b *testing.B) {
+	db := migratedDB(b)
+	nodes := make([]string, 10_000)
+	for i := range nodes {
+		nodes[i] = fmt.Sprintf("nid%05d", i)
+	}
+	for n := int64(1); b.Loop(); n++ {
+		r := someResult("bw", n, 10)
+		r.Jobs = nil
+		for i := range 200 {
+			r.Jobs = append(r.Jobs, schema.Job{ID: fmt.Sprint(n, "-", i), Nodes: nodes, Start: schema.Instant(n * minute)})
+		}
+		if err := db.Store(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var bytes, rows uint64
+	if err := db.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE active AND database = 'giverny' AND table = 'jobs'").Scan(&bytes, &rows); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(bytes)/float64(rows), "bytes/job")
 }

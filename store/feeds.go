@@ -116,3 +116,15 @@ func victims(d *schema.Diagnosis) []schema.VictimJob        { return d.Victims }
 func ofEach[R, E, T any](rows []R, elements func(*R) []E, value func(*E) T) column {
 	return eachNested(rows, func(r *R) []T { return []T(each(elements(r), value)) })
 }
+
+func mitigationRows(r *schema.IntervalResult, _ *metrics) rowSet {
+	ms := r.Mitigations
+	return rowSet{len(ms), []field{
+		{"begin", each(ms, func(m *schema.Mitigation) time.Time { return m.Begin.Time() })},
+		{"end", each(ms, func(m *schema.Mitigation) time.Time { return m.End.Time() })},
+		{"throttlings", each(ms, func(m *schema.Mitigation) uint32 { return uint32(m.Events) })},
+		{"congestion", each(ms, func(m *schema.Mitigation) time.Time { return m.Congestion.Time() })},
+		{"stall_before", each(ms, func(m *schema.Mitigation) float64 { return m.Before })},
+		{"stall_after", each(ms, func(m *schema.Mitigation) float64 { return m.After })},
+		{"alleviated", each(ms, func(m *schema.Mitigation) bool { return m.Alleviated })}}}
+}

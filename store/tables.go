@@ -42,6 +42,7 @@ var tables = []table{
 	{"events", "interval_start", eventRows},
 	{"port_readings", "interval_start", readingRows},
 	{"diagnoses", "time", diagnosisRows},
+	{"mitigations", "time", mitigationRows},
 }
 
 // marker is written last and makes an interval visible. It counts what the tables

@@ -78,6 +78,8 @@ var written = []struct {
 	{12, "SELECT toString((root_device, root_port, root_link)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(720, 3)", "('a','X+',1)"},
 	{13, "SELECT toString((nodes, toUnixTimestamp(end), state)) FROM jobs WHERE fabric = 'old' ORDER BY interval_start", "(['a','b'],0,'RUNNING'); (['a','b'],850,'COMPLETED')"},
 	{13, "SELECT toString((toUnixTimestamp(time), kind, device, port, detail)) FROM failures WHERE fabric = 'old'", "(782,'link_failed','a','X+','cable')"},
+	{13, "SELECT toString((toUnixTimestamp(begin), toUnixTimestamp(end), throttlings, toUnixTimestamp(congestion), stall_before, stall_after, alleviated)) FROM mitigations WHERE fabric = 'old'",
+		"(500,510,3,480,900,80.5,true)"},
 	{13, "SELECT toString((job_id, read_bytes, write_bytes, rdma_read_bytes, rdma_write_bytes)) FROM job_traffic WHERE fabric = 'old'", "('17',5,NULL,0,NULL)"},
 	{13, "SELECT toString((region_id, severity, class, confidence, job_ids, blames, victim_ids, document)) FROM diagnoses WHERE fabric = 'old'",
 		"(5,'High','system',0.9,['17'],[0.8],['18'],'{\"region\":\"5\"}')"},

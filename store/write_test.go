@@ -71,6 +71,7 @@ func addFeeds(r *schema.IntervalResult) {
 		{Fabric: fabric, ID: "18", Start: start - 7, End: start + 2}}
 	r.Failures = []schema.Failure{{Fabric: fabric, Time: start + 8, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Detail: "'cable'"}}
 	r.Traffic = []schema.JobTraffic{{Fabric: fabric, JobID: "17", Time: start, Read: new(1.5e9), RDMAWrite: new(0.0)}, {Fabric: fabric, JobID: "18", Time: start}}
+	r.Mitigations = []schema.Mitigation{{Fabric: fabric, Begin: start - 9, End: start - 5, Events: 2, Before: 100, After: 50, Alleviated: true}}
 	r.Diagnoses = []schema.Diagnosis{{Fabric: fabric, Time: start, Region: r.Regions[0].ID, Metric: schema.CreditStall, Severity: schema.High, Links: r.Regions[0].Links, Mean: 27.5,
 		Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}, Jobs: []schema.AccusedJob{{JobID: "17", Blame: .8, Feature: "read_bytes", Value: 1.5e9, Deviations: 14}},
 		Failures: []schema.NearFailure{{Time: start + 8, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Hops: 1}},
@@ -107,7 +108,7 @@ func contents(t *testing.T, db testDB, fabric string) map[string][2]uint64 {
 	out := map[string][2]uint64{}
 	for table, keys := range map[string]string{
 		"link_samples": "metric, block, time, graph_version", "regions": "time, graph_version, rank", "network_states": "time, graph_version, metric",
-		"jobs": "interval_start, job_id, start", "failures": "interval_start, time", "job_traffic": "job_id, time", "diagnoses": "time, graph_version, rank",
+		"jobs": "interval_start, job_id, start", "failures": "interval_start, time", "job_traffic": "job_id, time", "mitigations": "time, begin", "diagnoses": "time, graph_version, rank",
 		"events": "interval_start, graph_version, rank", "port_readings": "device, port, time", "intervals": "time, graph_version",
 	} {
 		var rows, distinct uint64
@@ -123,7 +124,7 @@ func contents(t *testing.T, db testDB, fabric string) map[string][2]uint64 {
 // wantContents is what n intervals of someResult(_, _, 1000) leave behind.
 func wantContents(n uint64) map[string][2]uint64 {
 	out := map[string][2]uint64{}
-	for table, perInterval := range map[string]uint64{"jobs": 2, "failures": 1, "job_traffic": 2, "diagnoses": 1, "link_samples": 6, "regions": 2, "network_states": 2, "events": 2, "port_readings": 2, "intervals": 1} {
+	for table, perInterval := range map[string]uint64{"jobs": 2, "failures": 1, "job_traffic": 2, "diagnoses": 1, "mitigations": 1, "link_samples": 6, "regions": 2, "network_states": 2, "events": 2, "port_readings": 2, "intervals": 1} {
 		out[table] = [2]uint64{n * perInterval, n * perInterval}
 	}
 	return out

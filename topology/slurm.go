@@ -89,9 +89,9 @@ func parseSlurmLine(line string) (s slurmSwitch, err error) {
 		case "switchname":
 			s.name = value
 		case "switches":
-			s.switches, err = hostlist(value)
+			s.switches, err = HostList(value)
 		case "nodes":
-			s.nodes, err = hostlist(value)
+			s.nodes, err = HostList(value)
 		case "linkspeed":
 		case "blockname", "blocksizes":
 			return s, fmt.Errorf("%s belongs to Slurm's block plugin, which says nothing of switches; use the tree plugin's topology.conf or ibnetdiscover", key)
@@ -114,8 +114,9 @@ const (
 	maxNameBytes = 253
 )
 
-// hostlist expands Slurm's host lists: "a[1-3,07],b" is a1 a2 a3 a07 b.
-func hostlist(list string) (hosts []string, err error) {
+// HostList expands Slurm's host lists: "a[1-3,07],b" is a1 a2 a3 a07 b. A name may
+// have several brackets, which multiply: "r[1-2]-ib[0-1]".
+func HostList(list string) (hosts []string, err error) {
 	for list != "" {
 		end, depth := len(list), 0
 		for i, r := range list {

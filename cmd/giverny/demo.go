@@ -189,7 +189,8 @@ type demoPrinter struct {
 	out     io.Writer
 	start   time.Time
 	summary demoSummary
-	seconds []float64 // from counter to store, by interval
+	seconds []float64         // from counter to store, by interval
+	said    map[uint64]string // verdict that was printed last, by region
 }
 
 type demoSummary struct {
@@ -205,7 +206,7 @@ type demoSummary struct {
 }
 
 func newDemoPrinter(out io.Writer, links int) *demoPrinter {
-	return &demoPrinter{out: out, summary: demoSummary{Links: links,
+	return &demoPrinter{out: out, said: map[uint64]string{}, summary: demoSummary{Links: links,
 		Regions: map[string]int{"Low": 0, "Medium": 0, "High": 0}, Dropped: map[string]uint64{}}}
 }
 
@@ -279,7 +280,33 @@ func (t *demoPrinter) Put(_ context.Context, r *schema.IntervalResult) error {
 			t.line(s.Interval.EndNanos(), mark, "%s", e.Detail)
 		}
 	}
+	t.verdicts(r)
 	return nil
+}
+
+// verdicts prints why regions are congested, each again only when that has changed.
+func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
+	for i := range r.Diagnoses {
+		d := &r.Diagnoses[i]
+		verdict := verdictOf(d)
+		if d.Cause.Class == schema.CauseUnknown || t.said[d.Region] == verdict {
+			continue
+		}
+		t.said[d.Region] = verdict
+		t.line(r.Snapshot.Interval.EndNanos(), "?", "%s [%d]", d.Text, d.Region)
+	}
+}
+
+// verdictOf is what a diagnosis comes to, without its numbers.
+func verdictOf(d *schema.Diagnosis) string {
+	verdict := string(d.Cause.Class)
+	if len(d.Jobs) > 0 {
+		verdict += " " + d.Jobs[0].JobID
+	}
+	if d.Root != nil {
+		verdict += " " + d.Root.Device + " " + d.Root.Port
+	}
+	return verdict
 }
 
 // end prints the summary.

@@ -78,6 +78,6 @@ func (g *globals) runRole(cmd *cobra.Command, r app.Role) error {
 	if err != nil {
 		return err
 	}
-	r.Collect = r.Collect && cfg.Collect.Sources.Enabled()
+	r.Collect = r.Collect && cfg.Collect.Enabled()
 	return app.New(cfg, version, log).RunRole(cmd.Context(), r, fabrics)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/topology"
 )
@@ -217,7 +219,11 @@ func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 
 // sendStep sends what happened in a step, and what devices reported.
 func sendStep(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
-	if err := errors.Join(sink.EmitEvents(ctx, fabric, step.Events), sink.EmitJobs(ctx, fabric, step.Jobs),
+	// What happened to jobs and to the fabric's parts has topics of its own.
+	events := slices.DeleteFunc(slices.Clone(step.Events), func(e schema.Event) bool {
+		return e.Kind.IsFailure() || e.Kind == schema.JobStarted || e.Kind == schema.JobEnded
+	})
+	if err := errors.Join(sink.EmitEvents(ctx, fabric, events), sink.EmitJobs(ctx, fabric, step.Jobs),
 		sink.EmitFailures(ctx, fabric, step.Failures), sink.EmitTraffic(ctx, fabric, step.JobTraffic(fabric))); err != nil {
 		return err
 	}

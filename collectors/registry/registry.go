@@ -99,6 +99,11 @@ type Opened struct {
 	Config    collectors.Config
 }
 
+// ErrNone says that no source is enabled, and what to do.
+func ErrNone() error {
+	return fmt.Errorf("no source is enabled: set enabled: true for %s under collect, or name one with --source", Names())
+}
+
 // Open makes the enabled sources for the host of this name, in the order of
 // Kinds. They read nothing yet.
 func (s Sources) Open(host string, polling collectors.Config) ([]Opened, error) {
@@ -114,9 +119,6 @@ func (s Sources) Open(host string, polling collectors.Config) ([]Opened, error) 
 		}
 		polling.Workers = source.Workers
 		list = append(list, Opened{c, polling})
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no source is enabled: set enabled: true for %s under collect, or name one with --source", Names())
 	}
 	return list, nil
 }

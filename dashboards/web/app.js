@@ -3,7 +3,9 @@
 import { drawLegend, severities } from "./color.js";
 import { Heatmap } from "./heatmap.js";
 import { groupOf, layoutOf, nameOf } from "./layout.js";
+import { copyText, fillDiagnosis, ticket } from "./diagnosis.js";
 import { fillForecast } from "./forecast.js";
+import { fillJobs } from "./jobs.js";
 import { RegionList } from "./regions.js";
 import { drawTimeline } from "./timeline.js";
 
@@ -33,12 +35,16 @@ async function api(path, signal) {
   return r.json();
 }
 
-// view is what is shown of one fabric: {name, abort, picked, fabric, links, layout,
-// now, busy, again}. Choosing another fabric makes another view and aborts what the
+// view is what is shown of one fabric: {name, abort, picked, chosen, fabric, links,
+// layout, now, jobs, busy, again}. Choosing another fabric makes another view and aborts what the
 // old one waits for, so that no answer meets a graph that it is not of.
 let view = null;
 const heat = new Heatmap($("heat"), hover);
-const regionList = new RegionList($("regions"), paint, (region) => { if (region.metric !== metricShown()) showMetric(region.metric); });
+const regionList = new RegionList($("regions"), paint, (region) => {
+  view.chosen = String(region.id);
+  showDiagnosis();
+  if (region.metric !== metricShown()) showMetric(region.metric);
+});
 
 async function choose(name) {
   view?.abort.abort();
@@ -67,6 +73,7 @@ async function refresh(mine) {
         mine.fabric = mine.links.fabric;
         mine.layout = layoutOf(mine.fabric, mine.links);
       }
+      mine.jobs = now ? await api(`${path}/jobs?nodes=0&at=${now.interval.start}`, signal) : null;
       if (mine !== view) return;
       mine.state = state;
       mine.asked = Date.now();
@@ -86,6 +93,8 @@ function wait() {
   for (const part of ["facts", "forecast"]) $(part).replaceChildren();
   $("rce").hidden = true;
   regionList.show([], duration);
+  $("diagnosis").hidden = true;
+  fillJobs($("jobs"), [], [], duration, false);
   for (const list of ["hot", "events"]) $(list).replaceChildren(element("li", "none yet", "none"));
   drawTimeline($("timeline"), []);
   $("status").className = "";
@@ -101,6 +110,8 @@ function show(now, history) {
   $("metric").value = metric;
   regionList.show(now.regions, duration);
   paint();
+  showDiagnosis();
+  fillJobs($("jobs"), view.jobs.jobs, now.regions, duration, view.jobs.truncated);
   showHot();
   showState();
   showEvents(history.events);
@@ -131,6 +142,28 @@ function paint() {
   if (!view?.now) return;
   const pointed = regionList.pointed;
   heat.show(view.layout, view.now.values[metricShown()] ?? [], shownRegions(), pointed?.metric === metricShown() ? pointed.id : null);
+}
+
+// diagnosed is the diagnosis that is shown: of the region that was chosen, or else of
+// the worst.
+function diagnosed() {
+  const { now, chosen } = view;
+  const of = (region) => now.diagnoses.find((d) => d.region === String(region.id));
+  const region = now.regions.find((r) => String(r.id) === chosen && of(r)) ?? now.regions.find(of);
+  return { region, diagnosis: region && of(region), jobs: new Map(view.jobs.jobs.map((j) => [j.job_id, j])) };
+}
+
+function showDiagnosis() {
+  const { region, diagnosis, jobs } = diagnosed();
+  $("diagnosis").hidden = !diagnosis;
+  fillDiagnosis($("verdict"), diagnosis, region, jobs);
+}
+
+async function copyTicket() {
+  const { region, diagnosis, jobs } = diagnosed();
+  if (!diagnosis) return;
+  $("copied").textContent = await copyText(ticket(diagnosis, region, view.name, jobs)) ? "copied" : "the browser does not allow it";
+  setTimeout(() => { $("copied").textContent = ""; }, 3000);
 }
 
 // showHot lists the links that have been hot for longest.
@@ -263,6 +296,7 @@ drawLegend($("legend"));
 $("fabric").addEventListener("change", () => choose($("fabric").value).catch(fail));
 $("least").addEventListener("change", () => view && refresh(view).catch(fail));
 $("metric").addEventListener("change", () => showMetric(metricShown()));
+$("copy").addEventListener("click", () => view?.now && copyTicket());
 addEventListener("resize", paint);
 setInterval(status, 1000);
 listen();

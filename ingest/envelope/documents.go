@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -206,10 +205,6 @@ var jobForm = form[schema.Job]{
 	},
 }
 
-// failureKinds are the events that a Failure may be of.
-var failureKinds = []schema.EventKind{schema.LinkFailed, schema.LinkRestored, schema.SwitchFailed,
-	schema.SwitchRestored, schema.NodeFailed, schema.NodeRestored, schema.Throttled}
-
 var failureForm = form[schema.Failure]{
 	kind: Failures, maxBytes: 64 << 10,
 	fabric: func(f *schema.Failure) *string { return &f.Fabric },
@@ -218,8 +213,8 @@ var failureForm = form[schema.Failure]{
 		return fmt.Sprintf("%s/%s/%s@%d", f.Kind, f.Device, f.Port, f.Time)
 	},
 	check: func(f *schema.Failure) error {
-		if !slices.Contains(failureKinds, f.Kind) {
-			return refuse(BadRows, "failure of kind %.80q, want one of %v", f.Kind, failureKinds)
+		if !f.Kind.IsFailure() {
+			return refuse(BadRows, "failure of kind %.80q, want one of %v", f.Kind, schema.FailureKinds())
 		}
 		if err := checkText("detail", f.Detail, MaxTextBytes); err != nil {
 			return err

@@ -43,14 +43,14 @@ type Kind uint8
 
 // Kinds of payloads. Their numbers are part of the format; 3 was another kind once and stays free.
 const (
-	Counters  Kind = 1 // a schema.CounterBatch
-	Events    Kind = 2 // schema.Event rows
-	Regions   Kind = 4 // the regions of one fabric and interval
-	Diagnoses Kind = 5 // schema.Diagnosis documents
-	Commands  Kind = 6 // schema.Command documents
-	Results   Kind = 7 // schema.CommandResult documents
-	Jobs      Kind = 8 // schema.Job documents
-	Failures  Kind = 9 // schema.Failure documents
+	Counters  Kind = 1  // a schema.CounterBatch
+	Events    Kind = 2  // schema.Event rows
+	Regions   Kind = 4  // the regions of one fabric and interval
+	Diagnoses Kind = 5  // schema.Diagnosis documents
+	Commands  Kind = 6  // schema.Command documents
+	Results   Kind = 7  // schema.CommandResult documents
+	Jobs      Kind = 8  // schema.Job documents
+	Failures  Kind = 9  // schema.Failure documents
 	Traffic   Kind = 10 // schema.JobTraffic documents
 )
 

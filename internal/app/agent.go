@@ -28,6 +28,8 @@ type Agent struct {
 	parts   map[string]int // partitions by fabric
 	spool   spool.Config
 	orders  orders
+	feeds   *feedSet
+	every   time.Duration // the fabric's interval
 }
 
 // AgentDeps are what an agent works with. All are required.
@@ -36,6 +38,7 @@ type AgentDeps struct {
 	Version    string // of this program, for who asks
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
+	Fabrics    []Fabric // whose devices feeds name; none where no feed is enabled
 }
 
 // NewAgent makes the enabled sources. It reads no counter and makes no file.
@@ -52,7 +55,14 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{deps: deps, name: name, sources: sources, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
+	if !cfg.Collect.Enabled() {
+		return nil, registry.ErrNone()
+	}
+	set, err := newFeedSet(cfg, name, deps)
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{deps: deps, name: name, sources: sources, feeds: set, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
 		orders: orders{cfg.Command, polling.Fabric, filepath.Join(cfg.DataDir, "commands.json")}}, nil
 }
 
@@ -68,8 +78,7 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 			err = errors.Join(err, queue.Close())
 		}
 	}()
-	interval := a.sources[0].Config.Interval
-	sink, err := kafka.NewSpoolingProducer(kafka.NewProducer(a.deps.Client), queue, interval/2)
+	sink, err := kafka.NewSpoolingProducer(kafka.NewProducer(a.deps.Client), queue, a.every/2)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,6 +94,11 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 		}
 		list = append(list, poller)
 		pollers = append(pollers, lifecycle.Stage{Name: "poller " + source.Collector.Name(), Run: poller.Run})
+	}
+	// An emitter of their own: rows that wait for Kafka hold up no counters.
+	a.feeds.out.emitter = emitter.New(sink, a.parts)
+	for _, runner := range a.feeds.runners() {
+		pollers = append(pollers, lifecycle.Stage{Name: "feed " + runner.Name(), Run: runner.Run})
 	}
 	taking, err := a.orderStages(&collecting{a.deps.Version, time.Now(), list, queue})
 	if err != nil {

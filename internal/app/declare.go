@@ -26,6 +26,7 @@ func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 	if err := cfg.Collect.Sources.Enable("ibsysfs"); err != nil {
 		return err
 	}
+	cfg.Collect.Traffic.Sections["lustre"].Enabled = true
 	p := New(cfg, "", slog.New(slog.DiscardHandler))
 	p.registerer = reg
 	fabrics, err := LoadFabrics(cfg.Fabrics, p.log)

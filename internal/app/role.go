@@ -86,8 +86,19 @@ func (parts *Parts) makePages() (err error) {
 
 func (parts *Parts) makeAgent() (err error) {
 	p := parts.process
-	parts.agent, err = NewAgent(&p.cfg, AgentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer})
-	return err
+	if parts.fabrics == nil && p.cfg.Collect.FeedsEnabled() {
+		if parts.fabrics, err = LoadFabrics(p.cfg.Fabrics, p.log); err != nil {
+			return err
+		}
+	}
+	parts.agent, err = NewAgent(&p.cfg, AgentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer, Fabrics: parts.fabrics})
+	if err != nil {
+		return err
+	}
+	for _, r := range parts.agent.feeds.runners() {
+		p.ops.AddState("feed "+r.Name(), r.State)
+	}
+	return nil
 }
 
 func (parts *Parts) makeAudit() (err error) {
@@ -135,7 +146,8 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	metrics, db, producer := pipeline.NewMetrics(p.registerer), pipeline.NewStore(p.db), kafka.NewProducer(p.client)
 	var errs []error
 	for _, f := range parts.fabrics {
-		own := append([]pipeline.Sink{pipeline.NewAnnouncer(p.client, producer, f.Name, f.Partition)}, sinks...)
+		own := append([]pipeline.Sink{pipeline.NewAnnouncer(p.client, producer, f.Name, f.Partition),
+			pipeline.NewDiagnosisAnnouncer(p.client, producer, f.Name, f.Partition)}, sinks...)
 		if parts.pages != nil {
 			own = append(own, parts.pages)
 		}
@@ -181,6 +193,9 @@ func (parts *Parts) makeWatcher() {
 			if line.Name() == f.Name {
 				file.take = append(file.take, line.SetGraph)
 			}
+		}
+		if parts.agent != nil && parts.agent.feeds.uses(f.Name) {
+			file.take = append(file.take, parts.agent.feeds.SetGraph)
 		}
 		if parts.pages != nil {
 			file.take = append(file.take, func(g *topology.Graph) error { parts.pages.SetGraph(g); return nil })
@@ -297,7 +312,7 @@ func (p *Process) Check(fabrics []Fabric) error {
 		p.log.Warn("config: embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
 		storeErr = nil
 	}
-	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Sources.Enabled()}
+	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Enabled()}
 	_, err := p.assemble(r, fabrics)
 	return errors.Join(kafkaErr, storeErr, err)
 }

@@ -118,7 +118,38 @@ type Collect struct {
 
 	Polling collectors.Config `yaml:",inline"`
 	Sources registry.Sources  `yaml:",inline"`
+
+	// Jobs, from schedulers: one agent of a fabric is enough.
+	Jobs registry.Feeds `yaml:"jobs"`
+	// Failures and congestion protection, from logs.
+	Failures registry.Feeds `yaml:"failures"`
+	// What jobs move, from file systems and tables.
+	Traffic registry.Feeds `yaml:"traffic"`
 }
+
+// FeedGroup is the feeds of one section under collect.
+type FeedGroup struct {
+	Name  string
+	Feeds *registry.Feeds
+}
+
+// FeedGroups are the sections of feeds.
+func (c *Collect) FeedGroups() []FeedGroup {
+	return []FeedGroup{{"jobs", &c.Jobs}, {"failures", &c.Failures}, {"traffic", &c.Traffic}}
+}
+
+// FeedsEnabled reports whether any feed is.
+func (c *Collect) FeedsEnabled() bool {
+	for _, group := range c.FeedGroups() {
+		if len(group.Feeds.Enabled()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Enabled reports whether there is anything to read.
+func (c *Collect) Enabled() bool { return c.Sources.Enabled() || c.FeedsEnabled() }
 
 // AgentName is the configured name, or this host's.
 func (c *Collect) AgentName() (string, error) {
@@ -143,10 +174,11 @@ func Default() Config {
 		Kafka:       Kafka{Embedded: true, Client: kafka.DefaultConfig(), Broker: embedded.DefaultConfig()},
 		Spool:       spool.DefaultConfig(),
 		Store:       Store{Embedded: true, Tables: store.DefaultConfig(), Engine: engine.DefaultConfig()},
-		Collect:     Collect{Polling: collectors.DefaultConfig(), Sources: registry.DefaultConfig()},
-		Command:     command.DefaultConfig(),
-		Feedback:    feedback.DefaultConfig(),
-		Dashboards:  dashboards.DefaultConfig(),
+		Collect: Collect{Polling: collectors.DefaultConfig(), Sources: registry.DefaultConfig(), Jobs: registry.DefaultFeeds(registry.JobKinds()),
+			Failures: registry.DefaultFeeds(registry.FailureKinds()), Traffic: registry.DefaultFeeds(registry.TrafficKinds())},
+		Command:    command.DefaultConfig(),
+		Feedback:   feedback.DefaultConfig(),
+		Dashboards: dashboards.DefaultConfig(),
 	}
 	c.Kafka.Client.Brokers = nil
 	return c
@@ -217,6 +249,9 @@ func (c *Config) fabric(name string) *Fabric {
 	}
 	return nil
 }
+
+// FeedDir is where feeds keep how far they are.
+func (c *Config) FeedDir() string { return filepath.Join(c.DataDir, "feeds") }
 
 // EmbeddedBroker is the configuration of the broker inside this process, its
 // folder under data_dir unless it is named.

@@ -80,14 +80,24 @@ func (c *Collect) Validate() error {
 	var f faults.List
 	f.Under("", c.Polling.Validate())
 	f.Under("", c.Sources.Validate())
+	for _, group := range c.FeedGroups() {
+		f.Under(group.Name, group.Feeds.Validate())
+	}
 	return f.Err()
 }
 
-// validateAgent checks that the agent's fabric is one of those listed.
+// validateAgent checks that the agent's fabric, and those of its feeds, are among those listed.
 func (c *Config) validateAgent(f *faults.List) {
+	for _, group := range c.Collect.FeedGroups() {
+		for _, feed := range group.Feeds.Enabled() {
+			for _, name := range group.Feeds.Sections[feed].Running.Fabrics {
+				f.Check(c.fabric(name) != nil, fmt.Sprintf("collect.%s.%s.fabrics", group.Name, feed), "%q is not under fabrics", name)
+			}
+		}
+	}
 	name := c.Collect.Polling.Fabric
 	if name == "" {
-		f.Check(len(c.Fabrics) == 0 || !c.Collect.Sources.Enabled(), "collect.fabric", "is empty; name the one of fabrics that this host's readings belong to")
+		f.Check(len(c.Fabrics) == 0 || !c.Collect.Enabled(), "collect.fabric", "is empty; name the one of fabrics that this host's readings belong to")
 		return
 	}
 	f.Check(c.fabric(name) != nil, "collect.fabric", "%q is not under fabrics; name the one that this host's readings belong to", name)

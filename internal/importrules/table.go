@@ -34,6 +34,11 @@ var Architecture = []Row{
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors/nodes", May: []string{"topology"}},
+	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/retry"}, Tests: []string{"topology"}},
+	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/nodes", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
+	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
+	{Package: "collectors/traffic", May: []string{"collectors/feeds"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
@@ -58,11 +63,11 @@ var Architecture = []Row{
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
-	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/envelope", "ingest/kafka", "ingest/window", "ingest/witness", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/emitter", "ingest/spool"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "ingest/witness", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/spool"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},

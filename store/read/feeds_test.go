@@ -63,6 +63,7 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 	failure := schema.Failure{Fabric: "bw", Time: at(67), Kind: schema.NodeFailed, Device: "n1", Detail: "'x'"}
 	r1.Failures = []schema.Failure{failure}
 	r2.Failures = []schema.Failure{failure, {Fabric: "bw", Time: at(121), Kind: schema.Throttled}} // the first one again
+	r2.Mitigations = []schema.Mitigation{{Begin: at(121), End: at(121), Events: 1, Congestion: at(60), Before: 900, After: 80, Alleviated: true}}
 	r1.Traffic = []schema.JobTraffic{{Fabric: "bw", JobID: "1", Time: at(60), Read: new(5.0), RDMAWrite: new(0.0)}}
 	r2.Traffic = []schema.JobTraffic{{Fabric: "bw", JobID: "1", Time: at(60), Read: new(6.0)}, {Fabric: "bw", JobID: "1", Time: at(120)}}
 	m.store(t, r1, r2)
@@ -83,8 +84,8 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 		t.Error("failures among the events:", err, diff)
 	}
 	mitigations, err := m.Mitigations(t.Context(), "bw", minutes(0, 9), MitigationWindow)
-	if err != nil || len(mitigations) != 1 || mitigations[0].Throttlings != 1 {
-		t.Errorf("mitigations %+v, %v", mitigations, err)
+	if diff := cmp.Diff([]Mitigation{{at(121), at(121), 1, &Outcome{at(60), 900, 80, true}}}, mitigations); err != nil || diff != "" {
+		t.Error("mitigations:", err, diff)
 	}
 }
 

@@ -187,12 +187,24 @@ type Mitigation struct {
 	Begin       schema.Instant `json:"begin"`
 	End         schema.Instant `json:"end"`
 	Throttlings int            `json:"throttlings"`
+	Outcome     *Outcome       `json:"outcome"` // nil: not known, or not yet
+}
+
+// Outcome is what a mitigation came to: the regions congestion event that it met, none
+// if that is 0, and the stall of all regions, links times percent of time, in the five
+// intervals before and after.
+type Outcome struct {
+	Congestion schema.Instant `json:"congestion,omitzero"`
+	Before     float64        `json:"before_link_percent"`
+	After      float64        `json:"after_link_percent"`
+	Alleviated bool           `json:"alleviated"` // less than nine tenths are left
 }
 
 // MitigationWindow is the paper's: throttling events that follow within it are one.
 const MitigationWindow = 210 * time.Second
 
-// Mitigations are the CMEs of section 5.3.
+// Mitigations are the CMEs of section 5.3, with what the analysis found out of them
+// where it coalesces by the same window.
 func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, window time.Duration) ([]Mitigation, error) {
 	type row struct {
 		Begin  time.Time `ch:"begin"`
@@ -200,9 +212,29 @@ func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, windo
 		Events uint64    `ch:"events"`
 	}
 	found, err := Figure[row](ctx, m, "mitigations", InSpan(fabric, span).With("window_ns", window.Nanoseconds()))
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := m.outcomes(ctx, fabric, span)
 	return convert(found, err, func(r *row) (Mitigation, error) {
-		return Mitigation{instantOf(r.Begin), instantOf(r.End), int(r.Events)}, nil
+		return Mitigation{instantOf(r.Begin), instantOf(r.End), int(r.Events), outcomes[instantOf(r.Begin)]}, nil
 	})
+}
+
+// outcomes of the mitigations that began in a span, by begin.
+func (m *Model) outcomes(ctx context.Context, fabric string, span Span) (map[schema.Instant]*Outcome, error) {
+	found, err := Figure[struct {
+		Begin      time.Time `ch:"begin"`
+		Congestion time.Time `ch:"congestion"`
+		Before     float64   `ch:"stall_before"`
+		After      float64   `ch:"stall_after"`
+		Alleviated bool      `ch:"alleviated"`
+	}](ctx, m, "mitigation_outcomes", InSpan(fabric, span))
+	byBegin := make(map[schema.Instant]*Outcome, len(found))
+	for _, r := range found {
+		byBegin[instantOf(r.Begin)] = &Outcome{instantOf(r.Congestion), r.Before, r.After, r.Alleviated}
+	}
+	return byBegin, err
 }
 
 // Point is a value at the start of an interval.

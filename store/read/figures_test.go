@@ -115,7 +115,7 @@ func checkHandDay(t *testing.T, m testModel, version uint64) {
 	check("LinkTime", [4]float64{1 - 23./40, 8. / 40, 6. / 40, 9. / 40}, share, err)
 
 	mitigations, err := m.Mitigations(ctx, "bw", handSpan, MitigationWindow)
-	check("Mitigations", []Mitigation{{at(1), at(2.5), 3}, {at(9), at(9), 1}}, mitigations, err)
+	check("Mitigations", []Mitigation{{at(1), at(2.5), 3, nil}, {at(9), at(9), 1, nil}}, mitigations, err)
 
 	series, err := m.LinkSeries(ctx, "bw", version, stall, 1, minutes(5, 8))
 	check("LinkSeries", []Point{{at(5), 30}, {at(7), 30}}, series, err)

@@ -118,3 +118,29 @@ ORDER BY (fabric, time, rank)
 SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1,
     fsync_after_insert = 1, fsync_part_directory = 1,
     non_replicated_deduplication_window = 10000, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+-- What congestion mitigation events (CME) came to, each with the interval in which that
+-- became known: the congestion event that one met, 1970 if none was on, and the stall
+-- of all regions, links times percent of time, before and after.
+CREATE TABLE IF NOT EXISTS mitigations
+(
+    fabric        LowCardinality(String),
+    -- start of the interval
+    time          DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
+    graph_version UInt64 CODEC(ZSTD(1)),
+    -- of the first throttling event, and of the last
+    begin         DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),
+    end           DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),
+    throttlings   UInt32 CODEC(ZSTD(1)),
+    congestion    DateTime64(9, 'UTC') CODEC(ZSTD(1)),
+    stall_before  Float64 CODEC(ZSTD(1)),
+    stall_after   Float64 CODEC(ZSTD(1)),
+    alleviated    Bool,
+    revision      UInt32 DEFAULT 0 CODEC(ZSTD(1)),
+    stored_at     DateTime('UTC') CODEC(ZSTD(1))
+)
+PARTITION BY toYYYYMM(time)
+ORDER BY (fabric, time, begin)
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1,
+    fsync_after_insert = 1, fsync_part_directory = 1,
+    non_replicated_deduplication_window = 10000, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;

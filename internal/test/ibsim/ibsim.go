@@ -59,6 +59,9 @@ func Start(tb testing.TB, netlist string) *Subnet {
 	return s
 }
 
+// Dir is the folder with the subnet's logs, opensm.log among them.
+func (s *Subnet) Dir() string { return s.dir }
+
 // Command prepares a program that sees the subnet instead of the machine's adapters.
 func (s *Subnet) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program(name), args...)

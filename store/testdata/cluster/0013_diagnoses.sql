@@ -110,3 +110,28 @@ SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1,
 CREATE TABLE IF NOT EXISTS `giverny-1`.`diagnoses` ON CLUSTER `two shards` AS `giverny-1`.`diagnoses_local`
 ENGINE = Distributed('two shards', 'giverny-1', 'diagnoses_local', cityHash64(fabric));
 
+CREATE TABLE IF NOT EXISTS `giverny-1`.`mitigations_local` ON CLUSTER `two shards`
+(
+    fabric        LowCardinality(String),
+    time          DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
+    graph_version UInt64 CODEC(ZSTD(1)),
+    begin         DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),
+    end           DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),
+    throttlings   UInt32 CODEC(ZSTD(1)),
+    congestion    DateTime64(9, 'UTC') CODEC(ZSTD(1)),
+    stall_before  Float64 CODEC(ZSTD(1)),
+    stall_after   Float64 CODEC(ZSTD(1)),
+    alleviated    Bool,
+    revision      UInt32 DEFAULT 0 CODEC(ZSTD(1)),
+    stored_at     DateTime('UTC') CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(time)
+ORDER BY (fabric, time, begin)
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1,
+    fsync_after_insert = 1, fsync_part_directory = 1,
+    non_replicated_deduplication_window = 10000, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS `giverny-1`.`mitigations` ON CLUSTER `two shards` AS `giverny-1`.`mitigations_local`
+ENGINE = Distributed('two shards', 'giverny-1', 'mitigations_local', cityHash64(fabric));
+

@@ -10,3 +10,5 @@ INSERT INTO diagnoses (fabric, time, graph_version, rank, region_id, metric, sev
     job_ids, blames, failure_kinds, failure_devices, failure_ports, victim_ids, action, text, document, stored_at)
 VALUES ('old', toDateTime64(780, 3), 7, 0, 5, 'credit_stall', 'High', 31, 'system', 0.9, 'a', 'X+', 'b', 'link_capacity',
     ['17'], [0.8], [], [], [], ['18'], 'wait', 'why', '{"region":"5"}', now());
+INSERT INTO mitigations (fabric, time, graph_version, begin, end, throttlings, congestion, stall_before, stall_after, alleviated, stored_at)
+VALUES ('old', toDateTime64(780, 3), 7, toDateTime64(500, 9), toDateTime64(510, 9), 3, toDateTime64(480, 9), 900, 80.5, true, now());

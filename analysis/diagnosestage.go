@@ -1,0 +1,81 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/giverny/giverny/diagnose"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/tracking"
+	"github.com/giverny/giverny/topology"
+)
+
+// diagnoseStage says why regions are congested. Links and devices of which the
+// counters alone show that they failed count as failures, as those of logs do.
+type diagnoseStage struct {
+	graph    *topology.Graph
+	cfg      diagnose.Config
+	stage    *diagnose.Stage
+	recalled []schema.Job // for the next step
+}
+
+func (s *diagnoseStage) Name() string { return s.stage.Name() }
+
+func (s *diagnoseStage) Step(r *schema.IntervalResult) {
+	jobs, failures := r.Jobs, r.Failures
+	r.Jobs, r.Failures = slices.Concat(s.recalled, jobs), allFailures(r)
+	s.stage.Step(r)
+	s.recalled, r.Jobs, r.Failures = nil, jobs, failures
+}
+
+// allFailures are those of the logs, and those that other stages found.
+func allFailures(r *schema.IntervalResult) []schema.Failure {
+	all := slices.Clone(r.Failures)
+	for i := range r.Events {
+		e := &r.Events[i]
+		if !e.Kind.IsFailure() || slices.ContainsFunc(r.Failures, func(f schema.Failure) bool { return isSame(&f, e) }) {
+			continue
+		}
+		all = append(all, schema.Failure{Fabric: e.Fabric, Time: schema.Instant(e.TimeNanos), Kind: e.Kind, Device: e.Device, Port: e.Port, Detail: e.Detail})
+	}
+	return all
+}
+
+// isSame says that an event and a failure tell of the same.
+func isSame(f *schema.Failure, e *schema.Event) bool {
+	return f.Kind == e.Kind && f.Device == e.Device && f.Port == e.Port && int64(f.Time) == e.TimeNanos
+}
+
+func (s *diagnoseStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
+	s.graph = g
+	return s.stage.SetGraph(g, moved)
+}
+
+func (s *diagnoseStage) Save() schema.StageState { return s.stage.Save() }
+
+func (s *diagnoseStage) Load(saved schema.StageState) error {
+	stage, err := diagnose.New(s.graph, s.cfg)
+	if err != nil {
+		return err
+	}
+	if err := stage.Load(saved); err != nil {
+		return fmt.Errorf("%w: %w", tracking.ErrSaved, err)
+	}
+	s.stage = stage
+	return nil
+}
+
+// recall makes the next step know jobs that began long ago.
+func (s *diagnoseStage) recall(jobs []schema.Job) { s.recalled = jobs }
+
+// Resume learns from an interval what Step would have.
+func (s *diagnoseStage) Resume(in Interval) error {
+	if in.Snapshot == nil {
+		return nil
+	}
+	r := &schema.IntervalResult{Snapshot: in.Snapshot, Regions: in.Regions, Events: in.Events, Jobs: s.recalled, Failures: in.Feeds.Failures, Traffic: in.Feeds.Traffic}
+	r.Failures = allFailures(r)
+	s.stage.Restore(r)
+	s.recalled = nil
+	return nil
+}

@@ -1,0 +1,211 @@
+package failures_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/collectors/failures"
+	"github.com/giverny/giverny/collectors/feeds"
+)
+
+// texts are rows as text, one a line: time, kind, device, port.
+func texts(rows *feeds.Rows) (list []string) {
+	for _, f := range rows.Failures {
+		list = append(list, fmt.Sprintf("%s %s %s %s", f.Time, f.Kind, f.Device, f.Port))
+	}
+	return list
+}
+
+func TestLines(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := failures.Options{Zone: berlin, Host: "agent", Reference: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}
+	for _, c := range []struct{ format, line, want string }{
+		// kernels, by driver
+		{"syslog", `Jan  5 01:30:00 node12 kernel: [12345.678901] mlx5_core 0000:3b:00.0 ens1f0: Link down`, "2026-01-05T00:30:00Z link_failed node12 ens1f0"},
+		{"syslog", `Jan  5 01:30:01 node12 kernel: mlx5_core 0000:3b:00.0 ens1f0: Link up`, "2026-01-05T00:30:01Z link_restored node12 ens1f0"},
+		{"syslog", `Dec 31 23:59:59 node12 kernel: mlx5_core 0000:3b:00.0: Port module event: module 0, Cable unplugged`, "2025-12-31T22:59:59Z link_failed node12 0000:3b:00.0"},
+		{"syslog", `<4>Jan  5 01:30:00 node13 kernel: mlx4_en: ens6: Link Down`, "2026-01-05T00:30:00Z link_failed node13 ens6"},
+		{"syslog", `2026-01-05T00:30:00.250000+00:00 node14 kernel: <mlx4_ib> mlx4_0: Port 1 logical link is up`, "2026-01-05T00:30:00.25Z link_restored node14 mlx4_0/1"},
+		{"syslog", `<30>1 2026-01-05T01:30:00.003+01:00 node15.example.org kernel - - [meta sequenceId="1"] bnxt_en 0000:18:00.0 eno1: NIC Link is Down`, "2026-01-05T00:30:00.003Z link_failed node15.example.org eno1"},
+		{"syslog", `<30>1 2026-01-05T01:30:00Z node15 kernel - - - bnxt_en 0000:18:00.0 eno1: NIC Link is Up, 25000 Mbps (NRZ) full duplex, Flow control: none`, "2026-01-05T01:30:00Z link_restored node15 eno1"},
+		{"syslog", `Jan  5 01:30:00 node16 kernel: i40e 0000:3d:00.0 eth0: NIC Link is Up, 10 Gbps Full Duplex, Flow Control: None`, "2026-01-05T00:30:00Z link_restored node16 eth0"},
+		{"syslog", `Jan  5 01:30:00 node16 kernel: igb 0000:04:00.0 eth2: igb: eth2 NIC Link is Down`, "2026-01-05T00:30:00Z link_failed node16 eth2"},
+		{"syslog", `2026-01-05T00:30:00,123456+00:00 i40e 0000:3d:00.0 eth0: NIC Link is Down`, "2026-01-05T00:30:00.123456Z link_failed agent eth0"},
+		// switches, a scheduler
+		{"syslog", `Jan  5 01:30:00.123456 leaf1 NOTICE swss#orchagent: :- updatePortOperStatus: Port Ethernet0 oper state set from up to down`, "2026-01-05T00:30:00.123456Z link_failed leaf1 Ethernet0"},
+		{"syslog", `Jan  5 01:30:00 leaf2 Ebra: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet7/1 (uplink), changed state to up`, "2026-01-05T00:30:00Z link_restored leaf2 Ethernet7/1"},
+		{"syslog", `Jan  5 01:30:00 head slurmctld[77]: error: Nodes n[1-2] not responding, setting DOWN`, "2026-01-05T00:30:00Z node_failed n[1-2] "},
+		{"syslog", `Jan  5 01:30:00 head slurmctld[77]: Node n1 now responding`, "2026-01-05T00:30:00Z node_restored n1 "},
+		// what repeats a driver, and what is something else
+		{"syslog", `Jan  5 01:30:00 node12 kernel: bond0: (slave ens1f0): link status definitely down, disabling slave`, ""},
+		{"syslog", `Jan  5 01:30:00 node12 kernel: IPv6: ADDRCONF(NETDEV_CHANGE): ens1f0: link becomes ready`, ""},
+		{"syslog", `Jan  5 01:30:00 node12 sshd[1]: Accepted publickey for root`, ""},
+		{"syslog", `Feb 30 01:30:00 node12 kernel: mlx5_core 0000:3b:00.0 ens1f0: Link down`, "no_time"},
+		// OpenSM
+		{"opensm", `Jan 05 01:30:00 290242 [A2D096C0] 0x02 -> drop_mgr_remove_port: Removed port with GUID:0x0c42a10300300021 LID range [7, 7] of node:node2 mlx5_0`, "2026-01-05T00:30:00.290242Z node_failed node2 mlx5_0 "},
+		{"opensm", `Jan 05 01:30:01 000042 [A2D096C0] 0x02 -> state_mgr_report_new_ports: Discovered new port with GUID:0x0c42a10300300021 LID range [7,7] of node: node2 mlx5_0`, "2026-01-05T00:30:01.000042Z node_restored node2 mlx5_0 "},
+		{"opensm", `Jan 05 01:30:01 000042 [A2D096C0] 0x01 -> state_mgr_light_sweep_start: ERR 3315: Unknown remote side for node 0x0c42a10300100000 (leaf0) port 4. Adding to light sweep sampling list`, "2026-01-05T00:30:01.000042Z link_failed 0x0c42a10300100000 4"},
+		{"opensm", `Jan 05 01:30:00 278202 [A4D0D6C0] 0x01 -> log_trap_info: Received Generic Notice type:1 num:128 (Link state change) Producer:2 (Switch) from LID:2 TID:0x0`, ""},
+		// netwatch
+		{"netwatch", `120612 10:41:41 c12-2c2s3g1l24[(19,5,4)] Z+ -> c12-2c2s4g1l36 LinkInactive`, "2012-06-12T08:41:41Z link_failed 19,5,4 Z+"},
+		{"netwatch", `2026-01-05 01:30:00 c0-0c0s3g0l13 link failed, 3 lanes`, "2026-01-05T00:30:00Z link_failed c0-0c0s3g0 l13"},
+		{"netwatch", `2026-01-05T01:30:00Z (9, 1, 1) X+ link recovered`, "2026-01-05T01:30:00Z link_restored 9,1,1 X+"},
+		{"netwatch", `Jan  5 01:30:00 smw xtnlrd[12]: Gemini failed at c0-0c0s3g0`, "2026-01-05T00:30:00Z node_failed c0-0c0s3g0 "},
+		{"netwatch", `2026-01-05 01:30:00 Congestion protection: throttling all nodes, c0-0c0s3 and 12 others`, "2026-01-05T00:30:00Z congestion_protection  "},
+		{"netwatch", `2026-01-05 01:40:00 Congestion protection ended`, ""},
+		// tables
+		{"table", "2026-01-05T00:30:00Z\tlink_failed\t3,4,5\tX+\tcable", "2026-01-05T00:30:00Z link_failed 3,4,5 X+"},
+		{"table", "2026-01-05T00:30:00Z\tprotection\t\t\tall NICs throttled", "2026-01-05T00:30:00Z congestion_protection  "},
+		{"table", `2026-01-05T00:30:00Z,switch_failed,leaf1,,"power, both"`, "2026-01-05T00:30:00Z switch_failed leaf1 "},
+		{"table", "2026-01-05T00:30:00Z\tlink_broken\tleaf1\t1\t", "unknown_kind"},
+		// ibdiagnet, of the time at which the log was written
+		{"ibdiagnet", `-W- Sfc6a1c03009be0c0/Nfc6a1c03009be0c0/P1/3/1 - "link_down_counter" increased during the run (difference value=1,difference allowed threshold=1)`, "2026-01-05T12:00:00Z link_failed fc6a1c03009be0c0 1/3/1"},
+		{"ibdiagnet", `-E- node1/mlx5_0/P1 - "symbol_error_counter" increased during the run (difference value=27,difference allowed threshold=1)`, ""},
+		{"ibdiagnet", `-E- node1/mlx5_0/U1/P1 - link is down`, "2026-01-05T12:00:00Z link_failed node1 mlx5_0 1"},
+		{"ibdiagnet", `-W- lid=0x0004 guid=0x0002c90200400e39 dev=47396 Port=3 is in INIT state`, "2026-01-05T12:00:00Z link_failed 0x0002c90200400e39 3"},
+		{"ibdiagnet", `-I- Links at 4x100: 15735`, ""},
+	} {
+		for _, format := range []string{c.format, ""} { // named, and by its looks
+			opt.Format = format
+			rows, err := failures.Read(strings.NewReader(c.line+"\n"), "log", opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(texts(&rows), "; ")
+			for reason := range rows.Dropped {
+				got += reason
+			}
+			if got != c.want {
+				t.Errorf("%q as %q:\n got %q\nwant %q", c.line, format, got, c.want)
+			}
+		}
+	}
+}
+
+// Times without a year, at the turn of the year and on the 29th of February, by when the log was written.
+func TestYears(t *testing.T) {
+	for _, c := range []struct{ line, reference, want string }{
+		{"Jan  1 00:00:10", "2026-01-01T00:00:20Z", "2026-01-01T00:00:10Z"},
+		{"Dec 31 23:59:50", "2026-01-01T00:00:20Z", "2025-12-31T23:59:50Z"},
+		{"Jan  1 00:00:10", "2025-12-31T23:59:50Z", "2026-01-01T00:00:10Z"}, // a clock that is ahead
+		{"Jan  7 00:00:00", "2026-01-05T00:00:00Z", "2025-01-07T00:00:00Z"},
+		{"Feb 29 12:00:00", "2026-03-05T00:00:00Z", "2024-02-29T12:00:00Z"},
+	} {
+		reference, err := time.Parse(time.RFC3339, c.reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := failures.Read(strings.NewReader(c.line+" n1 kernel: mlx5_core 0000:3b:00.0 e1: Link down\n"), "log", failures.Options{Reference: reference})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows.Failures) != 1 || rows.Failures[0].Time.String() != c.want {
+			t.Errorf("%s read at %s: %v, want %s", c.line, c.reference, texts(&rows), c.want)
+		}
+	}
+}
+
+// A table with a header in another order, and a report with its time.
+func TestHeads(t *testing.T) {
+	rows, err := failures.Read(strings.NewReader("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n"), "t", failures.Options{Format: "table"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"2026-01-05T00:30:00Z link_failed sw1 2"}, texts(&rows)); diff != "" || rows.Failures[0].Detail != "why" {
+		t.Errorf("%s %+v", diff, rows.Failures)
+	}
+	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.Malformed: 1, feeds.NoTime: 1}) {
+		t.Errorf("dropped %v", rows.Dropped)
+	}
+	rows, err = failures.Read(strings.NewReader("Timestamp : 2025-03-01 12:19:52 CST +0800\nPort Counters\n-W- S0c42a10300100000/N0c42a10300100000/P4 - \"link_down_counter\" increased during the run\n"), "t", failures.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"2025-03-01T04:19:52Z link_failed 0c42a10300100000 4"}, texts(&rows)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := failures.Read(strings.NewReader(""), "t", failures.Options{Format: "xml"}); err == nil {
+		t.Error("an unknown format was taken")
+	}
+}
+
+// A source goes on where it was, over a restart: nothing twice, nothing lost.
+func TestLogSource(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "failures.tsv")
+	add := func(second int) {
+		out, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		fmt.Fprintf(out, "2026-01-05T00:30:%02dZ\tlink_failed\tsw1\t2\t\n", second)
+	}
+	open := func() feeds.Source {
+		cfg := &failures.LogConfig{Paths: []string{path}, FromStart: true, TimeZone: "UTC"}
+		s, err := cfg.Open(feeds.Env{Host: "agent", Store: feeds.NewStore(dir, "feed"), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	read := func(s feeds.Source, commit bool, seconds ...string) {
+		t.Helper()
+		rows, err := s.Read(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range rows.Failures {
+			got = append(got, f.Time.Time().Format("05"))
+		}
+		if diff := cmp.Diff(seconds, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if commit {
+			if err := s.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s := open()
+	if _, err := s.Read(t.Context(), time.Now()); err == nil {
+		t.Error("a log that is not there is no error")
+	}
+	add(1)
+	read(s, true, "01")
+	add(2)
+	read(s, false, "02") // read, and the agent dies before it was handed on
+	add(3)
+	read(open(), true, "02", "03")
+	read(open(), true)
+}
+
+// Whatever comes in, nothing panics, and what comes out has a kind, a time and a device.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("Jan  5 01:30:00 node12 kernel: mlx5_core 0000:3b:00.0 ens1f0: Link down\n"))
+	f.Add([]byte("Jan 05 01:30:00 290242 [A2D096C0] 0x02 -> drop_mgr_remove_port: Removed port with GUID:0x0c LID range [7, 7] of node:node2 mlx5_0\n"))
+	f.Add([]byte("time,kind,device\n2026-01-05T00:30:00Z,link_failed,sw1\n"))
+	f.Add([]byte("120612 10:41:41 c12-2c2s3g1l24[(19,5,4)] Z+ LinkInactive\n-W- S0c42a10300100000/P4 - link is down\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, format := range append(failures.Formats(), "") {
+			rows, _ := failures.Read(strings.NewReader(string(text)), "fuzz", failures.Options{Format: format, Reference: time.Unix(1767600000, 0)})
+			for _, r := range rows.Failures {
+				if r.Kind == "" || r.Time == 0 || r.Device == "" && r.Kind != "congestion_protection" {
+					t.Fatalf("%s: %+v", format, r)
+				}
+			}
+		}
+	})
+}

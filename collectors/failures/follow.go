@@ -1,0 +1,265 @@
+package failures
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// position is how far a file was read: up to a whole line.
+type position struct {
+	Device uint64 `json:"device"` // the file, whatever its name
+	Inode  uint64 `json:"inode"`
+	// Head is the hash of its first bytes, since a number of an inode is used again.
+	Head      uint64 `json:"head"`
+	HeadBytes int    `json:"head_bytes"`
+	Offset    int64  `json:"offset"`
+}
+
+// headBytes is how much of a file says which it is.
+const headBytes = 256
+
+// follower reads what is added to a file, as tail -F does: over rotation by name and over truncation, whole lines
+// only. It goes on at a saved position, in the file of that position even where that was rotated away meanwhile.
+type follower struct {
+	path      string
+	fromStart bool // of a file that it has never seen
+	file      *os.File
+	at        position
+	begun     bool   // at says where to go on
+	part      []byte // a line whose end has not come, from at.Offset on
+	skipping  bool   // the rest of a line that was too long
+	lost      int    // files that were rotated away before they were read to their end
+}
+
+// readBytes bounds what one call reads.
+const readBytes = 8 << 20
+
+// sink takes lines until it is full.
+type sink struct {
+	line    func(text string)
+	tooLong func()
+	full    func() bool
+}
+
+// read gives the sink the whole lines that are new. more says that there is more.
+func (f *follower) read(to sink) (more bool, err error) {
+	if f.file == nil {
+		if err := f.open(); err != nil {
+			return false, err
+		}
+	}
+	if err := f.checkHead(); err != nil {
+		return false, err
+	}
+	for budget := readBytes; ; {
+		n, end, err := f.take(to)
+		if err != nil {
+			return false, err
+		}
+		if budget -= n; budget <= 0 || to.full() {
+			return true, nil
+		}
+		if !end {
+			continue
+		}
+		if rotated, err := f.rotated(); err != nil || !rotated {
+			return false, err
+		}
+		// The end of the old file: nothing completes its last line any more.
+		if len(f.part) > 0 && !f.skipping {
+			to.line(string(f.part))
+		}
+		f.close()
+		if err := f.openNew(0); err != nil {
+			return false, err
+		}
+	}
+}
+
+// take reads a piece and gives its whole lines away. What the sink has no room for is read again later.
+func (f *follower) take(to sink) (n int, end bool, err error) {
+	buf := make([]byte, 64<<10)
+	n, err = f.file.ReadAt(buf, f.at.Offset+int64(len(f.part)))
+	if err != nil && err != io.EOF {
+		return n, false, fmt.Errorf("read %s: %w", f.path, err)
+	}
+	end = err == io.EOF
+	f.part = append(f.part, buf[:n]...)
+	for !to.full() {
+		i := bytes.IndexByte(f.part, '\n')
+		if i < 0 {
+			break
+		}
+		if f.skipping {
+			f.skipping = false
+		} else {
+			to.line(string(f.part[:i]))
+		}
+		f.at.Offset += int64(i + 1)
+		f.part = f.part[i+1:]
+	}
+	if to.full() {
+		f.part = nil
+		return n, false, nil
+	}
+	if len(f.part) > maxLineBytes {
+		if !f.skipping {
+			to.tooLong()
+		}
+		f.skipping = true
+		f.at.Offset += int64(len(f.part))
+		f.part = nil
+	}
+	f.part = slices.Clone(f.part)
+	return n, end, nil
+}
+
+// checkHead finds out whether the file begins as it did: one that was truncated and written again (copytruncate) is
+// read from its start.
+func (f *follower) checkHead() error {
+	info, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	hash, n, err := head(f.file, f.at.HeadBytes)
+	if err != nil {
+		return err
+	}
+	if info.Size() < f.at.Offset || n < f.at.HeadBytes || hash != f.at.Head {
+		f.at.Offset, f.part, f.skipping = 0, nil, false
+	} else if n == headBytes {
+		return nil
+	}
+	return f.identify()
+}
+
+// rotated says whether the name stands for another file now.
+func (f *follower) rotated() (bool, error) {
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // between the renaming and the new file
+	}
+	if err != nil {
+		return false, err
+	}
+	device, inode := identity(info)
+	return device != f.at.Device || inode != f.at.Inode, nil
+}
+
+func (f *follower) close() {
+	if f.file != nil {
+		f.file.Close() // it was read only
+		f.file = nil
+	}
+	f.part, f.skipping = nil, false
+}
+
+// open goes on where the position is, or begins.
+func (f *follower) open() error {
+	if !f.begun {
+		if f.fromStart {
+			return f.openNew(0)
+		}
+		return f.openNew(-1)
+	}
+	candidates, err := filepath.Glob(escaped(f.path) + "*")
+	if err != nil {
+		return err
+	}
+	slices.Sort(candidates) // the name itself comes first
+	for _, path := range candidates {
+		if file := f.fits(path); file != nil {
+			f.file = file
+			return nil
+		}
+	}
+	if _, err := os.Stat(f.path); err != nil {
+		return err
+	}
+	f.lost++
+	f.begun = false
+	return f.openNew(0)
+}
+
+// escaped is a name as a pattern that matches it alone.
+func escaped(name string) string {
+	var b bytes.Buffer
+	for _, r := range name {
+		if r == '*' || r == '?' || r == '[' || r == '\\' {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// fits opens a file if it is the one of the position.
+func (f *follower) fits(path string) *os.File {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if device, inode := identity(info); device != f.at.Device || inode != f.at.Inode || info.Size() < f.at.Offset {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	if hash, n, err := head(file, f.at.HeadBytes); err != nil || n < f.at.HeadBytes || hash != f.at.Head {
+		file.Close()
+		return nil
+	}
+	return file
+}
+
+// openNew begins with the file that has the name now, at an offset or, below 0, at its end.
+func (f *follower) openNew(offset int64) error {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	f.file, f.at, f.begun = file, position{Offset: offset}, true
+	f.at.Device, f.at.Inode = identity(info)
+	if offset < 0 {
+		f.at.Offset = info.Size()
+	}
+	return f.identify()
+}
+
+// identify notes the first bytes of the file.
+func (f *follower) identify() (err error) {
+	f.at.Head, f.at.HeadBytes, err = head(f.file, headBytes)
+	return err
+}
+
+// head is the hash of the first n bytes, or of as many as there are.
+func head(file *os.File, n int) (hash uint64, got int, err error) {
+	buf := make([]byte, n)
+	got, err = file.ReadAt(buf, 0)
+	if err != nil && err != io.EOF {
+		return 0, 0, err
+	}
+	h := fnv.New64a()
+	h.Write(buf[:got])
+	return h.Sum64(), got, nil
+}
+
+func identity(info fs.FileInfo) (device, inode uint64) {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Dev), s.Ino
+	}
+	return 0, 0
+}

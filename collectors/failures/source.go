@@ -1,0 +1,148 @@
+package failures
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// LogConfig names logs that are followed.
+type LogConfig struct {
+	// The files, followed over rotation; netwatch, opensm, syslog, kernel logs, ibdiagnet reports, tables.
+	Paths []string `yaml:"paths,flow"`
+	// table, opensm, ibdiagnet, netwatch or syslog; empty: each line by its looks.
+	Format string `yaml:"format"`
+	// The time zone of times that have none: a name such as Europe/Berlin, UTC or Local.
+	TimeZone string `yaml:"time_zone"`
+	// Read a file that was never read before from its start, rather than from its end on.
+	FromStart bool `yaml:"from_start"`
+	// The host that lines without one are of (dmesg); empty: this one.
+	Host string `yaml:"host"`
+}
+
+// LogKind is what the registry lists.
+func LogKind() feeds.Kind {
+	return feeds.Kind{Name: "log", Description: "Logs of the fabric and its hosts: netwatch, opensm, syslog, ibdiagnet, tables.", Interval: time.Second, NewConfig: func() feeds.SourceConfig {
+		return &LogConfig{TimeZone: "Local"}
+	}}
+}
+
+// Validate joins all faults. The paths may be missing as long as the feed is not enabled; Open wants them.
+func (c *LogConfig) Validate() error {
+	var f faults.List
+	f.Check(c.Format == "" || slices.Contains(Formats(), c.Format), "format", "%q: want %s, or nothing", c.Format, strings.Join(Formats(), ", "))
+	_, err := time.LoadLocation(c.zone())
+	f.Check(err == nil, "time_zone", "%q: want a name of the time zone database such as Europe/Berlin, UTC or Local", c.TimeZone)
+	return f.Err()
+}
+
+func (c *LogConfig) zone() string {
+	if c.TimeZone == "" {
+		return "Local"
+	}
+	return c.TimeZone
+}
+
+// Open makes the source. It reads nothing of the logs yet.
+func (c *LogConfig) Open(env feeds.Env) (feeds.Source, error) {
+	if len(c.Paths) == 0 {
+		return nil, errors.New("paths: empty; want the logs to follow")
+	}
+	zone, err := time.LoadLocation(c.zone())
+	if err != nil {
+		return nil, err
+	}
+	host := c.Host
+	if host == "" {
+		host = env.Host
+	}
+	var saved map[string]position
+	if _, err := env.Store.Load(&saved); err != nil {
+		return nil, err
+	}
+	s := &logs{store: env.Store, log: env.Log}
+	for _, path := range c.Paths {
+		parser, err := NewParser(Options{Format: c.Format, Zone: zone, Host: host})
+		if err != nil {
+			return nil, err
+		}
+		f := &follower{path: path, fromStart: c.FromStart}
+		f.at, f.begun = saved[path]
+		s.logs = append(s.logs, &followed{follower: f, parser: parser})
+	}
+	return s, nil
+}
+
+// logs are followed as one feed.
+type logs struct {
+	logs  []*followed
+	store *feeds.Store
+	log   *slog.Logger
+	saved map[string]position
+}
+
+type followed struct {
+	follower *follower
+	parser   *Parser
+	lost     int // that was reported
+}
+
+// Read takes what was added to each log.
+func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err error) {
+	var errs []error
+	full := func() bool { return rows.Len() >= feeds.MaxRows || ctx.Err() != nil }
+	for _, l := range s.logs {
+		if full() {
+			rows.More = true
+			break
+		}
+		l.parser.Refer(reference(l.follower.path, now))
+		more, err := l.follower.read(sink{func(text string) { l.parser.Line(text, &rows) }, func() { rows.Drop(feeds.TooLong, 1) }, full})
+		rows.More = rows.More || more
+		if err != nil {
+			errs = append(errs, fmt.Errorf("log %s: %w", l.follower.path, err))
+		}
+		if n := l.follower.lost; n > l.lost {
+			l.lost = n
+			s.log.Warn("failures: log was rotated away before its end was read, lines lost", "path", l.follower.path)
+		}
+	}
+	return rows, errors.Join(errs...)
+}
+
+// reference is a time shortly behind the last line: when the file was changed, which for an old file tells the year.
+func reference(path string, now time.Time) time.Time {
+	if info, err := os.Stat(path); err == nil && info.ModTime().Before(now) {
+		return info.ModTime()
+	}
+	return now
+}
+
+// Commit saves the positions, if they have moved.
+func (s *logs) Commit() error {
+	now := map[string]position{}
+	moved := false
+	for _, l := range s.logs {
+		if !l.follower.begun {
+			continue
+		}
+		now[l.follower.path] = l.follower.at
+		moved = moved || s.saved[l.follower.path] != l.follower.at
+	}
+	if !moved {
+		return nil
+	}
+	if err := s.store.Save(now); err != nil {
+		return err
+	}
+	s.saved = now
+	return nil
+}

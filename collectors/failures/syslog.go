@@ -1,0 +1,164 @@
+package failures
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// entry is a line of syslog, taken apart.
+type entry struct {
+	at   time.Time
+	ok   bool // the time could be read
+	host string
+	text string
+}
+
+// How a line of syslog begins: RFC 5424, a date and time as rsyslog and dmesg write them, RFC 3164 without a year.
+var (
+	rfc5424 = regexp.MustCompile(`^<\d{1,3}>1 (\S+) (\S+) (\S+) (\S+) (\S+) (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?(.*)$`)
+	dated   = regexp.MustCompile(`^(?:<\d{1,3}>)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?) (.*)$`)
+	rfc3164 = regexp.MustCompile(`^(?:<\d{1,3}>)?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (.*)$`)
+	// Host and program, "node1 kernel: text" or "node1 kernel[1]: text"; SONiC puts the severity between them.
+	hostAndTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) (?:[A-Z]{3,7} )?([A-Za-z0-9_./#-]+)(?:\[\d+\])?: (.*)$`)
+)
+
+var months = map[string]time.Month{"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12}
+
+// entry takes a line apart; false: it is no line of syslog.
+func (p *Parser) entry(line string) (e entry, ok bool) {
+	if m := rfc5424.FindStringSubmatch(line); m != nil {
+		e.at, e.ok = p.zoned(m[1])
+		e.host, e.text = m[2], m[3]+": "+m[6]
+		if e.host == "-" {
+			e.host = p.opt.Host
+		}
+		return e, true
+	}
+	rest := ""
+	if m := dated.FindStringSubmatch(line); m != nil {
+		e.at, e.ok = p.zoned(m[1])
+		rest = m[2]
+	} else if m := rfc3164.FindStringSubmatch(line); m != nil && months[m[1]] != 0 {
+		e.at, e.ok = p.fromParts(m)
+		rest = m[8]
+	} else {
+		return e, false
+	}
+	if m := hostAndTag.FindStringSubmatch(rest); m != nil {
+		e.host, e.text = m[1], m[2]+": "+m[3]
+		return e, true
+	}
+	e.host, e.text = p.opt.Host, rest // dmesg
+	return e, true
+}
+
+func (p *Parser) fromParts(m []string) (time.Time, bool) {
+	n := make([]int, 7)
+	for i, text := range []string{m[2], m[4], m[5], m[6]} {
+		n[i], _ = strconv.Atoi(text) // digits, by the expression
+	}
+	nanos, _ := strconv.Atoi((m[7] + "000000000")[:9])
+	if n[1] > 23 || n[2] > 59 || n[3] > 60 {
+		return time.Time{}, false
+	}
+	if m[3] != "" {
+		year, _ := strconv.Atoi(m[3])
+		t := time.Date(year, months[m[1]], n[0], n[1], n[2], n[3], nanos, p.opt.Zone)
+		return t, year > 1970 && year < 2200
+	}
+	return p.yearless(months[m[1]], n[0], n[1], n[2], n[3], nanos)
+}
+
+// rule is how a message speaks of a failure. Its groups are named: port, state, device, module.
+type rule struct {
+	expression *regexp.Regexp
+	kind       func(state string) schema.EventKind
+}
+
+// up and down are what states are called.
+func linkKind(state string) schema.EventKind {
+	switch strings.ToLower(state) {
+	case "up", "plugged", "active":
+		return schema.LinkRestored
+	}
+	return schema.LinkFailed
+}
+
+func nodeKind(state string) schema.EventKind {
+	if strings.Contains(strings.ToLower(state), "now responding") || strings.Contains(strings.ToLower(state), "returned to service") {
+		return schema.NodeRestored
+	}
+	return schema.NodeFailed
+}
+
+func throttleKind(string) schema.EventKind { return schema.Throttled }
+
+// rules of syslog messages, the first that fits. Messages of bonds, bridges and IPv6 repeat what the driver says and
+// are not here.
+var rules = []rule{
+	// mlx5_core 0000:3b:00.0 ens1f0: Link down; mlx4_en: ens6: Link Up
+	{regexp.MustCompile(`mlx5_core \S+ (?P<port>[^\s:]+): Link (?P<state>up|down)\b`), linkKind},
+	{regexp.MustCompile(`mlx4_en: (?:\S+: )?(?P<port>[^\s:]+): Link (?P<state>Up|Down)\b`), linkKind},
+	// mlx4_ib: mlx4_0: Port 1 logical link is down
+	{regexp.MustCompile(`(?P<port>mlx\d_\d+): Port (?P<number>\d+) logical link is (?P<state>up|down)\b`), linkKind},
+	// mlx5_core 0000:3b:00.0: Port module event: module 0, Cable unplugged
+	{regexp.MustCompile(`mlx5_core (?P<port>\S+): Port module event: module \d+, Cable (?P<state>plugged|unplugged|error)`), linkKind},
+	// bnxt_en 0000:18:00.0 eno1: NIC Link is Down; i40e, ice, ixgbe, igb (which says its name twice)
+	{regexp.MustCompile(`\b[a-z0-9_]+ [0-9a-f:.]+ (?P<port>[^\s:]+): (?:[a-z0-9]+: \S+ )?(?:NIC )?[Ll]ink is (?P<state>Up|Down|up|down)\b`), linkKind},
+	// hfi1 0000:05:00.0: hfi1_0: Link down / logical link changed state
+	{regexp.MustCompile(`(?P<port>hfi1_\d+): .*(?:Link|link state).*\b(?P<state>up|down|ACTIVE|DOWN|OFFLINE)\b`), linkKind},
+	// SONiC: Port Ethernet0 oper state set from up to down
+	{regexp.MustCompile(`Port (?P<port>\S+) oper state set from \S+ to (?P<state>up|down)\b`), linkKind},
+	// Cisco, Arista: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet1, changed state to down
+	{regexp.MustCompile(`%LINEPROTO-\d-UPDOWN: Line protocol on Interface (?P<port>[^\s,]+)(?: \([^)]*\))?, changed state to (?P<state>up|down)\b`), linkKind},
+	// Slurm: error: Nodes n[1-2] not responding, setting DOWN; Node n1 now responding
+	{regexp.MustCompile(`slurmctld: .*\bNodes? (?P<device>\S+) (?P<state>not responding, setting DOWN|now responding|returned to service)`), nodeKind},
+	// congestion protection that a program reports by syslog
+	{regexp.MustCompile(`(?i)(?P<state>congestion protection|throttling all|throttle (?:applied|event))`), throttleKind},
+}
+
+// syslog reads lines of syslog, of the kernel, of switches, and of slurmctld.
+func (p *Parser) syslog(line string) (f schema.Failure, o outcome) {
+	e, ok := p.entry(line)
+	if !ok {
+		if p.only("syslog") && len(line) > 0 {
+			return f, nothing // what follows a line is often its continuation
+		}
+		return f, notMine
+	}
+	for _, rule := range rules {
+		m := rule.expression.FindStringSubmatch(e.text)
+		if m == nil {
+			continue
+		}
+		group := func(name string) string {
+			if i := rule.expression.SubexpIndex(name); i >= 0 {
+				return m[i]
+			}
+			return ""
+		}
+		f = schema.Failure{Kind: rule.kind(group("state")), Device: e.host, Port: group("port"), Detail: e.text}
+		if d := group("device"); d != "" {
+			f.Device = d
+		}
+		if number := group("number"); number != "" {
+			f.Port += "/" + number
+		}
+		if f.Kind == schema.Throttled {
+			f.Device, f.Port = "", ""
+		}
+		switch {
+		case !e.ok:
+			return f, noTime
+		case f.Device == "" && f.Kind != schema.Throttled:
+			return f, malformed
+		}
+		f.Time = instant(e.at)
+		return f, found
+	}
+	return f, nothing
+}

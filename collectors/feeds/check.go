@@ -1,0 +1,164 @@
+package feeds
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/schema"
+)
+
+// Bounds of names, as the messages of Kafka have them.
+const (
+	maxNameBytes = 256
+	maxTextBytes = 4 << 10
+)
+
+// Clean makes a text valid UTF-8 on one line, of at most n bytes: what names of jobs hold is up to their users.
+func Clean(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// CleanName is Clean for names of jobs and users.
+func CleanName(s string) string { return Clean(s, maxNameBytes) }
+
+func sendable(name string) bool {
+	return name != "" && len(name) <= maxNameBytes && utf8.ValidString(name)
+}
+
+// check keeps the rows that can be true and be sent. The rest is counted, beside what the source counted.
+func check(rows *Rows, latest schema.Instant) *Rows {
+	out := &Rows{Dropped: rows.Dropped}
+	for _, j := range rows.Jobs {
+		switch {
+		case j.Start > latest || j.End > latest:
+			out.Drop(Future, 1)
+		case j.End != 0 && j.End < j.Start:
+			out.Drop(Backwards, 1)
+		case j.Start <= 0:
+			out.Drop(NoTime, 1)
+		case !sendable(j.ID):
+			out.Drop(Unsendable, 1)
+		default:
+			j.Name, j.User, j.State = CleanName(j.Name), CleanName(j.User), CleanName(j.State)
+			out.Jobs = append(out.Jobs, j)
+		}
+	}
+	for _, f := range rows.Failures {
+		switch {
+		case f.Time > latest:
+			out.Drop(Future, 1)
+		case f.Time <= 0:
+			out.Drop(NoTime, 1)
+		case len(f.Device) > maxNameBytes || len(f.Port) > maxNameBytes || !utf8.ValidString(f.Device+f.Port):
+			out.Drop(Unsendable, 1)
+		default:
+			f.Detail = Clean(f.Detail, maxTextBytes)
+			out.Failures = append(out.Failures, f)
+		}
+	}
+	for _, t := range rows.Traffic {
+		switch {
+		case t.Time > latest:
+			out.Drop(Future, 1)
+		case t.Time <= 0:
+			out.Drop(NoTime, 1)
+		case !sendable(t.JobID):
+			out.Drop(Unsendable, 1)
+		default:
+			out.Traffic = append(out.Traffic, t)
+		}
+	}
+	return out
+}
+
+// resolve gives each fabric the rows that concern it, under the names of its devices. What is in several fabrics
+// (rails) goes to each. Traffic names no devices and goes to all.
+func resolve(r *nodes.Resolver, rows *Rows, missing nodes.Missing) []*Rows {
+	fabrics := r.Fabrics()
+	parts := make([]*Rows, len(fabrics))
+	for i := range parts {
+		parts[i] = &Rows{}
+	}
+	for _, j := range rows.Jobs {
+		devices := r.Devices(j.Nodes, missing)
+		if !slices.ContainsFunc(devices, func(d []string) bool { return len(d) > 0 }) {
+			rows.Drop(NoDevice, 1)
+			continue
+		}
+		for i, own := range devices {
+			if len(own) > 0 {
+				j.Fabric, j.Nodes = fabrics[i], own
+				parts[i].Jobs = append(parts[i].Jobs, j)
+			}
+		}
+	}
+	for _, f := range rows.Failures {
+		of, err := nodes.Expand([]string{f.Device})
+		if err != nil {
+			rows.Drop(Malformed, 1)
+		}
+		for _, device := range of {
+			f.Device = device
+			resolveFailure(r, f, parts, rows, missing)
+		}
+	}
+	for _, t := range rows.Traffic {
+		for i := range parts {
+			t.Fabric = fabrics[i]
+			parts[i].Traffic = append(parts[i].Traffic, t)
+		}
+	}
+	return parts
+}
+
+func resolveFailure(r *nodes.Resolver, f schema.Failure, parts []*Rows, rows *Rows, missing nodes.Missing) {
+	fabrics := r.Fabrics()
+	if f.Device == "" { // of the fabric as a whole
+		for i := range parts {
+			f.Fabric = fabrics[i]
+			parts[i].Failures = append(parts[i].Failures, f)
+		}
+		return
+	}
+	devices, reason := r.Device(f.Device)
+	if reason != "" {
+		missing.Add(f.Device, reason)
+		rows.Drop(NoDevice, 1)
+		return
+	}
+	for i, own := range devices {
+		for _, d := range own {
+			at := f
+			at.Fabric, at.Device, at.Port = fabrics[i], d, r.Port(i, d, f.Port)
+			if r.IsSwitch(i, d) {
+				at.Kind = ofSwitch(at.Kind)
+			}
+			parts[i].Failures = append(parts[i].Failures, at)
+		}
+	}
+}
+
+// ofSwitch is what the failure of a node is where the node is a switch: a log does not always know.
+func ofSwitch(kind schema.EventKind) schema.EventKind {
+	switch kind {
+	case schema.NodeFailed:
+		return schema.SwitchFailed
+	case schema.NodeRestored:
+		return schema.SwitchRestored
+	}
+	return kind
+}

@@ -1,0 +1,146 @@
+// Package feeds runs sources of jobs, failures and the traffic of jobs: what a source reads goes in, rows under the
+// names of a fabric's devices come out, to an emitter. It holds back floods, refuses what cannot be true, counts
+// what it drops, and says of every feed in what state it is. It knows no scheduler and no log; those are the
+// packages jobs, failures and traffic.
+package feeds
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/schema"
+)
+
+// Rows are what one read of a source gave. Nodes of jobs and devices of failures are as the source names them, and
+// fabrics are empty.
+type Rows struct {
+	Jobs     []schema.Job
+	Failures []schema.Failure
+	Traffic  []schema.JobTraffic
+	Dropped  map[string]uint64 // what the source could not use, by reason (Reasons)
+	More     bool              // there is more to read at once
+}
+
+// Len is the number of rows.
+func (r *Rows) Len() int { return len(r.Jobs) + len(r.Failures) + len(r.Traffic) }
+
+// Drop counts something that is not used.
+func (r *Rows) Drop(reason string, n uint64) {
+	if n == 0 {
+		return
+	}
+	if r.Dropped == nil {
+		r.Dropped = map[string]uint64{}
+	}
+	r.Dropped[reason] += n
+}
+
+// Source is where a feed comes from. Its methods are called one at a time.
+type Source interface {
+	// Read returns what is new. now is the time of the read. It gives a bounded number of rows and says if there
+	// are more. An error may come with rows: those that stand before the fault.
+	Read(ctx context.Context, now time.Time) (Rows, error)
+	// Commit says that all rows that were returned are handed on, so that the source can note how far it is.
+	Commit() error
+}
+
+// MaxRows is how many rows a source returns at most in one read.
+const MaxRows = 1000
+
+// Env is what a source is opened with.
+type Env struct {
+	Host     string        // the name of this host
+	Interval time.Duration // of the fabric's intervals
+	Store    *Store        // keeps what the source must know after a restart
+	Log      *slog.Logger
+}
+
+// SourceConfig is the configuration of one kind of source.
+type SourceConfig interface {
+	// Validate joins all faults; each begins with its key.
+	Validate() error
+	// Open makes the source. It reads nothing but what its configuration names.
+	Open(env Env) (Source, error)
+}
+
+// Kind is a kind of source: what is known of it before it is configured.
+type Kind struct {
+	Name        string
+	Description string
+	// Interval is how often it is read, unless its section says otherwise.
+	Interval time.Duration
+	// NewConfig makes its configuration with its defaults: a pointer to a struct.
+	NewConfig func() SourceConfig
+}
+
+// Config is how one feed is run.
+type Config struct {
+	// How often to read.
+	Interval time.Duration `yaml:"interval"`
+	// The longest that one read may take.
+	Timeout time.Duration `yaml:"timeout"`
+	// The fabrics that its nodes are looked for in; empty: collect.fabric.
+	Fabrics []string `yaml:"fabrics,flow"`
+	// A file of lines "node<TAB>device" for nodes whose names are no devices' of the topology.
+	NodeMap string `yaml:"node_map"`
+	// How far ahead of this host's clock a time may be.
+	ClockTolerance time.Duration `yaml:"clock_tolerance"`
+	// So many failed reads in a row mean that the feed has stopped.
+	StoppedAfter int `yaml:"stopped_after"`
+	// More rows than this in a minute are a flood, which is slowed down to it.
+	FloodPerMinute int `yaml:"flood_per_minute"`
+}
+
+// DefaultConfig is for a feed that is read every so often.
+func DefaultConfig(interval time.Duration) Config {
+	return Config{Interval: interval, Timeout: 30 * time.Second, ClockTolerance: 5 * time.Minute, StoppedAfter: 3, FloodPerMinute: 5000}
+}
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(c.Interval >= 100*time.Millisecond, "interval", "%v: want 100ms or more", c.Interval)
+	f.Check(c.Timeout > 0, "timeout", "%v: want more than 0", c.Timeout)
+	f.Check(c.ClockTolerance >= 0, "clock_tolerance", "%v: want 0 or more", c.ClockTolerance)
+	f.Check(c.StoppedAfter >= 1, "stopped_after", "%d: want 1 or more", c.StoppedAfter)
+	f.Check(c.FloodPerMinute >= 60, "flood_per_minute", "%d: want 60 or more", c.FloodPerMinute)
+	return f.Err()
+}
+
+// State is how a feed does.
+type State string
+
+// States. A feed has one, the first of these that holds.
+const (
+	Stopped State = "stopped" // several reads in a row have failed
+	Lying   State = "lying"   // rows of the last minute cannot be true: in the future, or ended before they began
+	Flood   State = "flood"   // more rows come than are passed on
+	Behind  State = "behind"  // what was read cannot be handed on
+	Waiting State = "waiting" // nothing was read yet
+	OK      State = "ok"
+)
+
+// States lists them.
+func States() []State { return []State{Stopped, Lying, Flood, Behind, Waiting, OK} }
+
+// Reasons for which rows are dropped.
+const (
+	Malformed   = "malformed"        // cannot be parsed
+	TooLong     = "too_long"         // a line, a list of nodes or a file above its bound
+	Future      = "future"           // further ahead than clock_tolerance
+	Backwards   = "end_before_start" // ends before it starts
+	NoDevice    = "no_device"        // none of its nodes is a device of the feed's fabrics
+	TooMany     = "too_many"         // more than is kept
+	NotAJob     = "not_a_job"        // counters of something else than a job
+	Unsendable  = "unsendable"       // a name that is empty or too long
+	NotTaken    = "not_taken"        // the emitter refused it for good
+	UnknownKind = "unknown_kind"     // a failure of a kind that there is none of
+	NoTime      = "no_time"          // no time, or none that can be read
+)
+
+// Reasons lists them.
+func Reasons() []string {
+	return []string{Malformed, TooLong, Future, Backwards, NoDevice, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime}
+}

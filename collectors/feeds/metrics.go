@@ -1,0 +1,95 @@
+package feeds
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collectors/nodes"
+)
+
+// Metrics are the metrics of all feeds of a process.
+type Metrics struct {
+	registerer                                         prometheus.Registerer
+	reads, failed, read, rows, drops, retries, unknown *prometheus.CounterVec
+	states                                             *prometheus.GaugeVec
+}
+
+// NewMetrics registers them.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	var errs []error
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_feed_" + name, Help: help}, append([]string{"feed"}, labels...))
+		errs = append(errs, reg.Register(v))
+		return v
+	}
+	m := &Metrics{
+		registerer: reg,
+		reads:      counter("reads_total", "Reads of a feed of jobs, failures or traffic."),
+		failed:     counter("read_failures_total", "Reads of a feed that failed.", "reason"),
+		read:       counter("rows_read_total", "Rows that a feed gave."),
+		rows:       counter("rows_total", "Rows of a feed that were handed on, once for each fabric."),
+		drops:      counter("rows_dropped_total", "Rows of a feed that were not used.", "reason"),
+		retries:    counter("retries_total", "Times that rows of a feed were not taken and tried again."),
+		unknown:    counter("nodes_unknown_total", "Names of nodes in rows of a feed that are no device of its fabrics.", "reason"),
+		states:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_feed_state", Help: "1 for the state that a feed is in."}, []string{"feed", "state"}),
+	}
+	errs = append(errs, reg.Register(m.states))
+	return m, errors.Join(errs...)
+}
+
+// feedMetrics are those of one feed; all exist from its start, at zero.
+type feedMetrics struct {
+	reads, read, rows, retries prometheus.Counter
+	all                        *Metrics
+	feed                       string
+}
+
+func (m *Metrics) of(feed string, age func() (time.Duration, bool)) *feedMetrics {
+	f := &feedMetrics{reads: m.reads.WithLabelValues(feed), read: m.read.WithLabelValues(feed), rows: m.rows.WithLabelValues(feed),
+		retries: m.retries.WithLabelValues(feed), all: m, feed: feed}
+	f.failures(true)
+	f.failures(false)
+	for _, reason := range Reasons() {
+		f.dropped(reason)
+	}
+	for _, reason := range []nodes.Reason{nodes.Unknown, nodes.NoSuch} {
+		f.unknownNodes(string(reason))
+	}
+	// A second runner of the same feed is a fault of the caller; the first one's age stands.
+	_ = m.registerer.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "giverny_feed_age_seconds",
+		Help: "Time since a feed was read successfully; NaN before the first time.", ConstLabels: prometheus.Labels{"feed": feed}}, func() float64 {
+		if d, ok := age(); ok {
+			return d.Seconds()
+		}
+		return math.NaN()
+	}))
+	return f
+}
+
+func (f *feedMetrics) failures(timedOut bool) prometheus.Counter {
+	if timedOut {
+		return f.all.failed.WithLabelValues(f.feed, "timeout")
+	}
+	return f.all.failed.WithLabelValues(f.feed, "error")
+}
+
+func (f *feedMetrics) dropped(reason string) prometheus.Counter {
+	return f.all.drops.WithLabelValues(f.feed, reason)
+}
+
+func (f *feedMetrics) unknownNodes(reason string) prometheus.Counter {
+	return f.all.unknown.WithLabelValues(f.feed, reason)
+}
+
+func (f *feedMetrics) show(s State) {
+	for _, state := range States() {
+		value := 0.0
+		if state == s {
+			value = 1
+		}
+		f.all.states.WithLabelValues(f.feed, string(state)).Set(value)
+	}
+}

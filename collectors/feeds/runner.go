@@ -1,0 +1,297 @@
+package feeds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/schema"
+)
+
+// Emitter takes rows of one fabric.
+type Emitter interface {
+	EmitJobs(ctx context.Context, fabric string, jobs []schema.Job) error
+	EmitFailures(ctx context.Context, fabric string, failures []schema.Failure) error
+	EmitTraffic(ctx context.Context, fabric string, traffic []schema.JobTraffic) error
+}
+
+// FinalError is one of an emitter that no further try will mend.
+type FinalError struct{ Err error }
+
+// Error is that of the emitter.
+func (e *FinalError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the emitter's error.
+func (e *FinalError) Unwrap() error { return e.Err }
+
+// Deps are what a runner works with. All are required.
+type Deps struct {
+	Source   Source
+	Emitter  Emitter
+	Resolver *nodes.Resolver
+	Metrics  *Metrics
+	Log      *slog.Logger
+}
+
+// Runner reads one feed and hands on what it gives.
+type Runner struct {
+	cfg      Config
+	name     string
+	source   Source
+	emitter  Emitter
+	resolver atomic.Pointer[nodes.Resolver]
+	metrics  *feedMetrics
+	log      *slog.Logger
+	pause    retry.Backoff
+	unknown  map[string]bool // names that the log has had; bounded
+
+	mu     sync.Mutex
+	health Health // guarded by mu
+}
+
+// Health is how a feed does.
+type Health struct {
+	Feed     string    `json:"feed"`
+	State    State     `json:"state"`
+	LastRead time.Time `json:"last_read"` // that succeeded; zero before the first
+	Rows     uint64    `json:"rows"`      // handed on
+	Failures int       `json:"failures"`  // reads that failed since
+	Err      error     `json:"-"`         // of the last read
+
+	minute  time.Time // in which the rows below came
+	arrived int
+	lied    time.Time // when rows came last that cannot be true
+	flooded time.Time // when there was last a flood
+	behind  bool      // what was read waits to be taken
+}
+
+// New makes a runner. name is the feed's, such as jobs/slurm. It reads nothing yet.
+func New(name string, cfg Config, deps Deps) (*Runner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("feed %s: %w", name, err)
+	}
+	r := &Runner{cfg: cfg, name: name, source: deps.Source, emitter: deps.Emitter, log: deps.Log.With("feed", name),
+		pause: retry.Backoff{Min: time.Second, Max: time.Minute}, unknown: map[string]bool{}, health: Health{Feed: name, State: Waiting}}
+	r.resolver.Store(deps.Resolver)
+	r.metrics = deps.Metrics.of(name, r.age)
+	r.metrics.show(Waiting)
+	return r, nil
+}
+
+// SetResolver lets the next read look for devices elsewhere. It may be called at any time.
+func (r *Runner) SetResolver(to *nodes.Resolver) { r.resolver.Store(to) }
+
+// Name of the feed.
+func (r *Runner) Name() string { return r.name }
+
+// Health is how the feed does.
+func (r *Runner) Health() Health {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.health
+}
+
+// State of the feed, and since when nothing was read, for people.
+func (r *Runner) State() string {
+	h := r.Health()
+	text := string(h.State)
+	if h.Err != nil {
+		text += fmt.Sprintf(" (%d reads failed: %v)", h.Failures, h.Err)
+	}
+	return text
+}
+
+// age in seconds of the last read that succeeded; NaN before the first is the metric's business.
+func (r *Runner) age() (time.Duration, bool) {
+	h := r.Health()
+	return time.Since(h.LastRead), !h.LastRead.IsZero()
+}
+
+// Run reads every interval until ctx ends. A source that fails is read again at the next interval. What the emitter
+// does not take is tried again, and meanwhile nothing is read, so that memory stays bounded. It returns nil.
+func (r *Runner) Run(ctx context.Context) error {
+	for {
+		more := r.Once(ctx)
+		pause := r.cfg.Interval
+		if more {
+			pause = min(pause, r.pacing())
+		}
+		if !retry.Sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// pacing is the pause after a full read that keeps to the limit of a flood.
+func (r *Runner) pacing() time.Duration {
+	return time.Minute * MaxRows / time.Duration(r.cfg.FloodPerMinute)
+}
+
+// Once reads and hands on once. more says that the source has more.
+func (r *Runner) Once(ctx context.Context) (more bool) {
+	reading, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
+	now := time.Now()
+	rows, err := r.source.Read(reading, now)
+	timedOut := errors.Is(reading.Err(), context.DeadlineExceeded)
+	cancel()
+	if ctx.Err() != nil {
+		return false // stopped: what was read is read again, since it was not committed
+	}
+	r.metrics.reads.Inc()
+	if err != nil {
+		r.metrics.failures(timedOut).Inc()
+	}
+	lies := r.take(ctx, now, &rows)
+	if ctx.Err() == nil {
+		if commit := r.source.Commit(); commit != nil {
+			err = errors.Join(err, fmt.Errorf("note how far it is: %w", commit))
+		}
+	}
+	r.note(now, &rows, lies, err)
+	return rows.More && err == nil
+}
+
+// take checks the rows and hands them on, to each fabric its own. It returns how many cannot be true.
+func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint64) {
+	r.metrics.read.Add(float64(rows.Len()))
+	latest := schema.Instant(now.Add(r.cfg.ClockTolerance).UnixNano())
+	checked := check(rows, latest)
+	missing := nodes.Missing{}
+	resolver := r.resolver.Load()
+	for i, part := range resolve(resolver, checked, missing) {
+		r.send(ctx, resolver.Fabrics()[i], part)
+	}
+	r.noteMissing(missing)
+	for reason, n := range checked.Dropped {
+		r.metrics.dropped(reason).Add(float64(n))
+	}
+	return checked.Dropped[Future] + checked.Dropped[Backwards]
+}
+
+// send hands rows to the emitter until it takes them. Those that it refuses for good are dropped.
+func (r *Runner) send(ctx context.Context, fabric string, rows *Rows) {
+	for _, part := range []struct {
+		n    int
+		emit func() error
+	}{
+		{len(rows.Jobs), func() error { return r.emitter.EmitJobs(ctx, fabric, rows.Jobs) }},
+		{len(rows.Failures), func() error { return r.emitter.EmitFailures(ctx, fabric, rows.Failures) }},
+		{len(rows.Traffic), func() error { return r.emitter.EmitTraffic(ctx, fabric, rows.Traffic) }},
+	} {
+		if part.n == 0 {
+			continue
+		}
+		err := r.pause.Do(ctx, func() error {
+			err := part.emit()
+			if _, final := errors.AsType[*FinalError](err); final {
+				return retry.Permanent(err)
+			}
+			return err
+		}, func(err error, failures int, _ time.Duration) {
+			r.metrics.retries.Inc()
+			r.setBehind(true)
+			if failures == 1 {
+				r.log.Warn("feeds: rows not taken, retrying", "fabric", fabric, "rows", part.n, "error", err)
+			}
+		})
+		r.setBehind(false)
+		switch {
+		case err == nil:
+			r.metrics.rows.Add(float64(part.n))
+			r.addRows(part.n)
+		case ctx.Err() == nil:
+			r.metrics.dropped(NotTaken).Add(float64(part.n))
+			r.log.Error("feeds: rows dropped, the emitter refused them", "fabric", fabric, "rows", part.n, "error", err)
+		}
+	}
+}
+
+func (r *Runner) setBehind(behind bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.health.behind = behind; behind && (r.health.State == OK || r.health.State == Waiting) {
+		r.health.State = Behind
+		r.metrics.show(Behind)
+	}
+}
+
+func (r *Runner) addRows(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.health.Rows += uint64(n)
+}
+
+// maxLogged bounds the names that the log has had.
+const maxLogged = 10_000
+
+func (r *Runner) noteMissing(missing nodes.Missing) {
+	for reason, names := range missing {
+		var fresh []string
+		for name, n := range names {
+			r.metrics.unknownNodes(string(reason)).Add(float64(n))
+			if !r.unknown[name] && len(r.unknown) < maxLogged {
+				r.unknown[name] = true
+				fresh = append(fresh, name)
+			}
+		}
+		if len(fresh) > 0 {
+			r.log.Warn("feeds: nodes are no devices of the fabric, left out; name them in node_map or import the topology again",
+				"reason", reason, "nodes", len(fresh), "examples", fresh[:min(3, len(fresh))])
+		}
+	}
+}
+
+// note works out the state after a read.
+func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := &r.health
+	was := h.State
+	if h.Err = err; err == nil {
+		h.LastRead, h.Failures = now, 0
+	} else {
+		h.Failures++
+	}
+	if now.Sub(h.minute) >= time.Minute {
+		h.minute, h.arrived = now, 0
+	}
+	if h.arrived += rows.Len(); h.arrived > r.cfg.FloodPerMinute {
+		h.flooded = now
+	}
+	if lies > 0 {
+		h.lied = now
+	}
+	recent := func(t time.Time) bool { return !t.IsZero() && now.Sub(t) < time.Minute }
+	switch {
+	case h.Failures >= r.cfg.StoppedAfter:
+		h.State = Stopped
+	case recent(h.lied):
+		h.State = Lying
+	case recent(h.flooded):
+		h.State = Flood
+	case h.LastRead.IsZero():
+		h.State = Waiting
+	default:
+		h.State = OK
+	}
+	r.metrics.show(h.State)
+	if was != h.State {
+		log := r.log.With("state", h.State, "before", was)
+		switch {
+		case h.State == OK:
+			log.Info("feeds: state changed")
+		case err != nil:
+			log.Warn("feeds: state changed", "failed_reads", h.Failures, "error", err)
+		default:
+			log.Warn("feeds: state changed")
+		}
+	} else if err != nil && h.Failures == 1 {
+		r.log.Warn("feeds: read failed", "error", err)
+	}
+}

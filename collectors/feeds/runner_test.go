@@ -1,0 +1,320 @@
+package feeds_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// script is a source that gives what it is told to.
+type script struct {
+	mu        sync.Mutex
+	reads     []func(now time.Time) (feeds.Rows, error) // the last one again and again
+	committed int
+	read      int
+}
+
+func (s *script) Read(_ context.Context, now time.Time) (feeds.Rows, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.reads[min(s.read, len(s.reads)-1)]
+	s.read++
+	return next(now)
+}
+
+func (s *script) Commit() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.committed = s.read
+	return nil
+}
+
+// taker is an emitter that keeps what it is given.
+type taker struct {
+	mu       sync.Mutex
+	jobs     []schema.Job
+	failures []schema.Failure
+	traffic  []schema.JobTraffic
+	refuse   func(n int) error // by the number of the call
+	calls    int
+}
+
+func (e *taker) take(keep func()) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.calls++; e.refuse != nil {
+		if err := e.refuse(e.calls); err != nil {
+			return err
+		}
+	}
+	keep()
+	return nil
+}
+
+func (e *taker) EmitJobs(_ context.Context, _ string, rows []schema.Job) error {
+	return e.take(func() { e.jobs = append(e.jobs, rows...) })
+}
+
+func (e *taker) EmitFailures(_ context.Context, _ string, rows []schema.Failure) error {
+	return e.take(func() { e.failures = append(e.failures, rows...) })
+}
+
+func (e *taker) EmitTraffic(_ context.Context, _ string, rows []schema.JobTraffic) error {
+	return e.take(func() { e.traffic = append(e.traffic, rows...) })
+}
+
+func graph(t *testing.T, spec, fabric string) *topology.Graph {
+	t.Helper()
+	g, err := topology.Parse(fabric, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+type bench struct {
+	*feeds.Runner
+	source *script
+	out    *taker
+	reg    *prometheus.Registry
+}
+
+func newBench(t *testing.T, m nodes.Map, reads ...func(now time.Time) (feeds.Rows, error)) *bench {
+	t.Helper()
+	b := &bench{source: &script{reads: reads}, out: &taker{}, reg: prometheus.NewRegistry()}
+	metrics, err := feeds.NewMetrics(b.reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := feeds.DefaultConfig(10 * time.Second)
+	b.Runner, err = feeds.New("jobs.test", cfg, feeds.Deps{Source: b.source, Emitter: b.out, Metrics: metrics, Log: slog.New(slog.DiscardHandler),
+		Resolver: nodes.New([]*topology.Graph{graph(t, "torus:4x4x4", "plane0"), graph(t, "torus:2x2x2", "plane1")}, m)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// metric is the value of a counter or gauge with a label.
+func (b *bench) metric(t *testing.T, name, label string) float64 {
+	t.Helper()
+	families, err := b.reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			text := fmt.Sprint(m.GetLabel())
+			if f.GetName() == name && (label == "" || strings.Contains(text, `"`+label+`"`)) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	t.Fatalf("no metric %s with %s", name, label)
+	return 0
+}
+
+func job(id string, start, end time.Time, of ...string) schema.Job {
+	j := schema.Job{ID: id, Nodes: of, Start: schema.Instant(start.UnixNano())}
+	if !end.IsZero() {
+		j.End = schema.Instant(end.UnixNano())
+	}
+	return j
+}
+
+// Rows go to the fabrics that have their nodes, under the names of devices; what cannot be is counted.
+func TestRows(t *testing.T) {
+	b := newBench(t, nodes.Map{"nid1": {"0,0,0"}, "nid2": {"3,3,3"}, "gone": {"9,9,9"}}, func(now time.Time) (feeds.Rows, error) {
+		past := now.Add(-time.Hour)
+		return feeds.Rows{
+			Jobs: []schema.Job{
+				job("1", past, time.Time{}, "nid1", "nid2", "0,0,0", "stranger", "gone"),
+				job("2", past, time.Time{}, "nid2.example.org"),
+				job("3", past, time.Time{}, "stranger"),
+				job("4", now.Add(time.Hour), time.Time{}, "nid1"),
+				job("5", past, past.Add(-time.Second), "nid1"),
+				job("", past, time.Time{}, "nid1"),
+				job(strings.Repeat("x", 300), past, time.Time{}, "nid1"),
+			},
+			Failures: []schema.Failure{
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "X+"},
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.NodeFailed, Device: "nid2", Port: "eth0"},
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.Throttled},
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "stranger"},
+			},
+			Traffic: []schema.JobTraffic{{JobID: "1", Time: schema.Instant(past.UnixNano())}},
+			Dropped: map[string]uint64{feeds.Malformed: 3},
+		}, nil
+	})
+	b.Once(t.Context())
+	var got []string
+	for _, j := range b.out.jobs {
+		got = append(got, fmt.Sprint(j.Fabric, " ", j.ID, " ", strings.Join(j.Nodes, " ")))
+	}
+	for _, f := range b.out.failures {
+		got = append(got, fmt.Sprint(f.Fabric, " ", f.Kind, " ", f.Device, " ", f.Port))
+	}
+	for _, f := range b.out.traffic {
+		got = append(got, fmt.Sprint(f.Fabric, " ", f.JobID))
+	}
+	want := []string{"plane0 1 0,0,0 3,3,3", "plane0 2 3,3,3", "plane1 1 0,0,0",
+		"plane0 link_failed 3,3,3 X+", "plane0 switch_failed 3,3,3 ", "plane0 congestion_protection  ", "plane1 congestion_protection  ",
+		"plane0 1", "plane1 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.Future: 1, feeds.Backwards: 1, feeds.Unsendable: 2, feeds.TooMany: 0} {
+		if v := b.metric(t, "giverny_feed_rows_dropped_total", reason); v != n {
+			t.Errorf("%v dropped as %s, want %v", v, reason, n)
+		}
+	}
+	if u, m := b.metric(t, "giverny_feed_nodes_unknown_total", "unknown"), b.metric(t, "giverny_feed_nodes_unknown_total", "mapped_away"); u != 3 || m != 1 {
+		t.Errorf("%v unknown and %v mapped away, want 3 and 1", u, m)
+	}
+	if h := b.Health(); h.State != feeds.Lying || h.Rows != 9 {
+		t.Errorf("%+v", h)
+	}
+}
+
+// A feed that stops, lies, floods, and comes back: each is a state, in the metrics too.
+func TestStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("no answer")
+		good := func(now time.Time) (feeds.Rows, error) {
+			return feeds.Rows{Jobs: []schema.Job{job("1", now.Add(-time.Hour), time.Time{}, "0,0,0")}}, nil
+		}
+		bad := func(time.Time) (feeds.Rows, error) { return feeds.Rows{}, broken }
+		lie := func(now time.Time) (feeds.Rows, error) {
+			return feeds.Rows{Jobs: []schema.Job{job("1", now.Add(time.Hour), time.Time{}, "0,0,0")}}, nil
+		}
+		flood := func(now time.Time) (rows feeds.Rows, err error) {
+			for i := range feeds.MaxRows {
+				rows.Jobs = append(rows.Jobs, job(fmt.Sprint(i), now.Add(-time.Hour), time.Time{}, "0,0,0"))
+			}
+			rows.More = true
+			return rows, nil
+		}
+		b := newBench(t, nil, good)
+		if s := b.Health().State; s != feeds.Waiting {
+			t.Errorf("before the first read: %s", s)
+		}
+		step := func(what string, wait time.Duration, read func(time.Time) (feeds.Rows, error), times int, want feeds.State) {
+			t.Helper()
+			b.source.reads = append(b.source.reads[:0], read)
+			for range times {
+				time.Sleep(wait)
+				b.Once(t.Context())
+			}
+			if s := b.Health().State; s != want || b.metric(t, "giverny_feed_state", string(want)) != 1 {
+				t.Errorf("%s: %s, want %s", what, s, want)
+			}
+		}
+		step("good", time.Second, good, 1, feeds.OK)
+		step("two reads fail", time.Second, bad, 2, feeds.OK)
+		step("three", time.Second, bad, 1, feeds.Stopped)
+		step("back", time.Second, good, 1, feeds.OK)
+		step("in the future", time.Second, lie, 1, feeds.Lying)
+		step("a minute of truth", time.Minute, good, 1, feeds.OK)
+		step("6000 rows in a minute", time.Second, flood, 6, feeds.Flood)
+		step("calm", 2*time.Minute, good, 2, feeds.OK)
+	})
+}
+
+// A flood is slowed down to its limit: 10,000 starts take two minutes at 5,000 a minute.
+func TestFloodIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := 10_000
+		b := newBench(t, nil, func(now time.Time) (rows feeds.Rows, err error) {
+			for range min(left, feeds.MaxRows) {
+				left--
+				rows.Jobs = append(rows.Jobs, job(fmt.Sprint(left), now.Add(-time.Hour), time.Time{}, "3,3,3"))
+			}
+			rows.More = left > 0
+			return rows, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		done := make(chan error)
+		go func() { done <- b.Run(ctx) }()
+		for b.Health().Rows < 10_000 {
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(began); took < 80*time.Second || took > 130*time.Second {
+			t.Errorf("10000 rows took %v", took)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What the emitter does not take is tried again and nothing is read meanwhile; what it refuses for good is dropped.
+func TestEmitterFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, func(now time.Time) (feeds.Rows, error) {
+			return feeds.Rows{Jobs: []schema.Job{job("1", now.Add(-time.Hour), time.Time{}, "3,3,3")}}, nil
+		})
+		b.out.refuse = func(n int) error {
+			if n < 5 {
+				return errors.New("the disk is full")
+			}
+			return nil
+		}
+		b.Once(t.Context())
+		if len(b.out.jobs) != 1 || b.source.read != 1 || b.source.committed != 1 || b.metric(t, "giverny_feed_retries_total", "") != 4 {
+			t.Errorf("%d jobs, %d reads, %d committed", len(b.out.jobs), b.source.read, b.source.committed)
+		}
+		b.out.refuse = func(int) error { return &feeds.FinalError{Err: errors.New("too large")} }
+		b.Once(t.Context())
+		if len(b.out.jobs) != 1 || b.metric(t, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 1 {
+			t.Error("a row that was refused for good is not counted")
+		}
+		b.out.refuse = func(int) error { return errors.New("the disk is full") }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		before := b.source.committed
+		b.Once(ctx)
+		if b.source.committed != before {
+			t.Error("rows that nobody took were committed")
+		}
+	})
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{"a\nb\x00": "a b ", "x\xff": "x\uFFFD", "ééé": "éé"} {
+		n := 256
+		if in == "ééé" {
+			n = 5
+		}
+		if got := feeds.Clean(in, n); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// All series are there from the start.
+func TestMetricsExistFromTheStart(t *testing.T) {
+	b := newBench(t, nil, func(time.Time) (feeds.Rows, error) { return feeds.Rows{}, nil })
+	if n, err := testutil.GatherAndCount(b.reg, "giverny_feed_rows_dropped_total"); err != nil || n != len(feeds.Reasons()) {
+		t.Errorf("%d reasons, %v", n, err)
+	}
+	if n, err := testutil.GatherAndCount(b.reg, "giverny_feed_state"); err != nil || n != len(feeds.States()) {
+		t.Errorf("%d states, %v", n, err)
+	}
+}

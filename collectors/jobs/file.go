@@ -1,0 +1,140 @@
+package jobs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// Options say how to read a file of jobs.
+type Options struct {
+	Format string         // of Formats; empty: by the first bytes
+	Zone   *time.Location // of times that have none; nil: UTC
+	RawIDs bool
+}
+
+// Formats lists the names of the forms of files.
+func Formats() []string { return []string{"jsonl", "csv", "sacct", "slurm-json"} }
+
+// Read reads a whole file of jobs. name stands for it in errors.
+func Read(r io.Reader, name string, opt Options) (List, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if opt.Zone == nil {
+		opt.Zone = time.UTC
+	}
+	if opt.Format == "" {
+		head, _ := in.Peek(4 << 10)
+		opt.Format = formatOf(head)
+	}
+	switch opt.Format {
+	case "jsonl":
+		return ReadLines(in, name)
+	case "csv":
+		return ReadCSV(in, name, opt.Zone)
+	case "sacct":
+		return ReadSacct(in, name, SacctOptions{Zone: opt.Zone, RawIDs: opt.RawIDs})
+	case "slurm-json":
+		list, err := ReadSlurmJSON(in, name, SlurmOptions{RawIDs: opt.RawIDs})
+		list.Complete = false // a file of yesterday says nothing of now
+		return list, err
+	}
+	return List{}, fmt.Errorf("%s: format %q: want %s", name, opt.Format, strings.Join(Formats(), ", "))
+}
+
+// formatOf tells by the first bytes of a file how it is to be read.
+func formatOf(head []byte) string {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	switch {
+	case bytes.HasPrefix(head, []byte("{")) && (bytes.Contains(line, []byte(`"job_id"`)) && !bytes.Contains(line, []byte(`"jobs"`))):
+		return "jsonl"
+	case bytes.HasPrefix(head, []byte("{")):
+		return "slurm-json"
+	case bytes.Contains(line, []byte("JobID")) || bytes.Contains(line, []byte("JobIDRaw")):
+		return "sacct"
+	}
+	return "csv"
+}
+
+// FileConfig names a file of jobs that others write.
+type FileConfig struct {
+	// The file; it is read whole when it has changed.
+	Path string `yaml:"path"`
+	// jsonl, csv, sacct or slurm-json; empty: by its first bytes.
+	Format string `yaml:"format"`
+	// The time zone of times that have none (sacct prints local time): a name such as Europe/Berlin, UTC or Local.
+	TimeZone string `yaml:"time_zone"`
+	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	RawIDs bool `yaml:"raw_ids"`
+
+	Limits Limits `yaml:",inline"`
+}
+
+// FileKind is what the registry lists.
+func FileKind() feeds.Kind {
+	return feeds.Kind{Name: "file", Description: "A file of jobs: JSON lines, CSV, or what sacct or squeue printed.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
+		return &FileConfig{TimeZone: "Local", Limits: defaultLimits()}
+	}}
+}
+
+// Validate joins all faults. The path may be missing as long as the feed is not enabled; Open wants it.
+func (c *FileConfig) Validate() error {
+	var f faults.List
+	known := c.Format == ""
+	for _, format := range Formats() {
+		known = known || c.Format == format
+	}
+	f.Check(known, "format", "%q: want %s, or nothing", c.Format, strings.Join(Formats(), ", "))
+	_, err := zoneOf(c.TimeZone)
+	f.Check(err == nil, "time_zone", "%v", err)
+	c.Limits.validate(&f)
+	return f.Err()
+}
+
+// Open makes the source. It reads nothing yet.
+func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
+	if c.Path == "" {
+		return nil, errors.New("path: empty; want a file of jobs")
+	}
+	zone, err := zoneOf(c.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	return newSource(&file{cfg: c, zone: zone}, c.Limits, env.Store)
+}
+
+type file struct {
+	cfg     *FileConfig
+	zone    *time.Location
+	size    int64
+	changed time.Time
+}
+
+func (f *file) list(_ context.Context, _, _ time.Time) (List, error) {
+	in, err := os.Open(f.cfg.Path)
+	if err != nil {
+		return List{}, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return List{}, err
+	}
+	if info.Size() == f.size && info.ModTime().Equal(f.changed) {
+		return List{}, nil
+	}
+	list, err := Read(feeds.Bounded(in, feeds.MaxOutput), f.cfg.Path, Options{Format: f.cfg.Format, Zone: f.zone, RawIDs: f.cfg.RawIDs})
+	if err == nil {
+		f.size, f.changed = info.Size(), info.ModTime()
+	}
+	return list, err
+}

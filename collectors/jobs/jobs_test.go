@@ -1,0 +1,283 @@
+package jobs_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/jobs"
+	"github.com/giverny/giverny/internal/test/repo"
+	"github.com/giverny/giverny/schema"
+)
+
+// at is an instant of the 5th of January 2026, UTC.
+func at(clock string) schema.Instant {
+	if clock == "" {
+		return 0
+	}
+	t, err := time.Parse("2006-01-02 15:04", "2026-01-05 "+clock)
+	if err != nil {
+		panic(err)
+	}
+	return schema.Instant(t.UnixNano())
+}
+
+func row(id, name, user, state, start, end string, phase jobs.Phase, hosts ...string) jobs.Row {
+	return jobs.Row{Phase: phase, Job: schema.Job{ID: id, Name: name, User: user, State: state, Start: at(start), End: at(end), Nodes: hosts}}
+}
+
+func TestSacct(t *testing.T) {
+	in, err := os.Open(filepath.Join("testdata", "sacct.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	list, err := jobs.ReadSacct(in, "sacct.txt", jobs.SacctOptions{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []jobs.Row{
+		row("100", "psdns", "flow", "COMPLETED", "00:30", "01:10", jobs.Ended, "nid00012", "nid00013", "nid00014", "nid00020"),
+		row("101", "runs on", "u1", "RUNNING", "00:31", "", jobs.Running, "nid00021"),
+		row("102", "waits", "u1", "PENDING", "", "", jobs.Waiting),
+		row("103", "never ran", "u1", "CANCELLED by 1000", "", "", jobs.Waiting),
+		row("104_7", "sweep", "u2", "COMPLETED", "00:33", "00:34", jobs.Ended, "node1-ib0", "node1-ib1", "node2-ib0", "node2-ib1"),
+		row("105+0", "het", "u3", "RUNNING", "00:35", "", jobs.Running, "n1"),
+		row("105+1", "het", "u3", "RUNNING", "00:35", "", jobs.Running, "n2"),
+		row("107", "again", "u4", "REQUEUED", "00:36", "00:37", jobs.Ended, "n3"),
+		row("107", "again", "u4", "RUNNING", "00:40", "", jobs.Running, "n4"),
+		row("108", "two lines", "u5", "COMPLETED", "00:41", "00:42", jobs.Ended, "n5"),
+		row("109", "a|b|c", "u5", "COMPLETED", "00:43", "00:44", jobs.Ended, "n6"),
+		row("110", "bad\uFFFDbytes", "u6", "TIMEOUT", "00:45", "00:46", jobs.Ended, "n7"),
+		row("113", "after the rubbish", "u7", "OUT_OF_MEMORY", "00:45", "00:46", jobs.Ended, "n9", "n10"),
+	}
+	if diff := cmp.Diff(want, list.Rows); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// The rubbish and the line without a time behind it look like one record on two lines.
+	if list.Complete || !cmp.Equal(list.Dropped, map[string]uint64{feeds.Malformed: 2}) {
+		t.Errorf("complete %v, dropped %v", list.Complete, list.Dropped)
+	}
+}
+
+// The zone of the host on which sacct ran, other delimiters, --parsable, raw ids.
+func TestSacctOptions(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "JobIDRaw\x1fJobID\x1fState\x1fStart\x1fEnd\x1fNodeList\x1f\n7\x1f3_4\x1fCOMPLETED\x1f2026-01-05T01:30:00\x1f2026-01-05T01:40:00\x1fn1\x1f\n"
+	list, err := jobs.ReadSacct(strings.NewReader(text), "x", jobs.SacctOptions{Zone: berlin, RawIDs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]jobs.Row{row("7", "", "", "COMPLETED", "00:30", "00:40", jobs.Ended, "n1")}, list.Rows); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, bad := range []string{"", "no header at all", "JobID|State|Start|End\n", "7|COMPLETED|n1\n"} {
+		if _, err := jobs.ReadSacct(strings.NewReader(bad), "bad.txt", jobs.SacctOptions{Zone: time.UTC}); err == nil || !strings.Contains(err.Error(), "bad.txt:1") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestRecordedSacct(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		ids     []string
+		dropped uint64
+		last    schema.Job
+	}{
+		{"sample-sacct-output-invalid-utf8.txt", []string{"3557891", "3557892"}, 0,
+			schema.Job{ID: "3557892", Name: "bash", User: "test_user", Nodes: []string{"learnnode036"}, State: "TIMEOUT", Start: 1530146673e9, End: 1530153885e9}},
+		{"sample-sacct-one-multiline.txt", nil, 0, schema.Job{}},
+		{"sample-sacct-running-output.txt", nil, 0, schema.Job{}},
+		{"sample-sacct-output.txt", nil, 0, schema.Job{}},
+	} {
+		in, err := os.Open(repo.Fixture(t, "jobs", "sacct", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := jobs.ReadSacct(in, c.file, jobs.SacctOptions{Zone: time.UTC})
+		in.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, r := range list.Rows {
+			ids = append(ids, r.Job.ID)
+		}
+		t.Logf("%s: %d rows, dropped %v, ids %v", c.file, len(list.Rows), list.Dropped, ids)
+		if c.ids != nil && !slices.Equal(ids, c.ids) {
+			t.Errorf("%s: ids %v, want %v", c.file, ids, c.ids)
+		}
+		if n := list.Dropped[feeds.Malformed]; n != c.dropped {
+			t.Errorf("%s: %d dropped, want %d", c.file, n, c.dropped)
+		}
+		if c.last.ID != "" {
+			if diff := cmp.Diff(c.last, list.Rows[len(list.Rows)-1].Job); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.file, diff)
+			}
+		}
+	}
+	in, err := os.Open(repo.Fixture(t, "jobs", "sacct", "sample-sacct-output-with-invalid-lines.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	list, err := jobs.ReadSacct(in, "invalid", jobs.SacctOptions{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Rows) != 0 || list.Dropped[feeds.Malformed] != 1 {
+		t.Errorf("a line that is cut off: %d rows, dropped %v", len(list.Rows), list.Dropped)
+	}
+}
+
+func TestRecordedSlurmrestd(t *testing.T) {
+	in, err := os.Open(repo.Fixture(t, "jobs", "slurmrestd", "jobs.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	list, err := jobs.ReadSlurmJSON(in, "jobs.json", jobs.SlurmOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !list.Complete || len(list.Rows) != 3 || list.Dropped != nil {
+		t.Fatalf("complete %v, %d rows, dropped %v", list.Complete, len(list.Rows), list.Dropped)
+	}
+	// end_time of a job that runs is its limit, no end.
+	want := jobs.Row{Phase: jobs.Running, Job: schema.Job{ID: "20464", Name: "gridjob", User: "atl001", Nodes: []string{"naboo222"}, State: "RUNNING", Start: 1722989851e9}}
+	if diff := cmp.Diff(want, list.Rows[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The forms that the versions of the API have for the same job.
+func TestSlurmVersions(t *testing.T) {
+	want := row("100_3", "psdns", "flow", "RUNNING", "00:30", "", jobs.Running, "n1", "n2")
+	start, limit := int64(at("00:30"))/1e9, int64(at("09:30"))/1e9
+	for version, text := range map[string]string{
+		"v0.0.36": fmt.Sprintf(`{"job_id":103,"array_job_id":100,"array_task_id":3,"name":"psdns","user_name":"flow","job_state":"RUNNING","start_time":%d,"end_time":%d,
+			"nodes":"","job_resources":{"allocated_hosts":2,"allocated_nodes":{"0":{"nodename":"n1"},"1":{"nodename":"n2"}}}}`, start, limit),
+		"v0.0.38": fmt.Sprintf(`{"job_id":103,"array_job_id":100,"array_task_id":3,"name":"psdns","user_name":"flow","job_state":"RUNNING","start_time":%d,"end_time":%d,
+			"nodes":"n[1-2]"}`, start, limit),
+		"v0.0.39": fmt.Sprintf(`{"job_id":103,"array_job_id":{"set":true,"infinite":false,"number":100},"array_task_id":{"set":true,"infinite":false,"number":3},"name":"psdns",
+			"user_name":"flow","job_state":"RUNNING","start_time":%d,"end_time":%d,"nodes":"","job_resources":{"nodes":"n[1-2]","allocated_cores":4}}`, start, limit),
+		"v0.0.40": fmt.Sprintf(`{"job_id":103,"array_job_id":{"set":true,"infinite":false,"number":100},"array_task_id":{"set":true,"infinite":false,"number":3},"name":"psdns",
+			"user_name":"flow","job_state":["RUNNING"],"start_time":{"set":true,"infinite":false,"number":%d},"end_time":{"set":true,"infinite":false,"number":%d},
+			"nodes":"","job_resources":{"select_type":["CPU"],"nodes":{"count":2,"select_type":["AVAILABLE"],"list":"n[1-2]","whole":false}}}`, start, limit),
+		"v0.0.41": fmt.Sprintf(`{"job_id":103,"array_job_id":{"set":true,"number":100},"array_task_id":{"set":true,"number":3},"name":"psdns","user_name":"flow",
+			"job_state":["RUNNING"],"start_time":{"set":true,"number":%d},"end_time":{"set":false,"infinite":true,"number":0},
+			"job_resources":{"nodes":{"count":2,"list":"","allocation":[{"index":0,"name":"n1"},{"index":1,"name":"n2"}]}}}`, start),
+		"slurmdbd": fmt.Sprintf(`{"job_id":103,"array":{"job_id":100,"task_id":{"set":true,"infinite":false,"number":3}},"name":"psdns","user":"flow",
+			"state":{"current":["RUNNING"],"reason":"None"},"time":{"start":%d,"end":0},"nodes":"n[1-2]"}`, start),
+	} {
+		list, err := jobs.ReadSlurmJSON(strings.NewReader(`{"meta":{"a":[{}]},"jobs":[`+text+`],"errors":[],"warnings":[]}`), version, jobs.SlurmOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", version, err)
+			continue
+		}
+		if diff := cmp.Diff([]jobs.Row{want}, list.Rows); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
+func TestSlurmJSON(t *testing.T) {
+	job := func(fields string) string { return `{"job_id":7,"start_time":1767573000,"nodes":"n1",` + fields + `}` }
+	for _, c := range []struct {
+		name, text string
+		want       []jobs.Row
+		dropped    uint64
+		err        string
+	}{
+		{"completing, its end known", `{"jobs":[` + job(`"job_state":["COMPLETING"],"end_time":1767573600`) + `]}`,
+			[]jobs.Row{row("7", "", "", "COMPLETING", "00:30", "00:40", jobs.Ended, "n1")}, 0, ""},
+		{"waits, with a guess of its start", `{"jobs":[` + job(`"job_state":"PENDING"`) + `]}`, []jobs.Row{row("7", "", "", "PENDING", "", "", jobs.Waiting)}, 0, ""},
+		{"requeued and waiting", `{"jobs":[` + job(`"job_state":["PENDING","REQUEUED"]`) + `]}`, []jobs.Row{row("7", "", "", "PENDING,REQUEUED", "", "", jobs.Waiting)}, 0, ""},
+		{"heterogeneous", `{"jobs":[` + job(`"job_state":"RUNNING","het_job_id":5,"het_job_offset":2,"user_id":1000`) + `]}`, []jobs.Row{row("5+2", "", "1000", "RUNNING", "00:30", "", jobs.Running, "n1")}, 0, ""},
+		{"one that is no object", `{"jobs":[17,` + job(`"job_state":"RUNNING"`) + `]}`, []jobs.Row{row("7", "", "", "RUNNING", "00:30", "", jobs.Running, "n1")}, 1, ""},
+		{"one without an id", `{"jobs":[{"job_state":"RUNNING"}]}`, nil, 1, ""},
+		{"a list of nodes that is none", `{"jobs":[{"job_id":7,"job_state":"RUNNING","start_time":1767573000,"nodes":"n[1-"}]}`, nil, 1, ""},
+		{"none", `{"jobs":[]}`, nil, 0, ""},
+		{"null", `{"jobs":null}`, nil, 0, ""},
+		{"cut off", `{"jobs":[` + job(`"job_state":"RUNNING"`) + `,{"job_`, []jobs.Row{row("7", "", "", "RUNNING", "00:30", "", jobs.Running, "n1")}, 0, "unexpected EOF"},
+		{"an error", `{"errors":[{"error":"slurm_load_jobs","description":"Unable to contact slurm controller"}],"jobs":[]}`, nil, 0, "Unable to contact"},
+		{"something else", `{"nodes":[]}`, nil, 0, `no key "jobs"`},
+		{"no JSON", `slurm_load_jobs error`, nil, 0, "invalid character"},
+	} {
+		list, err := jobs.ReadSlurmJSON(strings.NewReader(c.text), c.name, jobs.SlurmOptions{})
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.err)
+		}
+		if diff := cmp.Diff(c.want, list.Rows); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if n := list.Dropped[feeds.Malformed]; n != c.dropped || list.Complete != (c.err == "") {
+			t.Errorf("%s: %d dropped, want %d; complete %v", c.name, n, c.dropped, list.Complete)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	want := []jobs.Row{
+		row("17", "PSDNS", "flow", "", "00:30", "01:10", jobs.Ended, "9,1,1", "10,1,1"),
+		row("18", "", "", "", "00:31", "", jobs.Running, "nid00012", "nid00013"),
+	}
+	for format, text := range map[string]string{
+		"jsonl": `{"job_id":"17","name":"PSDNS","user":"flow","nodes":["9,1,1","10,1,1"],"start":"2026-01-05T00:30:00Z","end":"2026-01-05T01:10:00Z"}
+
+{"job_id":"18","nodes":["nid[00012-00013]"],"start":"2026-01-05T01:31:00+01:00"}
+{"job_id":"19","nodes":["a[1-"],"start":"2026-01-05T00:31:00Z"}
+{"job_id":}
+`,
+		"csv": "job_id,start,end,nodes,name,user\n17,2026-01-05T00:30:00Z,2026-01-05 01:10:00,\"9,1,1 10,1,1\",PSDNS,flow\n18,1767573060,,nid[00012-00013],,\n19,soon,,n1,,\n20,2026-01-05T00:30:00Z,,a[1-,,\n",
+	} {
+		list, err := jobs.Read(strings.NewReader(text), format, jobs.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, list.Rows); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", format, diff)
+		}
+		n := uint64(0)
+		for _, k := range list.Dropped {
+			n += k
+		}
+		if n != 2 {
+			t.Errorf("%s: dropped %v, want 2", format, list.Dropped)
+		}
+	}
+}
+
+// Whatever comes in, nothing panics, and what comes out can be used.
+func FuzzRead(f *testing.F) {
+	sacct, err := os.ReadFile(filepath.Join("testdata", "sacct.txt"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sacct)
+	f.Add([]byte(`{"job_id":"17","nodes":["9,1,1"],"start":"2026-01-05T00:30:00Z"}`))
+	f.Add([]byte(`{"meta":{},"jobs":[{"job_id":1,"nodes":"n[1-2]","start_time":{"set":true,"number":5},"job_state":["RUNNING"]}]}`))
+	f.Add([]byte("job_id,start,end,nodes\n1,1767573060,,a b\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, format := range append(jobs.Formats(), "") {
+			list, _ := jobs.Read(bytes.NewReader(text), "fuzz", jobs.Options{Format: format})
+			for _, r := range list.Rows {
+				if r.Job.ID == "" || r.Phase == jobs.Running && (r.Job.End != 0 || r.Job.Start == 0) || strings.ContainsAny(r.Job.Name, "\n\x00") {
+					t.Fatalf("%s: %+v", format, r)
+				}
+			}
+		}
+	})
+}

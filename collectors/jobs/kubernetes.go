@@ -1,0 +1,254 @@
+package jobs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/schema"
+)
+
+// KubernetesConfig says how to ask an API server for pods.
+type KubernetesConfig struct {
+	// Address of the API server; empty: that of the cluster in which this agent runs.
+	URL string `yaml:"url"`
+	// A bearer token.
+	Token secret.Text `yaml:"token"`
+	// A file that holds the token instead, read each time; in a cluster the service account's where neither is set.
+	TokenFile string `yaml:"token_file"`
+	// A file of certificates that sign the server's; in a cluster the service account's where it is empty.
+	CAFile string `yaml:"ca_file"`
+	// The namespace whose pods are read; empty: all.
+	Namespace string `yaml:"namespace"`
+	// Which pods are read, as Kubernetes writes it, such as app!=monitoring; empty: all.
+	LabelSelector string `yaml:"label_selector"`
+	// Labels whose value names the job of a pod, the first that it has; without any it is its controller.
+	JobLabels []string `yaml:"job_labels,flow"`
+	// Labels or annotations that say whose job it is, the first that there is; without any it is the namespace.
+	UserLabels []string `yaml:"user_labels,flow"`
+	// Kinds of controllers whose pods are no jobs.
+	IgnoreOwners []string `yaml:"ignore_owners,flow"`
+
+	Limits Limits `yaml:",inline"`
+}
+
+// Where a cluster gives a pod what it needs to ask the API server.
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+// KubernetesKind is what the registry lists.
+func KubernetesKind() feeds.Kind {
+	return feeds.Kind{Name: "kubernetes", Description: "Pods with their nodes, from the API server of Kubernetes.", Interval: 10 * time.Second, NewConfig: func() feeds.SourceConfig {
+		return &KubernetesConfig{Limits: defaultLimits(), IgnoreOwners: []string{"DaemonSet", "Node"},
+			JobLabels: []string{"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "volcano.sh/job-name", "ray.io/cluster",
+				"batch.kubernetes.io/job-name", "job-name"}}
+	}}
+}
+
+// Validate joins all faults.
+func (c *KubernetesConfig) Validate() error {
+	var f faults.List
+	checkURL(&f, c.URL)
+	f.Check(!c.Token.IsSet() || c.TokenFile == "", "token", "given directly and by token_file; choose one")
+	c.Limits.validate(&f)
+	return f.Err()
+}
+
+// Open makes the source. It reads the certificates and asks nothing yet.
+func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
+	k := &kubernetes{cfg: *c, client: &http.Client{},
+		grouping: PodGrouping{Labels: c.JobLabels, Ignore: c.IgnoreOwners, UserLabels: c.UserLabels}, starts: map[string]schema.Instant{}}
+	if c.URL == "" {
+		host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+		if host == "" {
+			return nil, errors.New("url: empty, and this is no pod of a cluster; want that of the API server")
+		}
+		k.cfg.URL = "https://" + net.JoinHostPort(host, port)
+		if !c.Token.IsSet() && c.TokenFile == "" {
+			k.cfg.TokenFile = serviceAccount + "token"
+		}
+		if c.CAFile == "" {
+			k.cfg.CAFile = serviceAccount + "ca.crt"
+		}
+	}
+	if k.cfg.CAFile != "" {
+		text, err := os.ReadFile(k.cfg.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("ca_file: %s holds no certificate", k.cfg.CAFile)
+		}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+		k.client.Transport = transport
+	}
+	s, err := newSource(k, c.Limits, env.Store)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range s.tracker.running() {
+		k.starts[e.Job.ID] = e.Job.Start
+	}
+	return s, nil
+}
+
+// kubernetes lists pods once, and then watches what changes.
+type kubernetes struct {
+	cfg      KubernetesConfig
+	client   *http.Client
+	grouping PodGrouping
+	pods     map[string]*Pod // by UID; nil: they must be listed
+	version  string          // of the pods: what the next watch begins behind
+	starts   map[string]schema.Instant
+}
+
+// watchFor is how long a watch may wait for the next change, a share of the time-out of a read.
+const watchFor = 5 * time.Second
+
+// list brings the pods up to date and makes jobs of them.
+func (k *kubernetes) list(ctx context.Context, _, _ time.Time) (List, error) {
+	var err error
+	if k.pods == nil {
+		err = k.listPods(ctx)
+	} else if err = k.watchPods(ctx); errors.Is(err, errExpired) {
+		err = k.listPods(ctx)
+	}
+	if k.pods == nil {
+		return List{}, err
+	}
+	list := k.grouping.Jobs(k.pods, k.starts)
+	k.starts = map[string]schema.Instant{}
+	for _, row := range list.Rows {
+		if row.Phase == Running {
+			k.starts[row.Job.ID] = row.Job.Start
+		}
+	}
+	if len(list.Rows) > k.cfg.Limits.MaxJobs {
+		list.Complete = false
+	}
+	return list, err
+}
+
+// errExpired: the version is too old for a watch.
+var errExpired = errors.New("resource version expired")
+
+// pageSize of a list of pods.
+const pageSize = 500
+
+// listPods reads all pods, a page at a time.
+func (k *kubernetes) listPods(ctx context.Context) error {
+	pods, next := map[string]*Pod{}, ""
+	for {
+		query := k.query()
+		query.Set("limit", strconv.Itoa(pageSize))
+		if next != "" {
+			query.Set("continue", next)
+		}
+		var page podList
+		err := k.get(ctx, query, func(body io.Reader) error { return json.NewDecoder(body).Decode(&page) })
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			pods[page.Items[i].Metadata.UID] = &page.Items[i]
+		}
+		if next = page.Metadata.Continue; next == "" {
+			k.pods, k.version = pods, page.Metadata.ResourceVersion
+			return nil
+		}
+	}
+}
+
+// watchPods takes what has changed until nothing more comes for a while.
+func (k *kubernetes) watchPods(ctx context.Context) error {
+	query := k.query()
+	query.Set("watch", "true")
+	query.Set("allowWatchBookmarks", "true")
+	query.Set("resourceVersion", k.version)
+	query.Set("timeoutSeconds", strconv.Itoa(int(watchFor.Seconds())))
+	return k.get(ctx, query, func(body io.Reader) error {
+		in := json.NewDecoder(body)
+		for {
+			var event podEvent
+			if err := in.Decode(&event); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if err := k.take(&event); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+func (k *kubernetes) take(event *podEvent) error {
+	if event.Type == "ERROR" {
+		var status kubeStatus
+		if err := json.Unmarshal(event.Object, &status); err == nil && (status.Code == http.StatusGone || status.Reason == "Expired") {
+			return errExpired
+		}
+		return fmt.Errorf("watch of pods: %s", status.Message)
+	}
+	var p Pod
+	if err := json.Unmarshal(event.Object, &p); err != nil {
+		return fmt.Errorf("watch of pods: %w", err)
+	}
+	switch event.Type {
+	case "ADDED", "MODIFIED":
+		k.pods[p.Metadata.UID] = &p
+	case "DELETED":
+		delete(k.pods, p.Metadata.UID)
+	}
+	if p.Metadata.ResourceVersion != "" { // a bookmark has nothing else
+		k.version = p.Metadata.ResourceVersion
+	}
+	return nil
+}
+
+func (k *kubernetes) query() url.Values {
+	q := url.Values{}
+	if k.cfg.LabelSelector != "" {
+		q.Set("labelSelector", k.cfg.LabelSelector)
+	}
+	return q
+}
+
+func (k *kubernetes) get(ctx context.Context, query url.Values, read func(body io.Reader) error) error {
+	token, err := k.cfg.Token.Or(k.cfg.TokenFile)
+	if err != nil {
+		return fmt.Errorf("token of Kubernetes: %w", err)
+	}
+	header := http.Header{"Accept": {"application/json"}}
+	if token = strings.TrimSpace(token); token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	address := strings.TrimRight(k.cfg.URL, "/") + "/api/v1/"
+	if k.cfg.Namespace != "" {
+		address += "namespaces/" + url.PathEscape(k.cfg.Namespace) + "/"
+	}
+	return httpGet(ctx, k.client, address+"pods?"+query.Encode(), header, func(status int, body io.Reader) error {
+		switch {
+		case status == http.StatusGone:
+			return errExpired
+		case status != http.StatusOK:
+			return fmt.Errorf("status %d: %s", status, excerpt(body))
+		}
+		return read(body)
+	})
+}

@@ -1,0 +1,214 @@
+package jobs
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Pod is what is used of a pod of Kubernetes, core/v1.
+type Pod struct {
+	Metadata PodMetadata `json:"metadata"`
+	Spec     struct {
+		NodeName string `json:"nodeName"`
+	} `json:"spec"`
+	Status PodStatus `json:"status"`
+}
+
+// PodMetadata is what is used of its metadata.
+type PodMetadata struct {
+	Name              string            `json:"name"`
+	Namespace         string            `json:"namespace"`
+	UID               string            `json:"uid"`
+	ResourceVersion   string            `json:"resourceVersion"`
+	Labels            map[string]string `json:"labels"`
+	Annotations       map[string]string `json:"annotations"`
+	DeletionTimestamp *time.Time        `json:"deletionTimestamp"`
+	OwnerReferences   []PodOwner        `json:"ownerReferences"`
+}
+
+// PodOwner is who made the pod.
+type PodOwner struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	Controller *bool  `json:"controller"`
+}
+
+// PodStatus is how it does.
+type PodStatus struct {
+	Phase      string     `json:"phase"`
+	StartTime  *time.Time `json:"startTime"`
+	Containers []struct {
+		State struct {
+			Terminated *struct {
+				FinishedAt *time.Time `json:"finishedAt"`
+			} `json:"terminated"`
+		} `json:"state"`
+	} `json:"containerStatuses"`
+}
+
+// PodGrouping says which pods are one job.
+type PodGrouping struct {
+	// Labels whose value names the job, the first that a pod has. A pod without any belongs to its controller.
+	Labels []string
+	// Owners are kinds of controllers whose pods are no jobs.
+	Ignore []string
+	// UserLabels say whose job it is, labels or annotations; without any it is the namespace.
+	UserLabels []string
+}
+
+// group of pods.
+type podGroup struct {
+	id, name, user string
+	pods           []*Pod
+}
+
+// ended says whether the pod runs no longer.
+func (p *Pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
+
+// finished is when its last container ended; 0 if it is not known.
+func (p *Pod) finished() (at schema.Instant) {
+	for _, c := range p.Status.Containers {
+		if t := c.State.Terminated; t != nil && t.FinishedAt != nil {
+			at = max(at, schema.Instant(t.FinishedAt.UnixNano()))
+		}
+	}
+	return at
+}
+
+func (p *Pod) started() schema.Instant {
+	if p.Status.StartTime == nil {
+		return 0
+	}
+	return schema.Instant(p.Status.StartTime.UnixNano())
+}
+
+func (p *Pod) controller() PodOwner {
+	for _, o := range p.Metadata.OwnerReferences {
+		if o.Controller != nil && *o.Controller {
+			return o
+		}
+	}
+	if len(p.Metadata.OwnerReferences) > 0 {
+		return p.Metadata.OwnerReferences[0]
+	}
+	return PodOwner{Kind: "Pod", Name: p.Metadata.Name}
+}
+
+// group names the job that a pod belongs to; false: none.
+func (g *PodGrouping) group(p *Pod) (name string, ok bool) {
+	for _, label := range g.Labels {
+		if v := p.Metadata.Labels[label]; v != "" {
+			return v, true
+		}
+	}
+	owner := p.controller()
+	return owner.Name, !slices.Contains(g.Ignore, owner.Kind)
+}
+
+func (g *PodGrouping) user(p *Pod) string {
+	for _, label := range g.UserLabels {
+		if v := cmp.Or(p.Metadata.Labels[label], p.Metadata.Annotations[label]); v != "" {
+			return v
+		}
+	}
+	return p.Metadata.Namespace
+}
+
+// Jobs makes jobs of pods: those that have a node, by namespace and name of the job. A job runs from the start of
+// its first pod to the end of its last; one that began again after all of its pods had ended has a start of its own.
+// starts are the starts of the jobs that ran before, by id: a job keeps its start when its first pods are gone.
+func (g *PodGrouping) Jobs(pods map[string]*Pod, starts map[string]schema.Instant) List {
+	groups := map[string]*podGroup{}
+	for _, p := range pods {
+		name, ok := g.group(p)
+		if !ok || p.Spec.NodeName == "" || p.started() == 0 {
+			continue
+		}
+		id := p.Metadata.Namespace + "/" + name
+		if groups[id] == nil {
+			groups[id] = &podGroup{id: id, name: name, user: g.user(p)}
+		}
+		groups[id].pods = append(groups[id].pods, p)
+	}
+	list := List{Complete: true}
+	for _, group := range groups {
+		group.addTo(&list, starts)
+	}
+	slices.SortFunc(list.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Job.Start, b.Job.Start), strings.Compare(a.Job.ID, b.Job.ID))
+	})
+	return list
+}
+
+// addTo adds the job of the pods that run, or of those that ended last if none does.
+func (g *podGroup) addTo(list *List, starts map[string]schema.Instant) {
+	var start, end schema.Instant
+	running := false
+	for _, p := range g.pods {
+		if !p.ended() {
+			if !running || p.started() < start {
+				start = p.started()
+			}
+			running = true
+		}
+		end = max(end, p.finished())
+	}
+	if before, ok := starts[g.id]; ok && (!running || before < start) {
+		start = before
+	} else if !running {
+		for _, p := range g.pods {
+			if start == 0 || p.started() < start {
+				start = p.started()
+			}
+		}
+	}
+	var hosts []string
+	failed := false
+	for _, p := range g.pods {
+		if p.ended() && p.finished() != 0 && p.finished() < start {
+			continue // of a run before
+		}
+		failed = failed || p.Status.Phase == "Failed"
+		if !slices.Contains(hosts, p.Spec.NodeName) {
+			hosts = append(hosts, p.Spec.NodeName)
+		}
+	}
+	slices.Sort(hosts)
+	job := schema.Job{ID: g.id, Name: g.name, User: g.user, Start: start, State: "Running"}
+	phase := Running
+	if !running {
+		job.State, job.End, phase = "Succeeded", max(end, start), Ended
+		if failed {
+			job.State = "Failed"
+		}
+	}
+	list.add(job, hosts, phase)
+}
+
+// podList is a page of pods.
+type podList struct {
+	Metadata struct {
+		ResourceVersion string `json:"resourceVersion"`
+		Continue        string `json:"continue"`
+	} `json:"metadata"`
+	Items []Pod `json:"items"`
+}
+
+// podEvent is a line of a watch.
+type podEvent struct {
+	Type   string          `json:"type"`
+	Object json.RawMessage `json:"object"`
+}
+
+// kubeStatus is the API server's word on an error.
+type kubeStatus struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Reason  string `json:"reason"`
+}

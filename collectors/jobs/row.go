@@ -1,0 +1,160 @@
+package jobs
+
+import (
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Phase is where a job is in its life.
+type Phase uint8
+
+// Phases.
+const (
+	Waiting Phase = iota // has no nodes yet; a start that is given is a guess
+	Running
+	Ended
+)
+
+// Row is a job as a scheduler lists it. End is 0 unless the job has ended: a scheduler gives running jobs the end
+// that they must not pass.
+type Row struct {
+	Job   schema.Job
+	Phase Phase
+}
+
+// List is what a scheduler listed.
+type List struct {
+	Rows    []Row
+	Dropped map[string]uint64 // rows that could not be used, by reason
+	// Complete says that jobs that are not in the list do not run.
+	Complete bool
+
+	nodes int // of all rows
+}
+
+// maxNodes bounds the nodes of a list: a few bytes of a host list stand for a hundred thousand.
+const maxNodes = 4 << 20
+
+func (l *List) drop(reason string) {
+	if l.Dropped == nil {
+		l.Dropped = map[string]uint64{}
+	}
+	l.Dropped[reason]++
+}
+
+// add keeps a row, with its fields put in order.
+func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
+	job.ID = strings.TrimSpace(job.ID)
+	job.Name, job.User, job.State = feeds.CleanName(job.Name), feeds.CleanName(job.User), feeds.CleanName(job.State)
+	switch phase {
+	case Waiting:
+		job.Start, job.End, nodeList = 0, 0, nil
+	case Running:
+		job.End = 0
+	}
+	expanded, err := nodes.Expand(nodeList)
+	switch {
+	case job.ID == "":
+		l.drop(feeds.Malformed)
+		return
+	case err != nil:
+		l.drop(feeds.TooLong)
+		return
+	case phase != Waiting && job.Start == 0:
+		l.drop(feeds.NoTime)
+		return
+	}
+	if l.nodes += len(expanded); l.nodes > maxNodes {
+		l.drop(feeds.TooMany)
+		return
+	}
+	job.Nodes = expanded
+	l.Rows = append(l.Rows, Row{job, phase})
+}
+
+// slurmNodes expands a node list of Slurm, in which a comma separates names outside brackets too.
+func slurmNodes(list string) ([]string, error) {
+	switch list = strings.TrimSpace(list); strings.ToLower(list) {
+	case "", "none assigned", "(null)", "none", "unknown":
+		return nil, nil
+	}
+	return topology.HostList(list)
+}
+
+// phases of Slurm's states, by their first word. What is not here runs if it has nodes and no end.
+var phases = map[string]Phase{
+	"PENDING": Waiting, "CONFIGURING": Running, "RUNNING": Running, "SUSPENDED": Running, "STOPPED": Running,
+	"RESIZING": Running, "SIGNALING": Running, "STAGE_OUT": Running, "REQUEUE_HOLD": Waiting, "REQUEUE_FED": Waiting,
+	"RESV_DEL_HOLD": Waiting, "SPECIAL_EXIT": Waiting, "REQUEUED": Ended, "COMPLETING": Ended,
+	"COMPLETED": Ended, "CANCELLED": Ended, "FAILED": Ended, "TIMEOUT": Ended, "NODE_FAIL": Ended, "PREEMPTED": Ended,
+	"BOOT_FAIL": Ended, "DEADLINE": Ended, "OUT_OF_MEMORY": Ended, "REVOKED": Ended, "LAUNCH_FAILED": Ended, "RECONFIG_FAIL": Ended,
+}
+
+// slurmPhase is the phase of a state such as "CANCELLED by 1000", or of several words of which the first is the
+// state and the others are flags ("RUNNING", "COMPLETING"). A job that completes has its end already or runs on.
+func slurmPhase(state string, end schema.Instant) Phase {
+	words := strings.FieldsFunc(strings.ToUpper(state), func(r rune) bool { return r == ' ' || r == ',' || r == '+' })
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	phase, known := phases[words[0]]
+	switch {
+	case !known && end != 0:
+		return Ended
+	case !known:
+		return Running
+	case phase == Ended && end == 0:
+		return Running // its end is not known yet; it comes later
+	}
+	return phase
+}
+
+// clock reads times of a scheduler that have no zone.
+type clock struct{ zone *time.Location }
+
+// instant reads what sacct prints for a time: local time without a zone, with one where SLURM_TIME_FORMAT asks for
+// it, or seconds since 1970. "Unknown", "None" and nothing are 0.
+func (c clock) instant(text string) (schema.Instant, bool) {
+	text = strings.TrimSpace(text)
+	switch strings.ToLower(text) {
+	case "", "unknown", "none", "n/a", "(null)", "invalid":
+		return 0, true
+	}
+	if isDigits(text) {
+		return seconds(text)
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(layout, text, c.zone); err == nil {
+			if t.Year() < 1971 || t.Year() > 2200 {
+				return 0, false
+			}
+			return schema.Instant(t.UnixNano()), true
+		}
+	}
+	return 0, false
+}
+
+func isDigits(s string) bool {
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func seconds(text string) (schema.Instant, bool) {
+	const farthest = 7_258_118_400 // the year 2200
+	n := int64(0)
+	for _, r := range text {
+		if n = 10*n + int64(r-'0'); n > farthest {
+			return 0, false
+		}
+	}
+	return schema.Instant(n * int64(time.Second)), true
+}

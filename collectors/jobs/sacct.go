@@ -1,0 +1,212 @@
+package jobs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/schema"
+)
+
+// SacctOptions say how to read output of sacct.
+type SacctOptions struct {
+	// Zone is that of the host on which sacct ran: it prints local time.
+	Zone *time.Location
+	// RawIDs takes JobIDRaw, 8084960, rather than JobID, 8012944_24093, for the id of an element of an array.
+	RawIDs bool
+}
+
+// Bounds of a record: a name may hold newlines, and then the record goes on in the next line.
+const (
+	maxRecordBytes = 4 << 20
+	maxRecordLines = 100
+)
+
+// header is a line of names of fields. They are letters; what stands between two of them is the delimiter.
+var header = regexp.MustCompile(`^([A-Za-z]+)([^A-Za-z\r\n]+)[A-Za-z]+`)
+
+// ReadSacct reads what `sacct --parsable` or `--parsable2` prints, with a header and any delimiter. It needs the
+// fields JobID (or JobIDRaw), State, Start, End and NodeList, and takes User and JobName. Steps are passed over.
+// Names may hold bad UTF-8, newlines and, if JobName is the only such field, the delimiter. What cannot be read is
+// counted and passed over; an error is a header that does not fit, or one of r.
+func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
+	var list List
+	in := bufio.NewReaderSize(r, 64<<10)
+	first, err := readLine(in, &list)
+	if err != nil && err != io.EOF {
+		return list, fmt.Errorf("%s: %w", name, err)
+	}
+	p, headErr := newSacctParser(first, opt)
+	if headErr != nil {
+		return list, fmt.Errorf("%s:1: %w", name, headErr)
+	}
+	p.list = &list
+	for err == nil {
+		var line string
+		if line, err = readLine(in, &list); err == nil || line != "" {
+			p.line(line)
+		}
+	}
+	p.flush()
+	if err != io.EOF {
+		return list, fmt.Errorf("%s: %w", name, err)
+	}
+	return list, nil
+}
+
+var errLongLine = errors.New("line too long")
+
+// readLine reads a line without its end. One that is too long is counted, and an empty one returned for it.
+func readLine(in *bufio.Reader, list *List) (string, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line) <= maxRecordBytes {
+			line = append(line, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if len(line) > maxRecordBytes {
+			list.drop(feeds.TooLong)
+			line = nil
+		}
+		return strings.TrimRight(string(line), "\r\n"), err
+	}
+}
+
+type sacctParser struct {
+	opt       SacctOptions
+	clock     clock
+	delimiter string
+	fields    int
+	at        map[string]int // by name of the field
+	nameAt    int            // of JobName, or -1
+	list      *List
+
+	pending string // the record so far
+	lines   int    // that it stands on
+}
+
+func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
+	m := header.FindStringSubmatch(head)
+	if m == nil {
+		return nil, fmt.Errorf("%.60q is no header of sacct: run it with --parsable2 and without --noheader", head)
+	}
+	p := &sacctParser{opt: opt, clock: clock{opt.Zone}, delimiter: m[2], at: map[string]int{}, nameAt: -1}
+	names := strings.Split(strings.TrimSuffix(head, p.delimiter), p.delimiter) // --parsable ends in one
+	p.fields = len(names)
+	for i, name := range names {
+		p.at[name] = i
+	}
+	if i, ok := p.at["JobName"]; ok {
+		p.nameAt = i
+	}
+	id := "JobID"
+	if _, ok := p.at[id]; !ok || opt.RawIDs {
+		id = "JobIDRaw"
+	}
+	p.at["id"] = p.at[id]
+	for _, name := range []string{id, "State", "Start", "End", "NodeList"} {
+		if _, ok := p.at[name]; !ok {
+			return nil, fmt.Errorf("no field %s: run sacct with --format=JobID,User,State,Start,End,NodeList,JobName", name)
+		}
+	}
+	return p, nil
+}
+
+// split splits a record. If there are too many fields those around JobName are put together again; nil if that
+// cannot be.
+func (p *sacctParser) split(record string) []string {
+	f := strings.Split(record, p.delimiter)
+	if len(f) == p.fields+1 && f[p.fields] == "" {
+		f = f[:p.fields] // --parsable
+	}
+	over := len(f) - p.fields
+	if over <= 0 || p.nameAt < 0 {
+		return f
+	}
+	name := strings.Join(f[p.nameAt:p.nameAt+over+1], p.delimiter)
+	return slices.Concat(f[:p.nameAt], []string{name}, f[p.nameAt+over+1:])
+}
+
+// line takes a line: a record, a part of one, or rubbish. A record that has too few fields goes on in the next
+// line, unless that is one by itself.
+func (p *sacctParser) line(line string) {
+	if p.lines == 0 && line == "" {
+		return
+	}
+	if p.lines > 0 {
+		if whole := p.split(line); len(whole) == p.fields && p.plausible(whole) {
+			p.flush()
+		}
+	}
+	if p.lines > 0 {
+		p.pending += "\n"
+	}
+	p.pending += line
+	p.lines++
+	switch f := p.split(p.pending); {
+	case len(f) == p.fields:
+		p.pending, p.lines = "", 0
+		p.record(f)
+	case len(f) > p.fields, p.lines >= maxRecordLines, len(p.pending) > maxRecordBytes:
+		p.flush()
+	}
+}
+
+// flush drops a record that never came to its end.
+func (p *sacctParser) flush() {
+	if p.lines > 0 {
+		p.list.drop(feeds.Malformed)
+	}
+	p.pending, p.lines = "", 0
+}
+
+// id begins an id: a number, that of an array's element or elements, or that of a part of a heterogeneous job; what
+// follows a dot is a step.
+var jobID = regexp.MustCompile(`^[0-9]+(_([0-9]+|\[[^\]]*\]?))?(\+[0-9]+)?(\..+)?$`)
+
+// plausible says whether fields are a record.
+func (p *sacctParser) plausible(f []string) bool {
+	_, okStart := p.clock.instant(f[p.at["Start"]])
+	_, okEnd := p.clock.instant(f[p.at["End"]])
+	return okStart && okEnd && jobID.MatchString(f[p.at["id"]])
+}
+
+func (p *sacctParser) record(f []string) {
+	m := jobID.FindStringSubmatch(f[p.at["id"]])
+	start, okStart := p.clock.instant(f[p.at["Start"]])
+	end, okEnd := p.clock.instant(f[p.at["End"]])
+	switch {
+	case m == nil || !okStart || !okEnd:
+		p.list.drop(feeds.Malformed)
+		return
+	case m[4] != "" || strings.HasPrefix(m[2], "["):
+		return // a step, or the elements of an array that wait
+	}
+	hosts, err := slurmNodes(f[p.at["NodeList"]])
+	if err != nil {
+		p.list.drop(feeds.Malformed)
+		return
+	}
+	job := schema.Job{ID: m[0], State: f[p.at["State"]], Start: start, End: end, Name: p.optional(f, "JobName"), User: p.optional(f, "User")}
+	phase := slurmPhase(job.State, end)
+	if phase != Waiting && start == 0 {
+		phase = Waiting // cancelled before it began
+	}
+	p.list.add(job, hosts, phase)
+}
+
+func (p *sacctParser) optional(f []string, name string) string {
+	if i, ok := p.at[name]; ok {
+		return f[i]
+	}
+	return ""
+}

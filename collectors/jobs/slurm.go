@@ -1,0 +1,121 @@
+package jobs
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// SqueueConfig says how to ask squeue.
+type SqueueConfig struct {
+	// The argument vector that prints the queue as JSON; no shell. Slurm 21.08 or newer.
+	Command []string `yaml:"command,flow"`
+	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	RawIDs bool `yaml:"raw_ids"`
+
+	Limits Limits `yaml:",inline"`
+}
+
+// SqueueKind is what the registry lists.
+func SqueueKind() feeds.Kind {
+	return feeds.Kind{Name: "squeue", Description: "Slurm's queue, from squeue --json.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
+		return &SqueueConfig{Command: []string{"squeue", "--json"}, Limits: defaultLimits()}
+	}}
+}
+
+// Validate joins all faults.
+func (c *SqueueConfig) Validate() error {
+	var f faults.List
+	checkCommand(&f, c.Command)
+	c.Limits.validate(&f)
+	return f.Err()
+}
+
+func checkCommand(f *faults.List, argv []string) {
+	f.Check(len(argv) > 0 && argv[0] != "", "command", "empty; want a program and its arguments")
+}
+
+// Open makes the source. It asks nothing yet.
+func (c *SqueueConfig) Open(env feeds.Env) (feeds.Source, error) {
+	return newSource(&squeue{c}, c.Limits, env.Store)
+}
+
+type squeue struct{ cfg *SqueueConfig }
+
+func (s *squeue) list(ctx context.Context, _, _ time.Time) (list List, err error) {
+	err = feeds.Run(ctx, s.cfg.Command, nil, func(out io.Reader) (err error) {
+		list, err = ReadSlurmJSON(out, s.cfg.Command[0], SlurmOptions{RawIDs: s.cfg.RawIDs})
+		return err
+	})
+	if err != nil {
+		list.Complete = false
+	}
+	return list, err
+}
+
+// SacctConfig says how to ask sacct.
+type SacctConfig struct {
+	// The program, and what goes before the arguments that Giverny adds; no shell.
+	Command []string `yaml:"command,flow"`
+	// How far back the first question goes, and at most each later one.
+	Lookback time.Duration `yaml:"lookback"`
+	// How much each question overlaps the one before, for jobs that reach the accounting late.
+	Overlap time.Duration `yaml:"overlap"`
+	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	RawIDs bool `yaml:"raw_ids"`
+
+	Limits Limits `yaml:",inline"`
+}
+
+// SacctKind is what the registry lists.
+func SacctKind() feeds.Kind {
+	return feeds.Kind{Name: "sacct", Description: "Slurm's accounting, from sacct.", Interval: time.Minute, NewConfig: func() feeds.SourceConfig {
+		return &SacctConfig{Command: []string{"sacct"}, Lookback: 24 * time.Hour, Overlap: 10 * time.Minute, Limits: defaultLimits()}
+	}}
+}
+
+// Validate joins all faults.
+func (c *SacctConfig) Validate() error {
+	var f faults.List
+	checkCommand(&f, c.Command)
+	f.Check(c.Lookback >= time.Minute, "lookback", "%v: want 1m or more", c.Lookback)
+	f.Check(c.Overlap >= 0, "overlap", "%v: want 0 or more", c.Overlap)
+	c.Limits.validate(&f)
+	return f.Err()
+}
+
+// Open makes the source. It asks nothing yet.
+func (c *SacctConfig) Open(env feeds.Env) (feeds.Source, error) {
+	return newSource(&sacct{c}, c.Limits, env.Store)
+}
+
+type sacct struct{ cfg *SacctConfig }
+
+// sacctDelimiter stands between fields: no name of a job holds a unit separator but by malice, and JobName is last.
+const sacctDelimiter = "\x1f"
+
+// sacctEnviron makes sacct print seconds since 1970 and read times as UTC, whatever zone the host has.
+var sacctEnviron = [...]string{"SLURM_TIME_FORMAT=%s", "TZ=UTC"}
+
+func (s *sacct) arguments(now, since time.Time) []string {
+	from := since.Add(-s.cfg.Overlap)
+	if earliest := now.Add(-s.cfg.Lookback); from.Before(earliest) {
+		from = earliest
+	}
+	return append(append([]string(nil), s.cfg.Command...), "--allusers", "--allocations", "--duplicates", "--parsable2",
+		"--delimiter="+sacctDelimiter, "--starttime="+from.UTC().Format("2006-01-02T15:04:05"),
+		"--format=JobID,JobIDRaw,User,State,Start,End,NodeList,JobName")
+}
+
+// list asks for the jobs that ran at any time since the last question. Those that run are always among them, but
+// accounting purges and lags, so that a job that is missing has not ended for that.
+func (s *sacct) list(ctx context.Context, now, since time.Time) (list List, err error) {
+	err = feeds.Run(ctx, s.arguments(now, since), sacctEnviron[:], func(out io.Reader) (err error) {
+		list, err = ReadSacct(out, s.cfg.Command[0], SacctOptions{Zone: time.UTC, RawIDs: s.cfg.RawIDs})
+		return err
+	})
+	return list, err
+}

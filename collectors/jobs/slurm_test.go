@@ -1,0 +1,106 @@
+//go:build integration
+
+package jobs_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/jobs"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/slurm"
+	"github.com/giverny/giverny/schema"
+)
+
+// awaitJob reads a live source until it says of a job what is wanted, and returns that.
+func awaitJob(t *testing.T, c *slurm.Cluster, s feeds.Source, what string, wanted func(j *schema.Job) bool) (found schema.Job) {
+	t.Helper()
+	c.Await(what, func() bool {
+		rows, err := s.Read(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range rows.Jobs {
+			if wanted(&j) {
+				found = j
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// A real Slurm with accounting and slurmrestd: all three sources say the same of a job, an array, a requeue and the end.
+func TestRealSlurm(t *testing.T) {
+	c := slurm.Start(t, slurm.Config{Accounting: true, REST: true})
+	limits := jobs.Limits{MaxAge: time.Hour, MaxJobs: 100}
+	sources := map[string]func() feeds.Source{
+		"squeue": func() feeds.Source {
+			return open(t, &jobs.SqueueConfig{Command: append(c.Prefix(), "squeue", "--json"), Limits: limits}, t.TempDir())
+		},
+		"sacct": func() feeds.Source {
+			return open(t, &jobs.SacctConfig{Command: append(c.Prefix(), "sacct"), Lookback: time.Hour, Overlap: time.Minute, Limits: limits}, t.TempDir())
+		},
+		"slurmrestd": func() feeds.Source {
+			return open(t, &jobs.SlurmrestdConfig{URL: c.RESTAddress(), User: c.User(), Token: secret.NewText(c.Token()), Limits: limits}, t.TempDir())
+		},
+	}
+	before := schema.Instant(time.Now().Add(-time.Minute).UnixNano())
+	name := "one | two"
+	id := c.Submit("sleep 600", "--nodes=2", "--exclusive", "--job-name="+name)
+	array := c.Submit("sleep 600", "--array=3-4", "--nodes=1", "--exclusive")
+	c.Await("three jobs to run", func() bool {
+		return strings.Count(c.Output("squeue", "--noheader", "--array", "--states=R", "--format=%i"), "\n") == 3
+	})
+	opened := map[string]feeds.Source{}
+	for kind, make := range sources {
+		s := make()
+		opened[kind] = s
+		j := awaitJob(t, c, s, kind+" to list the job", func(j *schema.Job) bool { return j.ID == id })
+		if j.Name != name || j.User != c.User() || len(j.Nodes) != 2 || j.Nodes[0] != "n1" || j.Nodes[1] != "n2" || j.End != 0 || j.Start < before || j.State != "RUNNING" {
+			t.Errorf("%s: %+v", kind, j)
+		}
+		j = awaitJob(t, c, make(), kind+" to list an element of the array", func(j *schema.Job) bool { return j.ID == array+"_3" })
+		if len(j.Nodes) != 1 || j.End != 0 {
+			t.Errorf("%s: %+v", kind, j)
+		}
+	}
+	first := map[string]schema.Instant{}
+	for kind, make := range sources {
+		first[kind] = awaitJob(t, c, make(), kind, func(j *schema.Job) bool { return j.ID == id }).Start
+		if first[kind] != first["squeue"] && first["squeue"] != 0 {
+			t.Errorf("%s says that it began at %s, squeue at %s", kind, first[kind], first["squeue"])
+		}
+	}
+	c.Output("scancel", array)
+	for kind, s := range opened {
+		j := awaitJob(t, c, s, kind+" to see the end", func(j *schema.Job) bool { return j.ID == array+"_4" && j.End != 0 })
+		if j.End < j.Start || len(j.Nodes) != 1 {
+			t.Errorf("%s: %+v", kind, j)
+		}
+	}
+	// Requeued: the run before gets an end, and the same id another start.
+	time.Sleep(1100 * time.Millisecond) // starts are whole seconds
+	c.Output("scontrol", "requeue", id)
+	c.Output("scontrol", "update", "JobId="+id, "StartTime=now")
+	for kind, s := range opened {
+		awaitJob(t, c, s, kind+" to see the run before end", func(j *schema.Job) bool { return j.ID == id && j.Start == first[kind] && j.End != 0 })
+	}
+	c.StopController()
+	rows, err := opened["squeue"].Read(t.Context(), time.Now())
+	for len(rows.Jobs) > 0 && err == nil { // what was left of the last list
+		rows, err = opened["squeue"].Read(t.Context(), time.Now())
+	}
+	if err == nil {
+		t.Error("squeue without a controller is no error")
+	}
+	for _, j := range rows.Jobs {
+		t.Errorf("without a controller: %+v", j)
+	}
+	if err := c.StartController(); err != nil {
+		t.Fatal(err)
+	}
+}

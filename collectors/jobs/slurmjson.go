@@ -1,0 +1,355 @@
+package jobs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/schema"
+)
+
+// SlurmOptions say how to read JSON of Slurm.
+type SlurmOptions struct {
+	// RawIDs takes job_id rather than array_job_id_array_task_id for the id of an element of an array.
+	RawIDs bool
+}
+
+// ReadSlurmJSON reads what `squeue --json` prints and slurmrestd answers under slurm/vX/jobs, in the forms that
+// v0.0.36 to v0.0.43 have, and of `sacct --json` and slurmdbd/vX/jobs likewise. Every job is decoded by itself, so
+// that memory does not grow with the answer, and one that cannot be read is counted and passed over. Errors that the
+// answer itself reports are errors.
+func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
+	list := List{Complete: true}
+	in := json.NewDecoder(r)
+	found, reported := false, ""
+	err := eachKey(in, func(key string) error {
+		switch key {
+		case "jobs":
+			found = true
+			return eachElement(in, func(text json.RawMessage) {
+				var j slurmJob
+				if err := json.Unmarshal(text, &j); err != nil {
+					list.drop(feeds.Malformed)
+					return
+				}
+				j.addTo(&list, opt)
+			})
+		case "errors":
+			var errs []slurmError
+			var text json.RawMessage
+			if err := in.Decode(&text); err != nil {
+				return err
+			}
+			if json.Unmarshal(text, &errs) == nil {
+				for _, e := range errs {
+					reported = strings.TrimSpace(reported + " " + e.text())
+				}
+			}
+			return nil
+		}
+		var skipped json.RawMessage
+		return in.Decode(&skipped)
+	})
+	switch {
+	case err != nil:
+		list.Complete = false
+		return list, fmt.Errorf("%s: JSON of Slurm: %w", name, err)
+	case reported != "":
+		list.Complete = false
+		return list, fmt.Errorf("%s: Slurm reports: %.300s", name, reported)
+	case !found:
+		list.Complete = false
+		return list, fmt.Errorf("%s: no key \"jobs\"; want what `squeue --json` prints", name)
+	}
+	return list, nil
+}
+
+type slurmError struct {
+	Error       string `json:"error"`
+	Description string `json:"description"`
+	Number      number `json:"error_number"`
+}
+
+func (e slurmError) text() string {
+	return strings.TrimSpace(strings.Join([]string{e.Error, e.Description}, " "))
+}
+
+// eachKey visits the keys of the object that comes next; visit takes the value.
+func eachKey(in *json.Decoder, visit func(key string) error) error {
+	open, err := in.Token()
+	if err != nil {
+		return err
+	}
+	if open != json.Delim('{') {
+		return fmt.Errorf("want an object, not %v", open)
+	}
+	for in.More() {
+		key, err := in.Token()
+		if err != nil {
+			return err
+		}
+		if err := visit(fmt.Sprint(key)); err != nil {
+			return err
+		}
+	}
+	_, err = in.Token()
+	return err
+}
+
+// eachElement visits the elements of the array that comes next; null is an empty one.
+func eachElement(in *json.Decoder, visit func(text json.RawMessage)) error {
+	open, err := in.Token()
+	if err != nil || open == nil {
+		return err
+	}
+	if open != json.Delim('[') {
+		return fmt.Errorf("want an array, not %v", open)
+	}
+	for in.More() {
+		var text json.RawMessage
+		if err := in.Decode(&text); err != nil {
+			return err
+		}
+		visit(text)
+	}
+	_, err = in.Token()
+	return err
+}
+
+// number is a whole number in any of Slurm's forms: 5, "5", null, or {"set":true,"infinite":false,"number":5}.
+type number struct {
+	value int64
+	set   bool
+}
+
+// UnmarshalJSON takes any of them; what is none is not set.
+func (n *number) UnmarshalJSON(text []byte) error {
+	*n = number{}
+	text = bytes.TrimSpace(text)
+	if len(text) > 0 && text[0] == '{' {
+		var object struct {
+			Set      *bool       `json:"set"`
+			Infinite bool        `json:"infinite"`
+			Number   json.Number `json:"number"`
+		}
+		if err := json.Unmarshal(text, &object); err != nil || object.Infinite || object.Set != nil && !*object.Set {
+			return nil
+		}
+		text = []byte(object.Number)
+	}
+	v, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
+	if err != nil {
+		f, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+		if err != nil || f < -1e15 || f > 1e15 || f != f {
+			return nil
+		}
+		v = int64(f)
+	}
+	*n = number{v, true}
+	return nil
+}
+
+// instant of seconds since 1970.
+func (n number) instant() schema.Instant {
+	if n.value <= 0 || n.value > 7_258_118_400 { // the year 2200
+		return 0
+	}
+	return schema.Instant(n.value * int64(time.Second))
+}
+
+// words is a text, or a list of them.
+type words []string
+
+// UnmarshalJSON takes either; what is none is empty.
+func (w *words) UnmarshalJSON(text []byte) error {
+	*w = nil
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		if one != "" {
+			*w = words{one}
+		}
+		return nil
+	}
+	var many []string
+	if json.Unmarshal(text, &many) == nil {
+		*w = many
+	}
+	return nil
+}
+
+// slurmJob is what is used of a job.
+type slurmJob struct {
+	JobID       number       `json:"job_id"`
+	Name        words        `json:"name"`
+	UserName    words        `json:"user_name"`
+	User        words        `json:"user"` // slurmdbd
+	UserID      number       `json:"user_id"`
+	JobState    words        `json:"job_state"`
+	State       slurmState   `json:"state"` // slurmdbd
+	StartTime   number       `json:"start_time"`
+	EndTime     number       `json:"end_time"`
+	Time        slurmTimes   `json:"time"`  // slurmdbd
+	Nodes       words        `json:"nodes"` // a host list
+	ArrayJobID  number       `json:"array_job_id"`
+	ArrayTaskID number       `json:"array_task_id"`
+	Array       slurmArray   `json:"array"` // slurmdbd
+	HetJobID    number       `json:"het_job_id"`
+	HetOffset   number       `json:"het_job_offset"`
+	Het         slurmHet     `json:"het"` // slurmdbd
+	Resources   slurmNodeSet `json:"job_resources"`
+}
+
+type (
+	slurmTimes struct{ Start, End number }
+	slurmArray struct {
+		JobID  number `json:"job_id"`
+		TaskID number `json:"task_id"`
+	}
+	slurmHet struct {
+		JobID  number `json:"job_id"`
+		Offset number `json:"job_offset"`
+	}
+)
+
+// slurmState is slurmdbd's {"current":"RUNNING"}, or a list.
+type slurmState words
+
+// UnmarshalJSON takes either.
+func (s *slurmState) UnmarshalJSON(text []byte) error {
+	var object struct{ Current words }
+	if json.Unmarshal(text, &object) == nil {
+		*s = slurmState(object.Current)
+		return nil
+	}
+	return (*words)(s).UnmarshalJSON(text)
+}
+
+// slurmNodeSet is what job_resources says of nodes: a host list up to v0.0.39, an object with a host list and the
+// allocation from v0.0.40 on, beside allocated_nodes as a list or, in v0.0.36, as an object by number.
+type slurmNodeSet []string
+
+// UnmarshalJSON takes any; what says nothing is empty.
+func (s *slurmNodeSet) UnmarshalJSON(text []byte) error {
+	*s = nil
+	var object struct {
+		Nodes     json.RawMessage `json:"nodes"`
+		Allocated json.RawMessage `json:"allocated_nodes"`
+	}
+	if json.Unmarshal(text, &object) != nil {
+		return nil
+	}
+	var list words
+	if list.UnmarshalJSON(object.Nodes) == nil && len(list) > 0 {
+		*s = slurmNodeSet(list)
+		return nil
+	}
+	var set struct {
+		List       words           `json:"list"`
+		Allocation json.RawMessage `json:"allocation"`
+	}
+	if json.Unmarshal(object.Nodes, &set) == nil {
+		if *s = slurmNodeSet(set.List); len(*s) > 0 {
+			return nil
+		}
+		if *s = allocatedNames(set.Allocation); len(*s) > 0 {
+			return nil
+		}
+	}
+	*s = allocatedNames(object.Allocated)
+	return nil
+}
+
+func allocatedNames(text json.RawMessage) (names []string) {
+	type node struct {
+		Name     string `json:"name"`
+		NodeName string `json:"nodename"`
+	}
+	add := func(n node) {
+		if name := strings.TrimSpace(n.Name + n.NodeName); name != "" {
+			names = append(names, name)
+		}
+	}
+	var list []node
+	var byNumber map[string]node
+	if json.Unmarshal(text, &list) == nil {
+		for _, n := range list {
+			add(n)
+		}
+	} else if json.Unmarshal(text, &byNumber) == nil {
+		for _, n := range byNumber {
+			add(n)
+		}
+		slices.Sort(names)
+	}
+	return names
+}
+
+// addTo adds a job to the list.
+func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
+	state, start, end := j.JobState, j.StartTime, j.EndTime
+	if len(state) == 0 {
+		state = words(j.State)
+	}
+	if !start.set {
+		start, end = j.Time.Start, j.Time.End
+	}
+	job := schema.Job{ID: j.id(opt), Name: strings.Join(j.Name, " "), User: j.user(), Start: start.instant(), End: end.instant(),
+		State: strings.Join(state, ",")}
+	var hosts []string
+	sources := []string(j.Nodes)
+	if len(sources) == 0 {
+		sources = j.Resources
+	}
+	for _, text := range sources {
+		more, err := slurmNodes(text)
+		if err != nil {
+			list.drop(feeds.Malformed)
+			return
+		}
+		hosts = append(hosts, more...)
+	}
+	phase := slurmPhase(strings.Join(state, " "), job.End)
+	if phase != Waiting && job.Start == 0 {
+		phase = Waiting // cancelled before it began
+	}
+	list.add(job, hosts, phase)
+}
+
+func (j *slurmJob) user() string {
+	for _, name := range []words{j.UserName, j.User} {
+		if len(name) > 0 {
+			return name[0]
+		}
+	}
+	if j.UserID.set {
+		return strconv.FormatInt(j.UserID.value, 10)
+	}
+	return ""
+}
+
+// id is the one that sacct and squeue print: 123, 123_4 of an array, 123+1 of a heterogeneous job.
+func (j *slurmJob) id(opt SlurmOptions) string {
+	array, task := j.ArrayJobID, j.ArrayTaskID
+	if array.value == 0 {
+		array, task = j.Array.JobID, j.Array.TaskID
+	}
+	het, offset := j.HetJobID, j.HetOffset
+	if het.value == 0 {
+		het, offset = j.Het.JobID, j.Het.Offset
+	}
+	switch {
+	case !j.JobID.set || j.JobID.value <= 0:
+		return ""
+	case !opt.RawIDs && array.value > 0 && task.set:
+		return fmt.Sprintf("%d_%d", array.value, task.value)
+	case !opt.RawIDs && het.value > 0 && offset.set:
+		return fmt.Sprintf("%d+%d", het.value, offset.value)
+	}
+	return strconv.FormatInt(j.JobID.value, 10)
+}

@@ -1,0 +1,148 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/secret"
+)
+
+// SlurmrestdConfig says how to ask slurmrestd.
+type SlurmrestdConfig struct {
+	// Address of slurmrestd, such as https://slurm.example:6820.
+	URL string `yaml:"url"`
+	// The user that the token is for.
+	User string `yaml:"user"`
+	// The token (JWT), as `scontrol token` prints it.
+	Token secret.Text `yaml:"token"`
+	// A file that holds the token instead; it is read each time, since tokens expire.
+	TokenFile string `yaml:"token_file"`
+	// The version of the API, such as v0.0.40; empty: the newest that answers.
+	Version string `yaml:"version"`
+	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	RawIDs bool `yaml:"raw_ids"`
+
+	Limits Limits `yaml:",inline"`
+}
+
+// SlurmrestdKind is what the registry lists.
+func SlurmrestdKind() feeds.Kind {
+	return feeds.Kind{Name: "slurmrestd", Description: "Slurm's queue, from slurmrestd.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
+		return &SlurmrestdConfig{Limits: defaultLimits()}
+	}}
+}
+
+// Validate joins all faults. The address may be missing as long as the feed is not enabled; Open wants it.
+func (c *SlurmrestdConfig) Validate() error {
+	var f faults.List
+	checkURL(&f, c.URL)
+	f.Check(!c.Token.IsSet() || c.TokenFile == "", "token", "given directly and by token_file; choose one")
+	c.Limits.validate(&f)
+	return f.Err()
+}
+
+func checkURL(f *faults.List, text string) {
+	u, err := url.Parse(text)
+	f.Check(text == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", "url", "%q: want http://host:port or https://host:port", text)
+}
+
+// Open makes the source. It asks nothing yet.
+func (c *SlurmrestdConfig) Open(env feeds.Env) (feeds.Source, error) {
+	if c.URL == "" {
+		return nil, errors.New("url: empty; want that of slurmrestd")
+	}
+	return newSource(&slurmrestd{cfg: c, client: http.DefaultClient}, c.Limits, env.Store)
+}
+
+type slurmrestd struct {
+	cfg     *SlurmrestdConfig
+	client  *http.Client
+	version string // that answered last
+}
+
+// slurmVersions are tried in this order where none is configured.
+var slurmVersions = [...]string{"v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.39", "v0.0.38", "v0.0.37", "v0.0.36"}
+
+// errNoVersion: slurmrestd does not know the version.
+var errNoVersion = errors.New("no such version of the API")
+
+func (s *slurmrestd) list(ctx context.Context, _, _ time.Time) (List, error) {
+	versions := slurmVersions[:]
+	if fixed := s.cfg.Version; fixed != "" {
+		versions = []string{fixed}
+	} else if s.version != "" {
+		versions = append([]string{s.version}, versions...)
+	}
+	for _, version := range versions {
+		list, err := s.ask(ctx, version)
+		if errors.Is(err, errNoVersion) {
+			continue
+		}
+		if err == nil {
+			s.version = version
+		}
+		return list, err
+	}
+	return List{}, fmt.Errorf("slurmrestd at %s: none of %s: %w; set version", s.cfg.URL, strings.Join(versions, ", "), errNoVersion)
+}
+
+func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err error) {
+	token, err := s.cfg.Token.Or(s.cfg.TokenFile)
+	if err != nil {
+		return list, fmt.Errorf("token of slurmrestd: %w", err)
+	}
+	header := http.Header{}
+	if s.cfg.User != "" {
+		header.Set("X-SLURM-USER-NAME", s.cfg.User)
+	}
+	if token = strings.TrimPrefix(strings.TrimSpace(token), "SLURM_JWT="); token != "" {
+		header.Set("X-SLURM-USER-TOKEN", token)
+	}
+	address := strings.TrimRight(s.cfg.URL, "/") + "/slurm/" + url.PathEscape(version) + "/jobs"
+	err = httpGet(ctx, s.client, address, header, func(status int, body io.Reader) error {
+		switch {
+		case status == http.StatusNotFound:
+			return errNoVersion
+		case status != http.StatusOK:
+			return fmt.Errorf("status %d: %s", status, excerpt(body))
+		}
+		list, err = ReadSlurmJSON(body, address, SlurmOptions{RawIDs: s.cfg.RawIDs})
+		return err
+	})
+	if err != nil {
+		list.Complete = false
+	}
+	return list, err
+}
+
+// httpGet asks, and gives the answer to read as it comes.
+func httpGet(ctx context.Context, client *http.Client, address string, header http.Header, read func(status int, body io.Reader) error) error {
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	ask.Header = header
+	answer, err := client.Do(ask)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if err := read(answer.StatusCode, feeds.Bounded(answer.Body, feeds.MaxOutput)); err != nil {
+		return fmt.Errorf("GET %s: %w", address, err)
+	}
+	return nil
+}
+
+// excerpt of an answer that is an error.
+func excerpt(body io.Reader) string {
+	text, _ := io.ReadAll(io.LimitReader(body, 300))
+	return feeds.Clean(string(text), 300)
+}

@@ -1,0 +1,116 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/schema"
+)
+
+// Limits bound what a feed keeps of jobs.
+type Limits struct {
+	// A job that has run longer has ended, whatever the scheduler says; 0: never.
+	MaxAge time.Duration `yaml:"max_age"`
+	// The most jobs that are known at a time; more are dropped.
+	MaxJobs int `yaml:"max_jobs"`
+}
+
+func defaultLimits() Limits { return Limits{MaxAge: 30 * 24 * time.Hour, MaxJobs: 200_000} }
+
+func (l *Limits) validate(f *faults.List) {
+	f.Check(l.MaxAge >= 0, "max_age", "%v: want 0 or more", l.MaxAge)
+	f.Check(l.MaxJobs >= 1, "max_jobs", "%d: want 1 or more", l.MaxJobs)
+}
+
+// lister asks a scheduler. since is when it was last asked with success, zero at first.
+type lister interface {
+	list(ctx context.Context, now, since time.Time) (List, error)
+}
+
+// source is a lister behind a tracker, as a feed.
+type source struct {
+	lister  lister
+	tracker *Tracker
+	store   *feeds.Store
+	last    time.Time
+	dirty   bool // the tracker's running jobs are not those in the store
+}
+
+// state is what the store has.
+type state struct {
+	Last    time.Time `json:"last"`
+	Running []entry   `json:"running"`
+}
+
+func newSource(l lister, limits Limits, store *feeds.Store) (*source, error) {
+	s := &source{lister: l, tracker: NewTracker(limits.MaxAge, limits.MaxJobs), store: store}
+	var saved state
+	found, err := store.Load(&saved)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		s.last = saved.Last
+		s.tracker.resume(saved.Running)
+	}
+	return s, nil
+}
+
+// Read gives what is left of the last list, or asks for another.
+func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
+	var rows feeds.Rows
+	if rows.Jobs, rows.More = s.tracker.Take(feeds.MaxRows); len(rows.Jobs) > 0 {
+		s.dirty = true
+		return rows, nil
+	}
+	list, err := s.lister.list(ctx, now, s.last)
+	if err != nil {
+		list.Complete = false // what was not read has not left the queue
+	} else {
+		s.last = now
+	}
+	rows.Dropped = s.tracker.Update(list, now)
+	rows.Jobs, rows.More = s.tracker.Take(feeds.MaxRows)
+	s.dirty = s.dirty || len(rows.Jobs) > 0
+	return rows, err
+}
+
+// Commit saves the jobs that run, once all changes are handed on.
+func (s *source) Commit() error {
+	if !s.dirty || len(s.tracker.pending) > 0 {
+		return nil
+	}
+	if err := s.store.Save(state{s.last, s.tracker.running()}); err != nil {
+		return err
+	}
+	s.dirty = false
+	return nil
+}
+
+// zoneOf finds a time zone: a name such as Europe/Berlin, UTC, or Local for this host's.
+func zoneOf(name string) (*time.Location, error) {
+	if name == "" {
+		name = "Local"
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("%q: want a name of the time zone database such as Europe/Berlin, UTC or Local", name)
+	}
+	return zone, nil
+}
+
+// Upserts are the last states of jobs in a list, in the order of their starts: what a reader of a whole file wants.
+// Jobs that wait are left out.
+func Upserts(list List) []schema.Job {
+	t := NewTracker(0, len(list.Rows)+1)
+	list.Complete = false
+	t.Update(list, time.Unix(0, 0))
+	var all []schema.Job
+	for _, k := range t.sorted() {
+		all = append(all, t.known[k].Job)
+	}
+	return all
+}

@@ -1,0 +1,277 @@
+package jobs_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/jobs"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/schema"
+)
+
+func open(t *testing.T, cfg feeds.SourceConfig, dir string) feeds.Source {
+	t.Helper()
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	source, err := cfg.Open(feeds.Env{Host: "agent", Interval: time.Minute, Store: feeds.NewStore(dir, "feed"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// read reads and commits, and gives the ids and ends of jobs.
+func read(t *testing.T, s feeds.Source, clock string) (said []string) {
+	t.Helper()
+	rows, err := s.Read(t.Context(), at(clock).Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return ids(rows.Jobs)
+}
+
+func ids(list []schema.Job) (said []string) {
+	for _, j := range list {
+		text := j.ID + " runs"
+		if j.End != 0 {
+			text = j.ID + " " + j.State
+		}
+		said = append(said, text)
+	}
+	return said
+}
+
+func want(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+const queue = `{"jobs":[%s],"errors":[]}`
+
+func queued(id int) string {
+	return fmt.Sprintf(`{"job_id":%d,"job_state":"RUNNING","start_time":%d,"nodes":"n1"}`, id, int64(at("00:30"))/1e9)
+}
+
+// A command that prints a file: what the agent does with what it prints, and over a restart.
+func TestSqueueSource(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "queue")
+	put := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := &jobs.SqueueConfig{Command: []string{"cat", file}, Limits: jobs.Limits{MaxJobs: 100}}
+	s := open(t, cfg, dir)
+	put(fmt.Sprintf(queue, queued(1)+","+queued(2)))
+	want(t, "first", read(t, s, "01:00"), "1 runs", "2 runs")
+	put("slurm_load_jobs error: Unable to contact slurm controller")
+	if _, err := s.Read(t.Context(), at("01:01").Time()); err == nil {
+		t.Error("an answer that is none is no error")
+	}
+	// The agent is away while job 1 ends.
+	s = open(t, cfg, dir)
+	put(fmt.Sprintf(queue, queued(2)))
+	want(t, "after a restart", read(t, s, "01:05"), "1 left the queue")
+	cfg.Command = []string{"sh", "-c", "echo broken >&2; exit 3"}
+	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:06").Time()); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("a command that fails: %v", err)
+	}
+	cfg.Command = []string{"sleep", "60"}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := open(t, cfg, t.TempDir()).Read(ctx, at("01:06").Time()); err == nil {
+		t.Error("a command that hangs is no error")
+	}
+}
+
+// Ten thousand starts at once come in parts, without the scheduler being asked again for each.
+func TestFloodComesInParts(t *testing.T) {
+	var all []string
+	for i := range 10_000 {
+		all = append(all, queued(i+1))
+	}
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		fmt.Fprintf(w, queue, strings.Join(all, ","))
+	}))
+	defer server.Close()
+	s := open(t, &jobs.SlurmrestdConfig{URL: server.URL, Version: "v0.0.38", Limits: jobs.Limits{MaxJobs: 20_000}}, t.TempDir())
+	total := 0
+	for more := true; more; {
+		rows, err := s.Read(t.Context(), at("01:00").Time())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows.Jobs) > feeds.MaxRows {
+			t.Fatalf("%d rows in one read", len(rows.Jobs))
+		}
+		total, more = total+len(rows.Jobs), rows.More
+	}
+	if total != 10_000 || asked != 1 {
+		t.Errorf("%d jobs of %d questions, want 10000 of 1", total, asked)
+	}
+}
+
+// The newest version that answers is found; the token goes in the header and into no error.
+func TestSlurmrestdSource(t *testing.T) {
+	var paths []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, r.URL.Path)
+		switch {
+		case r.Header.Get("X-SLURM-USER-TOKEN") != "hidden" || r.Header.Get("X-SLURM-USER-NAME") != "giverny":
+			http.Error(w, "Authentication failure", http.StatusUnauthorized)
+		case r.URL.Path != "/slurm/v0.0.41/jobs":
+			http.NotFound(w, r)
+		default:
+			fmt.Fprintf(w, queue, queued(1))
+		}
+	}))
+	defer server.Close()
+	cfg := &jobs.SlurmrestdConfig{URL: server.URL, User: "giverny", Token: secret.NewText("hidden"), Limits: jobs.Limits{MaxJobs: 10}}
+	s := open(t, cfg, t.TempDir())
+	want(t, "first", read(t, s, "01:00"), "1 runs")
+	want(t, "again", read(t, s, "01:01"))
+	want(t, "versions", paths, "/slurm/v0.0.43/jobs", "/slurm/v0.0.42/jobs", "/slurm/v0.0.41/jobs", "/slurm/v0.0.41/jobs")
+	cfg.Token = secret.NewText("wrong-secret")
+	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time()); err == nil || !strings.Contains(err.Error(), "401") || strings.Contains(err.Error(), "wrong-secret") {
+		t.Errorf("a wrong token: %v", err)
+	}
+}
+
+func TestFileSource(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "jobs.jsonl")
+	add := func(job schema.Job) {
+		text, err := json.Marshal(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		if _, err := out.Write(append(text, '\n')); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, &jobs.FileConfig{Path: path, Limits: jobs.Limits{MaxJobs: 10}}, dir)
+	if _, err := s.Read(t.Context(), at("01:00").Time()); err == nil {
+		t.Error("a file that is not there is no error")
+	}
+	add(schema.Job{ID: "1", Nodes: []string{"n1"}, Start: at("00:30")})
+	want(t, "one job", read(t, s, "01:00"), "1 runs")
+	want(t, "no change", read(t, s, "01:01"))
+	add(schema.Job{ID: "1", Nodes: []string{"n1"}, Start: at("00:30"), End: at("01:01"), State: "COMPLETED"})
+	add(schema.Job{ID: "2", Nodes: []string{"n1"}, Start: at("00:40")})
+	want(t, "an end and a start", read(t, s, "01:02"), "1 COMPLETED", "2 runs")
+}
+
+// apiServer is an API server with pods, as far as lists and watches of pods go.
+type apiServer struct {
+	pages  []string // of the next list
+	events []string // of the next watch
+	gone   bool     // the next watch is answered by 410
+	asked  []string
+}
+
+func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	a.asked = append(a.asked, fmt.Sprintf("%s watch=%s rv=%s continue=%s", r.URL.Path, q.Get("watch"), q.Get("resourceVersion"), q.Get("continue")))
+	switch {
+	case q.Get("watch") == "" && q.Get("continue") == "" && len(a.pages) > 1:
+		io.WriteString(w, `{"metadata":{"resourceVersion":"10","continue":"c1"},"items":[`+a.pages[0]+`]}`)
+	case q.Get("watch") == "":
+		io.WriteString(w, `{"metadata":{"resourceVersion":"10"},"items":[`+a.pages[len(a.pages)-1]+`]}`)
+	case a.gone:
+		a.gone = false
+		io.WriteString(w, `{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old resource version"}}`)
+	default:
+		io.WriteString(w, strings.Join(a.events, "\n"))
+		a.events = nil
+	}
+}
+
+func pod(uid, name, labels, owner, node, phase, start, finish string, version int) string {
+	status := fmt.Sprintf(`{"phase":%q`, phase)
+	if start != "" {
+		status += fmt.Sprintf(`,"startTime":%q`, at(start))
+	}
+	if finish != "" {
+		status += fmt.Sprintf(`,"containerStatuses":[{"state":{"terminated":{"finishedAt":%q}}}]`, at(finish))
+	}
+	return fmt.Sprintf(`{"metadata":{"uid":%q,"name":%q,"namespace":"ml","resourceVersion":"%d","labels":{%s},"ownerReferences":[%s]},"spec":{"nodeName":%q},"status":%s}}`,
+		uid, name, version, labels, owner, node, status)
+}
+
+func event(kind, object string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`, kind, object) }
+
+func TestKubernetesSource(t *testing.T) {
+	llama := `"training.kubeflow.org/job-name":"llama"`
+	deployment := `{"kind":"ReplicaSet","name":"web-6d4","controller":true}`
+	daemon := `{"kind":"DaemonSet","name":"exporter","controller":true}`
+	api := &apiServer{pages: []string{
+		pod("a", "llama-0", llama, "", "n1", "Running", "00:30", "", 1) + "," + pod("b", "llama-1", llama, "", "n2", "Running", "00:31", "", 2) + "," + pod("w", "llama-2", llama, "", "", "Pending", "", "", 2),
+		pod("c", "web-6d4-x", "", deployment, "n3", "Running", "00:10", "", 3) + "," + pod("d", "exporter-n1", "", daemon, "n1", "Running", "00:01", "", 4),
+	}}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
+	cfg.URL, cfg.Token = server.URL, secret.NewText("x")
+	s := open(t, cfg, t.TempDir())
+	rows, err := s.Read(t.Context(), at("01:00").Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := []schema.Job{{ID: "ml/web-6d4", Name: "web-6d4", User: "ml", Nodes: []string{"n3"}, Start: at("00:10"), State: "Running"},
+		{ID: "ml/llama", Name: "llama", User: "ml", Nodes: []string{"n1", "n2"}, Start: at("00:30"), State: "Running"}}
+	if diff := cmp.Diff(wanted, rows.Jobs); diff != "" {
+		t.Errorf("the first list (-want +got):\n%s", diff)
+	}
+	// A third worker gets its node, then the first is gone: the job keeps its start.
+	api.events = []string{event("MODIFIED", pod("w", "llama-2", llama, "", "n4", "Running", "01:00", "", 11)), event("DELETED", pod("a", "llama-0", llama, "", "n1", "Running", "00:30", "", 12)),
+		`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"13"}}}`}
+	rows, err = s.Read(t.Context(), at("01:01").Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]schema.Job{{ID: "ml/llama", Name: "llama", User: "ml", Nodes: []string{"n2", "n4"}, Start: at("00:30"), State: "Running"}}, rows.Jobs); diff != "" {
+		t.Errorf("a change (-want +got):\n%s", diff)
+	}
+	// It ends, and begins again under the same name; the version is too old for a watch.
+	api.gone = true
+	api.pages = []string{pod("b", "llama-1", llama, "", "n2", "Succeeded", "00:31", "01:10", 20) + "," + pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 21)}
+	want(t, "after 410", read(t, s, "01:12"), "ml/llama Succeeded", "ml/web-6d4 left the queue")
+	api.events = []string{event("DELETED", pod("b", "llama-1", llama, "", "n2", "Succeeded", "00:31", "01:10", 22)), event("ADDED", pod("z", "llama-0", llama, "", "n1", "Running", "01:20", "", 23))}
+	rows, err = s.Read(t.Context(), at("01:21").Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows.Jobs) != 1 || rows.Jobs[0].Start != at("01:20") || !cmp.Equal(rows.Jobs[0].Nodes, []string{"n1"}) {
+		t.Errorf("a job that began again: %+v", rows.Jobs)
+	}
+	if got := api.asked[2]; got != "/api/v1/pods watch=true rv=10 continue=" {
+		t.Errorf("the first watch asked %s", got)
+	}
+}

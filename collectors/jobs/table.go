@@ -1,0 +1,106 @@
+package jobs
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/schema"
+)
+
+// ReadLines reads a schema.Job as JSON on each line. A job may come again, when it ends: the last line of an id and
+// start counts. Lines that cannot be read are counted and passed over.
+func ReadLines(r io.Reader, name string) (List, error) {
+	var list List
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := readLine(in, &list)
+		if line = strings.TrimSpace(line); line != "" {
+			var job schema.Job
+			if json.Unmarshal([]byte(line), &job) != nil {
+				list.drop(feeds.Malformed)
+			} else {
+				list.add(job, job.Nodes, phaseOf(&job))
+			}
+		}
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return list, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+}
+
+func phaseOf(job *schema.Job) Phase {
+	switch {
+	case job.Start == 0:
+		return Waiting
+	case job.End == 0:
+		return Running
+	}
+	return Ended
+}
+
+// ReadCSV reads a table with a header: job_id, nodes and start, and where they are known name, user, end and state.
+// Nodes are separated by blanks or semicolons, or are a host list of Slurm's. Times are RFC 3339, seconds since
+// 1970, or without a zone in the one given.
+func ReadCSV(r io.Reader, name string, zone *time.Location) (List, error) {
+	var list List
+	in := csv.NewReader(r)
+	in.FieldsPerRecord = -1
+	in.LazyQuotes = true
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if err != nil {
+		return list, fmt.Errorf("%s:1: %w; want a header: job_id,name,user,nodes,start,end,state", name, err)
+	}
+	at := map[string]int{}
+	for i, field := range head {
+		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(field, "\ufeff")))] = i
+	}
+	for _, field := range []string{"job_id", "nodes", "start"} {
+		if _, ok := at[field]; !ok {
+			return list, fmt.Errorf("%s:1: no column %s; want job_id,name,user,nodes,start,end,state", name, field)
+		}
+	}
+	clock := clock{zone}
+	for {
+		f, err := in.Read()
+		if err == io.EOF {
+			return list, nil
+		}
+		if errors.As(err, new(*csv.ParseError)) {
+			list.drop(feeds.Malformed)
+			continue
+		}
+		if err != nil {
+			return list, fmt.Errorf("%s: %w", name, err)
+		}
+		list.addFields(f, at, clock)
+	}
+}
+
+func (l *List) addFields(f []string, at map[string]int, clock clock) {
+	field := func(name string) string {
+		if i, ok := at[name]; ok && i < len(f) {
+			return strings.TrimSpace(f[i])
+		}
+		return ""
+	}
+	start, okStart := clock.instant(field("start"))
+	end, okEnd := clock.instant(field("end"))
+	if !okStart || !okEnd {
+		l.drop(feeds.NoTime)
+		return
+	}
+	job := schema.Job{ID: field("job_id"), Name: field("name"), User: field("user"), State: field("state"), Start: start, End: end}
+	hosts := strings.FieldsFunc(field("nodes"), func(r rune) bool { return r == ' ' || r == ';' || r == '\n' })
+	l.add(job, hosts, phaseOf(&job))
+}

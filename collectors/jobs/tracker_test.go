@@ -1,0 +1,136 @@
+package jobs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/jobs"
+	"github.com/giverny/giverny/schema"
+)
+
+// step gives the tracker a list at a time of day and returns what it says has changed, as text.
+func step(t *testing.T, tracker *jobs.Tracker, clock string, complete bool, rows ...jobs.Row) (changed []string) {
+	t.Helper()
+	tracker.Update(jobs.List{Rows: rows, Complete: complete}, at(clock).Time())
+	all, more := tracker.Take(1000)
+	if more {
+		t.Error("more than 1000 changes")
+	}
+	for _, j := range all {
+		end := "runs"
+		if j.End != 0 {
+			end = j.End.Time().Format("15:04")
+		}
+		changed = append(changed, fmt.Sprintf("%s %s-%s %s %v", j.ID, j.Start.Time().Format("15:04"), end, j.State, j.Nodes))
+	}
+	return changed
+}
+
+func TestTracker(t *testing.T) {
+	tracker := jobs.NewTracker(2*time.Hour, 10)
+	run := func(id, start string) jobs.Row { return row(id, "", "", "RUNNING", start, "", jobs.Running, "n1") }
+	for _, c := range []struct {
+		what     string
+		clock    string
+		complete bool
+		rows     []jobs.Row
+		want     []string
+	}{
+		{"begin", "01:00", true, []jobs.Row{run("1", "00:30"), run("2", "00:50"), run("3", "00:59"), row("9", "", "", "PENDING", "", "", jobs.Waiting)},
+			[]string{"1 00:30-runs RUNNING [n1]", "2 00:50-runs RUNNING [n1]", "3 00:59-runs RUNNING [n1]"}},
+		{"nothing new", "01:01", true, []jobs.Row{run("1", "00:30"), run("2", "00:50"), run("3", "00:59")}, nil},
+		{"one left the queue", "01:02", true, []jobs.Row{run("1", "00:30"), run("2", "00:50")}, []string{"3 00:59-01:02 left the queue [n1]"}},
+		{"its end comes late, without nodes", "01:03", true, []jobs.Row{run("1", "00:30"), run("2", "00:50"), row("3", "", "", "COMPLETED", "00:59", "01:01", jobs.Ended)},
+			[]string{"3 00:59-01:01 COMPLETED [n1]"}},
+		{"the scheduler did not answer in full", "01:04", false, []jobs.Row{run("1", "00:30")}, nil},
+		{"requeued: a new start of the same id", "01:05", true, []jobs.Row{run("1", "00:30"), run("2", "01:04")},
+			[]string{"2 01:04-runs RUNNING [n1]", "2 00:50-01:04 requeued [n1]"}},
+		{"never ends: too old", "02:31", true, []jobs.Row{run("1", "00:30"), run("2", "01:04")}, []string{"1 00:30-02:30 exceeds max_age [n1]"}},
+		{"that is said once", "02:32", true, []jobs.Row{run("1", "00:30"), run("2", "01:04")}, nil},
+		{"its true end comes after all", "02:40", true, []jobs.Row{row("1", "", "", "TIMEOUT", "00:30", "02:39", jobs.Ended, "n1"), run("2", "01:04")},
+			[]string{"1 00:30-02:39 TIMEOUT [n1]"}},
+		{"comes back after it had left", "02:41", true, nil, []string{"2 01:04-02:41 left the queue [n1]"}},
+		{"back", "02:42", true, []jobs.Row{run("2", "01:04")}, []string{"2 01:04-runs RUNNING [n1]"}},
+		{"elements of an array are jobs of their own", "02:43", true, []jobs.Row{run("2", "01:04"), run("7_1", "02:43"), run("7_2", "02:43")},
+			[]string{"7_1 02:43-runs RUNNING [n1]", "7_2 02:43-runs RUNNING [n1]"}},
+	} {
+		if diff := cmp.Diff(c.want, step(t, tracker, c.clock, c.complete, c.rows...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.what, diff)
+		}
+	}
+}
+
+// More jobs than are kept: those that ended make room, the rest is counted.
+func TestTrackerIsBounded(t *testing.T) {
+	tracker := jobs.NewTracker(0, 100)
+	var rows []jobs.Row
+	for i := range 150 {
+		rows = append(rows, row(fmt.Sprint(i), "", "", "COMPLETED", "00:30", "00:31", jobs.Ended, "n1"))
+	}
+	if dropped := tracker.Update(jobs.List{Rows: rows}, at("01:00").Time()); dropped[feeds.TooMany] != 50 {
+		t.Errorf("dropped %v, want 50", dropped)
+	}
+	dropped := tracker.Update(jobs.List{Rows: []jobs.Row{row("new", "", "", "RUNNING", "01:00", "", jobs.Running, "n1")}}, at("01:01").Time())
+	if len(dropped) != 0 {
+		t.Errorf("jobs that ended made no room: %v", dropped)
+	}
+	var taken int
+	for more := true; more; {
+		var part []schema.Job
+		part, more = tracker.Take(30)
+		taken += len(part)
+	}
+	if taken != 101 {
+		t.Errorf("%d changes, want 101", taken)
+	}
+}
+
+// Whatever is listed: the last change of each job says what the last list said of it, in whichever parts lists came.
+func TestTrackerAgainstNaive(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		tracker := jobs.NewTracker(0, 1000)
+		said := map[string]schema.Job{}
+		var last []jobs.Row
+		for minute := range 30 {
+			last = last[:0]
+			for i := range 8 {
+				if random.IntN(3) == 0 {
+					continue
+				}
+				r := row(fmt.Sprint(i), "", "", "RUNNING", "00:10", "", jobs.Running, "n1")
+				r.Job.Start += schema.Instant(random.IntN(3)) * 60e9
+				if random.IntN(4) == 0 {
+					r.Phase, r.Job.End, r.Job.State = jobs.Ended, r.Job.Start+1, "COMPLETED"
+				}
+				last = append(last, r)
+			}
+			tracker.Update(jobs.List{Rows: last, Complete: true}, at("01:00").Time().Add(time.Duration(minute)*time.Minute))
+			for more := true; more; {
+				var part []schema.Job
+				part, more = tracker.Take(1 + random.IntN(5))
+				for _, j := range part {
+					said[fmt.Sprintf("%s@%d", j.ID, j.Start)] = j
+				}
+			}
+		}
+		listed := map[string]bool{}
+		for _, r := range last {
+			k := fmt.Sprintf("%s@%d", r.Job.ID, r.Job.Start)
+			listed[k] = true
+			if diff := cmp.Diff(r.Job, said[k]); diff != "" {
+				t.Fatalf("seed %d: job %s (-listed +said):\n%s", seed, k, diff)
+			}
+		}
+		for k, j := range said {
+			if !listed[k] && j.End == 0 {
+				t.Fatalf("seed %d: job %s is not listed and has no end", seed, k)
+			}
+		}
+	}
+}

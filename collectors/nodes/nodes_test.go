@@ -1,0 +1,154 @@
+package nodes_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/topology"
+)
+
+const cables = `
+vendid=0x2c9
+switchguid=0xc42a10300100000(c42a10300100000)
+Switch	4 "S-0c42a10300100000"		# "leaf0 rack 1" base port 0 lid 2 lmc 0
+[1]	"H-0c42a10300300000"[1](c42a10300300001) 		# "node0 mlx5_0" lid 5 4xHDR
+[2]	"H-0c42a10300300010"[1](c42a10300300011) 		# "node0 mlx5_1" lid 6 4xHDR
+[3]	"H-0c42a10300300020"[1](c42a10300300021) 		# "node1 mlx5_0" lid 7 4xHDR
+
+vendid=0x2c9
+caguid=0xc42a10300300000
+Ca	1 "H-0c42a10300300000"		# "node0 mlx5_0"
+[1](c42a10300300001) 	"S-0c42a10300100000"[1]		# lid 5 lmc 0 "leaf0 rack 1" lid 2 4xHDR
+
+vendid=0x2c9
+caguid=0xc42a10300300010
+Ca	1 "H-0c42a10300300010"		# "node0 mlx5_1"
+[1](c42a10300300011) 	"S-0c42a10300100000"[2]		# lid 6 lmc 0 "leaf0 rack 1" lid 2 4xHDR
+
+vendid=0x2c9
+caguid=0xc42a10300300020
+Ca	1 "H-0c42a10300300020"		# "node1 mlx5_0"
+[1](c42a10300300021) 	"S-0c42a10300100000"[3]		# lid 7 lmc 0 "leaf0 rack 1" lid 2 4xHDR
+`
+
+func fabrics(t *testing.T) []*topology.Graph {
+	t.Helper()
+	ib, warnings, err := topology.ReadIBNetDiscover(strings.NewReader(cables), "cables", "ib", nil)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	torus, err := topology.Parse("gemini", "torus:4x4x4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []*topology.Graph{ib, torus}
+}
+
+func TestDevice(t *testing.T) {
+	m, err := nodes.ReadMap(strings.NewReader("# Gemini\nnid[00012-00013]\t3,3,3\n\nlogin\tnode1 mlx5_0\nlogin\t0,0,0\nr[1-2]\tn[8-9]\n"), "map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := nodes.New(fabrics(t), m)
+	for _, c := range []struct {
+		node   string
+		want   string // of ib; of gemini
+		reason nodes.Reason
+	}{
+		{"node0", "node0 mlx5_0,node0 mlx5_1;", ""}, // a node with two adapters
+		{"node1", "node1 mlx5_0;", ""},
+		{"node1.cluster.example.org", "node1 mlx5_0;", ""},
+		{"node0 mlx5_1", "node0 mlx5_1;", ""},
+		{"0xc42a10300300020", "node1 mlx5_0;", ""}, // as OpenSM prints a GUID
+		{"0c42a10300300020", "node1 mlx5_0;", ""},
+		{"leaf0 rack 1", "leaf0 rack 1;", ""},
+		{"leaf0", ";", nodes.Unknown}, // what a switch is called is no host's name and adapter
+		{"9,1,1", ";", nodes.Unknown},
+		{"3,3,3", ";3,3,3", ""},
+		{"nid00013", ";3,3,3", ""},
+		{"login", "node1 mlx5_0;0,0,0", ""},
+		{"r2", ";", nodes.NoSuch},
+		{"", ";", nodes.Unknown},
+	} {
+		got, reason := r.Device(c.node)
+		for _, devices := range got {
+			slices.Sort(devices)
+		}
+		if text := strings.Join(got[0], ",") + ";" + strings.Join(got[1], ","); text != c.want || reason != c.reason {
+			t.Errorf("%q: %q, %q; want %q, %q", c.node, text, reason, c.want, c.reason)
+		}
+	}
+	missing := nodes.Missing{}
+	devices := r.Devices([]string{"nid00012", "nid00013", "node1", "x", "x", "r1"}, missing)
+	if diff := cmp.Diff([][]string{{"node1 mlx5_0"}, {"3,3,3"}}, devices); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(nodes.Missing{nodes.Unknown: {"x": 2}, nodes.NoSuch: {"r1": 1}}, missing); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPort(t *testing.T) {
+	r := nodes.New(fabrics(t), nil)
+	for _, c := range []struct {
+		fabric             int
+		device, port, want string
+	}{
+		{0, "leaf0 rack 1", "3", "3"},
+		{0, "leaf0 rack 1", "9", ""},
+		{0, "node1 mlx5_0", "mlx5_0/1", "1"},
+		{0, "node1 mlx5_0", "ib0", "1"}, // it has only one
+		{0, "node1 mlx5_0", "", ""},
+		{1, "3,3,3", "X+", "X+"},
+		{1, "3,3,3", "l24", ""},
+		{1, "9,9,9", "X+", ""},
+	} {
+		if got := r.Port(c.fabric, c.device, c.port); got != c.want {
+			t.Errorf("port %q of %q: %q, want %q", c.port, c.device, got, c.want)
+		}
+	}
+	if !r.IsSwitch(0, "leaf0 rack 1") || r.IsSwitch(0, "node1 mlx5_0") {
+		t.Error("a leaf is no switch, or a host is one")
+	}
+}
+
+func TestReadMap(t *testing.T) {
+	for _, bad := range []string{"node1 device\n", "\tdevice\n", "n[1-3]\td[1-2]\n", "n[1-\td\n"} {
+		if _, err := nodes.ReadMap(strings.NewReader("ok\tdevice\n"+bad), "nodes.tsv"); err == nil || !strings.Contains(err.Error(), "nodes.tsv:2") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"9,1,1 10,1,1", "9,1,1 10,1,1"},
+		{"nid[00012-00014]", "nid00012 nid00013 nid00014"},
+		{"node[1-3,7,10-12]-ib[0-1]", "node1-ib0 node1-ib1 node2-ib0 node2-ib1 node3-ib0 node3-ib1 node7-ib0 node7-ib1 node10-ib0 node10-ib1 node11-ib0 node11-ib1 node12-ib0 node12-ib1"},
+		{"a[1-2],b x", "a1 a2 b x"},
+	} {
+		got, err := nodes.Expand(strings.Fields(c.in))
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, %v", c.in, got, err)
+		}
+	}
+	if _, err := nodes.Expand([]string{"n[1-"}); err == nil {
+		t.Error("a list that is none was taken")
+	}
+}
+
+// A great many unknown names take bounded memory.
+func TestMissingIsBounded(t *testing.T) {
+	m := nodes.Missing{}
+	for i := range 5000 {
+		m.Add(fmt.Sprint(i), nodes.Unknown)
+	}
+	if n := len(m[nodes.Unknown]); n > 1001 || m[nodes.Unknown][""] != 4000 {
+		t.Errorf("%d names are kept, %d others counted", n, m[nodes.Unknown][""])
+	}
+}

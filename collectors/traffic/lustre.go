@@ -1,0 +1,244 @@
+package traffic
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/schema"
+)
+
+// JobBytes is what one target of Lustre has counted of one job since it first saw it, or since its counters were
+// cleared.
+type JobBytes struct {
+	Target, Job string
+	Start       string // of the counters, as printed: another one means that they began again; empty in old versions
+	Read, Write uint64 // bytes
+}
+
+// Lines of job_stats, which is YAML in a form that does not change but for fields added.
+var (
+	lustreTarget = regexp.MustCompile(`^(?:\S+:\s+)?((?:obdfilter|mdt)\.[^=\s]+)\.job_stats=`)
+	lustreJob    = regexp.MustCompile(`^(?:\S+:\s+)?- job_id:\s*"?([^"]*?)"?\s*$`)
+	lustreStart  = regexp.MustCompile(`^(?:\S+:\s+)?start_time:\s*(\S+)`)
+	lustreBytes  = regexp.MustCompile(`^(?:\S+:\s+)?(read_bytes|write_bytes):\s*\{(.*)\}`)
+	lustreSum    = regexp.MustCompile(`\bsum:\s*([0-9]+)`)
+)
+
+// maxLineBytes bounds a line.
+const maxLineBytes = 64 << 10
+
+// ReadLustre reads what `lctl get_param obdfilter.*.job_stats mdt.*.job_stats` prints, on one server or, with a host
+// before each line (clush, pdsh), on several. name stands for it in errors.
+func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err error) {
+	scan := bufio.NewScanner(r)
+	scan.Buffer(nil, maxLineBytes)
+	target, open := "", false
+	for scan.Scan() {
+		line := strings.TrimSpace(scan.Text())
+		if m := lustreTarget.FindStringSubmatch(line); m != nil {
+			target, open = m[1], false
+			continue
+		}
+		if m := lustreJob.FindStringSubmatch(line); m != nil {
+			open = m[1] != ""
+			if open {
+				stats = append(stats, JobBytes{Target: target, Job: strings.ToValidUTF8(m[1], "\uFFFD")})
+			}
+			continue
+		}
+		if !open {
+			continue
+		}
+		now := &stats[len(stats)-1]
+		if m := lustreStart.FindStringSubmatch(line); m != nil {
+			now.Start = m[1]
+			continue
+		}
+		m := lustreBytes.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		sum := lustreSum.FindStringSubmatch(m[2])
+		if sum == nil {
+			continue // Lustre leaves out the sum where there are no samples
+		}
+		n, err := strconv.ParseUint(sum[1], 10, 64)
+		if err != nil {
+			dropped++
+			continue
+		}
+		if m[1] == "read_bytes" {
+			now.Read = n
+		} else {
+			now.Write = n
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return stats, dropped, fmt.Errorf("%s: %w", name, err)
+	}
+	return stats, dropped, nil
+}
+
+// LustreConfig says how to ask Lustre's servers.
+type LustreConfig struct {
+	// The argument vector that prints job_stats of all servers; no shell. One agent asks for all: sums of two agents for one job would replace each other.
+	Command []string `yaml:"command,flow"`
+	// An expression for the job of an id of Lustre's (jobid_var): its first group is the job; ids that do not match are no jobs.
+	JobPattern string `yaml:"job_pattern"`
+}
+
+// LustreKind is what the registry lists.
+func LustreKind() feeds.Kind {
+	return feeds.Kind{Name: "lustre", Description: "Bytes read and written by jobs, from job_stats of Lustre's servers.", Interval: 60 * time.Second, NewConfig: func() feeds.SourceConfig {
+		return &LustreConfig{Command: []string{"lctl", "get_param", "obdfilter.*.job_stats", "mdt.*.job_stats"}, JobPattern: `^(\d+)$`}
+	}}
+}
+
+// Validate joins all faults.
+func (c *LustreConfig) Validate() error {
+	var f faults.List
+	f.Check(len(c.Command) > 0 && c.Command[0] != "", "command", "empty; want a program and its arguments")
+	pattern, err := regexp.Compile(c.JobPattern)
+	f.Check(err == nil && pattern.NumSubexp() >= 1, "job_pattern", "%q: want a regular expression with a group, such as ^(\\d+)$", c.JobPattern)
+	return f.Err()
+}
+
+// Open makes the source. It asks nothing yet.
+func (c *LustreConfig) Open(env feeds.Env) (feeds.Source, error) {
+	if env.Interval <= 0 {
+		return nil, errors.New("lustre: no interval of the fabric")
+	}
+	pattern, err := regexp.Compile(c.JobPattern)
+	if err != nil {
+		return nil, err
+	}
+	return &lustre{command: c.Command, meter: NewMeter(pattern, env.Interval)}, nil
+}
+
+// lustre asks, and makes traffic of what was counted between two answers.
+type lustre struct {
+	command []string
+	meter   *Meter
+	pending []schema.JobTraffic
+}
+
+// Read gives what is left, or asks.
+func (l *lustre) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err error) {
+	if len(l.pending) == 0 {
+		var stats []JobBytes
+		err = feeds.Run(ctx, l.command, nil, func(out io.Reader) (err error) {
+			var dropped uint64
+			stats, dropped, err = ReadLustre(out, l.command[0])
+			rows.Drop(feeds.Malformed, dropped)
+			return err
+		})
+		if err != nil {
+			return rows, err
+		}
+		var noJob uint64
+		l.pending, noJob = l.meter.Step(stats, now)
+		rows.Drop(feeds.NotAJob, noJob)
+	}
+	n := min(len(l.pending), feeds.MaxRows)
+	rows.Traffic, l.pending = l.pending[:n:n], l.pending[n:]
+	rows.More = len(l.pending) > 0
+	return rows, nil
+}
+
+// Commit has nothing to note: what is counted while the agent is away belongs to no interval.
+func (l *lustre) Commit() error { return nil }
+
+// Meter turns counters that rise into bytes per interval.
+type Meter struct {
+	pattern  *regexp.Regexp
+	interval time.Duration
+	last     map[[2]string]JobBytes // by target and job
+	at       time.Time              // of the answer before; zero before the first
+	open     map[string]*[2]float64 // read and write bytes of the interval that is not over, by job
+}
+
+// NewMeter makes a meter for intervals of a length.
+func NewMeter(pattern *regexp.Regexp, interval time.Duration) *Meter {
+	return &Meter{pattern: pattern, interval: interval, last: map[[2]string]JobBytes{}, open: map[string]*[2]float64{}}
+}
+
+// Step takes the counters of the instant now, and returns the traffic of the intervals that are over. Bytes between two
+// answers are spread evenly over the time between them. A counter that fell, or begins again, counts from zero; what
+// is seen first counts from zero too where it began after the answer before. After a gap of more than ten intervals
+// it begins again.
+func (m *Meter) Step(stats []JobBytes, now time.Time) (traffic []schema.JobTraffic, noJob uint64) {
+	first := m.at.IsZero() || now.Sub(m.at) > 10*m.interval || !now.After(m.at)
+	moved := map[string]*[2]float64{}
+	next := make(map[[2]string]JobBytes, len(stats))
+	for _, s := range stats {
+		match := m.pattern.FindStringSubmatch(s.Job)
+		if match == nil || match[1] == "" {
+			noJob++
+			continue
+		}
+		key := [2]string{s.Target, s.Job}
+		before := m.last[key] // zero for a job that is new
+		if s.Start != before.Start || s.Read < before.Read || s.Write < before.Write {
+			before = JobBytes{}
+		}
+		next[key] = s
+		if first {
+			continue
+		}
+		if moved[match[1]] == nil {
+			moved[match[1]] = &[2]float64{}
+		}
+		moved[match[1]][0] += float64(s.Read - before.Read)
+		moved[match[1]][1] += float64(s.Write - before.Write)
+	}
+	if first {
+		m.open = map[string]*[2]float64{}
+	} else {
+		traffic = m.spread(moved, now)
+	}
+	m.last, m.at = next, now
+	return traffic, noJob
+}
+
+// spread gives each interval between the two answers its share.
+func (m *Meter) spread(moved map[string]*[2]float64, now time.Time) (traffic []schema.JobTraffic) {
+	total := float64(now.Sub(m.at))
+	for from := m.at; from.Before(now); {
+		begin := from.Truncate(m.interval)
+		until := begin.Add(m.interval)
+		over := !until.After(now)
+		if !over {
+			until = now
+		}
+		share := float64(until.Sub(from)) / total
+		for job, bytes := range moved {
+			if m.open[job] == nil {
+				m.open[job] = &[2]float64{}
+			}
+			m.open[job][0] += share * bytes[0]
+			m.open[job][1] += share * bytes[1]
+		}
+		if over {
+			for job, bytes := range m.open {
+				traffic = append(traffic, schema.JobTraffic{JobID: job, Time: schema.Instant(begin.UnixNano()), Read: &bytes[0], Write: &bytes[1]})
+			}
+			m.open = map[string]*[2]float64{}
+		}
+		from = until
+	}
+	slices.SortFunc(traffic, func(a, b schema.JobTraffic) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), strings.Compare(a.JobID, b.JobID))
+	})
+	return traffic
+}

@@ -1,0 +1,201 @@
+// Package traffic reads what jobs move: tables with a row per job and interval, and Lustre's job statistics. Text
+// goes in, schema.JobTraffic rows come out. What a source does not measure stays unknown, never zero.
+package traffic
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/schema"
+)
+
+// ReadCSV reads time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes, with a header that names them in
+// any order and may name others: sums over the job's nodes in the interval that begins at time, bytes. Empty is not
+// measured. Rows that cannot be read are counted and passed over. name stands for the file in errors.
+func ReadCSV(r io.Reader, name string) (feeds.Rows, error) {
+	var rows feeds.Rows
+	in := csv.NewReader(bufio.NewReaderSize(r, 64<<10))
+	in.FieldsPerRecord = -1
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if err != nil {
+		return rows, fmt.Errorf("%s:1: %w; want a header: time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes", name, err)
+	}
+	at := map[string]int{}
+	for i, field := range head {
+		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(field, "\ufeff")))] = i
+	}
+	for _, field := range []string{"time", "job_id"} {
+		if _, ok := at[field]; !ok {
+			return rows, fmt.Errorf("%s:1: no column %s; want time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes", name, field)
+		}
+	}
+	for {
+		f, err := in.Read()
+		if err == io.EOF {
+			return rows, nil
+		}
+		if errors.As(err, new(*csv.ParseError)) {
+			rows.Drop(feeds.Malformed, 1)
+			continue
+		}
+		if err != nil {
+			return rows, fmt.Errorf("%s: %w", name, err)
+		}
+		addRow(&rows, f, at)
+	}
+}
+
+func addRow(rows *feeds.Rows, f []string, at map[string]int) {
+	field := func(name string) string {
+		if i, ok := at[name]; ok && i < len(f) {
+			return strings.TrimSpace(f[i])
+		}
+		return ""
+	}
+	t := schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
+	if err := t.Time.UnmarshalText([]byte(field("time"))); err != nil || t.Time == 0 {
+		rows.Drop(feeds.NoTime, 1)
+		return
+	}
+	for name, into := range map[string]**float64{"read_bytes": &t.Read, "write_bytes": &t.Write, "rdma_read_bytes": &t.RDMARead, "rdma_write_bytes": &t.RDMAWrite} {
+		text := field(name)
+		if text == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+			rows.Drop(feeds.Malformed, 1)
+			return
+		}
+		*into = &v
+	}
+	if t.JobID == "" {
+		rows.Drop(feeds.Malformed, 1)
+		return
+	}
+	rows.Traffic = append(rows.Traffic, t)
+}
+
+// FileConfig names a table that others write.
+type FileConfig struct {
+	// The table, as CSV; rows are added at its end.
+	Path string `yaml:"path"`
+}
+
+// FileKind is what the registry lists.
+func FileKind() feeds.Kind {
+	return feeds.Kind{Name: "file", Description: "A CSV of what jobs moved, a row per job and interval.", Interval: 30 * time.Second,
+		NewConfig: func() feeds.SourceConfig { return &FileConfig{} }}
+}
+
+// Validate has nothing to refuse: the path may be missing as long as the feed is not enabled; Open wants it.
+func (c *FileConfig) Validate() error { return nil }
+
+// Open makes the source. It reads nothing yet.
+func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
+	if c.Path == "" {
+		return nil, errors.New("path: empty; want a CSV of what jobs moved")
+	}
+	f := &file{path: c.Path, store: env.Store}
+	_, err := env.Store.Load(&f.done)
+	return f, err
+}
+
+// file is read whole when it has changed; rows up to the time of the last one that was handed on are passed over.
+type file struct {
+	path    string
+	store   *feeds.Store
+	size    int64
+	changed time.Time
+	pending []schema.JobTraffic
+	done    progress // that was handed on
+	next    progress // with what was returned
+}
+
+// progress is how far a table was handed on: all rows before a time, and some of that time.
+type progress struct {
+	Time schema.Instant  `json:"time"`
+	Jobs map[string]bool `json:"jobs"`
+}
+
+func (p *progress) has(t *schema.JobTraffic) bool {
+	return t.Time < p.Time || t.Time == p.Time && p.Jobs[t.JobID]
+}
+
+func (p *progress) add(t *schema.JobTraffic) {
+	if t.Time > p.Time {
+		*p = progress{t.Time, map[string]bool{}}
+	}
+	if t.Time == p.Time {
+		p.Jobs[t.JobID] = true
+	}
+}
+
+// Read gives what is left of the table, or looks for more.
+func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error) {
+	if len(f.pending) == 0 {
+		if rows, err = f.load(); err != nil {
+			return feeds.Rows{Dropped: rows.Dropped}, err
+		}
+		f.pending, rows.Traffic = rows.Traffic, nil
+	}
+	n := min(len(f.pending), feeds.MaxRows)
+	rows.Traffic, f.pending = f.pending[:n:n], f.pending[n:]
+	rows.More = len(f.pending) > 0
+	for i := range rows.Traffic {
+		f.next.add(&rows.Traffic[i])
+	}
+	return rows, nil
+}
+
+func (f *file) load() (rows feeds.Rows, err error) {
+	in, err := os.Open(f.path)
+	if err != nil {
+		return rows, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil || info.Size() == f.size && info.ModTime().Equal(f.changed) {
+		return rows, err
+	}
+	if rows, err = ReadCSV(feeds.Bounded(in, feeds.MaxOutput), f.path); err != nil {
+		return rows, err
+	}
+	f.size, f.changed = info.Size(), info.ModTime()
+	rows.Traffic = slices.DeleteFunc(rows.Traffic, func(t schema.JobTraffic) bool { return f.done.has(&t) })
+	slices.SortStableFunc(rows.Traffic, func(a, b schema.JobTraffic) int { return cmp.Compare(a.Time, b.Time) })
+	f.next = progress{f.done.Time, map[string]bool{}}
+	for job := range f.done.Jobs {
+		f.next.Jobs[job] = true
+	}
+	return rows, nil
+}
+
+// Commit notes how far the table was handed on.
+func (f *file) Commit() error {
+	if f.next.Time == f.done.Time && len(f.next.Jobs) <= len(f.done.Jobs) {
+		return nil
+	}
+	done := progress{f.next.Time, map[string]bool{}}
+	for job := range f.next.Jobs {
+		done.Jobs[job] = true
+	}
+	if err := f.store.Save(done); err != nil {
+		return err
+	}
+	f.done = done
+	return nil
+}

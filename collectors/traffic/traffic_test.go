@@ -1,0 +1,219 @@
+package traffic_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/traffic"
+	"github.com/giverny/giverny/schema"
+)
+
+var begin = time.Date(2026, 1, 5, 0, 30, 0, 0, time.UTC)
+
+func TestReadCSV(t *testing.T) {
+	rows, err := traffic.ReadCSV(strings.NewReader(`time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes
+2026-01-05T00:30:00Z,17,1e9,,0,5
+soon,17,1,1,1,1
+2026-01-05T00:30:00Z,17,-1,,,
+2026-01-05T00:30:00Z,17,NaN,,,
+2026-01-05T00:30:00Z,17,+Inf,,,
+2026-01-05T00:30:00Z,,1,,,
+2026-01-05T00:31:00Z,18
+`), "t.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []schema.JobTraffic{
+		{JobID: "17", Time: schema.Instant(begin.UnixNano()), Read: new(1e9), RDMARead: new(0.0), RDMAWrite: new(5.0)},
+		{JobID: "18", Time: schema.Instant(begin.Add(time.Minute).UnixNano())},
+	}
+	if diff := cmp.Diff(want, rows.Traffic); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]uint64{feeds.NoTime: 1, feeds.Malformed: 4}, rows.Dropped); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"", "job_id,read_bytes\n"} {
+		if _, err := traffic.ReadCSV(strings.NewReader(bad), "t.csv"); err == nil || !strings.Contains(err.Error(), "t.csv:1") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// Rows that are added are read once, over a restart too, those of the last time that came late among them.
+func TestFileSource(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "t.csv")
+	text := "time,job_id,read_bytes\n"
+	put := func(minute int, job string) {
+		text += fmt.Sprintf("%s,%s,1\n", begin.Add(time.Duration(minute)*time.Minute).Format(time.RFC3339), job)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func() feeds.Source {
+		s, err := (&traffic.FileConfig{Path: path}).Open(feeds.Env{Store: feeds.NewStore(dir, "feed"), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	read := func(s feeds.Source, commit bool, want ...string) {
+		t.Helper()
+		rows, err := s.Read(t.Context(), begin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range rows.Traffic {
+			got = append(got, r.JobID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if commit {
+			if err := s.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(0, "a")
+	put(1, "b")
+	s := open()
+	read(s, true, "a", "b")
+	read(s, true)
+	put(1, "c")
+	put(2, "d")
+	read(s, false, "c", "d")
+	read(open(), true, "c", "d")
+	read(open(), true)
+}
+
+const jobStats = `obdfilter.scratch-OST0000.job_stats=
+job_stats:
+- job_id:          4711
+  snapshot_time:   1767573000.123456789 secs.nsecs
+  start_time:      1767570000.000000000 secs.nsecs
+  read_bytes:      { samples:         100, unit: bytes, min:    4096, max: 1048576, sum:        %d, sumsq:  1234 }
+  write_bytes:     { samples:           3, unit: bytes, min:    4096, max:    4096, sum:           %d }
+  punch:           { samples:           0, unit:  reqs }
+- job_id:          "cp.0"
+  snapshot_time:   1767573000
+  read_bytes:      { samples:           1, unit: bytes, min: 1, max: 1, sum: 1 }
+  write_bytes:     { samples:           0, unit: bytes }
+oss2: obdfilter.scratch-OST0001.job_stats=
+oss2: job_stats:
+oss2: - job_id:          4711
+oss2:   start_time:      1767570000
+oss2:   read_bytes:      { samples:           1, unit: bytes, min: 7, max: 7, sum: 7 }
+mdt.scratch-MDT0000.job_stats=job_stats:
+`
+
+func TestReadLustre(t *testing.T) {
+	got, dropped, err := traffic.ReadLustre(strings.NewReader(fmt.Sprintf(jobStats, 1000, 50)), "lctl")
+	if err != nil || dropped != 0 {
+		t.Fatal(err, dropped)
+	}
+	want := []traffic.JobBytes{
+		{Target: "obdfilter.scratch-OST0000", Job: "4711", Start: "1767570000.000000000", Read: 1000, Write: 50},
+		{Target: "obdfilter.scratch-OST0000", Job: "cp.0", Read: 1},
+		{Target: "obdfilter.scratch-OST0001", Job: "4711", Start: "1767570000", Read: 7},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Bytes are spread over intervals, whichever way polls lie to them, and none is lost or counted twice.
+func TestMeter(t *testing.T) {
+	m := traffic.NewMeter(regexp.MustCompile(`^(\d+)$`), time.Minute)
+	count := func(read, write uint64, start string) []traffic.JobBytes {
+		return []traffic.JobBytes{{Target: "o1", Job: "7", Start: start, Read: read, Write: write}, {Target: "o2", Job: "7", Start: "a", Read: 5, Write: 5}, {Target: "o1", Job: "dd.0"}}
+	}
+	var got []string
+	step := func(at time.Duration, stats []traffic.JobBytes) {
+		t.Helper()
+		rows, noJob := m.Step(stats, begin.Add(at))
+		if noJob != 1 {
+			t.Errorf("%d ids that are no jobs, want 1", noJob)
+		}
+		for _, r := range rows {
+			got = append(got, fmt.Sprintf("%s %s %.0f %.0f", r.Time.Time().Format("04:05"), r.JobID, math.Round(*r.Read), math.Round(*r.Write)))
+		}
+	}
+	step(30*time.Second, count(1000, 0, "a"))   // what was counted before is of no interval
+	step(90*time.Second, count(1600, 60, "a"))  // half in 30:00, half in 31:00
+	step(120*time.Second, count(1900, 60, "a")) // ends 31:00
+	step(180*time.Second, count(2000, 0, "b"))  // cleared, and 2000 since
+	step(240*time.Second, count(2000, 0, "b"))  // nothing moved: zero, which was measured
+	want := []string{"30:00 7 300 30", "31:00 7 600 30", "32:00 7 2000 0", "33:00 7 0 0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got = nil
+	step(time.Hour, count(9000, 0, "b")) // a long gap begins again
+	step(time.Hour+time.Minute, count(9100, 0, "b"))
+	if diff := cmp.Diff([]string{"30:00 7 100 0"}, got); diff != "" {
+		t.Errorf("after a gap (-want +got):\n%s", diff)
+	}
+}
+
+// The source runs a command, and gives the traffic of the interval between two of its answers.
+func TestLustreSource(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "stats")
+	cfg := traffic.LustreKind().NewConfig().(*traffic.LustreConfig)
+	cfg.Command = []string{"cat", file}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := cfg.Open(feeds.Env{Interval: time.Minute, Store: feeds.NewStore(dir, "feed"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Read(t.Context(), begin); err == nil {
+		t.Error("a command that fails is no error")
+	}
+	var rows feeds.Rows
+	for i, bytes := range []int{1000, 3000} {
+		if err := os.WriteFile(file, fmt.Appendf(nil, jobStats, bytes, 50), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err = s.Read(t.Context(), begin.Add(time.Duration(i)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []schema.JobTraffic{{JobID: "4711", Time: schema.Instant(begin.UnixNano()), Read: new(2000.0), Write: new(0.0)}}
+	if diff := cmp.Diff(want, rows.Traffic); diff != "" || rows.Dropped[feeds.NotAJob] != 1 {
+		t.Errorf("dropped %v (-want +got):\n%s", rows.Dropped, diff)
+	}
+}
+
+// Whatever comes in, nothing panics, and what comes out can be sent.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("time,job_id,read_bytes\n2026-01-05T00:30:00Z,17,1e9\n"))
+	f.Add(fmt.Appendf(nil, jobStats, 1, 2))
+	pattern := regexp.MustCompile(`^(\d+)$`)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rows, _ := traffic.ReadCSV(strings.NewReader(string(text)), "fuzz")
+		m := traffic.NewMeter(pattern, time.Minute)
+		stats, _, _ := traffic.ReadLustre(strings.NewReader(string(text)), "fuzz")
+		m.Step(nil, begin)
+		more, _ := m.Step(stats, begin.Add(2*time.Minute))
+		for _, r := range append(rows.Traffic, more...) {
+			if r.JobID == "" || r.Time == 0 || r.Read != nil && !(*r.Read >= 0) {
+				t.Fatalf("%+v", r)
+			}
+		}
+	})
+}

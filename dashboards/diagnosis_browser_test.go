@@ -1,0 +1,80 @@
+//go:build integration
+
+package dashboards
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Names of jobs, users and devices are other people's: they are shown as they are, and
+// never run.
+const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+
+func hostileDay(g *topology.Graph) *schema.IntervalResult {
+	low, high := hot(g, 2, schema.Low, 60, 20), hot(g, 1, schema.High, 0, 30)
+	r := busy(g, noon, low, high)
+	start := schema.Instant(noon)
+	r.Jobs = []schema.Job{{Fabric: torus, ID: "17", Name: hostile, User: hostile, Nodes: []string{"0,0,0", "1,0,0"}, Start: start - 600e9, State: hostile},
+		{Fabric: torus, ID: "4" + hostile, Name: "milc", Nodes: []string{"2,0,0"}, Start: start - 60e9}}
+	r.Diagnoses = []schema.Diagnosis{
+		{Fabric: torus, Time: start, Region: 1, Metric: schema.CreditStall, Severity: schema.High, Links: high.Links, Mean: high.Mean, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .93},
+			Jobs:     []schema.AccusedJob{{JobID: "17", Blame: .81, Feature: "rdma_read_bytes", Value: 2.3e11, Deviations: 14.2, Correlation: .91, LagSeconds: 1200, PValue: .002}},
+			Failures: []schema.NearFailure{{Time: start - 5e9, Kind: schema.LinkFailed, Device: hostile, Port: "X+", Hops: 1}},
+			Root:     &schema.RootPort{Device: "0,0,0", Port: "X+", Peer: hostile, Kind: "link_capacity"},
+			Victims:  []schema.VictimJob{{JobID: "4" + hostile, Slowdown: [2]float64{1.1, 1.6}}},
+			Action:   "place it in a compact block " + hostile, Text: "Job 17 (" + hostile + "): its all-to-all fills the links it stands on."},
+		{Fabric: torus, Time: start, Region: 2, Metric: schema.CreditStall, Severity: schema.Low, Links: low.Links, Mean: low.Mean, Cause: schema.Cause{Class: schema.CauseUnknown, Confidence: .4},
+			Jobs: []schema.AccusedJob{}, Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{}, Text: "Nothing stands out."},
+	}
+	return r
+}
+
+// The panel says why the worst region is congested, or the one that is chosen; the list
+// of jobs says which regions they had to do with; a ticket has it all as text.
+func TestThePageSaysWhy(t *testing.T) {
+	h := open(t, torus)
+	h.announce(hostileDay(h.graph(torus)))
+	page := browse(t, h.url)
+	page.await(shown)
+	page.await(`!document.getElementById("diagnosis").hidden`)
+	verdict := page.eval(`document.getElementById("verdict").innerText`)
+	for _, text := range []string{"load of jobs, 93% sure", "its all-to-all fills the links", hostile, "blame 81%; rdma read bytes 230 GB, 14.2 deviations above the median; correlation 0.91 at a lag of 1200 s, p 0.0020",
+		"0,0,0 port X+ to " + hostile + ": link too slow for its load", "1.1 to 1.6 times slower", "place it in a compact block", "link failed", "1 hop away"} {
+		if !strings.Contains(verdict, text) {
+			t.Errorf("the panel does not say %q: %s", text, verdict)
+		}
+	}
+	jobs := page.eval(`document.getElementById("jobs").innerText`)
+	for _, text := range []string{"17 " + hostile, "2 nodes", "accused of " + h.regionName(), "(blame 81%)", "slowed down by " + h.regionName()} {
+		if !strings.Contains(jobs, text) {
+			t.Errorf("the jobs do not say %q: %s", text, jobs)
+		}
+	}
+	picture(t, page)
+	page.eval(`navigator.clipboard.writeText = (text) => { window.pasted = text; return Promise.resolve(); }; document.getElementById("copy").click()`)
+	page.await(`document.getElementById("copied").textContent === "copied"`)
+	ticket := page.eval(`window.pasted`)
+	for _, text := range []string{"High congestion on " + torus, "(region 1), 2023-11-14T22:13:20Z", hostile, "cause: load of jobs, 93% sure", "accused: job 17 (" + hostile, "victims: ", "root port: 0,0,0 port X+", "action: place it"} {
+		if !strings.Contains(ticket, text) {
+			t.Errorf("the ticket does not say %q: %s", text, ticket)
+		}
+	}
+	page.eval(`document.querySelectorAll("#regions li")[1].click()`)
+	page.await(`document.getElementById("verdict").innerText.includes("Nothing stands out.")`)
+	if text := page.eval(`document.getElementById("verdict").innerText`); !strings.Contains(text, "cause unknown, 40% sure") || strings.Contains(text, "accused") {
+		t.Errorf("of the region that was chosen the panel says %s", text)
+	}
+	if got := page.eval(`document.title + " " + document.querySelectorAll("aside img, aside script").length`); got != "Giverny 0" {
+		t.Errorf("a hostile name became markup: %s", got)
+	}
+	if dom := page.eval(dom); strings.Contains(dom, "undefined") || strings.Contains(dom, "NaN") || strings.Contains(dom, "TypeError") {
+		t.Error("the page says undefined, NaN or TypeError")
+	}
+}
+
+// regionName is that of the region of hostileDay that is High.
+func (h *house) regionName() string { return hot(h.graph(torus), 1, schema.High, 0, 30).Name }

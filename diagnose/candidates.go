@@ -1,0 +1,324 @@
+package diagnose
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// regionCase is a region that is being diagnosed, with what is known of it before anybody is accused.
+type regionCase struct {
+	region   *schema.Region
+	stall    []float64 // mean of its links by slot, the last now
+	weight   []float64 // by link of the region: its stall now, or 1 where nothing is known
+	total    float64   // sum of weight
+	onset    int       // index into stall at which it began; -1: not known
+	old      bool      // it is older than what is remembered
+	jobs     []suspect
+	failures []nearFailure // the likeliest first
+	back     backPressure
+	centre   centre
+	load     float64 // what its links carry now, of what they carried before the onset; 0: not known
+}
+
+// suspect is a job near a region or with traffic across it: a row of the A table.
+type suspect struct {
+	job        *job
+	hops       int     // of its nearest node; -1: farther than was searched
+	cross      float64 // share of the region's stall on links that its own exchange uses
+	gate       float64 // on links at its border
+	way        float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
+	load       float64 // of its exchange on the region's links, in shares of what it sends
+	feature    feature
+	value      float64 // maximum of the feature over the window, bytes
+	devs       float64 // of the value above the median of the jobs
+	burden     float64 // of the region's traffic, as far as it is known, the share that is this job's
+	root       bool    // its traffic uses the link at which back pressure begins
+	known      bool    // traffic of it was measured
+	file       bool    // what stands out is traffic with the file system
+	filesKnown bool    // such traffic was measured
+	evidence
+	score, blame float64
+}
+
+// crossing finds, for every job that runs, the regions that its traffic can cross: one pass over the routes
+// of each job for all regions together.
+func (s *Stage) crossing(cases []regionCase) {
+	w := &s.work
+	w.index(cases)
+	for _, j := range w.running {
+		if len(j.devices) == 0 {
+			continue
+		}
+		routes := s.routesOf(j)
+		w.begin(len(cases))
+		for i, l := range routes.links {
+			for _, at := range w.of(l) {
+				t := w.touch(at.cas)
+				t.cross += at.weight
+				t.load += float64(routes.load[i])
+			}
+		}
+		for _, l := range routes.gates {
+			for _, at := range w.of(l) {
+				w.touch(at.cas).gate += at.weight
+			}
+		}
+		for _, c := range w.touched {
+			t, rc := &w.sums[c], &cases[c]
+			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1, cross: t.cross / rc.total, gate: t.gate / rc.total, load: t.load})
+		}
+	}
+}
+
+// near adds the jobs within the hops of a region that do not cross it, and the distance of those that do.
+func (s *Stage) near(rc *regionCase) {
+	s.reach.from(rc.region.Links, s.cfg.Hops)
+	s.work.round++
+	for _, d := range s.reach.queue { // the nearest first
+		for _, j := range s.work.tenants[d] {
+			if j.round != s.work.round {
+				j.round, j.hops = s.work.round, s.reach.hops[d]
+			}
+		}
+	}
+	crossing := len(rc.jobs)
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		c.root = rc.back.kind != "" && s.isAt(c.job, rc.back.link)
+		if c.job.round == s.work.round {
+			c.hops = int(c.job.hops)
+			c.job.round = 0
+		}
+	}
+	for _, d := range s.reach.queue {
+		for _, j := range s.work.tenants[d] {
+			if j.round == s.work.round {
+				rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
+				j.round = 0
+			}
+		}
+	}
+	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+	})
+	s.work.dropFarthest(rc)
+}
+
+// isAt reports whether traffic of a job uses a link, within it or at its border.
+func (s *Stage) isAt(j *job, l schema.LinkID) bool {
+	r := s.routesOf(j)
+	if _, found := slices.BinarySearch(r.gates, l); found {
+		return true
+	}
+	return r.on(l) > 0
+}
+
+// maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
+// left out.
+const maxSuspects = 32
+
+func (w *work) dropFarthest(rc *regionCase) {
+	if len(rc.jobs) <= maxSuspects {
+		return
+	}
+	slices.SortStableFunc(rc.jobs, func(a, b suspect) int {
+		return cmp.Or(cmp.Compare(b.cross+b.gate, a.cross+a.gate), cmp.Compare(a.hops, b.hops))
+	})
+	rc.jobs = rc.jobs[:maxSuspects]
+}
+
+// measure fills the A table's numbers: maxima, outliers and evidence.
+func (s *Stage) measure(rc *regionCase) {
+	w := &s.work
+	w.correlator.setLags(s.cfg.MaxLag)
+	w.correlator.setStall(rc.stall)
+	var usual [numFeatures]spread
+	for f := range numFeatures {
+		usual[f] = s.usual(rc, f)
+	}
+	s.burdens(rc)
+	for i := range rc.jobs {
+		if c := &rc.jobs[i]; max(c.cross, c.gate) < clearWay {
+			c.way = s.onTheWay(rc, c.job)
+		}
+		s.testify(rc, &rc.jobs[i], &usual)
+	}
+}
+
+// usual is the spread of a feature's maxima over the jobs of the A table, or, where these are few, over all
+// jobs that run.
+func (s *Stage) usual(rc *regionCase, f feature) spread {
+	values := s.work.values[:0]
+	for i := range rc.jobs {
+		if v, known := s.maximum(rc.jobs[i].job, f); known {
+			values = append(values, v)
+		}
+	}
+	if len(values) < fewJobs {
+		values = values[:0]
+		for _, j := range s.work.running {
+			if v, known := s.maximum(j, f); known {
+				values = append(values, v)
+			}
+		}
+	}
+	s.work.values = values
+	return spreadOf(values, leastScale)
+}
+
+// maximum of a feature over the window.
+func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
+	if j.traffic == nil {
+		return 0, false
+	}
+	m := &j.maxima
+	if j.interval == s.work.interval {
+		return m[f], m[f] >= 0
+	}
+	j.interval = s.work.interval
+	for f := range numFeatures {
+		m[f] = -1
+		for slot := s.clock.now - int64(s.cfg.Window) + 1; slot <= s.clock.now; slot++ {
+			if v := j.traffic.at(f, slot); !isMissing(v) {
+				m[f] = max(m[f], float64(v))
+			}
+		}
+	}
+	return m[f], m[f] >= 0
+}
+
+// burdens shares the traffic of the region between the jobs: what each moved lately, times the share of it
+// that its routes put on the region.
+func (s *Stage) burdens(rc *regionCase) {
+	sum := 0.
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		c.burden = (c.load + .5*c.gate) * s.lately(c.job)
+		sum += c.burden
+	}
+	if sum <= 0 {
+		return
+	}
+	for i := range rc.jobs {
+		rc.jobs[i].burden /= sum
+	}
+}
+
+// lately is the largest of the measured features in the last intervals, bytes.
+func (s *Stage) lately(j *job) float64 {
+	if j.traffic == nil {
+		return 0
+	}
+	most := 0.
+	for f := read; f <= rdmaWrite; f++ {
+		for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
+			if v := j.traffic.at(f, slot); !isMissing(v) {
+				most = max(most, float64(v))
+			}
+		}
+	}
+	return most
+}
+
+// leastWay is the share of a region's stall that a job's traffic must be able to cause for evidence by time to
+// be looked for.
+const leastWay = .1
+
+// clearWay is from which share on it does not matter whether there are other ways.
+const clearWay = .6
+
+// testify finds the feature of a suspect that says most against it.
+func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
+	c.p = 1
+	c.started = s.startedAt(rc, c.job)
+	if max(c.cross, c.gate, c.way) < leastWay && !c.root && c.hops != 0 {
+		_, c.known = s.maximum(c.job, rdmaRead)
+		return
+	}
+	best := math.Inf(-1)
+	var strengths [numFeatures]float64
+	for f := read; f <= rdmaWrite; f++ { // estimates follow these, and congestion itself moves them
+		value, known := s.maximum(c.job, f)
+		if !known {
+			continue
+		}
+		c.known = true
+		x := s.series(c.job, f)
+		e := s.work.correlator.correlate(x)
+		onset := -1
+		if rc.onset >= 0 {
+			onset = len(x) - len(rc.stall) + rc.onset
+		}
+		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
+		e.started = c.started
+		devs := usual[f].deviations(value)
+		strength := e.strength() + outlying(devs)
+		strengths[f] = strength
+		if strength > best {
+			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
+		}
+	}
+	if best > 0 && c.p == 0 {
+		c.p = s.work.correlator.significance(s.series(c.job, c.feature), &c.evidence)
+	}
+	_, reads := s.maximum(c.job, read)
+	_, writes := s.maximum(c.job, write)
+	c.filesKnown = reads && writes
+	c.file = max(strengths[read], strengths[write]) >= max(fileShare*best, fileLeast)
+}
+
+// Traffic with the file system is what stands out where it says nearly as much against the job as all
+// traffic does, which it is a part of.
+const fileShare, fileLeast = .8, .8
+
+// strength of the evidence by time, 0 to 2.
+func (e *evidence) strength() float64 { return e.fit() + e.rise }
+
+// fit is how much the correlation says, 0 to 1: nothing where shifted series often do as well.
+func (e *evidence) fit() float64 {
+	if e.correlation <= leastCorrelation {
+		return 0
+	}
+	return (e.correlation - leastCorrelation) / (1 - leastCorrelation) * max(0, 1-e.p/hopeless)
+}
+
+// outlying is how much deviations say, 0 to 1.
+func outlying(devs float64) float64 {
+	if devs <= 1 {
+		return 0
+	}
+	return min(1, math.Log(devs)/math.Log(30))
+}
+
+// series is a feature by slot, the last now, as far back as intervals were seen. Before a job began it moved
+// nothing.
+func (s *Stage) series(j *job, f feature) []float64 {
+	w := &s.work
+	length := min(int64(s.trafficLength()), s.clock.now-s.clock.first+1)
+	w.x = w.x[:0]
+	for slot := s.clock.now - length + 1; slot <= s.clock.now; slot++ {
+		v := j.traffic.at(f, slot)
+		switch {
+		case !isMissing(v):
+			w.x = append(w.x, float64(v))
+		case (slot+1)*s.clock.duration <= int64(j.Start):
+			w.x = append(w.x, 0)
+		default:
+			w.x = append(w.x, math.NaN())
+		}
+	}
+	return w.x
+}
+
+// startedAt reports whether a job began just before a region did.
+func (s *Stage) startedAt(rc *regionCase, j *job) bool {
+	if rc.onset < 0 {
+		return false
+	}
+	onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
+	start := s.clock.slotOf(int64(j.Start))
+	return start >= onset-settle-1 && start <= onset
+}

@@ -1,0 +1,127 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// centre is the switch of a grid around which a region lies, if it lies around one.
+type centre struct {
+	device topology.DeviceID
+	share  float64 // of the stall at the switch, what the next one has
+	clear  bool
+}
+
+const (
+	// clearCentre is the most that any other switch has, of the stall at the links of the centre.
+	clearCentre = .75
+	// centreLinks is how many of the centre's links stall at least.
+	centreLinks = 3
+)
+
+// centreOf finds the switch at whose links most of a region's stall is: what nobody takes waits around it.
+func (s *Stage) centreOf(rc *regionCase) centre {
+	sums := map[topology.DeviceID]float64{}
+	links := map[topology.DeviceID]int{}
+	for i, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			sums[d] += rc.weight[i]
+			links[d]++
+		}
+	}
+	var c centre
+	most, second := 0., 0.
+	for d, sum := range sums {
+		switch {
+		case sum > most || sum == most && d < c.device:
+			c.device, most, second = d, sum, most
+		case sum > second:
+			second = sum
+		}
+	}
+	c.share = second / most
+	c.clear = c.share <= clearCentre && links[c.device] >= centreLinks
+	return c
+}
+
+// before is the slots from which is taken what was usual before an onset.
+func (s *Stage) before(rc *regionCase) (from, to int64) {
+	onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
+	return max(s.clock.first, onset-settle-baseline, s.clock.now-int64(s.cfg.Window)+1), onset - settle
+}
+
+// loadChange is what a region's links carry now, of what they carried before its onset; 0 if one of them is
+// not known.
+func (s *Stage) loadChange(rc *regionCase) float64 {
+	use := s.memory.metrics[schema.BandwidthUsed]
+	if use == nil || rc.onset < 0 {
+		return 0
+	}
+	from, to := s.before(rc)
+	was, n := 0., 0.
+	for slot := from; slot < to; slot++ {
+		if v := use.mean(slot, rc.region.Links); !isMissing(v) {
+			was, n = was+float64(v), n+1
+		}
+	}
+	now := use.mean(s.clock.now, rc.region.Links)
+	if n == 0 || isMissing(now) {
+		return 0
+	}
+	const calm = 1 // percent: below, ratios say nothing
+	return max(1e-3, (float64(now)+calm)/(was/n+calm))
+}
+
+// usedBefore gives what a link carried before the onset, percent of its capacity.
+func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
+	use := s.memory.metrics[schema.BandwidthUsed]
+	return func(l schema.LinkID) float64 {
+		if use == nil || rc.onset < 0 {
+			return -1
+		}
+		from, to := s.before(rc)
+		sum, n := 0., 0.
+		for slot := from; slot < to; slot++ {
+			if v := use.row(slot)[l]; v != levelMissing {
+				sum, n = sum+float64(v)/levelsPerPercent, n+1
+			}
+		}
+		if n == 0 {
+			return -1
+		}
+		return sum / n
+	}
+}
+
+// trafficChange is loadChange from the traffic of the jobs that cross the region, where links do not say.
+func (s *Stage) trafficChange(rc *regionCase) float64 {
+	if rc.onset < 0 {
+		return 0
+	}
+	from, to := s.before(rc)
+	was, now := 0., 0.
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		if c.load <= 0 || c.job.traffic == nil {
+			continue
+		}
+		for f := rdmaRead; f <= rdmaWrite; f++ {
+			before, n := 0., 0.
+			for slot := from; slot < to; slot++ {
+				if v := c.job.traffic.at(f, slot); !isMissing(v) {
+					before, n = before+float64(v), n+1
+				} else if (slot+1)*s.clock.duration <= int64(c.job.Start) {
+					n++
+				}
+			}
+			if v := c.job.traffic.at(f, s.clock.now); n > 0 && !isMissing(v) {
+				was, now = was+c.load*before/n, now+c.load*float64(v)
+			}
+		}
+	}
+	if was == 0 {
+		return 0
+	}
+	return max(1e-3, now/was)
+}

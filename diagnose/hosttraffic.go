@@ -1,0 +1,113 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// deriveTraffic adds what the links of the jobs' hosts say of a slot, on fabrics whose hosts have links with a
+// direction: the bisection cuts, and, as long as no feed of traffic has brought anything, what the nodes sent
+// and received in the place of RDMA writes and reads.
+func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
+	if s.graph.Duplex() {
+		return
+	}
+	p := newPressure(s.graph, snap)
+	if p.use == nil && p.rate == nil {
+		return
+	}
+	s.findRunning()
+	seconds := float64(snap.Interval.DurationNanos) / 1e9
+	var in, out []float64
+	for _, j := range s.work.running {
+		in, out = in[:0], out[:0]
+		for _, d := range j.devices {
+			if a, b, known := p.hostRates(d); known {
+				in, out = append(in, a*seconds), append(out, b*seconds)
+			}
+		}
+		if 2*len(in) <= len(j.devices) {
+			continue // most hosts did not report
+		}
+		t := s.trafficOf(j)
+		if !s.measured {
+			t.set(rdmaRead, s.clock.now, sumOf(in))
+			t.set(rdmaWrite, s.clock.now, sumOf(out))
+		}
+		if len(in) > 1 {
+			exchange, sink := cuts(in, out)
+			t.set(allToAll, s.clock.now, exchange)
+			t.set(manyToOne, s.clock.now, sink)
+		}
+	}
+}
+
+// hostRates is what a host takes in and sends, bytes per second.
+func (p *pressure) hostRates(d topology.DeviceID) (in, out float64, known bool) {
+	if p.graph.IsSwitch(d) {
+		return 0, 0, false
+	}
+	for _, l := range p.graph.LinksAt(d) {
+		rate := p.rateOf(l)
+		if rate < 0 {
+			continue
+		}
+		known = true
+		if from, _ := p.graph.Ends(l); from == d {
+			out += rate
+		} else {
+			in += rate
+		}
+	}
+	return in, out, known
+}
+
+// rateOf is what a link carries, bytes per second; -1 if it is not known.
+func (p *pressure) rateOf(l schema.LinkID) float64 {
+	if p.rate != nil && p.rate.Valid.Has(int(l)) {
+		return float64(p.rate.Values[l])
+	}
+	if c := p.graph.Capacity(l); p.use != nil && p.use.Valid.Has(int(l)) && c > 0 {
+		return float64(p.use.Values[l]) / 100 * c
+	}
+	return -1
+}
+
+// cuts estimates, from what each node of a job takes in and sends, what an exchange of all with all moves and
+// what is gathered at one (Monet, section 7, compares the two parts of bisection cuts): over the halves by
+// number, evens and odds and quarters, the least that both parts can have sent each other; and the most that
+// one node takes in beyond what it sends, as far as the others send more than they take in.
+func cuts(in, out []float64) (exchange, sink float64) {
+	n := len(in)
+	allIn, allOut := sumOf(in), sumOf(out)
+	exchange = min(allIn, allOut)
+	for _, isLeft := range [...]func(i int) bool{
+		func(i int) bool { return i < n/2 },
+		func(i int) bool { return i%2 == 0 },
+		func(i int) bool { return i/max(1, n/4)%2 == 0 },
+	} {
+		leftIn, leftOut, left := 0., 0., 0
+		for i := range in {
+			if isLeft(i) {
+				leftIn, leftOut, left = leftIn+in[i], leftOut+out[i], left+1
+			}
+		}
+		across := min(leftOut, allIn-leftIn) + min(allOut-leftOut, leftIn)
+		// Of what could have crossed, a uniform exchange sends this share across.
+		share := 2 * float64(left) * float64(n-left) / (float64(n) * float64(n-1))
+		exchange = min(exchange, across*share)
+	}
+	for i := range in {
+		net := in[i] - out[i]
+		others := (allOut - out[i]) - (allIn - in[i])
+		sink = max(sink, min(net, others))
+	}
+	return max(0, exchange), max(0, sink)
+}
+
+func sumOf(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v
+	}
+	return sum
+}

@@ -1,0 +1,323 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Kinds of root ports (schema.RootPort).
+const (
+	incast       = "incast"
+	slowReceiver = "slow_receiver"
+	linkCapacity = "link_capacity"
+	linkDown     = "link_down"
+	deadlock     = "deadlock"
+)
+
+// backPressure is what following a region's stalls to their beginning found.
+type backPressure struct {
+	link    schema.LinkID // that leaves the root port; schema.NoLink: not known
+	kind    string        // empty: no root
+	use     float64       // percent of the root's capacity in use; -1: not measured
+	stall   float64       // percent of the root's own stall; 0 also if not measured
+	sources int           // links of the region that lead to the switch of the root
+	share   float64       // of the region's stall that leads there
+	slower  bool          // the root carries clearly less than before the onset
+	waits   bool          // most of the stall ends at a switch, but the port is not known
+	at      topology.DeviceID
+	cycle   []schema.LinkID
+}
+
+const (
+	// stalledPercent is from when on a link can hand back pressure on.
+	stalledPercent = schema.LowPercent
+	// passesOn is the least stall of the next link, of a link's own, that explains it.
+	passesOn = .35
+	// rootShare of a region's stall must lead to one port for it to be the root.
+	rootShare = .5
+	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
+	// at most.
+	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
+	// deadlockPercent of the time all links of a cycle stall, and they carry next to nothing.
+	deadlockPercent, deadlockUse = 90, 15
+)
+
+// pressure follows back pressure on one snapshot.
+type pressure struct {
+	graph *topology.Graph
+	stall *schema.Series
+	use   *schema.Series // BandwidthUsed, or nil
+	rate  *schema.Series // Throughput, or nil
+
+	before func(schema.LinkID) float64
+	tally  map[schema.LinkID]float64 // by last stalled link: the stall that leads there
+	seen   []schema.LinkID
+}
+
+func (p *pressure) stallOf(l schema.LinkID) float64 {
+	if p.stall == nil || !p.stall.Valid.Has(int(l)) {
+		return 0
+	}
+	return float64(p.stall.Values[l])
+}
+
+// useOf is the share of a link's capacity in use, in percent; -1 if it is not known.
+func (p *pressure) useOf(l schema.LinkID) float64 {
+	if p.use != nil && p.use.Valid.Has(int(l)) {
+		return float64(p.use.Values[l])
+	}
+	if c := p.graph.Capacity(l); p.rate != nil && p.rate.Valid.Has(int(l)) && c > 0 {
+		return 100 * float64(p.rate.Values[l]) / c
+	}
+	return -1
+}
+
+// follow finds where the back pressure of a region begins, on a graph of directed links. before is what a
+// link carried before the onset, percent of its capacity, -1 if that is not known.
+func (p *pressure) follow(rc *regionCase, before func(schema.LinkID) float64) backPressure {
+	p.before = before
+	none := backPressure{link: schema.NoLink, use: -1}
+	if p.graph.Duplex() {
+		return none
+	}
+	if cycle := p.cycle(rc.region.Links); cycle != nil {
+		return backPressure{link: cycle[0], kind: deadlock, use: p.useOf(cycle[0]), stall: p.stallOf(cycle[0]), share: 1, cycle: cycle}
+	}
+	clear(p.tally)
+	for i, l := range rc.region.Links {
+		if p.stallOf(l) >= stalledPercent {
+			p.tally[p.last(l)] += rc.weight[i]
+		}
+	}
+	return p.rootOf(rc, none)
+}
+
+// last follows a stalled link downstream to the last one that stalls: at each switch over the port that stalls
+// most.
+func (p *pressure) last(l schema.LinkID) schema.LinkID {
+	p.seen = p.seen[:0]
+	for !slices.Contains(p.seen, l) {
+		p.seen = append(p.seen, l)
+		_, via := p.graph.Ends(l)
+		if !p.graph.IsSwitch(via) {
+			return l
+		}
+		next, most := schema.NoLink, max(stalledPercent, passesOn*p.stallOf(l))
+		for _, out := range p.graph.LinksAt(via) {
+			if v := p.stallOf(out); v >= most && p.mayWait(l, out) {
+				next, most = out, v
+			}
+		}
+		if next == schema.NoLink {
+			return l
+		}
+		l = next
+	}
+	return l
+}
+
+// mayWait reports whether traffic of link a may go on over link b: it leaves where a enters, does not go back,
+// and not down a tree and up again.
+func (p *pressure) mayWait(a, b schema.LinkID) bool {
+	from, via := p.graph.Ends(a)
+	at, to := p.graph.Ends(b)
+	if at != via || to == from {
+		return false
+	}
+	u, v, x := p.graph.Device(from).Level, p.graph.Device(via).Level, p.graph.Device(to).Level
+	return u < 0 || v < 0 || x < 0 || !(u > v && x > v)
+}
+
+// rootOf chooses the port at which most of the stall begins.
+func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
+	// What ends at a switch, apart from which of its links it came over, and what ends at a host.
+	bySwitch, byPort := map[topology.DeviceID]float64{}, map[schema.LinkID]float64{}
+	total := 0.
+	for l, w := range p.tally {
+		total += w
+		if from, to := p.graph.Ends(l); p.graph.IsSwitch(to) {
+			bySwitch[to] += w
+		} else if p.graph.IsSwitch(from) {
+			byPort[l] += w
+		}
+	}
+	port, most := schema.NoLink, 0.
+	for l, w := range byPort {
+		if w > most || w == most && l < port {
+			port, most = l, w
+		}
+	}
+	at, atMost := topology.DeviceID(0), 0.
+	for d, w := range bySwitch {
+		if w > atMost || w == atMost && d < at {
+			at, atMost = d, w
+		}
+	}
+	out := none
+	switch {
+	case total > 0 && most >= atMost && most >= rootShare*total:
+		out.link, out.share = port, most/total
+	case total > 0 && atMost >= rootShare*total:
+		out.link, out.share = p.fullest(at, rc), atMost/total
+	}
+	if root := rc.region.Root; out.link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() {
+		out.link, out.share = root.Link, rootShare
+	}
+	if out.link != schema.NoLink {
+		out = p.judge(rc, out)
+	}
+	if out.kind == "" && total > 0 && atMost >= rootShare*total {
+		out.waits, out.at = true, at
+	}
+	return out
+}
+
+// clearlyFuller is by how much a port must carry more than the others to be the one that is full.
+const clearlyFuller = 1.1
+
+// fullest is the port of a switch that most probably cannot send on what waits for it there: one that is
+// down, the one that clearly carries most, or the only one that traffic of the region can take.
+func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+	best, only, n := schema.NoLink, schema.NoLink, 0
+	most, second := 0., 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if from, _ := p.graph.Ends(l); from != at || !p.entered(at, l, rc) {
+			continue
+		}
+		only, n = l, n+1
+		switch use := p.useOf(l); {
+		case use > most:
+			best, most, second = l, use, most
+		case use > second:
+			second = use
+		}
+	}
+	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
+		return best // of several that are full each is a root
+	}
+	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent {
+		return slow
+	}
+	if best != schema.NoLink && most >= clearlyFuller*second {
+		return best
+	}
+	if n == 1 {
+		return only
+	}
+	return schema.NoLink
+}
+
+// slowest is the port of a switch to another that carries clearly less than before the onset, and of these the
+// one that lost most.
+func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+	slow, least := schema.NoLink, clearlyLess
+	for _, l := range p.graph.LinksAt(at) {
+		from, to := p.graph.Ends(l)
+		if from != at || !p.graph.IsSwitch(to) || p.stallOf(l) >= stalledPercent || !p.entered(at, l, rc) {
+			continue
+		}
+		if ratio := p.left(l); ratio < least {
+			slow, least = l, ratio
+		}
+	}
+	return slow
+}
+
+// clearlyLess is the share of what it carried before that a link which lost rate carries at most; leastUse is
+// what it must have carried, percent of its capacity.
+const clearlyLess, leastUse = .8, 5
+
+// left is the share of what a link carried before the onset that it carries now; 1 if that is not known.
+func (p *pressure) left(l schema.LinkID) float64 {
+	was, is := p.before(l), p.useOf(l)
+	if was < leastUse || is < 0 {
+		return 1
+	}
+	return is / was
+}
+
+// entered reports whether a link of the region that enters a switch may wait for one that leaves it.
+func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCase) bool {
+	for _, l := range p.graph.LinksAt(at) {
+		if _, found := slices.BinarySearch(rc.region.Links, l); found && p.mayWait(l, out) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge tells the kinds of roots apart, by what the port carries and who sends to it.
+func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
+	b.use, b.stall = p.useOf(b.link), p.stallOf(b.link)
+	from, to := p.graph.Ends(b.link)
+	for _, l := range rc.region.Links {
+		if _, via := p.graph.Ends(l); via == from {
+			b.sources++
+		}
+	}
+	switch {
+	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
+	case p.graph.IsSwitch(to):
+		b.kind, b.slower = linkCapacity, b.use < fullPercent && p.left(b.link) < clearlyLess
+		if !p.graph.Link(b.link).Up {
+			b.kind = linkDown
+		}
+	case b.use >= fullPercent:
+		b.kind = incast
+	case b.stall < stalledPercent:
+		b.kind = incast // nobody pauses the port: it is busy, measured or not
+	case b.use >= 0 && b.use <= idlePercent, b.use < 0:
+		b.kind = slowReceiver
+	default:
+		b.kind = incast
+		if b.stall > 100-b.use {
+			b.kind = slowReceiver
+		}
+	}
+	return b
+}
+
+// cycle finds links of a region that wait for each other in a circle and carry next to nothing, or nil.
+func (p *pressure) cycle(links []schema.LinkID) []schema.LinkID {
+	stuck := func(l schema.LinkID) bool {
+		use := p.useOf(l)
+		from, to := p.graph.Ends(l)
+		return p.stallOf(l) >= deadlockPercent && use <= deadlockUse && (use >= 0 || p.stallOf(l) >= 99) && p.graph.IsSwitch(from) && p.graph.IsSwitch(to)
+	}
+	state := map[schema.LinkID]int8{} // 1 on the path, 2 done
+	var path []schema.LinkID
+	var visit func(l schema.LinkID) []schema.LinkID
+	visit = func(l schema.LinkID) []schema.LinkID {
+		state[l] = 1
+		path = append(path, l)
+		from, via := p.graph.Ends(l)
+		for _, next := range p.graph.LinksAt(via) {
+			at, to := p.graph.Ends(next)
+			if at != via || to == from || !stuck(next) {
+				continue
+			}
+			switch state[next] {
+			case 0:
+				if c := visit(next); c != nil {
+					return c
+				}
+			case 1:
+				return slices.Clone(path[slices.Index(path, next):])
+			}
+		}
+		state[l] = 2
+		path = path[:len(path)-1]
+		return nil
+	}
+	for _, l := range links {
+		if state[l] == 0 && stuck(l) {
+			if c := visit(l); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}

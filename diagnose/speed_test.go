@@ -1,0 +1,133 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// badDay is a torus of Blue Waters' size with jobs, their traffic, failures and regions.
+type badDay struct {
+	graph   *topology.Graph
+	rng     *rand.Rand
+	jobs    []schema.Job
+	regions []schema.Region
+	now     int64
+}
+
+func newBadDay(tb testing.TB, jobs, regions int) *badDay {
+	tb.Helper()
+	g, err := topology.Parse("bw", "torus:24x24x24")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d := &badDay{graph: g, rng: rand.New(rand.NewPCG(1, 2)), now: 1_767_571_200e9}
+	for j := range jobs {
+		job := schema.Job{ID: fmt.Sprint(j), Name: "work", Start: schema.Instant(d.now)}
+		at, size := d.point(24), []int{1 + d.rng.IntN(6), 1 + d.rng.IntN(6), 1 + d.rng.IntN(6)}
+		if j%20 == 0 {
+			size = []int{12, 8, 12}
+		}
+		d.box(at, size, func(device int) {
+			job.Nodes = append(job.Nodes, g.Device(topology.DeviceID(device)).Name)
+		})
+		d.jobs = append(d.jobs, job)
+	}
+	for r := range regions {
+		region := schema.Region{ID: uint64(r + 1), Metric: schema.CreditStall, Mean: 30, Severity: schema.High}
+		d.box(d.point(24), []int{3, 3, 3}, func(device int) {
+			region.Links = append(region.Links, schema.LinkID(3*device), schema.LinkID(3*device+1), schema.LinkID(3*device+2))
+		})
+		slices.Sort(region.Links)
+		region.Size = len(region.Links)
+		d.regions = append(d.regions, region)
+	}
+	return d
+}
+
+func (d *badDay) point(size int) []int {
+	return []int{d.rng.IntN(size), d.rng.IntN(size), d.rng.IntN(size)}
+}
+
+func (d *badDay) box(at, size []int, visit func(device int)) {
+	for x := range size[0] {
+		for y := range size[1] {
+			for z := range size[2] {
+				visit((at[0]+x)%24 + 24*((at[1]+y)%24+24*((at[2]+z)%24)))
+			}
+		}
+	}
+}
+
+// interval is the next one: with regions or calm.
+func (d *badDay) interval(isBad bool) *schema.IntervalResult {
+	links := d.graph.NumLinks()
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "bw", GraphVersion: d.graph.Version(), Links: links,
+		Interval: schema.Interval{StartNanos: d.now, DurationNanos: 60e9}}}
+	for _, m := range []schema.Metric{schema.CreditStall, schema.InqStall, schema.BandwidthUsed} {
+		s := schema.Series{Metric: m, Values: make([]float32, links), Valid: schema.NewBitmap(links), Count: links}
+		for l := range links {
+			s.Values[l] = d.rng.Float32() * 2
+			s.Valid.Set(l)
+		}
+		r.Snapshot.Series = append(r.Snapshot.Series, s)
+	}
+	if isBad {
+		r.Regions = d.regions
+		for i := range d.regions {
+			for _, l := range d.regions[i].Links {
+				r.Snapshot.Series[0].Values[l] = 25 + 10*d.rng.Float32()
+			}
+		}
+	}
+	for i := range d.jobs {
+		v := func() *float64 {
+			bytes := d.rng.ExpFloat64() * 1e10
+			if isBad && i%7 == 0 {
+				bytes *= 20
+			}
+			return &bytes
+		}
+		r.Traffic = append(r.Traffic, schema.JobTraffic{JobID: d.jobs[i].ID, Time: schema.Instant(d.now), Read: v(), Write: v(), RDMARead: v(), RDMAWrite: v()})
+	}
+	d.now += 60e9
+	return r
+}
+
+func (d *badDay) warm(tb testing.TB) *diagnose.Stage {
+	tb.Helper()
+	stage, err := diagnose.New(d.graph, diagnose.DefaultConfig())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := range 60 {
+		r := d.interval(i > 50)
+		if i == 0 {
+			r.Jobs = d.jobs
+		}
+		stage.Step(r)
+	}
+	return stage
+}
+
+// BenchmarkStep is all regions of a bad interval: every job has traffic that correlates.
+func BenchmarkStep(b *testing.B) {
+	const links, jobs, regions = 41472, 200, 100
+	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", links, jobs, regions), func(b *testing.B) {
+		d := newBadDay(b, jobs, regions)
+		stage := d.warm(b)
+		b.ReportAllocs()
+		for b.Loop() {
+			b.StopTimer()
+			r := d.interval(true)
+			b.StartTimer()
+			stage.Step(r)
+		}
+		b.ReportMetric(float64(regions*b.N)/b.Elapsed().Seconds(), "regions/s")
+	})
+}

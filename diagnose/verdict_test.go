@@ -1,0 +1,281 @@
+package diagnose_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// neighbours adds six jobs on a torus, of which number 1 is where the regions will be.
+func neighbours(p *plant) (one []string) {
+	one = box(0, 0, 0, 3, 3, 3)
+	p.job("1", one...)
+	p.job("2", box(3, 0, 0, 2, 3, 3)...)
+	p.job("3", box(0, 3, 0, 3, 2, 3)...)
+	p.job("4", box(0, 0, 3, 3, 3, 2)...)
+	p.job("5", box(5, 5, 5, 3, 3, 3)...)
+	p.job("6", box(4, 4, 0, 3, 3, 3)...)
+	return one
+}
+
+// TestVerdicts is a case for each rule of the verdict.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		fabric string
+		play   func(p *plant)
+		class  schema.CauseClass
+		job    string // accused first
+		root   string // device port peer kind
+		says   string // in text or action
+	}{
+		{"a job fills its own links", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.moved["1"] = 40 * usual
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseIntraApplication, "1", "", "in its own way"},
+		{"a job reads files", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.moved["1"], p.filed["1"] = 40*usual, 39*usual
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseSystem, "1", "", "file traffic"},
+		{"one that begins elsewhere at the same moment", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.job("7", box(6, 6, 0, 1, 1, 5)...)
+			p.moved["1"], p.moved["7"] = 40*usual, 60*usual
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseIntraApplication, "1", "", ""},
+		{"a culprit that no table has", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseUnknown, "", "", "None of the"},
+		{"no job at all", "torus:8x8x8", func(p *plant) {
+			p.step(25)
+			p.congest(40, p.within(box(0, 0, 0, 3, 3, 3))...)
+			p.step(4)
+		}, schema.CauseUnknown, "", "", "No job and no failure"},
+		{"a link fails", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseFailure, "", "1,1,1 X+ 2,1,1 link_down", "Replace or reseat the cable at 1,1,1 port X+"},
+		{"a link that comes back is no cause", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.fails(schema.LinkRestored, "1,1,1", "X+")
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseUnknown, "", "", ""},
+		{"nor one that fails long after", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(15)
+			p.congest(40, p.within(one)...)
+			p.step(8)
+			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.step(4)
+		}, schema.CauseUnknown, "", "", ""},
+		{"nor one far away", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.fails(schema.LinkFailed, "5,5,5", "X+")
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseUnknown, "", "", ""},
+		{"incast to a host", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
+			p.job("1", append(hosts(0, 1), hosts(4, 12)...)...)
+			p.job("2", "host2", "host3")
+			p.job("3", "host13", "host14")
+			p.hasUse = true
+			p.step(25)
+			p.moved["1"] = 40 * usual
+			p.use[p.link("leaf0", "1")] = 99
+			p.congest(50, p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("spine3", "1"), p.link("leaf1", "5"), p.link("leaf2", "6"))
+			p.step(4)
+		}, schema.CauseSystem, "1", "leaf0 1 host0 incast", "incast"},
+		{"a host that does not take", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
+			p.job("1", append(hosts(0, 1), hosts(4, 12)...)...)
+			p.job("2", "host2", "host3")
+			p.hasUse = true
+			p.step(25)
+			p.use[p.link("leaf0", "1")] = 8
+			p.congest(50, p.link("leaf0", "1"), p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("leaf1", "5"))
+			p.step(4)
+		}, schema.CauseSlowHost, "", "leaf0 1 host0 slow_receiver", "Probe host0"},
+		{"a link that lost rate, and no log says so", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
+			p.job("1", hosts(0, 11)...)
+			p.hasUse = true
+			p.use[p.link("spine1", "1")] = 45
+			p.step(25)
+			p.use[p.link("spine1", "1")] = 12
+			p.congest(50, p.link("leaf1", "6"), p.link("leaf2", "6"), p.link("leaf3", "6"))
+			p.step(4)
+		}, schema.CauseFailure, "", "spine1 1 leaf0 link_capacity", "Check the cable at spine1 port 1"},
+		{"a deadlock", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
+			p.hasUse = true
+			p.step(25)
+			ring := []schema.LinkID{p.link("leaf0", "5"), p.link("spine0", "2"), p.link("leaf1", "6"), p.link("spine1", "1")}
+			for _, l := range ring {
+				p.use[l] = 0
+			}
+			p.congest(99, ring...)
+			p.step(4)
+		}, schema.CauseUnknown, "", "leaf0 5 spine0 deadlock", "spine0 port 2, leaf1 port 6, spine1 port 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlant(t, c.fabric)
+			c.play(p)
+			d := p.step(1)
+			if len(d) != 1 {
+				t.Fatalf("%d diagnoses of one region", len(d))
+			}
+			got, accused, root := d[0], "", ""
+			if len(got.Jobs) > 0 {
+				accused = got.Jobs[0].JobID
+			}
+			if r := got.Root; r != nil {
+				root = strings.Join([]string{r.Device, r.Port, r.Peer, r.Kind}, " ")
+			}
+			if got.Cause.Class != c.class || accused != c.job || len(got.Jobs) > 1 || !strings.Contains(got.Text, c.says) {
+				t.Errorf("got %s %.2f, jobs %+v", got.Cause.Class, got.Cause.Confidence, got.Jobs)
+			}
+			if (c.root != "" || p.graph.Duplex() == false) && root != c.root {
+				t.Errorf("root %q, want %q", root, c.root)
+			}
+			if got.Cause.Confidence < .5 || got.Cause.Confidence > 1 || got.Action == "" {
+				t.Errorf("confidence %v, action %q", got.Cause.Confidence, got.Action)
+			}
+			if t.Failed() {
+				t.Log(got.Text)
+			}
+		})
+	}
+}
+
+// The first interval at all has neither history nor onset: nobody is accused.
+func TestASingleInterval(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	one := neighbours(p)
+	p.congest(40, p.within(one)...)
+	if d := p.step(1); len(d[0].Jobs) != 0 || d[0].Cause.Class != schema.CauseUnknown {
+		t.Errorf("%+v", d[0])
+	}
+}
+
+// Without a table of traffic a job that begins with the region, on its links, is accused; others are not.
+func TestWithoutTraffic(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	p.traffic = false
+	one := neighbours(p)
+	p.step(25)
+	p.job("9", one...)
+	p.congest(40, p.within(one)...)
+	d := p.step(3)
+	if len(d[0].Jobs) != 1 || d[0].Jobs[0].JobID != "9" || d[0].Jobs[0].Feature != "" {
+		t.Errorf("%s: %+v", d[0].Text, d[0].Jobs)
+	}
+}
+
+// A job whose traffic crosses the region and that is not accused is a victim, and its slowdown is that of the
+// stall on its way.
+func TestVictims(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	one := neighbours(p)
+	p.job("8", "0,0,1", "2,0,1") // within the first
+	p.step(25)
+	p.moved["1"] = 40 * usual
+	p.congest(50, p.within(one)...)
+	d := p.step(4)
+	for _, v := range d[0].Victims {
+		if v.JobID == "8" {
+			if math.Abs(v.Slowdown[1]-2) > .1 || v.Slowdown[0] < 1 || v.Slowdown[0] > v.Slowdown[1] {
+				t.Errorf("half of the time stalled: %+v", v)
+			}
+			return
+		}
+		if v.JobID == "1" {
+			t.Errorf("the accused is a victim: %+v", v)
+		}
+	}
+	t.Errorf("job 8 is no victim: %+v", d[0].Victims)
+}
+
+// Other numbers of links and devices, the same verdicts.
+func TestNumbersDoNotMatter(t *testing.T) {
+	play := func(g *topology.Graph) schema.Diagnosis {
+		p := plantOn(t, g)
+		p.job("1", append(hosts(0, 1), hosts(4, 12)...)...)
+		p.job("2", "host2", "host3")
+		p.step(25)
+		p.moved["1"] = 40 * usual
+		p.congest(50, p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("spine3", "1"), p.link("leaf1", "5"), p.link("leaf2", "6"))
+		return p.step(3)[0]
+	}
+	g, err := topology.Parse("test", "fattree:leaves=4,hosts=4,spines=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := topology.NewBuilder("test")
+	for d := g.NumDevices() - 1; d >= 0; d-- {
+		b.Device(*g.Device(topology.DeviceID(d)))
+	}
+	for l := g.NumLinks() - 1; l >= 0; l-- {
+		link := g.Link(schema.LinkID(l))
+		link.From, link.To = topology.DeviceID(g.NumDevices()-1)-link.From, topology.DeviceID(g.NumDevices()-1)-link.To
+		b.Link(link)
+	}
+	h, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, z := play(g), play(h)
+	if a.Cause.Class != z.Cause.Class || math.Abs(a.Cause.Confidence-z.Cause.Confidence) > 1e-3 || len(a.Jobs) != 1 || len(z.Jobs) != 1 ||
+		a.Jobs[0].JobID != z.Jobs[0].JobID || a.Jobs[0].Value != z.Jobs[0].Value || a.Jobs[0].LagSeconds != z.Jobs[0].LagSeconds {
+		t.Errorf("%+v\n%+v", a, z)
+	}
+}
+
+// What nobody would send, or only a broken scheduler, neither stops the stage nor makes it accuse.
+func TestHostileInput(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	var everywhere []string
+	for d := range p.graph.NumDevices() {
+		everywhere = append(everywhere, p.graph.Device(topology.DeviceID(d)).Name)
+	}
+	p.job("all", everywhere...)
+	p.job("nowhere", "nid00012", "")
+	p.job("none")
+	nan, inf, less := math.NaN(), math.Inf(1), -1.
+	p.pending.Traffic = []schema.JobTraffic{{JobID: "all", Time: p.now(), Read: &nan, Write: &inf, RDMARead: &less}, {JobID: "who", Time: p.now(), Read: &inf},
+		{JobID: "all", Time: math.MaxInt64, Read: &less}, {JobID: "all", Time: math.MinInt64 + 1, Read: &less}}
+	p.pending.Failures = []schema.Failure{{}, {Kind: schema.LinkFailed, Device: "9,9,9", Port: "Q"}, {Kind: schema.SwitchFailed, Time: math.MaxInt64}}
+	p.step(20)
+	p.congest(40, p.within(box(0, 0, 0, 3, 3, 3))...)
+	p.regions = append(p.regions, []schema.LinkID{1 << 30}, nil)
+	for i := range 10000 {
+		job := schema.Job{ID: "flood", Nodes: []string{everywhere[i%len(everywhere)]}, Start: p.now() - schema.Instant(i)}
+		p.pending.Jobs = append(p.pending.Jobs, job)
+	}
+	d := p.step(2)
+	if len(d) != 1 || d[0].Cause.Class != schema.CauseUnknown || math.IsNaN(d[0].Cause.Confidence) {
+		t.Errorf("%d diagnoses: %+v", len(d), d)
+	}
+	p.stage.Step(&schema.IntervalResult{})
+	var empty diagnose.Config
+	if err := empty.Validate(); err == nil || !strings.Contains(err.Error(), "window") || !strings.Contains(err.Error(), "max_jobs") {
+		t.Errorf("an empty configuration: %v", err)
+	}
+}

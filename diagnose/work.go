@@ -1,0 +1,128 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// work is scratch that the regions of an interval share, and the intervals after each other.
+type work struct {
+	cases         []regionCase // of this interval
+	running       []*job       // of this interval, by id
+	round         uint32
+	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
+	settled       []topology.DeviceID
+	interval      uint32 // of the jobs' maxima
+	leaves        []topology.DeviceID
+	before, after []float64
+	values        []float64
+	x             []float64
+	correlator    correlator
+
+	// The regions of each link, as compressed sparse rows over the links that are in one.
+	first   []int32 // by link: its place in entries plus 1, 0 none
+	entries []entry
+	marked  []schema.LinkID
+
+	sums    []sums // by case
+	touched []int32
+}
+
+// entry is a link's membership in a region; those of one link are chained.
+type entry struct {
+	member
+	next int32 // place of the next plus 1
+}
+
+type member struct {
+	cas    int32
+	weight float64
+}
+
+// sums are what a job's routes have in common with a region.
+type sums struct {
+	on                bool
+	cross, gate, load float64
+}
+
+func newWork(g *topology.Graph) work {
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices())}
+}
+
+// index notes which regions each link is in.
+func (w *work) index(cases []regionCase) {
+	for _, l := range w.marked {
+		w.first[l] = 0
+	}
+	w.marked, w.entries = w.marked[:0], w.entries[:0]
+	for c := range cases {
+		for i, l := range cases[c].region.Links {
+			if w.first[l] == 0 {
+				w.marked = append(w.marked, l)
+			}
+			w.entries = append(w.entries, entry{member{int32(c), cases[c].weight[i]}, w.first[l]})
+			w.first[l] = int32(len(w.entries))
+		}
+	}
+}
+
+// of ranges over the regions of a link.
+func (w *work) of(l schema.LinkID) func(yield func(int, member) bool) {
+	return func(yield func(int, member) bool) {
+		for at := w.first[l]; at != 0; at = w.entries[at-1].next {
+			if !yield(int(at), w.entries[at-1].member) {
+				return
+			}
+		}
+	}
+}
+
+// begin forgets the sums of the job before.
+func (w *work) begin(cases int) {
+	for _, c := range w.touched {
+		w.sums[c] = sums{}
+	}
+	w.touched = w.touched[:0]
+	for len(w.sums) < cases {
+		w.sums = append(w.sums, sums{})
+	}
+}
+
+func (w *work) touch(c int32) *sums {
+	s := &w.sums[c]
+	if !s.on {
+		s.on = true
+		w.touched = append(w.touched, c)
+	}
+	return s
+}
+
+// newCase gathers what is known of a region itself.
+func (s *Stage) newCase(snap *schema.Snapshot, region *schema.Region) regionCase {
+	rc := regionCase{region: region, onset: -1}
+	levels := s.memory.metrics[region.Metric]
+	seen := min(int64(s.cfg.Window), s.clock.now-s.clock.first+1)
+	for slot := s.clock.now - seen + 1; slot <= s.clock.now; slot++ {
+		v := math.NaN()
+		if levels != nil {
+			if m := levels.mean(slot, region.Links); !isMissing(m) {
+				v = float64(m)
+			}
+		}
+		rc.stall = append(rc.stall, v)
+	}
+	series := snap.Find(region.Metric)
+	for _, l := range region.Links {
+		v := 1e-3
+		if series != nil && int(l) < len(series.Values) && series.Valid.Has(int(l)) {
+			v = max(v, float64(series.Values[l]))
+		}
+		rc.weight = append(rc.weight, v)
+		rc.total += v
+	}
+	rc.onset = onsetOf(rc.stall)
+	rc.old = rc.onset < 0 && seen >= leastPairs
+	return rc
+}

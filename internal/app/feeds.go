@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// feedSet is the feeds of an agent.
+type feedSet struct {
+	feeds  []*feed
+	graphs map[string]*topology.Graph // by fabric; changed by SetGraph alone
+	out    *feedEmitter
+}
+
+// feed is one of them, and what finds the devices of its nodes.
+type feed struct {
+	runner  *feeds.Runner
+	fabrics []string
+	nodes   nodes.Map
+}
+
+// newFeedSet makes the enabled feeds. They read nothing yet but maps of nodes.
+func newFeedSet(cfg *config.Config, host string, deps AgentDeps) (*feedSet, error) {
+	set := &feedSet{graphs: map[string]*topology.Graph{}, out: &feedEmitter{}}
+	if !cfg.Collect.FeedsEnabled() {
+		return set, nil
+	}
+	for _, f := range deps.Fabrics {
+		set.graphs[f.Name] = f.Graph
+	}
+	metrics, err := feeds.NewMetrics(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	var all faults.List
+	for _, group := range cfg.Collect.FeedGroups() {
+		for _, name := range group.Feeds.Enabled() {
+			section := group.Feeds.Sections[name]
+			full := group.Name + "." + name
+			running := section.Running
+			if len(running.Fabrics) == 0 {
+				running.Fabrics = []string{cfg.Collect.Polling.Fabric}
+			}
+			env := feeds.Env{Host: host, Interval: cfg.Collect.Polling.Interval, Store: feeds.NewStore(cfg.FeedDir(), full), Log: deps.Log}
+			source, err := group.Feeds.Open(name, env)
+			if err != nil {
+				all.Under("collect."+group.Name, err)
+				continue
+			}
+			if err := set.add(full, running, feeds.Deps{Source: source, Emitter: set.out, Metrics: metrics, Log: deps.Log}); err != nil {
+				all.Under("collect."+full, err)
+			}
+		}
+	}
+	return set, all.Err()
+}
+
+func (s *feedSet) add(name string, running feeds.Config, deps feeds.Deps) (err error) {
+	f := &feed{fabrics: running.Fabrics}
+	if f.nodes, err = readNodeMap(running.NodeMap); err != nil {
+		return fmt.Errorf("node_map: %w", err)
+	}
+	if deps.Resolver, err = s.resolver(f); err != nil {
+		return err
+	}
+	if f.runner, err = feeds.New(name, running, deps); err != nil {
+		return err
+	}
+	s.feeds = append(s.feeds, f)
+	return nil
+}
+
+func readNodeMap(path string) (nodes.Map, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return nodes.ReadMap(file, path)
+}
+
+func (s *feedSet) resolver(f *feed) (*nodes.Resolver, error) {
+	var graphs []*topology.Graph
+	for _, name := range f.fabrics {
+		g := s.graphs[name]
+		if g == nil {
+			return nil, fmt.Errorf("fabrics: %q is not under fabrics", name)
+		}
+		graphs = append(graphs, g)
+	}
+	return nodes.New(graphs, f.nodes), nil
+}
+
+// runners of the feeds.
+func (s *feedSet) runners() (list []*feeds.Runner) {
+	for _, f := range s.feeds {
+		list = append(list, f.runner)
+	}
+	return list
+}
+
+// uses says whether any feed looks for nodes in a fabric.
+func (s *feedSet) uses(fabric string) bool {
+	return slices.ContainsFunc(s.feeds, func(f *feed) bool { return slices.Contains(f.fabrics, fabric) })
+}
+
+// SetGraph lets feeds look for nodes in another version of a fabric.
+func (s *feedSet) SetGraph(g *topology.Graph) error {
+	s.graphs[g.Fabric()] = g
+	for _, f := range s.feeds {
+		if !slices.Contains(f.fabrics, g.Fabric()) {
+			continue
+		}
+		r, err := s.resolver(f)
+		if err != nil {
+			return err
+		}
+		f.runner.SetResolver(r)
+	}
+	return nil
+}
+
+// feedEmitter tells errors that no further try will mend. Its emitter is set before the feeds run.
+type feedEmitter struct{ emitter *emitter.Emitter }
+
+// EmitJobs sends jobs.
+func (e *feedEmitter) EmitJobs(ctx context.Context, fabric string, rows []schema.Job) error {
+	return marked(e.emitter.EmitJobs(ctx, fabric, rows))
+}
+
+// EmitFailures sends failures.
+func (e *feedEmitter) EmitFailures(ctx context.Context, fabric string, rows []schema.Failure) error {
+	return marked(e.emitter.EmitFailures(ctx, fabric, rows))
+}
+
+// EmitTraffic sends the traffic of jobs.
+func (e *feedEmitter) EmitTraffic(ctx context.Context, fabric string, rows []schema.JobTraffic) error {
+	return marked(e.emitter.EmitTraffic(ctx, fabric, rows))
+}
+
+// marked marks what the broker or the encoder refuses for good.
+func marked(err error) error {
+	_, refused := errors.AsType[*kafka.RefusedError](err)
+	if _, unfit := envelope.ReasonOf(err); refused || unfit {
+		return &feeds.FinalError{Err: err}
+	}
+	return err
+}
