@@ -87,7 +87,7 @@ var Architecture = []Row{
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
 	// What acts on the results, outside of this program.
-	{Package: "feedback", May: []string{"feedback/...", "topology"}, Tests: []string{"internal/test/slurm", "store", "store/engine"}},
+	{Package: "feedback", May: []string{"feedback/...", "topology"}, Tests: []string{"internal/secret"}},
 	{Package: "feedback/score", May: []string{"topology"}, Kind: Pure},
 	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
 	{Package: "feedback/notice", Kind: Pure},
