@@ -8,7 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ARGS ?=
 
 # What `make check` does, in this order; each is a target of its own.
-CHECKS := deps deps-test format vet staticcheck imports generated compose race integration
+CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
 .PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose chaos clean
@@ -63,7 +63,10 @@ generated: toolchain
 	@scripts/generated.sh
 
 compose: toolchain
-	@go test ./deploy/compose/... && cd deploy/compose/promtest && go test ./...
+	@go test ./deploy/compose/... && (cd deploy/compose/promtest && go test ./...)
+
+conformance: toolchain ## feedback against a real Alertmanager and the types of the scheduler of Kubernetes
+	@cd feedback/conformance && go test ./...
 
 race: toolchain ## the unit tests under the race detector
 	@scripts/gotest.sh race

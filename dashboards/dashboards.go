@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
@@ -68,6 +69,7 @@ type Dashboards struct {
 	order   []*fabric
 	fabrics map[string]*fabric // by name
 	metrics *metrics
+	scores  score.Config // of nodes
 
 	mu        sync.Mutex // guards listeners and what the fabrics say that it guards
 	listeners map[chan announcement]struct{}
@@ -84,6 +86,7 @@ type fabric struct {
 	polled time.Time                        // when the store was asked last
 	watch  func() schema.NetworkForecast    // its state now, where this process analyses it; else nil
 	fedAt  time.Time                        // when Put announced one of its intervals last
+	scored scored                           // the scores that were asked for last
 }
 
 // New makes dashboards of the given fabrics, shown in that order.
@@ -91,7 +94,7 @@ func New(cfg Config, fabrics []Fabric, model *read.Model, reg Registerer, log *s
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dashboards: %w", err)
 	}
-	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: newMetrics(reg), listeners: map[chan announcement]struct{}{}}
+	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: newMetrics(reg), scores: score.DefaultConfig(), listeners: map[chan announcement]struct{}{}}
 	for _, f := range fabrics {
 		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, graph: f.Graph, old: map[read.Version]*topology.Graph{}}
 		d.order = append(d.order, own)
@@ -110,6 +113,9 @@ func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
 	}
 }
 
+// ScoreBy says how congestion becomes a score of a node. It comes before Register.
+func (d *Dashboards) ScoreBy(cfg score.Config) { d.scores = cfg }
+
 // Register adds the page and the API to mux.
 func (d *Dashboards) Register(mux *http.ServeMux) {
 	files, err := fs.Sub(web, "web")
@@ -120,5 +126,6 @@ func (d *Dashboards) Register(mux *http.ServeMux) {
 	for _, e := range endpoints {
 		mux.Handle("GET /api/v1/"+e.path, secure(d.jsonHandler(e.path, func(r *http.Request) (any, error) { return e.answer(d, r) })))
 	}
+	mux.Handle("GET /api/v1/fabrics/{fabric}/feedback/nodes", secure(http.HandlerFunc(d.feedbackNodes)))
 	mux.Handle("GET /api/v1/stream", secure(http.HandlerFunc(d.stream)))
 }

@@ -31,6 +31,7 @@ var endpoints = []endpoint{
 	{"fabrics/{fabric}/region-sizes", ofStall("buckets", (*read.Model).RegionSizes)},
 	{"fabrics/{fabric}/region-durations", ofStall("buckets", (*read.Model).RegionDurations)},
 	{"fabrics/{fabric}/regions/{region}", ofFabric((*Dashboards).region)},
+	{"fabrics/{fabric}/feedback/actions", overTime((*Dashboards).feedbackActions)},
 	{"fabrics/{fabric}/diagnoses", overTime((*Dashboards).diagnoses)},
 	{"fabrics/{fabric}/jobs", overTime((*Dashboards).jobs)},
 	{"fabrics/{fabric}/failures", overTime((*Dashboards).failures)},

@@ -65,6 +65,10 @@ func (d *Dashboards) jsonHandler(endpoint string, h func(*http.Request) (any, er
 				d.log.Warn("dashboards: request failed", "endpoint", endpoint, "error", err)
 			}
 			writeJSON(w, r, "application/problem+json", status, p)
+		case value == notModified{}:
+			status = http.StatusNotModified
+			w.Header().Set("Cache-Control", "no-store")
+			w.WriteHeader(status)
 		case value == nil:
 			status = http.StatusNoContent
 			w.WriteHeader(status)

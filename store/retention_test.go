@@ -75,7 +75,7 @@ func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 // the tables settle on the longer one. It is shortened on demand only.
 func TestRetentionDoesNotFlip(t *testing.T) {
 	e := enginetest.Start(t)
-	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "jobs": 0, "failures": 0, "job_traffic": 0, "diagnoses": 0, "mitigations": 0, "commands": 0, "command_results": 0, "analysis_states": 7 * day}
+	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "jobs": 0, "failures": 0, "job_traffic": 0, "diagnoses": 0, "mitigations": 0, "commands": 0, "command_results": 0, "feedback_audit": 0, "analysis_states": 7 * day}
 	open := func(r Retention) testDB {
 		cfg := DefaultConfig()
 		cfg.Retention = r
@@ -103,6 +103,9 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := db.StoreCommandResults(t.Context(), "bw", []schema.CommandResult{{CommandID: "a"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.StoreFeedback(t.Context(), "bw", []schema.FeedbackAction{{Target: "n1"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.StoreStates(t.Context(), "bw", 1, someResult("bw", 1, 1).Snapshot.Interval, 0, stages("", "")); err != nil {

@@ -83,6 +83,8 @@ var written = []struct {
 	{13, "SELECT toString((job_id, read_bytes, write_bytes, rdma_read_bytes, rdma_write_bytes)) FROM job_traffic WHERE fabric = 'old'", "('17',5,NULL,0,NULL)"},
 	{13, "SELECT toString((region_id, severity, class, confidence, job_ids, blames, victim_ids, document)) FROM diagnoses WHERE fabric = 'old'",
 		"(5,'High','system',0.9,['17'],[0.8],['18'],'{\"region\":\"5\"}')"},
+	{14, "SELECT toString((toUnixTimestamp(time), sink, action, target, dry_run, outcome, reason, score, before, after)) FROM feedback_audit WHERE fabric = 'old'",
+		"(841,'slurm','mark','n1',false,'done','why',72.5,'1','1000')"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/giverny/giverny/dashboards"
+	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/lease"
@@ -34,6 +35,7 @@ type Parts struct {
 	audit     []lifecycle.Stage
 	leases    *lease.Group // of the fabrics; nil: they are this process's alone
 	watcher   *topologyWatcher
+	feedback  *feedback.Hub // nil where nothing is analysed
 }
 
 // Make makes all parts of a role, inert, and joins all that stands in the way.
@@ -60,7 +62,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 	}
 	if r.Analyse {
 		parts.makeLeases()
-		errs = append(errs, parts.makePipelines(r.Sinks), parts.makeAudit())
+		errs = append(errs, parts.makeFeedback(), parts.makePipelines(r.Sinks), parts.makeAudit())
 	}
 	if r.Collect {
 		errs = append(errs, parts.makeAgent())
@@ -76,6 +78,7 @@ func (parts *Parts) makePages() (err error) {
 		shown[i] = dashboards.Fabric{Graph: f.Graph, Interval: f.Interval()}
 	}
 	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, read.New(p.db), p.registerer, p.log); err == nil {
+		parts.pages.ScoreBy(p.cfg.Feedback.Score)
 		parts.pages.Register(p.mux)
 	}
 	return err
@@ -140,6 +143,11 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 		if parts.pages != nil {
 			own = append(own, parts.pages)
 		}
+		if parts.feedback != nil {
+			for _, s := range parts.feedback.Sinks(f.Name) {
+				own = append(own, s)
+			}
+		}
 		owner, fence := parts.ownership(f.Partition)
 		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own, Owner: owner,
 			Sources: func() []pipeline.Source {
@@ -169,6 +177,9 @@ func (parts *Parts) makeWatcher() {
 		}}
 		if !config.IsTopologySpec(f.Topology) {
 			file.path = f.Topology
+		}
+		if parts.feedback != nil { // before the pipeline's results are of it
+			file.take = append(file.take, parts.feedback.SetGraph)
 		}
 		for _, line := range parts.pipelines {
 			if line.Name() == f.Name {
@@ -221,6 +232,9 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 	}
 	if len(running) > 0 {
 		steps = append(steps, running)
+	}
+	if parts.feedback != nil { // takes what the pipelines give; the audit outlives it
+		steps = append(steps, parts.feedbackSteps()...)
 	}
 	if parts.leases != nil { // outlives what is written under the leases
 		steps = append(steps, Step{{Name: "leases", Run: parts.leases.Run}})

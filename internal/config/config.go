@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/collectors/registry"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/dashboards"
+	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
 	"github.com/giverny/giverny/ingest/spool"
@@ -66,6 +67,8 @@ type Config struct {
 	Collect Collect `yaml:"collect"`
 	// Orders to agents: whose are taken, what is allowed, and with which key this process signs its own.
 	Command command.Config `yaml:"command"`
+	// What is done with results: schedulers that place jobs elsewhere, and who is told of regions. All of it is off.
+	Feedback feedback.Config `yaml:"feedback"`
 	// The API and the page.
 	Dashboards dashboards.Config `yaml:"dashboards"`
 }
@@ -174,6 +177,7 @@ func Default() Config {
 		Collect: Collect{Polling: collectors.DefaultConfig(), Sources: registry.DefaultConfig(), Jobs: registry.DefaultFeeds(registry.JobKinds()),
 			Failures: registry.DefaultFeeds(registry.FailureKinds()), Traffic: registry.DefaultFeeds(registry.TrafficKinds())},
 		Command:    command.DefaultConfig(),
+		Feedback:   feedback.DefaultConfig(),
 		Dashboards: dashboards.DefaultConfig(),
 	}
 	c.Kafka.Client.Brokers = nil
@@ -227,6 +231,7 @@ func (c *Config) resolve(dir string) {
 	if key := &c.Command.Sign.KeyFile; *key != "" && !filepath.IsAbs(*key) {
 		*key = filepath.Join(dir, *key)
 	}
+	c.Feedback.Resolve(dir)
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {
 		polling.Fabric = c.Fabrics[0].Name
@@ -262,6 +267,14 @@ func (c *Config) AgentSpool() spool.Config {
 	s := c.Spool
 	s.Dir = cmp.Or(s.Dir, filepath.Join(c.DataDir, "spool"))
 	return s
+}
+
+// Acting is the configuration of feedback, its folder under data_dir unless it is
+// named.
+func (c *Config) Acting() feedback.Config {
+	f := c.Feedback
+	f.Dir = cmp.Or(f.Dir, filepath.Join(c.DataDir, "feedback"))
+	return f
 }
 
 // PartitionOf is the partition of each fabric, by name.

@@ -25,6 +25,7 @@ func (c *Config) Validate() error {
 	f.Under("collect", c.Collect.Validate())
 	c.validateAgent(&f)
 	f.Under("command", c.Command.Validate())
+	f.Under("feedback", c.Feedback.Validate())
 	f.Under("dashboards", c.Dashboards.Validate())
 	return f.Err()
 }

@@ -89,14 +89,27 @@ var Architecture = []Row{
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
+	// What acts on the results, outside of this program.
+	{Package: "feedback", May: []string{"feedback/...", "topology"}, Tests: []string{"internal/secret"}},
+	{Package: "feedback/score", May: []string{"topology"}, Kind: Pure},
+	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
+	{Package: "feedback/notice", Kind: Pure},
+	{Package: "feedback/record"},
+	{Package: "feedback/reconcile", May: []string{"feedback/policy", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry"}},
+	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/secret", "internal/tlsfile"}, Tests: []string{"feedback/record", "internal/test/slurm"}},
+	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/alertmanager", May: []string{"feedback/record", "internal/secret", "internal/tlsfile"}},
+
 	// What people and machines see.
-	{Package: "dashboards", May: []string{"store/read", "topology"}, Tests: []string{"store", "store/engine"}},
+	{Package: "dashboards", May: []string{"feedback/score", "store/read", "topology"}, Tests: []string{"store", "store/engine"}},
 
 	// The binary wires them all; what no outsider may import serves it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/app", May: []string{"..."}},
+	{Package: "internal/atomicfile"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "store", "store/engine", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "store", "store/engine", "topology"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},

@@ -1,0 +1,64 @@
+package feedback
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/giverny/giverny/feedback/alertmanager"
+	"github.com/giverny/giverny/feedback/kubernetes"
+	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/feedback/slurm"
+	"github.com/giverny/giverny/feedback/webhook"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// Config of what is done with results. Everything that acts is off, and a dry run
+// once it is on.
+type Config struct {
+	// Where journals and notices that wait are kept; empty: feedback below data_dir. One process at a time uses it.
+	Dir string `yaml:"dir"`
+	// The fabrics whose results are used, by name; empty: all.
+	Fabrics []string `yaml:"fabrics,flow"`
+	// How congestion becomes a score of a node.
+	Score score.Config `yaml:"score"`
+	// Slurm places jobs elsewhere.
+	Slurm slurm.Config `yaml:"slurm"`
+	// Kubernetes places pods elsewhere.
+	Kubernetes kubernetes.Config `yaml:"kubernetes"`
+	// Web servers that are told of regions, with signatures.
+	Webhooks []webhook.Config `yaml:"webhooks"`
+	// Regions as alerts of Prometheus' Alertmanager.
+	Alertmanager alertmanager.Config `yaml:"alertmanager"`
+}
+
+// DefaultConfig does nothing.
+func DefaultConfig() Config {
+	return Config{Score: score.DefaultConfig(), Slurm: slurm.DefaultConfig(), Kubernetes: kubernetes.DefaultConfig(), Alertmanager: alertmanager.DefaultConfig()}
+}
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Under("score", c.Score.Validate())
+	f.Under("slurm", c.Slurm.Validate())
+	f.Under("kubernetes", c.Kubernetes.Validate())
+	names := map[string]bool{}
+	for i := range c.Webhooks {
+		w := &c.Webhooks[i]
+		key := fmt.Sprintf("webhooks.%d", i)
+		f.Under(key, w.Validate())
+		f.Check(!names[w.Name], key+".name", "%q is duplicated", w.Name)
+		names[w.Name] = true
+	}
+	f.Under("alertmanager", c.Alertmanager.Validate())
+	return f.Err()
+}
+
+// Resolve makes the paths of a configuration file in a folder relative to it.
+func (c *Config) Resolve(dir string) {
+	for _, path := range []*string{&c.Slurm.NodeMap, &c.Kubernetes.NodeMap} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+}

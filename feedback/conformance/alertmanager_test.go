@@ -1,0 +1,190 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-openapi/strfmt"
+	"github.com/prometheus/alertmanager/api/v2/client"
+	"github.com/prometheus/alertmanager/api/v2/client/alert"
+	"github.com/prometheus/alertmanager/api/v2/models"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/giverny/giverny/feedback/alertmanager"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/schema"
+)
+
+// startAlertmanager builds Alertmanager as the module has it and starts it on loopback.
+func startAlertmanager(t *testing.T) (address string) {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "alertmanager")
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/prometheus/alertmanager/cmd/alertmanager").CombinedOutput(); err != nil {
+		t.Fatalf("build alertmanager: %v\n%s", err, out)
+	}
+	config := filepath.Join(dir, "alertmanager.yml")
+	if err := os.WriteFile(config, []byte("route: {receiver: none}\nreceivers: [{name: none}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = l.Addr().String()
+	l.Close()
+	cmd := exec.Command(binary, "--config.file="+config, "--storage.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--cluster.listen-address=")
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait(); log.Close() })
+	await(t, "alertmanager to be ready", func() bool {
+		answer, err := http.Get("http://" + address + "/-/ready")
+		if err != nil {
+			return false
+		}
+		answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	return address
+}
+
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(90 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited for %s", what)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) StoreFeedback(context.Context, string, []schema.FeedbackAction) error { return nil }
+
+func recorder(t *testing.T, sink string, reasons []string) *record.Recorder {
+	t.Helper()
+	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record.New(sink, reasons, metrics, record.NewTrail(discard{}, metrics), slog.New(slog.NewTextHandler(io.Discard, nil)))
+}
+
+func result(minute int64, regions ...schema.Region) *schema.IntervalResult {
+	return &schema.IntervalResult{Regions: regions, Snapshot: &schema.Snapshot{Fabric: "ib0",
+		Interval: schema.Interval{StartNanos: time.Now().Add(time.Duration(minute-60) * time.Minute).UnixNano(), DurationNanos: int64(time.Minute)}}}
+}
+
+// alerts asks Alertmanager by its own client.
+func alerts(t *testing.T, address string) map[string]*models.GettableAlert {
+	t.Helper()
+	c := client.NewHTTPClientWithConfig(strfmt.Default, &client.TransportConfig{Host: address, BasePath: "/api/v2/", Schemes: []string{"http"}})
+	answer, err := c.Alert.GetAlerts(alert.NewGetAlertsParams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	byRegion := map[string]*models.GettableAlert{}
+	for _, a := range answer.Payload {
+		if err := a.Validate(strfmt.Default); err != nil {
+			t.Error(err)
+		}
+		byRegion[a.Labels["region"]+" "+a.Labels["severity"]+" "+a.Labels["class"]] = a
+	}
+	return byRegion
+}
+
+// A region is an alert in a real Alertmanager while it is there; when its class
+// changes the alert of the old one is resolved, and when it ends so is the new one.
+func TestRegionsAreAlerts(t *testing.T) {
+	address := startAlertmanager(t)
+	cfg := alertmanager.DefaultConfig()
+	cfg.Enabled, cfg.DryRun, cfg.Resend = true, false, time.Second
+	cfg.URLs = []secret.URL{secret.NewURL("http://127.0.0.1:1"), secret.NewURL("http://" + address + "/")} // one member of the cluster is away
+	cfg.PageURL = "http://giverny.example/"
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := alertmanager.New(cfg, recorder(t, "alertmanager", alertmanager.Reasons()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running errgroup.Group
+	running.Go(func() error { return a.Run(ctx) })
+	defer func() { cancel(); running.Wait() }()
+
+	born := time.Now().Add(-time.Hour).Truncate(time.Millisecond).UTC()
+	region := schema.Region{ID: 1882497176567809, Metric: schema.CreditStall, Severity: schema.High, Mean: 31, Links: []schema.LinkID{1, 2}, BirthNanos: born.UnixNano(), Name: "pod 3, all \"uplinks\"\n"}
+	a.Take(result(1, region, schema.Region{ID: 7, Severity: schema.Low}))
+	const first = "1882497176567809 high unknown"
+	await(t, "the alert", func() bool { return alerts(t, address)[first] != nil })
+	got := alerts(t, address)
+	if len(got) != 1 {
+		t.Errorf("alerts %v; a Low region is none", got)
+	}
+	alert := got[first]
+	if started := time.Time(*alert.StartsAt); !started.Equal(born) || alert.Labels["fabric"] != "ib0" || alert.Labels["alertname"] != "GivernyCongestionRegion" || *alert.Status.State != "active" || string(alert.GeneratorURL) != cfg.PageURL {
+		t.Errorf("alert %+v, started %v", alert.Alert, started)
+	}
+	ends := time.Time(*alert.EndsAt)
+	await(t, "it to be sent again", func() bool { return time.Time(*alerts(t, address)[first].EndsAt).After(ends) })
+
+	diagnosed := result(2, region)
+	diagnosed.Diagnoses = []schema.Diagnosis{{Region: region.ID, Metric: region.Metric, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: 0.9}, Text: "Job 17 fills the links.", Action: "place it elsewhere"}}
+	a.Take(diagnosed)
+	const second = "1882497176567809 high system"
+	await(t, "the new class alone", func() bool {
+		now := alerts(t, address)
+		return now[second] != nil && now[first] == nil
+	})
+	if text := alerts(t, address)[second].Annotations["description"]; text != "Job 17 fills the links." {
+		t.Errorf("description %q", text)
+	}
+	unknown := result(3)
+	unknown.Network.Unknown = &schema.Unknown{Reason: schema.NoInterval}
+	a.Take(unknown) // nothing is known: it stays
+	time.Sleep(2 * cfg.Resend)
+	if alerts(t, address)[second] == nil {
+		t.Error("an alert was resolved while nothing is known")
+	}
+	a.Take(result(4))
+	await(t, "the end", func() bool { return len(alerts(t, address)) == 0 })
+}
+
+// What is sent decodes into Alertmanager's own type, every field of it known there.
+func TestAlertsFitTheModel(t *testing.T) {
+	list := alertmanager.Of(result(1, schema.Region{ID: 1, Severity: schema.High}), schema.Medium, "http://giverny.example/")
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var posted models.PostableAlerts
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&posted); err != nil || len(posted) != 1 {
+		t.Fatalf("%d alerts of %s: %v", len(posted), text, err)
+	}
+	if err := posted.Validate(strfmt.Default); err != nil {
+		t.Errorf("%s: %v", text, err)
+	}
+}

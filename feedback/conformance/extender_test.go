@@ -1,0 +1,159 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	extender "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/giverny/giverny/feedback/kubernetes"
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/feedback/reconcile"
+)
+
+func startExtender(t *testing.T, change func(*kubernetes.ExtenderConfig)) *httptest.Server {
+	t.Helper()
+	cfg := kubernetes.DefaultConfig().Extender
+	cfg.Enabled, cfg.DryRun, cfg.Allow = true, false, []string{"host*"}
+	if change != nil {
+		change(&cfg)
+	}
+	e := kubernetes.NewExtender(cfg, recorder(t, "kubernetes-extender", kubernetes.ExtenderReasons()), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	e.Take(reconcile.Scores{Fabric: "ib0", Nodes: []policy.Score{{Node: "host1", Score: 95, Reason: "1 of its 1 links are congested"}, {Node: "host2", Score: 40}}})
+	e.Take(reconcile.Scores{Fabric: "ib1", Nodes: []policy.Score{{Node: "host2", Score: 52}}})
+	mux := http.NewServeMux()
+	e.Register(mux)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// ask posts a request to a verb, and decodes the answer into the scheduler's type; a
+// field that this does not have is a fault.
+func ask[T any](t *testing.T, server *httptest.Server, verb string, body []byte) (answer T) {
+	t.Helper()
+	response, err := http.Post(server.URL+"/feedback/kubernetes/"+verb, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s, %v", verb, response.Status, text, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&answer); err != nil {
+		t.Fatalf("%s: %v of %s", verb, err, text)
+	}
+	return answer
+}
+
+// requests are those of a scheduler about a pod and the nodes host0 to host2, by its
+// own types as its HTTP extender encodes them, with nodeCacheCapable and without; and
+// those that were recorded from one, in testdata.
+func requests(t *testing.T, verb string) map[string][]byte {
+	t.Helper()
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trainer-0", Namespace: "ml", UID: "5f0c", Labels: map[string]string{"app": "trainer"}},
+		Spec: v1.PodSpec{Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("4")}}}}}}
+	nodes, names := &v1.NodeList{}, []string{}
+	for _, name := range []string{"host0", "host1", "host2"} {
+		names = append(names, name)
+		nodes.Items = append(nodes.Items, v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": "a"}, ResourceVersion: "7"},
+			Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}}, Status: v1.NodeStatus{Capacity: v1.ResourceList{"cpu": resource.MustParse("64")}}})
+	}
+	all := map[string][]byte{}
+	for name, args := range map[string]extender.ExtenderArgs{"names": {Pod: pod, NodeNames: &names}, "nodes": {Pod: pod, Nodes: nodes}} {
+		text, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = text
+	}
+	files, err := filepath.Glob("testdata/*-" + verb + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if all[f], err = os.ReadFile(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func TestFilterAnswersTheScheduler(t *testing.T) {
+	server := startExtender(t, nil)
+	for name, request := range requests(t, "filter") {
+		var args extender.ExtenderArgs
+		if err := json.Unmarshal(request, &args); err != nil {
+			t.Fatal(err)
+		}
+		got := ask[extender.ExtenderFilterResult](t, server, "filter", request)
+		if got.Error != "" || len(got.FailedNodes) != 1 || !strings.Contains(got.FailedNodes["host1"], "congestion score 95") {
+			t.Errorf("%s: failed nodes %v, error %q", name, got.FailedNodes, got.Error)
+		}
+		if args.NodeNames != nil {
+			if got.Nodes != nil || got.NodeNames == nil || !cmp.Equal(*got.NodeNames, []string{"host0", "host2"}) {
+				t.Errorf("%s: names %v, nodes %v", name, got.NodeNames, got.Nodes)
+			}
+			continue
+		}
+		if got.NodeNames != nil || got.Nodes == nil || len(got.Nodes.Items) != 2 {
+			t.Fatalf("%s: names %v, nodes %v", name, got.NodeNames, got.Nodes)
+		}
+		want := args.Nodes.DeepCopy() // whole, as they came
+		want.Items = append(want.Items[:1], want.Items[2])
+		if diff := cmp.Diff(want, got.Nodes); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestPrioritizeAnswersTheScheduler(t *testing.T) {
+	server := startExtender(t, nil)
+	want := extender.HostPriorityList{{Host: "host0", Score: extender.MaxExtenderPriority}, {Host: "host1", Score: 1}, {Host: "host2", Score: 5}}
+	for name, request := range requests(t, "prioritize") {
+		if diff := cmp.Diff(want, ask[extender.HostPriorityList](t, server, "prioritize", request)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// A dry run, scores that are too old, a node that is not allowed and a filter that
+// would leave no node: every node passes.
+func TestTheExtenderFailsOpen(t *testing.T) {
+	for name, change := range map[string]func(*kubernetes.ExtenderConfig){
+		"dry run":     func(c *kubernetes.ExtenderConfig) { c.DryRun = true },
+		"stale":       func(c *kubernetes.ExtenderConfig) { c.MaxAge = 1 },
+		"not allowed": func(c *kubernetes.ExtenderConfig) { c.Allow = []string{"other"} },
+		"no filter":   func(c *kubernetes.ExtenderConfig) { c.FilterAt = 0 },
+	} {
+		server := startExtender(t, change)
+		for file, request := range requests(t, "filter") {
+			got := ask[extender.ExtenderFilterResult](t, server, "filter", request)
+			if len(got.FailedNodes) > 0 || got.NodeNames != nil && len(*got.NodeNames) != 3 || got.Nodes != nil && len(got.Nodes.Items) != 3 {
+				t.Errorf("%s, %s: %+v", name, file, got)
+			}
+		}
+	}
+	one, err := json.Marshal(extender.ExtenderArgs{NodeNames: &[]string{"host1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[extender.ExtenderFilterResult](t, startExtender(t, nil), "filter", one); len(got.FailedNodes) > 0 || len(*got.NodeNames) != 1 {
+		t.Errorf("the last node: %+v", got)
+	}
+}

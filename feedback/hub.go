@@ -1,0 +1,326 @@
+// Package feedback acts on what the analysis finds: it asks schedulers to place jobs
+// away from congestion, and tells others of regions. In go the results of the fabrics'
+// intervals, out go the acts of its parts: slurm, kubernetes, webhook, alertmanager.
+// Everything that acts is off by default, a dry run once it is on, limited by an allow
+// list, in number and in rate, audited, and put back when it ends. It analyses nothing.
+package feedback
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/feedback/alertmanager"
+	"github.com/giverny/giverny/feedback/kubernetes"
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/feedback/slurm"
+	"github.com/giverny/giverny/feedback/webhook"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Deps are what feedback works with; all are required.
+type Deps struct {
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+	Audit      record.Store
+	// StopTimeout bounds how long everything may take to be put back at the stop.
+	StopTimeout time.Duration
+}
+
+// Part is one of those that act.
+type Part struct {
+	Name  string
+	Run   func(ctx context.Context) error // blocks until ctx ends and everything is put back
+	State func() string                   // what does not work; empty: all does
+}
+
+// Sink takes results of one fabric, as package pipeline has it.
+type Sink interface {
+	Name() string
+	Put(ctx context.Context, r *schema.IntervalResult) error
+}
+
+// Hub holds the parts that are switched on.
+type Hub struct {
+	cfg      Config
+	deps     Deps
+	log      *slog.Logger
+	metrics  *record.Metrics
+	trail    *record.Trail
+	parts    []Part
+	takers   []taker
+	webhooks []*webhook.Webhook
+	alerts   *alertmanager.Alertmanager
+	extender *kubernetes.Extender
+
+	mu     sync.Mutex // guards graphs
+	graphs map[string][]*topology.Graph
+}
+
+// taker takes scores under the names of its scheduler.
+type taker struct {
+	names nodeMap
+	take  func(reconcile.Scores)
+}
+
+// New makes the parts that the configuration switches on, inert, for fabrics.
+func New(cfg Config, graphs []*topology.Graph, deps Deps) (*Hub, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("feedback: %w", err)
+	}
+	metrics, err := record.NewMetrics(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hub{cfg: cfg, deps: deps, log: deps.Log, metrics: metrics, trail: record.NewTrail(deps.Audit, metrics), graphs: map[string][]*topology.Graph{}}
+	for _, g := range graphs {
+		h.graphs[g.Fabric()] = []*topology.Graph{g}
+	}
+	for _, name := range cfg.Fabrics {
+		if h.graphs[name] == nil {
+			return nil, fmt.Errorf("feedback.fabrics: %q is not under fabrics", name)
+		}
+	}
+	for _, make := range []func() error{h.makeSlurm, h.makeExtender, h.makeNodes, h.makeWebhooks, h.makeAlertmanager} {
+		if err := make(); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// recorder makes the recorder of a sink.
+func (h *Hub) recorder(sink string, reasons []string) *record.Recorder {
+	return record.New(sink, reasons, h.metrics, h.trail, h.log)
+}
+
+func (h *Hub) makeSlurm() error {
+	cfg := h.cfg.Slurm
+	s, err := slurm.New(cfg)
+	if err != nil {
+		return err
+	}
+	return h.addReconciler("slurm", "feedback.slurm", cfg.NodeMap, s, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy})
+}
+
+func (h *Hub) makeNodes() error {
+	cfg := h.cfg.Kubernetes.Nodes
+	const name = "kubernetes-nodes"
+	if !cfg.Enabled && !h.leftBehind(name) {
+		return nil
+	}
+	nodes, err := kubernetes.NewNodes(cfg)
+	if err != nil {
+		return err
+	}
+	return h.addReconciler(name, "feedback.kubernetes", h.cfg.Kubernetes.NodeMap, nodes, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy})
+}
+
+// addReconciler adds what changes a scheduler's nodes. Where that is switched off, or
+// is a dry run, nodes that an earlier run has left marked are put back all the same.
+func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cfg reconcile.Config) error {
+	cfg.Dir, cfg.StopTimeout = filepath.Join(h.cfg.Dir, name), h.deps.StopTimeout
+	if cfg.Idle && !h.leftBehind(name) {
+		return nil
+	}
+	names, err := readNodeMap(mapPath)
+	if err != nil {
+		return faults.At(key, err)
+	}
+	h.warnUnknown(name, names)
+	rec := h.recorder(name, reconcile.Reasons())
+	r := reconcile.New(cfg, s, rec, h.log)
+	h.parts = append(h.parts, Part{Name: "feedback " + name, Run: r.Run, State: rec.State})
+	if !cfg.Idle {
+		h.takers = append(h.takers, taker{names, r.Take})
+	}
+	return nil
+}
+
+// leftBehind says whether an earlier run of a sink that is switched off has left nodes
+// marked.
+func (h *Hub) leftBehind(name string) bool {
+	left, err := reconcile.LeftBehind(filepath.Join(h.cfg.Dir, name))
+	if err != nil { // it is off: that is no reason not to start
+		h.log.Error("feedback: journal of a sink that is off not read", "sink", name, "error", err)
+	}
+	return left > 0
+}
+
+func (h *Hub) warnUnknown(sink string, names nodeMap) {
+	newest := map[string]*topology.Graph{}
+	for fabric, graphs := range h.graphs {
+		newest[fabric] = graphs[0]
+	}
+	if unknown := names.unknownDevices(newest); len(unknown) > 0 {
+		slices.Sort(unknown)
+		h.log.Warn("feedback: devices of the node map are in no topology", "sink", sink, "devices", len(unknown), "first", unknown[0])
+	}
+}
+
+func (h *Hub) makeExtender() error {
+	cfg := h.cfg.Kubernetes
+	if !cfg.Extender.Enabled {
+		return nil
+	}
+	names, err := readNodeMap(cfg.NodeMap)
+	if err != nil {
+		return faults.At("feedback.kubernetes", err)
+	}
+	h.extender = kubernetes.NewExtender(cfg.Extender, h.recorder("kubernetes-extender", kubernetes.ExtenderReasons()), h.log)
+	h.takers = append(h.takers, taker{names, h.extender.Take})
+	return nil
+}
+
+func (h *Hub) makeWebhooks() error {
+	for _, cfg := range h.cfg.Webhooks {
+		if !cfg.Enabled {
+			continue
+		}
+		name := "webhook-" + cfg.Name
+		rec := h.recorder(name, webhook.Reasons())
+		w, err := webhook.New(cfg, filepath.Join(h.cfg.Dir, name), rec, h.log)
+		if err != nil {
+			return fmt.Errorf("feedback.webhooks: %w", err)
+		}
+		h.webhooks = append(h.webhooks, w)
+		h.parts = append(h.parts, Part{Name: "feedback " + name, Run: w.Run, State: rec.State})
+	}
+	return nil
+}
+
+func (h *Hub) makeAlertmanager() (err error) {
+	if !h.cfg.Alertmanager.Enabled {
+		return nil
+	}
+	rec := h.recorder("alertmanager", alertmanager.Reasons())
+	if h.alerts, err = alertmanager.New(h.cfg.Alertmanager, rec); err != nil {
+		return err
+	}
+	h.parts = append(h.parts, Part{Name: "feedback alertmanager", Run: h.alerts.Run, State: rec.State})
+	return nil
+}
+
+// Parts lists what is to be run, and stopped before the audit is.
+func (h *Hub) Parts() []Part { return h.parts }
+
+// Audit writes the audit until ctx ends; it is stopped last.
+func (h *Hub) Audit(ctx context.Context) error { return h.trail.Run(ctx) }
+
+// Register adds what is served to mux.
+func (h *Hub) Register(mux *http.ServeMux) {
+	if h.extender != nil {
+		h.extender.Register(mux)
+	}
+}
+
+// keepGraphs is how many versions of a fabric are known: results of the one before
+// may still come.
+const keepGraphs = 4
+
+// SetGraph makes another version of a fabric known.
+func (h *Hub) SetGraph(g *topology.Graph) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := append([]*topology.Graph{g}, h.graphs[g.Fabric()]...)
+	h.graphs[g.Fabric()] = list[:min(len(list), keepGraphs)]
+	return nil
+}
+
+func (h *Hub) graph(fabric string, version uint64) *topology.Graph {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.graphs[fabric] {
+		if g.Version() == version {
+			return g
+		}
+	}
+	return nil
+}
+
+// Sinks lists those that a fabric's results go to.
+func (h *Hub) Sinks(fabric string) (sinks []Sink) {
+	if len(h.cfg.Fabrics) > 0 && !slices.Contains(h.cfg.Fabrics, fabric) {
+		return nil
+	}
+	if len(h.takers) > 0 || h.alerts != nil {
+		sinks = append(sinks, live{h})
+	}
+	for _, w := range h.webhooks {
+		sinks = append(sinks, &follower{w, fabric})
+	}
+	return sinks
+}
+
+// live is the sink of those that care for what is newest alone.
+type live struct{ hub *Hub }
+
+// Name of the sink.
+func (l live) Name() string { return "feedback" }
+
+// Put scores the fabric's nodes and hands them out; it waits for nobody.
+func (l live) Put(_ context.Context, r *schema.IntervalResult) error {
+	h := l.hub
+	if h.alerts != nil {
+		h.alerts.Take(r)
+	}
+	if len(h.takers) == 0 {
+		return nil
+	}
+	g := h.graph(r.Snapshot.Fabric, r.Snapshot.GraphVersion)
+	if g == nil {
+		h.log.Warn("feedback: interval skipped, its version of the fabric is not known", "fabric", r.Snapshot.Fabric, "version", fmt.Sprintf("%016x", r.Snapshot.GraphVersion))
+		return nil
+	}
+	set := score.Of(g, r, h.cfg.Score)
+	for _, t := range h.takers {
+		t.take(scoresFor(set, t.names))
+	}
+	return nil
+}
+
+// scoresFor puts scores under a scheduler's names: of a node with several adapters
+// the highest.
+func scoresFor(set *score.Set, names nodeMap) reconcile.Scores {
+	s := reconcile.Scores{Fabric: set.Fabric, AtNanos: int64(set.End), Unknown: set.Unknown != nil}
+	seen := map[string]bool{}
+	for i := range set.Nodes { // the highest come first
+		n := &set.Nodes[i]
+		name := names.nodeOf(n.Node)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		s.Nodes = append(s.Nodes, policy.Score{Node: name, Score: n.Score, Reason: n.Reason, Fabric: set.Fabric})
+	}
+	return s
+}
+
+// follower is a webhook as a sink of one fabric, that misses no interval.
+type follower struct {
+	hook   *webhook.Webhook
+	fabric string
+}
+
+// Name of the sink.
+func (f *follower) Name() string { return "webhook " + f.hook.Name() }
+
+// Put queues what a result has to say.
+func (f *follower) Put(ctx context.Context, r *schema.IntervalResult) error {
+	return f.hook.Put(ctx, r)
+}
+
+// Last is the start of the last interval whose notices are on disk.
+func (f *follower) Last(context.Context) (int64, error) { return f.hook.Last(f.fabric) }

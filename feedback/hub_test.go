@@ -1,0 +1,188 @@
+package feedback_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/webhook"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// By default nothing acts and nothing listens.
+func TestNothingActsByDefault(t *testing.T) {
+	cfg := feedback.DefaultConfig()
+	cfg.Dir = filepath.Join(t.TempDir(), "none")
+	h := startHub(t, cfg)
+	if len(h.Parts()) > 0 || len(h.Sinks("ib0")) > 0 {
+		t.Errorf("%d parts, %d sinks", len(h.Parts()), len(h.Sinks("ib0")))
+	}
+	if _, err := os.Stat(cfg.Dir); !os.IsNotExist(err) {
+		t.Errorf("a folder was made: %v", err)
+	}
+	if w := h.filter(t, "host0"); w.Code != http.StatusNotFound {
+		t.Errorf("the extender answers %d", w.Code)
+	}
+}
+
+// filter asks the extender which of some nodes pass.
+func (h *hub) filter(t *testing.T, names ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"Pod": map[string]any{}, "NodeNames": names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	h.mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/feedback/kubernetes/filter", strings.NewReader(string(body))))
+	return w
+}
+
+func (h *hub) failed(t *testing.T, names ...string) (failed []string) {
+	t.Helper()
+	var answer struct{ FailedNodes map[string]string }
+	if err := json.Unmarshal(h.filter(t, names...).Body.Bytes(), &answer); err != nil {
+		t.Fatal(err)
+	}
+	for name := range answer.FailedNodes {
+		failed = append(failed, name)
+	}
+	slices.Sort(failed)
+	return failed
+}
+
+func extenderConfig(t *testing.T) feedback.Config {
+	t.Helper()
+	cfg := feedback.DefaultConfig()
+	cfg.Dir = t.TempDir()
+	e := &cfg.Kubernetes.Extender
+	e.Enabled, e.DryRun, e.Allow = true, false, []string{"*"}
+	return cfg
+}
+
+// Scores go under the names of the scheduler: those of the file, else those of the
+// topology; two devices on one node count as the worse of them.
+func TestNamesOfTheScheduler(t *testing.T) {
+	cfg := extenderConfig(t)
+	cfg.Kubernetes.NodeMap = filepath.Join(t.TempDir(), "nodes")
+	if err := os.WriteFile(cfg.Kubernetes.NodeMap, []byte("# node\tdevice\ngpu-1\thost0\ngpu-1\thost3\r\n\ngpu-2\thost2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := startHub(t, cfg)
+	h.congest(t, schema.High, "host3", "host5")
+	if got := h.failed(t, "gpu-1", "gpu-2", "host3", "host5", "host6"); !slices.Equal(got, []string{"gpu-1", "host5"}) {
+		t.Errorf("failed %v", got)
+	}
+	h.relieve(t)
+	if got := h.failed(t, "gpu-1", "host5", "host6"); len(got) > 0 {
+		t.Errorf("after the relief %v failed", got)
+	}
+	for text, want := range map[string]string{"gpu-1 host0\n": "want node<TAB>device", "a\thost0\nb\thost0\n": "on node \"a\" already"} {
+		if err := os.WriteFile(cfg.Kubernetes.NodeMap, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newHub(t, cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "feedback.kubernetes.node_map") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A result counts under the version of the fabric that it is of; one of a version that
+// is not known is skipped.
+func TestVersionsOfTheFabric(t *testing.T) {
+	h := startHub(t, extenderConfig(t))
+	other, err := topology.Parse("ib0", "fattree:k=6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := h.graph
+	h.graph = other
+	h.congest(t, schema.High, "host4")
+	if got := h.failed(t, "host4", "host5"); len(got) > 0 {
+		t.Errorf("by a version that is not known %v failed", got)
+	}
+	if err := h.SetGraph(other); err != nil {
+		t.Fatal(err)
+	}
+	h.congest(t, schema.High, "host4")
+	if got := h.failed(t, "host4", "host5"); !slices.Equal(got, []string{"host4"}) {
+		t.Errorf("failed %v", got)
+	}
+	h.graph = old
+	h.congest(t, schema.High, "host7")
+	if got := h.failed(t, "host4", "host7"); !slices.Equal(got, []string{"host7"}) {
+		t.Errorf("by the version before, %v failed", got)
+	}
+}
+
+// A webhook misses no interval: it knows the last whose notices it has. Its fabric can
+// be left out.
+func TestWebhooksFollow(t *testing.T) {
+	cfg := feedback.DefaultConfig()
+	cfg.Dir = t.TempDir()
+	var hook webhook.Config
+	hook.SetDefaults()
+	hook.Name, hook.Enabled, hook.URL, hook.Secret = "tickets", true, secret.NewURL("http://127.0.0.1:1"), secret.NewText("0123456789abcdef")
+	cfg.Webhooks = []webhook.Config{hook}
+	h := startHub(t, cfg)
+	sinks := h.Sinks("ib0")
+	if len(sinks) != 1 || sinks[0].Name() != "webhook tickets" {
+		t.Fatalf("sinks %v", sinks)
+	}
+	f, ok := sinks[0].(interface {
+		Last(context.Context) (int64, error)
+	})
+	if !ok {
+		t.Fatal("it is no pipeline.Follower")
+	}
+	if last, err := f.Last(t.Context()); err != nil || last != 0 {
+		t.Errorf("before the first %d, %v", last, err)
+	}
+	r := h.result(h.region(t, schema.High, "host0"))
+	r.Regions[0].Metric = schema.CreditStall
+	h.put(t, r)
+	if last, err := f.Last(t.Context()); err != nil || last != r.Snapshot.Interval.StartNanos {
+		t.Errorf("last %d, %v", last, err)
+	}
+	h.wantAudit(t, "deliver "+h.audit.first(t).Target+" done dry")
+	cfg.Fabrics = []string{"ib1"}
+	if _, err := newHub(t, cfg); err == nil || !strings.Contains(err.Error(), `feedback.fabrics: "ib1"`) {
+		t.Errorf("a fabric that is none: %v", err)
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	cfg := feedback.Config{Webhooks: []webhook.Config{{Name: "a"}, {Name: "a"}}}
+	err := cfg.Validate()
+	for _, key := range []string{"slurm.weight", "kubernetes.extender.max_age", "kubernetes.nodes.timeout", "webhooks.0.timeout", "webhooks.1.name", "alertmanager.resend"} {
+		if err == nil || !strings.Contains(err.Error(), key+":") {
+			t.Errorf("no fault of %s in %v", key, err)
+		}
+	}
+}
+
+// A damaged journal of what is switched off stops nothing; one of what is on is a state.
+func TestADamagedJournalIsAState(t *testing.T) {
+	cfg := feedback.DefaultConfig()
+	cfg.Dir = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(cfg.Dir, "slurm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cfg.Dir, "slurm", "journal.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if h := startHub(t, cfg); len(h.Parts()) > 0 {
+		t.Errorf("%d parts", len(h.Parts()))
+	}
+	cfg.Slurm.Enabled, cfg.Slurm.Policy.Allow = true, []string{"*"}
+	h := startHub(t, cfg)
+	h.await(t, "the state", func() bool { return strings.Contains(h.state(), "restore them by hand") })
+}

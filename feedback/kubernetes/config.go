@@ -1,0 +1,113 @@
+package kubernetes
+
+import (
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/secret"
+)
+
+// Config of what Kubernetes is told.
+type Config struct {
+	// A file with a line node<TAB>device for each node whose name in Kubernetes is not that of its device in the topology.
+	NodeMap string `yaml:"node_map"`
+	// The scheduler extender, served at /feedback/kubernetes/filter and /feedback/kubernetes/prioritize.
+	Extender ExtenderConfig `yaml:"extender"`
+	// A label or a taint of congested nodes.
+	Nodes NodesConfig `yaml:"nodes"`
+}
+
+// ExtenderConfig of the scheduler extender. It is off, and a dry run once it is on.
+type ExtenderConfig struct {
+	// Answer the scheduler.
+	Enabled bool `yaml:"enabled"`
+	// Let every node pass and prefer none; log and count what would be answered.
+	DryRun bool `yaml:"dry_run"`
+	// The nodes that may be kept from pods, by Kubernetes' names; patterns such as gpu-*. Empty: none.
+	Allow []string `yaml:"allow"`
+	// Nodes that score this or more, 0 to 100, do not pass the filter; 0: all pass. Where none would be left, all pass.
+	FilterAt float64 `yaml:"filter_at"`
+	// How old the scores may be; with older ones every node passes and none is preferred.
+	MaxAge time.Duration `yaml:"max_age"`
+}
+
+// NodesConfig of labels and taints. They are off, and a dry run once they are on.
+type NodesConfig struct {
+	// Change nodes.
+	Enabled bool `yaml:"enabled"`
+	// Log and audit what would be changed, and change nothing.
+	DryRun bool `yaml:"dry_run"`
+	// The label that a congested node gets, with the value true. Empty: none.
+	Label string `yaml:"label"`
+	// The key of the taint that a congested node gets, with the value true. Empty: none.
+	Taint string `yaml:"taint"`
+	// The taint's effect: PreferNoSchedule or NoSchedule.
+	Effect string `yaml:"effect"`
+	// The address of the API server. Empty: that of the cluster this process runs in.
+	URL secret.URL `yaml:"url"`
+	// A file that holds the token; empty: that of the service account.
+	TokenFile string `yaml:"token_file"`
+	// The authorities to trust, a PEM file; empty: that of the service account.
+	CA string `yaml:"ca"`
+	// How long one request may take.
+	Timeout time.Duration `yaml:"timeout"`
+
+	Policy policy.Config `yaml:",inline"`
+}
+
+// DefaultConfig is off.
+func DefaultConfig() Config {
+	return Config{
+		Extender: ExtenderConfig{DryRun: true, FilterAt: 90, MaxAge: 5 * time.Minute},
+		Nodes: NodesConfig{DryRun: true, Label: "giverny.dev/congested", Effect: preferNoSchedule, Timeout: 10 * time.Second,
+			Policy: policy.DefaultConfig()},
+	}
+}
+
+const (
+	preferNoSchedule = "PreferNoSchedule"
+	noSchedule       = "NoSchedule"
+)
+
+// qualifiedName is a key of labels and taints: an optional DNS prefix, a slash, a name.
+var qualifiedName = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Under("extender", c.Extender.Validate())
+	f.Under("nodes", c.Nodes.Validate())
+	return f.Err()
+}
+
+// Validate joins all faults.
+func (c *ExtenderConfig) Validate() error {
+	var f faults.List
+	allow := policy.DefaultConfig()
+	allow.Allow = c.Allow
+	f.Under("", allow.Validate())
+	f.Check(!c.Enabled || len(c.Allow) > 0, "allow", "empty: no node may be kept from pods; list the nodes, or set enabled: false")
+	f.Check(c.FilterAt >= 0 && c.FilterAt <= 100, "filter_at", "%g: want 0 to 100", c.FilterAt)
+	f.Check(c.MaxAge > 0, "max_age", "%v: want a positive duration", c.MaxAge)
+	return f.Err()
+}
+
+// Validate joins all faults.
+func (c *NodesConfig) Validate() error {
+	var f faults.List
+	f.Check(c.Label != "" || c.Taint != "", "label", "empty, and so is taint; nothing would be changed")
+	f.Check(c.Label == "" || qualifiedName.MatchString(c.Label), "label", "%q: want a key such as giverny.dev/congested", c.Label)
+	f.Check(c.Taint == "" || qualifiedName.MatchString(c.Taint), "taint", "%q: want a key such as giverny.dev/congested", c.Taint)
+	f.Check(c.Effect == preferNoSchedule || c.Effect == noSchedule, "effect", "%q: want %s or %s", c.Effect, preferNoSchedule, noSchedule)
+	if !c.URL.IsEmpty() {
+		u, err := url.Parse(c.URL.Reveal())
+		f.Check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", "url", "want https://host:port")
+	}
+	f.Check(c.Timeout > 0, "timeout", "%v: want a positive duration", c.Timeout)
+	f.Under("", c.Policy.Validate())
+	f.Check(!c.Enabled || len(c.Policy.Allow) > 0, "allow", "empty: no node may be changed; list the nodes, or set enabled: false")
+	return f.Err()
+}

@@ -1,0 +1,318 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/tlsfile"
+)
+
+// Where a pod finds its cluster (the service account that Kubernetes mounts).
+const (
+	accountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	accountCA    = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+	hostVariable = "KUBERNETES_SERVICE_HOST"
+	portVariable = "KUBERNETES_SERVICE_PORT"
+)
+
+// Nodes changes labels and taints through the API server, for a reconciler.
+type Nodes struct {
+	cfg    NodesConfig
+	base   string
+	client *http.Client
+}
+
+// NewNodes makes them of a valid configuration. Without an address, it is the
+// cluster's that this process runs in.
+func NewNodes(cfg NodesConfig) (*Nodes, error) {
+	n := &Nodes{cfg: cfg, base: strings.TrimSuffix(cfg.URL.Reveal(), "/")}
+	files := tlsfile.Files{CA: cfg.CA}
+	if n.base == "" {
+		host, port := os.Getenv(hostVariable), os.Getenv(portVariable)
+		if host == "" {
+			return nil, errors.New("feedback.kubernetes.nodes.url: empty, and this process does not run in a cluster")
+		}
+		n.base = "https://" + net.JoinHostPort(host, port)
+		if files.CA == "" {
+			files.CA = accountCA
+		}
+		if n.cfg.TokenFile == "" {
+			n.cfg.TokenFile = accountToken
+		}
+	}
+	config, err := files.Load()
+	if err != nil {
+		return nil, faults.At("feedback.kubernetes.nodes", err)
+	}
+	n.client = &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 2}}
+	return n, nil
+}
+
+// nodeState is what of a node is changed. Its JSON is the reconciler's State.
+type nodeState struct {
+	Label  *string `json:"label,omitempty"`  // value; nil: the node has no such label
+	Effect *string `json:"effect,omitempty"` // of the taint; nil: none
+}
+
+func (s nodeState) state() reconcile.State {
+	text, err := json.Marshal(s)
+	if err != nil { // texts
+		panic("kubernetes: " + err.Error())
+	}
+	return reconcile.State(text)
+}
+
+// Values of the label and the taint.
+const markValue = "true"
+
+var errMarked = errors.New("somebody else has given it this label, with another value")
+
+// Avoid is what a congested node becomes.
+func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
+	var s nodeState
+	if err := json.Unmarshal([]byte(now), &s); err != nil {
+		return "", fmt.Errorf("state of a node: %w", err)
+	}
+	if s.Label != nil && *s.Label != markValue {
+		return "", errMarked
+	}
+	value := markValue
+	if n.cfg.Label != "" {
+		s.Label = &value
+	}
+	if n.cfg.Taint != "" {
+		s.Effect = &n.cfg.Effect
+	}
+	return s.state(), nil
+}
+
+// Undo takes away what the mark added, where it is as the mark made it.
+func (n *Nodes) Undo(now, before, marked reconcile.State) (reconcile.State, bool) {
+	var is, was, made nodeState
+	if errors.Join(json.Unmarshal([]byte(now), &is), json.Unmarshal([]byte(before), &was), json.Unmarshal([]byte(marked), &made)) != nil {
+		return now, true
+	}
+	then, found := is, false
+	if same(is.Label, made.Label) && !same(made.Label, was.Label) {
+		then.Label, found = was.Label, true
+	}
+	if same(is.Effect, made.Effect) && !same(made.Effect, was.Effect) {
+		then.Effect, found = was.Effect, true
+	}
+	return then.state(), !found
+}
+
+func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// nodeName is a DNS subdomain, which the name of a node must be.
+var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+
+// ValidName says whether a name can be one of Kubernetes' nodes.
+func (n *Nodes) ValidName(name string) error {
+	if !nodeName.MatchString(name) {
+		return fmt.Errorf("%q is no name of a node: want small letters, digits, . and -", name)
+	}
+	return nil
+}
+
+// apiNode is what this package reads of a v1.Node.
+type apiNode struct {
+	Metadata struct {
+		ResourceVersion string            `json:"resourceVersion"`
+		Labels          map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec struct {
+		Taints []json.RawMessage `json:"taints"`
+	} `json:"spec"`
+}
+
+// taint is a v1.Taint without its time.
+type taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Effect string `json:"effect"`
+}
+
+// Look asks for one node after the other.
+func (n *Nodes) Look(ctx context.Context, names []string) (map[string]reconcile.State, error) {
+	states := make(map[string]reconcile.State, len(names))
+	for _, name := range names {
+		if n.ValidName(name) != nil {
+			continue
+		}
+		got, err := n.get(ctx, name)
+		if errors.Is(err, errNoNode) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, _, err := n.read(got)
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", name, err)
+		}
+		states[name] = s.state()
+	}
+	return states, nil
+}
+
+// read finds the label and the taint of a node, and its other taints as they are.
+func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err error) {
+	if value, ok := got.Metadata.Labels[n.cfg.Label]; ok && n.cfg.Label != "" {
+		s.Label = &value
+	}
+	others = []json.RawMessage{}
+	for _, raw := range got.Spec.Taints {
+		var t taint
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return s, nil, err
+		}
+		if n.cfg.Taint != "" && t.Key == n.cfg.Taint && t.Effect == n.cfg.Effect { // the two make a taint
+			s.Effect = &t.Effect
+			continue
+		}
+		others = append(others, raw)
+	}
+	return s, others, nil
+}
+
+// Set changes one node after the other. It goes on after one that fails.
+func (n *Nodes) Set(ctx context.Context, to map[string]reconcile.State) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(to)) {
+		var s nodeState
+		err := json.Unmarshal([]byte(to[name]), &s)
+		if err == nil {
+			err = n.ValidName(name)
+		}
+		if err == nil {
+			err = n.set(ctx, name, s)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// tries bounds how often a change is made again when somebody else was faster.
+const tries = 5
+
+// set changes a node as it was read: the API server refuses the change (409) if
+// somebody else was faster, and it is read again. Taints are one list, of which the
+// others' must stay.
+func (n *Nodes) set(ctx context.Context, name string, to nodeState) (err error) {
+	for range tries {
+		got, err := n.get(ctx, name)
+		if err != nil {
+			return err
+		}
+		_, taints, err := n.read(got)
+		if err != nil {
+			return fmt.Errorf("node %s: %w", name, err)
+		}
+		metadata := map[string]any{"resourceVersion": got.Metadata.ResourceVersion}
+		patch := map[string]any{"metadata": metadata}
+		if n.cfg.Label != "" {
+			metadata["labels"] = map[string]*string{n.cfg.Label: to.Label} // null takes it away
+		}
+		if n.cfg.Taint != "" {
+			if to.Effect != nil {
+				own, err := json.Marshal(taint{n.cfg.Taint, markValue, *to.Effect})
+				if err != nil {
+					return fmt.Errorf("node %s: %w", name, err)
+				}
+				taints = append(taints, own)
+			}
+			patch["spec"] = map[string]any{"taints": taints}
+		}
+		if err = n.call(ctx, http.MethodPatch, name, patch, nil); !errors.Is(err, errConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("node %s: changed by somebody else %d times in a row", name, tries)
+}
+
+var (
+	errNoNode   = errors.New("no such node")
+	errConflict = errors.New("changed meanwhile")
+)
+
+func (n *Nodes) get(ctx context.Context, name string) (*apiNode, error) {
+	var got apiNode
+	return &got, n.call(ctx, http.MethodGet, name, nil, &got)
+}
+
+// call makes one request about a node. body is a JSON merge patch (RFC 7386).
+func (n *Nodes) call(ctx context.Context, method, name string, body, into any) error {
+	address, text := n.base+"/api/v1/nodes/"+url.PathEscape(name), []byte(nil)
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("kubernetes: %w", err)
+		}
+		address += "?fieldManager=giverny"
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
+	if err != nil {
+		return errors.New("kubernetes: the address is no URL") // the error would print it whole
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Content-Type", "application/merge-patch+json")
+	if n.cfg.TokenFile != "" { // read each time: Kubernetes renews it
+		token, err := os.ReadFile(n.cfg.TokenFile)
+		if err != nil {
+			return fmt.Errorf("kubernetes: token: %w", err)
+		}
+		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	response, err := n.client.Do(request)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the address
+	}
+	if err != nil {
+		return fmt.Errorf("kubernetes: %s node %s: %w", method, name, err)
+	}
+	defer response.Body.Close()
+	return decode(response, method, name, into)
+}
+
+// maxNode bounds an answer.
+const maxNode = 4 << 20
+
+func decode(response *http.Response, method, name string, into any) error {
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxNode))
+	if err != nil {
+		return fmt.Errorf("kubernetes: %s node %s: %w", method, name, err)
+	}
+	switch {
+	case response.StatusCode == http.StatusNotFound:
+		return errNoNode
+	case response.StatusCode == http.StatusConflict:
+		return errConflict
+	case response.StatusCode != http.StatusOK:
+		var status struct {
+			Message string `json:"message"`
+		}
+		_ = json.Unmarshal(text, &status) // a proxy's page has none
+		return fmt.Errorf("kubernetes: %s node %s: %s %s", method, name, response.Status, status.Message)
+	case into == nil:
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("kubernetes: %s node %s: %w", method, name, err)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/secret"
+)
+
+// apiServer keeps nodes as the API server does: merge patches, and a version that a
+// patch must name.
+type apiServer struct {
+	mu       sync.Mutex
+	nodes    map[string]map[string]any
+	version  int
+	conflict int // so many patches are overtaken by another change
+}
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fail := func(code int, message string) {
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"kind":"Status","status":"Failure","message":%q}`, message)
+	}
+	name, ok := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
+	n := s.nodes[name]
+	switch {
+	case r.Header.Get("Authorization") != "Bearer fresh":
+		fail(http.StatusUnauthorized, "Unauthorized")
+	case !ok || n == nil:
+		fail(http.StatusNotFound, "nodes not found")
+	case r.Method == http.MethodGet:
+		json.NewEncoder(w).Encode(n)
+	case r.Header.Get("Content-Type") != "application/merge-patch+json":
+		fail(http.StatusUnsupportedMediaType, "want a merge patch")
+	default:
+		var patch map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
+			fail(http.StatusBadRequest, err.Error())
+			return
+		}
+		metadata := n["metadata"].(map[string]any)
+		if s.conflict > 0 {
+			s.conflict--
+			metadata["resourceVersion"] = fmt.Sprint("other", s.conflict)
+		}
+		if patch["metadata"].(map[string]any)["resourceVersion"] != metadata["resourceVersion"] {
+			fail(http.StatusConflict, "the object has been modified")
+			return
+		}
+		merge(n, patch)
+		s.version++
+		metadata["resourceVersion"] = fmt.Sprint(s.version)
+		json.NewEncoder(w).Encode(n)
+	}
+}
+
+// merge is RFC 7386.
+func merge(to, patch map[string]any) {
+	for key, value := range patch {
+		inner, isObject := value.(map[string]any)
+		have, _ := to[key].(map[string]any)
+		switch {
+		case value == nil:
+			delete(to, key)
+		case isObject && have != nil:
+			merge(have, inner)
+		default:
+			to[key] = value
+		}
+	}
+}
+
+func parseNode(t *testing.T, text string) (n map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestLabelsAndTaints(t *testing.T) {
+	const others = `{"effect":"NoSchedule","key":"giverny.dev/congested","value":"mine"},{"effect":"NoExecute","key":"k","timeAdded":"2026-01-01T00:00:00Z"}`
+	server := &apiServer{conflict: 2, nodes: map[string]map[string]any{
+		"n1": parseNode(t, `{"metadata":{"name":"n1","resourceVersion":"1","labels":{"zone":"a"}},"spec":{"podCIDR":"x","taints":[`+others+`]}}`),
+		"n2": parseNode(t, `{"metadata":{"name":"n2","resourceVersion":"1","labels":{"giverny.dev/congested":"by hand"}},"spec":{}}`)}}
+	before, err := json.Marshal(server.nodes["n1"]["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	cfg := DefaultConfig().Nodes
+	cfg.Taint, cfg.URL, cfg.TokenFile = "giverny.dev/congested", secret.NewURL(web.URL), filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(cfg.TokenFile, []byte("fresh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := NewNodes(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := nodes.Look(t.Context(), []string{"n1", "n2", "gone", "../n1", "n1?x=1"})
+	if err != nil || len(now) != 2 {
+		t.Fatalf("%v, %v", now, err)
+	}
+	if _, err := nodes.Avoid(now["n2"]); err == nil {
+		t.Error("a label that was set by hand would be overwritten")
+	}
+	marked, err := nodes.Avoid(now["n1"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nodes.Set(t.Context(), map[string]reconcile.State{"n1": marked}); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(server.nodes["n1"])
+	for _, want := range []string{`"giverny.dev/congested":"true"`, `"zone":"a"`, others, `{"effect":"PreferNoSchedule","key":"giverny.dev/congested","value":"true"}`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	is, err := nodes.Look(t.Context(), []string{"n1"})
+	if err != nil || is["n1"] != marked {
+		t.Errorf("%v, %v; want %v", is, err, marked)
+	}
+	back, foreign := nodes.Undo(is["n1"], now["n1"], marked)
+	if foreign || back != now["n1"] {
+		t.Errorf("relief to %s, foreign %v", back, foreign)
+	}
+	if err := nodes.Set(t.Context(), map[string]reconcile.State{"n1": back}); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := json.Marshal(server.nodes["n1"]["spec"])
+	if text, _ := json.Marshal(server.nodes["n1"]); string(after) != string(before) || strings.Contains(string(text), `"giverny.dev/congested":"true"`) {
+		t.Errorf("after the relief %s", text)
+	}
+	server.conflict = tries
+	if err := nodes.Set(t.Context(), map[string]reconcile.State{"n1": marked}); err == nil || !strings.Contains(err.Error(), "in a row") {
+		t.Errorf("somebody else is always faster: %v", err)
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	cfg := Config{Extender: ExtenderConfig{Enabled: true, FilterAt: 101}, Nodes: NodesConfig{Enabled: true, Label: "a b", Effect: "NoExecute", URL: secret.NewURL("x")}}
+	err := cfg.Validate()
+	for _, key := range []string{"extender.allow", "extender.filter_at", "extender.max_age", "nodes.label", "nodes.effect", "nodes.url", "nodes.timeout", "nodes.allow", "nodes.raise_at"} {
+		if err == nil || !strings.Contains(err.Error(), key+":") {
+			t.Errorf("no fault of %s in %v", key, err)
+		}
+	}
+	if cfg := DefaultConfig(); cfg.Validate() != nil || cfg.Extender.Enabled || cfg.Nodes.Enabled || !cfg.Extender.DryRun || !cfg.Nodes.DryRun {
+		t.Error("by default it is off, and a dry run")
+	}
+}

@@ -1,0 +1,175 @@
+// Package notice says what there is to say about a fabric's regions: that one has
+// come, that its diagnosis has changed, that it has gone. In go the results of a
+// fabric's intervals in order, out come notices; a region that stays as it is gives
+// none. It sends nothing, and what it remembers can be saved and loaded.
+package notice
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Event is what a notice is about.
+type Event string
+
+// Events of a region.
+const (
+	Opened  Event = "opened"
+	Changed Event = "changed" // its severity, its cause, the job or the root that is accused first
+	Ended   Event = "ended"
+)
+
+// Notice is one thing to say. Its JSON is a public interface: docs/reference has it.
+type Notice struct {
+	// ID is the same whenever this is said: it is made of the fabric, the interval, the
+	// region and the event.
+	ID     string         `json:"id"`
+	Event  Event          `json:"event"`
+	Fabric string         `json:"fabric"`
+	Time   schema.Instant `json:"time"` // start of the interval
+	Region schema.Region  `json:"region"`
+	// Diagnosis is nil where none was made. Of a region that ended it is the last.
+	Diagnosis *schema.Diagnosis `json:"diagnosis"`
+}
+
+// endAfter is for how many intervals a region must be away to have ended: a region
+// may be missed in one.
+const endAfter = 2
+
+// Tracker follows the regions of one fabric. It is for one caller at a time.
+type Tracker struct {
+	least schema.Severity
+	state state
+}
+
+// state is what a tracker remembers.
+type state struct {
+	LastNanos int64            `json:"last_nanos"` // start of the last interval
+	Open      map[string]*open `json:"open"`
+}
+
+// open is a region that has been said to be there.
+type open struct {
+	Last    Notice `json:"last"`
+	Signs   string `json:"signs"`
+	Missing int    `json:"missing"`
+}
+
+// New makes a tracker of regions at a severity or above.
+func New(least schema.Severity) *Tracker {
+	return &Tracker{least: least, state: state{Open: map[string]*open{}}}
+}
+
+// Last is the start of the last interval that was given to Step; 0: none was.
+func (t *Tracker) Last() int64 { return t.state.LastNanos }
+
+// Save gives what the tracker remembers.
+func (t *Tracker) Save() ([]byte, error) { return json.Marshal(&t.state) }
+
+// Load takes what Save gave.
+func (t *Tracker) Load(text []byte) error {
+	s := state{}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("state of notices: %w", err)
+	}
+	if s.Open == nil {
+		s.Open = map[string]*open{}
+	}
+	t.state = s
+	return nil
+}
+
+// Step takes the result of the next interval. One that is not after the last gives
+// nothing.
+func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
+	start := r.Snapshot.Interval.StartNanos
+	if start <= t.state.LastNanos {
+		return nil
+	}
+	t.state.LastNanos = start
+	diagnoses := map[string]*schema.Diagnosis{}
+	for i := range r.Diagnoses {
+		diagnoses[keyOf(r.Diagnoses[i].Region, r.Diagnoses[i].Metric)] = &r.Diagnoses[i]
+	}
+	seen := map[string]bool{}
+	for i := range r.Regions {
+		region := &r.Regions[i]
+		key := keyOf(region.ID, region.Metric)
+		was := t.state.Open[key]
+		if region.ID == 0 || region.Severity < schema.Low || region.Severity < t.least && was == nil {
+			continue
+		}
+		seen[key] = true
+		n := Notice{Fabric: r.Snapshot.Fabric, Time: schema.Instant(start), Region: *region, Diagnosis: diagnoses[key], Event: Opened}
+		signs := signsOf(&n)
+		switch {
+		case was == nil:
+			was = &open{}
+			t.state.Open[key] = was
+		case was.Signs == signs:
+			was.Last, was.Missing = n, 0
+			continue
+		default:
+			n.Event = Changed
+		}
+		n.ID = idOf(&n)
+		*was = open{Last: n, Signs: signs}
+		notices = append(notices, n)
+	}
+	if r.Network.Unknown == nil { // else it may be there, unseen
+		notices = append(notices, t.ended(schema.Instant(start), seen)...)
+	}
+	slices.SortFunc(notices, func(a, b Notice) int {
+		return cmp.Or(cmp.Compare(b.Region.Severity, a.Region.Severity), cmp.Compare(a.Region.ID, b.Region.ID), cmp.Compare(a.Region.Metric, b.Region.Metric))
+	})
+	return notices
+}
+
+// ended lists the regions that have been away for long enough.
+func (t *Tracker) ended(at schema.Instant, seen map[string]bool) (notices []Notice) {
+	for key, o := range t.state.Open {
+		if seen[key] {
+			continue
+		}
+		if o.Missing++; o.Missing < endAfter {
+			continue
+		}
+		n := o.Last
+		n.Event, n.Time = Ended, at
+		n.ID = idOf(&n)
+		delete(t.state.Open, key)
+		notices = append(notices, n)
+	}
+	return notices
+}
+
+func keyOf(region uint64, metric schema.Metric) string { return fmt.Sprintf("%d %s", region, metric) }
+
+// signsOf is what makes a notice worth saying again when it differs.
+func signsOf(n *Notice) string {
+	signs := n.Region.Severity.String()
+	if d := n.Diagnosis; d != nil {
+		signs += " " + string(d.Cause.Class)
+		if len(d.Jobs) > 0 {
+			signs += fmt.Sprintf(" %q", d.Jobs[0].JobID)
+		}
+		if d.Root != nil {
+			signs += fmt.Sprintf(" %q %q", d.Root.Device, d.Root.Port)
+		}
+	}
+	return signs
+}
+
+// idBytes is how much of the hash an id is.
+const idBytes = 16
+
+func idOf(n *Notice) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %d %s %s", n.Fabric, n.Time, n.Region.ID, n.Region.Metric, n.Event))
+	return hex.EncodeToString(sum[:idBytes])
+}

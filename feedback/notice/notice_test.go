@@ -1,0 +1,81 @@
+package notice_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/feedback/notice"
+	"github.com/giverny/giverny/schema"
+)
+
+func result(minute int64, regions ...schema.Region) *schema.IntervalResult {
+	return &schema.IntervalResult{Regions: regions, Snapshot: &schema.Snapshot{Fabric: "ib0", Interval: schema.Interval{StartNanos: minute * 60e9, DurationNanos: 60e9}}}
+}
+
+func region(id uint64, s schema.Severity) schema.Region {
+	return schema.Region{ID: id, Severity: s, Metric: schema.CreditStall}
+}
+
+func events(notices []notice.Notice) (out []string) {
+	for _, n := range notices {
+		out = append(out, string(n.Event)+" "+n.Region.Severity.String())
+	}
+	return out
+}
+
+func TestEvents(t *testing.T) {
+	tracker, ids := notice.New(schema.Medium), map[string]bool{}
+	diagnosed := result(4, region(1, schema.High))
+	diagnosed.Diagnoses = []schema.Diagnosis{{Region: 1, Metric: schema.CreditStall, Cause: schema.Cause{Class: schema.CauseSystem}}}
+	again := result(5, region(1, schema.High))
+	again.Diagnoses = []schema.Diagnosis{{Region: 1, Metric: schema.CreditStall, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: 0.5}}}
+	unknown := result(7)
+	unknown.Network.Unknown = &schema.Unknown{Reason: schema.NoInterval}
+	for _, step := range []struct {
+		r    *schema.IntervalResult
+		want []string
+	}{
+		{result(1, region(1, schema.Low)), nil},
+		{result(2, region(1, schema.Medium), region(2, schema.High)), []string{"opened High", "opened Medium"}},
+		{result(2, region(3, schema.High)), nil}, // it was taken already
+		{result(3, region(1, schema.High), region(2, schema.High)), []string{"changed High"}},
+		{diagnosed, []string{"changed High"}},                       // its cause is known now; 2 is away for the first time
+		{again, []string{"ended High"}},                             // 2, for the second
+		{result(6, region(1, schema.Low)), []string{"changed Low"}}, // one that was told of is followed down
+		{unknown, nil},
+		{result(8), nil},
+		{result(9), []string{"ended Low"}},
+		{result(10, region(1, schema.High)), []string{"opened High"}},
+	} {
+		if r := step.r.Snapshot.Interval.StartNanos; r > 60e9 { // as after a restart
+			saved, err := tracker.Save()
+			if err != nil {
+				t.Fatal(err)
+			}
+			tracker = notice.New(schema.Medium)
+			if err := tracker.Load(saved); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, _ := tracker.Save()
+		notices := tracker.Step(step.r)
+		if got := events(notices); !slices.Equal(got, step.want) {
+			t.Errorf("minute %d: %v, want %v", step.r.Snapshot.Interval.StartNanos/60e9, got, step.want)
+		}
+		for _, n := range notices {
+			if ids[n.ID] || len(n.ID) != 32 {
+				t.Errorf("id %q of %s comes twice", n.ID, n.Event)
+			}
+			ids[n.ID] = true
+		}
+		twin := notice.New(schema.Medium) // the same step of the same state says the same
+		if err := twin.Load(before); err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range twin.Step(step.r) {
+			if n.ID != notices[i].ID {
+				t.Errorf("id %s, again %s", notices[i].ID, n.ID)
+			}
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/command/safety"
+)
+
+// Reason is why a node was not changed; it is the label of a counter.
+type Reason string
+
+// Reasons of this package.
+const (
+	NotAllowed Reason = "not_allowed" // the allow list does not have it
+	TooMany    Reason = "too_many"    // as many are marked as may be at once
+	TooOften   Reason = "too_often"   // as many have been changed within a minute as may be
+)
+
+// Reasons lists them.
+func Reasons() []Reason { return []Reason{NotAllowed, TooMany, TooOften} }
+
+// Score of a node, by the scheduler's name, and why.
+type Score struct {
+	Node   string
+	Score  float64 // 0 to 100
+	Reason string
+	Fabric string
+}
+
+// Refusal says why a node that should be changed is not.
+type Refusal struct {
+	Score
+	Reason Reason
+}
+
+// Decision is what is to be done now.
+type Decision struct {
+	Mark    []Score   // the highest scores first
+	Relieve []Score   // by name
+	Refused []Refusal // by name; a node is in it once, until it is refused for another reason or no more
+	Pending int       // nodes that should be changed and are not in Mark or Relieve
+}
+
+// Policy remembers for how long scores have been high or low. It is for one caller
+// at a time.
+type Policy struct {
+	cfg     Config
+	nodes   map[string]*node
+	changes []int64 // ns, of the last minute, in order
+	knownAt int64   // ns, of the newest scores; 0: there are none
+	askedAt int64   // ns, since when they are not known; 0: they are
+	lost    bool    // scores have not been known for too long
+}
+
+// node is what is known of one.
+type node struct {
+	Score
+	aboveSince, belowSince int64 // ns; 0: it is not above, or below
+	refused                Reason
+}
+
+// New makes a policy of a valid configuration.
+func New(cfg Config) *Policy { return &Policy{cfg: cfg, nodes: map[string]*node{}} }
+
+// Observe takes the scores of an instant, those of all nodes that do not score 0.
+// An instant that is not after the one before changes no dwell time.
+func (p *Policy) Observe(atNanos int64, scores []Score) {
+	if p.knownAt == 0 || p.lost { // for how long has it been so? nobody knows
+		clear(p.nodes)
+	}
+	p.knownAt, p.askedAt, p.lost = max(p.knownAt, atNanos), 0, false
+	seen := make(map[string]bool, len(scores))
+	for _, s := range scores {
+		n := p.nodes[s.Node]
+		if n == nil {
+			n = &node{}
+			p.nodes[s.Node] = n
+		}
+		seen[s.Node] = true
+		p.observe(n, atNanos, s)
+	}
+	for name, n := range p.nodes {
+		if !seen[name] {
+			p.observe(n, atNanos, Score{Node: name, Fabric: n.Fabric, Reason: "no congestion near it"})
+		}
+	}
+}
+
+func (p *Policy) observe(n *node, atNanos int64, s Score) {
+	n.Score = s
+	since := func(old int64, holds bool) int64 {
+		switch {
+		case !holds:
+			return 0
+		case old == 0:
+			return atNanos
+		}
+		return old
+	}
+	if n.aboveSince = since(n.aboveSince, s.Score >= p.cfg.RaiseAt); n.aboveSince == 0 {
+		n.refused = ""
+	}
+	n.belowSince = since(n.belowSince, s.Score < p.cfg.LowerAt)
+}
+
+// Unknown says that the scores are not known at an instant. Marks stay, and nothing
+// new is marked, until that has lasted for too long.
+func (p *Policy) Unknown(atNanos int64) {
+	if p.askedAt == 0 {
+		p.askedAt = cmp.Or(p.knownAt, atNanos)
+	}
+	p.lost = atNanos-p.askedAt >= int64(p.cfg.RelieveUnknownAfter)
+}
+
+// Decide says what to do now. marked has the nodes that are marked, with false those
+// whose relief is under way: they count towards MaxNodes until it is done. What
+// Decide names counts as changed towards the minute.
+func (p *Policy) Decide(nowNanos int64, marked map[string]bool) (d Decision) {
+	p.forget(nowNanos)
+	for _, s := range p.wantRelief(marked) {
+		if p.room() {
+			d.Relieve = append(d.Relieve, s)
+			p.changes = append(p.changes, nowNanos)
+			continue
+		}
+		d.Pending++
+		p.refuse(&d, s, TooOften)
+	}
+	left := p.cfg.MaxNodes - len(marked) // what is relieved now makes room for the next time
+	for _, s := range p.wantMark(marked) {
+		switch {
+		case !safety.Matches(p.cfg.Allow, s.Node):
+			p.refuse(&d, s, NotAllowed)
+			continue
+		case left <= 0:
+			p.refuse(&d, s, TooMany)
+		case !p.room():
+			p.refuse(&d, s, TooOften)
+		default:
+			left--
+			d.Mark = append(d.Mark, s)
+			p.changes = append(p.changes, nowNanos)
+			p.nodes[s.Node].refused = ""
+			continue
+		}
+		d.Pending++
+	}
+	p.tidy(marked)
+	return d
+}
+
+// wantRelief lists the marked nodes that should not be, by name.
+func (p *Policy) wantRelief(marked map[string]bool) (list []Score) {
+	for name, stands := range marked {
+		n := p.nodes[name]
+		switch {
+		case !stands:
+		case p.lost:
+			list = append(list, Score{Node: name, Reason: "the state of the network has not been known for too long"})
+		case !safety.Matches(p.cfg.Allow, name):
+			list = append(list, Score{Node: name, Reason: "it is not on the allow list any more"})
+		case n == nil && p.knownAt != 0: // marked by an earlier life of the process
+			p.nodes[name] = &node{Score: Score{Node: name, Reason: "no congestion near it"}, belowSince: p.knownAt}
+		case n != nil && n.belowSince != 0 && p.knownAt-n.belowSince >= int64(p.cfg.LowerAfter):
+			list = append(list, n.Score)
+		}
+	}
+	slices.SortFunc(list, func(a, b Score) int { return strings.Compare(a.Node, b.Node) })
+	return list
+}
+
+// wantMark lists the nodes that should be marked and are not, the highest scores first.
+func (p *Policy) wantMark(marked map[string]bool) (list []Score) {
+	if p.lost {
+		return nil
+	}
+	for name, n := range p.nodes {
+		if _, busy := marked[name]; !busy && n.aboveSince != 0 && p.knownAt-n.aboveSince >= int64(p.cfg.RaiseAfter) {
+			list = append(list, n.Score)
+		}
+	}
+	slices.SortFunc(list, func(a, b Score) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Node, b.Node))
+	})
+	return list
+}
+
+// refuse notes a refusal, once as long as it lasts.
+func (p *Policy) refuse(d *Decision, s Score, reason Reason) {
+	n := p.nodes[s.Node]
+	if n == nil {
+		n = &node{Score: s}
+		p.nodes[s.Node] = n
+	}
+	if n.refused != reason {
+		n.refused = reason
+		d.Refused = append(d.Refused, Refusal{s, reason})
+	}
+}
+
+// room says whether one more change fits into the minute.
+func (p *Policy) room() bool { return len(p.changes) < p.cfg.PerMinute }
+
+// forget drops the changes of more than a minute ago. One that seems to lie in the
+// future, since the clock was set back, counts until it is a minute old.
+func (p *Policy) forget(nowNanos int64) {
+	p.changes = slices.DeleteFunc(p.changes, func(at int64) bool { return at <= nowNanos-int64(time.Minute) })
+}
+
+// tidy forgets nodes that nothing is to be said of.
+func (p *Policy) tidy(marked map[string]bool) {
+	for name, n := range p.nodes {
+		if _, busy := marked[name]; !busy && n.Score.Score == 0 {
+			delete(p.nodes, name)
+		}
+	}
+}

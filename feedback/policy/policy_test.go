@@ -1,0 +1,190 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/feedback/policy"
+)
+
+const minute = int64(time.Minute)
+
+func config(change func(*policy.Config)) policy.Config {
+	cfg := policy.DefaultConfig()
+	cfg.Allow = []string{"n*"}
+	if change != nil {
+		change(&cfg)
+	}
+	return cfg
+}
+
+func scores(values map[string]float64) (list []policy.Score) {
+	for node, value := range values {
+		list = append(list, policy.Score{Node: node, Score: value})
+	}
+	return list
+}
+
+func names(list []policy.Score) (out []string) {
+	for _, s := range list {
+		out = append(out, s.Node)
+	}
+	return out
+}
+
+// A node is marked beyond one score for a while, and relieved below a lower one for a
+// while; what lies between changes nothing.
+func TestHysteresis(t *testing.T) {
+	p := policy.New(config(nil)) // 60 for 1 min, below 30 for 5 min
+	marked := map[string]bool{}
+	for at, step := range []struct {
+		score float64
+		want  bool
+	}{
+		{80, false}, {80, true}, {59, true}, {31, true}, {29, true}, {29, true}, {29, true}, {45, true}, // 45 begins the 5 min again
+		{20, true}, {0, true}, {0, true}, {0, true}, {0, true}, {0, false}, {59, false}, {59, false}, {61, false}, {50, false}, {61, false}, {61, true},
+	} {
+		now := int64(at+1) * minute
+		p.Observe(now, scores(map[string]float64{"n1": step.score}))
+		d := p.Decide(now, marked)
+		for _, s := range d.Mark {
+			marked[s.Node] = true
+		}
+		for _, s := range d.Relieve {
+			delete(marked, s.Node)
+		}
+		if marked["n1"] != step.want {
+			t.Errorf("minute %d, score %g: marked %v", at, step.score, marked["n1"])
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	p := policy.New(config(func(c *policy.Config) { c.RaiseAfter, c.LowerAfter, c.MaxNodes, c.PerMinute = 0, 0, 3, 2 }))
+	all := map[string]float64{"n1": 70, "n2": 90, "n3": 80, "n4": 75, "x1": 99}
+	p.Observe(minute, scores(all))
+	d := p.Decide(0, nil)
+	if got := names(d.Mark); !slices.Equal(got, []string{"n2", "n3"}) {
+		t.Errorf("marked %v, want the two highest that are allowed", got)
+	}
+	refused := map[string]policy.Reason{}
+	for _, r := range d.Refused {
+		refused[r.Node] = r.Reason
+	}
+	if want := (map[string]policy.Reason{"x1": policy.NotAllowed, "n4": policy.TooOften, "n1": policy.TooOften}); fmt.Sprint(refused) != fmt.Sprint(want) || d.Pending != 2 {
+		t.Errorf("refused %v, pending %d; want %v, 2", refused, d.Pending, want)
+	}
+	marked := map[string]bool{"n2": true, "n3": true}
+	if d = p.Decide(minute/2, marked); len(d.Mark) > 0 || len(d.Refused) > 0 {
+		t.Errorf("within the minute: %+v; a refusal is said once", d)
+	}
+	if d = p.Decide(minute, marked); !slices.Equal(names(d.Mark), []string{"n4"}) || len(d.Refused) != 1 || d.Refused[0].Reason != policy.TooMany {
+		t.Errorf("a minute later %+v", d)
+	}
+	marked["n4"] = false // its relief is under way: it takes a place, and is not relieved twice
+	p.Observe(2*minute, nil)
+	if d = p.Decide(3*minute, marked); !slices.Equal(names(d.Relieve), []string{"n2", "n3"}) {
+		t.Errorf("relieved %v", names(d.Relieve))
+	}
+}
+
+// What is not known marks nothing and relieves nothing, until that has lasted.
+func TestUnknown(t *testing.T) {
+	p := policy.New(config(func(c *policy.Config) { c.RaiseAfter = 0 }))
+	marked := map[string]bool{"n1": true}
+	p.Observe(minute, scores(map[string]float64{"n1": 90}))
+	for at := int64(2); at <= 10; at++ {
+		p.Unknown(at * minute)
+		if d := p.Decide(at*minute, marked); len(d.Mark)+len(d.Relieve) > 0 {
+			t.Fatalf("minute %d: %+v", at, d)
+		}
+	}
+	p.Unknown(11 * minute)
+	if d := p.Decide(11*minute, marked); !slices.Equal(names(d.Relieve), []string{"n1"}) || !strings.Contains(d.Relieve[0].Reason, "not been known") {
+		t.Errorf("after ten minutes %+v", d)
+	}
+	p.Observe(12*minute, scores(map[string]float64{"n1": 90}))
+	if d := p.Decide(12*minute, nil); !slices.Equal(names(d.Mark), []string{"n1"}) {
+		t.Errorf("once they are known again %+v", d)
+	}
+}
+
+// A node marked by an earlier life, of which nothing is said now, is relieved too; one
+// that is no longer allowed at once.
+func TestNodesOfAnEarlierLife(t *testing.T) {
+	p := policy.New(config(nil))
+	marked := map[string]bool{"n1": true, "x1": true}
+	p.Observe(minute, nil)
+	if d := p.Decide(minute, marked); !slices.Equal(names(d.Relieve), []string{"x1"}) {
+		t.Errorf("at once %v", names(d.Relieve))
+	}
+	delete(marked, "x1")
+	p.Observe(6*minute, nil)
+	if d := p.Decide(6*minute, marked); !slices.Equal(names(d.Relieve), []string{"n1"}) {
+		t.Errorf("after five minutes %v", names(d.Relieve))
+	}
+}
+
+// The naive twin keeps the whole history of each node and looks back through it.
+func TestAgainstANaiveTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := config(func(c *policy.Config) {
+			c.MaxNodes, c.PerMinute = 100, 1000
+			c.RaiseAfter = time.Duration(rapid.IntRange(0, 3).Draw(t, "raise")) * time.Minute
+			c.LowerAfter = time.Duration(rapid.IntRange(0, 3).Draw(t, "lower")) * time.Minute
+		})
+		p, marked, twin, history := policy.New(cfg), map[string]bool{}, map[string]bool{}, map[string][]float64{}
+		for at := range rapid.IntRange(1, 30).Draw(t, "steps") {
+			now := map[string]float64{}
+			for _, node := range []string{"n1", "n2", "n3"} {
+				value := rapid.SampledFrom([]float64{0, 29, 30, 59, 60, 90}).Draw(t, "score")
+				if value > 0 {
+					now[node] = value
+				}
+				history[node] = append(history[node], value)
+			}
+			p.Observe(int64(at+1)*minute, scores(now))
+			d := p.Decide(int64(at+1)*minute, marked)
+			for _, s := range d.Mark {
+				marked[s.Node] = true
+			}
+			for _, s := range d.Relieve {
+				delete(marked, s.Node)
+			}
+			for node, values := range history {
+				if twin[node] && held(values, cfg.LowerAfter, func(v float64) bool { return v < cfg.LowerAt }) {
+					delete(twin, node)
+				} else if !twin[node] && held(values, cfg.RaiseAfter, func(v float64) bool { return v >= cfg.RaiseAt }) {
+					twin[node] = true
+				}
+				if marked[node] != twin[node] {
+					t.Fatalf("minute %d: %s is marked %v, its history %v says %v", at, node, marked[node], values, twin[node])
+				}
+			}
+		}
+	})
+}
+
+// held says whether all values of the last minutes up to now fit.
+func held(values []float64, last time.Duration, fits func(float64) bool) bool {
+	n := int(last/time.Minute) + 1
+	return len(values) >= n && !slices.ContainsFunc(values[len(values)-n:], func(v float64) bool { return !fits(v) })
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	cfg := policy.Config{Allow: []string{"["}}
+	err := cfg.Validate()
+	for _, key := range []string{"allow.0", "raise_at", "lower_at", "max_nodes", "per_minute", "relieve_unknown_after"} {
+		if err == nil || !strings.Contains(err.Error(), key+":") {
+			t.Errorf("no fault of %s in %v", key, err)
+		}
+	}
+	if cfg := policy.DefaultConfig(); cfg.Validate() != nil || len(cfg.Allow) > 0 {
+		t.Error("by default nothing is allowed")
+	}
+}

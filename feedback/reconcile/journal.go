@@ -1,0 +1,103 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/dirlock"
+	"github.com/giverny/giverny/schema"
+)
+
+// entry is a node that is marked, or about to be.
+type entry struct {
+	Before State          `json:"before"` // as it was found
+	Marked State          `json:"marked"` // as it was made
+	At     schema.Instant `json:"at"`
+	Fabric string         `json:"fabric"`
+	Score  float64        `json:"score"`
+	Reason string         `json:"reason"`
+
+	settled   bool // the scheduler has Marked, or what stands for it
+	acted     bool // it was marked before
+	relieving bool
+}
+
+// journal is the nodes that have been changed, and how to undo that. Its file is
+// replaced as a whole and synced before any change that it tells of is made.
+type journal struct {
+	path    string
+	release func()
+	entries map[string]*entry
+}
+
+// journalName is the file's, in the folder of the sink; journalForm its version.
+const (
+	journalName = "journal.json"
+	journalForm = 1
+)
+
+type journalFile struct {
+	Form  int               `json:"form"`
+	Nodes map[string]*entry `json:"nodes"`
+}
+
+// openJournal reads the journal in a folder, and holds the folder for this process.
+func openJournal(dir string) (*journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("feedback journal: %w", err)
+	}
+	release, err := dirlock.Acquire(dir, 0)
+	if err != nil {
+		return nil, fmt.Errorf("feedback journal: %w", err)
+	}
+	j := &journal{path: filepath.Join(dir, journalName), release: release}
+	if j.entries, err = readJournal(j.path); err != nil {
+		release()
+		return nil, err
+	}
+	return j, nil
+}
+
+func readJournal(path string) (map[string]*entry, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]*entry{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("feedback journal: %w", err)
+	}
+	file := journalFile{}
+	if err := json.Unmarshal(text, &file); err != nil || file.Form != journalForm {
+		return nil, fmt.Errorf("feedback journal %s: form %d, %w; it holds what nodes were before they were changed: restore them by hand, then remove the file", path, file.Form, errors.Join(err, errForm))
+	}
+	if file.Nodes == nil {
+		file.Nodes = map[string]*entry{}
+	}
+	return file.Nodes, nil
+}
+
+var errForm = fmt.Errorf("want form %d", journalForm)
+
+// save writes the journal and returns once it is on disk.
+func (j *journal) save() error {
+	text, err := json.MarshalIndent(journalFile{journalForm, j.entries}, "", " ")
+	if err != nil {
+		return fmt.Errorf("feedback journal: %w", err)
+	}
+	if err := atomicfile.Write(j.path, text); err != nil {
+		return fmt.Errorf("feedback journal: %w", err)
+	}
+	return nil
+}
+
+// LeftBehind says how many nodes a journal in a folder has: those that a process
+// changed and did not put back.
+func LeftBehind(dir string) (int, error) {
+	entries, err := readJournal(filepath.Join(dir, journalName))
+	return len(entries), err
+}

@@ -1,0 +1,362 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/schema"
+)
+
+// State is what of a node a mark changes, as the scheduler has it. Who wrote it
+// reads it; states that are equal as text are the same.
+type State string
+
+// Scheduler is what can be asked to avoid nodes.
+type Scheduler interface {
+	// Look says how nodes are now; those that the scheduler does not have are left out.
+	Look(ctx context.Context, nodes []string) (map[string]State, error)
+	// Avoid is what a node that is to be avoided becomes, or why it cannot.
+	Avoid(now State) (State, error)
+	// Undo is what a node becomes on relief: what the mark added goes, whatever else was
+	// changed meanwhile stays. foreign says that the mark is not there any more.
+	Undo(now, before, marked State) (then State, foreign bool)
+	// Set changes nodes. On an error some may have been changed, others not.
+	Set(ctx context.Context, to map[string]State) error
+	// ValidName says whether the scheduler can have a node of that name at all.
+	ValidName(node string) error
+}
+
+// Actions, as the audit has them.
+const (
+	ActionMark    = "mark"
+	ActionRelieve = "relieve"
+	ActionReapply = "reapply" // the scheduler had lost the mark
+	ActionRelease = "release" // somebody else changed the node; it is left as it is
+)
+
+// Reasons for which a node is not changed, beside those of package policy.
+const (
+	UnknownNode = "unknown_node" // the scheduler does not have it
+	BadName     = "bad_name"     // no node of the scheduler can have this name
+	NotMarkable = "not_markable" // as it is, it cannot be marked
+)
+
+// Reasons lists all of a reconciler.
+func Reasons() []string {
+	list := []string{UnknownNode, BadName, NotMarkable}
+	for _, r := range policy.Reasons() {
+		list = append(list, string(r))
+	}
+	return list
+}
+
+// Config of a reconciler.
+type Config struct {
+	Dir    string // of the journal
+	DryRun bool
+	// Idle: undo what the journal has, and nothing else.
+	Idle   bool
+	Policy policy.Config
+	// StopTimeout bounds the relief at the stop.
+	StopTimeout time.Duration
+}
+
+// Scores of a fabric's nodes, by the scheduler's names.
+type Scores struct {
+	Fabric  string
+	AtNanos int64 // end of the interval that they are made of
+	Unknown bool
+	Nodes   []policy.Score
+}
+
+// Reconciler acts on one scheduler, for all fabrics.
+type Reconciler struct {
+	cfg       Config
+	scheduler Scheduler
+	record    *record.Recorder
+	log       *slog.Logger
+	policy    *policy.Policy
+	journal   *journal
+	pretended map[string]policy.Score // marked in a dry run
+	verified  time.Time               // when all marks were looked at last
+
+	mu     sync.Mutex // guards what follows
+	newest map[string]Scores
+	fresh  bool
+	heard  time.Time // of the newest
+	wake   chan struct{}
+}
+
+// New makes a reconciler, inert.
+func New(cfg Config, s Scheduler, rec *record.Recorder, log *slog.Logger) *Reconciler {
+	return &Reconciler{cfg: cfg, scheduler: s, record: rec, log: log.With("sink", rec.Sink()), policy: policy.New(cfg.Policy),
+		pretended: map[string]policy.Score{}, newest: map[string]Scores{}, wake: make(chan struct{}, 1)}
+}
+
+// Take takes the scores of a fabric; it never waits.
+func (r *Reconciler) Take(s Scores) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.newest[s.Fabric], r.fresh, r.heard = s, true, time.Now()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// How often a node that is marked is looked at, how often the clock is, and the
+// pauses between tries of a scheduler that fails.
+const (
+	verifyEach = time.Minute
+	tickEach   = time.Second
+	minPause   = time.Second
+	maxPause   = time.Minute
+)
+
+// Run puts back what an earlier life left behind, then follows the scores until ctx
+// ends, and then puts everything back.
+func (r *Reconciler) Run(ctx context.Context) (err error) {
+	if r.journal, err = openJournal(r.cfg.Dir); err != nil {
+		r.record.Failed(err, 0)
+		return err
+	}
+	defer r.journal.release()
+	r.report(0)
+	if n := len(r.journal.entries); n > 0 {
+		r.log.Warn("feedback: nodes left marked by an earlier run, putting them back", "nodes", n)
+		r.relieveAll("left by a process that ended without putting it back")
+	}
+	pauses, due := retry.Backoff{Min: minPause, Max: maxPause}.Pauses(), time.Time{}
+	r.verified = time.Now()
+	ticker := time.NewTicker(tickEach)
+	defer ticker.Stop()
+	for {
+		now := time.Now()
+		r.observe(now)
+		if !now.Before(due) {
+			if err := r.act(ctx, now); err == nil {
+				pauses.Reset()
+			} else if ctx.Err() == nil {
+				pause := pauses.Next()
+				due = now.Add(pause)
+				r.record.Failed(err, pause)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return r.stop(ctx)
+		case <-r.wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// act decides, and brings the scheduler to what has been decided.
+func (r *Reconciler) act(ctx context.Context, now time.Time) error {
+	if !r.cfg.Idle {
+		if err := r.decide(ctx, now); err != nil {
+			return err
+		}
+	}
+	if now.Sub(r.verified) > verifyEach {
+		r.unsettle()
+		r.verified = now
+	}
+	if r.unsettled() == 0 {
+		return nil
+	}
+	return r.settle(ctx)
+}
+
+// stop puts everything back, for as long as it may take. What is left is put back at
+// the next start.
+func (r *Reconciler) stop(ctx context.Context) error {
+	if len(r.journal.entries) == 0 {
+		return nil
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.StopTimeout)
+	defer cancel()
+	r.relieveAll("giverny stops")
+	err := retry.Backoff{Min: minPause / 4, Max: minPause}.Do(last, func() error { return r.settle(last) },
+		func(err error, _ int, pause time.Duration) { r.record.Failed(err, pause) })
+	if err != nil {
+		return fmt.Errorf("feedback %s: %d nodes stay marked, the next start puts them back: %w", r.record.Sink(), len(r.journal.entries), err)
+	}
+	return nil
+}
+
+// relieveAll begins the relief of all nodes.
+func (r *Reconciler) relieveAll(reason string) {
+	for _, e := range r.journal.entries {
+		e.relieving, e.Reason = true, reason
+	}
+}
+
+// decide asks the policy, and begins what it says.
+func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
+	marked := map[string]bool{}
+	for node, e := range r.journal.entries {
+		marked[node] = !e.relieving
+	}
+	for node := range r.pretended {
+		marked[node] = true
+	}
+	d := r.policy.Decide(now.UnixNano(), marked)
+	for _, refusal := range d.Refused {
+		r.record.Refused(string(refusal.Reason), action(ActionMark, refusal.Score, r.cfg.DryRun))
+	}
+	for _, s := range d.Relieve {
+		if _, pretended := r.pretended[s.Node]; pretended {
+			delete(r.pretended, s.Node)
+			r.done(action(ActionRelieve, s, true))
+			continue
+		}
+		e := r.journal.entries[s.Node]
+		e.relieving, e.Reason, e.Score = true, s.Reason, s.Score
+	}
+	r.report(d.Pending)
+	if len(d.Mark) == 0 {
+		return nil
+	}
+	err := r.begin(ctx, d.Mark)
+	r.report(d.Pending)
+	return err
+}
+
+// observe gives the newest scores to the policy: of a node that stands on several
+// fabrics the highest. The scores of a fabric that has none for now are unknown.
+func (r *Reconciler) observe(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.fresh {
+		if !r.heard.IsZero() && now.Sub(r.heard) < r.cfg.Policy.RelieveUnknownAfter {
+			return
+		}
+		r.policy.Unknown(now.UnixNano())
+		return
+	}
+	r.fresh = false
+	highest, at, known := map[string]policy.Score{}, int64(0), false
+	for _, s := range r.newest {
+		at = max(at, s.AtNanos)
+	}
+	for fabric, s := range r.newest {
+		if at-s.AtNanos >= int64(r.cfg.Policy.RelieveUnknownAfter) { // it has gone
+			delete(r.newest, fabric)
+			continue
+		}
+		if s.Unknown {
+			continue
+		}
+		known = true
+		for _, n := range s.Nodes {
+			if had, ok := highest[n.Node]; !ok || n.Score > had.Score {
+				highest[n.Node] = n
+			}
+		}
+	}
+	if !known {
+		r.policy.Unknown(at)
+		return
+	}
+	r.policy.Observe(at, slices.Collect(maps.Values(highest)))
+}
+
+// begin writes down how nodes are, and that they are to be marked. The marks
+// themselves are made by settle.
+func (r *Reconciler) begin(ctx context.Context, marks []policy.Score) error {
+	var names []string
+	for _, s := range marks {
+		if err := r.scheduler.ValidName(s.Node); err != nil {
+			s.Reason = err.Error()
+			r.record.Refused(BadName, action(ActionMark, s, r.cfg.DryRun))
+			continue
+		}
+		names = append(names, s.Node)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	now, err := r.scheduler.Look(ctx, names)
+	if err != nil {
+		return err
+	}
+	r.record.Worked()
+	added := false
+	for _, s := range marks {
+		if slices.Contains(names, s.Node) && r.plan(s, now) {
+			added = true
+		}
+	}
+	if !added {
+		return nil
+	}
+	return r.journal.save()
+}
+
+// plan puts a node into the journal, unless it cannot be marked or this is a dry run.
+func (r *Reconciler) plan(s policy.Score, now map[string]State) (added bool) {
+	before, ok := now[s.Node]
+	if !ok {
+		r.record.Refused(UnknownNode, action(ActionMark, s, r.cfg.DryRun))
+		return false
+	}
+	marked, err := r.scheduler.Avoid(before)
+	if err != nil {
+		a := action(ActionMark, s, r.cfg.DryRun)
+		a.Reason, a.Before = err.Error(), string(before)
+		r.record.Refused(NotMarkable, a)
+		return false
+	}
+	if r.cfg.DryRun {
+		r.pretended[s.Node] = s
+		a := action(ActionMark, s, true)
+		a.Before, a.After = string(before), string(marked)
+		r.done(a)
+		return false
+	}
+	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(time.Now().UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
+	return true
+}
+
+// unsettle makes settle look at all marks again: a scheduler that was restarted has
+// lost them.
+func (r *Reconciler) unsettle() {
+	for _, e := range r.journal.entries {
+		e.settled = false
+	}
+}
+
+func (r *Reconciler) unsettled() (n int) {
+	for _, e := range r.journal.entries {
+		if !e.settled || e.relieving {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Reconciler) report(pending int) {
+	r.record.Marked(len(r.journal.entries) + len(r.pretended))
+	r.record.Pending(pending + r.unsettled())
+}
+
+func (r *Reconciler) done(a schema.FeedbackAction) {
+	a.Outcome = schema.FeedbackDone
+	r.record.Acted(a)
+}
+
+func action(name string, s policy.Score, dry bool) schema.FeedbackAction {
+	return schema.FeedbackAction{Action: name, Target: s.Node, Fabric: s.Fabric, Score: s.Score, Reason: s.Reason, DryRun: dry}
+}
+
+var errStillPending = errors.New("the scheduler has not taken all changes")

@@ -1,0 +1,332 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/schema"
+)
+
+// fake is a scheduler whose nodes have a weight, as text; a mark makes it "marked".
+type fake struct {
+	t   *testing.T
+	dir string // of the journal
+
+	mu    sync.Mutex
+	nodes map[string]reconcile.State
+	fails func() bool // whether the next call, or the next node of one, fails
+	calls int
+}
+
+const marked = reconcile.State("marked")
+
+var errDown = errors.New("controller down")
+
+func (f *fake) Look(_ context.Context, names []string) (map[string]reconcile.State, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	if f.fails() {
+		return nil, errDown
+	}
+	found := map[string]reconcile.State{}
+	for _, name := range names {
+		if s, ok := f.nodes[name]; ok {
+			found[name] = s
+		}
+	}
+	return found, nil
+}
+
+func (f *fake) Avoid(now reconcile.State) (reconcile.State, error) {
+	if now == "fixed" {
+		return "", errors.New("it cannot be marked")
+	}
+	return marked, nil
+}
+
+func (f *fake) Undo(now, before, made reconcile.State) (reconcile.State, bool) {
+	if now == made {
+		return before, false
+	}
+	return now, true
+}
+
+func (f *fake) Set(_ context.Context, to map[string]reconcile.State) error {
+	journal, err := os.ReadFile(filepath.Join(f.dir, "journal.json"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, state := range to {
+		if err != nil || !strings.Contains(string(journal), `"`+name+`"`) {
+			f.t.Errorf("%s is changed before the journal has it: %s, %v", name, journal, err)
+		}
+		if f.fails() {
+			return errDown
+		}
+		f.nodes[name] = state
+	}
+	return nil
+}
+
+func (f *fake) ValidName(name string) error {
+	if strings.HasPrefix(name, "-") {
+		return errors.New("no name")
+	}
+	return nil
+}
+
+func (f *fake) all() map[string]reconcile.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.nodes)
+}
+
+func (f *fake) set(name string, s reconcile.State) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nodes[name] = s
+}
+
+func never() bool { return false }
+
+type audit struct {
+	mu   sync.Mutex
+	rows []schema.FeedbackAction
+}
+
+func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.FeedbackAction) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.rows = append(a.rows, rows...)
+	return nil
+}
+
+// running is a reconciler that runs; stop ends it and gives what Run returned.
+type running struct {
+	*reconcile.Reconciler
+	record *record.Recorder
+	audit  *audit
+	stop   func() error
+	at     int64
+}
+
+func start(t *testing.T, f *fake, change func(*reconcile.Config)) *running {
+	t.Helper()
+	cfg := reconcile.Config{Dir: f.dir, StopTimeout: 10 * time.Second, Policy: policy.DefaultConfig()}
+	cfg.Policy.Allow, cfg.Policy.RaiseAfter, cfg.Policy.LowerAfter, cfg.Policy.MaxNodes, cfg.Policy.PerMinute = []string{"*"}, 0, 0, 100, 1000
+	if change != nil {
+		change(&cfg)
+	}
+	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	r := &running{audit: &audit{}}
+	trail := record.NewTrail(r.audit, metrics)
+	r.record = record.New("fake", reconcile.Reasons(), metrics, trail, log)
+	r.Reconciler = reconcile.New(cfg, f, r.record, log)
+	ctx, cancel := context.WithCancel(context.Background())
+	done, written := make(chan error, 1), make(chan struct{})
+	recording, end := context.WithCancel(context.Background())
+	go func() { done <- r.Run(ctx) }()
+	go func() { trail.Run(recording); close(written) }()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		err := <-done
+		end()
+		<-written
+		return err
+	})
+	return r
+}
+
+func (r *running) score(names ...string) {
+	r.at += int64(time.Minute)
+	s := reconcile.Scores{Fabric: "ib0", AtNanos: time.Now().UnixNano()}
+	for _, n := range names {
+		s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: "ib0"})
+	}
+	r.Take(s)
+	time.Sleep(3 * time.Second)
+	synctest.Wait()
+}
+
+func (r *running) audited() string {
+	r.audit.mu.Lock()
+	defer r.audit.mu.Unlock()
+	var b strings.Builder
+	for _, a := range r.audit.rows {
+		fmt.Fprintf(&b, "%s %s %s\n", a.Action, a.Target, a.Outcome)
+	}
+	return b.String()
+}
+
+func TestMarkAndRelief(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "fixed"}, fails: never}
+		r := start(t, f, nil)
+		r.score("n1", "n3", "gone", "-x")
+		if got := f.all(); got["n1"] != marked || got["n2"] != "2" || got["n3"] != "fixed" || len(got) != 3 {
+			t.Errorf("marked: %v", got)
+		}
+		f.set("n1", "5") // somebody else's: it is left as it is
+		r.score("n2")
+		if got := f.all(); got["n1"] != "5" || got["n2"] != marked {
+			t.Errorf("n1 changed by another: %v", got)
+		}
+		f.set("n2", "2") // the scheduler forgot: it is marked again
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := f.all(); got["n2"] != marked {
+			t.Errorf("forgotten: %v", got)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if got := f.all(); got["n1"] != "5" || got["n2"] != "2" {
+			t.Errorf("after the stop: %v", got)
+		}
+		for _, line := range []string{"mark n1 done", "mark n3 refused", "mark gone refused", "mark -x refused", "release n1 done", "reapply n2 done", "relieve n2 done"} {
+			if !strings.Contains(r.audited(), line+"\n") {
+				t.Errorf("the audit has no %q:\n%s", line, r.audited())
+			}
+		}
+	})
+}
+
+// Scores that stop coming relieve the nodes.
+func TestSilenceRelieves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1"}, fails: never}
+		r := start(t, f, nil)
+		r.score("n1")
+		time.Sleep(9 * time.Minute)
+		if got := f.all(); got["n1"] != marked {
+			t.Errorf("after nine minutes: %v", got)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := f.all(); got["n1"] != "1" {
+			t.Errorf("after eleven minutes: %v", got)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A scheduler that is down is asked ever less often, and its state is shown.
+func TestAFailingSchedulerIsLeftInPeace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1"}, fails: func() bool { return true }}
+		r := start(t, f, nil)
+		r.score("n1")
+		for range 30 { // a quarter of an hour, with scores
+			time.Sleep(27 * time.Second)
+			r.score("n1")
+		}
+		if f.calls > 30 || !strings.Contains(r.record.State(), "controller down") {
+			t.Errorf("%d calls in 15 minutes, state %q", f.calls, r.record.State())
+		}
+		f.mu.Lock()
+		f.fails = never
+		f.mu.Unlock()
+		for range 3 {
+			time.Sleep(30 * time.Second)
+			r.score("n1")
+		}
+		if got := f.all(); got["n1"] != marked || r.record.State() != "" {
+			t.Errorf("once it is up: %v, state %q", got, r.record.State())
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Whatever fails and whenever the process ends, a last life with a scheduler that
+// works puts every node back.
+func TestEverythingIsPutBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for seed := range uint64(40) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			original := map[string]reconcile.State{}
+			for i := range 6 {
+				original[fmt.Sprintf("n%d", i)] = reconcile.State(fmt.Sprint(i))
+			}
+			f := &fake{t: t, dir: t.TempDir(), nodes: maps.Clone(original)}
+			chance := 0.
+			f.fails = func() bool { return rng.Float64() < chance }
+			for range 3 { // lives
+				f.mu.Lock()
+				chance = 0.3
+				f.mu.Unlock()
+				r := start(t, f, func(c *reconcile.Config) { c.StopTimeout = time.Second })
+				for range 5 {
+					var hot []string
+					for name := range original {
+						if rng.IntN(2) == 0 {
+							hot = append(hot, name)
+						}
+					}
+					r.score(hot...)
+				}
+				f.mu.Lock()
+				chance = float64(rng.IntN(2)) // the stop fails wholly, or not
+				down := chance == 1
+				f.mu.Unlock()
+				if err := r.stop(); err != nil && !down {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+			f.mu.Lock()
+			chance = 0
+			f.mu.Unlock()
+			last := start(t, f, func(c *reconcile.Config) { c.Idle = true })
+			time.Sleep(5 * time.Second)
+			if got := f.all(); !maps.Equal(got, original) {
+				t.Errorf("seed %d: %v, want %v", seed, got, original)
+			}
+			if left, err := reconcile.LeftBehind(f.dir); err != nil || left != 0 {
+				t.Errorf("seed %d: %d left, %v", seed, left, err)
+			}
+			if err := last.stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A journal that cannot be read is not thrown away.
+func TestADamagedJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		for _, text := range []string{"", "{", `{"form":9,"nodes":{}}`} {
+			if err := os.WriteFile(filepath.Join(dir, "journal.json"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := start(t, &fake{t: t, dir: dir, fails: never}, nil)
+			synctest.Wait()
+			if err := r.stop(); err == nil || !strings.Contains(err.Error(), "restore them by hand") {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	})
+}

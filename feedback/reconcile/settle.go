@@ -1,0 +1,120 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/schema"
+)
+
+// settle brings the scheduler to what the journal says: it looks, changes what
+// differs, looks again, and notes what has been taken. An error says that something
+// is left to do.
+func (r *Reconciler) settle(ctx context.Context) error {
+	nodes := slices.Sorted(maps.Keys(r.journal.entries))
+	now, err := r.scheduler.Look(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	wanted := r.wanted(now)
+	if len(wanted) > 0 {
+		if err := r.journal.save(); err != nil { // before anything is changed
+			return err
+		}
+		setErr := r.scheduler.Set(ctx, wanted)
+		if now, err = r.scheduler.Look(ctx, nodes); err != nil {
+			return errors.Join(setErr, err)
+		}
+		err = r.taken(now, wanted, setErr)
+	}
+	if saveErr := r.journal.save(); saveErr != nil {
+		return errors.Join(err, saveErr)
+	}
+	r.report(0)
+	if err == nil {
+		r.record.Worked()
+	}
+	return err
+}
+
+// wanted lists the nodes that differ from what they should be, and lets go of those
+// that need nothing any more.
+func (r *Reconciler) wanted(now map[string]State) map[string]State {
+	to := map[string]State{}
+	for node, e := range r.journal.entries {
+		is, known := now[node]
+		if !known { // the scheduler does not have it any more
+			r.drop(node, e, ActionRelease, "the scheduler does not have this node any more", "")
+			continue
+		}
+		then, foreign := r.scheduler.Undo(is, e.Before, e.Marked)
+		switch {
+		case e.relieving && then == is:
+			if foreign && is != e.Before {
+				r.drop(node, e, ActionRelease, "changed by somebody else meanwhile; left as it is", is)
+			} else {
+				r.drop(node, e, ActionRelieve, e.Reason, is)
+			}
+		case e.relieving:
+			to[node] = then
+		case is == e.Marked:
+			e.settled = true
+		case !foreign || is == e.Before: // not yet marked, or lost by a restart of the scheduler
+			again, err := r.scheduler.Avoid(is)
+			if err != nil || again == is {
+				e.settled = true // the mark is there, beside what others changed
+				continue
+			}
+			e.Marked = again
+			to[node] = again
+		default:
+			r.drop(node, e, ActionRelease, "changed by somebody else meanwhile; left as it is", is)
+		}
+	}
+	return to
+}
+
+// drop lets go of a node. The journal is saved afterwards.
+func (r *Reconciler) drop(node string, e *entry, name, reason string, is State) {
+	delete(r.journal.entries, node)
+	r.done(schema.FeedbackAction{Action: name, Target: node, Fabric: e.Fabric, Score: e.Score, Reason: reason, Before: string(e.Marked), After: string(is)})
+}
+
+// taken notes which changes the scheduler has taken.
+func (r *Reconciler) taken(now, wanted map[string]State, setErr error) error {
+	missing := 0
+	for node, to := range wanted {
+		e := r.journal.entries[node]
+		a := action(ActionMark, policy.Score{Node: node, Fabric: e.Fabric, Score: e.Score, Reason: e.Reason}, false)
+		a.Before, a.After = string(e.Before), string(to)
+		if e.relieving {
+			a.Action, a.Before = ActionRelieve, string(e.Marked)
+		}
+		if is, known := now[node]; known && is != to {
+			missing++
+			if setErr != nil {
+				a.Reason = setErr.Error()
+			}
+			a.Outcome = schema.FeedbackFailed
+			r.record.Acted(a)
+			continue
+		}
+		if e.relieving {
+			delete(r.journal.entries, node)
+		} else {
+			if e.acted {
+				a.Action = ActionReapply
+			}
+			e.settled, e.acted = true, true
+		}
+		r.done(a)
+	}
+	if missing > 0 {
+		return errors.Join(fmt.Errorf("%d of %d nodes: %w", missing, len(wanted), errStillPending), setErr)
+	}
+	return nil // an error that changed nothing of what was asked is none
+}

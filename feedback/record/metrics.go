@@ -1,0 +1,56 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics are those of all sinks of a process.
+type Metrics struct {
+	actions *prometheus.CounterVec
+	refused *prometheus.CounterVec
+	faults  *prometheus.CounterVec
+	up      *prometheus.GaugeVec
+	pending *prometheus.GaugeVec
+	marked  *prometheus.GaugeVec
+	success *prometheus.GaugeVec
+	lost    prometheus.Counter
+}
+
+// NewMetrics registers them.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"sink"}, labels...))
+	}
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"sink"})
+	}
+	m := &Metrics{
+		actions: counter("giverny_feedback_actions_total", "What feedback did, would have done (dry_run) or refused to do.", "action", "outcome", "dry_run"),
+		refused: counter("giverny_feedback_refused_total", "Changes refused and deliveries dropped, by reason.", "reason"),
+		faults:  counter("giverny_feedback_faults_total", "Faults of what a sink acts on, each followed by a retry."),
+		up:      gauge("giverny_feedback_up", "1 while the last call of what the sink acts on was answered, 0 while it fails and is retried."),
+		pending: gauge("giverny_feedback_pending", "Changes and deliveries that are still to be made."),
+		marked:  gauge("giverny_feedback_marked_nodes", "Nodes that a scheduler is asked to avoid now; in a dry run, that it would be."),
+		success: gauge("giverny_feedback_last_success_timestamp_seconds", "When a call of what the sink acts on succeeded last; 0: never."),
+		lost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_feedback_audit_dropped_total", Help: "Rows of the audit that were dropped because the store was away for too long; the log has them."}),
+	}
+	for _, c := range []prometheus.Collector{m.actions, m.refused, m.faults, m.up, m.pending, m.marked, m.success, m.lost} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("feedback metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *Metrics) declare(sink string, reasons []string) {
+	for _, reason := range reasons {
+		m.refused.WithLabelValues(sink, reason)
+	}
+	m.faults.WithLabelValues(sink)
+	m.up.WithLabelValues(sink).Set(1)
+	for _, g := range []*prometheus.GaugeVec{m.pending, m.marked, m.success} {
+		g.WithLabelValues(sink)
+	}
+}

@@ -1,0 +1,112 @@
+// Package record notes what feedback does: every action and every refusal goes to
+// the log, to a counter and to the audit, and each sink has a state that people and
+// probes can read. It decides nothing and changes nothing.
+package record
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Recorder is that of one sink. It is safe for concurrent use.
+type Recorder struct {
+	sink    string
+	log     *slog.Logger
+	metrics *Metrics
+	trail   *Trail
+
+	mu      sync.Mutex // guards what follows
+	fault   error      // nil: it works
+	since   time.Time  // of the fault
+	pending int
+}
+
+// New makes the recorder of a sink. reasons are those for which it may refuse or
+// drop, so that each stands at zero from the start.
+func New(sink string, reasons []string, m *Metrics, trail *Trail, log *slog.Logger) *Recorder {
+	m.declare(sink, reasons)
+	return &Recorder{sink: sink, log: log.With("sink", sink), metrics: m, trail: trail}
+}
+
+// Sink is the name of the sink.
+func (r *Recorder) Sink() string { return r.sink }
+
+// Acted notes an action. Sink and time are filled in.
+func (r *Recorder) Acted(a schema.FeedbackAction) {
+	a.Sink, a.Time = r.sink, schema.Instant(time.Now().UnixNano())
+	level := slog.LevelInfo
+	if a.Outcome == schema.FeedbackFailed {
+		level = slog.LevelWarn
+	}
+	r.log.Log(context.Background(), level, "feedback: action", "action", a.Action, "target", a.Target, "outcome", string(a.Outcome),
+		"dry_run", a.DryRun, "fabric", a.Fabric, "score", a.Score, "reason", a.Reason, "before", a.Before, "after", a.After)
+	r.metrics.actions.WithLabelValues(r.sink, a.Action, string(a.Outcome), fmt.Sprint(a.DryRun)).Inc()
+	r.trail.add(a)
+}
+
+// Refused notes what is not done, and why.
+func (r *Recorder) Refused(reason string, a schema.FeedbackAction) {
+	a.Outcome = schema.FeedbackRefused
+	r.Dropped(reason, 1)
+	r.Acted(a)
+}
+
+// Dropped counts what is not done, in the counter alone.
+func (r *Recorder) Dropped(reason string, n int) {
+	r.metrics.refused.WithLabelValues(r.sink, reason).Add(float64(n))
+}
+
+// Worked notes a success of what the sink acts on.
+func (r *Recorder) Worked() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fault != nil {
+		r.log.Info("feedback: sink works again", "after", time.Since(r.since).Round(time.Second))
+	}
+	r.fault = nil
+	r.metrics.up.WithLabelValues(r.sink).Set(1)
+	r.metrics.success.WithLabelValues(r.sink).SetToCurrentTime()
+}
+
+// Failed notes a fault of what the sink acts on. One that repeats itself is logged once.
+func (r *Recorder) Failed(err error, pause time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	level := slog.LevelError
+	if r.fault != nil && r.fault.Error() == err.Error() {
+		level = slog.LevelDebug
+	}
+	if r.fault == nil {
+		r.since = time.Now()
+	}
+	r.fault = err
+	r.log.Log(context.Background(), level, "feedback: sink failed, retrying", "pause", pause, "error", err)
+	r.metrics.up.WithLabelValues(r.sink).Set(0)
+	r.metrics.faults.WithLabelValues(r.sink).Inc()
+}
+
+// Pending notes how much is still to be done.
+func (r *Recorder) Pending(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending = n
+	r.metrics.pending.WithLabelValues(r.sink).Set(float64(n))
+}
+
+// Marked notes how many nodes are marked.
+func (r *Recorder) Marked(n int) { r.metrics.marked.WithLabelValues(r.sink).Set(float64(n)) }
+
+// State says what does not work; empty: all does.
+func (r *Recorder) State() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fault == nil {
+		return ""
+	}
+	return fmt.Sprintf("failing for %v, %d pending: %v", time.Since(r.since).Round(time.Second), r.pending, r.fault)
+}

@@ -1,0 +1,82 @@
+package record
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Store keeps the audit. It tries until ctx ends.
+type Store interface {
+	StoreFeedback(ctx context.Context, fabric string, actions []schema.FeedbackAction) error
+}
+
+// Trail writes the audit: it gathers rows and stores them once a second. What acts
+// never waits for it.
+type Trail struct {
+	store   Store
+	metrics *Metrics
+
+	mu   sync.Mutex // guards rows
+	rows []schema.FeedbackAction
+}
+
+// Rows that wait for the store are at most maxRows; the last are stored within
+// lastFlush of the stop.
+const (
+	maxRows   = 10_000
+	flushEach = time.Second
+	lastFlush = 3 * time.Second
+)
+
+// NewTrail makes the audit of a process.
+func NewTrail(store Store, m *Metrics) *Trail { return &Trail{store: store, metrics: m} }
+
+func (t *Trail) add(a schema.FeedbackAction) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.rows) >= maxRows {
+		t.metrics.lost.Inc()
+		return
+	}
+	t.rows = append(t.rows, a)
+}
+
+// Run stores until ctx ends, and then what is left.
+func (t *Trail) Run(ctx context.Context) error {
+	ticker := time.NewTicker(flushEach)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ticker.C:
+			t.flush(ctx)
+		case <-ctx.Done():
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+	defer cancel()
+	t.flush(last)
+	return nil
+}
+
+// flush stores what is gathered, by fabric. What the store does not take stays.
+func (t *Trail) flush(ctx context.Context) {
+	t.mu.Lock()
+	rows := t.rows
+	t.rows = nil
+	t.mu.Unlock()
+	byFabric := map[string][]schema.FeedbackAction{}
+	for _, a := range rows {
+		byFabric[a.Fabric] = append(byFabric[a.Fabric], a)
+	}
+	for fabric, list := range byFabric {
+		if err := t.store.StoreFeedback(ctx, fabric, list); err == nil {
+			continue
+		}
+		t.mu.Lock()
+		t.rows = append(list, t.rows...)
+		t.mu.Unlock()
+	}
+}

@@ -1,0 +1,192 @@
+package score
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// place is where a host stands to a region, and what the region counts there, 0 to 1.
+type place struct {
+	relation  Relation
+	weight    float64
+	links, of int    // own links, or those of the leaf, in the region, and all of them
+	through   string // the leaf
+	hops      int
+}
+
+// places finds the hosts near a region. It is for one graph and one caller.
+type places struct {
+	g        *topology.Graph
+	cfg      Config
+	isHost   []bool
+	inRegion []bool // by link; false between two regions
+}
+
+// hostsOf marks what jobs are placed on: hosts, and on a fabric without them its
+// switches, each with its NIC.
+func hostsOf(g *topology.Graph) []bool {
+	is := make([]bool, g.NumDevices())
+	for _, h := range g.Hosts() {
+		is[h] = true
+	}
+	return is
+}
+
+// near finds every host that a region counts at. Of several relations of a host the
+// first of the constants holds.
+func (p *places) near(region *schema.Region, d *schema.Diagnosis) map[topology.DeviceID]place {
+	at := map[topology.DeviceID]place{}
+	p.accused(region, d, at)
+	touched := p.touched(region)
+	for dev := range touched {
+		if p.isHost[dev] {
+			links, of := p.count(dev, func(schema.LinkID) bool { return true })
+			p.set(at, dev, place{relation: Own, weight: p.share(1, links, of), links: links, of: of})
+		}
+	}
+	p.spread(region, touched, at)
+	for _, l := range region.Links {
+		p.inRegion[l] = false
+	}
+	return at
+}
+
+// accused sets the host that the diagnosis accuses, and the one at which the back
+// pressure begins.
+func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topology.DeviceID]place) {
+	if d != nil && d.Root != nil {
+		for _, name := range []string{d.Root.Peer, d.Root.Device} {
+			dev, ok := p.g.FindDevice(name)
+			if !ok || !p.isHost[dev] {
+				continue
+			}
+			if d.Cause.Class == schema.CauseSlowHost {
+				p.set(at, dev, place{relation: Accused, weight: 1})
+			} else {
+				p.set(at, dev, place{relation: AtRoot, weight: 1})
+			}
+			return // the peer is the host where both are: on a torus every device is
+		}
+	}
+	if region.Root == nil {
+		return
+	}
+	if links, ok := p.g.FindPort(region.Root.Device, region.Root.Port); ok && links.Egress != schema.NoLink {
+		if _, to := p.g.Ends(links.Egress); p.isHost[to] {
+			p.set(at, to, place{relation: AtRoot, weight: 1})
+		}
+	}
+}
+
+// touched marks the region's links, and lists the devices at their ends.
+func (p *places) touched(region *schema.Region) map[topology.DeviceID]bool {
+	devices := map[topology.DeviceID]bool{}
+	for _, l := range region.Links {
+		p.inRegion[l] = true
+		from, to := p.g.Ends(l)
+		devices[from], devices[to] = true, true
+	}
+	return devices
+}
+
+// spread goes from the region's switches outwards, breadth first. On a fabric whose
+// hosts are apart from its switches, a switch of the region is the leaf of its own
+// hosts; each switch further counts half. A switch of which the region has links to
+// hosts alone, an incast's leaf, is no way through to others: those hosts wait, the
+// switch does not.
+func (p *places) spread(region *schema.Region, touched map[topology.DeviceID]bool, at map[topology.DeviceID]place) {
+	var level []topology.DeviceID
+	seen := make(map[topology.DeviceID]bool, len(touched))
+	for dev := range touched {
+		seen[dev] = true
+		if !p.g.IsSwitch(dev) {
+			continue
+		}
+		links, of := p.count(dev, p.betweenSwitches)
+		if links == 0 {
+			continue
+		}
+		level = append(level, dev)
+		p.eachHost(dev, func(host topology.DeviceID) {
+			p.set(at, host, place{relation: OnLeaf, weight: p.share(p.cfg.Leaf, links, of), links: links, of: of, through: p.g.Device(dev).Name})
+		})
+	}
+	weight := p.cfg.Leaf
+	for hops := 1; hops <= p.cfg.Hops; hops++ {
+		weight /= 2
+		var next []topology.DeviceID
+		for _, dev := range level {
+			p.eachSwitch(dev, func(other topology.DeviceID) {
+				if seen[other] {
+					return
+				}
+				seen[other] = true
+				next = append(next, other)
+				near := place{relation: Nearby, weight: weight * p.cfg.OwnLink, hops: hops}
+				if p.isHost[other] {
+					p.set(at, other, near)
+				}
+				p.eachHost(other, func(host topology.DeviceID) { p.set(at, host, near) })
+			})
+		}
+		level = next
+	}
+}
+
+// set notes a place unless the host has a nearer one: places come in that order, but
+// for one that counts more.
+func (p *places) set(at map[topology.DeviceID]place, host topology.DeviceID, to place) {
+	if had, ok := at[host]; !ok || to.weight > had.weight {
+		at[host] = to
+	}
+}
+
+// share is the weight of a place that has some of its links in the region: from
+// OwnLink of the full weight for none up to all of it.
+func (p *places) share(full float64, links, of int) float64 {
+	return full * (p.cfg.OwnLink + (1-p.cfg.OwnLink)*float64(links)/float64(of))
+}
+
+// count counts the links of a device that are of a kind: those in the region, and all.
+func (p *places) count(dev topology.DeviceID, kind func(schema.LinkID) bool) (in, all int) {
+	for _, l := range p.g.LinksAt(dev) {
+		if kind(l) {
+			if all++; p.inRegion[l] {
+				in++
+			}
+		}
+	}
+	return in, all
+}
+
+func (p *places) betweenSwitches(l schema.LinkID) bool {
+	from, to := p.g.Ends(l)
+	return p.g.IsSwitch(from) && p.g.IsSwitch(to)
+}
+
+// eachHost visits the hosts behind a switch.
+func (p *places) eachHost(dev topology.DeviceID, visit func(topology.DeviceID)) {
+	p.eachNeighbour(dev, func(other topology.DeviceID) {
+		if !p.g.IsSwitch(other) && p.isHost[other] {
+			visit(other)
+		}
+	})
+}
+
+func (p *places) eachSwitch(dev topology.DeviceID, visit func(topology.DeviceID)) {
+	p.eachNeighbour(dev, func(other topology.DeviceID) {
+		if p.g.IsSwitch(other) {
+			visit(other)
+		}
+	})
+}
+
+func (p *places) eachNeighbour(dev topology.DeviceID, visit func(topology.DeviceID)) {
+	for _, l := range p.g.LinksAt(dev) {
+		from, to := p.g.Ends(l)
+		if from == dev {
+			from = to
+		}
+		visit(from)
+	}
+}

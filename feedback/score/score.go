@@ -1,0 +1,183 @@
+package score
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Relation is how a host stands to a region.
+type Relation string
+
+// Relations, the nearest first.
+const (
+	Accused Relation = "slow_host" // the diagnosis says that this host pauses the network
+	AtRoot  Relation = "root"      // the back pressure begins at its port
+	Own     Relation = "own_links" // some of its own links are in the region
+	OnLeaf  Relation = "leaf"      // some of its leaf's links to other switches are
+	Nearby  Relation = "near"      // the region is a few switches away
+)
+
+// Node is the score of one host.
+type Node struct {
+	Node     string   `json:"node"`  // name of the device
+	Score    float64  `json:"score"` // 0 (place here) to 100 (congested, and it will stay so)
+	Relation Relation `json:"relation"`
+	Region   uint64   `json:"region,string"` // the one that the score is of
+	Regions  int      `json:"regions"`       // how many count at this host
+	Reason   string   `json:"reason"`
+}
+
+// Set is the scores of a fabric, made of one interval for the next ones.
+type Set struct {
+	Fabric  string          `json:"fabric"`
+	Start   schema.Instant  `json:"start"` // of the interval
+	End     schema.Instant  `json:"end"`   // of the interval: the scores are for what follows
+	Unknown *schema.Unknown `json:"unknown,omitempty"`
+	Hosts   int             `json:"hosts"` // of the fabric; those that are not in Nodes score 0
+	Nodes   []Node          `json:"nodes"` // the highest score first
+}
+
+// Of scores the hosts of a fabric. The result must be of this version of the graph.
+// Where the state of the network is not known, Unknown says why, and the scores are
+// those of the little that was measured.
+func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
+	s := r.Snapshot
+	set := &Set{Fabric: s.Fabric, Start: schema.Instant(s.Interval.StartNanos), End: schema.Instant(s.Interval.EndNanos()),
+		Unknown: r.Network.Unknown, Hosts: len(g.Hosts()), Nodes: []Node{}}
+	best := map[topology.DeviceID]*candidate{}
+	p := &places{g: g, cfg: cfg, isHost: hostsOf(g), inRegion: make([]bool, g.NumLinks())}
+	diagnoses := map[regionKey]*schema.Diagnosis{}
+	for i := range r.Diagnoses {
+		d := &r.Diagnoses[i]
+		diagnoses[regionKey{d.Region, d.Metric}] = d
+	}
+	for i := range r.Regions {
+		region := &r.Regions[i]
+		if region.Severity < schema.Low {
+			continue
+		}
+		congestion := Expected(region)
+		diagnosis := diagnoses[regionKey{region.ID, region.Metric}]
+		for host, at := range p.near(region, diagnosis) {
+			value := congestion * at.weight
+			if at.relation == Accused { // whatever the forecast: no job should find out
+				value = math.Max(value, 100*diagnosis.Cause.Confidence)
+			}
+			keep(best, host, candidate{math.Round(value*10) / 10, 1, region, diagnosis, at})
+		}
+	}
+	for host, c := range best {
+		set.Nodes = append(set.Nodes, Node{Node: g.Device(host).Name, Score: c.score, Relation: c.at.relation,
+			Region: c.region.ID, Regions: c.regions, Reason: reason(c.region, c.diagnosis, c.at)})
+	}
+	slices.SortFunc(set.Nodes, func(a, b Node) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Node, b.Node))
+	})
+	return set
+}
+
+type regionKey struct {
+	id     uint64
+	metric schema.Metric
+}
+
+// candidate is what a region counts at a host.
+type candidate struct {
+	score     float64
+	regions   int
+	region    *schema.Region
+	diagnosis *schema.Diagnosis
+	at        place
+}
+
+// keep notes a score where it is the host's highest; of equal ones the lower region's.
+func keep(best map[topology.DeviceID]*candidate, host topology.DeviceID, c candidate) {
+	had := best[host]
+	if had == nil {
+		best[host] = &c
+		return
+	}
+	c.regions += had.regions
+	if c.score > had.score || c.score == had.score && c.region.ID < had.region.ID {
+		*had = c
+		return
+	}
+	had.regions = c.regions
+}
+
+// curve is how much a mean stall in percent counts, 0 to 100, linear between these
+// points: the bounds of the severities lie at 30, 60 and 85.
+var curve = [][2]float64{{0, 0}, {schema.LowPercent, 30}, {schema.MediumPercent, 60}, {schema.HighPercent, 85}, {50, 100}}
+
+// ofMean is the value of the curve.
+func ofMean(percent float64) float64 {
+	for i := 1; i < len(curve); i++ {
+		if low, high := curve[i-1], curve[i]; percent <= high[0] {
+			return low[1] + (high[1]-low[1])*(math.Max(percent, 0)-low[0])/(high[0]-low[0])
+		}
+	}
+	return 100
+}
+
+// middles are typical means of the severities, in percent: the middles of their
+// bands, of High the same distance above its bound.
+var middles = [...]float64{
+	schema.Negligible: schema.LowPercent / 2.,
+	schema.Low:        (schema.LowPercent + schema.MediumPercent) / 2.,
+	schema.Medium:     (schema.MediumPercent + schema.HighPercent) / 2.,
+	schema.High:       schema.HighPercent + 5,
+}
+
+// Expected is the congestion of a region that is to be expected, 0 to 100: over the
+// states that it may be in, in the next interval and in LaterIntervals, both alike.
+// A region that is gone counts nothing. Without a forecast it is what the region is
+// now.
+func Expected(region *schema.Region) float64 {
+	f := region.Forecast
+	if f == nil {
+		return ofMean(region.Mean)
+	}
+	return (expected(region, f.Next) + expected(region, f.Later)) / 2
+}
+
+func expected(region *schema.Region, odds schema.Odds) (sum float64) {
+	for s, middle := range middles {
+		if schema.Severity(s) == region.Severity { // it is known better than by its band
+			middle = region.Mean
+		}
+		sum += odds[s] * ofMean(middle)
+	}
+	return sum
+}
+
+// reason says why, for a person.
+func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
+	where := region.Name
+	if where == "" {
+		where = fmt.Sprintf("region %d", region.ID)
+	}
+	now := fmt.Sprintf("%s, %s %.1f%% %s", where, region.Severity, region.Mean, region.Metric)
+	if f := region.Forecast; f != nil {
+		now += fmt.Sprintf(", %.0f%% likely Medium or worse in %d intervals", 100*(f.Later[schema.Medium]+f.Later[schema.High]), schema.LaterIntervals)
+	}
+	if d != nil && d.Cause.Class != schema.CauseUnknown && d.Cause.Class != "" {
+		now += fmt.Sprintf(", cause %s (%.0f%%)", d.Cause.Class, 100*d.Cause.Confidence)
+	}
+	switch at.relation {
+	case Accused:
+		return "this host pauses the network: " + now
+	case AtRoot:
+		return "back pressure begins at this host: " + now
+	case Own:
+		return fmt.Sprintf("%d of its %d links are congested: %s", at.links, at.of, now)
+	case OnLeaf:
+		return fmt.Sprintf("%d of %d links of its switch %s are congested: %s", at.links, at.of, at.through, now)
+	}
+	return fmt.Sprintf("%d switches from %s", at.hops, now)
+}

@@ -1,0 +1,180 @@
+package score_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+func parse(t testing.TB, spec string) *topology.Graph {
+	t.Helper()
+	g, err := topology.Parse("ib0", spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func of(g *topology.Graph, r *schema.IntervalResult) map[string]score.Node {
+	r.Snapshot = &schema.Snapshot{Fabric: "ib0", GraphVersion: g.Version(), Interval: schema.Interval{StartNanos: 60e9, DurationNanos: 60e9}}
+	nodes := map[string]score.Node{}
+	for _, n := range score.Of(g, r, score.DefaultConfig()).Nodes {
+		nodes[n.Node] = n
+	}
+	return nodes
+}
+
+// linksOf lists a device's links of a kind.
+func linksOf(t testing.TB, g *topology.Graph, device string, keep func(from, to topology.DeviceID) bool) (links []schema.LinkID) {
+	t.Helper()
+	d, ok := g.FindDevice(device)
+	if !ok {
+		t.Fatalf("no device %s", device)
+	}
+	for _, l := range g.LinksAt(d) {
+		if keep(g.Ends(l)) {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+// leafOf is the switch of a host.
+func leafOf(g *topology.Graph, host string) topology.DeviceID {
+	d, _ := g.FindDevice(host)
+	from, to := g.Ends(g.LinksAt(d)[0])
+	if from == d {
+		return to
+	}
+	return from
+}
+
+func TestRelations(t *testing.T) {
+	g := parse(t, "fattree:k=4")
+	all := func(topology.DeviceID, topology.DeviceID) bool { return true }
+	leaf := leafOf(g, "host0")
+	uplinks := linksOf(t, g, g.Device(leaf).Name, func(from, to topology.DeviceID) bool { return g.IsSwitch(from) && g.IsSwitch(to) })
+	own := schema.Region{ID: 1, Severity: schema.High, Mean: 50, Links: linksOf(t, g, "host0", all)}
+	nodes := of(g, &schema.IntervalResult{Regions: []schema.Region{own}})
+	if n := nodes["host0"]; n.Score != 100 || n.Relation != score.Own || len(nodes) != 1 {
+		t.Errorf("own links: %+v of %d nodes", n, len(nodes))
+	}
+	up := schema.Region{ID: 2, Severity: schema.High, Mean: 50, Links: uplinks}
+	nodes = of(g, &schema.IntervalResult{Regions: []schema.Region{up}})
+	if n := nodes["host0"]; n.Score != 70 || n.Relation != score.OnLeaf || !strings.Contains(n.Reason, g.Device(leaf).Name) {
+		t.Errorf("on the leaf: %+v", n)
+	}
+	if n := nodes["host2"]; n.Relation != score.Nearby || n.Score != 17.5 {
+		t.Errorf("one switch further: %+v", n)
+	}
+	if n, ok := nodes["host15"]; ok {
+		t.Errorf("in another pod: %+v", n)
+	}
+	if n := of(g, &schema.IntervalResult{Regions: []schema.Region{own, up}})["host0"]; n.Score != 100 || n.Regions != 2 || n.Region != 1 {
+		t.Errorf("both: %+v", n)
+	}
+	slow := &schema.IntervalResult{Regions: []schema.Region{{ID: 3, Severity: schema.Low, Mean: 6, Links: uplinks}},
+		Diagnoses: []schema.Diagnosis{{Region: 3, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: 0.9}, Root: &schema.RootPort{Device: g.Device(leaf).Name, Peer: "host1", Kind: "slow_receiver"}}}}
+	if n := of(g, slow)["host1"]; n.Score != 90 || n.Relation != score.Accused {
+		t.Errorf("a host that pauses the network: %+v", n)
+	}
+	slow.Diagnoses[0].Cause.Class = schema.CauseSystem
+	if n := of(g, slow)["host1"]; n.Relation != score.AtRoot || n.Score != 33 {
+		t.Errorf("at the root: %+v", n)
+	}
+	if nodes := of(g, &schema.IntervalResult{Regions: []schema.Region{{ID: 4, Severity: schema.Negligible, Mean: 4, Links: uplinks}}}); len(nodes) > 0 {
+		t.Errorf("a negligible region: %v", nodes)
+	}
+}
+
+// On a torus jobs are placed on what is a switch too.
+func TestTorus(t *testing.T) {
+	g := parse(t, "torus:6x6")
+	links := linksOf(t, g, g.Device(0).Name, func(topology.DeviceID, topology.DeviceID) bool { return true })
+	nodes := of(g, &schema.IntervalResult{Regions: []schema.Region{{ID: 1, Severity: schema.High, Mean: 50, Links: links}}})
+	if n := nodes[g.Device(0).Name]; n.Score != 100 || n.Relation != score.Own {
+		t.Errorf("in the middle: %+v", n)
+	}
+	own, near := 0, 0
+	for _, n := range nodes {
+		switch n.Relation {
+		case score.Own:
+			own++
+		case score.Nearby:
+			near++
+		}
+	}
+	if own != 5 || near != 8 {
+		t.Errorf("%d in the region, %d beside it; want 5 and 8", own, near)
+	}
+}
+
+// The forecast counts, not only what is now.
+func TestExpected(t *testing.T) {
+	now := schema.Region{Severity: schema.Medium, Mean: 15}
+	if got := score.Expected(&now); got != 60 {
+		t.Errorf("without a forecast %g", got)
+	}
+	odds := func(s schema.RegionState) (o schema.Odds) { o[s] = 1; return o }
+	for want, f := range map[float64]schema.Forecast{
+		0:    {Next: odds(schema.Gone), Later: odds(schema.Gone)},
+		30:   {Next: odds(schema.RegionState(schema.Medium)), Later: odds(schema.Gone)},
+		60:   {Next: odds(schema.RegionState(schema.Medium)), Later: odds(schema.RegionState(schema.Medium))},
+		74:   {Next: odds(schema.RegionState(schema.Medium)), Later: odds(schema.RegionState(schema.High))},
+		52.5: {Next: odds(schema.RegionState(schema.Low)), Later: odds(schema.RegionState(schema.Medium))},
+	} {
+		now.Forecast = &f
+		if got := score.Expected(&now); got < want-1e-9 || got > want+1e-9 {
+			t.Errorf("%v: %g, want %g", f, got, want)
+		}
+	}
+}
+
+// Scores lie in 0 to 100, do not fall when a region's stall rises, and do not depend
+// on the order of regions.
+func TestProperties(t *testing.T) {
+	g := parse(t, "fattree:k=4")
+	rapid.Check(t, func(t *rapid.T) {
+		var regions, worse []schema.Region
+		for i := range rapid.IntRange(1, 4).Draw(t, "regions") {
+			mean := rapid.Float64Range(5, 60).Draw(t, "mean")
+			r := schema.Region{ID: uint64(i + 1), Severity: schema.SeverityOf(mean), Mean: mean}
+			for range rapid.IntRange(1, 6).Draw(t, "links") {
+				r.Links = append(r.Links, schema.LinkID(rapid.IntRange(0, g.NumLinks()-1).Draw(t, "link")))
+			}
+			regions = append([]schema.Region{r}, regions...)
+			r.Mean += rapid.Float64Range(0, 40).Draw(t, "more")
+			r.Severity = schema.SeverityOf(r.Mean)
+			worse = append(worse, r)
+		}
+		before, after := of(g, &schema.IntervalResult{Regions: regions}), of(g, &schema.IntervalResult{Regions: worse})
+		if len(before) == 0 || len(before) != len(after) {
+			t.Fatalf("%d and %d nodes", len(before), len(after))
+		}
+		for name, n := range before {
+			if n.Score < 0 || n.Score > 100 || after[name].Score < n.Score || n.Reason == "" {
+				t.Fatalf("%+v, with more stall %+v", n, after[name])
+			}
+		}
+	})
+}
+
+func BenchmarkOf(b *testing.B) {
+	g := parse(b, "torus:24x24x24")
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0", GraphVersion: g.Version()}}
+	for i := range 100 {
+		region := schema.Region{ID: uint64(i + 1), Severity: schema.High, Mean: 30}
+		for l := range 60 {
+			region.Links = append(region.Links, schema.LinkID(i*400+l))
+		}
+		r.Regions = append(r.Regions, region)
+	}
+	for b.Loop() {
+		score.Of(g, r, score.DefaultConfig())
+	}
+}

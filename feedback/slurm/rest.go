@@ -1,0 +1,180 @@
+package slurm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/giverny/giverny/internal/tlsfile"
+)
+
+// rest is Slurm by slurmrestd: GET and POST /slurm/v0.0.xx/node/{name}.
+type rest struct {
+	cfg    Config
+	client *http.Client
+}
+
+func newREST(cfg Config) (*rest, error) {
+	files := tlsfile.Files{CA: cfg.REST.CA}
+	config, err := files.Load()
+	if err != nil {
+		return nil, err
+	}
+	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4}}}, nil
+}
+
+// restNode is a node as the versions of the API give it.
+type restNode struct {
+	Name      string   `json:"name"`
+	Weight    number   `json:"weight"`
+	Available features `json:"features"`
+	Active    features `json:"active_features"`
+}
+
+type restAnswer struct {
+	Nodes  []restNode `json:"nodes"`
+	Errors []struct {
+		Description string `json:"description"`
+		Error       string `json:"error"`
+		Number      int    `json:"error_number"`
+	} `json:"errors"`
+}
+
+// number is an integer, plain or as {"set":true,"number":1}.
+type number uint32
+
+// UnmarshalJSON reads both forms.
+func (n *number) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return json.Unmarshal(text, (*uint32)(n))
+	}
+	var wrapped struct {
+		Set    bool   `json:"set"`
+		Number uint32 `json:"number"`
+	}
+	err := json.Unmarshal(text, &wrapped)
+	*n = number(wrapped.Number)
+	return err
+}
+
+// features is a list of names, or one text with commas.
+type features []string
+
+// UnmarshalJSON reads both forms.
+func (f *features) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(text, []byte(`"`)) {
+		return json.Unmarshal(text, (*[]string)(f))
+	}
+	var joined string
+	err := json.Unmarshal(text, &joined)
+	*f = splitFeatures(joined)
+	return err
+}
+
+// invalidNode is Slurm's error number of a node that it does not have
+// (ESLURM_INVALID_NODE_NAME).
+const invalidNode = 2009
+
+// look asks for one node after the other.
+func (r *rest) look(ctx context.Context, names []string) (map[string]node, error) {
+	nodes := make(map[string]node, len(names))
+	for _, name := range names {
+		answer, err := r.call(ctx, http.MethodGet, name, nil)
+		if errors.Is(err, errNoNode) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range answer.Nodes {
+			nodes[n.Name] = node{uint32(n.Weight), n.Available, n.Active}
+		}
+	}
+	return nodes, nil
+}
+
+// set changes one node after the other.
+func (r *rest) set(ctx context.Context, names []string, to node, c changed) error {
+	body := map[string]any{}
+	if c.weight {
+		body["weight"] = map[string]any{"set": true, "number": to.Weight}
+	}
+	if c.features {
+		body["features"], body["features_act"] = append([]string{}, to.Available...), append([]string{}, to.Active...)
+	}
+	var errs []error
+	for _, name := range names {
+		_, err := r.call(ctx, http.MethodPost, name, body)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+var errNoNode = errors.New("no such node")
+
+func (r *rest) call(ctx context.Context, method, name string, body any) (*restAnswer, error) {
+	address := strings.TrimSuffix(r.cfg.REST.URL.Reveal(), "/") + "/slurm/" + r.cfg.REST.Version + "/node/" + url.PathEscape(name)
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("slurmrestd: %w", err)
+	}
+	if body == nil {
+		text = nil
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
+	if err != nil {
+		return nil, errors.New("slurmrestd: the address is no URL") // the error would print it whole
+	}
+	token, err := r.cfg.REST.Token.Or(r.cfg.REST.TokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("slurmrestd: token: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-SLURM-USER-TOKEN", strings.TrimPrefix(strings.TrimSpace(token), "SLURM_JWT="))
+	if r.cfg.REST.User != "" {
+		request.Header.Set("X-SLURM-USER-NAME", r.cfg.REST.User)
+	}
+	response, err := r.client.Do(request)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the address
+	}
+	if err != nil {
+		return nil, fmt.Errorf("slurmrestd: %s node %s: %w", method, name, err)
+	}
+	defer response.Body.Close()
+	return decode(response, method, name)
+}
+
+func decode(response *http.Response, method, name string) (*restAnswer, error) {
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxOutput))
+	if err != nil {
+		return nil, fmt.Errorf("slurmrestd: %s node %s: %w", method, name, err)
+	}
+	var answer restAnswer
+	parsed := json.Unmarshal(text, &answer)
+	if len(answer.Errors) > 0 {
+		e := answer.Errors[0]
+		said := cmp.Or(e.Description, e.Error)
+		if e.Number == invalidNode || strings.Contains(strings.ToLower(said), "invalid node name") {
+			return nil, errNoNode
+		}
+		return nil, fmt.Errorf("slurmrestd: %s node %s: %s: %s (%d)", method, name, response.Status, said, e.Number)
+	}
+	if response.StatusCode == http.StatusNotFound && method == http.MethodGet && parsed == nil {
+		return nil, errNoNode
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("slurmrestd: %s node %s: %s: %s", method, name, response.Status, short(text))
+	}
+	if parsed != nil {
+		return nil, fmt.Errorf("slurmrestd: %s node %s: %w", method, name, parsed)
+	}
+	return &answer, nil
+}

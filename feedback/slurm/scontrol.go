@@ -1,0 +1,154 @@
+package slurm
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// scontrol is Slurm by its command.
+type scontrol struct{ cfg Config }
+
+// What a call may print, and how much of it stands in an error.
+const (
+	maxOutput = 64 << 20
+	maxError  = 500
+)
+
+// killAfter is how long a call may go on once it has been told to end.
+const killAfter = 2 * time.Second
+
+// look asks for nodes. Where some are not known, scontrol says so of each, fails, and
+// prints the others.
+func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, error) {
+	out, err := s.run(ctx, "--oneliner", "show", "node", Compress(names))
+	nodes, strange := parseNodes(out)
+	if err != nil && (strange != "" || len(out) == 0) {
+		return nil, fmt.Errorf("%w: %s", err, strange)
+	}
+	return nodes, nil
+}
+
+// set changes nodes that become alike.
+func (s *scontrol) set(ctx context.Context, names []string, to node, c changed) error {
+	args := []string{"update", "NodeName=" + Compress(names)}
+	if c.weight {
+		args = append(args, "Weight="+strconv.FormatUint(uint64(to.Weight), 10))
+	}
+	if c.features {
+		args = append(args, "AvailableFeatures="+list(to.Available), "ActiveFeatures="+list(to.Active))
+	}
+	out, err := s.run(ctx, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(args[:2], " "), err, short(out))
+	}
+	return nil
+}
+
+// run runs scontrol with a vector of arguments, and gives what it prints.
+func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	vector := append(append([]string{}, s.cfg.Scontrol...), args...)
+	cmd := exec.CommandContext(ctx, vector[0], vector[1:]...)
+	cmd.WaitDelay = killAfter
+	out := &limited{}
+	cmd.Stdout, cmd.Stderr = out, out
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("no answer within %v: %w", s.cfg.Timeout, ctx.Err())
+	}
+	if err != nil {
+		return out.Bytes(), fmt.Errorf("%s: %w", vector[0], err)
+	}
+	return out.Bytes(), nil
+}
+
+// limited keeps what is written up to maxOutput.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxOutput {
+		return 0, errors.New("it prints too much")
+	}
+	return l.Buffer.Write(p)
+}
+
+func short(out []byte) string {
+	text := strings.Join(strings.Fields(string(out)), " ")
+	if len(text) > maxError {
+		text = text[:maxError]
+	}
+	return text
+}
+
+// parseNodes reads what show node prints with --oneliner: a line of KEY=value for
+// each node. strange is the first line that is neither that nor about a node that is
+// not known.
+func parseNodes(out []byte) (nodes map[string]node, strange string) {
+	nodes = map[string]node{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		name, ok := value(line, "NodeName")
+		if !ok || !strings.HasPrefix(line, "NodeName=") {
+			unknown := strings.HasPrefix(line, "Node ") && strings.HasSuffix(line, " not found")
+			if strange == "" && !unknown && strings.TrimSpace(line) != "" {
+				strange = short([]byte(line))
+			}
+			continue
+		}
+		n, err := parseNode(line)
+		if err != nil {
+			return nodes, fmt.Sprintf("node %s: %v", name, err)
+		}
+		nodes[name] = n
+	}
+	if lines.Err() != nil {
+		strange = lines.Err().Error()
+	}
+	return nodes, strange
+}
+
+func parseNode(line string) (n node, err error) {
+	weight, ok := value(line, "Weight")
+	if !ok {
+		return n, errors.New("it has no Weight")
+	}
+	number, err := strconv.ParseUint(weight, 10, 32)
+	if err != nil {
+		return n, fmt.Errorf("its Weight: %w", err)
+	}
+	n.Weight = uint32(number)
+	available, _ := value(line, "AvailableFeatures")
+	active, _ := value(line, "ActiveFeatures")
+	n.Available, n.Active = splitFeatures(available), splitFeatures(active)
+	return n, nil
+}
+
+// value finds the value of the first KEY= of a line, up to the next blank. What
+// people write (Comment, Extra, Reason) stands at a line's end, so that it cannot
+// come first.
+func value(line, key string) (string, bool) {
+	at := strings.Index(" "+line, " "+key+"=")
+	if at < 0 {
+		return "", false
+	}
+	rest := line[at+len(key)+1:]
+	end, _, _ := strings.Cut(rest, " ")
+	return end, true
+}
+
+func splitFeatures(text string) []string {
+	if text == "" || text == "(null)" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}

@@ -1,0 +1,100 @@
+package slurm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/giverny/giverny/feedback/reconcile"
+)
+
+// node is what of a node is changed. Its JSON is the reconciler's State, and stands
+// in the journal.
+type node struct {
+	Weight    uint32   `json:"weight"`
+	Available []string `json:"available,omitempty"` // features
+	Active    []string `json:"active,omitempty"`
+}
+
+func (n node) state() reconcile.State {
+	text, err := json.Marshal(n)
+	if err != nil { // numbers and strings
+		panic("slurm: " + err.Error())
+	}
+	return reconcile.State(text)
+}
+
+func nodeOf(s reconcile.State) (n node, err error) {
+	if err := json.Unmarshal([]byte(s), &n); err != nil {
+		return n, fmt.Errorf("state of a node %q: %w", string(s), err)
+	}
+	return n, nil
+}
+
+var errWeighted = errors.New("it has the weight of a congested node already, or a higher one; choose a higher weight, or take it off the allow list")
+
+// Avoid is what a congested node becomes.
+func (s *Scheduler) Avoid(now reconcile.State) (reconcile.State, error) {
+	n, err := nodeOf(now)
+	if err != nil {
+		return "", err
+	}
+	if s.cfg.Weight > 0 {
+		if n.Weight >= s.cfg.Weight && !s.marks(n) {
+			return "", errWeighted
+		}
+		n.Weight = s.cfg.Weight
+	}
+	n.Available, n.Active = with(n.Available, s.cfg.Feature), with(n.Active, s.cfg.Feature)
+	n.Active = without(n.Active, s.cfg.ClearFeature)
+	return n.state(), nil
+}
+
+// marks says whether a node shows by its features that it is marked.
+func (s *Scheduler) marks(n node) bool {
+	return s.cfg.Feature != "" && slices.Contains(n.Active, s.cfg.Feature)
+}
+
+// Undo is what a node becomes on relief: of what the mark changed, what is still so
+// goes back; what others have changed since stays.
+func (s *Scheduler) Undo(now, before, marked reconcile.State) (reconcile.State, bool) {
+	is, err := nodeOf(now)
+	was, errWas := nodeOf(before)
+	made, errMade := nodeOf(marked)
+	if errors.Join(err, errWas, errMade) != nil {
+		return now, true
+	}
+	then, found := is, false
+	if made.Weight != was.Weight && is.Weight == made.Weight {
+		then.Weight, found = was.Weight, true
+	}
+	for _, feature := range made.Active {
+		if !slices.Contains(was.Active, feature) && slices.Contains(then.Active, feature) { // added
+			then.Active, found = without(then.Active, feature), true
+		}
+	}
+	for _, feature := range made.Available {
+		if !slices.Contains(was.Available, feature) && slices.Contains(then.Available, feature) {
+			then.Available, found = without(then.Available, feature), true
+		}
+	}
+	for _, feature := range was.Active {
+		if !slices.Contains(made.Active, feature) && !slices.Contains(then.Active, feature) && slices.Contains(then.Available, feature) { // taken away
+			then.Active, found = with(then.Active, feature), true
+		}
+	}
+	return then.state(), !found
+}
+
+// with is the list with a name, sorted where it is added; without is it without.
+func with(list []string, name string) []string {
+	if name == "" || slices.Contains(list, name) {
+		return list
+	}
+	return slices.Sorted(slices.Values(append(slices.Clone(list), name)))
+}
+
+func without(list []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(have string) bool { return have == name })
+}

@@ -1,0 +1,84 @@
+package webhook
+
+import (
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/tlsfile"
+	"github.com/giverny/giverny/schema"
+)
+
+// Config is one receiver. It is off, and a dry run once it is on.
+type Config struct {
+	// Its name in metrics, logs and the audit, and that of its folder.
+	Name string `yaml:"name"`
+	// Send to it.
+	Enabled bool `yaml:"enabled"`
+	// Log and audit what would be sent, and send nothing.
+	DryRun bool `yaml:"dry_run"`
+	// Where notices are posted to.
+	URL secret.URL `yaml:"url"`
+	// The key of the signatures (HMAC-SHA256), 16 bytes or more.
+	Secret secret.Text `yaml:"secret"`
+	// A file that holds it.
+	SecretFile string `yaml:"secret_file"`
+	// Regions below this severity are not told of: Low, Medium or High.
+	MinSeverity schema.Severity `yaml:"min_severity"`
+	// How long the receiver may take to answer.
+	Timeout time.Duration `yaml:"timeout"`
+	// How many notices may be sent in a minute; more wait.
+	PerMinute int `yaml:"per_minute"`
+	// How many notices may wait on disk; beyond that the oldest are dropped.
+	MaxQueue int `yaml:"max_queue"`
+	// How long a notice may wait before it is dropped.
+	MaxAge time.Duration `yaml:"max_age"`
+	// TLS of an https address.
+	TLS TLSConfig `yaml:"tls"`
+}
+
+// TLSConfig is what a receiver is trusted by, and what it is shown.
+type TLSConfig struct {
+	// The authorities to trust, a PEM file; empty: the system's.
+	CA string `yaml:"ca"`
+	// A certificate to show, a PEM file.
+	Cert string `yaml:"cert"`
+	// The key of that certificate, a PEM file.
+	Key string `yaml:"key"`
+}
+
+// Files are those of the configuration.
+func (c *TLSConfig) Files() tlsfile.Files { return tlsfile.Files{CA: c.CA, Cert: c.Cert, Key: c.Key} }
+
+// SetDefaults makes c what holds where an entry says nothing.
+func (c *Config) SetDefaults() {
+	*c = Config{DryRun: true, MinSeverity: schema.Medium, Timeout: 10 * time.Second, PerMinute: 60, MaxQueue: 10_000, MaxAge: 24 * time.Hour}
+}
+
+var folderName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// leastSecret bounds the length of a key from below.
+const leastSecret = 16
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(folderName.MatchString(c.Name), "name", "%q: want small letters, digits, _ and -", c.Name)
+	f.Check(c.MinSeverity >= schema.Low, "min_severity", "%v: want Low, Medium or High", c.MinSeverity)
+	f.Check(c.Timeout > 0, "timeout", "%v: want a positive duration", c.Timeout)
+	f.Check(c.PerMinute >= 1, "per_minute", "%d: want 1 or more", c.PerMinute)
+	f.Check(c.MaxQueue >= 1 && c.MaxQueue <= 1_000_000, "max_queue", "%d: want 1 to 1000000", c.MaxQueue)
+	f.Check(c.MaxAge > 0, "max_age", "%v: want a positive duration", c.MaxAge)
+	files := c.TLS.Files()
+	f.Under("tls", files.Validate())
+	if !c.Enabled {
+		return f.Err()
+	}
+	u, err := url.Parse(c.URL.Reveal())
+	f.Check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", "url", "want http://host/path or https://host/path")
+	f.Check(c.Secret.IsSet() != (c.SecretFile != ""), "secret", "want one of secret and secret_file: receivers know by it that a notice is genuine")
+	f.Check(!c.Secret.IsSet() || len(c.Secret.Reveal()) >= leastSecret, "secret", "too short: want %d bytes or more", leastSecret)
+	return f.Err()
+}

@@ -1,0 +1,318 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/feedback/notice"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/schema"
+)
+
+// Reasons for which a notice is dropped.
+const (
+	Full     = "full"     // more wait than may; the oldest goes
+	Expired  = "expired"  // it has waited for longer than it may
+	Rejected = "rejected" // the receiver says that no further try will help
+	Damaged  = "damaged"  // its file cannot be read
+)
+
+// Reasons lists them.
+func Reasons() []string { return []string{Full, Expired, Rejected, Damaged} }
+
+// actionDeliver is a delivery, as the audit has it.
+const actionDeliver = "deliver"
+
+// Webhook sends to one receiver, of all fabrics.
+type Webhook struct {
+	cfg    Config
+	dir    string
+	record *record.Recorder
+	log    *slog.Logger
+	client *http.Client
+	secret string
+	wake   chan struct{}
+	sent   []time.Time // within the last minute; of Run alone
+
+	mu     sync.Mutex // guards what follows
+	queue  *queue     // nil before it is needed
+	tracks map[string]*notice.Tracker
+}
+
+// New makes a webhook of a valid configuration, inert, with its files in dir.
+func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webhook, error) {
+	files := cfg.TLS.Files()
+	config, err := files.Load()
+	if err != nil {
+		return nil, fmt.Errorf("webhook %s: tls.%w", cfg.Name, err)
+	}
+	secret, err := cfg.Secret.Or(cfg.SecretFile)
+	if err == nil && len(secret) < leastSecret {
+		err = fmt.Errorf("too short: want %d bytes or more", leastSecret)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("webhook %s: secret: %w", cfg.Name, err)
+	}
+	client := &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // a signed body goes where it was meant to
+	return &Webhook{cfg: cfg, dir: dir, record: rec, log: log.With("sink", rec.Sink()), client: client, secret: secret,
+		wake: make(chan struct{}, 1), tracks: map[string]*notice.Tracker{}}, nil
+}
+
+// Name of the receiver.
+func (w *Webhook) Name() string { return w.cfg.Name }
+
+// Put queues what a result has to say. When it returns nil that is on disk.
+func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.track(r.Snapshot.Fabric)
+	if err != nil {
+		return err
+	}
+	before, err := t.Save()
+	if err != nil {
+		return err
+	}
+	if err := w.say(t.Step(r)); err != nil {
+		return errors.Join(err, t.Load(before)) // and it is said again, under the same keys
+	}
+	after, err := t.Save()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(w.statePath(r.Snapshot.Fabric), after)
+}
+
+// Last is the start of the last interval of a fabric whose notices are on disk.
+func (w *Webhook) Last(fabric string) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.track(fabric)
+	if err != nil {
+		return 0, err
+	}
+	return t.Last(), nil
+}
+
+// track is the tracker of a fabric, as it was saved; w.mu is held.
+func (w *Webhook) track(fabric string) (*notice.Tracker, error) {
+	if err := w.open(); err != nil {
+		return nil, err
+	}
+	if t := w.tracks[fabric]; t != nil {
+		return t, nil
+	}
+	t := notice.New(w.cfg.MinSeverity)
+	text, err := readState(w.statePath(fabric))
+	if err != nil {
+		return nil, fmt.Errorf("webhook %s: %w", w.cfg.Name, err)
+	}
+	if text != nil {
+		if err := t.Load(text); err != nil { // it begins with what is there now
+			w.log.Error("webhook: state unreadable, going on without", "fabric", fabric, "error", err)
+		}
+	}
+	w.tracks[fabric] = t
+	return t, nil
+}
+
+func (w *Webhook) statePath(fabric string) string {
+	return filepath.Join(w.dir, "state-"+url.PathEscape(fabric)+".json")
+}
+
+// open takes the folder; w.mu is held.
+func (w *Webhook) open() (err error) {
+	if w.queue == nil {
+		w.queue, err = openQueue(w.dir, w.cfg.MaxQueue)
+	}
+	return err
+}
+
+// say queues notices; w.mu is held.
+func (w *Webhook) say(notices []notice.Notice) error {
+	for i := range notices {
+		n := &notices[i]
+		if w.cfg.DryRun {
+			w.record.Acted(action(n.Fabric, n.ID, string(n.Event), true))
+			continue
+		}
+		body, err := json.Marshal(n)
+		if err != nil {
+			return fmt.Errorf("webhook %s: %w", w.cfg.Name, err)
+		}
+		dropped, err := w.queue.add(item{Key: n.ID, Fabric: n.Fabric, Queued: time.Now(), Body: body})
+		if err != nil {
+			return fmt.Errorf("webhook %s: %w", w.cfg.Name, err)
+		}
+		w.record.Dropped(Full, dropped)
+	}
+	w.record.Pending(w.queue.len())
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func action(fabric, key, reason string, dry bool) schema.FeedbackAction {
+	return schema.FeedbackAction{Fabric: fabric, Action: actionDeliver, Target: key, Reason: reason, DryRun: dry, Outcome: schema.FeedbackDone}
+}
+
+// Pauses between the tries of a notice.
+const (
+	minPause = time.Second
+	maxPause = 5 * time.Minute
+)
+
+// Run sends what waits, one after the other, until ctx ends. What is left waits on
+// disk.
+func (w *Webhook) Run(ctx context.Context) error {
+	w.mu.Lock()
+	err := w.open()
+	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	pauses := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
+	for ctx.Err() == nil {
+		it, number, ok, err := w.queue.first()
+		switch {
+		case !ok:
+			select {
+			case <-ctx.Done():
+			case <-w.wake:
+			}
+			continue
+		case err != nil:
+			w.drop(number, it, Damaged, err)
+			continue
+		case time.Since(it.Queued) > w.cfg.MaxAge:
+			w.drop(number, it, Expired, fmt.Errorf("it has waited since %v", it.Queued.UTC().Round(time.Second)))
+			continue
+		}
+		if !w.pace(ctx) {
+			return nil
+		}
+		err = w.deliver(ctx, &it)
+		var failed *failure
+		switch {
+		case err == nil:
+			w.queue.remove(number)
+			w.record.Worked()
+			w.record.Acted(action(it.Fabric, it.Key, "taken by the receiver", false))
+			pauses.Reset()
+		case ctx.Err() != nil:
+		case errors.As(err, &failed) && failed.final:
+			w.drop(number, it, Rejected, err)
+			w.record.Failed(err, 0)
+		default:
+			pause := pauses.Next()
+			if failed != nil {
+				pause = max(pause, failed.wait)
+			}
+			w.record.Failed(err, pause)
+			retry.Sleep(ctx, pause)
+		}
+		w.record.Pending(w.queue.len())
+	}
+	return nil
+}
+
+// close gives the folder back.
+func (w *Webhook) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue.release()
+	w.queue, w.tracks = nil, map[string]*notice.Tracker{}
+}
+
+// drop gives a notice up.
+func (w *Webhook) drop(number uint64, it item, reason string, err error) {
+	w.queue.remove(number)
+	a := action(it.Fabric, it.Key, err.Error(), false)
+	w.record.Refused(reason, a)
+}
+
+// pace waits until one more notice fits into the minute.
+func (w *Webhook) pace(ctx context.Context) bool {
+	for now := time.Now(); ; now = time.Now() {
+		for len(w.sent) > 0 && now.Sub(w.sent[0]) >= time.Minute {
+			w.sent = w.sent[1:]
+		}
+		if len(w.sent) < w.cfg.PerMinute {
+			w.sent = append(w.sent, now)
+			return true
+		}
+		if !retry.Sleep(ctx, time.Minute-now.Sub(w.sent[0])) {
+			return false
+		}
+	}
+}
+
+// failure is an answer that is no success.
+type failure struct {
+	status string
+	final  bool // no further try will help
+	wait   time.Duration
+}
+
+func (f *failure) Error() string { return "the receiver answers " + f.status }
+
+// deliver makes one try.
+func (w *Webhook) deliver(ctx context.Context, it *item) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.cfg.URL.Reveal(), bytes.NewReader(it.Body))
+	if err != nil {
+		return errors.New("the address is no URL") // the error would print it whole
+	}
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "giverny")
+	request.Header.Set(KeyHeader, it.Key)
+	request.Header.Set(TimestampHeader, timestamp)
+	request.Header.Set(SignatureHeader, Sign(w.secret, timestamp, it.Body))
+	response, err := w.client.Do(request)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the address, which may hold a password
+	}
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be used again
+	return judge(response)
+}
+
+// judge says what an answer means: 2xx is taken; that the body is wrong, or not
+// wanted, is final. A key or an address that is wrong may be mended, so that such
+// answers are tried again until the notice is too old.
+func judge(response *http.Response) error {
+	code := response.StatusCode
+	if code/100 == 2 {
+		return nil
+	}
+	f := &failure{status: response.Status}
+	switch code {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+			f.wait = min(time.Duration(seconds)*time.Second, maxPause)
+		}
+	case http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		f.final = true
+	}
+	return f
+}

@@ -1,0 +1,333 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/feedback/notice"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/schema"
+)
+
+const key = "a secret of sixteen bytes or more"
+
+// opensslDigest was computed by openssl.
+const opensslDigest = "69c8091e56881d18ccbcfac1840aa525602cf308d34277b3da14e6d427c54229"
+
+// receiver is a web server that takes notices, or does not.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	answer func(try int, w http.ResponseWriter) // nil: 200
+	tries  int
+	keys   []string // of each try
+	bodies map[string]string
+	faults []string
+}
+
+func startReceiver(t *testing.T) *receiver {
+	r := &receiver{bodies: map[string]string{}}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(func() { r.CloseClientConnections(); r.Close() })
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	r.mu.Lock()
+	id := request.Header.Get(KeyHeader)
+	if err != nil {
+		r.faults = append(r.faults, err.Error())
+	}
+	if err := Verify(key, request.Header.Get(TimestampHeader), request.Header.Get(SignatureHeader), body, time.Now(), time.Minute); err != nil {
+		r.faults = append(r.faults, err.Error())
+	}
+	var n notice.Notice
+	if err := json.Unmarshal(body, &n); err != nil || n.ID != id {
+		r.faults = append(r.faults, "notice "+n.ID+" under the key "+id)
+	}
+	if before, again := r.bodies[id]; again && before != string(body) {
+		r.faults = append(r.faults, "another body under the key "+id)
+	}
+	r.bodies[id] = string(body)
+	r.tries++
+	r.keys = append(r.keys, id)
+	try, answer := r.tries, r.answer
+	r.mu.Unlock()
+	if answer != nil {
+		answer(try, w)
+	}
+}
+
+func (r *receiver) setAnswer(answer func(int, http.ResponseWriter)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// got lists the keys of the tries.
+func (r *receiver) got(t *testing.T) []string {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.faults {
+		t.Error(f)
+	}
+	return slices.Clone(r.keys)
+}
+
+type memory struct{}
+
+func (memory) StoreFeedback(context.Context, string, []schema.FeedbackAction) error { return nil }
+
+// hook is a running webhook.
+type hook struct {
+	*Webhook
+	registry *prometheus.Registry
+	stop     func()
+}
+
+func start(t *testing.T, dir, url string, change func(*Config)) *hook {
+	t.Helper()
+	var cfg Config
+	cfg.SetDefaults()
+	cfg.Name, cfg.Enabled, cfg.DryRun, cfg.URL, cfg.Secret, cfg.Timeout = "test", true, false, secret.NewURL(url), secret.NewText(key), 2*time.Second
+	if change != nil {
+		change(&cfg)
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	metrics, err := record.NewMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	w, err := New(cfg, dir, record.New("webhook-test", Reasons(), metrics, record.NewTrail(memory{}, metrics), log), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	h := &hook{Webhook: w, registry: registry}
+	h.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		w.client.CloseIdleConnections()
+	})
+	t.Cleanup(h.stop)
+	return h
+}
+
+func result(minute int64, ids ...uint64) *schema.IntervalResult {
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0", Interval: schema.Interval{StartNanos: minute * 60e9, DurationNanos: 60e9}}}
+	for _, id := range ids {
+		r.Regions = append(r.Regions, schema.Region{ID: id, Metric: schema.CreditStall, Severity: schema.High, Name: "<&> \"x\"\n"})
+	}
+	return r
+}
+
+func (h *hook) put(t *testing.T, r *schema.IntervalResult) {
+	t.Helper()
+	if err := h.Put(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited for %s", what)
+		}
+	}
+}
+
+func (h *hook) dropped(t *testing.T, reason string) float64 {
+	t.Helper()
+	families, err := h.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			for _, l := range m.Label {
+				if f.GetName() == "giverny_feedback_refused_total" && l.GetValue() == reason {
+					return m.Counter.GetValue()
+				}
+			}
+		}
+	}
+	t.Fatalf("no series of the reason %s", reason)
+	return 0
+}
+
+// A receiver that fails, is slow and goes away gets every notice, in order; tries of
+// one notice have one key and one body.
+func TestAReceiverThatFails(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	r := startReceiver(t)
+	hold := make(chan struct{})
+	r.setAnswer(func(try int, w http.ResponseWriter) {
+		switch try {
+		case 1:
+			w.WriteHeader(http.StatusInternalServerError)
+		case 2:
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case 3:
+			<-hold // longer than the time-out
+		}
+	})
+	h := start(t, t.TempDir(), r.URL, nil)
+	h.put(t, result(1, 7))
+	h.put(t, result(2, 7, 8))
+	await(t, "both", func() bool { return len(r.got(t)) == 5 && h.queue.len() == 0 })
+	close(hold)
+	keys := r.got(t)
+	if keys[0] != keys[1] || keys[1] != keys[2] || keys[2] != keys[3] || keys[3] == keys[4] {
+		t.Errorf("keys of the tries: %v", keys)
+	}
+	if h.record.State() != "" {
+		t.Errorf("state %q", h.record.State())
+	}
+	h.stop()
+	r.CloseClientConnections()
+	r.Close()
+}
+
+// What waits survives a stop, and what was sent is not sent again.
+func TestTheQueueSurvivesARestart(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
+	h := start(t, dir, r.URL, nil)
+	h.put(t, result(1, 7))
+	await(t, "a try", func() bool { return len(r.got(t)) > 0 })
+	if !strings.Contains(h.record.State(), "502") {
+		t.Errorf("state %q", h.record.State())
+	}
+	h.stop()
+	first := r.got(t)[0]
+	r.setAnswer(nil)
+	again := start(t, dir, r.URL, nil)
+	if last, err := again.Last("ib0"); err != nil || last != 60e9 {
+		t.Errorf("last %d, %v", last, err)
+	}
+	again.put(t, result(1, 7)) // the pipeline gives the last interval once more
+	again.put(t, result(2, 7))
+	await(t, "the notice", func() bool { return again.queue.len() == 0 })
+	for _, k := range r.got(t) {
+		if k != first {
+			t.Errorf("key %s, want that of the one notice, %s", k, first)
+		}
+	}
+}
+
+// A crash between the notice and the note that it was queued gives the same key again.
+func TestACrashRepeatsTheKey(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	h := start(t, dir, r.URL, nil)
+	h.put(t, result(1, 7))
+	await(t, "the notice", func() bool { return len(r.got(t)) == 1 })
+	h.stop()
+	if err := os.Remove(filepath.Join(dir, "state-ib0.json")); err != nil { // as if it had not been written
+		t.Fatal(err)
+	}
+	again := start(t, dir, r.URL, nil)
+	again.put(t, result(1, 7))
+	await(t, "it again", func() bool { return len(r.got(t)) == 2 })
+	if keys := r.got(t); keys[0] != keys[1] {
+		t.Errorf("keys %v", keys)
+	}
+}
+
+// The queue is bounded, and each drop is counted under its reason.
+func TestDropsAreCounted(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	block := make(chan struct{})
+	r.setAnswer(func(_ int, w http.ResponseWriter) { <-block; w.WriteHeader(http.StatusUnprocessableEntity) })
+	h := start(t, dir, r.URL, func(c *Config) { c.MaxQueue, c.Timeout = 3, time.Minute })
+	h.put(t, result(1, 1, 2, 3, 4, 5))
+	if got := h.dropped(t, Full); got != 2 || h.queue.len() != 3 {
+		t.Errorf("%g dropped, %d wait", got, h.queue.len())
+	}
+	close(block)
+	await(t, "the answers", func() bool { return h.dropped(t, Rejected) >= 2 && h.queue.len() == 0 })
+	h.stop()
+	if err := os.WriteFile(filepath.Join(dir, "00000000000000000001.notice"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old, err := json.Marshal(item{Key: "old", Queued: time.Now().Add(-48 * time.Hour), Body: json.RawMessage("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "00000000000000000002.notice"), old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, dir, r.URL, nil)
+	await(t, "the drops", func() bool { return again.dropped(t, Damaged) == 1 && again.dropped(t, Expired) == 1 })
+	if n, err := testutil.GatherAndCount(again.registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
+		t.Errorf("%d reasons, %v", n, err)
+	}
+}
+
+func TestADryRunSendsNothing(t *testing.T) {
+	r := startReceiver(t)
+	h := start(t, t.TempDir(), r.URL, func(c *Config) { c.DryRun = true })
+	h.put(t, result(1, 7))
+	h.stop()
+	if got := r.got(t); len(got) > 0 {
+		t.Errorf("sent %v", got)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	now, body := time.Unix(1_800_000_000, 0), []byte(`{"id":"1"}`)
+	signature := Sign(key, "1800000000", body)
+	for name, err := range map[string]error{
+		"":              Verify(key, "1800000000", signature, body, now, time.Minute),
+		"does not fit":  Verify(key, "1800000000", signature, []byte(`{"id":"2"}`), now, time.Minute),
+		"from now":      Verify(key, "1800000000", signature, body, now.Add(2*time.Minute), time.Minute),
+		"it does not":   Verify(key, "1800000001", signature, body, now, time.Minute), // another time is another signature
+		TimestampHeader: Verify(key, "soon", signature, body, now, time.Minute),
+		"not fit":       Verify("another secret", "1800000000", signature, body, now, time.Minute),
+	} {
+		if name == "" && err != nil || name != "" && (err == nil || !strings.Contains(err.Error(), name)) {
+			t.Errorf("want %q: %v", name, err)
+		}
+	}
+	// As anyone can compute it: printf '1800000000.{"id":"1"}' | openssl dgst -sha256 -hmac KEY
+	if want := "v1=" + opensslDigest; signature != want {
+		t.Errorf("signature %s, openssl says %s", signature, want)
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	cfg := Config{Enabled: true, Name: "../x", Secret: secret.NewText("short"), URL: secret.NewURL("ftp://x")}
+	err := cfg.Validate()
+	for _, k := range []string{"name", "url", "secret", "min_severity", "timeout", "per_minute", "max_queue", "max_age"} {
+		if err == nil || !strings.Contains(err.Error(), k+":") {
+			t.Errorf("no fault of %s in %v", k, err)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"time"
+
+	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/topology"
+)
+
+// feedbackStopShare is how much of a stage's time to stop the schedulers have to be
+// put back: the rest is the audit's.
+const feedbackStopShare = 0.8
+
+// makeFeedback makes what acts on the results. Its faults are states that people see
+// beside the others; the process is ready all the same.
+func (parts *Parts) makeFeedback() (err error) {
+	p := parts.process
+	graphs := make([]*topology.Graph, len(parts.fabrics))
+	for i, f := range parts.fabrics {
+		graphs[i] = f.Graph
+	}
+	parts.feedback, err = feedback.New(p.cfg.Acting(), graphs, feedback.Deps{Log: p.log, Registerer: p.registerer, Audit: p.db,
+		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout))})
+	if err != nil {
+		return err
+	}
+	parts.feedback.Register(p.mux)
+	for _, part := range parts.feedback.Parts() {
+		p.ops.AddState(part.Name, part.State)
+	}
+	return nil
+}
+
+// feedbackSteps lays out what acts, and after it the audit of that.
+func (parts *Parts) feedbackSteps() []Step {
+	var acting Step
+	for _, part := range parts.feedback.Parts() {
+		acting = append(acting, supervised(lifecycle.Stage{Name: part.Name, Run: part.Run}, parts.process.log))
+	}
+	if len(acting) == 0 {
+		return nil
+	}
+	return []Step{acting, {{Name: "feedback audit", Run: parts.feedback.Audit}}}
+}

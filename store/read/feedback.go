@@ -1,0 +1,33 @@
+package read
+
+import (
+	"context"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// MaxFeedback is how many actions Feedback gives at most.
+const MaxFeedback = 10_000
+
+// Feedback is what feedback did in a span, would have done or refused, the newest
+// first, at most MaxFeedback.
+func (m *Model) Feedback(ctx context.Context, fabric string, s Span) ([]schema.FeedbackAction, error) {
+	type row struct {
+		Time    time.Time `ch:"time"`
+		Sink    string    `ch:"sink"`
+		Action  string    `ch:"action"`
+		Target  string    `ch:"target"`
+		DryRun  bool      `ch:"dry_run"`
+		Outcome string    `ch:"outcome"`
+		Reason  string    `ch:"reason"`
+		Score   float64   `ch:"score"`
+		Before  string    `ch:"before"`
+		After   string    `ch:"after"`
+	}
+	found, err := Figure[row](ctx, m, "feedback_audit", InSpan(fabric, s).With("rows", uint32(MaxFeedback)))
+	return convert(found, err, func(r *row) (schema.FeedbackAction, error) {
+		return schema.FeedbackAction{Fabric: fabric, Time: instantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target, DryRun: r.DryRun,
+			Outcome: schema.FeedbackOutcome(r.Outcome), Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil
+	})
+}
