@@ -200,19 +200,20 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 	if r.Diagnoses, err = m.Diagnoses(ctx, fabric, SpanOf(s.Interval), 0); err != nil {
 		return nil, err
 	}
-	r.Snapshot, err = m.stalls(ctx, fabric, s)
+	r.Snapshot, err = m.followed(ctx, fabric, s)
 	return r, err
 }
 
-// stalls is the snapshot of an interval with its stall metrics alone.
-func (m *Model) stalls(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
+// followed is the snapshot of an interval with its stall metrics, and what links
+// carried, alone.
+func (m *Model) followed(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
 	s.Measured = maps.Clone(s.Measured)
-	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !metric.IsStall() })
+	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !metric.IsStall() && metric != schema.BandwidthUsed && metric != schema.Throughput })
 	return m.Snapshot(ctx, fabric, s)
 }
 
 // Results are the intervals that start in a span, with their regions, their diagnoses
-// and the values of their stall metrics: what another run of the analysis goes on from.
+// and the values of their stall metrics and of what links carried: what another run of the analysis goes on from.
 func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
 	stored, err := m.Intervals(ctx, fabric, span)
 	if err != nil {
@@ -238,7 +239,7 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 		start := schema.Instant(s.StartNanos)
 		results[i] = &schema.IntervalResult{Regions: byStart[start], Diagnoses: why[start], Revision: s.Revision}
 		results[i].Network.Unknown = s.Unknown
-		if results[i].Snapshot, err = m.stalls(ctx, fabric, s); err != nil {
+		if results[i].Snapshot, err = m.followed(ctx, fabric, s); err != nil {
 			return nil, err
 		}
 	}
