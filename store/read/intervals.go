@@ -208,7 +208,9 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 // carried, alone.
 func (m *Model) followed(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
 	s.Measured = maps.Clone(s.Measured)
-	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !metric.IsStall() && metric != schema.BandwidthUsed && metric != schema.Throughput })
+	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool {
+		return !metric.IsStall() && metric != schema.BandwidthUsed && metric != schema.Throughput
+	})
 	return m.Snapshot(ctx, fabric, s)
 }
 
