@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/giverny/giverny/internal/boot"
+
 	"go.uber.org/goleak"
 
 	"github.com/giverny/giverny/ingest/kafka"
@@ -450,7 +452,7 @@ func TestRunEnds(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	b := newBroker(200 * time.Millisecond)
 	defer b.stop()
-	group := lease.New(b, 200*time.Millisecond, map[int]string{0: "f0"}, lease.Clock, quiet())
+	group := lease.New(b, 200*time.Millisecond, map[int]string{0: "f0"}, boot.Clock, quiet())
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
