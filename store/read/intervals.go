@@ -200,17 +200,27 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 	if r.Diagnoses, err = m.Diagnoses(ctx, fabric, SpanOf(s.Interval), 0); err != nil {
 		return nil, err
 	}
-	r.Snapshot, err = m.followed(ctx, fabric, s)
+	r.Snapshot, err = m.stalls(ctx, fabric, s)
 	return r, err
 }
 
-// followed is the snapshot of an interval with its stall metrics, and what links
-// carried, alone.
-func (m *Model) followed(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
-	s.Measured = maps.Clone(s.Measured)
-	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool {
-		return !metric.IsStall() && metric != schema.BandwidthUsed && metric != schema.Throughput
+// stalls is the snapshot of an interval with its stall metrics alone.
+func (m *Model) stalls(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
+	return m.only(ctx, fabric, s, schema.Metric.IsStall)
+}
+
+// learned is the snapshot of an interval with the metrics that the analysis learns
+// from: stalls, and what links carried.
+func (m *Model) learned(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
+	return m.only(ctx, fabric, s, func(metric schema.Metric) bool {
+		return metric.IsStall() || metric == schema.BandwidthUsed || metric == schema.Throughput
 	})
+}
+
+// only is the snapshot of an interval with some of its metrics.
+func (m *Model) only(ctx context.Context, fabric string, s Stored, wanted func(schema.Metric) bool) (*schema.Snapshot, error) {
+	s.Measured = maps.Clone(s.Measured)
+	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !wanted(metric) })
 	return m.Snapshot(ctx, fabric, s)
 }
 
@@ -241,7 +251,7 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 		start := schema.Instant(s.StartNanos)
 		results[i] = &schema.IntervalResult{Regions: byStart[start], Diagnoses: why[start], Revision: s.Revision}
 		results[i].Network.Unknown = s.Unknown
-		if results[i].Snapshot, err = m.followed(ctx, fabric, s); err != nil {
+		if results[i].Snapshot, err = m.learned(ctx, fabric, s); err != nil {
 			return nil, err
 		}
 	}
