@@ -274,7 +274,7 @@ func TestEverythingIsPutBack(t *testing.T) {
 			f := &fake{t: t, dir: t.TempDir(), nodes: maps.Clone(original)}
 			chance := 0.
 			f.fails = func() bool { return faults.Float64() < chance } // f.mu is held
-			for range 3 { // lives
+			for range 3 {                                              // lives
 				f.mu.Lock()
 				chance = 0.3
 				f.mu.Unlock()
