@@ -31,3 +31,19 @@ func TestAVerdictOutlivesTheWindow(t *testing.T) {
 		t.Errorf("its job has ended: %s, accused %v: %s", gone.Cause.Class, gone.Jobs, gone.Text)
 	}
 }
+
+// TestNamesOfJobsAreNoCommands: a user's name of a job comes to terminals and tickets as text of one line.
+func TestNamesOfJobsAreNoCommands(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	one := neighbours(p)
+	p.pending.Jobs[0].Name = "a\x1b[31mb\nc\u202ed"
+	p.step(25)
+	p.moved["1"] = 40 * usual
+	p.congest(40, p.within(one)...)
+	d := p.step(4)[0]
+	for _, text := range []string{d.Text, d.Action} {
+		if !strings.Contains(text, "job 1 (a?[31mb?c?d)") && !strings.Contains(text, "Job 1 (a?[31mb?c?d)") {
+			t.Errorf("%q", text)
+		}
+	}
+}

@@ -31,9 +31,9 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	}
 	d.Root = s.rootPort(rc, v)
 	d.Victims = s.victims(snap, rc, v)
-	d.Action = s.action(rc, v)
+	d.Action = schema.OneLine(s.action(rc, v))
 	because := s.hold(rc, s.because(rc, v), &d)
-	d.Text = s.text(rc, because, &d)
+	d.Text = schema.OneLine(s.text(rc, because, &d))
 	return d
 }
 
