@@ -35,7 +35,8 @@ function factsOf(d, jobs) {
     ["victims", (d.victims ?? []).map((v) => victimText(v, jobs))], ["action", d.action ? [d.action] : []]].filter(([, lines]) => lines.length);
 }
 
-export const headline = (d) => `${classes[d.cause.class] ?? words(d.cause.class)}, ${percent(d.cause.confidence)} sure`;
+// headline is the verdict; that no cause is known is nothing to be sure of.
+export const headline = (d) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${percent(d.cause.confidence)} sure`;
 
 // ticket is what an operator pastes.
 export function ticket(d, region, fabric, jobs) {
