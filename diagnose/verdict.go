@@ -31,6 +31,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		p.stall = r.Snapshot.Find(rc.region.Metric)
 		rc.load = s.loadChange(rc)
 		rc.back = p.follow(rc, s.usedBefore(rc))
+		rc.carries, rc.more = p.flood(rc)
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
 		s.measure(rc)
