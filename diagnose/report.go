@@ -82,17 +82,26 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.RootPort {
 	return s.portOf(only, "", incast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: the switch around which the stall lies, if
-// it lies around one.
+// centreRoot is the root on a grid, whose links know no direction: the switch on which what is held back
+// converges; or the full link that most waits for; or the switch around which the stall lies, if it lies around
+// one.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
-	if !s.graph.Duplex() || !rc.centre.clear || v.class == schema.CauseUnknown || v.class == schema.CauseFailure {
+	if !s.graph.Duplex() || v.class == schema.CauseFailure {
 		return nil
 	}
 	kind := incast
 	if v.class == schema.CauseSlowHost {
 		kind = slowReceiver
 	}
-	return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
+	switch {
+	case rc.drain.fit >= drainFit:
+		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
+	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
+		return s.portOf(rc.full, "", linkCapacity)
+	case rc.centre.clear && v.class != schema.CauseUnknown:
+		return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
+	}
+	return nil
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.

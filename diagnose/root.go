@@ -50,6 +50,7 @@ type pressure struct {
 	stall *schema.Series
 	use   *schema.Series // BandwidthUsed, or nil
 	rate  *schema.Series // Throughput, or nil
+	inq   *schema.Series // InqStall, or nil
 
 	before func(schema.LinkID) float64
 	tally  map[schema.LinkID]float64 // by last stalled link: the stall that leads there
