@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
-	"os"
-	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,20 +41,4 @@ func (a *Agent) emit(ctx context.Context, b *schema.CounterBatch) error {
 	defer a.emitting.Unlock()
 	b.Agent = a.name
 	return a.emitter.Emit(ctx, b)
-}
-
-// BootIDPath is where Linux names the current boot.
-const BootIDPath = "/proc/sys/kernel/random/boot_id"
-
-// BootEpoch makes an epoch of the file that names the current boot: counters of
-// this host's devices were reset when it changed. 0 if the file cannot be read.
-func BootEpoch(path string) uint64 {
-	id, err := os.ReadFile(path)
-	text := strings.TrimSpace(string(id))
-	if err != nil || text == "" {
-		return 0
-	}
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return h.Sum64()
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -146,24 +144,6 @@ func TestReasonOf(t *testing.T) {
 	} {
 		if got := ReasonOf(err); got != want {
 			t.Errorf("%v is %v, want %v", err, got, want)
-		}
-	}
-}
-
-func TestBootEpoch(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "boot_id")
-	if BootEpoch(path) != 0 {
-		t.Error("no file, yet an epoch")
-	}
-	epochs := map[uint64]bool{0: true}
-	for _, id := range []string{"9ba0ae13\n", "7e1b7c55\n"} {
-		if err := os.WriteFile(path, []byte(id), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if e := BootEpoch(path); epochs[e] || e != BootEpoch(path) {
-			t.Errorf("boot %q has epoch %d", id, e)
-		} else {
-			epochs[e] = true
 		}
 	}
 }

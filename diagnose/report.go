@@ -31,8 +31,9 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	}
 	d.Root = s.rootPort(rc, v)
 	d.Victims = s.victims(snap, rc, v)
-	d.Action = s.action(rc, v)
-	d.Text = s.text(rc, v, &d)
+	d.Action = schema.OneLine(s.action(rc, v))
+	because := s.hold(rc, s.because(rc, v), &d)
+	d.Text = schema.OneLine(s.text(rc, because, &d))
 	return d
 }
 
@@ -241,7 +242,7 @@ func portName(device, port string) string {
 }
 
 // text is a paragraph for a ticket.
-func (s *Stage) text(rc *regionCase, v *verdict, d *schema.Diagnosis) string {
+func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string {
 	var b strings.Builder
 	name := rc.region.Name
 	if name == "" {
@@ -250,31 +251,35 @@ func (s *Stage) text(rc *regionCase, v *verdict, d *schema.Diagnosis) string {
 	if !strings.HasPrefix(name, "congestion") { // some names say so themselves
 		name = "congestion in " + name
 	}
-	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean.", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean)
-	switch v.class {
-	case schema.CauseUnknown:
-		b.WriteString(" " + s.whyUnknown(rc))
-	case schema.CauseFailure:
-		if v.blamed == 0 {
-			b.WriteString(" A link carries clearly less than before while traffic waits for it; no log tells of a failure.")
-			break
-		}
-		f := &rc.failures[0]
-		fmt.Fprintf(&b, " It follows %s at %s, %s, %s away.", strings.ReplaceAll(string(f.Kind), "_", " "), portName(f.Device, f.Port),
-			f.Time.Time().Format("15:04:05 UTC"), plural(f.hops, "hop"))
-	case schema.CauseSlowHost:
-		b.WriteString(" A host does not take what arrives.")
-	default:
-		for i := range v.accused {
-			b.WriteString(" " + s.accusation(rc, &rc.jobs[i], v.class))
-		}
-	}
-	b.WriteString(s.rootText(rc, v, d.Root))
+	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
+	b.WriteString(s.rootText(rc, d))
 	if n := len(d.Victims); n > 0 {
 		fmt.Fprintf(&b, " It slows down %s, the worst (job %s) by a factor of %.1f to %.1f.", plural(n, "other job"), d.Victims[0].JobID, d.Victims[0].Slowdown[0], d.Victims[0].Slowdown[1])
 	}
-	fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*v.confidence, d.Action)
+	fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
 	return b.String()
+}
+
+// because says in sentences what speaks for a verdict.
+func (s *Stage) because(rc *regionCase, v *verdict) string {
+	switch v.class {
+	case schema.CauseUnknown:
+		return s.whyUnknown(rc)
+	case schema.CauseFailure:
+		if v.blamed == 0 {
+			return "A link carries clearly less than before while traffic waits for it; no log tells of a failure."
+		}
+		f := &rc.failures[0]
+		return fmt.Sprintf("It follows %s at %s, %s, %s away.", strings.ReplaceAll(string(f.Kind), "_", " "), portName(f.Device, f.Port),
+			f.Time.Time().Format("15:04:05 UTC"), plural(f.hops, "hop"))
+	case schema.CauseSlowHost:
+		return "A host does not take what arrives."
+	}
+	var accusations []string
+	for i := range v.accused {
+		accusations = append(accusations, s.accusation(rc, &rc.jobs[i], v.class))
+	}
+	return strings.Join(accusations, " ")
 }
 
 func plural(n int, what string) string {
@@ -346,16 +351,17 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 }
 
 // rootText says where back pressure begins, of the root that is reported.
-func (s *Stage) rootText(rc *regionCase, v *verdict, root *schema.RootPort) string {
+func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
+	root := d.Root
 	switch {
-	case rc.back.kind == deadlock && v.class != schema.CauseFailure:
+	case rc.back.kind == deadlock && d.Cause.Class != schema.CauseFailure:
 		var names []string
 		for _, l := range rc.back.cycle {
 			key := s.graph.PortKey(l)
 			names = append(names, portName(key.Device, key.Port))
 		}
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
-	case root == nil, v.blamed > 0: // what failed has been named
+	case root == nil, len(d.Failures) > 0: // what failed has been named
 		return ""
 	case root.Port == "":
 		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", root.Device)

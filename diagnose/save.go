@@ -18,8 +18,11 @@ var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: form}
 // hotLevel is from which stall on in any slot a link's levels are saved; the others come back as calm.
 const hotLevel = uint8(schema.LowPercent * 5 / 2) // levelsPerPercent
 
-// Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, and the stall
-// of those links that stalled. What links carried is not in it.
+// usedLevel is the same of what a link carries.
+const usedLevel = uint8(1)
+
+// Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, the stall of
+// those links that stalled, and what links carried: about a byte per link and slot.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
 }
@@ -69,7 +72,7 @@ func (s *Stage) code(c *codec.Coder) {
 	s.codeJobs(c)
 	codec.Each(c, &s.failures, func(_ int, f *failure) { codeFailure(c, s.graph, f) })
 	for m := range s.memory.metrics {
-		if schema.Metric(m).IsStall() {
+		if metric := schema.Metric(m); metric.IsStall() || metric == schema.BandwidthUsed {
 			s.codeLevels(c, schema.Metric(m), was[0] == window)
 		}
 	}
@@ -156,8 +159,8 @@ func codeFailure(c *codec.Coder, g *topology.Graph, f *failure) {
 	}
 }
 
-// codeLevels saves the slots of the links that stalled in any of them. The others come back as calm where
-// anything was measured in the slot.
+// codeLevels saves the slots of the links that stalled, or carried anything, in any of them. The others come
+// back as calm where anything was measured in the slot.
 func (s *Stage) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 	known := s.memory.metrics[m] != nil
 	c.Bool(&known)
@@ -168,7 +171,11 @@ func (s *Stage) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 	var seen []bool // by slot back from now
 	var hot []schema.LinkID
 	if !c.Reading() {
-		seen, hot = levels.summary(s.clock.now)
+		least := hotLevel
+		if m == schema.BandwidthUsed {
+			least = usedLevel
+		}
+		seen, hot = levels.summary(s.clock.now, least)
 	}
 	codec.Each(c, &seen, func(_ int, v *bool) { c.Bool(v) })
 	codec.Ascending(c, &hot, s.graph.NumLinks())
@@ -186,15 +193,16 @@ func (s *Stage) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 	}
 }
 
-// summary is the slots, back from now, in which anything was measured, and the links that stalled in any.
-func (l *levels) summary(now int64) (seen []bool, hot []schema.LinkID) {
+// summary is the slots, back from now, in which anything was measured, and the links that reached a level in
+// any.
+func (l *levels) summary(now int64, least uint8) (seen []bool, hot []schema.LinkID) {
 	for back := range int64(l.length) {
 		row := l.row(now - back)
 		seen = append(seen, slices.ContainsFunc(row, func(v uint8) bool { return v != levelMissing }))
 	}
 	for link := range l.links {
 		for slot := range l.length {
-			if v := l.bytes[slot*l.links+link]; v >= hotLevel && v != levelMissing {
+			if v := l.bytes[slot*l.links+link]; v >= least && v != levelMissing {
 				hot = append(hot, schema.LinkID(link))
 				break
 			}

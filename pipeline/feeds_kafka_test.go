@@ -65,7 +65,7 @@ func TestFeedsAndDiagnosesThroughApacheKafka(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var agents sync.WaitGroup
-	agents.Go(func() { runAgent(ctx, t, b, g, 0, 1) })
+	agents.Go(func() { runAgent(ctx, t, b, g, 0, 1, time.Second) })
 	defer func() { cancel(); agents.Wait() }()
 
 	producer := kafka.NewProducer(client)

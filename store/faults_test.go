@@ -103,8 +103,8 @@ func TestExactlyOnceThroughCrashes(t *testing.T) {
 			}
 		}
 		if through {
-			if inserts := insert - 1; inserts != len(tables)+1 {
-				t.Errorf("crashed at %d inserts, want one per table: %d", inserts, len(tables)+1)
+			if inserts := insert - 1; inserts != len(tables)+len(facts)+1 {
+				t.Errorf("crashed at %d inserts, want one per table: %d", inserts, len(tables)+len(facts)+1)
 			}
 			return
 		}

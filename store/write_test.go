@@ -298,6 +298,8 @@ func TestStoreTwoVersionsOfAnInterval(t *testing.T) {
 	}
 	want := wantContents(2)
 	want["port_readings"] = [2]uint64{4, 2} // the key is the reading's
+	want["mitigations"] = [2]uint64{2, 1}   // and so on: none of these has a version
+	want["jobs"], want["failures"], want["job_traffic"] = [2]uint64{4, 2}, [2]uint64{2, 1}, [2]uint64{4, 2}
 	if diff := cmp.Diff(want, contents(t, db, "bw")); diff != "" {
 		t.Error(diff)
 	}

@@ -158,7 +158,7 @@ func (w *diagnosisText) close() error {
 	for _, s := range w.order {
 		accused, usual := "-", s.usual()
 		if len(usual.Jobs) > 0 {
-			accused = "job " + usual.Jobs[0].JobID
+			accused = "job " + schema.OneLine(usual.Jobs[0].JobID)
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%.2f\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
 			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, usual.Cause.Confidence, accused)

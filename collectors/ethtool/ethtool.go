@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/giverny/giverny/internal/boot"
+
 	safchain "github.com/safchain/ethtool"
 
 	"github.com/giverny/giverny/collectors"
@@ -38,7 +40,7 @@ type Config struct {
 
 // DefaultConfig reads all interfaces that offer statistics, but loopback.
 func DefaultConfig(hostname string) Config {
-	return Config{Hostname: hostname, Exclude: []string{"lo"}, BootIDPath: collectors.BootIDPath}
+	return Config{Hostname: hostname, Exclude: []string{"lo"}, BootIDPath: boot.IDPath}
 }
 
 // Kind is what the registry lists.
@@ -133,7 +135,7 @@ func New(cfg Config, kernel Kernel) (*Collector, error) {
 	if cfg.Hostname == "" {
 		return nil, errors.New("hostname: empty")
 	}
-	return &Collector{cfg: cfg, kernel: kernel, epoch: collectors.BootEpoch(cfg.BootIDPath), known: map[int]*netdev{}}, nil
+	return &Collector{cfg: cfg, kernel: kernel, epoch: boot.ID(cfg.BootIDPath), known: map[int]*netdev{}}, nil
 }
 
 // Name of the source.

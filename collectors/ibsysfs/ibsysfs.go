@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/giverny/giverny/internal/boot"
+
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/internal/faults"
 )
@@ -50,7 +52,7 @@ type Config struct {
 
 // DefaultConfig reads all adapters of the host.
 func DefaultConfig(hostname string) Config {
-	return Config{Root: "/sys/class/infiniband", Identify: Description, Hostname: hostname, BootIDPath: collectors.BootIDPath}
+	return Config{Root: "/sys/class/infiniband", Identify: Description, Hostname: hostname, BootIDPath: boot.IDPath}
 }
 
 // Kind is what the registry lists.
@@ -100,7 +102,7 @@ func New(cfg Config) (*Collector, error) {
 	if cfg.Hostname == "" {
 		return nil, errors.New("hostname: empty")
 	}
-	return &Collector{cfg: cfg, epoch: collectors.BootEpoch(cfg.BootIDPath), known: map[string]*adapter{}}, nil
+	return &Collector{cfg: cfg, epoch: boot.ID(cfg.BootIDPath), known: map[string]*adapter{}}, nil
 }
 
 // Name of the source.

@@ -266,15 +266,15 @@ func TestAFailingSchedulerIsLeftInPeace(t *testing.T) {
 func TestEverythingIsPutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(40) {
-			rng := rand.New(rand.NewPCG(seed, 1))
+			rng, faults := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 			original := map[string]reconcile.State{}
 			for i := range 6 {
 				original[fmt.Sprintf("n%d", i)] = reconcile.State(fmt.Sprint(i))
 			}
 			f := &fake{t: t, dir: t.TempDir(), nodes: maps.Clone(original)}
 			chance := 0.
-			f.fails = func() bool { return rng.Float64() < chance }
-			for range 3 { // lives
+			f.fails = func() bool { return faults.Float64() < chance } // f.mu is held
+			for range 3 {                                              // lives
 				f.mu.Lock()
 				chance = 0.3
 				f.mu.Unlock()

@@ -1,12 +1,9 @@
 package kafka
 
 import (
-	"hash/fnv"
-	"os"
-	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/giverny/giverny/internal/boot"
 )
 
 // handover is when a record was handed to a producer, by two clocks: the host's, by which its readings were taken
@@ -25,7 +22,9 @@ type clocks struct {
 	boot uint64
 }
 
-func hostClocks() clocks { return clocks{now: time.Now, run: sinceBoot, boot: bootOf(bootIDPath)} }
+func hostClocks() clocks {
+	return clocks{now: time.Now, run: func() int64 { return boot.Clock().Nanoseconds() }, boot: boot.ID(boot.IDPath)}
+}
 
 // take is a handover now.
 func (c *clocks) take() handover { return handover{c.now().UnixNano(), c.run(), c.boot} }
@@ -37,26 +36,4 @@ func (c *clocks) sent(h handover) time.Time {
 		return c.now()
 	}
 	return time.Unix(0, h.WallNanos+c.run()-h.RunNanos)
-}
-
-const bootIDPath = "/proc/sys/kernel/random/boot_id"
-
-// bootOf is a hash of what names the host's present boot.
-func bootOf(path string) uint64 {
-	id, err := os.ReadFile(path)
-	text := strings.TrimSpace(string(id))
-	if err != nil || text == "" {
-		return 0
-	}
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return h.Sum64()
-}
-
-func sinceBoot() int64 {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
-		return 0 // no Linux is without it
-	}
-	return now.Nano()
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 
+	"github.com/giverny/giverny/internal/boot"
+
 	"github.com/giverny/giverny/dashboards"
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/ingest/emitter"
@@ -119,7 +121,7 @@ func (parts *Parts) makeLeases() {
 	for _, f := range parts.fabrics {
 		names[f.Partition] = f.Name
 	}
-	parts.leases = lease.New(kafka.NewCoordinator(p.client), p.client.Config().Consumer.SessionTimeout, names, lease.Clock, p.log)
+	parts.leases = lease.New(kafka.NewCoordinator(p.client), p.client.Config().Consumer.SessionTimeout, names, boot.Clock, p.log)
 }
 
 // ownership of a fabric for one that works on it, and the fence of its offsets; nil

@@ -33,7 +33,7 @@ var Architecture = []Row{
 
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
-	{Package: "collectors/...", May: []string{"collectors", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/nodes", May: []string{"topology"}},
 	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/retry"}, Tests: []string{"topology"}},
 	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/nodes", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
@@ -47,9 +47,9 @@ var Architecture = []Row{
 	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
 	{Package: "ingest/witness", Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
-	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
+	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
-	{Package: "ingest/kafka/lease", May: []string{"ingest/kafka", "internal/retry"}, Tests: []string{"ingest/envelope", "ingest/kafka/embedded", "internal/test/apachekafka"}},
+	{Package: "ingest/kafka/lease", May: []string{"ingest/kafka", "internal/retry"}, Tests: []string{"ingest/envelope", "ingest/kafka/embedded", "internal/boot", "internal/test/apachekafka"}},
 	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Orders to agents and their results, and what may act at all.
@@ -108,6 +108,7 @@ var Architecture = []Row{
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/app", May: []string{"..."}},
 	{Package: "internal/atomicfile"},
+	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "store", "store/engine", "topology"}},
 	{Package: "internal/dirlock"},

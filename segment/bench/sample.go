@@ -79,6 +79,9 @@ func (c *canvas) sample() Sample {
 				root = l.roots[i]
 			}
 			links := slices.DeleteFunc(slices.Clone(r), func(id schema.LinkID) bool { return l.missing.Has(int(id)) })
+			if len(links) == 0 { // nobody saw any of it
+				continue
+			}
 			slices.Sort(links)
 			truth = append(truth, Truth{l.metric, links, root})
 		}

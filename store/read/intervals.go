@@ -206,13 +206,26 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 
 // stalls is the snapshot of an interval with its stall metrics alone.
 func (m *Model) stalls(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
+	return m.only(ctx, fabric, s, schema.Metric.IsStall)
+}
+
+// learned is the snapshot of an interval with the metrics that the analysis learns
+// from: stalls, and what links carried.
+func (m *Model) learned(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
+	return m.only(ctx, fabric, s, func(metric schema.Metric) bool {
+		return metric.IsStall() || metric == schema.BandwidthUsed || metric == schema.Throughput
+	})
+}
+
+// only is the snapshot of an interval with some of its metrics.
+func (m *Model) only(ctx context.Context, fabric string, s Stored, wanted func(schema.Metric) bool) (*schema.Snapshot, error) {
 	s.Measured = maps.Clone(s.Measured)
-	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !metric.IsStall() })
+	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !wanted(metric) })
 	return m.Snapshot(ctx, fabric, s)
 }
 
 // Results are the intervals that start in a span, with their regions, their diagnoses
-// and the values of their stall metrics: what another run of the analysis goes on from.
+// and the values of their stall metrics and of what links carried: what another run of the analysis goes on from.
 func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
 	stored, err := m.Intervals(ctx, fabric, span)
 	if err != nil {
@@ -238,7 +251,7 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 		start := schema.Instant(s.StartNanos)
 		results[i] = &schema.IntervalResult{Regions: byStart[start], Diagnoses: why[start], Revision: s.Revision}
 		results[i].Network.Unknown = s.Unknown
-		if results[i].Snapshot, err = m.stalls(ctx, fabric, s); err != nil {
+		if results[i].Snapshot, err = m.learned(ctx, fabric, s); err != nil {
 			return nil, err
 		}
 	}

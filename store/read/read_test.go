@@ -96,7 +96,7 @@ func TestStoreAndReadBack(t *testing.T) {
 		t.Error("Network:", err, diff)
 	}
 	results, err := m.Results(ctx, "bw", minutes(2, 9))
-	if err != nil || len(results) != 2 || len(results[0].Snapshot.Series) != 2 || results[1].Snapshot.Interval.StartNanos != 3*minute {
+	if err != nil || len(results) != 2 || len(results[0].Snapshot.Series) != 3 || results[1].Snapshot.Interval.StartNanos != 3*minute {
 		t.Errorf("Results: %+v, %v", results, err)
 	} else if diff := cmp.Diff(want.Regions, results[0].Regions); diff != "" {
 		t.Error("Results:", diff)

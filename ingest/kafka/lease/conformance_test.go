@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/boot"
+
 	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
 
@@ -76,7 +78,7 @@ func start(t *testing.T, config kafka.Config, dial kafka.Dial) *process {
 	for partition := range fabrics {
 		names[partition] = fmt.Sprint("f", partition)
 	}
-	p.group = lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, names, lease.Clock, quiet())
+	p.group = lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, names, boot.Clock, quiet())
 	for partition := range fabrics {
 		p.leases = append(p.leases, p.group.Of(partition))
 	}

@@ -1,0 +1,67 @@
+package diagnose
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// held is the last verdict on a region from when its onset, and what was before it, were remembered.
+type held struct {
+	schema.Diagnosis
+	because string // the sentences of its text that give the reason
+	seen    int64  // slot in which the region was last there
+}
+
+// leastBefore is how many intervals before an onset must be remembered for the verdict to be held.
+const leastBefore = 3
+
+// hold gives the verdict on a region whose onset leaves the window: the one that was given while it was known,
+// as long as what that blames is there and nothing else fits now.
+func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
+	if s.held == nil {
+		s.held = map[uint64]*held{}
+	}
+	if rc.onset >= settle+leastBefore {
+		s.held[d.Region] = &held{Diagnosis: *d, because: because, seen: s.clock.now}
+		return because
+	}
+	h := s.held[d.Region]
+	if h == nil {
+		return because
+	}
+	h.seen = s.clock.now
+	if d.Cause.Class != schema.CauseUnknown || h.Cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
+		return because
+	}
+	if !s.stands(h) {
+		delete(s.held, d.Region)
+		return because
+	}
+	d.Cause, d.Root, d.Action = h.Cause, h.Root, h.Action
+	d.Jobs, d.Failures = slices.Clone(h.Jobs), slices.Clone(h.Failures)
+	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
+		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
+	})
+	return "As was found while its beginning was remembered: " + h.because
+}
+
+// stands reports whether what a verdict blames is still there: its jobs run, and nothing came back that failed.
+func (s *Stage) stands(h *held) bool {
+	for _, a := range h.Jobs {
+		if !slices.ContainsFunc(s.work.running, func(j *job) bool { return j.ID == a.JobID && j.Start <= h.Time+schema.Instant(s.clock.duration) }) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(h.Failures, func(was schema.NearFailure) bool {
+		return slices.ContainsFunc(s.failures, func(f failure) bool {
+			return !f.broke() && f.Device == was.Device && f.Port == was.Port && f.Time > was.Time
+		})
+	})
+}
+
+// forgetHeld drops the verdicts on regions that were not there for a window.
+func (s *Stage) forgetHeld() {
+	maps.DeleteFunc(s.held, func(_ uint64, h *held) bool { return s.clock.now-h.seen > int64(s.cfg.Window) })
+}

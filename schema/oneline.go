@@ -1,0 +1,17 @@
+package schema
+
+import (
+	"strings"
+	"unicode"
+)
+
+// OneLine is a text as it can be printed on a terminal and pasted into a ticket: what does not print, such as
+// escapes and line ends in the names that users give their jobs, becomes a question mark.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+}
