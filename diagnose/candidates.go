@@ -20,7 +20,11 @@ type regionCase struct {
 	failures []nearFailure // the likeliest first
 	back     backPressure
 	centre   centre
-	load     float64 // what its links carry now, of what they carried before the onset; 0: not known
+	drain    drain
+	full     schema.LinkID // on a grid, the full link that most waits for; NoLink: not known
+	load     float64       // what its links carry now, of what they carried before the onset; 0: not known
+	carries  float64       // by the root, or by the fullest link where no root is known, bytes/s; 0: not known
+	more     float64       // of that, than before the onset; 0 also if not known
 }
 
 // suspect is a job near a region or with traffic across it: a row of the A table.

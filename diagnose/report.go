@@ -83,17 +83,26 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.RootPort {
 	return s.portOf(only, "", incast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: the switch around which the stall lies, if
-// it lies around one.
+// centreRoot is the root on a grid, whose links know no direction: the switch on which what is held back
+// converges; or the full link that most waits for; or the switch around which the stall lies, if it lies around
+// one.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
-	if !s.graph.Duplex() || !rc.centre.clear || v.class == schema.CauseUnknown || v.class == schema.CauseFailure {
+	if !s.graph.Duplex() || v.class == schema.CauseFailure {
 		return nil
 	}
 	kind := incast
 	if v.class == schema.CauseSlowHost {
 		kind = slowReceiver
 	}
-	return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
+	switch {
+	case rc.drain.fit >= drainFit:
+		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
+	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
+		return s.portOf(rc.full, "", linkCapacity)
+	case rc.centre.clear && v.class != schema.CauseUnknown:
+		return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
+	}
+	return nil
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
@@ -239,8 +248,11 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	if name == "" {
 		name = s.graph.DescribeRegion(rc.region)
 	}
-	fmt.Fprintf(&b, "%s congestion in %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
-	b.WriteString(s.rootText(rc))
+	if !strings.HasPrefix(name, "congestion") { // some names say so themselves
+		name = "congestion in " + name
+	}
+	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
+	b.WriteString(s.rootText(rc, d))
 	if n := len(d.Victims); n > 0 {
 		fmt.Fprintf(&b, " It slows down %s, the worst (job %s) by a factor of %.1f to %.1f.", plural(n, "other job"), d.Victims[0].JobID, d.Victims[0].Slowdown[0], d.Victims[0].Slowdown[1])
 	}
@@ -288,7 +300,7 @@ func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass) 
 	}
 	if c.known {
 		fmt.Fprintf(&b, " Its %s reached %s per interval", strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), bytesText(c.value))
-		if c.devs >= .1 {
+		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near", c.devs)
 		}
 		if c.correlation > leastCorrelation && c.p < .2 {
@@ -328,30 +340,37 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 	case len(rc.jobs) > 0 && rc.jobs[0].score > 0:
 		return fmt.Sprintf("Several causes fit as well as each other, %s among them.", jobName(rc.jobs[0].job))
 	}
-	return fmt.Sprintf("None of the %s and %s near it explains it.", plural(len(rc.jobs), "job"), plural(len(rc.failures), "failure"))
+	var near []string
+	if n := len(rc.jobs); n > 0 {
+		near = append(near, plural(n, "job"))
+	}
+	if n := len(rc.failures); n > 0 {
+		near = append(near, plural(n, "failure"))
+	}
+	return fmt.Sprintf("None of the %s near it explains it.", strings.Join(near, " and "))
 }
 
-// rootText says where back pressure begins.
-func (s *Stage) rootText(rc *regionCase) string {
-	b := &rc.back
-	if b.kind == "" {
-		return ""
-	}
-	if b.kind == deadlock {
+// rootText says where back pressure begins, of the root that is reported.
+func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
+	root := d.Root
+	switch {
+	case rc.back.kind == deadlock && d.Cause.Class != schema.CauseFailure:
 		var names []string
-		for _, l := range b.cycle {
+		for _, l := range rc.back.cycle {
 			key := s.graph.PortKey(l)
 			names = append(names, portName(key.Device, key.Port))
 		}
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
+	case root == nil, len(d.Failures) > 0: // what failed has been named
+		return ""
+	case root.Port == "":
+		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", root.Device)
 	}
-	l := s.graph.Link(b.link)
-	at := portName(s.graph.Device(l.From).Name, l.FromPort) + " to " + s.graph.Device(l.To).Name
-	use := ""
-	if b.use >= 0 {
-		use = fmt.Sprintf(", which carries %.0f%% of its capacity", b.use)
+	at, use := portName(root.Device, root.Port)+" to "+root.Peer, ""
+	if rc.back.kind != "" && rc.back.use >= 0 {
+		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.use)
 	}
-	switch b.kind {
+	switch root.Kind {
 	case incast:
 		return fmt.Sprintf(" Back pressure begins at %s%s: more arrives for it than it can deliver (incast).", at, use)
 	case slowReceiver:

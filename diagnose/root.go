@@ -50,6 +50,7 @@ type pressure struct {
 	stall *schema.Series
 	use   *schema.Series // BandwidthUsed, or nil
 	rate  *schema.Series // Throughput, or nil
+	inq   *schema.Series // InqStall, or nil
 
 	before func(schema.LinkID) float64
 	tally  map[schema.LinkID]float64 // by last stalled link: the stall that leads there
@@ -278,6 +279,24 @@ func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
 		}
 	}
 	return b
+}
+
+// flood is what the root carries, and how much more than before the onset, bytes/s; of a region without one its
+// fullest link.
+func (p *pressure) flood(rc *regionCase) (now, more float64) {
+	links := rc.region.Links
+	if rc.back.kind != "" {
+		links = []schema.LinkID{rc.back.link}
+	}
+	for _, l := range links {
+		if v := p.useOf(l) / 100 * p.graph.Capacity(l); v > now {
+			now, more = v, 0
+			if was := p.before(l); was >= 0 {
+				more = max(0, v-was/100*p.graph.Capacity(l))
+			}
+		}
+	}
+	return now, more
 }
 
 // cycle finds links of a region that wait for each other in a circle and carry next to nothing, or nil.

@@ -10,30 +10,33 @@ import (
 // The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
 // were chosen on incidents with truth (package bench).
 const (
-	jobBias         = -6.
-	jobSpace        = 2.5 // the region's stall where its traffic can be
-	jobFit          = 3.  // correlation
-	jobRise         = 2.5 // at the onset
-	jobStarted      = 1.
-	jobGrowth       = 2.  // of what was added to it
-	jobElsewhere    = 2.5 // back pressure begins where its exchange does not go
-	jobUnmeasured   = 4.  // that it began with the onset, where nothing else is known of it
-	jobOutlying     = 1.5
-	jobBurden       = 1.5
-	jobRose         = 1. // the load on the region rose, by what it is its burden of that
-	failureBias     = -4.
-	failureOnset    = 4.5
-	failureNear     = 2.5
-	slowHostFull    = 3. // a port to a host that stalls and carries little
-	slowHostMaybe   = 1. // where it is not known what it carries
-	slowHostFell    = 1. // on a grid: less load than before
-	slowHostSteady  = .5 // or no more than before
-	steadyLoad      = 1.08
-	slowHostFailure = 1.5 // and a failure that explains it
-	slowHostCentre  = 1.  // and around one switch
-	slowLinkFell    = 2.  // a link that carries less than before while others wait for it
-	restoredShare   = .25 // what comes back seldom congests
-	hostShare       = .15 // nor does the link of a host, or a host: nothing passes through it
+	jobBias          = -6.
+	jobSpace         = 2.5 // the region's stall where its traffic can be
+	jobFit           = 3.  // correlation
+	jobRise          = 2.5 // at the onset
+	jobStarted       = 1.
+	jobGrowth        = 2.  // of what was added to it
+	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
+	jobTooLittle     = 6.  // it moves less than a culprit must to fill the port at which back pressure begins
+	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
+	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
+	jobOutlying      = 1.5
+	jobBurden        = 1.5
+	jobRose          = 1. // the load on the region rose, by what it is its burden of that
+	failureBias      = -4.
+	failureOnset     = 4.5
+	failureNear      = 2.5
+	slowHostFull     = 3. // a port to a host that stalls and carries little
+	slowHostPaused   = 8. // and hardly anything, whatever jobs do
+	slowHostMaybe    = 1. // where it is not known what it carries
+	slowHostFell     = 1. // on a grid: less load than before
+	slowHostSteady   = .5 // or no more than before
+	steadyLoad       = 1.08
+	slowHostFailure  = 1.5 // and a failure that explains it
+	slowHostCentre   = 1.  // and around one switch
+	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
+	restoredShare    = .25 // what comes back seldom congests
+	hostShare        = .15 // nor does the link of a host, or a host: nothing passes through it
 
 	// The way between a job and others counts less where its traffic with files is measured and does not stand
 	// out, or is not measured.
@@ -92,7 +95,34 @@ func (s *Stage) rate(rc *regionCase, c *suspect) {
 	if rc.back.kind != "" && rc.back.kind != deadlock && !c.root && !c.file {
 		c.score -= jobElsewhere
 	}
+	c.score -= s.unable(rc, c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden
+}
+
+// culpritShare of what the root carries is what a culprit moves at least; with enoughShare nothing speaks against
+// it any more.
+const culpritShare, enoughShare = .25, .5
+
+// unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
+// by too little: a coincidence in time is none of a cause.
+func (s *Stage) unable(rc *regionCase, c *suspect) float64 {
+	if !c.known || rc.carries <= 0 {
+		return 0
+	}
+	all, files := s.lately(c.job)
+	was, filesWas := s.earlier(rc, c.job)
+	if c.file && c.filesKnown {
+		all, was = files, filesWas
+	}
+	interval := float64(s.clock.duration) / 1e9
+	short := func(bytes, of float64) float64 {
+		return min(1, max(0, (enoughShare-bytes/interval/of)/(enoughShare-culpritShare)))
+	}
+	against := jobTooLittle * short(all, rc.carries)
+	if rc.more > .2*rc.carries {
+		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
+	}
+	return against
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance.
@@ -147,7 +177,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	score := math.Inf(-1)
 	switch {
 	case rc.back.kind == slowReceiver && rc.back.use >= 0:
-		score = slowHostFull
+		return rc.paused()
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
 	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad:
@@ -163,6 +193,18 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		}
 	}
 	return score - rc.rose()
+}
+
+// Only the host itself can hold back a port to it in a lossless fabric. At pausedPercent of its capacity it takes
+// next to nothing; at slowPercent it may be a storage node that was built for less than its link. Where traffic
+// always waits for the port, what it carries and its stall make up all of the time: busyPercent at least.
+const pausedPercent, slowPercent, busyPercent = 10, 30, 60
+
+// paused rates a port to a host that stalls below what it could carry: the less it carries, the less it matters
+// who sends to it.
+func (rc *regionCase) paused() float64 {
+	little := max(0, min(1, (slowPercent-rc.back.use)/(slowPercent-pausedPercent), (rc.back.use+rc.back.stall)/busyPercent))
+	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*rc.rose()
 }
 
 // grown is how far the load on a region of a grid bears out that jobs added to it, 0 to 1. Where links have

@@ -31,10 +31,13 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		p.stall = r.Snapshot.Find(rc.region.Metric)
 		rc.load = s.loadChange(rc)
 		rc.back = p.follow(rc, s.usedBefore(rc))
+		rc.carries, rc.more = p.flood(rc)
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
 		s.measure(rc)
 		s.nearFailures(rc, p)
+		rc.drain = s.drainOf(rc, p)
+		rc.full = s.fullLink(rc, p)
 		v := s.decide(rc, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
 	}
@@ -79,7 +82,7 @@ func (s *Stage) settle(j *job) {
 }
 
 func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
-	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), tally: map[schema.LinkID]float64{}}
+	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), tally: map[schema.LinkID]float64{}}
 }
 
 // nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,

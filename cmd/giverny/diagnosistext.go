@@ -126,10 +126,8 @@ func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
 	}
 	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, linkscsv.ShortName(d.Metric), d.Mean, len(d.Links))
 	fmt.Fprintf(w.out, "  cause: %s, confidence %.2f%s\n", d.Cause.Class, d.Cause.Confidence, rootText(d.Root))
-	for _, line := range []string{d.Text, d.Action} {
-		if line != "" {
-			fmt.Fprintf(w.out, "  %s\n", line)
-		}
+	if d.Text != "" { // ends with the action
+		fmt.Fprintf(w.out, "  %s\n", d.Text)
 	}
 	fmt.Fprintln(w.out)
 }
