@@ -19,7 +19,7 @@ integration_packages() {
 
 # Packages of one goroutine, which internal/importrules keeps so: the race detector has nothing to find in them,
 # and makes minutes out of seconds of numbers.
-single='/(diagnose|segment|simulate)(/|$)'
+single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)'
 
 run() { # KIND: go test, one service at a time where there are any
   local packages

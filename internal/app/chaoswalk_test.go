@@ -27,7 +27,7 @@ const (
 
 	defaultSeed   = "7"
 	waitTime      = 2 * time.Second // allowed_lateness of intervals of a second
-	defaultLength = 90 * time.Second
+	defaultLength = 60 * time.Second
 	quietTime     = 20 * time.Second // readings that are taken after the last fault is healed
 	settleTime    = 5 * time.Minute  // after which everything must be right
 	settledTime   = 90 * time.Second // without a change, after which nothing more is expected
