@@ -198,7 +198,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 // Only the host itself can hold back a port to it in a lossless fabric. At pausedPercent of its capacity it takes
 // next to nothing; at slowPercent it may be a storage node that was built for less than its link. Where traffic
 // always waits for the port, what it carries and its stall make up all of the time: busyPercent at least.
-const pausedPercent, slowPercent, busyPercent = 10, 30, 60
+const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 
 // paused rates a port to a host that stalls below what it could carry: the less it carries, the less it matters
 // who sends to it.
