@@ -87,7 +87,7 @@ type outageOfKafka struct {
 func TestAnOutageOfApacheKafkaLosesNothing(t *testing.T) {
 	for _, o := range []outageOfKafka{
 		{agents: 8, outage: 20 * time.Second, hold: 30 * time.Second, interval: time.Second},
-		{agents: 8, kill: true, outage: 15 * time.Second, interval: time.Second},
+		{agents: 200, kill: true, outage: 15 * time.Second, interval: time.Second},
 	} {
 		t.Run(fmt.Sprintf("%d agents, kill %v, hold %v", o.agents, o.kill, o.hold), func(t *testing.T) {
 			t.Parallel() // they wait most of the time
@@ -98,7 +98,7 @@ func TestAnOutageOfApacheKafkaLosesNothing(t *testing.T) {
 
 func (o *outageOfKafka) run(t *testing.T) {
 	b := apachekafka.Start(t, apachekafka.Options{})
-	g, r := graphOf(t, "f", "torus:4x4x4"), newRig()
+	g, r := graphOf(t, "f", "torus:6x6x6"), newRig()
 	client := kafkaClient(t, b)
 	if err := client.EnsureTopics(t.Context(), 1); err != nil {
 		t.Fatal(err)
