@@ -21,20 +21,6 @@ integration_packages() {
 # and makes minutes out of seconds of numbers.
 single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)'
 
-# integration PACKAGE...: one after the other, as many want the whole machine; but internal/app, whose clusters
-# wait for most of their minutes, runs beside them.
-integration() {
-  local app=./internal/app others=() status
-  for p in "$@"; do [ "$p" = "$app" ] || others+=("$p"); done
-  go test -tags integration -timeout 20m "$app" >"$logs/app" 2>&1 &
-  local beside=$!
-  go test -tags integration -p 1 -timeout 20m "${others[@]}"
-  status=$?
-  wait $beside || status=1
-  cat "$logs/app" && rm "$logs/app"
-  return $status
-}
-
 run() { # KIND: go test, one service at a time where there are any
   local packages
   case $1 in
@@ -49,7 +35,7 @@ run() { # KIND: go test, one service at a time where there are any
     integration | chaos)
       mapfile -t packages < <(integration_packages)
       if [ "$1" = integration ]; then
-        integration "${packages[@]}"
+        go test -tags integration -p 1 -timeout 20m "${packages[@]}"
       else
         go test -tags integration -p 1 -count 1 -v -timeout 0 -run '^TestChaos' "${packages[@]}"
       fi

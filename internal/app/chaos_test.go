@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	chaosKills    = 5
+	chaosKills    = 3
 	chaosTopology = "torus:16x16x16"
 )
 
