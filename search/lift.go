@@ -133,6 +133,9 @@ func (d *Dimension) draw(bin int, r *rand.Rand) []int {
 
 func (d *Dimension) drawPattern(bin int, r *rand.Rand) []int {
 	at := d.random(r)
+	if r.Float64() < uniformShare {
+		at = at[:1]
+	}
 	if bin == mixed && len(at) < 2 {
 		at = append(at, 0)
 	}
@@ -209,7 +212,7 @@ func (s *Search) propose() Point {
 		}
 	}
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
-		s.weigh(weights, s.rnd.IntN(len(s.Describes.Counters)+1))
+		s.weigh(weights, s.pickSignal())
 	}
 	return s.outside(func() Point {
 		p := make(Point, len(weights))
@@ -278,3 +281,17 @@ func env(n string, d float64) float64 {
 var power = env("POW", 1)
 var topShare = env("TOP", .1)
 var freshShare = env("FRESH", .1)
+
+var uniformShare = env("UNI", .5)
+var cvPower = env("CV", 1)
+
+// pickSignal prefers those that vary most (Collie, section 7.2).
+func (s *Search) pickSignal() int {
+	w := make([]float64, len(s.limits))
+	for i, l := range s.limits {
+		if l.mean != 0 {
+			w[i] = math.Pow(l.deviation()/math.Abs(l.mean), cvPower)
+		}
+	}
+	return pick(w, s.rnd)
+}

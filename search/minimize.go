@@ -57,10 +57,7 @@ func (s *Search) minimize(w *worker, e *Experiment) bool {
 
 // find fills the MFS.
 func (m *minimizer) find() {
-	all := make([]int, len(m.space.dims))
-	for i := range all {
-		all[i] = i
-	}
+	all := m.seldomFirst()
 	cur, needed := m.reduce(m.base.Point, all, m.farther, false)
 	// What could be moved one way may still matter the other way.
 	rest := slices.DeleteFunc(all, func(d int) bool { return slices.Contains(needed, d) || m.nearer(d) == nil })
@@ -77,6 +74,22 @@ func (m *minimizer) find() {
 	}
 	m.otherSides(cur, needed)
 	m.check()
+}
+
+// seldomFirst orders the dimensions by how many known anomalies they matter to:
+// groups of those that matter to none are moved by one probe.
+func (m *minimizer) seldomFirst() []int {
+	order, matters := make([]int, len(m.space.dims)), make([]int, len(m.space.dims))
+	for i := range order {
+		order[i] = i
+	}
+	for _, a := range m.Anomalies() {
+		for _, d := range a.MFS.dimensions() {
+			matters[d]++
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return matters[a] - matters[b] })
+	return order
 }
 
 // farther is the end of a dimension away from the anomaly; nil: it has one value.
