@@ -56,13 +56,13 @@ type listHandler struct{ of Collecting }
 
 func (listHandler) Kind() string { return KindList }
 
-func (h listHandler) Run(context.Context, json.RawMessage) (json.RawMessage, error) {
+func (h listHandler) Run(context.Context, Call) (json.RawMessage, error) {
 	return json.Marshal(h.of.Status())
 }
 
 // DryRun does the same: to be asked changes nothing.
-func (h listHandler) DryRun(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-	return h.Run(ctx, arguments)
+func (h listHandler) DryRun(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+	return h.Run(ctx, Call{})
 }
 
 // Refreshed is the output of agents.refresh.
@@ -74,7 +74,7 @@ type refreshHandler struct{ of Collecting }
 
 func (refreshHandler) Kind() string { return KindRefresh }
 
-func (h refreshHandler) Run(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+func (h refreshHandler) Run(ctx context.Context, _ Call) (json.RawMessage, error) {
 	sources, err := h.of.Refresh(ctx)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ type Config struct {
 	ClockTolerance time.Duration `yaml:"clock_tolerance"`
 	// The longest time for which a command may be valid.
 	MaxValidity time.Duration `yaml:"max_validity"`
+	// A command that acts is stopped when Kafka has been silent for so long: it could not be cancelled any more.
+	StopWithoutKafka time.Duration `yaml:"stop_without_kafka"`
 	// In whose name this process gives commands.
 	Sign Sign `yaml:"sign"`
 }
@@ -41,7 +43,7 @@ type Sign struct {
 
 // DefaultConfig takes no orders.
 func DefaultConfig() Config {
-	return Config{Config: safety.DefaultConfig(), ClockTolerance: 10 * time.Second, MaxValidity: 10 * time.Minute}
+	return Config{Config: safety.DefaultConfig(), ClockTolerance: 10 * time.Second, MaxValidity: 10 * time.Minute, StopWithoutKafka: time.Minute}
 }
 
 // Enabled says whether an agent takes orders.
@@ -77,6 +79,9 @@ func (c *Config) Validate() error {
 	}
 	if c.MaxValidity < time.Second || c.MaxValidity > 24*time.Hour {
 		faults = append(faults, fmt.Errorf("max_validity: %v; want 1s to 24h", c.MaxValidity))
+	}
+	if c.StopWithoutKafka < time.Second || c.StopWithoutKafka > time.Hour {
+		faults = append(faults, fmt.Errorf("stop_without_kafka: %v; want 1s to 1h", c.StopWithoutKafka))
 	}
 	if (c.Sign.Principal == "") != (c.Sign.KeyFile == "") {
 		faults = append(faults, errors.New("sign: principal and key_file belong together; give both or neither"))
