@@ -13,6 +13,10 @@ type AgentStatus struct {
 	Started      schema.Instant `json:"started"`
 	Sources      []SourceStatus `json:"sources"`
 	SpoolRecords int            `json:"spool_records"` // that wait for Kafka
+	// Hardware of the host; nil from older agents.
+	Hardware *schema.HostHardware `json:"hardware,omitempty"`
+	// Kinds that it carries out beside the harmless ones, allowed or not.
+	Kinds []string `json:"kinds,omitempty"`
 }
 
 // SourceStatus is one source of counters, as its last poll found it.

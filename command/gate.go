@@ -32,7 +32,7 @@ func Reasons() []safety.Reason {
 // Kinds that this package carries out itself. Every known principal may have them done: they change nothing
 // on a host, and to stop something is always safe.
 const (
-	KindList    = "agents.list"
+	KindList    = schema.KindAgentsList
 	KindRefresh = "agents.refresh"
 	KindCancel  = "cancel"
 )

@@ -127,8 +127,8 @@ func TestLossOfKafkaStopsWhatActs(t *testing.T) {
 		source.since.Store(time.Now().UnixNano())
 		time.Sleep(90 * time.Second)
 		synctest.Wait()
-		wantStatuses(t, b, c.ID, schema.CommandAccepted, schema.CommandFailed)
-		if r := answerWith(t, b, c.ID, schema.CommandFailed); r.Reason != "stopped: Kafka is lost, so that it could not be cancelled from there" {
+		wantStatuses(t, b, c.ID, schema.CommandAccepted, schema.CommandCancelled)
+		if r := answerWith(t, b, c.ID, schema.CommandCancelled); r.Reason != "stopped: Kafka is lost, so that it could not be cancelled from there" {
 			t.Errorf("reason %q", r.Reason)
 		}
 	})

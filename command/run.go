@@ -20,13 +20,18 @@ import (
 var (
 	errRunTime = errors.New("stopped at the limit of run time")
 	errStopped = errors.New("the agent was stopped while the command ran")
-	errNoKafka = errors.New("stopped: Kafka is lost, so that it could not be cancelled from there")
+	errNoKafka = Cancelled("stopped: Kafka is lost, so that it could not be cancelled from there")
 )
 
 // cancelledError is the cause of a command that was cancelled.
-type cancelledError struct{ by string }
+type cancelledError struct{ text string }
 
-func (e *cancelledError) Error() string { return "cancelled by " + e.by }
+func (e *cancelledError) Error() string { return e.text }
+
+// Cancelled is the error of a handler that stops for a reason of its own: the command counts as cancelled.
+func Cancelled(format string, args ...any) error {
+	return &cancelledError{fmt.Sprintf(format, args...)}
+}
 
 // underway is a command that runs.
 type underway struct {
@@ -225,7 +230,7 @@ func (a *Agent) cancel(c *schema.Command) (json.RawMessage, error) {
 	runs := a.running[arguments.ID]
 	a.mu.Unlock()
 	if runs != nil && !c.DryRun {
-		runs.end(&cancelledError{by: c.Principal})
+		runs.end(Cancelled("cancelled by %s", c.Principal))
 	}
 	return json.Marshal(map[string]bool{"running": runs != nil})
 }

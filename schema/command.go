@@ -60,9 +60,18 @@ type CommandResult struct {
 	Output    json.RawMessage `json:"output,omitempty"`
 }
 
+// KindAgentsList is the kind by which agents say who they are.
+const KindAgentsList = "agents.list"
+
+// What the audit says of a command's signature; else why it is not valid.
+const (
+	Verified    = "valid"
+	NotVerified = "no keys" // it has no keys to tell by
+)
+
 // SeenCommand is a command as the audit saw it pass.
 type SeenCommand struct {
 	Command
 	Seen     Instant `json:"seen"`     // when it was put into Kafka
-	Verified string  `json:"verified"` // "valid", or why its signature is not
+	Verified string  `json:"verified"` // Verified, NotVerified, or why its signature is not valid
 }

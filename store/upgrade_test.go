@@ -85,6 +85,11 @@ var written = []struct {
 		"(5,'High','system',0.9,['17'],[0.8],['18'],'{\"region\":\"5\"}')"},
 	{14, "SELECT toString((toUnixTimestamp(time), sink, action, target, dry_run, outcome, reason, score, before, after)) FROM feedback_audit WHERE fabric = 'old'",
 		"(841,'slurm','mark','n1',false,'done','why',72.5,'1','1000')"},
+	{9, "SELECT toString((status, kind, sequence)) FROM command_results WHERE fabric = 'old'", "('done','',0)"},
+	{15, "SELECT toString((search_id, agent, status, sequence, region_id, peers, seed, budget, nic_model, firmware, nps, experiments, seconds, gigabytes, anomalies)) FROM search_steps WHERE fabric = 'old'",
+		"('S1','n1','progress',2,5,['n2'],7,100,'MT4129','28.39.1002',4,40,1200.5,300.25,1)"},
+	{15, "SELECT toString((search_id, experiment, symptom, mfs, nic_model)) FROM search_findings WHERE fabric = 'old'", "('S1',12,'pause','{\"qps\":{\"min\":320}}','MT4129')"},
+	{15, "SELECT toString((agent, adapter, device, board)) FROM host_hardware WHERE fabric = 'old'", "('n1','mlx5_0','n1 HCA-1','MT_0000000838')"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to
