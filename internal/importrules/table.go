@@ -81,6 +81,10 @@ var Architecture = []Row{
 	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
+	// Searches for the workloads that break an RDMA subsystem.
+	{Package: "search", Tests: []string{"search/simulated"}, Kind: Pure},
+	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
+
 	// Storage, and the engine in a child process.
 	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
