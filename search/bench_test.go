@@ -39,9 +39,6 @@ func play(t testing.TB, subsystem string, alg search.Algorithm, budget int, seed
 		}
 		s.Observe(0, eng.Measure(w))
 	}
-	if alg == search.Lift {
-		fmt.Println("spent", s.Spent(), len(s.Anomalies()))
-	}
 	truth := eng.Truth()
 	for _, a := range s.Anomalies() {
 		numbers := eng.Anomalies(a.Workload)

@@ -41,8 +41,10 @@ func (f *MFS) clone() *MFS {
 	return &MFS{space: f.space, conds: slices.Clone(f.conds)}
 }
 
-// Covers reports whether a point meets every condition.
-func (f *MFS) Covers(p Point) bool {
+// Covers reports whether a workload of the same space meets every condition.
+func (f *MFS) Covers(w Workload) bool { return f.covers(w.point) }
+
+func (f *MFS) covers(p point) bool {
 	for i := range f.conds {
 		if !f.meets(i, p[i]) {
 			return false
@@ -51,8 +53,8 @@ func (f *MFS) Covers(p Point) bool {
 	return true
 }
 
-// Broken lists the names of the dimensions whose conditions a point does not meet.
-func (f *MFS) broken(p Point) (dims []int) {
+// broken lists the dimensions whose conditions a point does not meet.
+func (f *MFS) broken(p point) (dims []int) {
 	for i := range f.conds {
 		if !f.meets(i, p[i]) {
 			dims = append(dims, i)
@@ -110,7 +112,7 @@ func (f *MFS) dimensions() (dims []int) {
 }
 
 // random is a member: free dimensions have any value.
-func (f *MFS) random(r *rand.Rand) Point {
+func (f *MFS) random(r *rand.Rand) point {
 	p := f.space.random(r)
 	for i := range f.conds {
 		c, d := &f.conds[i], &f.space.dims[i]
