@@ -127,31 +127,9 @@ func (j *journal) measured(got result, fault *engine.Fault) error {
 // not be on the disk.
 func (j *journal) finding(f search.Finding) error { return j.append(f) }
 
-// resume opens the log, and has the search observe what the log holds.
-func (r *runner) resume(d search.Description) error {
-	j, text, err := openJournal(r.Log)
-	if err != nil {
-		return err
-	}
-	settings := Settings{Description: d, Algorithm: r.Search.Algorithm, Pairs: len(r.pairs), Seed: r.Search.Seed, Restrict: r.Restrict, Known: string(r.Known)}
-	if len(text) == 0 {
-		err = j.append(Header{Type: lineSearch, Version: logVersion, Time: time.Now().UTC(), Settings: settings})
-	} else if err = r.replay(text, settings, j); err != nil {
-		err = fmt.Errorf("log %s: %w", r.Log, err)
-	}
-	if err != nil {
-		return errors.Join(err, j.close())
-	}
-	r.journal, r.resumed = j, r.search.Summary().Experiments
-	if r.resumed > 0 {
-		r.Logger.Info("search: resumed from the log", "log", r.Log, "experiments", r.resumed)
-	}
-	return nil
-}
-
 // replay has the search observe the measurements of a log, and writes to it the
 // findings that it lacks.
-func (r *runner) replay(text []byte, settings Settings, j *journal) error {
+func (r *runner) replay(text []byte) error {
 	var found []search.Finding
 	logged := 0
 	for n, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
@@ -164,8 +142,7 @@ func (r *runner) replay(text []byte, settings Settings, j *journal) error {
 		var err error
 		var news []search.Finding
 		switch {
-		case n == 0:
-			err = sameSearch(line, settings)
+		case kind.Type == lineSearch:
 		case kind.Type == lineMeasurement:
 			news, err = r.again(line)
 		default:
@@ -183,7 +160,7 @@ func (r *runner) replay(text []byte, settings Settings, j *journal) error {
 		return fmt.Errorf("it has %d findings, and its measurements give %d: another version of giverny wrote it", logged, len(found))
 	}
 	for _, f := range found[logged:] {
-		if err := j.finding(f); err != nil {
+		if err := r.journal.finding(f); err != nil {
 			return err
 		}
 	}
@@ -215,24 +192,28 @@ func (r *runner) again(line []byte) ([]search.Finding, error) {
 	return r.search.Observe(i, m.Measurement), nil
 }
 
-// sameSearch compares the settings of a log with those of a search.
-func sameSearch(line []byte, want Settings) error {
+// sameSearch compares the settings of a log with those of a search, and gives the
+// log's description: the bounds in it may differ.
+func sameSearch(logged []byte, want Settings) (search.Description, error) {
+	line, _, _ := bytes.Cut(logged, []byte("\n"))
 	h, err := parseHeader(line)
 	if err != nil {
-		return err
+		return search.Description{}, err
 	}
-	has, err := json.Marshal(h.Settings)
+	s := h.Settings
+	d := s.Description
+	want.Description.LineRateGbps, want.Description.MessageRateMpps, want.Description.PacketRates = d.LineRateGbps, d.MessageRateMpps, d.PacketRates
+	has, err := json.Marshal(s)
 	if err != nil {
-		return err
+		return d, err
 	}
 	wants, err := json.Marshal(want)
 	if err != nil {
-		return err
+		return d, err
 	}
 	if bytes.Equal(has, wants) {
-		return nil
+		return d, nil
 	}
-	s := h.Settings
 	for _, differs := range []struct {
 		is   bool
 		what string
@@ -243,10 +224,10 @@ func sameSearch(line []byte, want Settings) error {
 		{s.Description.Name != want.Description.Name, fmt.Sprintf("engine %s", s.Description.Name)},
 	} {
 		if differs.is {
-			return fmt.Errorf("it is of a search with %s: give the same settings to go on with it, or another log", differs.what)
+			return d, fmt.Errorf("it is of a search with %s: give the same settings to go on with it, or another log", differs.what)
 		}
 	}
-	return errors.New("it is of a search with another restriction, other known MFS or another description of the engine: give the same to go on with it, or another log")
+	return d, errors.New("it is of a search with another restriction, other known MFS or another description of the engine: give the same to go on with it, or another log")
 }
 
 func parseHeader(line []byte) (Header, error) {

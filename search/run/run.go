@@ -68,21 +68,54 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	s, err := Prepare(description, o)
-	if err != nil {
-		return Summary{}, err
-	}
-	defer s.Close()
-	r := &runner{Options: o, search: s, pairs: make([]pair, len(o.Engines))}
+	r := &runner{Options: o, pairs: make([]pair, len(o.Engines))}
+	var logged []byte
 	if o.Log != "" {
-		if err := r.resume(description); err != nil {
+		if r.journal, logged, err = openJournal(o.Log); err != nil {
 			return Summary{}, err
 		}
 	}
+	if err := r.prepare(description, logged); err != nil {
+		if r.search != nil {
+			r.search.Close()
+		}
+		return Summary{}, errors.Join(err, r.journal.close())
+	}
+	s := r.search
+	defer s.Close()
 	err = errors.Join(r.measure(ctx), r.journal.close())
 	summary := Summary{Summary: s.Summary()}
 	summary.Interrupted = err == nil && s.Err() == nil && ctx.Err() != nil && summary.Experiments < o.Search.Budget
 	return summary, errors.Join(err, s.Err())
+}
+
+// prepare makes the search, and brings it to where the log ends.
+func (r *runner) prepare(d search.Description, logged []byte) error {
+	settings := Settings{Description: d, Algorithm: r.Search.Algorithm, Pairs: len(r.pairs), Seed: r.Search.Seed, Restrict: r.Restrict, Known: string(r.Known)}
+	if len(logged) > 0 {
+		// What was calibrated holds for the whole search.
+		var err error
+		if d, err = sameSearch(logged, settings); err != nil {
+			return fmt.Errorf("log %s: %w", r.Log, err)
+		}
+	}
+	s, err := Prepare(d, r.Options)
+	if err != nil {
+		return err
+	}
+	r.search = s
+	switch {
+	case r.journal == nil:
+		return nil
+	case len(logged) == 0:
+		return r.journal.append(Header{Type: lineSearch, Version: logVersion, Time: time.Now().UTC(), Settings: settings})
+	}
+	if err := r.replay(logged); err != nil {
+		return fmt.Errorf("log %s: %w", r.Log, err)
+	}
+	r.resumed = s.Summary().Experiments
+	r.Logger.Info("search: resumed from the log", "log", r.Log, "experiments", r.resumed)
+	return nil
 }
 
 // Prepare makes the search of Options in the space of a description.
