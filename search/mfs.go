@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -276,4 +277,43 @@ func Compare(a, b *MFS) (dimensions, exact bool) {
 		return false, false
 	}
 	return true, subset(a, b) && subset(b, a)
+}
+
+// Share of the workloads that meet every condition, when each value and length is
+// equally likely; of a pattern that must have several, an estimate.
+func (f *MFS) Share() float64 {
+	share := 1.
+	for i := range f.conds {
+		c, d := &f.conds[i], &f.space.dims[i]
+		n := float64(len(d.Values))
+		part := func(s span) float64 { return float64(s.hi-s.lo+1) / n }
+		switch {
+		case c.free:
+		case !d.hasOrder():
+			share *= float64(len(c.in)) / n
+		case !d.Pattern:
+			share *= part(c.span)
+		default:
+			sum := 0.
+			for length := 1; length <= d.MaxLength; length++ {
+				p := math.Pow(part(c.span), float64(length))
+				for _, a := range c.any {
+					p *= 1 - math.Pow(1-part(a), float64(length))
+				}
+				if length >= len(c.any) {
+					sum += p / float64(d.MaxLength)
+				}
+			}
+			share *= sum
+		}
+	}
+	return share
+}
+
+// Random is a workload that meets every condition of an MFS of the space; nil: any.
+func (s *Space) Random(r *rand.Rand, f *MFS) Workload {
+	if f == nil {
+		f = newMFS(s)
+	}
+	return s.workload(f.random(r))
 }

@@ -189,7 +189,7 @@ func (r *runner) again(line []byte) ([]search.Finding, error) {
 		return nil, errors.New("this search would have asked for another workload: another version of giverny wrote the log")
 	}
 	r.pairs[i].asked = m.ID
-	return r.search.Observe(i, m.Measurement), nil
+	return r.observe(i, m.Measurement), nil
 }
 
 // sameSearch compares the settings of a log with those of a search, and gives the
@@ -239,4 +239,44 @@ func parseHeader(line []byte) (Header, error) {
 		return h, fmt.Errorf("it has version %d: this giverny reads version %d", h.Version, logVersion)
 	}
 	return h, nil
+}
+
+// Log is what a log holds.
+type Log struct {
+	Header       Header
+	Measurements []Measured
+	Findings     [][]byte // lines of the report
+}
+
+// ReadLog reads a log, of a search under way too.
+func ReadLog(path string) (Log, error) {
+	var l Log
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return l, err
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if n == 1 {
+			if l.Header, err = parseHeader(line); err != nil {
+				return l, fmt.Errorf("log %s: %w", path, err)
+			}
+			continue
+		}
+		var m Measured
+		if err := json.Unmarshal(line, &m); err != nil {
+			return l, fmt.Errorf("log %s: line %d: %w", path, n, err)
+		}
+		if m.Type == lineMeasurement {
+			l.Measurements = append(l.Measurements, m)
+		} else {
+			l.Findings = append(l.Findings, line)
+		}
+	}
+	if n == 0 {
+		return l, fmt.Errorf("log %s: it is no log of a search", path)
+	}
+	return l, nil
 }

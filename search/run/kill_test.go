@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/run"
 )
 
@@ -25,7 +24,7 @@ func searchUntilKilled(log string) {
 	var out bytes.Buffer
 	o := options(&testing.B{}, killBudget, 1, &out)
 	o.Log = log
-	o.OnFinding = func(f search.Finding) error { return json.NewEncoder(os.Stdout).Encode(f) }
+	o.OnFinding = func(f run.Finding) error { return json.NewEncoder(os.Stdout).Encode(f) }
 	if _, err := run.Run(context.Background(), o); err != nil {
 		panic(err)
 	}

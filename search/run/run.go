@@ -29,11 +29,17 @@ type Options struct {
 	// Log is the path of the log; empty: none is kept.
 	Log string
 	// OnFinding takes each finding, when resuming those of the log too; nil: none.
-	OnFinding func(search.Finding) error
+	OnFinding func(Finding) error
 	// OnProgress is called at the begin and after every measurement; nil: never.
 	OnProgress func(Progress)
 	Logger     *slog.Logger
 	Metrics    *Metrics // nil: none
+}
+
+// Finding is a finding of a search. Its JSON is that of search.Finding.
+type Finding struct {
+	search.Finding
+	Shown search.Measurement // that first showed the anomaly
 }
 
 // Progress of a search.
@@ -172,6 +178,7 @@ type runner struct {
 	search  *search.Search
 	journal *journal // nil: no log is kept
 	pairs   []pair
+	seen    []search.Measurement // by the number of the experiment, less one
 	resumed int
 	begin   time.Time
 }
@@ -290,7 +297,7 @@ func (r *runner) keep(got result, fault *engine.Fault) error {
 		}
 	}
 	r.Metrics.measured(got.measurement.Status, fault)
-	news := r.search.Observe(got.pair, got.measurement)
+	news := r.observe(got.pair, got.measurement)
 	for _, f := range news {
 		r.Metrics.found(f)
 		if r.journal != nil {
@@ -303,13 +310,21 @@ func (r *runner) keep(got result, fault *engine.Fault) error {
 	return r.announce(news)
 }
 
+// observe has the search observe a measurement, and keeps it by its number.
+func (r *runner) observe(pair int, m search.Measurement) []search.Finding {
+	if m.Status != search.Invalid {
+		r.seen = append(r.seen, m)
+	}
+	return r.search.Observe(pair, m)
+}
+
 // announce hands findings on.
 func (r *runner) announce(news []search.Finding) error {
 	if r.OnFinding == nil {
 		return nil
 	}
 	for _, f := range news {
-		if err := r.OnFinding(f); err != nil {
+		if err := r.OnFinding(Finding{f, r.seen[f.Anomaly.Experiment-1]}); err != nil {
 			return err
 		}
 	}

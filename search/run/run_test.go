@@ -49,7 +49,7 @@ func simulatedPairs(t testing.TB, pairs int) (engines []engine.Engine) {
 func options(t testing.TB, budget, pairs int, w *bytes.Buffer) run.Options {
 	return run.Options{
 		Engines: simulatedPairs(t, pairs), Search: search.Config{Algorithm: search.Lift, Budget: budget, Seed: 7}, Logger: discard(),
-		OnFinding: func(f search.Finding) error { return json.NewEncoder(w).Encode(f) },
+		OnFinding: func(f run.Finding) error { return json.NewEncoder(w).Encode(f) },
 	}
 }
 
