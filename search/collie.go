@@ -18,7 +18,7 @@ const (
 
 // extreme is a proposal at the ends: 40% lowest, 40% highest, 20% any; patterns by
 // class.
-func (s *Space) extreme(r *rand.Rand) Point {
+func (s *Space) extreme(r *rand.Rand) point {
 	p := s.random(r)
 	for i := range s.dims {
 		p[i] = s.dims[i].extreme(r)
@@ -48,14 +48,14 @@ func (d *Dimension) extreme(r *rand.Rand) []int {
 
 // collie is Algorithm 1: each signal in turn is driven up by annealing, the one that
 // spreads most first.
-func (s *Search) collie(w *worker, draw func(*rand.Rand) Point) {
-	var first []*Experiment
+func (s *Search) collie(w *worker, draw func(*rand.Rand) point) {
+	var first []*experiment
 	for len(first) < rankedBy {
-		e, ok := s.visit(w, s.outside(func() Point { return draw(s.rnd) }))
+		e, ok := s.visit(w, s.outside(func() point { return draw(s.rnd) }))
 		if !ok {
 			return
 		}
-		if e.Result.Status == OK {
+		if e.result.Status == OK {
 			first = append(first, e)
 		}
 	}
@@ -69,16 +69,16 @@ func (s *Search) collie(w *worker, draw func(*rand.Rand) Point) {
 }
 
 // visit measures a point, and takes an anomaly apart.
-func (s *Search) visit(w *worker, p Point) (*Experiment, bool) {
+func (s *Search) visit(w *worker, p point) (*experiment, bool) {
 	e, ok := w.measure(p)
-	if ok && e.Symptom != Healthy && !s.covered(e.Point) {
+	if ok && e.symptom != Healthy && !s.covered(e.point) {
 		ok = s.literal(w, e)
 	}
 	return e, ok
 }
 
 // rank orders the signals by standard deviation over mean (section 7.2).
-func rank(first []*Experiment) []int {
+func rank(first []*experiment) []int {
 	order := make([]int, len(first[0].signals))
 	variation := make([]float64, len(order))
 	for i := range order {
@@ -101,25 +101,25 @@ func rank(first []*Experiment) []int {
 }
 
 // anneal is the inner loops of Algorithm 1 for one signal.
-func (s *Search) anneal(w *worker, signal int, draw func(*rand.Rand) Point) bool {
-	old, ok := s.visit(w, s.outside(func() Point { return draw(s.rnd) }))
+func (s *Search) anneal(w *worker, signal int, draw func(*rand.Rand) point) bool {
+	old, ok := s.visit(w, s.outside(func() point { return draw(s.rnd) }))
 	for t := startTemperature; ok && t > lastTemperature; t *= coolingFactor {
 		for range stepsAtOne {
-			p := s.outside(func() Point { return s.mutate(old.Point, draw) })
+			p := s.outside(func() point { return s.mutate(old.point, draw) })
 			e, more := s.visit(w, p)
 			if !more {
 				return false
 			}
-			if e.Result.Status != OK {
+			if e.result.Status != OK {
 				continue
 			}
-			if old.Result.Status != OK {
+			if old.result.Status != OK {
 				old = e
 			} else if delta := energy(old.signals, e.signals, signal); delta < 0 || s.rnd.Float64() < math.Exp(-delta/t) {
 				old = e
 			}
-			if e.Symptom != Healthy {
-				if old, ok = s.visit(w, s.outside(func() Point { return draw(s.rnd) })); !ok {
+			if e.symptom != Healthy {
+				if old, ok = s.visit(w, s.outside(func() point { return draw(s.rnd) })); !ok {
 					return false
 				}
 			}
@@ -138,14 +138,14 @@ func energy(a, b []float64, signal int) float64 {
 }
 
 // mutate changes one dimension.
-func (s *Search) mutate(p Point, draw func(*rand.Rand) Point) Point {
+func (s *Search) mutate(p point, draw func(*rand.Rand) point) point {
 	d := s.rnd.IntN(len(p))
 	return p.with(d, draw(s.rnd)[d]...)
 }
 
 // literal is the paper's MFS: each dimension alone, a value of each region in turn
 // with all else as it was (section 5.2).
-func (s *Search) literal(w *worker, e *Experiment) bool {
+func (s *Search) literal(w *worker, e *experiment) bool {
 	f := newMFS(s.space)
 	for d := range s.space.dims {
 		c, ok := s.literalCondition(w, e, d)
@@ -156,23 +156,23 @@ func (s *Search) literal(w *worker, e *Experiment) bool {
 			f.conds[d] = c
 		}
 	}
-	if !s.covered(e.Point) {
+	if !s.covered(e.point) {
 		s.report(e, f)
 	}
 	return true
 }
 
-func (s *Search) literalCondition(w *worker, e *Experiment, d int) (condition, bool) {
+func (s *Search) literalCondition(w *worker, e *experiment, d int) (condition, bool) {
 	dim := &s.space.dims[d]
 	last := len(dim.Values) - 1
 	c := condition{span: span{0, last}}
 	holds := func(at ...int) (bool, bool) {
-		probe, ok := w.measure(e.Point.with(d, at...))
-		return ok && probe.Symptom == e.Symptom, ok
+		probe, ok := w.measure(e.point.with(d, at...))
+		return ok && probe.symptom == e.symptom, ok
 	}
 	if !dim.hasOrder() {
 		for i := range dim.Values {
-			same, ok := i == e.Point[d][0], true
+			same, ok := i == e.point[d][0], true
 			if !same {
 				same, ok = holds(i)
 			}
@@ -186,11 +186,11 @@ func (s *Search) literalCondition(w *worker, e *Experiment, d int) (condition, b
 		c.free = len(c.in) == len(dim.Values)
 		return c, true
 	}
-	lo, hi := slices.Min(e.Point[d]), slices.Max(e.Point[d])
+	lo, hi := slices.Min(e.point[d]), slices.Max(e.point[d])
 	var ends [2]bool
 	for k, end := range []int{0, last} {
 		same, ok := true, true
-		if at := e.Point[d]; len(at) > 1 || at[0] != end {
+		if at := e.point[d]; len(at) > 1 || at[0] != end {
 			same, ok = holds(end)
 		}
 		if !ok {

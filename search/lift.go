@@ -3,8 +3,6 @@ package search
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"strconv"
 )
 
 // The lift sampler: every dimension is cut into bins, a bin is drawn by how much
@@ -36,8 +34,11 @@ var (
 )
 
 const (
-	auditEvery  = 15 // proposals
-	drawsBefore = 200
+	auditEvery   = 15 // proposals
+	drawsBefore  = 200
+	topShare     = .1 // of the experiments show a high signal
+	freshShare   = .1 // of the proposals regard no signal
+	uniformShare = .5 // of the patterns have one size
 )
 
 // bins is how many a dimension has.
@@ -163,17 +164,14 @@ func (d *Dimension) drawPattern(bin int, r *rand.Rand) []int {
 // has from time to time.
 func (s *Search) lift(w *worker) {
 	for step := 1; ; step++ {
-		s.phase = 2
 		if step%auditEvery == 0 && !s.audit(w) {
 			return
 		}
-		s.phase = 0
 		e, ok := w.measure(s.propose())
 		if !ok {
 			return
 		}
-		s.phase = 1
-		if e.Symptom != Healthy && !s.covered(e.Point) && !s.minimize(w, e) {
+		if e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
 			return
 		}
 	}
@@ -182,15 +180,15 @@ func (s *Search) lift(w *worker) {
 // random is the baseline: no signal, and the same care with what it finds.
 func (s *Search) random(w *worker) {
 	for {
-		e, ok := w.measure(s.outside(func() Point { return s.space.random(s.rnd) }))
-		if !ok || e.Symptom != Healthy && !s.covered(e.Point) && !s.minimize(w, e) {
+		e, ok := w.measure(s.outside(func() point { return s.space.random(s.rnd) }))
+		if !ok || e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
 			return
 		}
 	}
 }
 
 // outside draws until a point is neither known nor impossible.
-func (s *Search) outside(draw func() Point) Point {
+func (s *Search) outside(draw func() point) point {
 	p := draw()
 	for range drawsBefore {
 		if !s.invalid[p.key()] && !s.covered(p) {
@@ -202,7 +200,7 @@ func (s *Search) outside(draw func() Point) Point {
 }
 
 // propose draws by lift for one signal, or afresh.
-func (s *Search) propose() Point {
+func (s *Search) propose() point {
 	weights := make([][]float64, len(s.space.dims))
 	for i := range s.space.dims {
 		d := &s.space.dims[i]
@@ -214,8 +212,8 @@ func (s *Search) propose() Point {
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
 		s.weigh(weights, s.pickSignal())
 	}
-	return s.outside(func() Point {
-		p := make(Point, len(weights))
+	return s.outside(func() point {
+		p := make(point, len(weights))
 		for i := range weights {
 			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
 		}
@@ -242,7 +240,7 @@ func (s *Search) weigh(weights [][]float64, signal int) {
 			tops++
 		}
 		for i := range weights {
-			b := s.space.dims[i].bin(e.Point[i])
+			b := s.space.dims[i].bin(e.point[i])
 			all[i][b]++
 			if top {
 				high[i][b]++
@@ -251,7 +249,7 @@ func (s *Search) weigh(weights [][]float64, signal int) {
 	}
 	for i := range weights {
 		for b := range weights[i] {
-			weights[i][b] *= math.Pow((high[i][b]+1)/(all[i][b]*tops/max(1, n)+1), power)
+			weights[i][b] *= (high[i][b] + 1) / (all[i][b]*tops/max(1, n) + 1)
 		}
 	}
 }
@@ -271,26 +269,12 @@ func pick(weights []float64, r *rand.Rand) int {
 	return len(weights) - 1
 }
 
-func env(n string, d float64) float64 {
-	if v, err := strconv.ParseFloat(os.Getenv(n), 64); err == nil {
-		return v
-	}
-	return d
-}
-
-var power = env("POW", 1)
-var topShare = env("TOP", .1)
-var freshShare = env("FRESH", .1)
-
-var uniformShare = env("UNI", .5)
-var cvPower = env("CV", 1)
-
 // pickSignal prefers those that vary most (Collie, section 7.2).
 func (s *Search) pickSignal() int {
 	w := make([]float64, len(s.limits))
 	for i, l := range s.limits {
 		if l.mean != 0 {
-			w[i] = math.Pow(l.deviation()/math.Abs(l.mean), cvPower)
+			w[i] = l.deviation() / math.Abs(l.mean)
 		}
 	}
 	return pick(w, s.rnd)

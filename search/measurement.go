@@ -13,6 +13,8 @@ type Description struct {
 	MessageRateMpps float64     `json:"message_rate_mpps"` // million packets a second, in one direction
 	Dimensions      []Dimension `json:"dimensions"`
 	Counters        []string    `json:"counters"` // diagnostic: a higher value is worse
+	// PacketRates are calibrated bounds by packet size; none: MessageRateMpps holds for all.
+	PacketRates []PacketRate `json:"packet_rates,omitempty"`
 }
 
 // Status says whether a measurement is one.
@@ -41,22 +43,6 @@ type Measurement struct {
 	TxPausePercent []float64          `json:"tx_pause_percent"` // by host, of time
 	Counters       map[string]float64 `json:"counters"`
 }
-
-// Symptom of an anomaly.
-type Symptom string
-
-// Symptoms (Collie, section 5.2).
-const (
-	Healthy    Symptom = ""
-	Pause      Symptom = "pause"
-	Throughput Symptom = "throughput"
-)
-
-// Thresholds of the anomaly monitor (Collie, section 5.2).
-const (
-	pauseLimitPercent = .1
-	throughputLimit   = .8
-)
 
 // Check finds what cannot be true in a measurement.
 func (m *Measurement) Check() error {
@@ -89,38 +75,3 @@ func (m *Measurement) Check() error {
 }
 
 func plausible(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
-
-// Judge is the anomaly monitor: pause above 0.1% of time, or throughput more than
-// 20% below both bounds in a direction. Only a measurement that is OK shows a
-// symptom.
-func (d *Description) Judge(m *Measurement) Symptom {
-	if m.Status != OK {
-		return Healthy
-	}
-	for _, p := range m.TxPausePercent {
-		if p > pauseLimitPercent {
-			return Pause
-		}
-	}
-	if d.throughput(m) < throughputLimit {
-		return Throughput
-	}
-	return Healthy
-}
-
-// throughput is the worst direction's share of what the nearer bound allows.
-func (d *Description) throughput(m *Measurement) float64 {
-	worst := math.Inf(1)
-	for _, dir := range m.Directions {
-		worst = min(worst, max(ratio(dir.Gbps, d.LineRateGbps), ratio(dir.Mpps, d.MessageRateMpps)))
-	}
-	return worst
-}
-
-// ratio of a rate to its bound; a bound of 0 is none.
-func ratio(rate, bound float64) float64 {
-	if bound <= 0 {
-		return 0
-	}
-	return rate / bound
-}

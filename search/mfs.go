@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -41,8 +42,10 @@ func (f *MFS) clone() *MFS {
 	return &MFS{space: f.space, conds: slices.Clone(f.conds)}
 }
 
-// Covers reports whether a point meets every condition.
-func (f *MFS) Covers(p Point) bool {
+// Covers reports whether a workload of the same space meets every condition.
+func (f *MFS) Covers(w Workload) bool { return f.covers(w.point) }
+
+func (f *MFS) covers(p point) bool {
 	for i := range f.conds {
 		if !f.meets(i, p[i]) {
 			return false
@@ -51,8 +54,8 @@ func (f *MFS) Covers(p Point) bool {
 	return true
 }
 
-// Broken lists the names of the dimensions whose conditions a point does not meet.
-func (f *MFS) broken(p Point) (dims []int) {
+// broken lists the dimensions whose conditions a point does not meet.
+func (f *MFS) broken(p point) (dims []int) {
 	for i := range f.conds {
 		if !f.meets(i, p[i]) {
 			dims = append(dims, i)
@@ -110,7 +113,7 @@ func (f *MFS) dimensions() (dims []int) {
 }
 
 // random is a member: free dimensions have any value.
-func (f *MFS) random(r *rand.Rand) Point {
+func (f *MFS) random(r *rand.Rand) point {
 	p := f.space.random(r)
 	for i := range f.conds {
 		c, d := &f.conds[i], &f.space.dims[i]
@@ -274,4 +277,43 @@ func Compare(a, b *MFS) (dimensions, exact bool) {
 		return false, false
 	}
 	return true, subset(a, b) && subset(b, a)
+}
+
+// Share of the workloads that meet every condition, when each value and length is
+// equally likely; of a pattern that must have several, an estimate.
+func (f *MFS) Share() float64 {
+	share := 1.
+	for i := range f.conds {
+		c, d := &f.conds[i], &f.space.dims[i]
+		n := float64(len(d.Values))
+		part := func(s span) float64 { return float64(s.hi-s.lo+1) / n }
+		switch {
+		case c.free:
+		case !d.hasOrder():
+			share *= float64(len(c.in)) / n
+		case !d.Pattern:
+			share *= part(c.span)
+		default:
+			sum := 0.
+			for length := 1; length <= d.MaxLength; length++ {
+				p := math.Pow(part(c.span), float64(length))
+				for _, a := range c.any {
+					p *= 1 - math.Pow(1-part(a), float64(length))
+				}
+				if length >= len(c.any) {
+					sum += p / float64(d.MaxLength)
+				}
+			}
+			share *= sum
+		}
+	}
+	return share
+}
+
+// Random is a workload that meets every condition of an MFS of the space; nil: any.
+func (s *Space) Random(r *rand.Rand, f *MFS) Workload {
+	if f == nil {
+		f = newMFS(s)
+	}
+	return s.workload(f.random(r))
 }

@@ -32,7 +32,7 @@ const (
 type minimizer struct {
 	*Search
 	worker  *worker
-	base    *Experiment
+	base    *experiment
 	leading int
 	mfs     *MFS
 	needs   map[int]bool // dimensions that matter, whether or not they have a condition yet
@@ -42,13 +42,13 @@ type minimizer struct {
 
 // minimize finds the MFS of an experiment that showed a symptom, and reports it. It
 // is false when the search is over.
-func (s *Search) minimize(w *worker, e *Experiment) bool {
-	m := &minimizer{Search: s, worker: w, base: e, leading: s.leading(e), mfs: newMFS(s.space), seen: map[string]outcome{e.Point.key(): held}}
+func (s *Search) minimize(w *worker, e *experiment) bool {
+	m := &minimizer{Search: s, worker: w, base: e, leading: s.leading(e), mfs: newMFS(s.space), seen: map[string]outcome{e.point.key(): held}}
 	m.find()
 	if m.over {
 		return false
 	}
-	if k := s.knownBy(e.Point); k != nil { // another pair found it meanwhile
+	if k := s.knownBy(e.point); k != nil { // another pair found it meanwhile
 		return true
 	}
 	s.report(e, m.mfs)
@@ -58,7 +58,7 @@ func (s *Search) minimize(w *worker, e *Experiment) bool {
 // find fills the MFS.
 func (m *minimizer) find() {
 	all := m.seldomFirst()
-	cur, needed := m.reduce(m.base.Point, all, m.farther, false)
+	cur, needed := m.reduce(m.base.point, all, m.farther, false)
 	// What could be moved one way may still matter the other way.
 	rest := slices.DeleteFunc(all, func(d int) bool { return slices.Contains(needed, d) || m.nearer(d) == nil })
 	cur, oneWay := m.reduce(cur, rest, m.nearer, false)
@@ -94,7 +94,7 @@ func (m *minimizer) seldomFirst() []int {
 
 // farther is the end of a dimension away from the anomaly; nil: it has one value.
 func (m *minimizer) farther(d int) []int {
-	dim, at := &m.space.dims[d], m.base.Point[d]
+	dim, at := &m.space.dims[d], m.base.point[d]
 	last := len(dim.Values) - 1
 	switch {
 	case last == 0:
@@ -117,7 +117,7 @@ func middle(at []int) float64 {
 
 // nearer is the other end; nil where the anomaly is there already, or there is none.
 func (m *minimizer) nearer(d int) []int {
-	dim, at := &m.space.dims[d], m.base.Point[d]
+	dim, at := &m.space.dims[d], m.base.point[d]
 	last := len(dim.Values) - 1
 	if last == 0 || !dim.hasOrder() {
 		return nil
@@ -134,7 +134,7 @@ func (m *minimizer) nearer(d int) []int {
 
 // reduce moves as many dimensions as it can without losing the anomaly, and says
 // which it cannot. known: it is known that not all can be moved.
-func (m *minimizer) reduce(cur Point, dims []int, to func(d int) []int, known bool) (Point, []int) {
+func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, known bool) (point, []int) {
 	dims = slices.DeleteFunc(slices.Clone(dims), func(d int) bool { return to(d) == nil || slices.Equal(to(d), cur[d]) })
 	if len(dims) == 0 || m.over {
 		return cur, nil
@@ -161,7 +161,7 @@ func (m *minimizer) reduce(cur Point, dims []int, to func(d int) []int, known bo
 }
 
 // reduceOne moves one dimension to an end, or as far as workloads can be had.
-func (m *minimizer) reduceOne(cur Point, d int, end []int) (Point, []int) {
+func (m *minimizer) reduceOne(cur point, d int, end []int) (point, []int) {
 	p, was := m.farthest(cur, d, end)
 	switch was {
 	case held:
@@ -173,7 +173,7 @@ func (m *minimizer) reduceOne(cur Point, d int, end []int) (Point, []int) {
 }
 
 // farthest is what comes of the value nearest to an end that can be had.
-func (m *minimizer) farthest(cur Point, d int, end []int) (Point, outcome) {
+func (m *minimizer) farthest(cur point, d int, end []int) (point, outcome) {
 	for _, at := range m.towards(cur[d], d, end) {
 		if p, was := m.holds(cur, cur.with(d, at...)); was != unknown || m.over {
 			return p, was
@@ -214,7 +214,7 @@ func (m *minimizer) towards(from []int, d int, end []int) (list [][]int) {
 // holds reports whether a point shows the same anomaly; from is one that does. A
 // point that belongs to another anomaly is moved out of it first: the point that was
 // measured is returned.
-func (m *minimizer) holds(from, p Point) (Point, outcome) {
+func (m *minimizer) holds(from, p point) (point, outcome) {
 	asked := p
 	p, ok := m.avoid(from, p)
 	if !ok || p.key() == from.key() && asked.key() != from.key() {
@@ -233,7 +233,7 @@ func (m *minimizer) holds(from, p Point) (Point, outcome) {
 	return p, was
 }
 
-func (m *minimizer) probe(p Point) outcome {
+func (m *minimizer) probe(p point) outcome {
 	if m.invalid[p.key()] {
 		return unknown
 	}
@@ -243,7 +243,7 @@ func (m *minimizer) probe(p Point) outcome {
 		return unknown
 	}
 	switch {
-	case e.Result.Status != OK:
+	case e.result.Status != OK:
 		return unknown
 	case m.same(e):
 		return held
@@ -253,19 +253,19 @@ func (m *minimizer) probe(p Point) outcome {
 
 // same reports whether an experiment shows the anomaly: its symptom, and its
 // throughput or its leading counter.
-func (m *minimizer) same(e *Experiment) bool {
-	if e.Symptom != m.base.Symptom {
+func (m *minimizer) same(e *experiment) bool {
+	if e.symptom != m.base.symptom {
 		return false
 	}
 	a, b := m.throughputOf(m.base), m.throughputOf(e)
 	return math.Abs(a-b) <= sameThroughput*max(a, b) || m.leading >= 0 && m.leading == m.Search.leading(e)
 }
 
-func (m *minimizer) throughputOf(e *Experiment) float64 { return -e.signals[len(e.signals)-1] }
+func (m *minimizer) throughputOf(e *experiment) float64 { return -e.signals[len(e.signals)-1] }
 
 // avoid changes a point until no known MFS has it: of the dimensions in which it
 // differs from a point outside, one gets the nearest value that breaks the MFS.
-func (m *minimizer) avoid(from, p Point) (Point, bool) {
+func (m *minimizer) avoid(from, p point) (point, bool) {
 	for range 2 * len(p) {
 		known := m.knownBy(p)
 		if known == nil {
@@ -296,7 +296,7 @@ func (m *minimizer) outsideOf(f *MFS, d int, from, at []int) []int {
 
 // bound finds the condition of a dimension that matters: it loses the anomaly on the
 // way to end.
-func (m *minimizer) bound(cur Point, d int, end []int) {
+func (m *minimizer) bound(cur point, d int, end []int) {
 	dim := &m.space.dims[d]
 	switch {
 	case m.over:
@@ -307,7 +307,7 @@ func (m *minimizer) bound(cur Point, d int, end []int) {
 		if was != lost {
 			return
 		}
-		at := m.bisect(cur[d][0], i, func(i int) Point { return cur.with(d, i) }, cur)
+		at := m.bisect(cur[d][0], i, func(i int) point { return cur.with(d, i) }, cur)
 		if i > cur[d][0] {
 			m.narrow(d, span{0, at})
 		} else {
@@ -319,7 +319,7 @@ func (m *minimizer) bound(cur Point, d int, end []int) {
 }
 
 // edge is the index nearest to an end that can be had, and what comes of it.
-func (m *minimizer) edge(cur Point, d, end int) (int, outcome) {
+func (m *minimizer) edge(cur point, d, end int) (int, outcome) {
 	for _, at := range m.towards(cur[d], d, []int{end}) {
 		if _, was := m.holds(cur, cur.with(d, at...)); was != unknown || m.over {
 			return at[0], was
@@ -329,7 +329,7 @@ func (m *minimizer) edge(cur Point, d, end int) (int, outcome) {
 }
 
 // alternatives finds which other values of a dimension without order trigger too.
-func (m *minimizer) alternatives(cur Point, d int) {
+func (m *minimizer) alternatives(cur point, d int) {
 	in := []int{cur[d][0]}
 	any := false
 	for i := range m.space.dims[d].Values {
@@ -352,7 +352,7 @@ func (m *minimizer) alternatives(cur Point, d int) {
 // attempts to find a workload that can be had.
 const attempts = 20
 
-func (m *minimizer) alternative(cur Point, d, i int) outcome {
+func (m *minimizer) alternative(cur point, d, i int) outcome {
 	if p, was := m.holds(cur, cur.with(d, i)); was != unknown && p[d][0] == i || m.over {
 		return was
 	}
@@ -378,13 +378,13 @@ func (m *minimizer) narrow(d int, s span) { m.restrict(d, condition{span: s}) }
 // restrict narrows the MFS, unless the anomaly itself would be no member any more.
 func (m *minimizer) restrict(d int, c condition) {
 	before := m.mfs.conds[d]
-	if m.mfs.narrow(d, c); !m.mfs.meets(d, m.base.Point[d]) {
+	if m.mfs.narrow(d, c); !m.mfs.meets(d, m.base.point[d]) {
 		m.mfs.conds[d] = before
 	}
 }
 
 // bisect is the last index from in towards out at which the anomaly holds.
-func (m *minimizer) bisect(in, out int, at func(i int) Point, cur Point) int {
+func (m *minimizer) bisect(in, out int, at func(i int) point, cur point) int {
 	for (in-out > 1 || out-in > 1) && !m.over {
 		mid := (in + out) / 2
 		p := at(mid)
@@ -402,7 +402,7 @@ func (m *minimizer) bisect(in, out int, at func(i int) Point, cur Point) int {
 }
 
 // otherSides finds the bounds away from the ends that lose the anomaly.
-func (m *minimizer) otherSides(cur Point, needed []int) {
+func (m *minimizer) otherSides(cur point, needed []int) {
 	ordered := slices.DeleteFunc(slices.Clone(needed), func(d int) bool { return !m.space.dims[d].Ordered || m.nearer(d) == nil })
 	_, both := m.reduce(cur, ordered, m.nearer, false)
 	for _, d := range both {
@@ -411,9 +411,9 @@ func (m *minimizer) otherSides(cur Point, needed []int) {
 }
 
 // pattern finds the condition of a message pattern that matters.
-func (m *minimizer) pattern(cur Point, d int) {
+func (m *minimizer) pattern(cur point, d int) {
 	last := len(m.space.dims[d].Values) - 1
-	uniform := func(i int) Point { return cur.with(d, i) }
+	uniform := func(i int) point { return cur.with(d, i) }
 	lo, hi := slices.Min(cur[d]), slices.Max(cur[d])
 	for _, u := range slices.Compact([]int{hi, lo}) {
 		if _, was := m.holds(cur, uniform(u)); was != held {
@@ -434,7 +434,7 @@ func (m *minimizer) pattern(cur Point, d int) {
 }
 
 // patternOf decides between every message and at least one.
-func (m *minimizer) patternOf(cur Point, d, u int, s span) {
+func (m *minimizer) patternOf(cur point, d, u int, s span) {
 	dim := &m.space.dims[d]
 	last := len(dim.Values) - 1
 	if s == (span{0, last}) { // no size matters alone: the mix does
@@ -455,23 +455,23 @@ func (m *minimizer) patternOf(cur Point, d, u int, s span) {
 }
 
 // mix finds the ranges of which each must have a message.
-func (m *minimizer) mix(cur Point, d, lo, hi int) {
+func (m *minimizer) mix(cur point, d, lo, hi int) {
 	last := len(m.space.dims[d].Values) - 1
 	if lo == hi {
 		return
 	}
-	pair := func(a, b int) Point { return cur.with(d, a, b) }
+	pair := func(a, b int) point { return cur.with(d, a, b) }
 	if _, was := m.holds(cur, pair(lo, hi)); was != held {
 		m.elements(cur, d)
 		return
 	}
-	small := m.bisect(lo, hi, func(i int) Point { return pair(i, hi) }, cur)
-	large := m.bisect(hi, lo, func(i int) Point { return pair(lo, i) }, cur)
+	small := m.bisect(lo, hi, func(i int) point { return pair(i, hi) }, cur)
+	large := m.bisect(hi, lo, func(i int) point { return pair(lo, i) }, cur)
 	m.restrict(d, condition{span: span{0, last}, any: []span{{0, small}, {large, last}}})
 }
 
 // elements keeps the messages of a pattern that are all needed: each must be there.
-func (m *minimizer) elements(cur Point, d int) {
+func (m *minimizer) elements(cur point, d int) {
 	at := slices.Clone(cur[d])
 	for k := 0; k < len(at) && len(at) > 2; {
 		less := slices.Delete(slices.Clone(at), k, k+1)
@@ -509,14 +509,14 @@ func (m *minimizer) check() {
 
 // member measures a random one that belongs to no other anomaly; unknown: none was
 // found.
-func (m *minimizer) member() (Point, outcome) {
+func (m *minimizer) member() (point, outcome) {
 	tries := attempts
 	for range drawsBefore {
 		p := m.mfs.random(m.rnd)
 		if m.knownBy(p) != nil || m.invalid[p.key()] {
 			continue
 		}
-		if _, was := m.holds(m.base.Point, p); was != unknown || m.over {
+		if _, was := m.holds(m.base.point, p); was != unknown || m.over {
 			return p, was
 		}
 		if tries--; tries == 0 {
@@ -527,14 +527,14 @@ func (m *minimizer) member() (Point, outcome) {
 }
 
 // exclude narrows the MFS by what makes a member healthy.
-func (m *minimizer) exclude(p Point) {
+func (m *minimizer) exclude(p point) {
 	var differ []int
 	for d := range p {
-		if !slices.Equal(p[d], m.base.Point[d]) {
+		if !slices.Equal(p[d], m.base.point[d]) {
 			differ = append(differ, d)
 		}
 	}
-	cur, guilty := m.reduce(m.base.Point, differ, func(d int) []int { return p[d] }, true)
+	cur, guilty := m.reduce(m.base.point, differ, func(d int) []int { return p[d] }, true)
 	for _, d := range guilty {
 		if m.over {
 			return
@@ -557,7 +557,7 @@ func (s *Search) audit(w *worker) bool {
 	}
 	a := standing[s.rnd.IntN(len(standing))]
 	m := &minimizer{Search: s, worker: w, base: a.base, leading: s.leading(a.base), mfs: a.MFS.clone(),
-		seen: map[string]outcome{a.base.Point.key(): held}, needs: map[int]bool{}}
+		seen: map[string]outcome{a.base.point.key(): held}, needs: map[int]bool{}}
 	before := a.MFS
 	a.MFS = nil // its own members are no other's
 	p, was := m.member()

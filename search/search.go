@@ -1,10 +1,10 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"slices"
 )
 
 // Algorithm chooses the next workload.
@@ -27,125 +27,168 @@ type Config struct {
 	Budget    int // experiments: measurements that are not invalid
 	Pairs     int // host pairs that measure side by side; 0 is 1
 	Seed      uint64
-	Known     []*MFS // not searched again; they are not reported
+	Known     []*MFS // of the same space: not searched again, and not reported
 }
 
-// Experiment is a measurement of the search, MFS probes included.
-type Experiment struct {
-	Number  int // from 1; invalid ones have none
-	Point   Point
-	Result  Measurement
-	Symptom Symptom
+// maxPairs bounds the host pairs of one search.
+const maxPairs = 1024
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Budget < 1 {
+		errs = append(errs, fmt.Errorf("budget %d: want 1 experiment or more", c.Budget))
+	}
+	if c.Pairs < 0 || c.Pairs > maxPairs {
+		errs = append(errs, fmt.Errorf("pairs %d: want 1 to %d", c.Pairs, maxPairs))
+	}
+	return errors.Join(errs...)
+}
+
+// experiment is a measurement of the search, MFS probes included.
+type experiment struct {
+	number  int     // from 1; invalid ones have none
+	seconds float64 // of the whole search when it ended
+	point   point
+	result  Measurement
+	symptom Symptom
 	signals []float64 // what the search drives up: see signals.go
 	covered bool      // by a known MFS
 }
 
-// Anomaly is what a search found.
-type Anomaly struct {
-	Experiment int // that first showed it
-	Seconds    float64
-	Symptom    Symptom
-	Workload   Workload
-	MFS        *MFS // nil: withdrawn
-	base       *Experiment
-}
-
-// Finding is news of a search: an anomaly, or a new MFS of an earlier one.
-type Finding struct {
-	Anomaly Anomaly
-	Revised int // the experiment at which an earlier anomaly was revised; 0: it is new
-}
-
-// Search is a search under way. It is not safe for concurrent use.
+// Search is a search under way. All that it does follows from its seed and from the
+// order of the calls of Observe; Next only reads. It is not safe for concurrent use.
 type Search struct {
-	Describes Description
-	space     *Space
-	cfg       Config
-	rnd       *rand.Rand
-	workers   []*worker
+	description Description
+	space       *Space
+	cfg         Config
+	rnd         *rand.Rand
+	workers     []*worker
 
 	experiments int // counted
 	failed      int
+	invalidRun  int // invalid answers since the last that was not
 	seconds     float64
 	flaky       bool          // the engine has failed to set up, or missed a symptom
-	history     []*Experiment // those that are OK
+	history     []*experiment // those that are OK
 	anomalies   []*Anomaly
 	findings    []Finding
-	spent       [3]int // TEMP
-	phase       int
 	invalid     map[string]bool // points that cannot be had
 	limits      []spread        // of each signal so far
+	err         error
 }
 
-// New makes a search of what an engine describes, or of a part of it.
+// New makes a search of a space: all that an engine describes, or a restriction of it.
 func New(d Description, space *Space, cfg Config) (*Search, error) {
+	if err := errors.Join(d.Check(), cfg.Validate()); err != nil {
+		return nil, err
+	}
 	cfg.Pairs = max(1, cfg.Pairs)
-	s := &Search{Describes: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
+	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
 		invalid: map[string]bool{}}
-	var run func(*worker)
-	switch cfg.Algorithm {
-	case Lift:
-		run = s.lift
-	case Random:
-		run = s.random
-	case Collie:
-		run = func(w *worker) { s.collie(w, s.space.random) }
-	case CollieExtreme:
-		run = func(w *worker) { s.collie(w, s.space.extreme) }
-	default:
-		return nil, fmt.Errorf("algorithm %q: want one of %v", cfg.Algorithm, Algorithms())
+	run, err := s.algorithm()
+	if err != nil {
+		return nil, err
 	}
 	for range cfg.Pairs {
 		w := &worker{search: s}
-		w.next, w.stop = iter.Pull(func(yield func(Point) bool) {
+		w.next, w.stop = iter.Pull(func(yield func(point) bool) {
 			w.yield = yield
 			run(w)
 		})
 		s.workers = append(s.workers, w)
 	}
+	for _, w := range s.workers {
+		w.advance()
+	}
 	return s, nil
 }
 
-// Next is what a host pair, counted from 0, is to measure. It is false when the
-// budget is spent.
-func (s *Search) Next(pair int) (Workload, bool) {
-	if s.experiments+s.underWay() >= s.cfg.Budget {
-		return Workload{}, false
+func (s *Search) algorithm() (func(*worker), error) {
+	switch s.cfg.Algorithm {
+	case Lift:
+		return s.lift, nil
+	case Random:
+		return s.random, nil
+	case Collie:
+		return func(w *worker) { s.collie(w, s.space.random) }, nil
+	case CollieExtreme:
+		return func(w *worker) { s.collie(w, s.space.extreme) }, nil
 	}
-	w := s.workers[pair]
-	p, ok := w.next()
-	w.asked = p
-	return s.space.Workload(p), ok
+	return nil, fmt.Errorf("algorithm %q: want one of %v", s.cfg.Algorithm, Algorithms())
 }
 
+// Next is the workload that a host pair, counted from 0, is to measure: the same until
+// it is observed. It is false when the pair has nothing more to do: the budget is spent
+// or being spent by other pairs, or the search has failed (Err).
+func (s *Search) Next(pair int) (Workload, bool) {
+	w := s.workers[pair]
+	if w.asked == nil || s.err != nil {
+		return Workload{}, false
+	}
+	if !w.claimed && s.experiments+s.underWay() >= s.cfg.Budget {
+		return Workload{}, false
+	}
+	w.claimed = true
+	return s.space.workload(w.asked), true
+}
+
+// underWay counts the workloads that were handed out and not observed.
 func (s *Search) underWay() (n int) {
 	for _, w := range s.workers {
-		if w.asked != nil {
+		if w.claimed {
 			n++
 		}
 	}
 	return n
 }
 
+// maxInvalid invalid answers in a row end a search: nothing in the space can be had.
+const maxInvalid = 2000
+
 // Observe takes what a host pair measured of the workload that Next gave, and
-// returns what is new. The order of Observe decides all that follows.
+// returns what is new. A measurement that cannot be true (Measurement.Check) counts as
+// one that failed to set up.
 func (s *Search) Observe(pair int, m Measurement) []Finding {
 	w := s.workers[pair]
-	e := &Experiment{Point: w.asked, Result: m}
-	w.asked = nil
-	if m.Status == Invalid {
-		s.invalid[e.Point.key()] = true
-	} else {
-		s.experiments++
-		s.seconds += m.Seconds
-		e.Number = s.experiments
-		s.spent[s.phase]++
+	if w.asked == nil || s.err != nil {
+		return nil
 	}
-	switch m.Status {
+	if m.Check() != nil {
+		m = Measurement{Status: SetupFailed}
+	}
+	e := &experiment{point: w.asked, result: m}
+	w.last, w.claimed = e, false
+	s.count(e)
+	if s.invalidRun >= maxInvalid {
+		s.err = fmt.Errorf("search: the engine called %d workloads in a row invalid: restrict the space to what it can do", maxInvalid)
+	}
+	if s.experiments >= s.cfg.Budget || s.err != nil {
+		s.Close()
+	} else {
+		w.advance()
+	}
+	news := s.findings
+	s.findings = nil
+	return news
+}
+
+// count keeps what came of an experiment.
+func (s *Search) count(e *experiment) {
+	if e.result.Status == Invalid {
+		s.invalid[e.point.key()] = true
+		s.invalidRun++
+		return
+	}
+	s.invalidRun = 0
+	s.experiments++
+	s.seconds += e.result.Seconds
+	e.number, e.seconds = s.experiments, s.seconds
+	switch e.result.Status {
 	case OK:
-		e.Symptom = s.Describes.Judge(&m)
-		e.signals = s.signals(&m)
-		e.covered = s.covered(e.Point)
+		e.symptom = s.description.Judge(&e.result)
+		e.signals = s.signals(&e.result)
+		e.covered = s.covered(e.point)
 		s.learn(e.signals)
 		s.history = append(s.history, e)
 	case SetupFailed:
@@ -154,206 +197,29 @@ func (s *Search) Observe(pair int, m Measurement) []Finding {
 	case NotQuiet:
 		s.failed++
 	}
-	w.last = e
-	news := s.findings
-	s.findings = nil
-	return news
 }
 
-// Findings are what is new since Observe: a worker may find something when it is
-// asked for its next workload.
-func (s *Search) Findings() []Finding {
-	news := s.findings
-	s.findings = nil
-	return news
-}
+// Err says why a search ended before its budget was spent; nil: it did not.
+func (s *Search) Err() error { return s.err }
 
-// Close ends the search.
+// Close ends the search: Next gives nothing more.
 func (s *Search) Close() {
 	for _, w := range s.workers {
 		w.stop()
+		w.asked, w.claimed = nil, false
 	}
 }
 
-// Summary of a search so far.
+// Summary of a search so far. Its JSON is the line of the report.
 type Summary struct {
+	Type        string  `json:"type"` // "summary"
 	Experiments int     `json:"experiments"`
-	Failed      int     `json:"failed"`
+	Failed      int     `json:"failed"`  // of them: no set-up, or the fabric was not quiet
 	Seconds     float64 `json:"seconds"` // that the experiments took, one after the other
 	Anomalies   int     `json:"anomalies"`
 }
 
 // Summary of what was done and found.
 func (s *Search) Summary() Summary {
-	return Summary{s.experiments, s.failed, s.seconds, len(s.Anomalies())}
+	return Summary{"summary", s.experiments, s.failed, s.seconds, len(s.Anomalies())}
 }
-
-// Anomalies that stand.
-func (s *Search) Anomalies() (standing []Anomaly) {
-	for _, a := range s.anomalies {
-		if a.MFS != nil {
-			standing = append(standing, *a)
-		}
-	}
-	return standing
-}
-
-// covered reports whether a point belongs to what is known.
-func (s *Search) covered(p Point) bool { return s.knownBy(p) != nil }
-
-// knownBy is the known MFS that a point meets, or nil.
-func (s *Search) knownBy(p Point) *MFS {
-	for _, f := range s.cfg.Known {
-		if f.Covers(p) {
-			return f
-		}
-	}
-	for _, a := range s.anomalies {
-		if a.MFS != nil && a.MFS.Covers(p) {
-			return a.MFS
-		}
-	}
-	return nil
-}
-
-// report adds an anomaly, or revises those that it takes in.
-func (s *Search) report(e *Experiment, f *MFS) {
-	for _, a := range s.anomalies {
-		if a.MFS != nil && a.Symptom == e.Symptom && f.Covers(a.Workload.point) && subset(a.MFS, f) {
-			s.revise(a, f)
-			return
-		}
-	}
-	a := &Anomaly{Experiment: e.Number, Seconds: s.seconds, Symptom: e.Symptom, Workload: s.space.Workload(e.Point), MFS: f, base: e}
-	s.anomalies = append(s.anomalies, a)
-	s.findings = append(s.findings, Finding{Anomaly: *a})
-	for _, other := range slices.Clone(s.anomalies) {
-		if other != a && other.MFS != nil {
-			s.disown(other, f)
-		}
-	}
-	s.markCovered()
-}
-
-// disown takes from an anomaly what belongs to a newer one: values of dimensions
-// without order whose only evidence the newer one covers. If the newer one covers
-// the workload itself, the anomaly is withdrawn, and reported anew by other
-// evidence if there is any.
-func (s *Search) disown(a *Anomaly, newer *MFS) {
-	evidence := func(e *Experiment) bool {
-		return e.Symptom == a.Symptom && a.MFS.Covers(e.Point) && !newer.Covers(e.Point)
-	}
-	base := a.base
-	if newer.Covers(base.Point) {
-		i := slices.IndexFunc(s.history, evidence)
-		if i < 0 {
-			return
-		}
-		base = s.history[i]
-	}
-	narrower := a.MFS.clone()
-	changed := base != a.base
-	for d := range narrower.conds {
-		c := &narrower.conds[d]
-		if c.free || s.space.dims[d].hasOrder() {
-			continue
-		}
-		c.in = slices.DeleteFunc(slices.Clone(c.in), func(i int) bool {
-			return i != base.Point[d][0] && !slices.ContainsFunc(s.history, func(e *Experiment) bool { return e.Point[d][0] == i && evidence(e) })
-		})
-		changed = changed || len(c.in) < len(a.MFS.conds[d].in)
-	}
-	if !changed {
-		return
-	}
-	if base == a.base {
-		s.revise(a, narrower)
-		return
-	}
-	s.revise(a, nil)
-	again := &Anomaly{Experiment: base.Number, Seconds: s.seconds, Symptom: base.Symptom, Workload: s.space.Workload(base.Point), MFS: narrower, base: base}
-	s.anomalies = append(s.anomalies, again)
-	s.findings = append(s.findings, Finding{Anomaly: *again})
-}
-
-// revise gives an anomaly another MFS, or withdraws it.
-func (s *Search) revise(a *Anomaly, f *MFS) {
-	a.MFS = f
-	s.findings = append(s.findings, Finding{Anomaly: *a, Revised: s.experiments})
-	s.markCovered()
-}
-
-func (s *Search) markCovered() {
-	for _, e := range s.history {
-		e.covered = s.covered(e.Point)
-	}
-}
-
-// subset reports whether every member of inner is one of outer.
-func subset(inner, outer *MFS) bool {
-	for i := range outer.conds {
-		o, in := &outer.conds[i], &inner.conds[i]
-		if o.free {
-			continue
-		}
-		if in.free {
-			return false
-		}
-		if !inner.space.dims[i].hasOrder() {
-			for _, v := range in.in {
-				if !contains(o.in, v) {
-					return false
-				}
-			}
-			continue
-		}
-		if in.span.lo < o.span.lo || in.span.hi > o.span.hi || len(o.any) > len(in.any) {
-			return false
-		}
-		for k, s := range o.any {
-			if in.any[k].lo < s.lo || in.any[k].hi > s.hi {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func contains(list []int, v int) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
-}
-
-// worker is the part of a search that one host pair serves: it runs as a coroutine
-// that stops wherever it needs a measurement.
-type worker struct {
-	search *Search
-	next   func() (Point, bool)
-	stop   func()
-	yield  func(Point) bool
-	asked  Point       // under way
-	last   *Experiment // what came of it
-}
-
-// retries of a workload whose set-up failed.
-const retries = 2
-
-// measure has a point measured, again if its set-up failed. It is false when the
-// search is over.
-func (w *worker) measure(p Point) (*Experiment, bool) {
-	for range 1 + retries {
-		if !w.yield(p) {
-			return nil, false
-		}
-		if w.last.Result.Status == OK || w.last.Result.Status == Invalid {
-			break
-		}
-	}
-	return w.last, true
-}
-
-func (s *Search) Spent() [3]int { return s.spent }

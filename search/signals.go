@@ -11,11 +11,11 @@ import (
 // signals of a measurement: the counters in the order of the description, then the
 // lost throughput.
 func (s *Search) signals(m *Measurement) []float64 {
-	v := make([]float64, 0, len(s.Describes.Counters)+1)
-	for _, name := range s.Describes.Counters {
+	v := make([]float64, 0, len(s.description.Counters)+1)
+	for _, name := range s.description.Counters {
 		v = append(v, m.Counters[name])
 	}
-	return append(v, -s.Describes.throughput(m))
+	return append(v, -s.description.throughput(m))
 }
 
 // spread is the mean and the sum of squared deviations of a signal (Welford).
@@ -43,7 +43,7 @@ func (s *Search) learn(signals []float64) {
 }
 
 // leading is the counter that stands out most in a measurement, or -1.
-func (s *Search) leading(e *Experiment) int {
+func (s *Search) leading(e *experiment) int {
 	best, at := 0., -1
 	for i, v := range e.signals[:len(e.signals)-1] {
 		if d := s.limits[i].deviation(); d > 0 && (v-s.limits[i].mean)/d > best {

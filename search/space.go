@@ -30,10 +30,15 @@ func (d *Dimension) find(v Value) int {
 	return slices.IndexFunc(d.Values, v.same)
 }
 
-// Space is all workloads that an engine can be asked for.
+// Space is all workloads that an engine can be asked for, or those that a restriction
+// leaves.
 type Space struct {
 	dims []Dimension
+	full *Space // that this one restricts; nil: none
 }
+
+// Dimensions of the space, with the values that are left.
+func (s *Space) Dimensions() []Dimension { return slices.Clone(s.dims) }
 
 // Limits of a space: what an engine says is checked before it is believed.
 const (
@@ -89,20 +94,20 @@ func (d *Dimension) check() error {
 	return nil
 }
 
-// Point is a workload as indexes into the values of each dimension: one index, or
+// point is a workload as indexes into the values of each dimension: one index, or
 // 1 to MaxLength of them where the dimension is a pattern. Points are not changed
 // once made.
-type Point [][]int
+type point [][]int
 
 // with is the point with another coordinate.
-func (p Point) with(dim int, at ...int) Point {
+func (p point) with(dim int, at ...int) point {
 	q := slices.Clone(p)
 	q[dim] = at
 	return q
 }
 
 // key tells points apart.
-func (p Point) key() string {
+func (p point) key() string {
 	var b strings.Builder
 	for _, at := range p {
 		for _, i := range at {
@@ -117,11 +122,11 @@ func (p Point) key() string {
 // Workload is a point with the names and values of its space.
 type Workload struct {
 	space *Space
-	point Point
+	point point
 }
 
-// Workload names what a point means.
-func (s *Space) Workload(p Point) Workload { return Workload{s, p} }
+// workload names what a point means.
+func (s *Space) workload(p point) Workload { return Workload{s, p} }
 
 // Values of a dimension: one, or those of a pattern; nil if there is no such
 // dimension.
@@ -139,7 +144,7 @@ func (w Workload) Values(dimension string) []Value {
 
 // MarshalJSON is an object with every dimension.
 func (w Workload) MarshalJSON() ([]byte, error) {
-	named := make(map[string]any, len(w.point))
+	named := make(map[string]any, len(w.point)) // sorted by name when marshalled
 	for i, at := range w.point {
 		d := &w.space.dims[i]
 		if d.Pattern {
@@ -155,13 +160,19 @@ func (w Workload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(named)
 }
 
-// Point reads a workload that names every dimension with listed values.
-func (s *Space) Point(text []byte) (Point, error) {
+// ParseWorkload reads a workload that names every dimension with listed values, as
+// Workload.MarshalJSON writes it.
+func (s *Space) ParseWorkload(text []byte) (Workload, error) {
+	p, err := s.parse(text)
+	return Workload{s, p}, err
+}
+
+func (s *Space) parse(text []byte) (point, error) {
 	var named map[string]json.RawMessage
 	if err := json.Unmarshal(text, &named); err != nil {
 		return nil, fmt.Errorf("workload: %w", err)
 	}
-	p := make(Point, len(s.dims))
+	p := make(point, len(s.dims))
 	for i := range s.dims {
 		d := &s.dims[i]
 		raw, ok := named[d.Name]
@@ -207,8 +218,8 @@ func (d *Dimension) read(raw json.RawMessage) ([]int, error) {
 }
 
 // random is a point with every value and length equally likely.
-func (s *Space) random(r *rand.Rand) Point {
-	p := make(Point, len(s.dims))
+func (s *Space) random(r *rand.Rand) point {
+	p := make(point, len(s.dims))
 	for i := range s.dims {
 		p[i] = s.dims[i].random(r)
 	}

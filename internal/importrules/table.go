@@ -81,11 +81,14 @@ var Architecture = []Row{
 	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
-	// Searches for the workloads that break a NIC.
-	{Package: "search", Kind: Pure},
+	// Searches for the workloads that break an RDMA subsystem.
+	{Package: "search", Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
 	{Package: "search/engine", May: []string{"search", "search/simulated"}},
-	{Package: "search/run", May: []string{"search", "search/engine"}},
+	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"search/simulated"}},
+	{Package: "search/report", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
+	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
+	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
 	// Storage, and the engine in a child process.
 	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},

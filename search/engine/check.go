@@ -10,7 +10,6 @@ import (
 
 // Limits of what an engine may say.
 const (
-	maxCounters   = 4096
 	maxDirections = 16
 	// maxOverBound is how far beyond a bound of its description a measured rate may
 	// lie: bounds are rounded, but no link carries four times its line rate.
@@ -19,30 +18,9 @@ const (
 
 // CheckDescription finds what an engine says of itself that cannot be used.
 func CheckDescription(d *search.Description) error {
-	var errs []error
-	if !positive(d.LineRateGbps) {
-		errs = append(errs, fmt.Errorf("line_rate_gbps is %v: want the rate of one direction of the link", d.LineRateGbps))
-	}
-	if !positive(d.MessageRateMpps) {
-		errs = append(errs, fmt.Errorf("message_rate_mpps is %v: want the million packets a second that one direction can carry", d.MessageRateMpps))
-	}
-	if len(d.Counters) > maxCounters {
-		errs = append(errs, fmt.Errorf("%d counters: want at most %d", len(d.Counters), maxCounters))
-	}
-	seen := map[string]bool{}
-	for _, c := range d.Counters {
-		if c == "" || seen[c] {
-			errs = append(errs, fmt.Errorf("counter %q: want a name that no other counter has", c))
-		}
-		seen[c] = true
-	}
-	if _, err := search.NewSpace(d.Dimensions); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	_, err := search.NewSpace(d.Dimensions)
+	return errors.Join(d.Check(), err)
 }
-
-func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
 // CheckMeasurement finds what cannot be true of the engine that gave the description.
 func CheckMeasurement(d *search.Description, m *search.Measurement) error {
