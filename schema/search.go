@@ -83,7 +83,7 @@ type SearchRequest struct {
 	DurationSeconds float64                    `json:"duration_seconds"`
 	MaxGigabytes    float64                    `json:"max_gigabytes,omitempty"` // of traffic; 0: what the agent allows
 	Seed            uint64                     `json:"seed"`
-	Restrict        map[string]json.RawMessage `json:"restrict,omitempty"` // a condition by dimension, as an MFS has them
+	Restrict        map[string]json.RawMessage `json:"restrict,omitempty"` // by dimension, as giverny search run --restrict has it
 	Known           []json.RawMessage          `json:"known,omitempty"`    // MFS that are not searched again
 	Region          uint64                     `json:"region,string,omitempty"`
 	Reason          string                     `json:"reason,omitempty"` // for people

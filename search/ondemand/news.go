@@ -31,8 +31,8 @@ func newNews(state schema.SearchReport, send func(json.RawMessage), gigabytes fu
 }
 
 // finding is reported with the next progress, which follows at once.
-func (n *news) finding(f search.Finding) error {
-	out, err := findingOf(&f)
+func (n *news) finding(f run.Finding) error {
+	out, err := findingOf(&f.Finding)
 	if err != nil {
 		return err
 	}

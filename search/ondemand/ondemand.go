@@ -60,7 +60,7 @@ type order struct {
 	schema.SearchRequest
 	engine    *EngineConfig
 	subsystem schema.Subsystem // of this host
-	restrict  run.Restriction
+	restrict  search.Restriction
 }
 
 // Judge refuses what this host does not offer.
@@ -162,16 +162,16 @@ func describeAdapters(h *schema.HostHardware) string {
 	return "; it has " + strings.Join(names, ", ")
 }
 
-func restriction(conditions map[string]json.RawMessage) (run.Restriction, error) {
-	r := run.Restriction{}
-	for name, text := range conditions {
-		var c search.Condition
-		if err := json.Unmarshal(text, &c); err != nil {
-			return nil, fmt.Errorf("restrict: %q: %w", name, err)
-		}
-		r[name] = c
+// restriction reads what a person writes in YAML, as JSON.
+func restriction(limits map[string]json.RawMessage) (search.Restriction, error) {
+	if len(limits) == 0 {
+		return nil, nil
 	}
-	return r, nil
+	text, err := json.Marshal(limits)
+	if err != nil {
+		return nil, fmt.Errorf("restrict: %w", err)
+	}
+	return search.ParseRestriction(text)
 }
 
 // DryRun says what would be searched, with which limits.
@@ -224,11 +224,12 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 
 var errDuration = errors.New("the duration of the search is over")
 
-func known(list []json.RawMessage) (texts [][]byte) {
-	for _, text := range list {
-		texts = append(texts, text)
+// known puts MFS one after the other.
+func known(list []json.RawMessage) (text []byte) {
+	for _, one := range list {
+		text = append(append(text, one...), '\n')
 	}
-	return texts
+	return text
 }
 
 // open makes an engine for each peer, or one.
