@@ -21,6 +21,8 @@ type Config struct {
 	MaxValidity time.Duration `yaml:"max_validity"`
 	// A command that acts is stopped when Kafka has been silent for so long: it could not be cancelled any more.
 	StopWithoutKafka time.Duration `yaml:"stop_without_kafka"`
+	// How an agent knows whether its host is out of use, for rules with require_drained: slurm asks Slurm, in the way that feedback.slurm says, for the node of the agent's name. Empty: it does not, and refuses.
+	DrainedBy string `yaml:"drained_by"`
 	// In whose name this process gives commands.
 	Sign Sign `yaml:"sign"`
 }
@@ -40,6 +42,9 @@ type Sign struct {
 	// The file with its private key, made by giverny agents key.
 	KeyFile string `yaml:"key_file"`
 }
+
+// DrainedBySlurm is the only value of drained_by but none.
+const DrainedBySlurm = "slurm"
 
 // DefaultConfig takes no orders.
 func DefaultConfig() Config {
@@ -79,6 +84,9 @@ func (c *Config) Validate() error {
 	}
 	if c.MaxValidity < time.Second || c.MaxValidity > 24*time.Hour {
 		faults = append(faults, fmt.Errorf("max_validity: %v; want 1s to 24h", c.MaxValidity))
+	}
+	if c.DrainedBy != "" && c.DrainedBy != DrainedBySlurm {
+		faults = append(faults, fmt.Errorf("drained_by: %q; want slurm, or nothing", c.DrainedBy))
 	}
 	if c.StopWithoutKafka < time.Second || c.StopWithoutKafka > time.Hour {
 		faults = append(faults, fmt.Errorf("stop_without_kafka: %v; want 1s to 1h", c.StopWithoutKafka))

@@ -15,6 +15,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
+	"github.com/giverny/giverny/search/launch"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/read"
@@ -38,6 +39,8 @@ type Parts struct {
 	leases    *lease.Group // of the fabrics; nil: they are this process's alone
 	watcher   *topologyWatcher
 	feedback  *feedback.Hub // nil where nothing is analysed
+	// nil where no search is launched by itself
+	searchPolicy *launch.Policy
 }
 
 // Make makes all parts of a role, inert, and joins all that stands in the way.
@@ -64,7 +67,12 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 	}
 	if r.Analyse {
 		parts.makeLeases()
-		errs = append(errs, parts.makeFeedback(), parts.makePipelines(r.Sinks), parts.makeAudit())
+		if err := parts.makeFeedback(); err != nil {
+			errs = append(errs, err)
+		} else {
+			errs = append(errs, parts.makeSearchPolicy())
+		}
+		errs = append(errs, parts.makePipelines(r.Sinks), parts.makeAudit())
 	}
 	if r.Collect {
 		errs = append(errs, parts.makeAgent())
@@ -105,7 +113,7 @@ func (parts *Parts) makeAgent() (err error) {
 
 func (parts *Parts) makeAudit() (err error) {
 	p := parts.process
-	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
+	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: busRecords{p.db}, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
 	return err
 }
 
@@ -149,6 +157,9 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 			for _, s := range parts.feedback.Sinks(f.Name) {
 				own = append(own, s)
 			}
+		}
+		if parts.searchPolicy != nil {
+			own = append(own, parts.searchPolicy)
 		}
 		owner, fence := parts.ownership(f.Partition)
 		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own, Owner: owner,

@@ -88,13 +88,17 @@ func TestJudge(t *testing.T) {
 		"expected subsystem": {request(func(r *schema.SearchRequest) {
 			r.Engine, r.Subsystem = "rig", schema.Subsystem{NICModel: "MT4129", Firmware: "28.39.1002", CPU: "EPYC"}
 		}), "", ""},
-		"peer":             {request(func(r *schema.SearchRequest) { r.Engine, r.Peers = "pair", []string{"gpu-7"} }), "", ""},
-		"restricted":       {request(func(r *schema.SearchRequest) { r.Restrict = map[string]json.RawMessage{"transport": json.RawMessage(`"RC_WRITE"`)} }), "", ""},
-		"no JSON":          {json.RawMessage(`{"engine":`), safety.BadArguments, "search request"},
-		"none":             {nil, safety.BadArguments, "search request"},
-		"unknown field":    {json.RawMessage(`{"engine":"sim","budget":1,"duration_seconds":1,"shell":"rm"}`), safety.BadArguments, "unknown field"},
-		"algorithm":        {request(func(r *schema.SearchRequest) { r.Algorithm = "magic" }), safety.BadArguments, "magic"},
-		"restriction":      {request(func(r *schema.SearchRequest) { r.Restrict = map[string]json.RawMessage{"qps": json.RawMessage(`{"most":3}`)} }), safety.BadArguments, "most"},
+		"peer": {request(func(r *schema.SearchRequest) { r.Engine, r.Peers = "pair", []string{"gpu-7"} }), "", ""},
+		"restricted": {request(func(r *schema.SearchRequest) {
+			r.Restrict = map[string]json.RawMessage{"transport": json.RawMessage(`"RC_WRITE"`)}
+		}), "", ""},
+		"no JSON":       {json.RawMessage(`{"engine":`), safety.BadArguments, "search request"},
+		"none":          {nil, safety.BadArguments, "search request"},
+		"unknown field": {json.RawMessage(`{"engine":"sim","budget":1,"duration_seconds":1,"shell":"rm"}`), safety.BadArguments, "unknown field"},
+		"algorithm":     {request(func(r *schema.SearchRequest) { r.Algorithm = "magic" }), safety.BadArguments, "magic"},
+		"restriction": {request(func(r *schema.SearchRequest) {
+			r.Restrict = map[string]json.RawMessage{"qps": json.RawMessage(`{"most":3}`)}
+		}), safety.BadArguments, "most"},
 		"budget":           {request(func(r *schema.SearchRequest) { r.Budget = 2001 }), safety.OverLimit, "max_experiments is 2000"},
 		"duration":         {request(func(r *schema.SearchRequest) { r.DurationSeconds = 13 * 3600 }), safety.OverLimit, "max_duration is 12h"},
 		"traffic":          {request(func(r *schema.SearchRequest) { r.MaxGigabytes = 2e6 }), safety.OverLimit, "max_gigabytes"},

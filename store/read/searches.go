@@ -26,7 +26,9 @@ type Search struct {
 	Peers     []string       `json:"peers"`
 	Seed      uint64         `json:"seed"`
 	Budget    int            `json:"budget"`
-	Agents    []SearchAgent  `json:"agents"` // by name
+	// Subsystem that is searched; the one that was meant until an agent has said what its own is.
+	Subsystem schema.Subsystem `json:"subsystem"`
+	Agents    []SearchAgent    `json:"agents"` // by name
 }
 
 // SearchAgent is how far a search is on one agent.
@@ -44,10 +46,21 @@ type SearchAgent struct {
 	Anomalies   int                  `json:"anomalies"`
 }
 
-// Running says that an agent may still be at it. One that was killed says so when it starts again; until then its
+// answerWithin is how long an agent may be silent before its search counts as not begun.
+const answerWithin = schema.Instant(10 * time.Minute)
+
+// Running says at a time that an agent may be at it. One that was killed says so when it starts again; until then its
 // search counts as running.
-func (s *Search) Running() bool {
+func (s *Search) Running(now schema.Instant) bool {
+	if len(s.Agents) == 0 {
+		return now-s.Requested < answerWithin
+	}
 	return slices.ContainsFunc(s.Agents, func(a SearchAgent) bool { return !a.Status.Final() })
+}
+
+// Useful says that something was measured.
+func (s *Search) Useful() bool {
+	return slices.ContainsFunc(s.Agents, func(a SearchAgent) bool { return a.Experiments > 0 })
 }
 
 // subsystemRow are the columns of a subsystem.
@@ -116,7 +129,7 @@ func (m *Model) searches(ctx context.Context, a Args) (list []Search, err error)
 		r := &rows[i]
 		if len(list) == 0 || list[len(list)-1].ID != r.ID {
 			list = append(list, Search{ID: r.ID, Requested: instantOf(r.Requested), Principal: r.Principal, Why: r.Why, Region: r.Region, Engine: r.Engine,
-				Algorithm: r.Algorithm, Peers: append([]string{}, r.Peers...), Seed: r.Seed, Budget: int(r.Budget), Agents: []SearchAgent{}})
+				Algorithm: r.Algorithm, Peers: append([]string{}, r.Peers...), Seed: r.Seed, Budget: int(r.Budget), Subsystem: r.subsystem(), Agents: []SearchAgent{}})
 		}
 		if r.Agent == "" {
 			continue

@@ -53,13 +53,13 @@ func TestSearches(t *testing.T) {
 	if err != nil || len(list) != 3 || list[0].ID != "c" || len(list[0].Agents) != 0 || list[1].ID != "b" || list[2].ID != "a" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	want := Search{ID: "a", Requested: at, Principal: "operator", Why: "slow host", Region: 5, Engine: "rig", Algorithm: "lift", Peers: []string{"n2"}, Seed: 7, Budget: 100,
+	want := Search{ID: "a", Requested: at, Principal: "operator", Why: "slow host", Region: 5, Engine: "rig", Algorithm: "lift", Peers: []string{"n2"}, Seed: 7, Budget: 100, Subsystem: someSubsystem,
 		Agents: []SearchAgent{{Agent: "n1", Status: schema.CommandProgress, Time: at + 4*second, Adapter: "mlx5_0", Subsystem: someSubsystem, Experiments: 60, Seconds: 1800, Anomalies: 2}}}
 	one, err := m.Search(ctx, "f", "a")
-	if diff := cmp.Diff(want, one); err != nil || diff != "" || !one.Running() {
+	if diff := cmp.Diff(want, one); err != nil || diff != "" || !one.Running(at+60*second) {
 		t.Error(err, diff)
 	}
-	if b := list[1].Agents[0]; b.Status != schema.CommandFailed || b.Experiments != 20 || b.Subsystem != someSubsystem || list[1].Running() {
+	if b := list[1].Agents[0]; b.Status != schema.CommandFailed || b.Experiments != 20 || b.Subsystem != someSubsystem || list[1].Running(at+60*second) {
 		t.Errorf("a search that failed keeps what it had: %+v", b)
 	}
 	if _, err := m.Search(ctx, "f", "forged"); !errors.Is(err, ErrNotFound) {
