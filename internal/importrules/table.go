@@ -56,6 +56,12 @@ var Architecture = []Row{
 	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "command/safety", Kind: Pure},
 
+	// Searches on demand: from a diagnosis to an agent, and back into the store.
+	{Package: "search/known", May: []string{"search"}, Kind: Pure},
+	{Package: "search/launch", May: []string{"command", "command/safety", "feedback/record", "store/read"}, Tests: []string{"feedback/record"}},
+	{Package: "search/ledger", Kind: Pure},
+	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
+
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
@@ -119,8 +125,9 @@ var Architecture = []Row{
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "store", "store/engine", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "topology"}},
 	{Package: "internal/dirlock"},
+	{Package: "internal/hardware"},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
 	{Package: "internal/secret"},
