@@ -97,7 +97,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 
 // prepare makes the search, and brings it to where the log ends.
 func (r *runner) prepare(d search.Description, logged []byte) error {
-	settings := Settings{Description: d, Algorithm: r.Search.Algorithm, Pairs: len(r.pairs), Seed: r.Search.Seed, Restrict: r.Restrict, Known: string(r.Known)}
+	settings := Settings{Description: d, Algorithm: r.Search.Algorithm, Budget: r.Search.Budget, Pairs: len(r.pairs), Seed: r.Search.Seed, Restrict: r.Restrict, Known: string(r.Known)}
 	if len(logged) > 0 {
 		// What was calibrated holds for the whole search.
 		var err error
