@@ -157,7 +157,7 @@ func (s *Search) literal(w *worker, e *experiment) bool {
 		}
 	}
 	if !s.covered(e.point) {
-		s.report(e, f)
+		s.literalReport(e, f)
 	}
 	return true
 }

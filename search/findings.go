@@ -13,6 +13,8 @@ type Anomaly struct {
 	Workload   Workload // of that experiment
 	MFS        *MFS     // nil: withdrawn
 	base       *experiment
+	open       *minimizer // that refines it when it is due; nil: none
+	busy       bool       // it is being refined or audited
 }
 
 // Finding is news of a search: an anomaly, or a new MFS of an earlier one.
@@ -55,38 +57,86 @@ func (s *Search) Anomalies() (standing []Anomaly) {
 // covered reports whether a point belongs to what is known.
 func (s *Search) covered(p point) bool { return s.knownBy(p) != nil }
 
-// knownBy is the known MFS that a point meets, or nil.
-func (s *Search) knownBy(p point) *MFS {
+// knownBy is the known MFS that a point may belong to, or nil.
+func (s *Search) knownBy(p point) *MFS { return s.knownExcept(p, nil) }
+
+func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
 	for _, f := range s.cfg.Known {
 		if f.covers(p) {
 			return f
 		}
 	}
 	for _, a := range s.anomalies {
-		if a.MFS != nil && a.MFS.covers(p) {
+		if a != own && a.MFS != nil && a.MFS.mayCover(p) {
 			return a.MFS
 		}
 	}
 	return nil
 }
 
-// report adds an anomaly, or revises those that it takes in.
-func (s *Search) report(e *experiment, f *MFS) {
+// report adds an anomaly, or revises one that it takes in.
+func (s *Search) report(m *minimizer) {
+	e := m.base
 	for _, a := range s.anomalies {
-		if a.MFS != nil && a.Symptom == e.symptom && f.covers(a.Workload.point) && subset(a.MFS, f) {
-			s.revise(a, f)
+		if a.MFS != nil && a.Symptom == e.symptom && m.mfs.covers(a.base.point) && subset(a.MFS, m.mfs) {
+			a.open = m
+			s.revise(a, m.mfs)
 			return
 		}
 	}
-	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: f, base: e}
+	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: m.mfs, base: e, open: m}
 	s.anomalies = append(s.anomalies, a)
 	s.findings = append(s.findings, Finding{Anomaly: *a})
-	for _, other := range slices.Clone(s.anomalies) {
-		if other != a && other.MFS != nil {
-			s.disown(other, f)
-		}
-	}
 	s.markCovered()
+	s.join(a)
+}
+
+// join makes one of an anomaly and those that differ from it only in the values of one
+// dimension without order: the earlier one stays.
+func (s *Search) join(a *Anomaly) {
+	for _, b := range s.anomalies {
+		if b == a || b.MFS == nil || a.MFS == nil || b.Symptom != a.Symptom || !s.alike(a.base, b.base) {
+			continue
+		}
+		d := s.onlyDifference(a, b)
+		if d < 0 {
+			continue
+		}
+		first, second := a, b
+		if b.Experiment < a.Experiment {
+			first, second = b, a
+		}
+		f := first.MFS.clone()
+		in := slices.Concat(f.conds[d].in, second.MFS.conds[d].in)
+		slices.Sort(in)
+		f.conds[d].in = slices.Compact(in)
+		if len(f.conds[d].in) == len(s.space.dims[d].Values) {
+			f.conds[d] = condition{free: true, span: f.conds[d].span}
+		}
+		s.revise(first, f)
+		s.revise(second, nil)
+	}
+}
+
+// onlyDifference is the dimension without order in which two anomalies differ, or -1 if
+// they differ in more, or in none.
+func (s *Search) onlyDifference(a, b *Anomaly) int {
+	if !slices.Equal(a.MFS.dimensions(), b.MFS.dimensions()) {
+		return -1
+	}
+	broken, back := a.MFS.broken(b.base.point), b.MFS.broken(a.base.point)
+	if len(broken) != 1 || !slices.Equal(broken, back) || s.space.dims[broken[0]].hasOrder() {
+		return -1
+	}
+	return broken[0]
+}
+
+// literalReport adds an anomaly with an MFS that is not refined.
+func (s *Search) literalReport(e *experiment, f *MFS) {
+	s.report(&minimizer{base: e, mfs: f})
+	for _, a := range s.anomalies {
+		a.open = nil
+	}
 }
 
 // disown takes from an anomaly what belongs to a newer one: values of dimensions

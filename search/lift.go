@@ -34,6 +34,8 @@ var (
 )
 
 const (
+	refineCost   = 20 // probes that an anomaly's thresholds need, about
+	quiet        = 60 // experiments without a new anomaly after which one is refined
 	auditEvery   = 15 // proposals
 	drawsBefore  = 200
 	topShare     = .1 // of the experiments show a high signal
@@ -164,24 +166,75 @@ func (d *Dimension) drawPattern(bin int, r *rand.Rand) []int {
 // has from time to time.
 func (s *Search) lift(w *worker) {
 	for step := 1; ; step++ {
+		if a := s.due(); a != nil && !s.refine(w, a) {
+			return
+		}
 		if step%auditEvery == 0 && !s.audit(w) {
 			return
 		}
 		e, ok := w.measure(s.propose())
-		if !ok {
-			return
-		}
-		if e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
+		if !ok || !s.handle(w, e) {
 			return
 		}
 	}
 }
 
+// handle takes apart what an experiment showed, if it is new. It is false when the
+// search is over.
+func (s *Search) handle(w *worker, e *experiment) bool {
+	for e.symptom != Healthy && !s.covered(e.point) {
+		a := s.neighbour(e)
+		if a == nil {
+			return s.minimize(w, e)
+		}
+		if !s.refine(w, a) {
+			return false
+		}
+	}
+	return true
+}
+
+// neighbour is an anomaly that is not refined and that an experiment may belong to: it
+// shows the same symptom, and one dimension without order has another value.
+func (s *Search) neighbour(e *experiment) *Anomaly {
+	for _, a := range s.anomalies {
+		if a.MFS == nil || a.open == nil || a.Symptom != e.symptom {
+			continue
+		}
+		if broken := a.MFS.broken(e.point); len(broken) == 1 && !s.space.dims[broken[0]].hasOrder() && a.open.same(e) {
+			return a
+		}
+	}
+	return nil
+}
+
+// due is the anomaly to refine now: the oldest, when what is left of the budget is little
+// more than what all need.
+func (s *Search) due() *Anomaly {
+	var first *Anomaly
+	n := 0
+	for _, a := range s.anomalies {
+		if a.MFS != nil && a.open != nil {
+			n++
+			if first == nil {
+				first = a
+			}
+		}
+	}
+	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || s.experiments-s.anomalies[len(s.anomalies)-1].base.number > quiet) {
+		return first
+	}
+	return nil
+}
+
 // random is the baseline: no signal, and the same care with what it finds.
 func (s *Search) random(w *worker) {
 	for {
+		if a := s.due(); a != nil && !s.refine(w, a) {
+			return
+		}
 		e, ok := w.measure(s.outside(func() point { return s.space.random(s.rnd) }))
-		if !ok || e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
+		if !ok || !s.handle(w, e) {
 			return
 		}
 	}

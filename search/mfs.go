@@ -21,6 +21,16 @@ type condition struct {
 	in   []int  // the values that trigger, ascending
 	span span   // the values that trigger
 	any  []span // at least one message in each
+	// outer is what was not seen to lose the anomaly: wider than the condition until the
+	// thresholds are found, then nil.
+	outer *condition
+}
+
+func (c *condition) outermost() *condition {
+	if c.outer != nil {
+		return c.outer
+	}
+	return c
 }
 
 // MFS is a minimal feature set: the conditions that a workload must meet to
@@ -54,21 +64,32 @@ func (f *MFS) covers(p point) bool {
 	return true
 }
 
-// broken lists the dimensions whose conditions a point does not meet.
+// broken lists the dimensions in which a point cannot belong to the anomaly.
 func (f *MFS) broken(p point) (dims []int) {
 	for i := range f.conds {
-		if !f.meets(i, p[i]) {
+		if !f.conds[i].free && !f.conds[i].outermost().meets(&f.space.dims[i], p[i]) {
 			dims = append(dims, i)
 		}
 	}
 	return dims
 }
 
-func (f *MFS) meets(dim int, at []int) bool {
-	c, d := &f.conds[dim], &f.space.dims[dim]
-	if c.free {
-		return true
+// mayCover reports whether a point meets what was not seen to lose the anomaly.
+func (f *MFS) mayCover(p point) bool {
+	for i := range f.conds {
+		if !f.conds[i].free && !f.conds[i].outermost().meets(&f.space.dims[i], p[i]) {
+			return false
+		}
 	}
+	return true
+}
+
+func (f *MFS) meets(dim int, at []int) bool {
+	c := &f.conds[dim]
+	return c.free || c.meets(&f.space.dims[dim], at)
+}
+
+func (c *condition) meets(d *Dimension, at []int) bool {
 	if !d.hasOrder() {
 		return slices.Contains(c.in, at[0])
 	}

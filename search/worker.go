@@ -9,6 +9,7 @@ type worker struct {
 	yield   func(point) bool
 	asked   point       // that it waits for; nil: none
 	claimed bool        // asked was handed out
+	ended   bool        // the search is over
 	last    *experiment // what came of the last
 }
 
@@ -22,7 +23,8 @@ const retries = 2
 // quiet. It is false when the search is over.
 func (w *worker) measure(p point) (*experiment, bool) {
 	for range 1 + retries {
-		if !w.yield(p) {
+		if w.ended || !w.yield(p) {
+			w.ended = true
 			return nil, false
 		}
 		if w.last.result.Status == OK || w.last.result.Status == Invalid {

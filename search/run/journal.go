@@ -44,6 +44,7 @@ type Header struct {
 type Settings struct {
 	Description search.Description `json:"description"`
 	Algorithm   search.Algorithm   `json:"algorithm"`
+	Budget      int                `json:"budget"`
 	Pairs       int                `json:"pairs"`
 	Seed        uint64             `json:"seed"`
 	Restrict    search.Restriction `json:"restrict,omitempty"`
@@ -179,7 +180,7 @@ func (r *runner) again(line []byte) ([]search.Finding, error) {
 	}
 	w, ok := r.search.Next(i)
 	if !ok {
-		return nil, fmt.Errorf("a measurement beyond the budget of %d: give at least the budget that the log was written with", r.Search.Budget)
+		return nil, fmt.Errorf("a measurement beyond the budget of %d", r.Search.Budget)
 	}
 	asked, err := json.Marshal(w)
 	if err != nil {
@@ -219,6 +220,7 @@ func sameSearch(logged []byte, want Settings) (search.Description, error) {
 		what string
 	}{
 		{s.Algorithm != want.Algorithm, fmt.Sprintf("algorithm %s", s.Algorithm)},
+		{s.Budget != want.Budget, fmt.Sprintf("a budget of %d", s.Budget)},
 		{s.Pairs != want.Pairs, fmt.Sprintf("%d pairs", s.Pairs)},
 		{s.Seed != want.Seed, fmt.Sprintf("seed %d", s.Seed)},
 		{s.Description.Name != want.Description.Name, fmt.Sprintf("engine %s", s.Description.Name)},

@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if len(o.Engines) == 0 {
 		return Summary{}, errors.New("search: no engine: want one for each pair of hosts")
 	}
-	description, err := describe(ctx, o.Engines)
+	description, err := Describe(ctx, o.Engines)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -97,7 +97,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 
 // prepare makes the search, and brings it to where the log ends.
 func (r *runner) prepare(d search.Description, logged []byte) error {
-	settings := Settings{Description: d, Algorithm: r.Search.Algorithm, Pairs: len(r.pairs), Seed: r.Search.Seed, Restrict: r.Restrict, Known: string(r.Known)}
+	settings := Settings{Description: d, Algorithm: r.Search.Algorithm, Budget: r.Search.Budget, Pairs: len(r.pairs), Seed: r.Search.Seed, Restrict: r.Restrict, Known: string(r.Known)}
 	if len(logged) > 0 {
 		// What was calibrated holds for the whole search.
 		var err error
@@ -147,8 +147,8 @@ func Space(d search.Description, r search.Restriction) (*search.Space, error) {
 	return space.Restrict(r)
 }
 
-// describe asks all engines: they must be pairs of the same subsystem.
-func describe(ctx context.Context, engines []engine.Engine) (search.Description, error) {
+// Describe asks all engines: they must be pairs of the same subsystem.
+func Describe(ctx context.Context, engines []engine.Engine) (search.Description, error) {
 	var first search.Description
 	for i, e := range engines {
 		d, err := e.Describe(ctx)
@@ -168,6 +168,9 @@ func describe(ctx context.Context, engines []engine.Engine) (search.Description,
 type EngineError struct{ err error }
 
 func (e *EngineError) Error() string { return "search: " + e.err.Error() }
+
+// ExitStatus is that of a process whose engine failed.
+func (e *EngineError) ExitStatus() int { return 2 }
 
 // Unwrap is what lies beneath.
 func (e *EngineError) Unwrap() error { return e.err }

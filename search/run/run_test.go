@@ -153,11 +153,11 @@ func TestLogOfAnotherSearch(t *testing.T) {
 	o.Log = log
 	mustRun(t, t.Context(), o)
 	for says, change := range map[string]func(*run.Options){
-		"with seed 7":            func(o *run.Options) { o.Search.Seed = 8 },
-		"with algorithm lift":    func(o *run.Options) { o.Search.Algorithm = search.Random },
-		"with 1 pairs":           func(o *run.Options) { o.Engines = simulatedPairs(t, 2) },
-		"another restriction":    func(o *run.Options) { o.Restrict = restriction(t, "qps: {max: 64}") },
-		"beyond the budget of 9": func(o *run.Options) { o.Search.Budget = 9 },
+		"with seed 7":         func(o *run.Options) { o.Search.Seed = 8 },
+		"with algorithm lift": func(o *run.Options) { o.Search.Algorithm = search.Random },
+		"with 1 pairs":        func(o *run.Options) { o.Engines = simulatedPairs(t, 2) },
+		"another restriction": func(o *run.Options) { o.Restrict = restriction(t, "qps: {max: 64}") },
+		"with a budget of 30": func(o *run.Options) { o.Search.Budget = 31 },
 	} {
 		o := options(t, 30, 1, &bytes.Buffer{})
 		o.Log = log
@@ -181,20 +181,6 @@ func restriction(t *testing.T, text string) search.Restriction {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// A larger budget goes on where a finished search ended.
-func TestLargerBudgetGoesOn(t *testing.T) {
-	var whole, first, second bytes.Buffer
-	want := mustRun(t, t.Context(), options(t, 200, 1, &whole))
-	o := options(t, 90, 1, &first)
-	o.Log = filepath.Join(t.TempDir(), "search.log")
-	mustRun(t, t.Context(), o)
-	more := options(t, 200, 1, &second)
-	more.Log = o.Log
-	if got := mustRun(t, t.Context(), more); got != want || second.String() != whole.String() {
-		t.Errorf("%+v\n%swant %+v\n%s", got, &second, want, &whole)
-	}
 }
 
 // gate holds measurements until it is open.
