@@ -194,3 +194,16 @@ func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
 	}
 	return answers[0], nil
 }
+
+// Try asks the agent whether it would take a plan's command, by a dry run.
+func (l *Launcher) Try(ctx context.Context, p *Plan) (status schema.CommandStatus, reason string, err error) {
+	dry, err := l.Bus.New(command.Order{Kind: p.Command.Kind, Targets: p.Command.Targets, Arguments: p.Command.Arguments, DryRun: true, ValidFor: l.StartWait})
+	if err != nil {
+		return "", "", err
+	}
+	answers, err := l.Bus.Ask(ctx, &dry, l.StartWait, 1)
+	if err != nil || len(answers) == 0 {
+		return "", fmt.Sprintf("no answer within %v", l.StartWait), err
+	}
+	return answers[0].Status, answers[0].Reason, nil
+}
