@@ -38,23 +38,54 @@ func (p *pressure) heldBack(l schema.LinkID) float64 {
 	return max(0, p.useOf(l)) / 100 * p.graph.Capacity(l) * stall / (1 - stall)
 }
 
+// held is what waits on the links of one region, by the place of each in the region's Links, so that sums run in
+// one order; the arrays by link are used again by the next region.
+type held struct {
+	links   []schema.LinkID
+	amounts []float64
+	squares float64 // sum of the amounts' squares
+	place   []int32 // by link: its place in links plus 1, 0 outside of the region
+
+	load    []float64 // by link, of the tree that is tried
+	touched []schema.LinkID
+	sent    []float64 // by device
+	senders []topology.DeviceID
+	devices []topology.DeviceID
+}
+
+func newHeld(g *topology.Graph) held {
+	return held{place: make([]int32, g.NumLinks()), load: make([]float64, g.NumLinks()), sent: make([]float64, g.NumDevices())}
+}
+
+// take fills in what waits on the links of a region.
+func (h *held) take(links []schema.LinkID, p *pressure) {
+	for _, l := range h.links {
+		h.place[l] = 0
+	}
+	h.links, h.amounts, h.squares = append(h.links[:0], links...), h.amounts[:0], 0
+	for i, l := range links {
+		v := p.heldBack(l)
+		h.place[l] = int32(i) + 1
+		h.amounts = append(h.amounts, v)
+		h.squares += v * v
+	}
+}
+
 // drainOf finds the switch that a region's traffic converges on, if it does.
 func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	var best drain
 	if s.router.grid == nil || !s.graph.Duplex() {
 		return best
 	}
-	held := make(map[schema.LinkID]float64, len(rc.region.Links))
-	for _, l := range rc.region.Links {
-		held[l] = p.heldBack(l)
-	}
-	ends := s.router.grid.ends(held)
+	h := &s.work.held
+	h.take(rc.region.Links, p)
+	ends := s.router.grid.ends(h)
 	if len(ends) == 0 {
 		return best
 	}
 	for _, i := range rc.likeliestSenders() {
 		for _, d := range ends {
-			if fit := s.router.grid.treeFit(rc.jobs[i].job.devices, d, held, p); fit > best.fit {
+			if fit := s.router.grid.treeFit(rc.jobs[i].job.devices, d, h, p); fit > best.fit {
 				best = drain{device: d, fit: fit, job: rc.jobs[i].job}
 			}
 		}
@@ -63,8 +94,8 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		return best
 	}
 	for _, d := range ends { // the senders may be of a job that nobody knows
-		if senders := s.router.grid.sendersTo(d, held); len(senders) >= leastSenders {
-			if fit := s.router.grid.treeFit(senders, d, held, p); fit >= unknownFit && fit > best.fit {
+		if senders := s.router.grid.sendersTo(d, h); len(senders) >= leastSenders {
+			if fit := s.router.grid.treeFit(senders, d, h, p); fit >= unknownFit && fit > best.fit {
 				best = drain{device: d, fit: fit}
 			}
 		}
@@ -85,11 +116,13 @@ func (rc *regionCase) likeliestSenders() []int {
 	return out[:min(len(out), drainSenders)]
 }
 
-// sendersTo are the switches from which more leads towards a switch than arrives at them.
-func (t *gridLinks) sendersTo(end topology.DeviceID, held map[schema.LinkID]float64) []topology.DeviceID {
-	sent := map[topology.DeviceID]float64{}
+// sendersTo are the switches from which more leads towards a switch than arrives at them, until the next call.
+func (t *gridLinks) sendersTo(end topology.DeviceID, h *held) []topology.DeviceID {
 	goal := t.graph.Device(end).Coord
-	for l, h := range held {
+	for _, d := range h.devices {
+		h.sent[d] = 0
+	}
+	for i, l := range h.links {
 		dim := t.keys[l].dim
 		if dim < 0 {
 			continue
@@ -101,12 +134,12 @@ func (t *gridLinks) sendersTo(end topology.DeviceID, held map[schema.LinkID]floa
 		if far < near {
 			from, to = to, from
 		}
-		sent[from] += h
-		sent[to] -= h
+		h.sent[from] += h.amounts[i]
+		h.sent[to] -= h.amounts[i]
 	}
 	var own []float64
-	for _, v := range sent {
-		if v > 0 {
+	for _, d := range h.devices {
+		if v := h.sent[d]; v > 0 {
 			own = append(own, v)
 		}
 	}
@@ -114,40 +147,41 @@ func (t *gridLinks) sendersTo(end topology.DeviceID, held map[schema.LinkID]floa
 		return nil
 	}
 	usual := medianOf(own)
-	var out []topology.DeviceID
-	for d, v := range sent {
-		if d != end && v > usual/2 {
-			out = append(out, d)
+	h.senders = h.senders[:0]
+	for _, d := range h.devices {
+		if d != end && h.sent[d] > usual/2 {
+			h.senders = append(h.senders, d)
 		}
 	}
-	slices.Sort(out)
-	return out
+	return h.senders
 }
 
 // ends lists the switches at the links to which a tree can lead that has most of what is held back: of the last
-// dimension it has links of one line, of the one before those of one plane, and so on.
-func (t *gridLinks) ends(held map[schema.LinkID]float64) []topology.DeviceID {
+// dimension it has links of one line, of the one before those of one plane, and so on. It notes the switches at
+// any of the links, ascending.
+func (t *gridLinks) ends(h *held) []topology.DeviceID {
 	k := len(t.grid.Dims)
 	total := 0.
 	lines := make([]map[int32]float64, k) // by dimension and the place in those before it
 	for d := range lines {
 		lines[d] = map[int32]float64{}
 	}
-	var devices []topology.DeviceID
-	for l, w := range held {
+	h.devices = h.devices[:0]
+	for i, l := range h.links {
 		key := t.keys[l]
 		if key.dim < 0 {
 			continue
 		}
-		total += w
-		lines[key.dim][key.before] += w
+		total += h.amounts[i]
+		lines[key.dim][key.before] += h.amounts[i]
 		from, to := t.graph.Ends(l)
-		devices = append(devices, from, to)
+		h.devices = append(h.devices, from, to)
 	}
-	slices.Sort(devices)
-	sums := map[topology.DeviceID]float64{}
+	slices.Sort(h.devices)
+	h.devices = slices.Compact(h.devices)
+	sums := make(map[topology.DeviceID]float64, len(h.devices))
 	var out []topology.DeviceID
-	for _, d := range slices.Compact(devices) {
+	for _, d := range h.devices {
 		for dim := range k {
 			before, _ := t.around(d, dim)
 			sums[d] += lines[dim][int32(before)]
@@ -157,32 +191,35 @@ func (t *gridLinks) ends(held map[schema.LinkID]float64) []topology.DeviceID {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b topology.DeviceID) int { return cmp.Compare(sums[b], sums[a]) })
-	out = out[:min(len(out), drainEnds)]
-	return out
+	return out[:min(len(out), drainEnds)]
 }
 
 // treeFit is the cosine of what is held back on links, and of how many of the senders' routes to a switch pass
 // them.
-func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, held map[schema.LinkID]float64, p *pressure) float64 {
-	load := map[schema.LinkID]float64{}
+func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, h *held, p *pressure) float64 {
 	step := 1 + len(senders)/drainNodes
 	for i := 0; i < len(senders); i += step {
-		t.eachOnRoute(senders[i], end, func(l schema.LinkID) { load[l]++ })
-	}
-	dot, loads, helds := 0., 0., 0.
-	for l, n := range load {
-		h, inRegion := held[l]
-		if !inRegion {
-			if h = p.heldBack(l); h > 0 {
-				helds += h * h
+		t.eachOnRoute(senders[i], end, func(l schema.LinkID) {
+			if h.load[l] == 0 {
+				h.touched = append(h.touched, l)
 			}
+			h.load[l]++
+		})
+	}
+	dot, loads, helds := 0., 0., h.squares
+	for _, l := range h.touched {
+		n, amount := h.load[l], 0.
+		if at := h.place[l]; at > 0 {
+			amount = h.amounts[at-1]
+		} else {
+			amount = p.heldBack(l)
+			helds += amount * amount
 		}
-		dot += n * h
+		dot += n * amount
 		loads += n * n
+		h.load[l] = 0
 	}
-	for _, h := range held {
-		helds += h * h
-	}
+	h.touched = h.touched[:0]
 	if loads == 0 || helds == 0 {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -136,7 +137,8 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 	// What ends at a switch, apart from which of its links it came over, and what ends at a host.
 	bySwitch, byPort := map[topology.DeviceID]float64{}, map[schema.LinkID]float64{}
 	total := 0.
-	for l, w := range p.tally {
+	for _, l := range slices.Sorted(maps.Keys(p.tally)) { // sums in one order
+		w := p.tally[l]
 		total += w
 		if from, to := p.graph.Ends(l); p.graph.IsSwitch(to) {
 			bySwitch[to] += w

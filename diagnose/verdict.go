@@ -41,7 +41,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		v := s.decide(rc, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
 	}
-	s.forgetHeld()
+	s.forgetKept()
 	return out
 }
 
