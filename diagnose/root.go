@@ -47,11 +47,12 @@ const (
 
 // pressure follows back pressure on one snapshot.
 type pressure struct {
-	graph *topology.Graph
-	stall *schema.Series
-	use   *schema.Series // BandwidthUsed, or nil
-	rate  *schema.Series // Throughput, or nil
-	inq   *schema.Series // InqStall, or nil
+	graph  *topology.Graph
+	stall  *schema.Series
+	use    *schema.Series // BandwidthUsed, or nil
+	rate   *schema.Series // Throughput, or nil
+	inq    *schema.Series // InqStall, or nil
+	credit *schema.Series // CreditStall, or nil
 
 	before func(schema.LinkID) float64
 	tally  map[schema.LinkID]float64 // by last stalled link: the stall that leads there
