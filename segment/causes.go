@@ -173,6 +173,9 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
+	if c.level.find(a) == c.level.find(b) && c.areUneven(x, y) {
+		return true
+	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio

@@ -39,7 +39,8 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		}
 		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
 		for b := first; b < a; b++ {
-			if y := &s.all[b]; math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
+			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
+				_ = y
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
 			}
 		}
@@ -50,7 +51,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	for _, x := range c.rises {
 		a, b := c.level.find(x.from), c.level.find(x.to)
 		p, q := c.levels[a], c.levels[b]
-		if a == b || math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
+		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
 			continue
 		}
 		c.level.union(a, b)
@@ -63,7 +64,13 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 // other's leaf.
 func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if !x.sendsToo || !y.sendsToo || !x.isLeaf || !y.isLeaf || !x.isWide() || !y.isWide() {
+	if !x.isLeaf || !y.isLeaf || !x.isWide() || !y.isWide() {
+		return false
+	}
+	if c.areUneven(x, y) {
+		return sendsTo(t, s, a, b) && sendsTo(t, s, b, a)
+	}
+	if !x.sendsToo || !y.sendsToo {
 		return false
 	}
 	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
@@ -73,6 +80,30 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 		return true
 	}
 	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
+}
+
+// unevenDeviations is by how many deviations of the noise the links into one leaf differ where no one port is what
+// they wait for: hosts exchange as it happens.
+const unevenDeviations, unevenRatio = 2, .4
+
+// areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
+// noise: levels do not say then what is one exchange.
+func (c *causes) areUneven(x, y *sink) bool {
+	return !x.isTree() && !y.isTree() && min(x.levels, y.levels) > 0 && x.arrivals+y.arrivals >= 2*unevenDeviations
+}
+
+// sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
+func sendsTo(t *trees, s *sinks, a, b int32) bool {
+	return reachesUp(t, s, a, b) || hostShare(t, s, a, b) >= exchangeShared
+}
+
+// areNear reports whether the levels of two sinks may be one.
+func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
+		return true
+	}
+	return math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b])
 }
 
 // levelError bounds the chance difference of two levels.

@@ -115,10 +115,29 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 		}
 		own := c.sets.find(int32(a))
 		c.meetings = append(c.meetings, meeting{x.device, own})
+		uneven := x.arrivals >= unevenDeviations
+		c.votes = c.votes[:0]
 		for _, l := range t.waits.out.of(x.device) {
-			if i := t.node[l]; i >= 0 && h.main(i) >= 0 && c.thin[h.main(i)] {
+			i := t.node[l]
+			if i < 0 || h.main(i) < 0 {
+				continue
+			}
+			if c.thin[h.main(i)] {
 				c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
 			}
+			if uneven {
+				c.votes = append(c.votes, vote{h.main(i), 0, 1})
+			}
+		}
+		c.tallyVotes()
+		best := vote{cause: -1}
+		for _, v := range c.tally {
+			if v.n > best.n {
+				best = v
+			}
+		}
+		if best.cause >= 0 {
+			c.sets.union(own, best.cause)
 		}
 	}
 	slices.SortFunc(c.meetings, func(a, b meeting) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })

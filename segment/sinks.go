@@ -38,6 +38,7 @@ type sink struct {
 	levelSum  float64
 	levels    int     // number
 	deviation float64 // of those from switches, in deviations of the noise
+	arrivals  float64 // the same of what waits there, from switches or if these are few from hosts
 	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -228,7 +229,7 @@ const (
 // measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
 func (s *sinks) measureLevel(t *trees, x *sink) {
 	w := t.waits
-	x.level, x.levels, x.deviation = x.stall, x.links, 0
+	x.level, x.levels, x.deviation, x.arrivals = x.stall, x.links, 0, 0
 	x.levelSum = x.stall * float64(x.links)
 	s.sample = s.sample[:0]
 	for _, l := range w.in.of(x.device) {
@@ -237,12 +238,14 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		}
 	}
 	if len(s.sample) < minFeeders {
+		s.measureHosts(t, x)
 		return
 	}
 	middle := medianOf(s.sample)
 	within := levelDeviations * t.noise.sigma(middle)
 	sum, n := sumNear(s.sample, middle, within)
 	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+	x.arrivals = x.deviation
 	s.sample = s.sample[:0]
 	measured := [2]int{}
 	stalled := [2]int{}
@@ -267,6 +270,20 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	if n += m; n > 0 {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
+	}
+}
+
+// measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
+func (s *sinks) measureHosts(t *trees, x *sink) {
+	s.sample = s.sample[:0]
+	for _, l := range t.waits.in.of(x.device) {
+		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) >= minFeeders {
+		middle := medianOf(s.sample)
+		x.arrivals = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 	}
 }
 
