@@ -15,12 +15,14 @@ type causes struct {
 	levels   []plateau // by root of level
 	rises    []rise
 	excess   float64 // see excessOf
+	uneven   float64 // see unevenOf
 	double   [][2]int32
-	weak     []bool // by cause: only a lone hot link makes it one
-	thin     []bool // by cause: at none of its sinks more links from switches wait than lone hot ones
-	count    []int  // by cause: its links
-	exchange []bool // by cause
-	transit  []bool // by cause: it waits at switches without hosts alone
+	weak     []bool    // by cause: only a lone hot link makes it one
+	thin     []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
+	count    []int     // by cause: its links
+	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
+	exchange []bool    // by cause
+	transit  []bool    // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
 	partners []partnership
@@ -227,6 +229,9 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
 				continue
 			}
+			if y := &s.all[b]; y.down() == 0 && y.port == 0 || min(x.arrivals, y.arrivals) > unevenDeviations {
+				continue
+			}
 			if d := math.Abs(s.all[b].stall - x.stall); d < off {
 				best, off = b, d
 			}
@@ -244,7 +249,7 @@ const leastFallen, mostFallen = .4, 1.05
 // joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	x := &s.all[a]
-	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() {
+	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() || x.arrivals > unevenDeviations {
 		return
 	}
 	only := int32(-1)

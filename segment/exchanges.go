@@ -31,10 +31,10 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 || p.sinks == 2 && p.is
 // the other, so that no chain of small steps joins what is far apart.
 func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.rises = c.rises[:0]
-	c.excess = c.excessOf(s, first, end)
+	c.excess, c.uneven = c.excessOf(s, first, end), c.unevenOf(s, first, end)
 	for a := first; a < end; a++ {
 		x := &s.all[a]
-		if !x.isLeaf || !x.isWide() {
+		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
 			continue
 		}
 		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
@@ -64,13 +64,20 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 // other's leaf.
 func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if !x.isLeaf || !y.isLeaf || !x.isWide() || !y.isWide() {
+	if !x.isLeaf || !y.isLeaf {
 		return false
 	}
 	if c.areUneven(x, y) {
-		return sendsTo(t, s, a, b) && sendsTo(t, s, b, a)
+		if y.fromSwitches < minFeeders {
+			a, b = b, a
+		}
+		if !sendsTo(t, s, a, b) {
+			return false
+		}
+		share, _ := c.evidence.shared(x, y)
+		return sendsTo(t, s, b, a) || s.all[a].fromSwitches < minFeeders && share >= containedShare
 	}
-	if !x.sendsToo || !y.sendsToo {
+	if !x.isWide() || !y.isWide() || !x.sendsToo || !y.sendsToo {
 		return false
 	}
 	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
@@ -84,12 +91,21 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 
 // unevenDeviations is by how many deviations of the noise the links into one leaf differ where no one port is what
 // they wait for: hosts exchange as it happens.
-const unevenDeviations, unevenRatio = 2, .4
+const unevenDeviations, unevenRatio, fewestEven = 2, .25, 5
 
 // areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
 // noise: levels do not say then what is one exchange.
 func (c *causes) areUneven(x, y *sink) bool {
-	return !x.isTree() && !y.isTree() && min(x.levels, y.levels) > 0 && x.arrivals+y.arrivals >= 2*unevenDeviations
+	return !x.isTree() && !y.isTree() && c.unevenness(x)+c.unevenness(y) >= 2*unevenDeviations
+}
+
+// unevenness is by how many deviations of the noise the links differ that wait at a sink. Few links do not show
+// that they are even.
+func (c *causes) unevenness(x *sink) float64 {
+	if x.down() >= fewestEven {
+		return x.arrivals
+	}
+	return max(x.arrivals, c.uneven)
 }
 
 // sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
@@ -130,6 +146,21 @@ func (c *causes) excessOf(s *sinks, first, end int32) float64 {
 	n := float64(len(s.sample))
 	middle := medianOf(s.sample)
 	return math.Sqrt(max(0, middle*middle-1-chanceExcess/n))
+}
+
+// unevenOf is by how many deviations of the noise the links that wait at a leaf differ, in the middle of a
+// component's leaves.
+func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
+	s.sample = s.sample[:0]
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.isTree() {
+			s.sample = append(s.sample, x.arrivals)
+		}
+	}
+	if len(s.sample) < 2 {
+		return 0
+	}
+	return medianOf(s.sample)
 }
 
 // findExchanges finds the causes that are exchanges.
