@@ -97,6 +97,9 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	}
 	c.joinLevel(t, s, first, end)
 	for a := first; a < end; a++ {
+		c.findDouble(t, s, a, first, end)
+	}
+	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
 			if c.areOne(t, s, a, b) {
 				c.sets.union(a, b)
@@ -105,7 +108,6 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	}
 	for a := first; a < end; a++ {
 		c.joinContained(s, a, first, end)
-		c.findDouble(t, s, a, first, end)
 	}
 }
 
@@ -177,6 +179,9 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.level.find(a) == c.level.find(b) && c.areUneven(x, y) {
 		return true
+	}
+	if c.addsTree(a) || c.addsTree(b) {
+		return false
 	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {

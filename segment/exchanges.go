@@ -233,7 +233,10 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 			}
 		}
 	}
-	if x.isTree() || !x.sendsToo {
+	if x.port == 0 && c.uneven < unevenDeviations && !c.levels[own].isExchange() {
+		c.findHiddenTree(t, s, a, first, end)
+	}
+	if x.isTree() || !x.sendsToo || c.double[a][0] != noDouble {
 		return
 	}
 	p := c.levels[own]
@@ -250,6 +253,40 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		}
 	}
 }
+
+// findHiddenTree finds whether at a leaf that sends into an exchange what comes is more stalled than that by as much on
+// every link: a port of it is full, too, that does not stall itself.
+func (c *causes) findHiddenTree(t *trees, s *sinks, a, first, end int32) {
+	x := &s.all[a]
+	if x.fromSwitches < fewestEven || x.arrivals >= unevenDeviations {
+		return
+	}
+	s.sample = s.sample[:0]
+	for _, l := range t.waits.out.of(x.device) {
+		if i := t.node[l]; i >= 0 && !t.waits.toHost(l) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) < fewestEven {
+		return
+	}
+	up := medianOf(s.sample)
+	best := equalDeviations * t.noise.sigma(up) / math.Sqrt(float64(len(s.sample)))
+	for b := first; b < end; b++ {
+		p := c.levels[b]
+		if rest := x.stall - p.stall(); p.isExchange() && rest > leastHidden*t.noise.sigma(x.stall) && sendsInto(t, s, a, b, p.stall()) {
+			if off := math.Abs(up - p.stall()); off < best {
+				best, c.double[a] = off, [2]int32{b, a}
+			}
+		}
+	}
+}
+
+// leastHidden is by how many deviations of one link all that comes to a leaf must be more stalled than its exchange.
+const leastHidden = 3
+
+// addsTree reports whether a tree of a sink's own adds to an exchange there.
+func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
 
 // sendsInto reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
 func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {
