@@ -22,6 +22,7 @@ type causes struct {
 	count    []int     // by cause: its links
 	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange []bool    // by cause
+	thorough []bool    // by cause: an exchange at whose leaves mostly all that comes waits
 	transit  []bool    // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
@@ -74,7 +75,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	}
 	c.joinCalmPorts(t, s)
 	c.findWeak(t, s)
-	c.findExchanges(s)
+	c.findExchanges(t, s)
 }
 
 func (c *causes) listMasks(s *sinks) {
@@ -234,7 +235,7 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
 				continue
 			}
-			if y := &s.all[b]; y.down() == 0 && y.port == 0 || min(x.arrivals, y.arrivals) > unevenDeviations {
+			if y := &s.all[b]; y.down() == 0 && y.port == 0 || min(x.deviation, y.deviation) > unevenDeviations {
 				continue
 			}
 			if d := math.Abs(s.all[b].stall - x.stall); d < off {
@@ -254,7 +255,7 @@ const leastFallen, mostFallen = .4, 1.05
 // joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	x := &s.all[a]
-	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() || x.arrivals > unevenDeviations {
+	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() || x.deviation > unevenDeviations {
 		return
 	}
 	only := int32(-1)

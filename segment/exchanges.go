@@ -40,7 +40,6 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
-				_ = y
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
 			}
 		}
@@ -89,23 +88,27 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
 }
 
-// unevenDeviations is by how many deviations of the noise the links into one leaf differ where no one port is what
-// they wait for: hosts exchange as it happens.
-const unevenDeviations, unevenRatio, fewestEven = 2, .25, 5
+const (
+	// By how many deviations of the noise the links into two leaves differ, on average, and those into all leaves of
+	// a component, in the middle, where no one port is what they wait for: hosts exchange as it happens.
+	unevenDeviations, leastUneven = 2, 1.2
+	unevenRatio                   = .25 // least ratio of the levels of two such leaves
+	fewestEven                    = 5   // links that show that they are even
+)
 
 // areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
 // noise: levels do not say then what is one exchange.
 func (c *causes) areUneven(x, y *sink) bool {
-	return !x.isTree() && !y.isTree() && c.unevenness(x)+c.unevenness(y) >= 2*unevenDeviations
+	return c.uneven >= leastUneven && !x.isTree() && !y.isTree() && c.unevenness(x)+c.unevenness(y) >= 2*unevenDeviations
 }
 
 // unevenness is by how many deviations of the noise the links differ that wait at a sink. Few links do not show
 // that they are even.
 func (c *causes) unevenness(x *sink) float64 {
 	if x.down() >= fewestEven {
-		return x.arrivals
+		return x.deviation
 	}
-	return max(x.arrivals, c.uneven)
+	return max(x.deviation, c.uneven)
 }
 
 // sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
@@ -154,7 +157,7 @@ func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 	s.sample = s.sample[:0]
 	for a := first; a < end; a++ {
 		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.isTree() {
-			s.sample = append(s.sample, x.arrivals)
+			s.sample = append(s.sample, x.deviation)
 		}
 	}
 	if len(s.sample) < 2 {
@@ -164,12 +167,18 @@ func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 }
 
 // findExchanges finds the causes that are exchanges.
-func (c *causes) findExchanges(s *sinks) {
-	c.exchange = resize(c.exchange, 2*len(s.all))
+func (c *causes) findExchanges(t *trees, s *sinks) {
+	c.exchange, c.thorough = resize(c.exchange, 2*len(s.all)), resize(c.thorough, 2*len(s.all))
 	clear(c.exchange)
+	clear(c.thorough)
 	for a := range s.all {
 		if c.levels[c.level.find(int32(a))].isExchange() {
-			c.exchange[c.sets.find(int32(a))] = true
+			c.exchange[c.sets.find(int32(a))], c.thorough[c.sets.find(int32(a))] = true, true
+		}
+	}
+	for a := range s.all {
+		if x := &s.all[a]; c.levels[c.level.find(int32(a))].isExchange() && !t.isBesetBySwitches(x.device) {
+			c.thorough[c.sets.find(int32(a))] = false
 		}
 	}
 }
@@ -195,6 +204,9 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 	}
 	a := s.at[leaf]
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
+		if c.thorough[cause] {
+			return no
+		}
 		if 2*t.stalledHosts(leaf) >= int(t.waits.hosts[leaf]) {
 			return unknown
 		}
@@ -244,7 +256,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 	for b := first; b < end; b++ {
 		for d := first; d < b; d++ {
 			q, r := c.levels[b], c.levels[d]
-			if b == own || d == own || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
+			if b == own || d == own || 2*min(q.sinks, r.sinks) < p.sinks || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
 				continue
 			}
 			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
@@ -258,7 +270,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 // every link: a port of it is full, too, that does not stall itself.
 func (c *causes) findHiddenTree(t *trees, s *sinks, a, first, end int32) {
 	x := &s.all[a]
-	if x.fromSwitches < fewestEven || x.arrivals >= unevenDeviations {
+	if x.fromSwitches < fewestEven || x.deviation >= unevenDeviations {
 		return
 	}
 	s.sample = s.sample[:0]

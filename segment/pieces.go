@@ -166,6 +166,22 @@ func (c *causes) tallyVotes() {
 	}
 }
 
+// mostVoted is the cause that has most votes, or -1 if there is none or another has as many.
+func (c *causes) mostVoted() int32 {
+	c.tallyVotes()
+	best, isTied := vote{cause: -1}, false
+	for _, v := range c.tally {
+		isTied = v.n == best.n || isTied && v.n < best.n
+		if v.n > best.n {
+			best = v
+		}
+	}
+	if isTied {
+		return -1
+	}
+	return best.cause
+}
+
 // joinAlong joins leaves whose hosts wait for links that are full, where such links stall from one to another or
 // into the same switch, and no tree explains them.
 func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
@@ -177,7 +193,7 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 		}
 		own := c.sets.find(int32(a))
 		c.meetings = append(c.meetings, meeting{x.device, own})
-		uneven := x.arrivals >= unevenDeviations
+		uneven := x.deviation >= unevenDeviations
 		c.votes = c.votes[:0]
 		for _, l := range t.waits.out.of(x.device) {
 			i := t.node[l]
@@ -191,15 +207,8 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 				c.votes = append(c.votes, vote{h.main(i), 0, 1})
 			}
 		}
-		c.tallyVotes()
-		best := vote{cause: -1}
-		for _, v := range c.tally {
-			if v.n > best.n {
-				best = v
-			}
-		}
-		if best.cause >= 0 {
-			c.sets.union(own, best.cause)
+		if best := c.mostVoted(); best >= 0 {
+			c.sets.union(own, best)
 		}
 	}
 	slices.SortFunc(c.meetings, func(a, b meeting) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
@@ -264,22 +273,16 @@ func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
 			}
 		}
 	}
-	c.tallyVotes()
-	best := vote{cause: -1}
-	for _, v := range c.tally {
-		if v.n > best.n {
-			best = v
-		}
-	}
-	if best.cause < 0 {
+	best := c.mostVoted()
+	if best < 0 {
 		return -1
 	}
 	need := partnerHosts * float64(hosts)
-	if c.transit[best.cause] {
+	if c.transit[best] {
 		need = min(need, partnerFew)
 	}
 	if float64(waiting) < need || ratio(sum/float64(waiting), x.stall) < partnerRatio {
 		return -1
 	}
-	return best.cause
+	return best
 }

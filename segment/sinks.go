@@ -37,8 +37,7 @@ type sink struct {
 	level     float64 // mean
 	levelSum  float64
 	levels    int     // number
-	deviation float64 // of those from switches, in deviations of the noise
-	arrivals  float64 // the same of what waits there, from switches or if these are few from hosts
+	deviation float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -229,7 +228,7 @@ const (
 // measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
 func (s *sinks) measureLevel(t *trees, x *sink) {
 	w := t.waits
-	x.level, x.levels, x.deviation, x.arrivals = x.stall, x.links, 0, 0
+	x.level, x.levels, x.deviation = x.stall, x.links, 0
 	x.levelSum = x.stall * float64(x.links)
 	s.sample = s.sample[:0]
 	for _, l := range w.in.of(x.device) {
@@ -245,7 +244,6 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	within := levelDeviations * t.noise.sigma(middle)
 	sum, n := sumNear(s.sample, middle, within)
 	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
-	x.arrivals = x.deviation
 	s.sample = s.sample[:0]
 	measured := [2]int{}
 	stalled := [2]int{}
@@ -263,10 +261,6 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	}
 	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1]
 	more, m := sumNear(s.sample, middle, within)
-	if x.sendsToo {
-		sent := medianOf(s.sample)
-		x.deviation = max(x.deviation, deviationOf(s.sample, sent)/t.noise.sigma(sent))
-	}
 	if n += m; n > 0 {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
@@ -283,7 +277,7 @@ func (s *sinks) measureHosts(t *trees, x *sink) {
 	}
 	if len(s.sample) >= minFeeders {
 		middle := medianOf(s.sample)
-		x.arrivals = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+		x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 	}
 }
 
