@@ -18,7 +18,8 @@ import (
 
 func TestConfigIsChecked(t *testing.T) {
 	for _, cfg := range []Config{
-		{Poll: time.Millisecond, History: 1, MaxSpan: time.Hour}, {Poll: time.Second, MaxSpan: time.Hour}, {Poll: time.Second, History: 10_001, MaxSpan: time.Hour}, {Poll: time.Second, History: 1},
+		{Poll: time.Millisecond, History: 1, MaxSpan: time.Hour, Timeout: time.Minute}, {Poll: time.Second, MaxSpan: time.Hour, Timeout: time.Minute},
+		{Poll: time.Second, History: 10_001, MaxSpan: time.Hour, Timeout: time.Minute}, {Poll: time.Second, History: 1, Timeout: time.Minute}, {Poll: time.Second, History: 1, MaxSpan: time.Hour},
 	} {
 		if _, err := New(cfg, nil, read.New(nil), prometheus.NewRegistry(), slog.Default()); err == nil || !strings.Contains(err.Error(), "dashboards: ") {
 			t.Errorf("%+v: error %v", cfg, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine/enginetest"
@@ -151,7 +152,7 @@ func (h *house) get(path string, status int) string {
 // problem gets a path that is answered with a problem, and returns its detail.
 func (h *house) problem(path string, status int) string {
 	h.t.Helper()
-	p := decode[problem](h.t, h.get(path, status))
+	p := decode[operation.Problem](h.t, h.get(path, status))
 	if p.Status != status || p.Title != http.StatusText(status) {
 		h.t.Errorf("%s: problem %+v", path, p)
 	}

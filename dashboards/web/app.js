@@ -65,19 +65,20 @@ async function refresh(mine) {
     do {
       mine.again = false;
       const path = "fabrics/" + encodeURIComponent(mine.name), signal = mine.abort.signal;
-      const least = $("least").value, query = least ? "?min_severity=" + least : "";
-      const [now, history, state] = await Promise.all([api(path + "/now" + query, signal), api(path + "/history" + query, signal), api(path + "/status", signal)]);
+      const least = $("least").value, query = least ? "?min_severity=" + least : "", past = (query ? query + "&" : "?") + "intervals=240";
+      const [now, network, events, state] = await Promise.all([api(path + "/snapshot" + query, signal), api(path + "/network?intervals=240", signal),
+        api(path + "/events" + past, signal), api(path + "/status", signal)]);
       const version = now?.graph_version ?? mine.fabric.graph_version;
       if (mine.links?.fabric.graph_version !== version) {
-        mine.links = await api(`${path}/links?version=${version}`, signal);
+        mine.links = await api(`${path}/graph?version=${version}`, signal);
         mine.fabric = mine.links.fabric;
         mine.layout = layoutOf(mine.fabric, mine.links);
       }
-      mine.jobs = now ? await api(`${path}/jobs?nodes=0&at=${now.interval.start}`, signal) : null;
+      mine.jobs = now ? await api(`${path}/jobs?nodes=false&at=${now.interval.start}`, signal) : null;
       if (mine !== view) return;
       mine.state = state;
       mine.asked = Date.now();
-      if (now) show(now, history); else wait();
+      if (now) show(now, { states: network.states, events: events.events }); else wait();
     } while (mine.again);
   } finally { mine.busy = false; }
 }

@@ -102,11 +102,14 @@ var Architecture = []Row{
 	{Package: "feedback/alertmanager", May: []string{"feedback/record", "internal/secret", "internal/tlsfile"}},
 
 	// What people and machines see.
-	{Package: "dashboards", May: []string{"feedback/score", "store/read", "topology"}, Tests: []string{"store", "store/engine"}},
+	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "store/read", "topology"}, Tests: []string{"internal/access", "store", "store/engine"}},
+	{Package: "dashboards/operation", May: []string{"internal/access"}},
+	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/test/refdocs"}, Kind: Testing},
 
 	// The binary wires them all; what no outsider may import serves it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/app", May: []string{"..."}},
+	{Package: "internal/access"},
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
