@@ -241,7 +241,7 @@ export class App {
   private legend() {
     const change = this.model?.other != null;
     $("legend").querySelector("canvas")!.hidden = change;
-    setText($("unit"), change ? "change in percent of time: blue less, orange more, 30 points at full colour" : "% of time stalled; Low from 5, Medium 15, High 25");
+    setText($("unit"), change ? "change in percent of time: blue less, orange more, 30 points at full colour" : "% of time stalled");
     drawLegend($("legend").querySelector("canvas")!);
   }
 

@@ -65,7 +65,8 @@ export function drawLegend(canvas: HTMLCanvasElement) {
   c.font = "10px system-ui, sans-serif";
   c.fillStyle = current.faint;
   c.textAlign = "center";
-  for (const v of [0, ...thresholds.slice(1), 40, 60]) { c.fillRect(x(v), bar, 1, 3); c.fillText(v === 60 ? "60+" : String(v), x(v), bar + 13); }
+  const names: Record<number, string> = { 5: "5 Low", 15: "15 Medium", 25: "25 High", 60: "60+" };
+  for (const v of [0, ...thresholds.slice(1), 40, 60]) { c.fillRect(x(v), bar, 1, 3); c.textAlign = v === 0 ? "left" : v === 60 ? "right" : "center"; c.fillText(names[v] ?? String(v), x(v) + (v === 60 ? 12 : 0), bar + 13); }
 }
 
 const jobHues = ["#7fd6c2", "#c5a3ff", "#8fc7ff", "#ffd27a", "#ff9db0", "#b7e07a", "#f0a8e8", "#9fb4c8"];

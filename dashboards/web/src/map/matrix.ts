@@ -125,7 +125,9 @@ function hostBlock(graph: Graph, lowest: ReturnType<Graph["levels"]>[number]): B
 function drawBlock(graph: Graph, b: Builder, k: Block, x: number, y: number) {
   const left = x + 7, top = y + 3.4;
   draw(b, k.cells, left, top);
-  b.label(k.title, left, y + 1.1, .85, "left", Math.max(k.columns + 2, 12));
+  const [title, way] = k.title.split("; ");
+  b.label(title, left - 6.5, y + 1, .8, "left", k.columns + 8);
+  if (way) b.label(way, left - 6.5, y + 1.9, .6, "left", k.columns + 8);
   let last = "";
   k.rows.forEach((d, i) => {
     const g = graph.group(d);

@@ -19,15 +19,15 @@ export function tiers(graph: Graph, aspect: number): FlatLayout {
   const pods = new Map<number, [number, number]>();
   let last: number | null = null;
   for (const d of order) {
-    const pod = graph.devices[d].group, w = Math.max(4, (hostsOf.get(d)?.length ?? 0) * 1.0);
+    const pod = graph.devices[d].group, w = Math.max(4, hostsOf.get(d)?.length ?? 0);
     if (last !== null) x += pod !== last ? podGap : gap;
     last = pod;
     place.set(d, { x, y: 0, w, h: 1 });
     if (pod >= 0) pods.set(pod, [pods.get(pod)?.[0] ?? x, x + w]);
     x += w;
   }
-  const width = Math.max(x, 12), tall = Math.max(width / aspect, 20), unit = tall / (levels.length + (hostsOf.size ? .9 : 0) + .3);
-  const bar = Math.min(unit * .16, Math.max(1, width / 120)), base = tall - (hostsOf.size ? unit * .9 : unit * .5);
+  const width = Math.max(x, 12), tall = Math.max(width * 1.08 / aspect, 10), unit = tall / (levels.length - 1 + (hostsOf.size ? .55 : 0) + .75);
+  const bar = Math.min(unit * .16, Math.max(1.4, width / 70)), base = tall - (hostsOf.size ? unit * .78 : unit * .3);
   for (const box of place.values()) { box.y = base; box.h = bar; }
   levels.slice(1).forEach((tier, i) => placeTier(graph, tier.switches, place, pods, base - (i + 1) * unit, bar, width, gap));
   const dot = Math.min(.8, bar);
@@ -74,7 +74,7 @@ function placeTier(graph: Graph, switches: number[], place: Map<number, Box>, po
   }
   for (const [g, list] of by) {
     const [from, to] = pods.get(g) ?? [0, width];
-    const step = (to - from) / list.length, w = Math.max(step * .3, Math.min(step - gap * .5, step * .82));
+    const step = (to - from) / list.length, w = Math.max(step * .3, Math.min(step - gap * .4, step * .9));
     list.forEach((d, i) => place.set(d, { x: from + i * step + (step - w) / 2, y, w, h }));
   }
 }
@@ -127,13 +127,13 @@ function writeLabels(graph: Graph, b: Builder, place: Map<number, Box>, levels: 
   for (const l of levels) for (const d of l.switches) { const g = graph.devices[d].group, p = place.get(d); if (p) tops.set(g, Math.min(tops.get(g) ?? Infinity, p.y)); }
   if (pods.size > 1) {
     for (const [g, [from, to]] of pods) {
-      const top = (tops.get(g) ?? m.base) - m.unit * .16, bottom = m.base + (hosts ? m.unit * .72 : m.bar * 2);
+      const top = (tops.get(g) ?? m.base) - m.unit * .16, bottom = m.base + (hosts ? m.unit * .68 : m.bar * 2);
       b.frames.push({ x: from - 1, y: top, w: to - from + 2, h: bottom - top, text: `${graph.groupWord} ${g}` });
     }
   }
   for (const [d, p] of place) {
     if (!graph.isSwitch(d)) continue;
-    b.label(graph.name(d), p.x + p.w / 2, p.y + p.h * .78, Math.min(p.h * .8, p.w / 3), "center", p.w);
+    b.label(graph.name(d), p.x + p.w / 2, p.y + p.h * .78, Math.min(p.h * .8, p.w * 1.75 / Math.max(3, graph.name(d).length)), "center", p.w);
   }
 }
 
