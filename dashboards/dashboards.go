@@ -9,6 +9,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"github.com/giverny/giverny/internal/problem"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -140,9 +141,7 @@ func (d *Dashboards) Register(mux *http.ServeMux) {
 func page(files http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			p := operation.NewProblem(http.StatusMethodNotAllowed, "%s: want GET or HEAD", r.Method)
-			p.Allow = "GET, HEAD"
-			operation.Fail(w, r, p)
+			problem.Method(r, "GET, HEAD").Write(w)
 			return
 		}
 		files.ServeHTTP(w, r)
