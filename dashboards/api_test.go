@@ -20,6 +20,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/dashboards/operation"
@@ -270,7 +271,7 @@ func TestFailingStore(t *testing.T) {
 	h := serve(t, db, mesh)
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	h.server.Config.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/v1/fabrics/"+mesh+"/snapshot", nil).WithContext(gone))
+	h.server.Config.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, h.url+"/api/v1/fabrics/"+mesh+"/snapshot", nil).WithContext(gone))
 	if text := h.log.String(); text != "" {
 		t.Errorf("a client that left is logged: %s", text)
 	}
@@ -290,39 +291,63 @@ func TestFailingStore(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	h := serve(t, nil, torus)
-	for path, contentType := range map[string]string{"/": "text/html; charset=utf-8", "/api/v1/fabrics": "application/json", "/api/v1/fabrics/x/snapshot": "application/problem+json"} {
-		request, err := http.NewRequest(http.MethodGet, h.url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Accept-Encoding", "br, gzip")
-		response, err := (&http.Transport{DisableCompression: true}).RoundTrip(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		for name, want := range map[string]string{"Content-Type": contentType, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"} {
-			if got := response.Header.Get(name); got != want {
-				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+	for path, contentType := range map[string]string{"/": "text/html; charset=utf-8", "/api/v1/openapi.json": "application/json", "/api/v1/fabrics/x/snapshot": "application/problem+json"} {
+		for encoding, want := range map[string]string{"br, gzip": "gzip", "gzip, zstd": "zstd", "gzip;q=1, zstd;q=0.5": "gzip", "gzip;q=0": "", "br": "", "": ""} {
+			response := h.getRaw(path, http.Header{"Accept-Encoding": {encoding}})
+			for name, want := range map[string]string{"Content-Type": contentType, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin"} {
+				if got := response.Header.Get(name); got != want {
+					t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+				}
+			}
+			if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+				t.Errorf("%s: policy %q", path, policy)
+			}
+			if contentType != "application/json" {
+				continue
+			}
+			if got := response.Header.Get("Content-Encoding"); got != want || !strings.Contains(response.Header.Get("Vary"), "Accept-Encoding") {
+				t.Errorf("%q: headers %v", encoding, response.Header)
+			}
+			if text, err := io.ReadAll(decoded(t, response)); err != nil || !json.Valid(text) {
+				t.Errorf("%q: %.100q, %v", encoding, text, err)
 			}
 		}
-		if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
-			t.Errorf("%s: policy %q", path, policy)
-		}
-		if path == "/" {
-			continue
-		}
-		if response.Header.Get("Content-Encoding") != "gzip" || response.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s: headers %v", path, response.Header)
-		}
-		unzipped, err := gzip.NewReader(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err := io.ReadAll(unzipped); err != nil || !json.Valid(text) {
-			t.Errorf("%s: %q, %v", path, text, err)
-		}
 	}
+}
+
+// getRaw gets a path once, and leaves the compression as it is.
+func (h *house) getRaw(path string, header http.Header) *http.Response {
+	h.t.Helper()
+	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	request.Header = header
+	transport := &http.Transport{DisableCompression: true}
+	h.t.Cleanup(transport.CloseIdleConnections)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// decoded is the body of an answer without its compression.
+func decoded(t *testing.T, response *http.Response) io.Reader {
+	t.Helper()
+	var r io.Reader = response.Body
+	var err error
+	switch response.Header.Get("Content-Encoding") {
+	case "gzip":
+		r, err = gzip.NewReader(response.Body)
+	case "zstd":
+		r, err = zstd.NewReader(response.Body)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // Values of an old graph are shown on that graph: /snapshot says its version, /links

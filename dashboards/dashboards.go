@@ -16,6 +16,7 @@ import (
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
@@ -132,9 +133,7 @@ func (d *Dashboards) Register(mux *http.ServeMux) {
 func page(files http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			p := operation.NewProblem(http.StatusMethodNotAllowed, "%s: want GET or HEAD", r.Method)
-			p.Allow = "GET, HEAD"
-			operation.Fail(w, r, p)
+			problem.Method(r, "GET, HEAD").Write(w)
 			return
 		}
 		files.ServeHTTP(w, r)

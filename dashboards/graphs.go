@@ -3,6 +3,7 @@ package dashboards
 import (
 	"context"
 	"errors"
+	"github.com/giverny/giverny/internal/problem"
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
@@ -42,7 +43,7 @@ func (d *Dashboards) graph(ctx context.Context, f *fabric, version read.Version)
 	}
 	g, err := d.model.Graph(ctx, f.name, uint64(version))
 	if errors.Is(err, read.ErrNotFound) {
-		return nil, operation.NotFound("fabric %q has no graph of version %v in the store", f.name, version)
+		return nil, problem.NotFound("fabric %q has no graph of version %v in the store", f.name, version)
 	}
 	if err != nil {
 		return nil, err

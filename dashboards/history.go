@@ -2,10 +2,10 @@ package dashboards
 
 import (
 	"context"
+	"github.com/giverny/giverny/internal/problem"
 	"slices"
 	"time"
 
-	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -34,7 +34,7 @@ func (d *Dashboards) network(ctx context.Context, p *overSpan) (*networkStates, 
 		return nil, err
 	}
 	if most := maxStates * q.fabric.interval; time.Duration(q.span.To-q.span.From) > most {
-		return nil, operation.BadRequest("from %v to %v: want at most %d intervals, which are %v", q.span.From, q.span.To, maxStates, most)
+		return nil, problem.BadRequest("from %v to %v: want at most %d intervals, which are %v", q.span.From, q.span.To, maxStates, most)
 	}
 	states, err := d.model.Network(ctx, q.fabric.name, q.span)
 	return &networkStates{spanOf(q), q.fabric.interval.Seconds(), append([]read.NetworkAt{}, states...)}, err

@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"errors"
+	"github.com/giverny/giverny/internal/problem"
 	"net/http"
 	"strconv"
 
@@ -10,11 +11,11 @@ import (
 )
 
 // explain is what a client is to see of an error of the store: no more than that it is there.
-func explain(err error) *operation.Problem {
+func explain(err error) *problem.Problem {
 	if errors.Is(err, read.ErrTooExpensive) {
-		return operation.NewProblem(http.StatusServiceUnavailable, "%v", read.ErrTooExpensive)
+		return problem.New(http.StatusServiceUnavailable, "%v", read.ErrTooExpensive)
 	}
-	return operation.NewProblem(http.StatusBadGateway, "the store did not answer; try again, or see the log of this process")
+	return problem.New(http.StatusBadGateway, "the store did not answer; try again, or see the log of this process")
 }
 
 // observe counts a request, and logs one that failed by no fault of the client.

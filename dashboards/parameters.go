@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/giverny/giverny/internal/problem"
 	"strconv"
 	"time"
 
-	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -59,7 +59,7 @@ type ofStall struct {
 
 func (p *ofStall) check() error {
 	if !p.Metric.IsStall() {
-		return operation.BadRequest("metric: want a stall metric, such as credit_stall")
+		return problem.BadRequest("metric: want a stall metric, such as credit_stall")
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (d *Dashboards) fabricOf(name string) (*fabric, error) {
 	if f := d.fabrics[name]; f != nil {
 		return f, nil
 	}
-	return nil, operation.NotFound("unknown fabric; GET %s/fabrics lists them", Prefix)
+	return nil, problem.NotFound("unknown fabric; GET %s/fabrics lists them", Prefix)
 }
 
 // question is what is asked about a fabric over time.
@@ -87,7 +87,7 @@ func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err
 		return q, err
 	}
 	if p.From != nil && p.Intervals > 0 {
-		return q, operation.BadRequest("intervals: want either this or from")
+		return q, problem.BadRequest("intervals: want either this or from")
 	}
 	if p.To != nil {
 		q.span.To = schema.Instant(*p.To)
@@ -116,10 +116,10 @@ func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err
 // checkSpan refuses a span that is longer than an answer may be about.
 func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 	if span.From > span.To {
-		return operation.BadRequest("from: %v is later than to, %v", span.From, span.To)
+		return problem.BadRequest("from: %v is later than to, %v", span.From, span.To)
 	}
 	if length := time.Duration(span.To - span.From); length > most {
-		return operation.BadRequest("from %v to %v is %v: want at most %v, or raise dashboards.max_span", span.From, span.To, length, most)
+		return problem.BadRequest("from %v to %v is %v: want at most %v, or raise dashboards.max_span", span.From, span.To, length, most)
 	}
 	return nil
 }

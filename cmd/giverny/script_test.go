@@ -50,7 +50,7 @@ func runScripts(t *testing.T, folder string, environment ...string) {
 		Cmds:          scriptCommands,
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			env.Vars = append(env.Vars, environment...)
+			env.Vars = append(append(env.Vars, "GIVERNY_HTTP_METRICS_LISTEN=127.0.0.1:0"), environment...) // scripts run side by side
 			return nil
 		},
 	})

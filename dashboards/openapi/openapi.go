@@ -6,6 +6,7 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/giverny/giverny/internal/problem"
 	"net/http"
 	"reflect"
 	"slices"
@@ -46,7 +47,7 @@ func Of[T any](api API, rows []operation.Operation[T]) (*openapi3.T, error) {
 	for _, t := range api.Extra {
 		b.ref(t)
 	}
-	b.ref(reflect.TypeFor[operation.Problem]())
+	b.ref(reflect.TypeFor[problem.Problem]())
 	doc.Components = &openapi3.Components{Schemas: b.schemas, Responses: responses(), SecuritySchemes: openapi3.SecuritySchemes{
 		"token":   {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer", Description: "A token of the file http.access.tokens."}},
 		"session": {Value: &openapi3.SecurityScheme{Type: "apiKey", In: "cookie", Name: "giverny_session", Description: "What POST /login sets."}}}}

@@ -98,15 +98,6 @@ func writeNotModified(w http.ResponseWriter, tag string) int {
 // vary are the headers that an answer depends on.
 const vary = "Accept, Accept-Encoding, Authorization, Cookie"
 
-// writeBody answers with a value as JSON that is neither tagged nor kept.
-func writeBody(w http.ResponseWriter, r *http.Request, contentType string, status int, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic("operation: a problem is no JSON: " + err.Error())
-	}
-	send(w, r, contentType, status, append(text, '\n'))
-}
-
 // smallest is the length from which on an answer is worth compressing.
 const smallest = 512
 

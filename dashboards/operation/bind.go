@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/giverny/giverny/internal/problem"
 	"io"
 	"mime"
 	"net/http"
@@ -86,12 +87,12 @@ func bind(r *http.Request, parameters []Parameter, to reflect.Value) error {
 		}
 		if text == "" {
 			if p.Required {
-				return BadRequest("%s: missing; want %s", p.Name, p.Doc)
+				return problem.BadRequest("%s: missing; want %s", p.Name, p.Doc)
 			}
 			continue
 		}
 		if err := p.read(to.Elem().FieldByIndex(p.index), text); err != nil {
-			return BadRequest("%s: %v", p.Name, err)
+			return problem.BadRequest("%s: %v", p.Name, err)
 		}
 	}
 	return nil
@@ -108,12 +109,12 @@ func checkNames(query map[string][]string, parameters []Parameter) error {
 	for name, values := range query {
 		if !slices.Contains(names, name) {
 			if len(names) == 0 {
-				return BadRequest("%q: this path takes no parameters", name)
+				return problem.BadRequest("%q: this path takes no parameters", name)
 			}
-			return BadRequest("%q: unknown parameter; want one of %s", name, strings.Join(names, ", "))
+			return problem.BadRequest("%q: unknown parameter; want one of %s", name, strings.Join(names, ", "))
 		}
 		if len(values) > 1 {
-			return BadRequest("%s: given %d times; want it once", name, len(values))
+			return problem.BadRequest("%s: given %d times; want it once", name, len(values))
 		}
 	}
 	return nil
@@ -219,20 +220,20 @@ func set(to reflect.Value, text string) error {
 func readBody(r *http.Request, to any) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
-		return NewProblem(http.StatusUnsupportedMediaType, "content type %q: want application/json", r.Header.Get("Content-Type"))
+		return problem.New(http.StatusUnsupportedMediaType, "content type %q: want application/json", r.Header.Get("Content-Type"))
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	err = d.Decode(to)
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
-			return BadRequest("body: want one JSON value, and nothing behind it")
+			return problem.BadRequest("body: want one JSON value, and nothing behind it")
 		}
 		return nil
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return NewProblem(http.StatusRequestEntityTooLarge, "body: more than %d bytes", tooLarge.Limit)
+		return problem.New(http.StatusRequestEntityTooLarge, "body: more than %d bytes", tooLarge.Limit)
 	}
-	return BadRequest("body: %v", err)
+	return problem.BadRequest("body: %v", err)
 }

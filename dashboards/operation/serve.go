@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/giverny/giverny/internal/problem"
 	"net/http"
 	"reflect"
 	"slices"
@@ -32,7 +33,7 @@ type Server[T any] struct {
 	// Bound on the time that an operation takes without a bound of its own.
 	Timeout time.Duration
 	// Explain makes a problem of an error that is none.
-	Explain func(error) *Problem
+	Explain func(error) *problem.Problem
 	// Observe is called after each request.
 	Observe func(Served)
 }
@@ -53,18 +54,16 @@ func (s *Server[T]) Register(mux *http.ServeMux) {
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
 		mux.HandleFunc(s.Prefix+path, func(w http.ResponseWriter, r *http.Request) {
-			p := NewProblem(http.StatusMethodNotAllowed, "%s: want %s", r.Method, allow)
-			p.Allow = allow
-			s.fail(w, r, "other", p)
+			s.fail(w, "other", problem.Method(r, allow))
 		})
 	}
 	mux.HandleFunc(s.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, "other", NewProblem(http.StatusNotFound, "no such path; GET %s/openapi.json describes those there are", s.Prefix))
+		s.fail(w, "other", problem.New(http.StatusNotFound, "no such path; GET %s/openapi.json describes those there are", s.Prefix))
 	})
 }
 
-func (s *Server[T]) fail(w http.ResponseWriter, r *http.Request, path string, p *Problem) {
-	Fail(w, r, p)
+func (s *Server[T]) fail(w http.ResponseWriter, path string, p *problem.Problem) {
+	p.Write(w)
 	s.Observe(Served{Operation: path, Status: p.Status})
 }
 
@@ -99,7 +98,7 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 	}
 	offer := choose(r.Header.Get("Accept"), offers, mediaType)
 	if offer == "" {
-		return 0, NewProblem(http.StatusNotAcceptable, "accept %q: want %s", r.Header.Get("Accept"), strings.Join(offers, " or "))
+		return 0, problem.New(http.StatusNotAcceptable, "accept %q: want %s", r.Header.Get("Accept"), strings.Join(offers, " or "))
 	}
 	in := reflect.New(row.Parameters())
 	if err := bind(r, parameters, in); err != nil {
@@ -118,7 +117,7 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 	}
 	if err != nil {
 		if ctx.Err() == context.DeadlineExceeded && r.Context().Err() == nil {
-			err = errors.Join(NewProblem(http.StatusServiceUnavailable, "no answer within %v; ask about less", s.bound(row)), err)
+			err = errors.Join(problem.New(http.StatusServiceUnavailable, "no answer within %v; ask about less", s.bound(row)), err)
 		}
 		return 0, err
 	}
@@ -143,7 +142,7 @@ func (s *Server[T]) bound(row *Operation[T]) time.Duration {
 func allowed(r *http.Request, least access.Role) error {
 	who := access.Of(r.Context())
 	if who.Role < least {
-		return NewProblem(http.StatusForbidden, "%s is %s; this takes the role %s", who.Name, who.Role, least)
+		return problem.New(http.StatusForbidden, "%s is %s; this takes the role %s", who.Name, who.Role, least)
 	}
 	return nil
 }
@@ -153,11 +152,11 @@ func (s *Server[T]) answerError(w http.ResponseWriter, r *http.Request, err erro
 	if r.Context().Err() != nil {
 		return ClientLeft, nil
 	}
-	var p *Problem
+	var p *problem.Problem
 	if !errors.As(err, &p) {
 		p = s.Explain(err)
 	}
-	Fail(w, r, p)
+	p.Write(w)
 	if p.Status < http.StatusInternalServerError {
 		return p.Status, nil
 	}

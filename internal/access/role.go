@@ -1,4 +1,3 @@
-// Package access says who asks over HTTP and what they may do: roles, and the ways by which a client is known.
 package access
 
 import (
@@ -11,9 +10,10 @@ type Role int
 
 // Roles.
 const (
-	Viewer   Role = iota // reads
-	Operator             // gives feedback and launches what has a dry run
-	Admin                // changes the configuration and takes profiles
+	None     Role = iota - 1 // not known
+	Viewer                   // reads
+	Operator                 // gives feedback and launches what has a dry run
+	Admin                    // changes the configuration and takes profiles
 	numRoles
 )
 
@@ -21,7 +21,7 @@ func roleNames() [numRoles]string { return [...]string{"viewer", "operator", "ad
 
 func (r Role) String() string {
 	if r < 0 || r >= numRoles {
-		return fmt.Sprintf("role %d", int(r))
+		return "none"
 	}
 	return roleNames()[r]
 }
@@ -54,8 +54,11 @@ func With(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
 
-// Of is who asks; where no guard stands before the handler, a viewer without a name.
+// Of is who asks. Without a Guard before the handler the role is None.
 func Of(ctx context.Context) Identity {
-	who, _ := ctx.Value(identityKey{}).(Identity)
+	who, ok := ctx.Value(identityKey{}).(Identity)
+	if !ok {
+		return Identity{Role: None}
+	}
 	return who
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/giverny/giverny/internal/boot"
 
@@ -264,17 +263,17 @@ func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 		return errors.Join(err, l.Close())
 	}
 	if r.Serve {
-		p.log.Info("dashboards: page served", "url", "http://"+l.Addr().String())
+		p.log.Info("dashboards: page served", "url", l.URL(p.cfg.HTTP.TLS.Enabled()))
 	}
 	return p.Run(ctx, l, parts.Steps)
 }
 
 // ListenAnywhere takes the configured address, or a free port where it is in use.
-func (p *Process) ListenAnywhere() (net.Listener, error) {
+func (p *Process) ListenAnywhere() (*Listeners, error) {
 	if l, err := p.Listen(); err == nil {
 		return l, nil
 	}
-	p.cfg.HTTP.Listen = "127.0.0.1:0"
+	p.cfg.HTTP.Listen, p.cfg.HTTP.Metrics.Listen = "127.0.0.1:0", ""
 	return p.Listen()
 }
 
@@ -308,7 +307,8 @@ func (p *Process) Check(fabrics []Fabric) error {
 	}
 	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Enabled()}
 	_, err := p.assemble(r, fabrics)
-	return errors.Join(kafkaErr, storeErr, err)
+	_, _, guardErr := p.guard()
+	return errors.Join(kafkaErr, storeErr, err, guardErr)
 }
 
 // Produce runs what puts readings into Kafka until it ends.

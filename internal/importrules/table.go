@@ -102,14 +102,14 @@ var Architecture = []Row{
 	{Package: "feedback/alertmanager", May: []string{"feedback/record", "internal/secret", "internal/tlsfile"}},
 
 	// What people and machines see.
-	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "store/read", "topology"}, Tests: []string{"internal/access", "store", "store/engine"}},
-	{Package: "dashboards/operation", May: []string{"internal/access"}},
-	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/test/refdocs"}, Kind: Testing},
+	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "internal/access", "internal/problem", "store/read", "topology"}, Tests: []string{"dashboards/openapi", "store", "store/engine"}},
+	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
+	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
 	// The binary wires them all; what no outsider may import serves it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/app", May: []string{"..."}},
-	{Package: "internal/access"},
+	{Package: "internal/access", May: []string{"internal/problem", "internal/secret"}},
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
@@ -119,7 +119,8 @@ var Architecture = []Row{
 	{Package: "internal/logs"},
 	{Package: "internal/secret"},
 	{Package: "internal/lifecycle"},
-	{Package: "internal/ops"},
+	{Package: "internal/ops", May: []string{"internal/access", "internal/problem", "internal/tlsfile"}},
+	{Package: "internal/problem"},
 	{Package: "internal/retry"},
 	{Package: "internal/settings"},
 	{Package: "internal/tlsfile"},

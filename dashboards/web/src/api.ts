@@ -10,12 +10,15 @@ export class Problem extends Error {
 
 export const isAbort = (e: unknown) => e instanceof DOMException && e.name === "AbortError";
 
-let token = sessionStorage.getItem("giverny.token") ?? "";
+/** signIn makes a session of a token; the browser keeps it in a cookie that scripts cannot read. */
+export async function signIn(token: string): Promise<void> {
+  const r = await fetch("login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) }).catch(() => { throw new Problem(0, "the server does not answer"); });
+  if (!r.ok) throw await problemOf(r);
+}
 
-/** signIn keeps a bearer token for this tab. */
-export function signIn(text: string) {
-  token = text;
-  if (text) sessionStorage.setItem("giverny.token", text); else sessionStorage.removeItem("giverny.token");
+async function problemOf(r: Response): Promise<Problem> {
+  const p = await r.json().catch(() => null) as { detail?: string; title?: string } | null;
+  return new Problem(r.status, p?.detail ?? p?.title ?? `HTTP status ${r.status}`);
 }
 
 type Query = Record<string, string | number | undefined>;
@@ -30,16 +33,13 @@ function address(path: string, query: Query): string {
 async function get<T>(path: string, query: Query, signal?: AbortSignal): Promise<T | null> {
   let r: Response;
   try {
-    r = await fetch(address(path, query), { signal, headers: token ? { Authorization: "Bearer " + token } : {}, credentials: "same-origin" });
+    r = await fetch(address(path, query), { signal });
   } catch (e) {
     if (isAbort(e)) throw e;
     throw new Problem(0, "the server does not answer");
   }
   if (r.status === 204) return null;
-  if (!r.ok) {
-    const p = await r.json().catch(() => null) as { detail?: string; title?: string } | null;
-    throw new Problem(r.status, p?.detail ?? p?.title ?? `${path}: HTTP status ${r.status}`);
-  }
+  if (!r.ok) throw await problemOf(r);
   return await r.json() as T;
 }
 

@@ -59,7 +59,19 @@ export class App {
       if (e.key === "Escape") this.select(null);
       if (e.key === "l") this.live();
     });
-    $<HTMLDialogElement>("login").addEventListener("close", () => { signIn($<HTMLInputElement>("token").value); void this.choose(this.state.fabric); });
+    $("login").addEventListener("close", () => void this.signIn());
+  }
+
+  private async signIn() {
+    const field = $<HTMLInputElement>("token"), token = field.value;
+    field.value = "";
+    try {
+      await signIn(token);
+      await this.choose(this.state.fabric);
+    } catch (e) {
+      setText($("loginwhy"), "That did not work: " + (e as Error).message);
+      $<HTMLDialogElement>("login").showModal();
+    }
   }
 
   private theme(name: string) {
