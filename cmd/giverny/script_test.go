@@ -91,7 +91,7 @@ func listen(ts *testscript.TestScript) net.Listener {
 	return l
 }
 
-const awaitTimeout = 30 * time.Second
+const awaitTimeout = 2 * time.Minute
 
 func await(ts *testscript.TestScript, url, text string) {
 	var body string
