@@ -998,7 +998,7 @@ export interface components {
             time: string;
             value: number;
         };
-        /** @description Problem is an error that a client sees (RFC 9457). */
+        /** @description Problem is an error that a client sees. */
         Problem: {
             /** @description what is wrong, and what would be right */
             detail: string;
