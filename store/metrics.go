@@ -68,6 +68,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	}
 	m.rows.WithLabelValues(marker.name)
 	m.rows.WithLabelValues(statesTable)
+	m.rows.WithLabelValues("rollups")
 	for _, reason := range retryReasons {
 		m.retries.WithLabelValues(reason)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -196,38 +197,55 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 	if err := db.rollUpRows(ctx, "region_hours", "true", columns, columns, rollupText("region_hours"), fabric, hours, 0); err != nil {
 		return err
 	}
+	complete, err := db.withSamples(ctx, fabric, hours)
+	if err != nil {
+		return err
+	}
 	for i := range hours { // an hour of links is some megabytes
-		if err := db.rollUpLinks(ctx, fabric, hours[i:i+1]); err != nil {
-			return err
+		if complete[i] {
+			if err := db.rollUpLinks(ctx, fabric, hours[i:i+1]); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	n := len(hours)
+	markers := rowSet{n, []field{
+		{"fabric", repeat(fabric, n)}, {"time", each(hours, func(h *staleHour) time.Time { return time.Unix(h.Hour, 0).UTC() })},
+		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"stored_at", repeat(db.now(), n)}}}
+	k := key{fabric: fabric, start: time.Unix(hours[0].Hour, 0).UTC(), content: contentOf(hours, complete)}
+	return db.insert(ctx, "rollups", markers, k, 0)
 }
 
-func (db *DB) rollUpLinks(ctx context.Context, fabric string, hours []staleHour) error {
-	var complete []struct {
+// contentOf tells apart markers of the same hours that are made of other rows.
+func contentOf(hours []staleHour, complete []bool) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, hours, complete)
+	return h.Sum64()
+}
+
+// withSamples says of which hours all samples of links are there.
+func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour) ([]bool, error) {
+	var found []struct {
 		Hour int64 `ch:"hour"`
 	}
-	if err := db.conn.Select(db.exact(ctx), &complete, rollupScope(everyHour)+"\n"+rollupText("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
-		return fmt.Errorf("look for the samples of links: %w", err)
+	if err := db.conn.Select(db.exact(ctx), &found, rollupScope(everyHour)+"\n"+rollupText("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
+		return nil, fmt.Errorf("look for the samples of links: %w", err)
 	}
-	samples := false
-	for _, c := range complete {
-		samples = samples || c.Hour == hours[0].Hour
+	complete := make([]bool, len(hours))
+	for i := range hours {
+		for _, f := range found {
+			complete[i] = complete[i] || f.Hour == hours[i].Hour
+		}
 	}
+	return complete, nil
+}
+
+func (db *DB) rollUpLinks(ctx context.Context, fabric string, hour []staleHour) error {
 	const columns = "graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
 	for table, bucket := range map[string]int64{"link_minutes": 300, "link_hours": 3600} {
-		if !samples {
-			continue
-		}
-		if err := db.rollUpRows(ctx, table, "true", columns, columns, rollupText("links"), fabric, hours, bucket); err != nil {
+		if err := db.rollUpRows(ctx, table, "true", columns, columns, rollupText("links"), fabric, hour, bucket); err != nil {
 			return err
 		}
-	}
-	err := db.conn.Exec(ctx, "INSERT INTO rollups (fabric, time, made_of, samples, stored_at) VALUES ({fabric:String}, {hour:Int64}, {made_of:UInt64}, {samples:Bool}, now())",
-		clickhouse.Named("fabric", fabric), clickhouse.Named("hour", hours[0].Hour), clickhouse.Named("made_of", hours[0].MadeOf), clickhouse.Named("samples", samples))
-	if err != nil {
-		return fmt.Errorf("note that it is rolled up: %w", err)
 	}
 	return nil
 }

@@ -315,3 +315,27 @@ func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, 
 		return LinkStep{schema.Instant(r.Begin * 1e9), int(r.Intervals), r.Average, r.Highest}, nil
 	})
 }
+
+// CauseShare says how often regions were congested for one class of cause.
+type CauseShare struct {
+	Class       string  `json:"class"`
+	Regions     int     `json:"regions"`   // that had it in some interval
+	Diagnoses   int     `json:"diagnoses"` // regions, once per interval
+	MeanPercent float64 `json:"mean_percent"`
+	Accused     int     `json:"accused"` // diagnoses that accuse a job
+}
+
+// Causes are the classes of the diagnoses of a span, the most frequent first.
+func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseShare, error) {
+	type row struct {
+		Class     string  `ch:"class"`
+		Regions   uint64  `ch:"regions"`
+		Diagnoses uint64  `ch:"diagnoses"`
+		Mean      float64 `ch:"mean_percent"`
+		Accused   uint64  `ch:"accused"`
+	}
+	found, err := Figure[row](ctx, m, "causes", InSpan(fabric, span))
+	return convert(found, err, func(r *row) (CauseShare, error) {
+		return CauseShare{r.Class, int(r.Regions), int(r.Diagnoses), r.Mean, int(r.Accused)}, nil
+	})
+}

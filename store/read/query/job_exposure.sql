@@ -7,7 +7,7 @@ WITH
     ran AS
     (
         SELECT job_id, start, argMax(end, (stored_at, interval_start, revision)) AS ended, argMax(name, (stored_at, interval_start, revision)) AS label,
-            argMax(nodes, (stored_at, interval_start, revision)) AS devices
+            arrayMap(d -> cityHash64(d), argMax(nodes, (stored_at, interval_start, revision))) AS devices
         FROM jobs
         WHERE fabric = {fabric:String} AND start < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
         GROUP BY job_id, start
@@ -15,17 +15,17 @@ WITH
     ),
     ends AS
     (
-        SELECT graph_version, link, arrayJoin([from_device, to_device]) AS device
+        SELECT graph_version, link, [cityHash64(from_device), cityHash64(to_device)] AS pair
         FROM links
-        WHERE fabric = {fabric:String} AND (from_device IN (SELECT arrayJoin(devices) FROM ran) OR to_device IN (SELECT arrayJoin(devices) FROM ran))
+        WHERE fabric = {fabric:String}
     ),
     touched AS
     (
-        SELECT DISTINCT r.graph_version AS graph_version, r.hour AS hour, r.region_id AS region_id, e.device AS device, toUInt8(r.severity) AS severity, r.first AS first,
-            r.last + toIntervalMillisecond(r.last_ms) AS until, r.max_mean AS max_mean
-        FROM (SELECT * FROM {{region_hours}} ARRAY JOIN links AS one) AS r
+        SELECT r.hour AS hour, arrayJoin(groupUniqArrayArray(e.pair)) AS device, toUInt8(max(r.severity)) AS severity, min(r.first) AS first,
+            max(r.last + toIntervalMillisecond(r.last_ms)) AS until, max(r.max_mean) AS max_mean
+        FROM (SELECT graph_version, hour, region_id, severity, first, last, last_ms, max_mean, one FROM {{region_hours}} ARRAY JOIN links AS one WHERE severity > 'Neg' AND ({metric:String} = '' OR metric = {metric:String})) AS r
         INNER JOIN ends AS e ON e.graph_version = r.graph_version AND e.link = r.one
-        WHERE ({metric:String} = '' OR r.metric = {metric:String}) AND r.severity > 'Neg'
+        GROUP BY r.graph_version, r.hour, r.region_id
     ),
     parts AS
     (
@@ -36,8 +36,8 @@ WITH
     met AS
     (
         SELECT p.job_id AS job_id, p.start AS start, max(t.severity) AS worst, max(t.max_mean) AS highest
-        FROM parts AS p
-        INNER JOIN touched AS t ON t.device = p.device AND t.hour = toInt64(p.hour)
+        FROM touched AS t
+        INNER JOIN parts AS p ON t.device = p.device AND t.hour = toInt64(p.hour)
         WHERE t.first < p.ended AND t.until > p.start
         GROUP BY job_id, start
     )
