@@ -35,6 +35,7 @@ const (
 	slowHostFailure  = 1.5 // and a failure that explains it
 	slowHostCentre   = 1.  // and around one switch
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
+	slowLinkLost     = 4.  // by what more than that it lost
 	restoredShare    = .25 // what comes back seldom congests
 	hostShare        = .15 // nor does the link of a host, or a host: nothing passes through it
 
@@ -93,6 +94,9 @@ func (s *Stage) rate(rc *regionCase, c *suspect) {
 		c.score -= loadFell
 	}
 	if rc.back.kind != "" && rc.back.kind != deadlock && !c.root && !c.file {
+		c.score -= jobElsewhere
+	}
+	if rc.drain.excludes(c) {
 		c.score -= jobElsewhere
 	}
 	c.score -= s.unable(rc, c)
@@ -226,8 +230,11 @@ func (rc *regionCase) rose() float64 {
 
 // slowLinkScore rates that a link which no log tells of carries less than it did.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
-	if rc.back.kind == linkCapacity && rc.back.slower {
+	switch {
+	case rc.back.kind == linkCapacity && rc.back.slower:
 		return slowLinkFell
+	case rc.neck.slower && rc.neck.before(&rc.drain):
+		return slowLinkFell + slowLinkLost*(rc.neck.lost-(1-clearlyLess)) - rc.rose()
 	}
 	return math.Inf(-1)
 }
