@@ -47,7 +47,12 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
 		return &schema.RootPort{Device: f.Device, Port: f.Port, Kind: linkDown}
 	}
 	if rc.back.kind == "" && rc.back.waits {
-		return s.onlyReceiver(rc, v)
+		if port := s.onlyReceiver(rc, v); port != nil {
+			return port
+		}
+	}
+	if rc.back.kind == "" && rc.back.as != "" {
+		return s.portOf(rc.back.leading, "", rc.back.as)
 	}
 	if rc.back.kind == "" {
 		return s.centreRoot(rc, v)
