@@ -16,6 +16,7 @@ type drain struct {
 	fit    float64 // how well what is seen and the tree agree, 0 to 1; 0: none
 	tree   float64 // the same by all links of the tree alike, as the fit of a neck is
 	job    *job    // whose nodes send; nil: not known
+	grew   bool    // what is compared is what was added
 	// Who sends, ascending.
 	senders []topology.DeviceID
 }
@@ -73,7 +74,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	}
 	if best.fit > 0 {
 		s.router.grid.gather(best.senders, best.device, h)
-		best.tree = s.router.grid.agreement(h, p)
+		best.tree, best.grew = s.router.grid.agreement(h, p), h.grew
 	}
 	return best
 }

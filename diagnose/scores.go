@@ -20,6 +20,7 @@ const (
 	jobTooLittle     = 6.  // it moves less than a culprit must to fill the port at which back pressure begins
 	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
+	jobConverges     = 5.  // what was added is a tree of its nodes' routes, and no table says what it moved
 	jobOutlying      = 1.5
 	jobBurden        = 1.5
 	jobRose          = 1. // the load on the region rose, by what it is its burden of that
@@ -96,8 +97,11 @@ func (s *Stage) rate(rc *regionCase, c *suspect) {
 	if rc.back.kind != "" && rc.back.kind != deadlock && !c.root && !c.file {
 		c.score -= jobElsewhere
 	}
-	if rc.drain.excludes(c) {
+	switch {
+	case rc.drain.excludes(c):
 		c.score -= jobElsewhere
+	case c.job == rc.drain.job && rc.drain.grew && rc.drain.fit >= surelyDrains && !c.known:
+		c.score += jobConverges
 	}
 	c.score -= s.unable(rc, c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden
