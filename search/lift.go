@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // The lift sampler: every dimension is cut into bins, a bin is drawn by how much
@@ -40,6 +41,8 @@ const (
 	drawsBefore  = 200
 	topShare     = .1 // of the experiments show a high signal
 	freshShare   = .1 // of the proposals regard no signal
+	relaxShare   = .5 // of the proposals take conditions of a known anomaly
+	keepShare    = .6 // of its conditions
 	uniformShare = .5 // of the patterns have one size
 )
 
@@ -172,6 +175,12 @@ func (s *Search) lift(w *worker) {
 		if step%auditEvery == 0 && !s.audit(w) {
 			return
 		}
+		for len(s.pending) > 0 {
+			e := s.pending[0]
+			if s.pending = s.pending[1:]; !s.handle(w, e) {
+				return
+			}
+		}
 		e, ok := w.measure(s.propose())
 		if !ok || !s.handle(w, e) {
 			return
@@ -265,13 +274,37 @@ func (s *Search) propose() point {
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
 		s.weigh(weights, s.pickSignal())
 	}
+	relaxed := s.rnd.Float64() < relaxShare
 	return s.outside(func() point {
 		p := make(point, len(weights))
 		for i := range weights {
 			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
 		}
+		if relaxed {
+			s.relax(p)
+		}
 		return p
 	})
+}
+
+// relax gives a proposal some of the conditions of a known anomaly: others share them.
+func (s *Search) relax(p point) {
+	known := slices.Clone(s.cfg.Known)
+	for _, a := range s.anomalies {
+		if a.MFS != nil {
+			known = append(known, a.MFS)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	f := known[s.rnd.IntN(len(known))]
+	member := f.random(s.rnd)
+	for _, d := range f.dimensions() {
+		if s.rnd.Float64() < keepShare {
+			p[d] = member[d]
+		}
+	}
 }
 
 // weigh multiplies the weight of each bin with its lift for a signal.

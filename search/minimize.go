@@ -43,7 +43,7 @@ type minimizer struct {
 	tried  []map[int]bool // of each dimension, the values with which the anomaly was held
 	pool   []int          // dimensions that reduce left undecided
 	depth  int            // of minimizers that wait for this one
-	over   bool           // the search is, or the anomaly belongs to one that another minimizer found
+	over   bool           // the search is
 }
 
 func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
@@ -58,11 +58,8 @@ func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 
 // minimize finds the coarse MFS of an experiment that showed a symptom, and reports it.
 // It is false when the search is over.
-func (s *Search) minimize(w *worker, e *experiment) bool { return s.minimizeAt(w, e, 0) }
-
-func (s *Search) minimizeAt(w *worker, e *experiment, depth int) bool {
+func (s *Search) minimize(w *worker, e *experiment) bool {
 	m := s.newMinimizer(w, e)
-	m.depth = depth
 	m.cur, m.needed = m.reduce(e.point, m.dimensions(), m.farther, m.chances())
 	m.coarse()
 	if m.over {
@@ -174,7 +171,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 		p, was := m.moved(cur, group, ends)
 		if was == held {
 			for _, d := range group { // what was put back to avoid another anomaly is tried alone
-				if slices.Equal(p[d], cur[d]) && !again[d] {
+				if !slices.Equal(p[d], ends[d]) && !again[d] {
 					again[d], chance[d] = true, 1
 					pool = append(pool, d)
 				}
@@ -187,7 +184,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 			p, was := m.moved(cur, group[:half], ends)
 			if was == held {
 				for _, d := range group[:half] {
-					if slices.Equal(p[d], cur[d]) && !again[d] {
+					if !slices.Equal(p[d], ends[d]) && !again[d] {
 						again[d], chance[d] = true, 1
 						pool = append(pool, d)
 					}
@@ -253,13 +250,22 @@ func (m *minimizer) matters(cur *point, d int, end []int) bool {
 // varied. The point that was measured is returned.
 func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
 	p := cur.with(d, at...)
+	strange := 0
 	for range attempts {
 		if m.others(p) == nil {
-			if q, was := m.holds(cur, p); was != unknown && slices.Equal(q[d], at) || m.over {
+			q, was := m.holds(cur, p)
+			if was == other {
+				if strange++; strange > strangers {
+					return q, lost
+				}
+			} else if was != unknown && slices.Equal(q[d], at) || m.over {
 				return q, was
 			}
 		}
 		p = m.vary(cur, d).with(d, at...)
+	}
+	if strange > 0 {
+		return p, lost
 	}
 	return p, unknown
 }
@@ -367,7 +373,7 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 		was, e = m.probe(p)
 	}
 	if was == other {
-		return m.interrupted(from, asked, p, e)
+		m.pending = append(m.pending, e)
 	}
 	if !m.over {
 		m.remember(p, was)
@@ -375,23 +381,8 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 	return p, was
 }
 
-// deepest is how many minimizers may wait for one another.
-const deepest = 3
-
-// interrupted takes an unknown anomaly that a probe showed apart first, and then tries
-// again: what belongs to it is avoided by then.
-func (m *minimizer) interrupted(from, asked, p point, e *experiment) (point, outcome) {
-	m.remember(p, lost)
-	if m.depth >= deepest {
-		return p, lost
-	}
-	m.minimizeAt(m.worker, e, m.depth+1)
-	if m.worker.ended || m.own == nil && m.knownBy(m.base.point) != nil {
-		m.over = true
-		return p, unknown
-	}
-	return m.holds(from, asked)
-}
+// strangers is how many probes of one question may show other anomalies.
+const strangers = 2
 
 func (m *minimizer) remember(p point, was outcome) {
 	m.seen[p.key()] = was
