@@ -84,11 +84,11 @@ const usualConditions = 3.5
 
 // chances that each dimension matters: how many known anomalies it matters to, drawn
 // to the mean of all dimensions.
-func (m *minimizer) chances() []float64 {
+func (s *Search) chances() []float64 {
 	const weight = 2 // of the mean, in anomalies
-	chance := make([]float64, len(m.space.dims))
+	chance := make([]float64, len(s.space.dims))
 	known, conditions := 0., usualConditions
-	for _, a := range m.anomalies {
+	for _, a := range s.anomalies {
 		if a.MFS == nil {
 			continue
 		}
