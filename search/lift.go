@@ -175,11 +175,8 @@ func (s *Search) lift(w *worker) {
 		if step%auditEvery == 0 && !s.audit(w) {
 			return
 		}
-		for len(s.pending) > 0 {
-			e := s.pending[0]
-			if s.pending = s.pending[1:]; !s.handle(w, e) {
-				return
-			}
+		if !s.takePending(w) {
+			return
 		}
 		e, ok := w.measure(s.propose())
 		if !ok || !s.handle(w, e) {
@@ -240,6 +237,9 @@ func (s *Search) due() *Anomaly {
 func (s *Search) random(w *worker) {
 	for {
 		if a := s.due(); a != nil && !s.refine(w, a) {
+			return
+		}
+		if !s.takePending(w) {
 			return
 		}
 		e, ok := w.measure(s.outside(func() point { return s.space.random(s.rnd) }))

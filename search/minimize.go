@@ -34,9 +34,10 @@ type minimizer struct {
 	*Search
 	worker *worker
 	base   *experiment
-	cur    point // shows the anomaly with what does not matter moved away
-	needed []int // dimensions that matter, in the order in which that was seen
-	lostAt map[int][]int
+	cur    point         // shows the anomaly with what does not matter moved away
+	needed []int         // dimensions that matter, in the order in which that was seen
+	lostAt map[int][]int // where that was seen
+	doubt  map[int][]int // dimensions whose probes on the way to an end showed other anomalies
 	mfs    *MFS
 	own    *Anomaly // the one that is refined; nil: it is new
 	seen   map[string]outcome
@@ -48,7 +49,7 @@ type minimizer struct {
 
 func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 	m := &minimizer{Search: s, worker: w, base: e, cur: e.point, mfs: newMFS(s.space),
-		lostAt: map[int][]int{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
+		lostAt: map[int][]int{}, doubt: map[int][]int{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
 	for d := range m.tried {
 		m.tried[d] = map[int]bool{}
 	}
@@ -237,6 +238,9 @@ func (m *minimizer) matters(cur *point, d int, end []int) bool {
 		case was == held:
 			*cur = p
 			return false
+		case was == other:
+			m.doubt[d] = end
+			fallthrough
 		case was == lost:
 			m.lostAt[d] = at
 			return true
@@ -255,8 +259,8 @@ func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
 		if m.others(p) == nil {
 			q, was := m.holds(cur, p)
 			if was == other {
-				if strange++; strange > strangers {
-					return q, lost
+				if strange++; strange > strangers || m.own != nil && !m.takePending(m.worker) {
+					return q, other
 				}
 			} else if was != unknown && slices.Equal(q[d], at) || m.over {
 				return q, was
@@ -265,9 +269,21 @@ func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
 		p = m.vary(cur, d).with(d, at...)
 	}
 	if strange > 0 {
-		return p, lost
+		return p, other
 	}
 	return p, unknown
+}
+
+// takePending takes apart what other anomalies probes showed, so that they are avoided.
+func (s *Search) takePending(w *worker) bool {
+	for len(s.pending) > 0 {
+		e := s.pending[0]
+		s.pending = s.pending[1:]
+		if e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
+			return false
+		}
+	}
+	return true
 }
 
 // vary is a point that should show the anomaly as another does: dimensions that do not

@@ -45,8 +45,8 @@ const (
 	counterNoise  = .25 // of a counter, one standard deviation, as a share
 	rateNoise     = .01
 	largestLoss   = .15 // before an anomaly
-	rarest        = 2e-5
-	commonest     = .3
+	rarest        = 1e-6
+	commonest     = .05
 	lineRateGbps  = 200
 	packetRate    = 200
 	generateTries = 400
@@ -81,7 +81,7 @@ func Generate(seed uint64) *Generated {
 			g.impossible = append(g.impossible, f)
 		}
 	}
-	g.makeAnomalies(space, 6+r.IntN(11))
+	g.makeAnomalies(space, 8+r.IntN(13))
 	return g
 }
 
