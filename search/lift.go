@@ -35,9 +35,9 @@ var (
 )
 
 const (
-	refineCost   = 20 // probes that an anomaly's thresholds need, about
-	quiet        = 60 // experiments without a new anomaly after which one is refined
-	auditEvery   = 15 // proposals
+	refineCost   = 20  // probes that an anomaly's thresholds need, about
+	quiet        = 100 // experiments without a new anomaly after which one is refined
+	auditEvery   = 15  // proposals
 	drawsBefore  = 200
 	topShare     = .1 // of the experiments show a high signal
 	freshShare   = .1 // of the proposals regard no signal
