@@ -125,19 +125,11 @@ func (m *minimizer) farther(d int) []int {
 // one, and seldom shows symptoms: probes shall not meet other anomalies.
 func (m *minimizer) untried(d int) int {
 	n := len(m.space.dims[d].Values)
-	all, bad := make([]float64, n), make([]float64, n)
-	for _, e := range m.history {
-		i := e.point[d][0]
-		all[i]++
-		if e.symptom != Healthy {
-			bad[i]++
-		}
-	}
 	first := m.rnd.IntN(n)
 	best, least := first, 2.
 	for i := range n {
 		v := (first + i) % n
-		if share := (bad[v] + 1) / (all[v] + 2); !m.tried[d][v] && share < least {
+		if share := (m.shown[d][v].bad + 1) / (m.shown[d][v].all + 2); !m.tried[d][v] && share < least {
 			best, least = v, share
 		}
 	}

@@ -54,7 +54,11 @@ type experiment struct {
 	symptom Symptom
 	signals []float64 // what the search drives up: see signals.go
 	covered bool      // by a known MFS
+	bins    []int     // of each dimension: see lift.go
 }
+
+// shown counts the experiments with a value, and those of them that showed symptoms.
+type shown struct{ all, bad float64 }
 
 // Search is a search under way. All that it does follows from its seed and from the
 // order of the calls of Observe; Next only reads. It is not safe for concurrent use.
@@ -76,6 +80,7 @@ type Search struct {
 	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
 	limits      []spread        // of each signal so far
+	shown       [][]shown       // of each dimension and value: how often it showed symptoms
 	err         error
 }
 
@@ -86,7 +91,10 @@ func New(d Description, space *Space, cfg Config) (*Search, error) {
 	}
 	cfg.Pairs = max(1, cfg.Pairs)
 	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
-		invalid: map[string]bool{}}
+		invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
+	for d := range s.shown {
+		s.shown[d] = make([]shown, len(space.dims[d].Values))
+	}
 	run, err := s.algorithm()
 	if err != nil {
 		return nil, err
@@ -192,6 +200,13 @@ func (s *Search) count(e *experiment) {
 		e.covered = s.covered(e.point)
 		s.learn(e.signals)
 		s.history = append(s.history, e)
+		for d, at := range e.point {
+			e.bins = append(e.bins, s.space.dims[d].bin(at))
+			s.shown[d][at[0]].all++
+			if e.symptom != Healthy {
+				s.shown[d][at[0]].bad++
+			}
+		}
 	case SetupFailed:
 		s.failed++
 		s.flaky = true
