@@ -28,6 +28,10 @@ type Config struct {
 	Pairs     int // host pairs that measure side by side; 0 is 1
 	Seed      uint64
 	Known     []*MFS // of the same space: not searched again, and not reported
+
+	// For comparison with the paper's Fig. 4 and 5; only Collie and CollieExtreme know them.
+	PerformanceOnly bool // drive throughput alone, no diagnostic counter
+	NoMFS           bool // neither take anomalies apart nor skip what is known
 }
 
 // maxPairs bounds the host pairs of one search.
