@@ -272,6 +272,9 @@ func (s *Search) propose() point {
 	}
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
 		s.weigh(weights, s.rnd.IntN(len(s.limits)))
+		if s.rnd.IntN(2) == 0 {
+			s.weigh(weights, s.rnd.IntN(len(s.limits)))
+		}
 	}
 	relaxed := s.rnd.Float64() < relaxShare
 	return s.outside(func() point {
