@@ -14,7 +14,7 @@ import (
 
 // sameThroughput is how far the throughput of a probe may be from the anomaly's,
 // as a share, for it to be the same anomaly.
-const sameThroughput = .22
+const sameThroughput = .16
 
 // samePause is how many times more it may pause.
 const samePause = 3
@@ -45,6 +45,7 @@ type minimizer struct {
 	pool     []int                // dimensions that reduce left undecided
 	depth    int                  // of minimizers that wait for this one
 	excluded map[*experiment]bool // healthy ones that the MFS was narrowed by
+	group    bool                 // several dimensions are moved at once
 	over     bool                 // the search is
 }
 
@@ -218,7 +219,10 @@ func (m *minimizer) moved(cur point, group []int, ends map[int][]int) (point, ou
 	for _, d := range group {
 		trial[d] = ends[d]
 	}
-	return m.holds(cur, trial)
+	m.group = len(group) > 1
+	p, was := m.holds(cur, trial)
+	m.group = false
+	return p, was
 }
 
 // matters reports whether a dimension alone loses the anomaly on its way to an end, or
@@ -379,13 +383,13 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 		return p, known
 	}
 	was, e := m.probe(p)
-	if was == lost && m.flaky && !m.over {
+	if was == lost && m.flaky && !m.group && !m.over { // of a group each is tried again
 		was, e = m.probe(p)
 	}
 	if was == other {
 		m.pending = append(m.pending, e)
 	}
-	if !m.over {
+	if !m.over && (was != lost || !m.flaky || !m.group) {
 		m.remember(p, was)
 	}
 	return p, was
