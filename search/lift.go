@@ -271,9 +271,8 @@ func (s *Search) propose() point {
 		}
 	}
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
-		s.weigh(weights, s.rnd.IntN(len(s.limits)))
-		if s.rnd.IntN(2) == 0 {
-			s.weigh(weights, s.rnd.IntN(len(s.limits)))
+		for range 1 + s.rnd.IntN(2) { // an anomaly may need one part of a NIC under pressure, or two
+			s.weigh(weights, s.rnd.IntN(len(s.description.Counters)+1))
 		}
 	}
 	relaxed := s.rnd.Float64() < relaxShare
