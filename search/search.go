@@ -81,6 +81,7 @@ type Search struct {
 	history     []*experiment // those that are OK
 	anomalies   []*Anomaly
 	findings    []Finding
+	refined     int             // experiments when an MFS was last refined
 	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
 	shown       [][]shown       // of each dimension and value: how often it showed symptoms
