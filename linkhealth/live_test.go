@@ -46,6 +46,8 @@ func newLive(t *testing.T, tree ibsim.FatTree) *live {
 	}
 	sweeps := perfquery.DefaultConfig()
 	sweeps.Command, sweeps.DiscoverEvery = l.subnet.Prefix(), time.Millisecond
+	// A tool that is killed leaves its place in the simulator taken, which has ten; and a device that is back is asked soon.
+	sweeps.QueryTimeout, sweeps.DiscoverTimeout, sweeps.MaxBackoffPolls = time.Minute, time.Minute, 4
 	if l.sweeper, err = perfquery.New(sweeps); err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func TestABacklogKnowsItsJobs(t *testing.T) {
 	s := &spooler{graph: g, name: "n0", all: 1}
 	for n := range 20 {
 		at := first.Add(time.Duration(n) * time.Second)
-		batch := s.poll(uint64(n + 1))
+		batch := s.poll(uint64(n+1), time.Now())
 		for i := range batch.TimeNanos {
 			batch.TimeNanos[i] = at.UnixNano()
 		}

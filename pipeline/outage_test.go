@@ -159,7 +159,7 @@ func (s *spooler) run(ctx context.Context) {
 			return
 		case <-poll.C:
 			if s.silent == nil || !s.silent(time.Since(began)) {
-				spool = append(spool, s.poll(n))
+				spool = append(spool, s.poll(n, time.Now()))
 				n++
 			}
 		case <-drain.C:
@@ -178,7 +178,7 @@ func (s *spooler) run(ctx context.Context) {
 
 // poll reads every port of the agent's: what link i has stalled rises by its own
 // share of the time, which changes every ten seconds.
-func (s *spooler) poll(n uint64) *schema.CounterBatch {
+func (s *spooler) poll(n uint64, now time.Time) *schema.CounterBatch {
 	b := &schema.CounterBatch{Fabric: s.graph.Fabric(), Source: "test", Agent: s.name, Sequence: n, IntervalNanos: int64(max(s.interval, time.Second)), Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}}}
 	for id := range schema.LinkID(s.graph.NumLinks()) {
 		l := s.graph.Link(id)
@@ -186,7 +186,7 @@ func (s *spooler) poll(n uint64) *schema.CounterBatch {
 			continue
 		}
 		for k := max(s.perSecond, 1) - 1; k >= 0; k-- {
-			at := time.Now().UnixNano() - int64(k)*second/int64(max(s.perSecond, 1))
+			at := now.UnixNano() - int64(k)*second/int64(max(s.perSecond, 1))
 			b.PortIndex = append(b.PortIndex, uint32(len(b.Ports)))
 			b.TimeNanos = append(b.TimeNanos, at)
 			b.Columns[0].Values = append(b.Columns[0].Values, uint64(at-epoch2000)*uint64(id%50)/100)

@@ -7,21 +7,21 @@
 #                GIVERNY_CHAOS_SEED and GIVERNY_CHAOS_FOR set the walk
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
+. scripts/scratch.sh
 
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+trap 'rm -rf "$logs" "$scratch"' EXIT
 
-# Packages whose tests carry the tag; the others have nothing to add to their unit tests.
-integration_packages() {
-  grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:build.*\bintegration\b' . |
-    xargs -r -n1 dirname | sort -u
-}
+# Files of tests that carry the tag; what else their packages have runs with the unit tests.
+integration_files() { grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:build.*\bintegration\b' .; }
+integration_packages() { integration_files | xargs -r -n1 dirname | sort -u; }
+integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | sed 's/^func //' | sort -u | paste -sd '|'; }
 
 # Packages of one goroutine, which internal/importrules keeps so: the race detector has nothing to find in them,
 # and makes minutes out of seconds of numbers.
 single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)'
 
-run() { # KIND: go test, one service at a time where there are any
+run() { # KIND: go test; the fault tests one package at a time
   local packages
   case $1 in
     unit) go test ./... ;;
@@ -35,7 +35,7 @@ run() { # KIND: go test, one service at a time where there are any
     integration | chaos)
       mapfile -t packages < <(integration_packages)
       if [ "$1" = integration ]; then
-        go test -tags integration -p 1 -timeout 20m "${packages[@]}"
+        go test -tags integration -timeout 20m -run "^($(integration_tests))\$" "${packages[@]}"
       else
         go test -tags integration -p 1 -count 1 -v -timeout 0 -run '^TestChaos' "${packages[@]}"
       fi

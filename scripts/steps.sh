@@ -2,6 +2,8 @@
 # steps.sh TARGET...: makes each target, times it, goes on after a failure, and names the failed ones at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
+. scripts/scratch.sh
+trap 'rm -rf "$scratch"' EXIT
 
 failed=() table=()
 for step in "$@"; do
