@@ -18,7 +18,7 @@ const measurements = "../../docs/explanation/search.md"
 // Seeds of the floors, and how many standard errors of so few a mean may fall short.
 const (
 	firstFloorSeed = 1
-	floorSeeds     = 6
+	floorSeeds     = 3
 	standardErrors = 3
 )
 
