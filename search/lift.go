@@ -1,8 +1,8 @@
 package search
 
 import (
-	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // The lift sampler: every dimension is cut into bins, a bin is drawn by how much
@@ -35,11 +35,13 @@ var (
 
 const (
 	refineCost   = 20 // probes that an anomaly's thresholds need, about
-	quiet        = 60 // experiments without a new anomaly after which one is refined
+	quiet        = 50 // experiments without a new anomaly after which one is refined
 	auditEvery   = 15 // proposals
 	drawsBefore  = 200
 	topShare     = .1 // of the experiments show a high signal
 	freshShare   = .1 // of the proposals regard no signal
+	relaxShare   = .5 // of the proposals take conditions of a known anomaly
+	keepShare    = .6 // of its conditions
 	uniformShare = .5 // of the patterns have one size
 )
 
@@ -172,6 +174,9 @@ func (s *Search) lift(w *worker) {
 		if step%auditEvery == 0 && !s.audit(w) {
 			return
 		}
+		if !s.takePending(w) {
+			return
+		}
 		e, ok := w.measure(s.propose())
 		if !ok || !s.handle(w, e) {
 			return
@@ -221,7 +226,7 @@ func (s *Search) due() *Anomaly {
 			}
 		}
 	}
-	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || s.experiments-s.anomalies[len(s.anomalies)-1].base.number > quiet) {
+	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || s.experiments-max(s.refined, s.anomalies[len(s.anomalies)-1].base.number) > quiet) {
 		return first
 	}
 	return nil
@@ -231,6 +236,9 @@ func (s *Search) due() *Anomaly {
 func (s *Search) random(w *worker) {
 	for {
 		if a := s.due(); a != nil && !s.refine(w, a) {
+			return
+		}
+		if !s.takePending(w) {
 			return
 		}
 		e, ok := w.measure(s.outside(func() point { return s.space.random(s.rnd) }))
@@ -263,15 +271,41 @@ func (s *Search) propose() point {
 		}
 	}
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
-		s.weigh(weights, s.pickSignal())
+		for range 1 + s.rnd.IntN(2) { // an anomaly may need one part of a NIC under pressure, or two
+			s.weigh(weights, s.rnd.IntN(len(s.description.Counters)+1))
+		}
 	}
+	relaxed := s.rnd.Float64() < relaxShare
 	return s.outside(func() point {
 		p := make(point, len(weights))
 		for i := range weights {
 			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
 		}
+		if relaxed {
+			s.relax(p)
+		}
 		return p
 	})
+}
+
+// relax gives a proposal some of the conditions of a known anomaly: others share them.
+func (s *Search) relax(p point) {
+	known := slices.Clone(s.cfg.Known)
+	for _, a := range s.anomalies {
+		if a.MFS != nil {
+			known = append(known, a.MFS)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	f := known[s.rnd.IntN(len(known))]
+	member := f.random(s.rnd)
+	for _, d := range f.dimensions() {
+		if s.rnd.Float64() < keepShare {
+			p[d] = member[d]
+		}
+	}
 }
 
 // weigh multiplies the weight of each bin with its lift for a signal.
@@ -293,7 +327,7 @@ func (s *Search) weigh(weights [][]float64, signal int) {
 			tops++
 		}
 		for i := range weights {
-			b := s.space.dims[i].bin(e.point[i])
+			b := e.bins[i]
 			all[i][b]++
 			if top {
 				high[i][b]++
@@ -320,15 +354,4 @@ func pick(weights []float64, r *rand.Rand) int {
 		}
 	}
 	return len(weights) - 1
-}
-
-// pickSignal prefers those that vary most (Collie, section 7.2).
-func (s *Search) pickSignal() int {
-	w := make([]float64, len(s.limits))
-	for i, l := range s.limits {
-		if l.mean != 0 {
-			w[i] = l.deviation() / math.Abs(l.mean)
-		}
-	}
-	return pick(w, s.rnd)
 }

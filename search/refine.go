@@ -18,18 +18,39 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 	a.open = nil
 	m.worker, m.own, m.over = w, a, false
 	a.busy = true
+	m.resolve()
 	m.sides()
 	for _, d := range m.needed {
 		m.boundFrom(m.cur, d, m.lostAt[d])
 	}
+	m.contradicted()
 	m.check()
 	a.busy = false
+	s.refined = s.experiments
 	if a.MFS != nil && m.mfs.covers(a.base.point) {
 		m.settle()
 		s.revise(a, m.mfs)
 		s.join(a)
+		s.absorb(a)
 	}
 	return !w.ended
+}
+
+// resolve tries dimensions again whose probes showed other anomalies: by now these are
+// known, and avoided.
+func (m *minimizer) resolve() {
+	for _, d := range slices.Clone(m.needed) {
+		end, ok := m.doubt[d]
+		if !ok || m.over || !m.takePending(m.worker) {
+			continue
+		}
+		m.needed = slices.DeleteFunc(m.needed, func(k int) bool { return k == d })
+		if m.matters(&m.cur, d, end) || m.over {
+			m.needed = append(m.needed, d)
+			continue
+		}
+		m.mfs.conds[d] = condition{free: true, span: span{0, len(m.space.dims[d].Values) - 1}}
+	}
 }
 
 // settle keeps of each condition what was seen to hold.
@@ -135,7 +156,7 @@ func (m *minimizer) alternatives(cur point, d int) {
 		switch _, was := m.holdsWith(cur, d, []int{i}); was {
 		case held:
 			in = append(in, i)
-		case lost:
+		case lost, other:
 			any = true
 		}
 		if m.over {
@@ -180,6 +201,20 @@ func (m *minimizer) check() {
 			narrowed++
 			k--
 		}
+	}
+}
+
+// contradicted narrows the MFS by experiments that it covers and that were healthy.
+func (m *minimizer) contradicted() {
+	for range narrowings {
+		i := slices.IndexFunc(m.history, func(e *experiment) bool {
+			return e.symptom == Healthy && m.mfs.covers(e.point) && !m.excluded[e]
+		})
+		if i < 0 || m.over {
+			return
+		}
+		m.excluded[m.history[i]] = true
+		m.exclude(m.history[i].point)
 	}
 }
 
@@ -230,14 +265,17 @@ func (m *minimizer) exclude(p point) {
 	for d := range chance {
 		chance[d] = 1 / float64(1+len(differ))
 	}
+	lostAt := m.lostAt
 	m.lostAt = map[int][]int{}
 	cur, guilty := m.reduce(m.base.point, differ, func(d int) []int { return p[d] }, chance)
 	for _, d := range guilty {
 		m.boundFrom(cur, d, m.lostAt[d])
 		if !slices.Contains(m.needed, d) {
 			m.needed = append(m.needed, d)
+			lostAt[d], m.cur = m.lostAt[d], m.cur.with(d, cur[d]...)
 		}
 	}
+	m.lostAt = lostAt
 }
 
 // audit measures a member of an MFS that stands, and revises the MFS if it is
@@ -256,11 +294,12 @@ func (s *Search) audit(w *worker) bool {
 	m := s.newMinimizer(w, a.base)
 	m.own, m.mfs, m.needed = a, a.MFS.clone(), a.MFS.dimensions()
 	a.busy = true
+	m.contradicted()
 	p, was := m.member()
 	if was == lost {
 		m.exclude(p)
 	}
-	if a.busy = false; was == lost && !m.over && a.MFS != nil {
+	if a.busy = false; !m.over && a.MFS != nil && !(subset(m.mfs, a.MFS) && subset(a.MFS, m.mfs)) {
 		s.revise(a, m.mfs)
 	}
 	return !w.ended
