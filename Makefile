@@ -89,5 +89,9 @@ FOR ?= 3m
 chaos: deps deps-test ## a random walk over faults, then the tables against every reading taken in: SEED=7 FOR=2h, as root
 	@GIVERNY_CHAOS_SEED=$(SEED) GIVERNY_CHAOS_FOR=$(FOR) scripts/gotest.sh chaos
 
+rdma-vm: toolchain ## a search with perftest over soft-RoCE between two guests of a QEMU machine, as root: minutes
+	@scripts/rdma-vm.sh .deps/rdma-vm
+	@GIVERNY_RDMA_VM=$(CURDIR)/.deps/rdma-vm go test -tags rdmavm -run TestSearchOverSoftRoCE -count 1 -v -timeout 30m ./search/run
+
 clean: ## remove what make build made; .deps stays
 	@rm -rf bin

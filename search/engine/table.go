@@ -16,8 +16,8 @@ type tableRow struct {
 
 // parseTables reads the result tables of a bandwidth test of perftest: a header line
 // " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]" and a row
-// below it. A bidirectional test with --report-both has three: the sum, the local
-// direction and the remote one. (--out_json of Debian's 4.5 is no JSON.)
+// below it. A bidirectional test with --report-both has three: both directions, the
+// local one and the remote one. (--out_json of Debian's 4.5 is no JSON.)
 func parseTables(text string) (rows []tableRow, err error) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
