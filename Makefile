@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose chaos clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose chaos rdma-vm clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
