@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,9 +20,10 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/giverny/giverny/internal/test/repo"
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
@@ -123,10 +123,10 @@ func TestTheAPI(t *testing.T) {
 		fmt.Fprintf(&out, "%s\n%s\n\n", path, got)
 		paths = append(paths, path)
 	}
-	for _, e := range endpoints {
-		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(e.path, "[^/?]+") + `(\?|$)`)
-		if !slices.ContainsFunc(paths, pattern.MatchString) {
-			t.Errorf("%s has no answer in %s", e.path, file)
+	for _, e := range Endpoints() {
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(strings.TrimPrefix(e.Path, "/"), "[^/?]+") + `(\?|$)`)
+		if e.Raw.In == nil && !slices.ContainsFunc(paths, pattern.MatchString) {
+			t.Errorf("%s has no answer in %s", e.Path, file)
 		}
 	}
 	if *rewrite {
@@ -137,27 +137,6 @@ func TestTheAPI(t *testing.T) {
 }
 
 var age = regexp.MustCompile(`"age_seconds":[0-9.e+]+`)
-
-// The reference has a row for every endpoint, and no other.
-func TestTheReferenceHasEveryEndpoint(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(repo.Dir(t), "docs", "reference", "http-api.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented, served []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `/api/v1/([^`?]+)[`?]").FindAllSubmatch(text, -1) {
-		documented = append(documented, string(row[1]))
-	}
-	for _, e := range endpoints {
-		served = append(served, e.path)
-	}
-	served = append(served, "stream", "fabrics/{fabric}/feedback/nodes")
-	slices.Sort(documented)
-	slices.Sort(served)
-	if diff := gocmp.Diff(served, documented); diff != "" {
-		t.Error(diff)
-	}
-}
 
 // Regions come the worst first, and of a least severity alone if that is asked for; so do the events of regions,
 // by the highest severity of theirs in the span. What is no region's is there in any case.
@@ -175,7 +154,7 @@ func TestRegionsAndEventsFromASeverityOn(t *testing.T) {
 	}
 	h.store(h.graph(mesh), results...)
 	for least, want := range map[string][2]int{"": {5, 5}, "Neg": {5, 5}, "Low": {5, 5}, "Medium": {4, 4}, "High": {2, 2}} {
-		now := decode[nowJSON](t, h.get("fabrics/"+mesh+"/now?min_severity="+least, http.StatusOK))
+		now := decode[snapshot](t, h.get("fabrics/"+mesh+"/snapshot?min_severity="+least, http.StatusOK))
 		var order []float64
 		for _, r := range now.Regions {
 			order = append(order, 1000*float64(r.Severity)+r.Mean)
@@ -184,7 +163,7 @@ func TestRegionsAndEventsFromASeverityOn(t *testing.T) {
 			t.Errorf("from %q on: %v, want %d regions, the worst first", least, order, want[0])
 		}
 		ofRegions, others := 0, 0
-		for _, e := range decode[historyJSON](t, h.get("fabrics/"+mesh+"/history?min_severity="+least, http.StatusOK)).Events {
+		for _, e := range decode[eventPage](t, h.get("fabrics/"+mesh+"/events?min_severity="+least, http.StatusOK)).Events {
 			if e.RegionID == 0 {
 				others++
 			} else {
@@ -197,11 +176,10 @@ func TestRegionsAndEventsFromASeverityOn(t *testing.T) {
 	}
 }
 
-func TestBadRequests(t *testing.T) {
-	h := open(t, mesh)
-	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
-	for query, want := range map[string]string{
-		"hotspots":                             "metric: want a stall metric",
+// badQueries are requests that make no sense, and what the answer says of them.
+func badQueries() map[string]string {
+	return map[string]string{
+		"hotspots":                             "metric: missing; want a stall metric",
 		"hotspots?metric=throughput":           "metric: want a stall metric",
 		"transitions?metric=mystery":           `unknown metric "mystery"`,
 		"congestion?from=yesterday":            "RFC 3339, such as 2026-01-05T00:30:00Z, or milliseconds",
@@ -209,37 +187,59 @@ func TestBadRequests(t *testing.T) {
 		"forecasts?to=2023-11-14T22:13Z":       "RFC 3339",
 		"congestion?from=20&to=10":             "is later than to",
 		"region-sizes?metric=xmit_wait&from=0": "want at most 4416h0m0s, or raise dashboards.max_span",
-		"regions/1.5":                          "want the id of a region",
-		"regions/1?from=0&to=1700000000000":    "want at most 4416h0m0s",
+		"tracks/1.5":                           "region: \"1.5\": want a whole number",
+		"tracks/1?from=0&to=1700000000000":     "want at most 4416h0m0s",
 		"mitigations?window_seconds=0":         "want 1 to 86400",
-		"top-links?metric=credit_stall&n=1001": "want 1 to 1000 links",
-		"top-links":                            "metric: want one",
-		"links/-1?metric=credit_stall":         "want the number of a link",
-		"links?version=newest":                 "hexadecimal digits",
-		"now?min_severity=medium":              `min_severity: severity "medium": want one of`,
-		"history?min_severity=3":               "want one of",
-		"now?at=noon":                          "RFC 3339",
+		"top-links?metric=credit_stall&n=1001": "n: \"1001\": want 1 to 1000",
+		"top-links":                            "metric: missing; want one, such as credit_stall",
+		"links/-1?metric=credit_stall":         "link: \"-1\": want a whole number of 0 or more",
+		"graph?version=newest":                 "hexadecimal digits",
+		"snapshot?min_severity=medium":         `min_severity: severity "medium": want one of`,
+		"events?min_severity=3":                "want one of",
+		"snapshot?at=noon":                     "RFC 3339",
 		"diagnoses?n=0":                        "want 1 to 10000",
-		"diagnoses?region=worst":               "want the id of a region",
+		"diagnoses?region=worst":               "region: \"worst\": want a whole number",
 		"diagnoses?at=noon":                    "RFC 3339",
 		"jobs?n=10001":                         "want 1 to 10000",
 		"jobs?at=noon":                         "RFC 3339",
-	} {
+		"transitions?metrics=credit_stall":     "unknown parameter; want one of",
+		"events?from=0&intervals=3":            "intervals: want either this or from",
+		"events?cursor=x":                      "cursor: want the next of an earlier answer",
+		"network?from=0&to=100000001":          "want at most 100000 intervals",
+		"events?n=1&n=2":                       "n: given 2 times",
+		"snapshot?values=maybe":                "want true or false",
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	h := open(t, mesh)
+	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
+	for query, want := range badQueries() {
 		if detail := h.problem("fabrics/"+mesh+"/"+query, http.StatusBadRequest); !strings.Contains(detail, want) {
 			t.Errorf("%s: %s", query, detail)
 		}
 	}
-	if detail := h.problem("fabrics/"+mesh+"/links?version=12", http.StatusNotFound); !strings.Contains(detail, "no graph of version 0000000000000012") {
+	if detail := h.problem("fabrics/"+mesh+"/graph?version=12", http.StatusNotFound); !strings.Contains(detail, "no graph of version 0000000000000012") {
 		t.Error(detail)
 	}
-	for _, e := range endpoints[1:] {
-		path := strings.NewReplacer("{fabric}", "nowhere", "{region}", "1", "{link}", "1").Replace(e.path)
-		if detail := h.problem(path, http.StatusNotFound); !strings.Contains(detail, "GET /api/v1/fabrics lists them") {
-			t.Errorf("%s: %s", e.path, detail)
+	unknown := 0
+	for _, e := range Endpoints() {
+		if !strings.Contains(e.Path, "{fabric}") {
+			continue
 		}
+		path := strings.NewReplacer("{fabric}", "nowhere", "{region}", "1", "{link}", "1").Replace(e.Path[1:]) + "?metric=credit_stall"
+		if !slices.ContainsFunc(operation.ParametersOf(e.Parameters()), func(p operation.Parameter) bool { return p.Name == "metric" }) {
+			path, _, _ = strings.Cut(path, "?")
+		}
+		if detail := h.problem(path, http.StatusNotFound); !strings.Contains(detail, "GET /api/v1/fabrics lists them") {
+			t.Errorf("%s: %s", e.Path, detail)
+		}
+		unknown++
 	}
-	h.get("nothing", http.StatusNotFound)
-	if n := h.metric("giverny_dashboards_requests_total"); int(n) != 24+len(endpoints)-1 {
+	if detail := h.problem("nothing", http.StatusNotFound); !strings.Contains(detail, "/api/v1/openapi.json") {
+		t.Error(detail)
+	}
+	if n := h.metric("giverny_dashboards_requests_total"); int(n) != len(badQueries())+1+unknown+1 {
 		t.Errorf("%v requests counted", n)
 	}
 }
@@ -247,13 +247,15 @@ func TestBadRequests(t *testing.T) {
 // A fabric of which nothing is stored yet is no error anywhere.
 func TestNothingStored(t *testing.T) {
 	h := open(t, mesh)
-	if body := h.get("fabrics/"+mesh+"/now", http.StatusNoContent); body != "" {
-		t.Errorf("now: %s", body)
+	if body := h.get("fabrics/"+mesh+"/snapshot", http.StatusNoContent); body != "" {
+		t.Errorf("snapshot: %s", body)
 	}
-	if body := h.get("fabrics/"+mesh+"/history", http.StatusOK); body != `{"states":[],"events":[]}` {
-		t.Errorf("history: %s", body)
+	for path, list := range map[string]string{"network": "states", "events": "events", "regions": "regions", "jobs": "jobs"} {
+		if body := h.get("fabrics/"+mesh+"/"+path, http.StatusOK); !strings.Contains(body, `"`+list+`":[]`) {
+			t.Errorf("%s: %s", path, body)
+		}
 	}
-	h.get("fabrics/"+mesh+"/links", http.StatusOK)
+	h.get("fabrics/"+mesh+"/graph", http.StatusOK)
 	h.get("fabrics/"+mesh+"/forecasts", http.StatusOK)
 }
 
@@ -269,15 +271,14 @@ func TestFailingStore(t *testing.T) {
 	h := serve(t, db, mesh)
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	h.jsonHandler("now", func(r *http.Request) (any, error) { return h.now(h.fabrics[mesh], r) }).
-		ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(gone))
+	h.server.Config.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, h.url+"/api/v1/fabrics/"+mesh+"/snapshot", nil).WithContext(gone))
 	if text := h.log.String(); text != "" {
 		t.Errorf("a client that left is logged: %s", text)
 	}
 	if n := h.metric("giverny_dashboards_requests_total", "499"); n != 1 {
 		t.Errorf("%v requests of clients that left", n)
 	}
-	for _, path := range []string{"now", "history", "links", "congestion", "regions/7", "top-links?metric=credit_stall&to=10&from=0"} {
+	for _, path := range []string{"snapshot", "network", "events", "graph", "congestion", "tracks/7", "top-links?metric=credit_stall&to=10&from=0"} {
 		detail := h.problem("fabrics/"+mesh+"/"+path, http.StatusBadGateway)
 		if !strings.Contains(detail, "the store did not answer") || strings.Contains(detail, "127.0.0.1") {
 			t.Errorf("%s: %s", path, detail)
@@ -290,42 +291,66 @@ func TestFailingStore(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	h := serve(t, nil, torus)
-	for path, contentType := range map[string]string{"/": "text/html; charset=utf-8", "/api/v1/fabrics": "application/json", "/api/v1/fabrics/x/now": "application/problem+json"} {
-		request, err := http.NewRequest(http.MethodGet, h.url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Accept-Encoding", "br, gzip")
-		response, err := (&http.Transport{DisableCompression: true}).RoundTrip(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		for name, want := range map[string]string{"Content-Type": contentType, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"} {
-			if got := response.Header.Get(name); got != want {
-				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+	for path, contentType := range map[string]string{"/": "text/html; charset=utf-8", "/api/v1/openapi.json": "application/json", "/api/v1/fabrics/x/snapshot": "application/problem+json"} {
+		for encoding, want := range map[string]string{"br, gzip": "gzip", "gzip, zstd": "zstd", "gzip;q=1, zstd;q=0.5": "gzip", "gzip;q=0": "", "br": "", "": ""} {
+			response := h.getRaw(path, http.Header{"Accept-Encoding": {encoding}})
+			for name, want := range map[string]string{"Content-Type": contentType, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin"} {
+				if got := response.Header.Get(name); got != want {
+					t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+				}
 			}
-		}
-		if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
-			t.Errorf("%s: policy %q", path, policy)
-		}
-		if path == "/" {
-			continue
-		}
-		if response.Header.Get("Content-Encoding") != "gzip" || response.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s: headers %v", path, response.Header)
-		}
-		unzipped, err := gzip.NewReader(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err := io.ReadAll(unzipped); err != nil || !json.Valid(text) {
-			t.Errorf("%s: %q, %v", path, text, err)
+			if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+				t.Errorf("%s: policy %q", path, policy)
+			}
+			if contentType != "application/json" {
+				continue
+			}
+			if got := response.Header.Get("Content-Encoding"); got != want || !strings.Contains(response.Header.Get("Vary"), "Accept-Encoding") {
+				t.Errorf("%q: headers %v", encoding, response.Header)
+			}
+			if text, err := io.ReadAll(decoded(t, response)); err != nil || !json.Valid(text) {
+				t.Errorf("%q: %.100q, %v", encoding, text, err)
+			}
 		}
 	}
 }
 
-// Values of an old graph are shown on that graph: /now says its version, /links
+// getRaw gets a path once, and leaves the compression as it is.
+func (h *house) getRaw(path string, header http.Header) *http.Response {
+	h.t.Helper()
+	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	request.Header = header
+	transport := &http.Transport{DisableCompression: true}
+	h.t.Cleanup(transport.CloseIdleConnections)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// decoded is the body of an answer without its compression.
+func decoded(t *testing.T, response *http.Response) io.Reader {
+	t.Helper()
+	var r io.Reader = response.Body
+	var err error
+	switch response.Header.Get("Content-Encoding") {
+	case "gzip":
+		r, err = gzip.NewReader(response.Body)
+	case "zstd":
+		r, err = zstd.NewReader(response.Body)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Values of an old graph are shown on that graph: /snapshot says its version, /links
 // gives it, and a version that another process brings is read from the store.
 func TestGraphsByVersion(t *testing.T) {
 	h := open(t, mesh)
@@ -363,9 +388,9 @@ func TestGraphsByVersion(t *testing.T) {
 		}
 	}
 	inForce := func() read.Version { return decode[[]summary](t, h.get("fabrics", http.StatusOK))[0].GraphVersion }
-	check("now", before, 0)
-	check("links", before, 0)
-	check("links?version="+read.Version(after.Version()).String(), after, 2)
+	check("snapshot", before, 0)
+	check("graph", before, 0)
+	check("graph?version="+read.Version(after.Version()).String(), after, 2)
 	if got := inForce(); uint64(got) != after.Version() {
 		t.Errorf("version %v is in force", got)
 	}
@@ -375,8 +400,8 @@ func TestGraphsByVersion(t *testing.T) {
 	if got := inForce(); uint64(got) != after.Version() {
 		t.Errorf("version %v is in force after the poll", got)
 	}
-	check("now", after, 0)
-	check("links", after, 2)
-	check("now?at=1700000000000", before, 0)
-	check("links?version="+read.Version(before.Version()).String(), before, 0)
+	check("snapshot", after, 0)
+	check("graph", after, 2)
+	check("snapshot?at=1700000000000", before, 0)
+	check("graph?version="+read.Version(before.Version()).String(), before, 0)
 }

@@ -6,23 +6,24 @@
 package dashboards
 
 import (
-	"embed"
+	_ "embed" // for the document
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
 
-//go:embed web
-var web embed.FS
+//go:embed openapi.json
+var document []byte
 
 // Fabric is a fabric to be shown.
 type Fabric struct {
@@ -38,12 +39,14 @@ type Config struct {
 	History int `yaml:"history"`
 	// The longest span that one question to the API may be about.
 	MaxSpan time.Duration `yaml:"max_span"`
+	// How long the API may work on one answer.
+	Timeout time.Duration `yaml:"timeout"`
 }
 
 // DefaultConfig shows the last 240 intervals, looks for new ones once a second and
 // answers questions about half a year.
 func DefaultConfig() Config {
-	return Config{Poll: time.Second, History: 240, MaxSpan: 184 * 24 * time.Hour}
+	return Config{Poll: time.Second, History: 240, MaxSpan: 184 * 24 * time.Hour, Timeout: time.Minute}
 }
 
 // Validate joins all faults.
@@ -57,6 +60,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxSpan < time.Minute {
 		errs = append(errs, fmt.Errorf("max_span: %v: want at least 1m", c.MaxSpan))
+	}
+	if c.Timeout < time.Second {
+		errs = append(errs, fmt.Errorf("timeout: %v: want at least 1s", c.Timeout))
 	}
 	return errors.Join(errs...)
 }
@@ -118,14 +124,18 @@ func (d *Dashboards) ScoreBy(cfg score.Config) { d.scores = cfg }
 
 // Register adds the page and the API to mux.
 func (d *Dashboards) Register(mux *http.ServeMux) {
-	files, err := fs.Sub(web, "web")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	mux.Handle("GET /", secure(http.FileServerFS(files)))
-	for _, e := range endpoints {
-		mux.Handle("GET /api/v1/"+e.path, secure(d.jsonHandler(e.path, func(r *http.Request) (any, error) { return e.answer(d, r) })))
-	}
-	mux.Handle("GET /api/v1/fabrics/{fabric}/feedback/nodes", secure(http.HandlerFunc(d.feedbackNodes)))
-	mux.Handle("GET /api/v1/stream", secure(http.HandlerFunc(d.stream)))
+	mux.Handle("/", page(assets()))
+	server := operation.Server[*Dashboards]{Of: d, Prefix: Prefix, Rows: Endpoints(), Timeout: d.cfg.Timeout, Explain: explain, Observe: d.observe}
+	server.Register(mux)
+}
+
+// page serves the static files, which nothing but GET and HEAD is for.
+func page(files http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			problem.Method(r, "GET, HEAD").Write(w)
+			return
+		}
+		files.ServeHTTP(w, r)
+	})
 }

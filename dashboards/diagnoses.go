@@ -1,119 +1,112 @@
 package dashboards
 
 import (
+	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
 
-// Diagnoses and jobs in one answer: the newest so many, unless n says how many.
-const (
-	defaultRows = 1000
-	maxRows     = 10_000
-)
-
-// rows reads n.
-func (q *question) rows() (n int, err error) {
-	text := q.r.FormValue("n")
-	if text == "" {
-		return defaultRows, nil
-	}
-	if n, err = strconv.Atoi(text); err != nil || n < 1 || n > maxRows {
-		return 0, badRequest("n: %q: want 1 to %d", text, maxRows)
-	}
-	return n, nil
+type diagnosisParameters struct {
+	overSpan
+	paged
+	At     *moment `query:"at" doc:"The last interval that starts at this time or earlier, instead of a span."`
+	Region uint64  `query:"region" min:"1" max:"9007199254740991" doc:"Id of a region; without it all."`
 }
 
-// diagnoses are those of a span or, with at, of the interval then; of one region or of
-// all.
-func (d *Dashboards) diagnoses(q question) (fields, error) {
-	region := uint64(0)
-	n, err := q.rows()
-	if text := q.r.FormValue("region"); text != "" && err == nil {
-		if region, err = strconv.ParseUint(text, 10, 64); err != nil || region == 0 {
-			return nil, badRequest("region: %q: want the id of a region, a number", text)
-		}
-	}
+type diagnosisPage struct {
+	inSpan
+	more
+	Diagnoses []schema.Diagnosis `json:"diagnoses"`
+}
+
+// diagnoses are those of a span or, with at, of the interval then; of one region or of all.
+func (d *Dashboards) diagnoses(ctx context.Context, p *diagnosisParameters) (*diagnosisPage, error) {
+	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
 		return nil, err
 	}
-	if at, given, err := q.at(); err != nil {
-		return nil, err
-	} else if given {
-		stored, err := d.model.StoredAt(q.ctx, q.fabric.name, at)
+	if p.At != nil {
+		stored, err := d.model.StoredAt(ctx, q.fabric.name, schema.Instant(*p.At))
 		if errors.Is(err, read.ErrNotFound) {
-			return fields{"diagnoses": []schema.Diagnosis{}, "truncated": false}, nil
+			return &diagnosisPage{inSpan: spanOf(q), Diagnoses: []schema.Diagnosis{}}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		q.span = read.SpanOf(stored.Interval)
 	}
-	found, err := d.model.NewestDiagnoses(q.ctx, q.fabric.name, q.span, region, n+1)
-	truncated := len(found) > n
-	if truncated {
-		found = found[len(found)-n:]
+	found, err := d.model.NewestDiagnoses(ctx, q.fabric.name, p.before(q.span), p.Region, p.limit())
+	if err != nil {
+		return nil, err
 	}
-	return fields{"from": q.span.From, "to": q.span.To, "diagnoses": append([]schema.Diagnosis{}, found...), "truncated": truncated}, err
+	list, end := cut(&p.paged, found, func(d *schema.Diagnosis) schema.Instant { return d.Time })
+	return &diagnosisPage{spanOf(q), end, list}, nil
 }
 
-// at is the instant that a question is about instead of a span.
-func (q *question) at() (at schema.Instant, given bool, err error) {
-	text := q.r.FormValue("at")
-	if text == "" {
-		return 0, false, nil
-	}
-	at, err = parseTime("at", text)
-	return at, true, err
-}
-
-// jobJSON is a job and the regions that it had to do with in a span.
-type jobJSON struct {
+// job is one, and the regions that it had to do with in a span.
+type job struct {
 	schema.Job
 	NodeCount int             `json:"node_count"`
 	Regions   []read.Exposure `json:"regions"`
 }
 
+type jobParameters struct {
+	overSpan
+	paged
+	At    *moment `query:"at" doc:"The jobs that ran at this time, instead of a span; their regions reach back as far as dashboards.history."`
+	Nodes bool    `query:"nodes" default:"true" doc:"false leaves the names of the nodes out."`
+}
+
+type jobPage struct {
+	inSpan
+	more
+	Jobs []job `json:"jobs"`
+}
+
 // jobs are those that ran in a span or, with at, at an instant.
-func (d *Dashboards) jobs(q question) (fields, error) {
-	n, err := q.rows()
+func (d *Dashboards) jobs(ctx context.Context, p *jobParameters) (*jobPage, error) {
+	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
 		return nil, err
 	}
-	running := q.span
-	if at, given, err := q.at(); err != nil {
-		return nil, err
-	} else if given {
-		running, q.span = read.Span{From: at, To: at + 1}, read.Span{From: at - schema.Instant(d.cfg.History)*schema.Instant(q.fabric.interval), To: at + schema.Instant(q.fabric.interval)}
+	running, length := q.span, schema.Instant(q.fabric.interval)
+	if p.At != nil {
+		at := schema.Instant(*p.At)
+		running, q.span = read.Span{From: at, To: at + 1}, read.Span{From: max(0, at-schema.Instant(d.cfg.History)*length), To: at + length}
 	}
-	jobs, err := d.model.NewestJobs(q.ctx, q.fabric.name, running, n+1)
+	found, err := d.model.NewestJobs(ctx, q.fabric.name, startedBefore(running, p.Cursor), p.limit())
 	if err != nil {
 		return nil, err
 	}
-	truncated := len(jobs) > n
-	if truncated {
-		jobs = jobs[len(jobs)-n:]
-	}
-	exposures, err := d.model.Exposures(q.ctx, q.fabric.name, q.span, idsOf(jobs))
+	jobs, end := cut(&p.paged, found, func(j *schema.Job) schema.Instant { return j.Start })
+	exposures, err := d.model.Exposures(ctx, q.fabric.name, q.span, idsOf(jobs))
 	if err != nil {
 		return nil, err
 	}
-	list := make([]jobJSON, len(jobs))
+	list := make([]job, len(jobs))
 	for i, j := range jobs {
-		list[i] = jobJSON{Job: j, NodeCount: len(j.Nodes), Regions: []read.Exposure{}}
-		if q.r.FormValue("nodes") == "0" {
+		list[i] = job{Job: j, NodeCount: len(j.Nodes), Regions: []read.Exposure{}}
+		if !p.Nodes {
 			list[i].Nodes = []string{}
 		}
 		for _, e := range exposures {
-			if e.JobID == j.ID && (j.End == 0 || e.From < j.End) && e.To+schema.Instant(q.fabric.interval) > j.Start {
+			if e.JobID == j.ID && (j.End == 0 || e.From < j.End) && e.To+length > j.Start {
 				list[i].Regions = append(list[i].Regions, e)
 			}
 		}
 	}
-	return fields{"from": running.From, "to": running.To, "jobs": list, "truncated": truncated}, nil
+	return &jobPage{inSpan{running.From, running.To}, end, list}, nil
+}
+
+// startedBefore cuts a span at its end alone: a job may have started long before it.
+func startedBefore(s read.Span, c cursor) read.Span {
+	if c.time > 0 {
+		s.To = min(s.To, c.time+1)
+	}
+	return s
 }
 
 func idsOf(jobs []schema.Job) []string {
@@ -125,12 +118,31 @@ func idsOf(jobs []schema.Job) []string {
 	return slices.Compact(ids)
 }
 
+type failureParameters struct {
+	overSpan
+	paged
+}
+
+type failurePage struct {
+	inSpan
+	more
+	Failures []schema.Failure `json:"failures"`
+}
+
 // failures are what logs say and what the counters show.
-func (d *Dashboards) failures(q question) (fields, error) {
-	events, err := d.model.Events(q.ctx, q.fabric.name, q.span, schema.FailureKinds()...)
+func (d *Dashboards) failures(ctx context.Context, p *failureParameters) (*failurePage, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.model.NewestEvents(ctx, q.fabric.name, p.before(q.span), p.limit(), schema.FailureKinds()...)
+	if err != nil {
+		return nil, err
+	}
+	events, end := cut(&p.paged, found, func(e *schema.Event) schema.Instant { return schema.Instant(e.TimeNanos) })
 	list := make([]schema.Failure, len(events))
 	for i, e := range events {
 		list[i] = schema.Failure{Time: schema.Instant(e.TimeNanos), Kind: e.Kind, Device: e.Device, Port: e.Port, Detail: e.Detail}
 	}
-	return fields{"failures": list}, err
+	return &failurePage{spanOf(q), end, list}, nil
 }

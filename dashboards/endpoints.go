@@ -1,82 +1,115 @@
 package dashboards
 
 import (
-	"context"
-	"net/http"
-
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/dashboards/operation"
 )
 
-// endpoint is one row of the API: a path below /api/v1/ and what answers it. Its
-// description is a row of docs/reference/http-api.md.
-type endpoint struct {
-	path   string
-	answer func(*Dashboards, *http.Request) (any, error)
+// Prefix of the paths of the API. What breaks a client takes another.
+const Prefix = "/api/v1"
+
+type endpoint = operation.Operation[*Dashboards]
+
+// pagesGoBack is the description of lists that are cut into pages.
+const pagesGoBack = "The pages go back in time: the first has the newest, in the order of time."
+
+// Endpoints is the API. A new one is a row here, a handler and its types; where the rows of one SQL file are the
+// answer, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the reference.
+func Endpoints() []endpoint {
+	var all []endpoint
+	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), feedbackEndpoints(), ownEndpoints()} {
+		all = append(all, group...)
+	}
+	return all
 }
 
-// endpoints are all that answer with JSON. A new one is a row here, with a handler
-// or, where the rows of one SQL file are the answer, with read.Figure.
-var endpoints = []endpoint{
-	{"fabrics", (*Dashboards).listFabrics},
-	{"fabrics/{fabric}/links", ofFabric((*Dashboards).links)},
-	{"fabrics/{fabric}/status", ofFabric((*Dashboards).status)},
-	{"fabrics/{fabric}/now", ofFabric((*Dashboards).now)},
-	{"fabrics/{fabric}/history", ofFabric((*Dashboards).history)},
-	{"fabrics/{fabric}/transitions", overTime((*Dashboards).transitions)},
-	{"fabrics/{fabric}/congestion", overTime((*Dashboards).congestion)},
-	{"fabrics/{fabric}/mitigations", overTime((*Dashboards).mitigations)},
-	{"fabrics/{fabric}/forecasts", overTime((*Dashboards).forecasts)},
-	{"fabrics/{fabric}/hotspots", ofStall("durations", (*read.Model).HotEpisodes)},
-	{"fabrics/{fabric}/region-sizes", ofStall("buckets", (*read.Model).RegionSizes)},
-	{"fabrics/{fabric}/region-durations", ofStall("buckets", (*read.Model).RegionDurations)},
-	{"fabrics/{fabric}/regions/{region}", ofFabric((*Dashboards).region)},
-	{"fabrics/{fabric}/feedback/actions", overTime((*Dashboards).feedbackActions)},
-	{"fabrics/{fabric}/diagnoses", overTime((*Dashboards).diagnoses)},
-	{"fabrics/{fabric}/jobs", overTime((*Dashboards).jobs)},
-	{"fabrics/{fabric}/failures", overTime((*Dashboards).failures)},
-	{"fabrics/{fabric}/link-time", overTime((*Dashboards).linkTime)},
-	{"fabrics/{fabric}/top-links", overTime((*Dashboards).topLinks)},
-	{"fabrics/{fabric}/links/{link}", overTime((*Dashboards).linkSeries)},
-}
-
-// ofFabric answers for a fabric that is known.
-func ofFabric(answer func(*Dashboards, *fabric, *http.Request) (any, error)) func(*Dashboards, *http.Request) (any, error) {
-	return func(d *Dashboards, r *http.Request) (any, error) {
-		f, err := d.fabricOf(r)
-		if err != nil {
-			return nil, err
-		}
-		return answer(d, f, r)
+func fabricEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "listFabrics", Path: "/fabrics", Tag: "fabrics", Summary: "The fabrics, each by the graph in force.",
+			Handler: operation.To((*Dashboards).listFabrics)},
+		{ID: "getFabric", Path: "/fabrics/{fabric}", Tag: "fabrics", Summary: "One fabric by the graph in force.",
+			Handler: operation.To((*Dashboards).oneFabric)},
+		{ID: "getGraph", Path: "/fabrics/{fabric}/graph", Tag: "fabrics", Summary: "A version of a fabric's graph: devices and links with their geometry.",
+			Description: "A link's number means something in one version of the graph only: `graph_version` of an answer says which. With `version` the answer never changes.",
+			Handler:     operation.To((*Dashboards).getGraph)},
 	}
 }
 
-// overTime answers a question about a span; from and to are added to an answer that
-// has none of its own.
-func overTime(answer func(*Dashboards, question) (fields, error)) func(*Dashboards, *http.Request) (any, error) {
-	return ofFabric(func(d *Dashboards, f *fabric, r *http.Request) (any, error) {
-		q, err := d.parseQuestion(f, r)
-		if err != nil {
-			return nil, err
-		}
-		out, err := answer(d, q)
-		if err != nil {
-			return nil, err
-		}
-		if _, other := out["from"]; !other {
-			out["from"], out["to"] = q.span.From, q.span.To
-		}
-		return out, nil
-	})
+func nowEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "getStatus", Path: "/fabrics/{fabric}/status", Tag: "now", Summary: "The state of the network now, not that of the newest interval: Unknown while none comes.",
+			Handler: operation.To((*Dashboards).status)},
+		{ID: "getSnapshot", Path: "/fabrics/{fabric}/snapshot", Tag: "now", Summary: "The newest interval or the one at a time: values of the links, regions, diagnoses, states.",
+			Description: "204 while nothing is stored. Regions come the worst first, by severity and then by mean. As Arrow: a row per link, with a column per metric.",
+			Arrow:       false, Empty: true, Handler: operation.To((*Dashboards).snapshot)},
+	}
 }
 
-// ofStall answers a question about one stall metric with a list under a name.
-func ofStall[T any](name string, query func(*read.Model, context.Context, string, schema.Metric, read.Span) ([]T, error)) func(*Dashboards, *http.Request) (any, error) {
-	return overTime(func(d *Dashboards, q question) (fields, error) {
-		if err := q.wantStall(); err != nil {
-			return nil, err
-		}
-		list, err := query(d.model, q.ctx, q.fabric.name, q.metric, q.span)
-		return fields{"metric": q.metric, name: append([]T{}, list...)}, err
-	})
+func timeEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "listNetworkStates", Path: "/fabrics/{fabric}/network", Tag: "time", Summary: "The state of the network, interval by interval.",
+			Handler: operation.To((*Dashboards).network)},
+		{ID: "listEvents", Path: "/fabrics/{fabric}/events", Tag: "time", Summary: "What happened: to regions, jobs, links, switches, nodes and the graph.",
+			Description: pagesGoBack + " Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, and those of failures.",
+			Handler:     operation.To((*Dashboards).events)},
+		{ID: "listRegions", Path: "/fabrics/{fabric}/regions", Tag: "time", Summary: "The regions of the intervals of a span.",
+			Description: pagesGoBack, Handler: operation.To((*Dashboards).regions)},
+		{ID: "getTrack", Path: "/fabrics/{fabric}/tracks/{region}", Tag: "time", Summary: "A region over time, interval by interval, and its newest diagnosis.",
+			Description: "Without `from` from its birth on, without `to` for a day.",
+			Handler:     operation.To((*Dashboards).track)},
+		{ID: "listDiagnoses", Path: "/fabrics/{fabric}/diagnoses", Tag: "time", Summary: "Why regions are congested, and who should act.",
+			Description: pagesGoBack, Handler: operation.To((*Dashboards).diagnoses)},
+		{ID: "listJobs", Path: "/fabrics/{fabric}/jobs", Tag: "time", Summary: "The jobs of a span or an instant, and the regions that they had to do with.",
+			Description: pagesGoBack + " A job whose end never came is believed to run for 60 days.", Handler: operation.To((*Dashboards).jobs)},
+		{ID: "getJobTraffic", Path: "/fabrics/{fabric}/jobs/{job}/traffic", Tag: "time", Summary: "What a job moved, interval by interval, as the hosts counted it.",
+			Handler: operation.To((*Dashboards).traffic)},
+		{ID: "listFailures", Path: "/fabrics/{fabric}/failures", Tag: "time", Summary: "Links, switches and nodes that failed or came back, and congestion protection, by logs and by the counters.",
+			Description: pagesGoBack, Handler: operation.To((*Dashboards).failures)},
+		{ID: "getLinkSeries", Path: "/fabrics/{fabric}/links/{link}", Tag: "time", Summary: "A metric of a link over time.",
+			Handler: operation.To((*Dashboards).linkSeries)},
+		{ID: "listTopLinks", Path: "/fabrics/{fabric}/top-links", Tag: "time", Summary: "The links with the highest mean of a metric.",
+			Handler: operation.To((*Dashboards).topLinks)},
+	}
+}
+
+// figureEndpoints are what months add up to: the characterisation of Monet (NSDI 2020).
+func figureEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "getTransitions", Path: "/fabrics/{fabric}/transitions", Tag: "figures", Summary: "What regions and the network were in one interval and in the next (Monet, Fig. 5c and 6).",
+			Handler: operation.To((*Dashboards).transitions)},
+		{ID: "listCongestion", Path: "/fabrics/{fabric}/congestion", Tag: "figures", Summary: "The regions congestion events that were on.",
+			Handler: operation.To((*Dashboards).congestion)},
+		{ID: "listMitigations", Path: "/fabrics/{fabric}/mitigations", Tag: "figures", Summary: "Congestion mitigation events: throttling events that follow each other (Monet, Fig. 8).",
+			Handler: operation.To((*Dashboards).mitigations)},
+		{ID: "getForecastSkill", Path: "/fabrics/{fabric}/forecasts", Tag: "figures", Summary: "How good the forecasts were, by Brier score (0 to 2), beside that of persistence.",
+			Handler: operation.To((*Dashboards).forecasts)},
+		{ID: "listHotspots", Path: "/fabrics/{fabric}/hotspots", Tag: "figures", Summary: "For how long links stayed at or above each threshold of a stall metric (Monet, Fig. 3).",
+			Handler: operation.To((*Dashboards).hotspots)},
+		{ID: "listRegionSizes", Path: "/fabrics/{fabric}/region-sizes", Tag: "figures", Summary: "How many regions had how many links, by severity, once per interval (Monet, Fig. 5a).",
+			Handler: operation.To((*Dashboards).regionSizes)},
+		{ID: "listRegionDurations", Path: "/fabrics/{fabric}/region-durations", Tag: "figures", Summary: "How many regions lived for how many minutes, by their highest severity (Monet, Fig. 5b).",
+			Handler: operation.To((*Dashboards).regionDurations)},
+		{ID: "getLinkTime", Path: "/fabrics/{fabric}/link-time", Tag: "figures", Summary: "The share of all link time in regions of each severity of a stall metric (Monet, Fig. 5c).",
+			Handler: operation.To((*Dashboards).linkTime)},
+	}
+}
+
+func feedbackEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "listNodeScores", Path: "/fabrics/{fabric}/feedback/nodes", Tag: "feedback", Summary: "The congestion scores of the nodes for the next intervals, the highest first.",
+			Description: "Nodes that are not listed score 0. With If-None-Match it answers 304 as long as nothing is new; with `wait` too it waits for what is.",
+			Timeout:     longestWait + waitMargin, Handler: operation.To((*Dashboards).nodeScores)},
+		{ID: "listFeedbackActions", Path: "/fabrics/{fabric}/feedback/actions", Tag: "feedback", Summary: "The audit of feedback, the newest first.",
+			Handler: operation.To((*Dashboards).feedbackActions)},
+	}
+}
+
+// ownEndpoints are about the API itself.
+func ownEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "streamIntervals", Path: "/stream", Tag: "stream", Summary: "Server-sent events: each interval as it is stored.",
+			Description: "An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads anew.",
+			Raw:         operation.ToRaw((*Dashboards).stream), RawType: eventStream},
+		{ID: "getDocument", Path: "/openapi.json", Tag: "api", Summary: "This document.",
+			Raw: operation.ToRaw((*Dashboards).document), RawType: operation.JSON},
+	}
 }

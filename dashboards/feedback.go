@@ -2,16 +2,13 @@ package dashboards
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -23,7 +20,12 @@ type nodeScores struct {
 	// AgeSeconds since the end of the interval; null where none is stored.
 	AgeSeconds *float64 `json:"age_seconds"`
 	Live       bool     `json:"live"` // the state of the network is known, and of now
+
+	tag string
 }
+
+// ETag is another for each interval, and where the state of the network becomes unknown or known.
+func (s *nodeScores) ETag() string { return s.tag }
 
 // longestWait bounds ?wait, and waitStep how often the store is asked during one.
 const (
@@ -31,58 +33,53 @@ const (
 	waitStep    = 500 * time.Millisecond
 )
 
-// feedbackNodes answers GET fabrics/{fabric}/feedback/nodes: it knows ETags, and with
-// ?wait waits for scores that the client does not have.
-func (d *Dashboards) feedbackNodes(w http.ResponseWriter, r *http.Request) {
-	const endpoint = "fabrics/{fabric}/feedback/nodes"
-	d.jsonHandler(endpoint, func(r *http.Request) (any, error) {
-		f, err := d.fabricOf(r)
-		if err != nil {
-			return nil, err
-		}
-		wait, least, err := scoreParameters(r)
-		if err != nil {
-			return nil, err
-		}
-		until := time.Now().Add(wait)
-		for {
-			set, err := d.scoresOf(r.Context(), f)
-			if err != nil {
-				return nil, err
-			}
-			set.Nodes = atLeast(set.Nodes, least)
-			tag, err := etagOf(set)
-			if err != nil {
-				return nil, err
-			}
-			w.Header().Set("ETag", tag)
-			if !matches(r.Header.Get("If-None-Match"), tag) {
-				return d.withAge(f, set, time.Now()), nil
-			}
-			if left := time.Until(until); left <= 0 || !d.awaitInterval(r.Context(), min(left, waitStep)) {
-				return notModified{}, nil
-			}
-		}
-	})(w, r)
+// waitMargin is how long an answer may take beyond the wait.
+const waitMargin = 30 * time.Second
+
+type scoreParameters struct {
+	ofFabric
+	operation.Conditional
+	Wait waiting `query:"wait" doc:"A duration up to 5m, such as 30s: with If-None-Match the answer waits for news so long."`
+	Min  float64 `query:"min" min:"0" max:"100" doc:"Nodes of this score or above."`
 }
 
-// notModified is the answer that the client has what there is.
-type notModified struct{}
+// waiting is how long a client would wait.
+type waiting time.Duration
 
-// scoreParameters reads ?wait=30s and ?min=1.
-func scoreParameters(r *http.Request) (wait time.Duration, least float64, err error) {
-	least = 0
-	if text := r.URL.Query().Get("wait"); text != "" {
-		if wait, err = time.ParseDuration(text); err != nil || wait < 0 || wait > longestWait {
-			return 0, 0, badRequest("wait %q: want a duration of 0s to %v, such as 30s", text, longestWait)
+// UnmarshalText reads a duration within bounds.
+func (w *waiting) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 || d > longestWait {
+		return fmt.Errorf("%q: want a duration of 0s to %v, such as 30s", text, longestWait)
+	}
+	*w = waiting(d)
+	return nil
+}
+
+// nodeScores are the scores of the nodes; with wait the answer waits for some that the client does not have.
+func (d *Dashboards) nodeScores(ctx context.Context, p *scoreParameters) (*nodeScores, error) {
+	f, err := d.fabricOf(p.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	until := time.Now().Add(time.Duration(p.Wait))
+	for {
+		set, err := d.scoresOf(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		set.Nodes = atLeast(set.Nodes, p.Min)
+		tag, err := etagOf(set)
+		if err != nil {
+			return nil, err
+		}
+		if !p.Has(tag) {
+			return d.withAge(set, tag, time.Now()), nil
+		}
+		if left := time.Until(until); left <= 0 || !d.awaitInterval(ctx, min(left, waitStep)) {
+			return nil, operation.NotModified(tag)
 		}
 	}
-	if text := r.URL.Query().Get("min"); text != "" {
-		if least, err = strconv.ParseFloat(text, 64); err != nil || !(least >= 0 && least <= 100) {
-			return 0, 0, badRequest("min %q: want a score of 0 to 100", text)
-		}
-	}
-	return wait, least, nil
 }
 
 // scoresOf scores the nodes of a fabric by its newest interval.
@@ -140,8 +137,8 @@ type scoredInterval struct {
 	revision                  uint32
 }
 
-func (d *Dashboards) withAge(f *fabric, set *score.Set, now time.Time) nodeScores {
-	out := nodeScores{Set: set, Live: set.Unknown == nil}
+func (d *Dashboards) withAge(set *score.Set, tag string, now time.Time) *nodeScores {
+	out := &nodeScores{Set: set, Live: set.Unknown == nil, tag: tag}
 	if !set.End.IsZero() {
 		seconds := now.Sub(set.End.Time()).Seconds()
 		out.AgeSeconds = &seconds
@@ -159,9 +156,6 @@ func atLeast(nodes []score.Node, least float64) []score.Node {
 	return nodes
 }
 
-// etagBytes is how much of the hash an ETag is.
-const etagBytes = 12
-
 // etagOf is the entity tag of scores: another for each interval, and where the state
 // of the network becomes unknown or known.
 func etagOf(set *score.Set) (string, error) {
@@ -173,20 +167,7 @@ func etagOf(set *score.Set) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
-	return `"` + hex.EncodeToString(sum[:etagBytes]) + `"`, nil
-}
-
-// matches says whether If-None-Match names the tag (RFC 9110, section 13.1.2: the weak
-// comparison).
-func matches(header, tag string) bool {
-	for candidate := range strings.SplitSeq(header, ",") {
-		candidate = strings.TrimSpace(candidate)
-		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
-			return true
-		}
-	}
-	return false
+	return operation.TagOf(text), nil
 }
 
 // awaitInterval waits for the next announcement of an interval, no longer than most;
@@ -213,8 +194,29 @@ func (d *Dashboards) awaitInterval(ctx context.Context, most time.Duration) bool
 	return true
 }
 
+type feedbackActions struct {
+	inSpan
+	more
+	Actions []schema.FeedbackAction `json:"actions"`
+}
+
+type feedbackParameters struct {
+	overSpan
+	paged
+}
+
 // feedbackActions is the audit of feedback in a span.
-func (d *Dashboards) feedbackActions(q question) (fields, error) {
-	list, err := d.model.Feedback(q.ctx, q.fabric.name, q.span)
-	return fields{"actions": append([]schema.FeedbackAction{}, list...)}, err
+func (d *Dashboards) feedbackActions(ctx context.Context, p *feedbackParameters) (*feedbackActions, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.model.NewestFeedback(ctx, q.fabric.name, p.before(q.span), p.limit())
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(found)
+	list, end := cut(&p.paged, found, func(a *schema.FeedbackAction) schema.Instant { return a.Time })
+	slices.Reverse(list)
+	return &feedbackActions{spanOf(q), end, list}, nil
 }

@@ -47,7 +47,7 @@ func TestScoresOfNodes(t *testing.T) {
 	if status != http.StatusOK || tag == empty || !strings.Contains(body, `"live":true`) || !strings.Contains(body, `"region":"9"`) {
 		t.Fatalf("%d %s %s", status, tag, body)
 	}
-	for name, header := range map[string]string{"it": tag, "weak": "W/" + tag, "a list": `"x", ` + tag, "any": "*"} {
+	for name, header := range map[string]string{"it": tag, "strong": strings.TrimPrefix(tag, "W/"), "a list": `"x", ` + tag, "any": "*"} {
 		if status, again, body := h.ask(t, "min=1", header); status != http.StatusNotModified || again != tag || body != "" {
 			t.Errorf("%s: %d %s %q", name, status, again, body)
 		}

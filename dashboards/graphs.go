@@ -3,8 +3,9 @@ package dashboards
 import (
 	"context"
 	"errors"
-	"net/http"
+	"github.com/giverny/giverny/internal/problem"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
@@ -42,7 +43,7 @@ func (d *Dashboards) graph(ctx context.Context, f *fabric, version read.Version)
 	}
 	g, err := d.model.Graph(ctx, f.name, uint64(version))
 	if errors.Is(err, read.ErrNotFound) {
-		return nil, notFound("fabric %q has no graph of version %v in the store", f.name, version)
+		return nil, problem.NotFound("fabric %q has no graph of version %v in the store", f.name, version)
 	}
 	if err != nil {
 		return nil, err
@@ -54,31 +55,6 @@ func (d *Dashboards) graph(ctx context.Context, f *fabric, version read.Version)
 	}
 	f.old[version] = g
 	return g, nil
-}
-
-// parseVersion reads version; by default it is that of the newest interval, or of
-// the graph in force where nothing is stored.
-func (d *Dashboards) parseVersion(f *fabric, r *http.Request) (version read.Version, err error) {
-	if text := r.FormValue("version"); text != "" {
-		if err := version.UnmarshalText([]byte(text)); err != nil {
-			return 0, badRequest("version: %v", err)
-		}
-		return version, nil
-	}
-	stored, err := d.model.LastStored(r.Context(), f.name)
-	if errors.Is(err, read.ErrNotFound) {
-		return read.Version(d.graphInForce(f).Version()), nil
-	}
-	return read.Version(stored.GraphVersion), err
-}
-
-// fabricOf is the fabric that a path names.
-func (d *Dashboards) fabricOf(r *http.Request) (*fabric, error) {
-	f := d.fabrics[r.PathValue("fabric")]
-	if f == nil {
-		return nil, notFound("unknown fabric; GET /api/v1/fabrics lists them")
-	}
-	return f, nil
 }
 
 // summary is a fabric by a version of its graph.
@@ -108,7 +84,10 @@ func summaryOf(f *fabric, g *topology.Graph) summary {
 	return s
 }
 
-func (d *Dashboards) listFabrics(*http.Request) (any, error) {
+// nothing are the parameters of what has none.
+type nothing struct{}
+
+func (d *Dashboards) listFabrics(context.Context, *nothing) ([]summary, error) {
 	list := make([]summary, len(d.order))
 	for i, f := range d.order {
 		list[i] = summaryOf(f, d.graphInForce(f))
@@ -116,42 +95,76 @@ func (d *Dashboards) listFabrics(*http.Request) (any, error) {
 	return list, nil
 }
 
-type deviceJSON struct {
-	Name  string `json:"name"`
-	Label string `json:"label,omitempty"`
-	Kind  string `json:"kind"`
-	Level int8   `json:"level"`
-	Group int32  `json:"group"`
-	Coord []int  `json:"coord,omitempty"`
+func (d *Dashboards) oneFabric(_ context.Context, p *ofFabric) (*summary, error) {
+	f, err := d.fabricOf(p.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	s := summaryOf(f, d.graphInForce(f))
+	return &s, nil
 }
 
-// linksJSON is a graph by columns: element i of each is link i.
-type linksJSON struct {
+// device of a graph. Its place in the list is its number.
+type device struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"` // what the fabric's own tools call it
+	Kind  string `json:"kind"`            // switch or host
+	Level int8   `json:"level"`           // tier of a tree, 0 at the bottom; -1 where there are none
+	Group int32  `json:"group"`           // pod, group or cabinet; -1 where there are none
+	Coord []int  `json:"coord,omitempty"` // on a grid
+}
+
+// graph by columns: element i of each list of links is link i.
+type graph struct {
 	Fabric   summary             `json:"fabric"`
-	Devices  []deviceJSON        `json:"devices"`
-	Duplex   bool                `json:"duplex"`
-	From     []topology.DeviceID `json:"from"`
-	To       []topology.DeviceID `json:"to"`
+	Devices  []device            `json:"devices"`
+	Duplex   bool                `json:"duplex"` // a link stands for both directions
+	From     []topology.DeviceID `json:"from"`   // number of the device
+	To       []topology.DeviceID `json:"to"`     // number of the device
 	FromPort []string            `json:"from_port"`
 	ToPort   []string            `json:"to_port"`
-	Class    []string            `json:"class"`
-	Dim      []int8              `json:"dim"`
-	Up       []bool              `json:"up"`
+	Class    []string            `json:"class"` // kind of link
+	Dim      []int8              `json:"dim"`   // axis of a grid; -1 where there is none
+	Up       []bool              `json:"up"`    // false: not there in this version
+
+	immutable bool // it was asked for by its version
 }
 
-func (d *Dashboards) links(f *fabric, r *http.Request) (any, error) {
-	version, err := d.parseVersion(f, r)
+// ETag is the version.
+func (g *graph) ETag() string { return graphTag(g.Fabric.GraphVersion) }
+
+// Immutable says that the answer is that of a version.
+func (g *graph) Immutable() bool { return g.immutable }
+
+func graphTag(v read.Version) string { return `W/"graph-` + v.String() + `"` }
+
+type graphParameters struct {
+	ofFabric
+	inVersion
+	operation.Conditional
+}
+
+// getGraph is a version of a graph.
+func (d *Dashboards) getGraph(ctx context.Context, p *graphParameters) (*graph, error) {
+	f, err := d.fabricOf(p.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	g, err := d.graph(r.Context(), f, version)
+	version, err := d.versionOf(ctx, f, p.inVersion)
 	if err != nil {
 		return nil, err
 	}
-	j := linksJSON{Fabric: summaryOf(f, g), Duplex: g.Duplex(), Devices: make([]deviceJSON, g.NumDevices())}
+	if tag := graphTag(version); p.Has(tag) {
+		return nil, operation.NotModified(tag)
+	}
+	g, err := d.graph(ctx, f, version)
+	if err != nil {
+		return nil, err
+	}
+	j := graph{Fabric: summaryOf(f, g), Duplex: g.Duplex(), Devices: make([]device, g.NumDevices()), immutable: p.Version != nil}
 	for i := range j.Devices {
 		dev := g.Device(topology.DeviceID(i))
-		j.Devices[i] = deviceJSON{dev.Name, dev.Label, dev.Kind.String(), dev.Level, dev.Group, dev.Coord}
+		j.Devices[i] = device{dev.Name, dev.Label, dev.Kind.String(), dev.Level, dev.Group, dev.Coord}
 	}
 	for id := range schema.LinkID(g.NumLinks()) {
 		l := g.Link(id)
@@ -159,5 +172,5 @@ func (d *Dashboards) links(f *fabric, r *http.Request) (any, error) {
 		j.FromPort, j.ToPort = append(j.FromPort, l.FromPort), append(j.ToPort, l.ToPort)
 		j.Class, j.Dim, j.Up = append(j.Class, l.Class.String()), append(j.Dim, l.Dim), append(j.Up, l.Up)
 	}
-	return j, nil
+	return &j, nil
 }

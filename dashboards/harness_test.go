@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/giverny/giverny/internal/access"
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine/enginetest"
@@ -97,7 +99,11 @@ func serve(t *testing.T, db *store.DB, specs ...string) *house {
 	}
 	mux := http.NewServeMux()
 	h.Register(mux)
-	h.server = httptest.NewServer(mux)
+	guard, err := access.New(access.DefaultConfig(), "127.0.0.1:0", false, h.reg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.server = httptest.NewServer(guard.Before(mux))
 	h.url = h.server.URL
 	t.Cleanup(func() {
 		h.server.CloseClientConnections()
@@ -151,7 +157,7 @@ func (h *house) get(path string, status int) string {
 // problem gets a path that is answered with a problem, and returns its detail.
 func (h *house) problem(path string, status int) string {
 	h.t.Helper()
-	p := decode[problem](h.t, h.get(path, status))
+	p := decode[problem.Problem](h.t, h.get(path, status))
 	if p.Status != status || p.Title != http.StatusText(status) {
 		h.t.Errorf("%s: problem %+v", path, p)
 	}

@@ -2,37 +2,44 @@ package dashboards
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"math"
-	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
 
-type intervalJSON struct {
+type interval struct {
 	Start           schema.Instant `json:"start"`
 	End             schema.Instant `json:"end"`
 	DurationSeconds float64        `json:"duration_seconds"`
 }
 
-// nowJSON is an interval. Links are by number in that version of the graph.
-type nowJSON struct {
-	Interval       intervalJSON            `json:"interval"`
+// snapshot is an interval. Links are by number in that version of the graph.
+type snapshot struct {
+	Interval       interval                `json:"interval"`
 	GraphVersion   read.Version            `json:"graph_version"`
-	LatencySeconds float64                 `json:"latency_seconds"`
-	Coverage       map[string]float64      `json:"coverage"`
-	Values         map[string][]percent    `json:"values"` // by link; null where missing
+	LatencySeconds float64                 `json:"latency_seconds"` // from counter to store
+	Coverage       map[string]float64      `json:"coverage"`        // share of the links with a value, by metric
+	Values         map[string][]percent    `json:"values"`          // by metric and link; null where missing
 	Regions        []schema.Region         `json:"regions"`
 	Diagnoses      []schema.Diagnosis      `json:"diagnoses"` // of these regions
 	States         []schema.NetworkState   `json:"states"`    // by metric
 	Network        schema.NetworkForecast  `json:"network"`
 	Congestion     *schema.CongestionEvent `json:"congestion"` // null if none is on
-	Hot            []schema.HotLink        `json:"hot"`
+	Hot            []schema.HotLink        `json:"hot"`        // the links that have been hot for longest
+
+	tag string
 }
+
+// ETag is of the interval as it was stored, and of what was asked for.
+func (s *snapshot) ETag() string { return s.tag }
 
 // percent is a percentage with two decimals; NaN, a missing value, is null.
 type percent float32
@@ -45,90 +52,77 @@ func (v percent) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, math.Round(float64(v)*100)/100, 'f', -1, 64), nil
 }
 
-// now is the newest interval, or the one at the given time; nothing where there is
-// none.
-func (d *Dashboards) now(f *fabric, r *http.Request) (any, error) {
-	least, err := parseLeast(r)
+type snapshotParameters struct {
+	ofFabric
+	operation.Conditional
+	At          *moment         `query:"at" doc:"The last interval that starts at this time or earlier, instead of the newest."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Regions of this severity or a higher one."`
+	Metrics     []schema.Metric `query:"metrics" doc:"Values of these metrics alone, separated by commas; without it all."`
+	Values      bool            `query:"values" default:"true" doc:"false leaves the values of the links out."`
+}
+
+// tagOf is the tag of an interval, for one who asks so.
+func (p *snapshotParameters) tagOf(s *read.Stored) string {
+	asked := url.Values{"metrics": nil}
+	for _, m := range p.Metrics {
+		asked.Add("metrics", m.String())
+	}
+	return operation.TagOf(fmt.Append(nil, s.StartNanos, s.StoredAtNanos, s.GraphVersion, s.Revision, p.MinSeverity, p.Values, asked.Encode()))
+}
+
+// snapshot is the newest interval, or the one at the given time; nil where there is none.
+func (d *Dashboards) snapshot(ctx context.Context, p *snapshotParameters) (*snapshot, error) {
+	f, err := d.fabricOf(p.Fabric)
 	if err != nil {
 		return nil, err
 	}
 	at := read.Newest
-	if text := r.FormValue("at"); text != "" {
-		if at, err = parseTime("at", text); err != nil {
-			return nil, err
-		}
+	if p.At != nil {
+		at = schema.Instant(*p.At)
 	}
-	stored, err := d.model.StoredAt(r.Context(), f.name, at)
+	stored, err := d.model.StoredAt(ctx, f.name, at)
 	if errors.Is(err, read.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := d.model.Result(r.Context(), f.name, stored)
+	tag := p.tagOf(&stored)
+	if p.Has(tag) {
+		return nil, operation.NotModified(tag)
+	}
+	result, err := d.model.Result(ctx, f.name, stored)
 	if err != nil {
 		return nil, err
 	}
-	j := nowJSON{Interval: intervalJSON{schema.Instant(stored.StartNanos), schema.Instant(stored.EndNanos()), float64(stored.DurationNanos) / 1e9},
+	s := &snapshot{Interval: interval{schema.Instant(stored.StartNanos), schema.Instant(stored.EndNanos()), float64(stored.DurationNanos) / 1e9},
 		GraphVersion: read.Version(stored.GraphVersion), LatencySeconds: stored.Latency().Seconds(), Coverage: map[string]float64{}, Values: map[string][]percent{},
-		Regions: worstFirst(result.Regions, least), States: append([]schema.NetworkState{}, result.States...),
-		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...)}
-	j.Diagnoses = slices.DeleteFunc(append([]schema.Diagnosis{}, result.Diagnoses...), func(d schema.Diagnosis) bool { return d.Severity < least })
-	for i := range result.Snapshot.Series {
-		s := &result.Snapshot.Series[i]
-		values := make([]percent, len(s.Values))
-		for l, v := range s.Values {
-			if values[l] = percent(v); !s.Valid.Has(l) {
+		Regions: worstFirst(result.Regions, p.MinSeverity), States: append([]schema.NetworkState{}, result.States...),
+		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...), tag: tag}
+	s.Diagnoses = slices.DeleteFunc(append([]schema.Diagnosis{}, result.Diagnoses...), func(d schema.Diagnosis) bool { return d.Severity < p.MinSeverity })
+	s.addValues(result.Snapshot, p)
+	return s, nil
+}
+
+// addValues adds those of the links, as far as they are asked for.
+func (s *snapshot) addValues(from *schema.Snapshot, p *snapshotParameters) {
+	for i := range from.Series {
+		series := &from.Series[i]
+		if len(p.Metrics) > 0 && !slices.Contains(p.Metrics, series.Metric) {
+			continue
+		}
+		s.Coverage[series.Metric.String()] = from.Coverage(series.Metric)
+		if !p.Values {
+			continue
+		}
+		values := make([]percent, len(series.Values))
+		for l, v := range series.Values {
+			if values[l] = percent(v); !series.Valid.Has(l) {
 				values[l] = percent(math.NaN())
 			}
 		}
-		j.Values[s.Metric.String()] = values
-		j.Coverage[s.Metric.String()] = result.Snapshot.Coverage(s.Metric)
+		s.Values[series.Metric.String()] = values
 	}
-	return j, nil
-}
-
-type historyJSON struct {
-	States []read.NetworkAt `json:"states"`
-	Events []schema.Event   `json:"events"`
-}
-
-// history is what the last intervals were like, and what happened in them.
-func (d *Dashboards) history(f *fabric, r *http.Request) (any, error) {
-	least, err := parseLeast(r)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := d.model.LastStored(r.Context(), f.name)
-	if errors.Is(err, read.ErrNotFound) {
-		return historyJSON{[]read.NetworkAt{}, []schema.Event{}}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	span := read.Span{From: schema.Instant(stored.StartNanos - int64(d.cfg.History-1)*f.interval.Nanoseconds()), To: schema.Instant(stored.EndNanos())}
-	states, err := d.model.Network(r.Context(), f.name, span)
-	if err != nil {
-		return nil, err
-	}
-	severe, err := d.severe(r, f, span, least)
-	if err != nil {
-		return nil, err
-	}
-	span.To = read.Newest // what happened at the end of the interval is later than it
-	events, err := d.model.Events(r.Context(), f.name, span)
-	events = slices.DeleteFunc(events, func(e schema.Event) bool { return e.RegionID != 0 && severe != nil && !severe[e.RegionID] })
-	return historyJSON{append([]read.NetworkAt{}, states...), append([]schema.Event{}, events...)}, err
-}
-
-// parseLeast reads the severity from which on regions are asked for; without it all are.
-func parseLeast(r *http.Request) (least schema.Severity, err error) {
-	if text := r.FormValue("min_severity"); text != "" {
-		if err = least.UnmarshalText([]byte(text)); err != nil {
-			err = badRequest("min_severity: %v", err)
-		}
-	}
-	return least, err
 }
 
 // worstFirst are the regions of a severity or a higher one, in the order of severity and then of mean.
@@ -138,16 +132,4 @@ func worstFirst(regions []schema.Region, least schema.Severity) []schema.Region 
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Mean, a.Mean))
 	})
 	return worst
-}
-
-// beforeEnd is how long before the event of its end a region may have been seen last, at most.
-const beforeEnd = schema.Instant(time.Hour)
-
-// severe are the regions that were of a severity in a span or shortly before; nil if any will do.
-func (d *Dashboards) severe(r *http.Request, f *fabric, span read.Span, least schema.Severity) (map[uint64]bool, error) {
-	if least <= schema.Negligible {
-		return nil, nil
-	}
-	span.From = max(0, span.From-beforeEnd)
-	return d.model.SevereRegions(r.Context(), f.name, span, least)
 }

@@ -1,18 +1,18 @@
 package dashboards
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
 
-// statusJSON is the state of the network now, not that of the newest interval: it is
+// status is the state of the network now, not that of the newest interval: it is
 // unknown while none comes.
-type statusJSON struct {
+type status struct {
 	Network schema.NetworkForecast `json:"network"`
 	// End of the newest interval and how old that is by this host's clock; null
 	// where none is stored or the store was not asked.
@@ -28,7 +28,11 @@ const (
 )
 
 // status is the state of the network now.
-func (d *Dashboards) status(f *fabric, r *http.Request) (any, error) {
+func (d *Dashboards) status(ctx context.Context, p *ofFabric) (*status, error) {
+	f, err := d.fabricOf(p.Fabric)
+	if err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
 	watch := f.watch
 	d.mu.Unlock()
@@ -36,34 +40,34 @@ func (d *Dashboards) status(f *fabric, r *http.Request) (any, error) {
 	var state schema.NetworkForecast
 	if watch != nil {
 		if state = watch(); state.Unknown != nil { // also while the store does not answer
-			return statusJSON{Network: state}, nil
+			return &status{Network: state}, nil
 		}
 	}
-	stored, err := d.model.LastStored(r.Context(), f.name)
+	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
-		return statusJSON{Network: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}}, nil
+		return &status{Network: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	overdue := max(overdueIntervals*f.interval, minOverdue)
 	if watch == nil {
-		if state, err = d.storedState(f, r, stored, now.Sub(time.Unix(0, stored.StoredAtNanos)), overdue); err != nil {
+		if state, err = d.storedState(ctx, f, stored, now.Sub(time.Unix(0, stored.StoredAtNanos)), overdue); err != nil {
 			return nil, err
 		}
 	}
 	end, age := schema.Instant(stored.EndNanos()), now.Sub(time.Unix(0, stored.EndNanos()))
 	seconds := age.Seconds()
-	return statusJSON{Network: state, End: &end, AgeSeconds: &seconds, Live: state.Unknown == nil && age <= overdue}, nil
+	return &status{Network: state, End: &end, AgeSeconds: &seconds, Live: state.Unknown == nil && age <= overdue}, nil
 }
 
 // storedState is the state as the store has it, unless that is too old.
-func (d *Dashboards) storedState(f *fabric, r *http.Request, stored read.Stored, age, overdue time.Duration) (schema.NetworkForecast, error) {
+func (d *Dashboards) storedState(ctx context.Context, f *fabric, stored read.Stored, age, overdue time.Duration) (schema.NetworkForecast, error) {
 	if age > overdue {
 		return schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(stored.EndNanos()),
 			Detail: fmt.Sprintf("no interval stored for %s", age.Truncate(time.Second))}}, nil
 	}
-	result, err := d.model.Result(r.Context(), f.name, stored)
+	result, err := d.model.Result(ctx, f.name, stored)
 	if err != nil {
 		return schema.NetworkForecast{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -117,14 +118,23 @@ func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 	}
 }
 
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
+type streamParameters struct {
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that the client has."`
+}
+
+// document is the OpenAPI document.
+func (d *Dashboards) document(w http.ResponseWriter, r *http.Request, _ *nothing) error {
+	operation.WriteJSON(w, r, document)
+	return nil
+}
+
 // stream announces each interval as a server-sent event until the client or the
 // server leaves.
-func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request) {
-	flush, ok := w.(http.Flusher)
-	if !ok {
-		http.Error(w, "this connection cannot stream", http.StatusNotImplemented)
-		return
-	}
+func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, _ *streamParameters) error {
+	flush := http.NewResponseController(w)
 	l := make(chan announcement, 8)
 	d.mu.Lock()
 	d.listeners[l] = struct{}{}
@@ -136,16 +146,16 @@ func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request) {
 		d.mu.Unlock()
 		d.metrics.listeners.Dec()
 	}()
-	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("Cache-Control", "no-store")
 	fmt.Fprint(w, ": hello\n\n")
-	flush.Flush()
+	_ = flush.Flush()
 	keepalive := time.NewTicker(15 * time.Second)
 	defer keepalive.Stop()
 	for {
 		select {
 		case <-r.Context().Done():
-			return
+			return nil
 		case <-keepalive.C:
 			fmt.Fprint(w, ": still here\n\n")
 		case a := <-l:
@@ -155,6 +165,6 @@ func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request) {
 			}
 			fmt.Fprintf(w, "event: interval\ndata: %s\n\n", line)
 		}
-		flush.Flush()
+		_ = flush.Flush()
 	}
 }

@@ -110,7 +110,7 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	fmt.Fprintf(out, "%s\nThe page: http://%s\n\n", script.About, l.Addr())
+	fmt.Fprintf(out, "%s\nThe page: %s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()))
 	player := storyPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay}
 	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {
 		steps, err := parts.Steps(ctx)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	testscript.Main(m, map[string]func(){"giverny": main})
+	testscript.Main(m, map[string]func(){"giverny": main, testEngine: serveTestEngine})
 }
 
 // The scripts run the binary as a user does. What the commands of their own do
@@ -51,7 +51,7 @@ func runScripts(t *testing.T, folder string, environment ...string) {
 		Cmds:          scriptCommands,
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			env.Vars = append(env.Vars, environment...)
+			env.Vars = append(append(env.Vars, "GIVERNY_HTTP_METRICS_LISTEN=127.0.0.1:0"), environment...) // scripts run side by side
 			return nil
 		},
 	})

@@ -14,9 +14,10 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-func newSearch() *cobra.Command {
+func newSearch(g *globals) *cobra.Command {
 	cmd := newFolder("search", "Find the workloads that break a NIC, and which of their features matter")
-	cmd.AddCommand(newSearchRun(), newSearchCheck(), newSearchExplain(), newSearchReport())
+	cmd.AddCommand(newSearchRun(), newSearchCheck(), newSearchExplain(), newSearchReport(),
+		newSearchLaunch(g), newSearchList(g), newSearchCancel(g))
 	return cmd
 }
 

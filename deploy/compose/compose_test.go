@@ -159,7 +159,7 @@ func mustExist(t *testing.T, service, path string) {
 // TestNamesAreServices: a host:port in any file of the composition is a service, or the host itself.
 func TestNamesAreServices(t *testing.T) {
 	root, c := load(t)
-	address := regexp.MustCompile(`(?:^|[\s/@'"\[,])([a-z][a-z0-9-]*):(?:3000|8123|909[0-9]|9000|9401|19092)\b`)
+	address := regexp.MustCompile(`(?:^|[\s/@'"\[,])([a-z][a-z0-9-]*):(?:3000|8123|909[0-9]|9000|940[12]|19092)\b`)
 	files := []string{filepath.Join(root, "docker-compose.yml")}
 	files = append(files, filesBelow(t, filepath.Join(root, "deploy", "compose"), ".yml", ".yaml")...)
 	for _, file := range files {

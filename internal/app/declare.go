@@ -43,5 +43,6 @@ func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 		return err
 	}
 	_, replayErr := bluewaters.NewReplay(reader, 0, nil, p.log, reg)
-	return errors.Join(agentErr, replayErr)
+	_, _, guardErr := p.guard()
+	return errors.Join(agentErr, replayErr, guardErr)
 }

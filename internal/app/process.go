@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,11 +17,13 @@ import (
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/internal/access"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/internal/ops"
 	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/internal/tlsfile"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
 )
@@ -48,7 +51,7 @@ type Process struct {
 func New(cfg config.Config, version string, log *slog.Logger) *Process {
 	p := &Process{cfg: cfg, version: version, log: log, ops: ops.New(version), mux: http.NewServeMux()}
 	p.registerer = p.ops.Registry
-	p.ops.Register(p.mux)
+	p.ops.RegisterHealth(p.mux)
 	return p
 }
 
@@ -114,20 +117,74 @@ func (p *Process) storeOptions() (*clickhouse.Options, error) {
 	return p.engine.Options(store.DefaultDatabase), nil
 }
 
-// Listen opens the HTTP server's socket now, so that a port in use is an error
-// before anything starts.
-func (p *Process) Listen() (net.Listener, error) {
-	l, err := net.Listen("tcp", p.cfg.HTTP.Listen)
+// Listeners are the sockets of a process: of the page and the API, and of metrics and profiles.
+type Listeners struct{ Web, Metrics net.Listener }
+
+// URL is the address of the page.
+func (l *Listeners) URL(tls bool) string {
+	if tls {
+		return "https://" + l.Web.Addr().String()
+	}
+	return "http://" + l.Web.Addr().String()
+}
+
+// Close closes those that are open.
+func (l *Listeners) Close() error { return errors.Join(l.Web.Close(), l.Metrics.Close()) }
+
+// Listen opens the HTTP servers' sockets now, so that a port in use is an error
+// before anything starts. It refuses an address that others than this host reach
+// where nothing says who may ask.
+func (p *Process) Listen() (*Listeners, error) {
+	if err := p.cfg.HTTP.Access.CheckAddress(p.cfg.HTTP.Listen, p.cfg.HTTP.TLS.CA != ""); err != nil {
+		return nil, faults.At("http", err)
+	}
+	web, err := net.Listen("tcp", p.cfg.HTTP.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen on http.listen: %w; choose another port, or 127.0.0.1:0 for any", err)
 	}
-	return l, nil
+	metrics, err := net.Listen("tcp", p.cfg.HTTP.MetricsAddress())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on http.metrics.listen: %w; choose another port, or 127.0.0.1:0 for any", err), web.Close())
+	}
+	return &Listeners{web, metrics}, nil
+}
+
+// guard makes what stands before the page and the API, and their TLS; nil where there is none.
+func (p *Process) guard() (*access.Guard, *tlsfile.Reloader, error) {
+	cfg := &p.cfg.HTTP
+	guard, err := access.New(cfg.Access, cfg.Listen, cfg.TLS.CA != "", p.registerer, p.log)
+	if err != nil {
+		return nil, nil, faults.At("http.access", err)
+	}
+	if !cfg.TLS.Enabled() {
+		return guard, nil, nil
+	}
+	reloader, err := tlsfile.NewReloader(cfg.TLS, p.log)
+	return guard, reloader, faults.At("http.tls", err)
+}
+
+// serveWeb answers to clients that the guard knows until ctx is cancelled.
+func (p *Process) serveWeb(l net.Listener) (func(context.Context) error, error) {
+	guard, reloader, err := p.guard()
+	if err != nil {
+		return nil, err
+	}
+	l = ops.Limit(l, p.cfg.HTTP.Connections)
+	if reloader != nil {
+		l = tls.NewListener(l, reloader.Config())
+	}
+	handler := guard.Before(p.mux)
+	return func(ctx context.Context) error { return ops.Serve(ctx, l, handler, time.Second, p.log) }, nil
 }
 
 // Run starts the engine and the broker, then the steps that layOut returns once
 // those answer, and stops everything in the order of the data: the pipeline
 // first, what it stands on last.
-func (p *Process) Run(ctx context.Context, l net.Listener, layOut func(ctx context.Context) ([]Step, error)) error {
+func (p *Process) Run(ctx context.Context, l *Listeners, layOut func(ctx context.Context) ([]Step, error)) error {
+	serveWeb, err := p.serveWeb(l.Web)
+	if err != nil {
+		return errors.Join(err, l.Close(), p.Close())
+	}
 	pipeline := lifecycle.Stage{Name: "pipeline", Run: func(ctx context.Context) error {
 		steps, err := layOut(ctx)
 		if err != nil {
@@ -139,8 +196,10 @@ func (p *Process) Run(ctx context.Context, l net.Listener, layOut func(ctx conte
 		}
 		return stages.Run(ctx)
 	}}
-	web := lifecycle.Stage{Name: "http", Run: func(ctx context.Context) error { return ops.Serve(ctx, l, p.mux, time.Second) }}
-	return p.runSteps(ctx, []lifecycle.Stage{pipeline}, []lifecycle.Stage{web}, p.infrastructure())
+	web := []lifecycle.Stage{{Name: "http", Run: serveWeb}, {Name: "metrics", Run: func(ctx context.Context) error {
+		return ops.Serve(ctx, l.Metrics, p.ops.Own(p.cfg.HTTP.Metrics.Profiles), time.Second, p.log)
+	}}}
+	return p.runSteps(ctx, []lifecycle.Stage{pipeline}, web, p.infrastructure())
 }
 
 // RunOnce runs a task on the store and broker, without the HTTP server.

@@ -119,7 +119,7 @@ func (s *sharing) newAnalyser(n int, binary string) *analyser {
 	front := s.history.front(s.engine, n)
 	s.t.Cleanup(front.Close)
 	var text strings.Builder
-	fmt.Fprintf(&text, "http: {listen: %q}\ndata_dir: %q\n", l.Addr(), filepath.Join(s.dir, fmt.Sprint("data", n)))
+	fmt.Fprintf(&text, "http: {listen: 127.0.0.1:0, metrics: {listen: %q}}\ndata_dir: %q\n", l.Addr(), filepath.Join(s.dir, fmt.Sprint("data", n)))
 	fmt.Fprintf(&text, "kafka: {embedded: false, brokers: [%q], consumer: {session_timeout: %s}}\n", s.broker.Addr(), s.session)
 	fmt.Fprintf(&text, "store: {embedded: false, url: %q}\nfabrics:\n", front.URL+"/"+store.DefaultDatabase+"?compress=none")
 	for _, f := range s.fabrics {

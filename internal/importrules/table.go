@@ -56,6 +56,12 @@ var Architecture = []Row{
 	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "command/safety", Kind: Pure},
 
+	// Searches on demand: from a diagnosis to an agent, and back into the store.
+	{Package: "search/known", May: []string{"search"}, Kind: Pure},
+	{Package: "search/launch", May: []string{"command", "command/safety", "feedback/record", "store/read"}, Tests: []string{"feedback/record"}},
+	{Package: "search/ledger", Kind: Pure},
+	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
+
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
@@ -93,6 +99,8 @@ var Architecture = []Row{
 	// Storage, and the engine in a child process.
 	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
+	{Package: "store/bench", May: []string{"store/read"}},
+	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
 	{Package: "store/read", May: []string{"store", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
@@ -111,21 +119,26 @@ var Architecture = []Row{
 	{Package: "feedback/alertmanager", May: []string{"feedback/record", "internal/secret", "internal/tlsfile"}},
 
 	// What people and machines see.
-	{Package: "dashboards", May: []string{"feedback/score", "store/read", "topology"}, Tests: []string{"store", "store/engine"}},
+	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "internal/access", "internal/problem", "store/read", "topology"}, Tests: []string{"dashboards/openapi", "store", "store/engine"}},
+	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
+	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
 	// The binary wires them all; what no outsider may import serves it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/app", May: []string{"..."}},
+	{Package: "internal/access", May: []string{"internal/problem", "internal/secret"}},
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "store", "store/engine", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "topology"}},
 	{Package: "internal/dirlock"},
+	{Package: "internal/hardware"},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
 	{Package: "internal/secret"},
 	{Package: "internal/lifecycle"},
-	{Package: "internal/ops"},
+	{Package: "internal/ops", May: []string{"internal/access", "internal/problem", "internal/tlsfile"}},
+	{Package: "internal/problem"},
 	{Package: "internal/retry"},
 	{Package: "internal/settings"},
 	{Package: "internal/tlsfile"},

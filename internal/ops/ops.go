@@ -1,6 +1,7 @@
 // Package ops serves what operators and machines ask of every part of Giverny:
-// /metrics, /-/healthy, /-/ready and /debug/pprof/. It takes a metrics registry
-// and named readiness checks; it decides nothing itself.
+// /metrics, /-/healthy, /-/ready and /debug/pprof/, the metrics and profiles on a
+// listener of their own. It takes a metrics registry and named readiness checks; it
+// decides nothing itself. It also runs HTTP servers that slow clients cannot hold up.
 package ops
 
 import (
@@ -16,26 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/access"
+	"github.com/giverny/giverny/internal/problem"
 )
-
-// Config says where the HTTP server listens.
-type Config struct {
-	// Address and port; port 0 takes a free one.
-	Listen string `yaml:"listen"`
-}
-
-// DefaultConfig listens to this host alone.
-func DefaultConfig() Config { return Config{Listen: "127.0.0.1:9401"} }
-
-// Validate names every fault.
-func (c *Config) Validate() error {
-	var f faults.List
-	_, port, err := net.SplitHostPort(c.Listen)
-	_, portErr := net.LookupPort("tcp", port)
-	f.Check(err == nil && port != "" && portErr == nil, "listen", "%q: want ADDRESS:PORT, such as 127.0.0.1:9401 or :9401", c.Listen)
-	return f.Err()
-}
 
 // checkTimeout bounds each readiness check.
 const checkTimeout = 2 * time.Second
@@ -114,9 +98,8 @@ func (o *Ops) Ready(ctx context.Context) map[string]string {
 	return faults
 }
 
-// Register adds the endpoints to mux.
-func (o *Ops) Register(mux *http.ServeMux) {
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+// RegisterHealth adds /-/healthy and /-/ready to mux. Who is not known learns no more than whether.
+func (o *Ops) RegisterHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte("healthy\n"))
 	})
@@ -126,34 +109,35 @@ func (o *Ops) Register(mux *http.ServeMux) {
 		if len(faults) > 0 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		answer := map[string]any{"ready": len(faults) == 0, "faults": faults}
-		if states := o.partStates(); len(states) > 0 {
-			answer["states"] = states
+		answer := map[string]any{"ready": len(faults) == 0}
+		if access.Of(r.Context()).Role >= access.Viewer {
+			answer["faults"] = faults
+			if states := o.partStates(); len(states) > 0 {
+				answer["states"] = states
+			}
 		}
 		json.NewEncoder(w).Encode(answer)
 	})
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 }
 
-// Serve answers on l until ctx is cancelled, then lets running requests end for
-// at most grace.
-func Serve(ctx context.Context, l net.Listener, handler http.Handler, grace time.Duration) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
+// Own is the handler of the listener of metrics and profiles: health and metrics for everyone who reaches it,
+// profiles for this host alone unless they are for all.
+func (o *Ops) Own(profilesForAll bool) http.Handler {
+	mux := http.NewServeMux()
+	o.RegisterHealth(mux)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	for path, handler := range map[string]http.HandlerFunc{"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			if host, _, err := net.SplitHostPort(r.RemoteAddr); !profilesForAll && (err != nil || !net.ParseIP(host).IsLoopback()) {
+				problem.New(http.StatusForbidden, "profiles are for this host alone; see http.metrics.profiles").Write(w)
+				return
+			}
+			handler(w, r)
+		})
 	}
-	stop, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
-	if server.Shutdown(stop) != nil {
-		server.Close()
-	}
-	<-failed
-	return nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := access.Identity{Name: "metrics", Role: access.Viewer, By: "listener"}
+		mux.ServeHTTP(w, r.WithContext(access.With(r.Context(), who)))
+	})
 }

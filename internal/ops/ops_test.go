@@ -20,8 +20,7 @@ func get(t *testing.T, mux http.Handler, path string) (int, string) {
 
 func TestEndpoints(t *testing.T) {
 	o := ops.New("1.2.3")
-	mux := http.NewServeMux()
-	o.Register(mux)
+	mux := o.Own(false)
 	if code, body := get(t, mux, "/-/ready"); code != 200 || !strings.Contains(body, "true") {
 		t.Errorf("ready without checks: %d %s", code, body)
 	}

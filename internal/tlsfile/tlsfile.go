@@ -1,5 +1,5 @@
-// Package tlsfile makes TLS configurations of clients from PEM files. Errors begin with the key of the setting
-// that is wrong: ca, cert or key.
+// Package tlsfile makes TLS configurations of clients and servers from PEM files; a server's are read again when the
+// files change. Errors begin with the key of the setting that is wrong: ca, cert or key.
 package tlsfile
 
 import (

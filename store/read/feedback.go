@@ -13,6 +13,11 @@ const MaxFeedback = 10_000
 // Feedback is what feedback did in a span, would have done or refused, the newest
 // first, at most MaxFeedback.
 func (m *Model) Feedback(ctx context.Context, fabric string, s Span) ([]schema.FeedbackAction, error) {
+	return m.NewestFeedback(ctx, fabric, s, MaxFeedback)
+}
+
+// NewestFeedback is Feedback of the n newest.
+func (m *Model) NewestFeedback(ctx context.Context, fabric string, s Span, n int) ([]schema.FeedbackAction, error) {
 	type row struct {
 		Time    time.Time `ch:"time"`
 		Sink    string    `ch:"sink"`
@@ -25,7 +30,7 @@ func (m *Model) Feedback(ctx context.Context, fabric string, s Span) ([]schema.F
 		Before  string    `ch:"before"`
 		After   string    `ch:"after"`
 	}
-	found, err := Figure[row](ctx, m, "feedback_audit", InSpan(fabric, s).With("rows", uint32(MaxFeedback)))
+	found, err := Figure[row](ctx, m, "feedback_audit", InSpan(fabric, s).With("rows", uint32(n)))
 	return convert(found, err, func(r *row) (schema.FeedbackAction, error) {
 		return schema.FeedbackAction{Fabric: fabric, Time: instantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target, DryRun: r.DryRun,
 			Outcome: schema.FeedbackOutcome(r.Outcome), Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil

@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/schema"
@@ -64,7 +65,20 @@ func (r *regionRow) toRegion() (RegionAt, error) {
 // Regions are those of the intervals that start in a span, in the order of the
 // intervals and, within one, in that of the result they came with.
 func (m *Model) Regions(ctx context.Context, fabric string, span Span) ([]RegionAt, error) {
-	found, err := lookup[regionRow](ctx, m, "regions", InSpan(fabric, span))
+	return m.NewestRegions(ctx, fabric, span, schema.NoMetric, schema.Negligible, allRows)
+}
+
+// allRows is more than any answer has.
+const allRows = 1 << 40
+
+// NewestRegions is Regions of the n newest: of a metric, unless it is NoMetric, and of a severity or a higher one.
+func (m *Model) NewestRegions(ctx context.Context, fabric string, span Span, metric schema.Metric, least schema.Severity, n int) ([]RegionAt, error) {
+	name := ""
+	if metric != schema.NoMetric {
+		name = metric.String()
+	}
+	found, err := Figure[regionRow](ctx, m, "regions", InSpan(fabric, span).With("metric", name).With("least", uint8(least)).With("limit", n))
+	slices.Reverse(found)
 	return convert(found, err, (*regionRow).toRegion)
 }
 
@@ -94,6 +108,11 @@ func (m *Model) SevereRegions(ctx context.Context, fabric string, span Span, lea
 // Events are what happened in a span, of the given kinds, or of all if none is
 // given.
 func (m *Model) Events(ctx context.Context, fabric string, span Span, kinds ...schema.EventKind) ([]schema.Event, error) {
+	return m.NewestEvents(ctx, fabric, span, allRows, kinds...)
+}
+
+// NewestEvents is Events of the n newest.
+func (m *Model) NewestEvents(ctx context.Context, fabric string, span Span, n int, kinds ...schema.EventKind) ([]schema.Event, error) {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = string(k)
@@ -108,7 +127,8 @@ func (m *Model) Events(ctx context.Context, fabric string, span Span, kinds ...s
 		JobID    string    `ch:"job_id"`
 		Detail   string    `ch:"detail"`
 	}
-	found, err := lookup[row](ctx, m, "events", Args{"fabric": fabric, "kinds": names, "from": int64(span.From), "to": int64(span.To)})
+	found, err := lookup[row](ctx, m, "events", Args{"fabric": fabric, "kinds": names, "from": int64(span.From), "to": int64(span.To), "limit": n})
+	slices.Reverse(found)
 	return convert(found, err, func(r *row) (schema.Event, error) {
 		return schema.Event{TimeNanos: r.Time.UnixNano(), Fabric: r.Fabric, Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port,
 			RegionID: r.RegionID, JobID: r.JobID, Detail: r.Detail}, nil

@@ -5,6 +5,7 @@
 package refdocs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -69,7 +70,7 @@ func (c *comments) of(f settings.Field) (string, error) {
 	path := f.Owner.PkgPath()
 	if c.packages[path] == nil {
 		_, below, _ := strings.Cut(path, "/giverny/giverny/")
-		read, err := fieldComments(filepath.Join(c.dir, below))
+		read, err := Comments(filepath.Join(c.dir, below))
 		if err != nil {
 			return "", err
 		}
@@ -83,8 +84,8 @@ func (c *comments) of(f settings.Field) (string, error) {
 	return comment, nil
 }
 
-// fieldComments maps Type.Field to the field's comment, in a folder's sources.
-func fieldComments(dir string) (map[string]string, error) {
+// Comments maps Type.Field to the field's comment, and Type to the type's, in a folder's sources.
+func Comments(dir string) (map[string]string, error) {
 	comments := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -96,6 +97,9 @@ func fieldComments(dir string) (map[string]string, error) {
 			return nil, err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
+			if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.TYPE && len(d.Specs) == 1 {
+				comments[d.Specs[0].(*ast.TypeSpec).Name.Name] = oneLine(d.Doc)
+			}
 			spec, ok := n.(*ast.TypeSpec)
 			if !ok {
 				return true
@@ -103,7 +107,7 @@ func fieldComments(dir string) (map[string]string, error) {
 			if s, ok := spec.Type.(*ast.StructType); ok {
 				for _, f := range s.Fields.List {
 					for _, name := range fieldNames(f) {
-						comments[spec.Name.Name+"."+name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+						comments[spec.Name.Name+"."+name] = cmp.Or(oneLine(f.Doc), oneLine(f.Comment))
 					}
 				}
 			}
@@ -112,6 +116,8 @@ func fieldComments(dir string) (map[string]string, error) {
 	}
 	return comments, nil
 }
+
+func oneLine(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }
 
 // fieldNames of an embedded field are its type's.
 func fieldNames(f *ast.Field) (names []string) {

@@ -1,6 +1,6 @@
 -- What happened in a span, of the wanted kinds; an empty list wants all. An event is
 -- stored with the results of an interval, which may be a later one than its own. What
--- logs say of failures is a table of its own.
+-- logs say of failures is a table of its own. The newest if there are more than so many.
 WITH
     found AS
     (
@@ -30,4 +30,5 @@ FROM
     ORDER BY time, kind, device, port, detail
     LIMIT 1 BY time, kind, device, port, detail
 )
-ORDER BY time, rank, kind, device, port
+ORDER BY time DESC, rank DESC, kind DESC, device DESC, port DESC, detail DESC
+LIMIT {limit:UInt64}

@@ -9,7 +9,7 @@ WITH ran AS
         GROUP BY job_id, start
         HAVING last_end > fromUnixTimestamp64Nano({from:Int64}, 'UTC')
             OR toUnixTimestamp64Nano(last_end) = 0 AND start > fromUnixTimestamp64Nano({oldest:Int64}, 'UTC')
-        ORDER BY start DESC, job_id
+        ORDER BY start DESC, job_id DESC
         LIMIT {limit:UInt64}
     )
 SELECT job_id, name, user, nodes, start, end, state

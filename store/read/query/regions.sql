@@ -1,4 +1,5 @@
--- The regions of the intervals that start in a span.
+-- The regions of the intervals that start in a span, of a metric or (empty) of all, of a
+-- severity or a higher one, the newest if there are more than so many.
 WITH current AS
     (
         SELECT time, graph_version, revision FROM intervals
@@ -11,5 +12,7 @@ SELECT time, graph_version, metric, region_id, severity, size, mean, max, name, 
     odds_next, odds_later, growth_links, trend, root_device, root_port, root_link
 FROM regions
 WHERE fabric = {fabric:String} AND (time, graph_version, revision) IN current
+    AND ({metric:String} = '' OR metric = {metric:String}) AND toUInt8(severity) >= {least:UInt8}
     AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-ORDER BY time, rank
+ORDER BY time DESC, rank DESC
+LIMIT {limit:UInt64}

@@ -1,0 +1,145 @@
+package dashboards
+
+import (
+	"context"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// figure is what the answers about a stall metric over a span have.
+type figure struct {
+	inSpan
+	Metric schema.Metric `json:"metric"`
+}
+
+// ofMetric answers a question about a stall metric.
+func ofMetric[T any](d *Dashboards, ctx context.Context, p *ofStall, query func(*read.Model, context.Context, string, schema.Metric, read.Span) (T, error)) (f figure, found T, err error) {
+	if err = p.check(); err != nil {
+		return f, found, err
+	}
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return f, found, err
+	}
+	found, err = query(d.model, ctx, q.fabric.name, p.Metric, q.span)
+	return figure{spanOf(q), p.Metric}, found, err
+}
+
+type hotspots struct {
+	figure
+	Durations []read.HotDurations `json:"durations"`
+}
+
+func (d *Dashboards) hotspots(ctx context.Context, p *ofStall) (*hotspots, error) {
+	f, found, err := ofMetric(d, ctx, p, (*read.Model).HotEpisodes)
+	return &hotspots{f, append([]read.HotDurations{}, found...)}, err
+}
+
+// histogram of regions: a bucket reaches from From to below twice that.
+type histogram struct {
+	figure
+	Buckets []read.Bucket `json:"buckets"`
+}
+
+func (d *Dashboards) regionSizes(ctx context.Context, p *ofStall) (*histogram, error) {
+	f, found, err := ofMetric(d, ctx, p, (*read.Model).RegionSizes)
+	return &histogram{f, append([]read.Bucket{}, found...)}, err
+}
+
+func (d *Dashboards) regionDurations(ctx context.Context, p *ofStall) (*histogram, error) {
+	f, found, err := ofMetric(d, ctx, p, (*read.Model).RegionDurations)
+	return &histogram{f, append([]read.Bucket{}, found...)}, err
+}
+
+// linkTime is the share of link time by severity.
+type linkTime struct {
+	figure
+	Share map[string]float64 `json:"share"` // by severity, 0 to 1
+}
+
+func (d *Dashboards) linkTime(ctx context.Context, p *ofStall) (*linkTime, error) {
+	f, found, err := ofMetric(d, ctx, p, (*read.Model).LinkTime)
+	share := map[string]float64{}
+	for _, s := range schema.Severities {
+		share[s.String()] = found[s]
+	}
+	return &linkTime{f, share}, err
+}
+
+type ofAnyMetric struct {
+	overSpan
+	Metric schema.Metric `query:"metric" doc:"A stall metric; without it all together."`
+}
+
+type stateTransitions struct {
+	inSpan
+	States  []string         `json:"states"` // names of the rows and columns
+	Regions read.Transitions `json:"regions"`
+	Network read.Transitions `json:"network"` // it is never gone
+}
+
+func (d *Dashboards) transitions(ctx context.Context, p *ofAnyMetric) (*stateTransitions, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	out := &stateTransitions{inSpan: spanOf(q)}
+	for s := range schema.NumStates {
+		out.States = append(out.States, schema.RegionState(s).String())
+	}
+	if out.Regions, err = d.model.RegionTransitions(ctx, q.fabric.name, p.Metric, q.span); err != nil {
+		return nil, err
+	}
+	out.Network, err = d.model.NetworkTransitions(ctx, q.fabric.name, p.Metric, q.span)
+	return out, err
+}
+
+type congestion struct {
+	inSpan
+	Events []schema.CongestionEvent `json:"events"`
+}
+
+func (d *Dashboards) congestion(ctx context.Context, p *overSpan) (*congestion, error) {
+	q, err := d.question(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	events, err := d.model.Congestion(ctx, q.fabric.name, q.span)
+	return &congestion{spanOf(q), append([]schema.CongestionEvent{}, events...)}, err
+}
+
+type mitigationParameters struct {
+	overSpan
+	WindowSeconds int `query:"window_seconds" min:"1" max:"86400" default:"210" doc:"Throttling events that follow each other within this are one; with the default each has an outcome."`
+}
+
+type mitigations struct {
+	inSpan
+	WindowSeconds float64           `json:"window_seconds"`
+	Events        []read.Mitigation `json:"events"`
+}
+
+func (d *Dashboards) mitigations(ctx context.Context, p *mitigationParameters) (*mitigations, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	events, err := d.model.Mitigations(ctx, q.fabric.name, q.span, time.Duration(p.WindowSeconds)*time.Second)
+	return &mitigations{spanOf(q), float64(p.WindowSeconds), append([]read.Mitigation{}, events...)}, err
+}
+
+type forecastReport struct {
+	inSpan
+	schema.ForecastSkills
+}
+
+func (d *Dashboards) forecasts(ctx context.Context, p *overSpan) (*forecastReport, error) {
+	q, err := d.question(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	skills, err := d.model.ForecastSkill(ctx, q.fabric.name, q.span)
+	return &forecastReport{spanOf(q), skills}, err
+}

@@ -1,0 +1,222 @@
+package dashboards
+
+import (
+	"context"
+	"github.com/giverny/giverny/internal/problem"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// inSpan is what every answer about a span has.
+type inSpan struct {
+	From schema.Instant `json:"from"`
+	To   schema.Instant `json:"to"`
+}
+
+func spanOf(q question) inSpan { return inSpan{q.span.From, q.span.To} }
+
+// maxStates bounds the strip of states: roll-ups are for what is longer.
+const maxStates = 100_000
+
+type networkStates struct {
+	inSpan
+	IntervalSeconds float64          `json:"interval_seconds"`
+	States          []read.NetworkAt `json:"states"`
+}
+
+// network is what the intervals of a span were like.
+func (d *Dashboards) network(ctx context.Context, p *overSpan) (*networkStates, error) {
+	q, err := d.question(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if most := maxStates * q.fabric.interval; time.Duration(q.span.To-q.span.From) > most {
+		return nil, problem.BadRequest("from %v to %v: want at most %d intervals, which are %v", q.span.From, q.span.To, maxStates, most)
+	}
+	states, err := d.model.Network(ctx, q.fabric.name, q.span)
+	return &networkStates{spanOf(q), q.fabric.interval.Seconds(), append([]read.NetworkAt{}, states...)}, err
+}
+
+type eventParameters struct {
+	overSpan
+	paged
+	Kinds       []string        `query:"kinds" doc:"Kinds of events, separated by commas; without it all."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Leaves out events of regions that were of no such severity or a higher one in an interval of the span; a page may then have fewer than n."`
+}
+
+type eventPage struct {
+	inSpan
+	more
+	Events []schema.Event `json:"events"`
+}
+
+// events are what happened in a span. What happens at the end of the newest interval is later than it.
+func (d *Dashboards) events(ctx context.Context, p *eventParameters) (*eventPage, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	severe, err := d.severe(ctx, q.fabric, q.span, p.MinSeverity)
+	if err != nil {
+		return nil, err
+	}
+	kinds := make([]schema.EventKind, len(p.Kinds))
+	for i, k := range p.Kinds {
+		kinds[i] = schema.EventKind(k)
+	}
+	asked := q.span
+	if p.To == nil {
+		asked.To = read.Newest
+	}
+	found, err := d.model.NewestEvents(ctx, q.fabric.name, p.before(asked), p.limit(), kinds...)
+	if err != nil {
+		return nil, err
+	}
+	list, end := cut(&p.paged, found, func(e *schema.Event) schema.Instant { return schema.Instant(e.TimeNanos) })
+	list = slices.DeleteFunc(list, func(e schema.Event) bool { return e.RegionID != 0 && severe != nil && !severe[e.RegionID] })
+	return &eventPage{spanOf(q), end, list}, nil
+}
+
+// beforeEnd is how long before the event of its end a region may have been seen last, at most.
+const beforeEnd = schema.Instant(time.Hour)
+
+// severe are the regions that were of a severity in a span or shortly before; nil if any will do.
+func (d *Dashboards) severe(ctx context.Context, f *fabric, span read.Span, least schema.Severity) (map[uint64]bool, error) {
+	if least <= schema.Negligible {
+		return nil, nil
+	}
+	span.From = max(0, span.From-beforeEnd)
+	return d.model.SevereRegions(ctx, f.name, span, least)
+}
+
+type regionParameters struct {
+	overSpan
+	paged
+	Metric      schema.Metric   `query:"metric" doc:"Regions of this stall metric alone."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Regions of this severity or a higher one."`
+}
+
+type regionPage struct {
+	inSpan
+	more
+	Regions []read.RegionAt `json:"regions"`
+}
+
+// regions are those of the intervals that start in a span.
+func (d *Dashboards) regions(ctx context.Context, p *regionParameters) (*regionPage, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.model.NewestRegions(ctx, q.fabric.name, p.before(q.span), p.Metric, p.MinSeverity, p.limit())
+	if err != nil {
+		return nil, err
+	}
+	list, end := cut(&p.paged, found, func(r *read.RegionAt) schema.Instant { return r.Time })
+	return &regionPage{spanOf(q), end, list}, nil
+}
+
+type trackParameters struct {
+	ofFabric
+	Region uint64  `path:"region" max:"9007199254740991" doc:"Id of a region."`
+	From   *moment `query:"from" doc:"Begin of the span; without it the birth of the region."`
+	To     *moment `query:"to" doc:"End of the span, not included; without it a day after its begin."`
+}
+
+type track struct {
+	inSpan
+	Intervals []read.RegionAt   `json:"intervals"`
+	Diagnosis *schema.Diagnosis `json:"diagnosis"` // the newest of the span
+}
+
+// track is one region over time.
+func (d *Dashboards) track(ctx context.Context, p *trackParameters) (*track, error) {
+	f, err := d.fabricOf(p.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	span := read.Span{From: read.BirthOf(p.Region)}
+	if p.From != nil {
+		span.From = schema.Instant(*p.From)
+	}
+	span.To = span.From + defaultSpan
+	if p.To != nil {
+		span.To = schema.Instant(*p.To)
+	}
+	if err := d.checkSpan(span, d.cfg.MaxSpan); err != nil {
+		return nil, err
+	}
+	history, err := d.model.RegionHistory(ctx, f.name, p.Region, span)
+	if err != nil {
+		return nil, err
+	}
+	last, err := d.model.NewestDiagnoses(ctx, f.name, span, p.Region, 1)
+	out := &track{inSpan: inSpan{span.From, span.To}, Intervals: append([]read.RegionAt{}, history...)}
+	if len(last) > 0 {
+		out.Diagnosis = &last[0]
+	}
+	return out, err
+}
+
+// linkSpan are the parameters of links by number over time.
+type linkSpan struct {
+	overSpan
+	inVersion
+	Metric schema.Metric `query:"metric" required:"true" doc:"one, such as credit_stall"`
+}
+
+// wantLinks finds the span, and the version of the graph that numbers the links.
+func (d *Dashboards) wantLinks(ctx context.Context, p *linkSpan) (question, read.Version, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return q, 0, err
+	}
+	version, err := d.versionOf(ctx, q.fabric, p.inVersion)
+	return q, version, err
+}
+
+type topLinksParameters struct {
+	linkSpan
+	N int `query:"n" min:"1" max:"1000" default:"20" doc:"How many at most."`
+}
+
+type topLinks struct {
+	inSpan
+	Metric       schema.Metric   `json:"metric"`
+	GraphVersion read.Version    `json:"graph_version"`
+	Links        []read.LinkRank `json:"links"`
+}
+
+func (d *Dashboards) topLinks(ctx context.Context, p *topLinksParameters) (*topLinks, error) {
+	q, version, err := d.wantLinks(ctx, &p.linkSpan)
+	if err != nil {
+		return nil, err
+	}
+	links, err := d.model.TopLinks(ctx, q.fabric.name, uint64(version), p.Metric, q.span, p.N)
+	return &topLinks{spanOf(q), p.Metric, version, append([]read.LinkRank{}, links...)}, err
+}
+
+type linkSeriesParameters struct {
+	linkSpan
+	Link uint32 `path:"link" doc:"Number of a link in the version of the graph."`
+}
+
+type linkSeries struct {
+	inSpan
+	Metric       schema.Metric `json:"metric"`
+	GraphVersion read.Version  `json:"graph_version"`
+	Link         uint32        `json:"link"`
+	Points       []read.Point  `json:"points"`
+}
+
+func (d *Dashboards) linkSeries(ctx context.Context, p *linkSeriesParameters) (*linkSeries, error) {
+	q, version, err := d.wantLinks(ctx, &p.linkSpan)
+	if err != nil {
+		return nil, err
+	}
+	points, err := d.model.LinkSeries(ctx, q.fabric.name, uint64(version), p.Metric, schema.LinkID(p.Link), q.span)
+	return &linkSeries{spanOf(q), p.Metric, version, p.Link, append([]read.Point{}, points...)}, err
+}

@@ -1,0 +1,168 @@
+package operation
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Tagged is an answer that knows its entity tag; of others it is a hash of the answer.
+type Tagged interface{ ETag() string }
+
+// Table is an answer that is an Arrow IPC stream, too.
+type Table interface {
+	// WriteArrow writes the stream. After its first byte an error cuts the answer off.
+	WriteArrow(w io.Writer) error
+}
+
+// Immutable is an answer that never changes: the client need not ask again.
+type Immutable interface{ Immutable() bool }
+
+// tagBytes is how much of a hash a tag is.
+const tagBytes = 12
+
+// TagOf is the entity tag of a content: weak, since it does not depend on the compression.
+func TagOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return `W/"` + hex.EncodeToString(sum[:tagBytes]) + `"`
+}
+
+// Matches says whether If-None-Match names the tag (RFC 9110, section 13.1.2: the weak comparison).
+func Matches(header, tag string) bool {
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(tag, "W/") && candidate != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// errUnencodable is that an answer is no JSON: a number in it is none.
+var errUnencodable = errors.New("the answer cannot be written as JSON")
+
+// writeValue answers with a value as JSON, or 304.
+func writeValue(w http.ResponseWriter, r *http.Request, value any) (status int, err error) {
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(value); err != nil {
+		return 0, errors.Join(errUnencodable, err)
+	}
+	tag := ""
+	if t, ok := value.(Tagged); ok {
+		tag = t.ETag()
+	}
+	w.Header().Set("Cache-Control", "no-cache")
+	if i, ok := value.(Immutable); ok && i.Immutable() {
+		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	}
+	return writeTagged(w, r, tag, body.Bytes()), nil
+}
+
+// WriteJSON answers with JSON that is at hand, or 304.
+func WriteJSON(w http.ResponseWriter, r *http.Request, body []byte) {
+	w.Header().Set("Cache-Control", "no-cache")
+	writeTagged(w, r, "", body)
+}
+
+// writeTagged answers with JSON of a tag, by default its hash, or 304.
+func writeTagged(w http.ResponseWriter, r *http.Request, tag string, body []byte) (status int) {
+	if tag == "" {
+		tag = TagOf(body)
+	}
+	w.Header().Set("ETag", tag)
+	if reads := r.Method == http.MethodGet || r.Method == http.MethodHead; reads && Matches(r.Header.Get("If-None-Match"), tag) {
+		return writeNotModified(w, tag)
+	}
+	send(w, r, JSON, http.StatusOK, body)
+	return http.StatusOK
+}
+
+func writeNotModified(w http.ResponseWriter, tag string) int {
+	if tag != "" {
+		w.Header().Set("ETag", tag)
+	}
+	w.Header().Set("Vary", vary)
+	w.WriteHeader(http.StatusNotModified)
+	return http.StatusNotModified
+}
+
+// vary are the headers that an answer depends on.
+const vary = "Accept, Accept-Encoding, Authorization, Cookie"
+
+// smallest is the length from which on an answer is worth compressing.
+const smallest = 512
+
+// send writes a body that is known as a whole, compressed where the client takes it.
+func send(w http.ResponseWriter, r *http.Request, contentType string, status int, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("Vary", vary)
+	encoding := ""
+	if len(body) >= smallest {
+		encoding = encodingFor(r.Header.Get("Accept-Encoding"))
+	}
+	if encoding == "" {
+		header.Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // an error here means that the client left
+		return
+	}
+	header.Set("Content-Encoding", encoding)
+	w.WriteHeader(status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	z := compressor(w, encoding)
+	_, _ = z.Write(body)
+	_ = z.Close()
+}
+
+// compressor is fast rather than small.
+func compressor(w io.Writer, encoding string) io.WriteCloser {
+	if encoding == "zstd" {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+		if err == nil {
+			return z
+		}
+		panic("operation: " + err.Error()) // the options are constants
+	}
+	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	return z
+}
+
+// writeTable answers with an Arrow stream as it is made.
+func writeTable(w http.ResponseWriter, r *http.Request, t Table) (status int, err error) {
+	if tagged, ok := t.(Tagged); ok {
+		w.Header().Set("ETag", tagged.ETag())
+		w.Header().Set("Cache-Control", "no-cache")
+		if Matches(r.Header.Get("If-None-Match"), tagged.ETag()) {
+			return writeNotModified(w, tagged.ETag()), nil
+		}
+	}
+	header := w.Header()
+	header.Set("Content-Type", ArrowStream)
+	header.Set("Vary", vary)
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return http.StatusOK, nil
+	}
+	encoding := encodingFor(r.Header.Get("Accept-Encoding"))
+	if encoding == "" {
+		return http.StatusOK, t.WriteArrow(w)
+	}
+	header.Set("Content-Encoding", encoding)
+	z := compressor(w, encoding)
+	if err := t.WriteArrow(z); err != nil {
+		return http.StatusOK, err
+	}
+	return http.StatusOK, z.Close()
+}

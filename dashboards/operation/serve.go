@@ -1,0 +1,187 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"github.com/giverny/giverny/internal/problem"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/internal/access"
+)
+
+// Served is how one request was answered.
+type Served struct {
+	Operation string // its path
+	Status    int
+	Duration  time.Duration
+	Err       error // why it failed by no fault of the client; else nil
+}
+
+// ClientLeft is the status under which a request is counted whose client did not wait for the answer.
+const ClientLeft = 499
+
+// Server answers requests by the rows of a table.
+type Server[T any] struct {
+	Of     T
+	Prefix string // of all paths, such as /api/v1
+	Rows   []Operation[T]
+	// Bound on the time that an operation takes without a bound of its own.
+	Timeout time.Duration
+	// Explain makes a problem of an error that is none.
+	Explain func(error) *problem.Problem
+	// Observe is called after each request.
+	Observe func(Served)
+}
+
+// Register adds the rows to mux. What has no row below the prefix is a problem, too: 404, or 405 with the methods
+// that the path has.
+func (s *Server[T]) Register(mux *http.ServeMux) {
+	methods := map[string][]string{}
+	for i := range s.Rows {
+		row := &s.Rows[i]
+		mux.Handle(row.Verb()+" "+s.Prefix+row.Path, s.handler(row))
+		methods[row.Path] = append(methods[row.Path], row.Verb())
+		if row.Verb() == http.MethodGet {
+			methods[row.Path] = append(methods[row.Path], http.MethodHead)
+		}
+	}
+	for path, allowed := range methods {
+		slices.Sort(allowed)
+		allow := strings.Join(allowed, ", ")
+		mux.HandleFunc(s.Prefix+path, func(w http.ResponseWriter, r *http.Request) {
+			s.fail(w, "other", problem.Method(r, allow))
+		})
+	}
+	mux.HandleFunc(s.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, "other", problem.New(http.StatusNotFound, "no such path; GET %s/openapi.json describes those there are", s.Prefix))
+	})
+}
+
+func (s *Server[T]) fail(w http.ResponseWriter, path string, p *problem.Problem) {
+	p.Write(w)
+	s.Observe(Served{Operation: path, Status: p.Status})
+}
+
+// handler answers with one row.
+func (s *Server[T]) handler(row *Operation[T]) http.Handler {
+	parameters := ParametersOf(row.Parameters())
+	offers := []string{JSON}
+	switch {
+	case row.Raw.In != nil:
+		offers = []string{row.RawType}
+	case row.ArrowOnly:
+		offers = []string{ArrowStream}
+	case row.Arrow:
+		offers = append(offers, ArrowStream)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		status, err := s.answer(w, r, row, parameters, offers)
+		served := Served{Operation: strings.TrimPrefix(row.Path, "/"), Status: status, Err: err}
+		if err != nil && status == 0 {
+			served.Status, served.Err = s.answerError(w, r, err)
+		}
+		served.Duration = time.Since(began)
+		s.Observe(served)
+	})
+}
+
+// answer gives the status of what was written, or an error with status 0 where nothing was.
+func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operation[T], parameters []Parameter, offers []string) (int, error) {
+	if err := allowed(r, row.Role); err != nil {
+		return 0, err
+	}
+	offer := choose(r.Header.Get("Accept"), offers, mediaType)
+	if offer == "" {
+		return 0, problem.New(http.StatusNotAcceptable, "accept %q: want %s", r.Header.Get("Accept"), strings.Join(offers, " or "))
+	}
+	in := reflect.New(row.Parameters())
+	if err := bind(r, parameters, in); err != nil {
+		return 0, err
+	}
+	if row.Raw.In != nil {
+		counted := &counting{ResponseWriter: w}
+		err := row.Raw.call(s.Of, counted, r, in.Interface())
+		return counted.status, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.bound(row))
+	defer cancel()
+	value, err := row.Handler.call(s.Of, ctx, in.Interface())
+	if tag, ok := asNotModified(err); ok {
+		return writeNotModified(w, tag), nil
+	}
+	if err != nil {
+		if ctx.Err() == context.DeadlineExceeded && r.Context().Err() == nil {
+			err = errors.Join(problem.New(http.StatusServiceUnavailable, "no answer within %v; ask about less", s.bound(row)), err)
+		}
+		return 0, err
+	}
+	if row.Empty && reflect.ValueOf(value).IsNil() {
+		w.WriteHeader(http.StatusNoContent)
+		return http.StatusNoContent, nil
+	}
+	if offer == ArrowStream {
+		return writeTable(w, r, value.(Table))
+	}
+	return writeValue(w, r, value)
+}
+
+func (s *Server[T]) bound(row *Operation[T]) time.Duration {
+	if row.Timeout > 0 {
+		return row.Timeout
+	}
+	return s.Timeout
+}
+
+// allowed is nil where who asks has the role.
+func allowed(r *http.Request, least access.Role) error {
+	who := access.Of(r.Context())
+	if who.Role < least {
+		return problem.New(http.StatusForbidden, "%s is %s; this takes the role %s", who.Name, who.Role, least)
+	}
+	return nil
+}
+
+// answerError writes the problem that an error is; the error comes back where it is no fault of the client.
+func (s *Server[T]) answerError(w http.ResponseWriter, r *http.Request, err error) (int, error) {
+	if r.Context().Err() != nil {
+		return ClientLeft, nil
+	}
+	var p *problem.Problem
+	if !errors.As(err, &p) {
+		p = s.Explain(err)
+	}
+	p.Write(w)
+	if p.Status < http.StatusInternalServerError {
+		return p.Status, nil
+	}
+	return p.Status, fmt.Errorf("%s: %w", r.URL.Path, err)
+}
+
+// counting notes the status that was written.
+type counting struct {
+	http.ResponseWriter
+	status int
+}
+
+func (c *counting) WriteHeader(status int) {
+	if c.status == 0 {
+		c.status = status
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *counting) Write(b []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	return c.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }

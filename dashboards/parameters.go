@@ -1,0 +1,138 @@
+package dashboards
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"github.com/giverny/giverny/internal/problem"
+	"strconv"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// moment is a time in a query: RFC 3339, or milliseconds since 1970.
+type moment schema.Instant
+
+// latestMillis bounds a time in milliseconds to what nanoseconds can hold: the year 2200.
+const latestMillis = int64(read.Newest) / 1e6
+
+// UnmarshalText reads either form.
+func (m *moment) UnmarshalText(text []byte) error {
+	if ms, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		if ms < 0 || ms > latestMillis {
+			return fmt.Errorf("%d: want milliseconds since 1970, up to the year 2200", ms)
+		}
+		*m = moment(ms * 1e6)
+		return nil
+	}
+	if err := (*schema.Instant)(m).UnmarshalText(text); err != nil {
+		return fmt.Errorf("%w, or milliseconds since 1970", err)
+	}
+	return nil
+}
+
+// ofFabric are the parameters of what is about one fabric.
+type ofFabric struct {
+	Fabric string `path:"fabric" doc:"Name of a fabric."`
+}
+
+// inVersion adds a version of the graph.
+type inVersion struct {
+	Version *read.Version `query:"version" doc:"Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval."`
+}
+
+// overSpan are the parameters of what is about a fabric over time.
+type overSpan struct {
+	ofFabric
+	From      *moment `query:"from" doc:"Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end."`
+	To        *moment `query:"to" doc:"End of the span, not included; without it the end of the newest interval."`
+	Intervals int     `query:"intervals" min:"1" max:"10000" doc:"Length of the span in intervals, instead of from."`
+}
+
+// ofStall adds the metric where it must be one of stall.
+type ofStall struct {
+	overSpan
+	Metric schema.Metric `query:"metric" required:"true" doc:"a stall metric, such as credit_stall"`
+}
+
+func (p *ofStall) check() error {
+	if !p.Metric.IsStall() {
+		return problem.BadRequest("metric: want a stall metric, such as credit_stall")
+	}
+	return nil
+}
+
+// fabricOf is the fabric of a name.
+func (d *Dashboards) fabricOf(name string) (*fabric, error) {
+	if f := d.fabrics[name]; f != nil {
+		return f, nil
+	}
+	return nil, problem.NotFound("unknown fabric; GET %s/fabrics lists them", Prefix)
+}
+
+// question is what is asked about a fabric over time.
+type question struct {
+	fabric *fabric
+	span   read.Span
+}
+
+// defaultSpan is how far back a question reaches that says nothing else.
+const defaultSpan = schema.Instant(24 * time.Hour)
+
+// question finds the fabric and the span of a request.
+func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err error) {
+	if q.fabric, err = d.fabricOf(p.Fabric); err != nil {
+		return q, err
+	}
+	if p.From != nil && p.Intervals > 0 {
+		return q, problem.BadRequest("intervals: want either this or from")
+	}
+	if p.To != nil {
+		q.span.To = schema.Instant(*p.To)
+	} else {
+		newest, err := d.model.LastStored(ctx, q.fabric.name)
+		q.span.To = schema.Instant(newest.EndNanos())
+		if errors.Is(err, read.ErrNotFound) {
+			q.span.To, err = schema.Instant(time.Now().UnixNano()), nil
+		}
+		if err != nil {
+			return q, err
+		}
+	}
+	switch {
+	case p.From != nil:
+		q.span.From = schema.Instant(*p.From)
+	case p.Intervals > 0:
+		q.span.From = q.span.To - schema.Instant(p.Intervals)*schema.Instant(q.fabric.interval)
+	default:
+		q.span.From = q.span.To - defaultSpan
+	}
+	q.span.From = max(0, q.span.From)
+	return q, d.checkSpan(q.span, d.cfg.MaxSpan)
+}
+
+// checkSpan refuses a span that is longer than an answer may be about.
+func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
+	if span.From > span.To {
+		return problem.BadRequest("from: %v is later than to, %v", span.From, span.To)
+	}
+	if length := time.Duration(span.To - span.From); length > most {
+		return problem.BadRequest("from %v to %v is %v: want at most %v, or raise dashboards.max_span", span.From, span.To, length, most)
+	}
+	return nil
+}
+
+// versionOf is the version that a request names; by default that of the newest interval, or of the graph in force
+// where nothing is stored.
+func (d *Dashboards) versionOf(ctx context.Context, f *fabric, p inVersion) (read.Version, error) {
+	if p.Version != nil {
+		return *p.Version, nil
+	}
+	stored, err := d.model.LastStored(ctx, f.name)
+	if errors.Is(err, read.ErrNotFound) {
+		return read.Version(d.graphInForce(f).Version()), nil
+	}
+	return read.Version(stored.GraphVersion), err
+}

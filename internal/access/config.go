@@ -1,0 +1,116 @@
+// Package access says who asks over HTTP and what they may do. A Guard stands before the handlers: it knows clients
+// by tokens, by sessions of browsers, by the headers of named proxies and by certificates; it bounds how often one
+// may ask and how much it may send, refuses requests that another site makes a browser send, and sets the headers
+// that keep a browser from doing with an answer what it is not for. Handlers ask Of for the role.
+package access
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// Config says who may ask. Without tokens, proxies and certificates only a listener on a loopback address is open.
+type Config struct {
+	// Let everyone who reaches the listener do everything, though it is not on a loopback address.
+	Insecure bool `yaml:"insecure"`
+	// A file of tokens: lines of NAME ROLE sha256:HEX, as "giverny token" prints them; read again when it changes.
+	Tokens string `yaml:"tokens"`
+	// Proxies that have checked who asks (OpenID Connect), and say so in headers.
+	Proxies Proxies `yaml:"proxies"`
+	// The role of clients that show a certificate of http.tls.ca: viewer, operator or admin.
+	CertificateRole Role `yaml:"certificate_role"`
+	// How long a browser stays logged in.
+	Session time.Duration `yaml:"session"`
+	// What one client may ask for.
+	Limits Limits `yaml:"limits"`
+}
+
+// Proxies that say who asks.
+type Proxies struct {
+	// Their addresses, such as 10.1.2.0/24; the headers of others are ignored.
+	From []string `yaml:"from"`
+	// The header with the name of the user.
+	UserHeader string `yaml:"user_header"`
+	// The header with the groups of the user, separated by commas.
+	GroupsHeader string `yaml:"groups_header"`
+	// The role of every user whom they know: viewer, operator or admin.
+	Role Role `yaml:"role"`
+	// Groups whose users are operators.
+	Operators []string `yaml:"operators"`
+	// Groups whose users are admins.
+	Admins []string `yaml:"admins"`
+}
+
+// Limits of one client: a token's name or a proxy's user, else an address (of IPv6 its /64).
+type Limits struct {
+	// Requests per second in the long run; more are answered with 429.
+	RequestsPerSecond float64 `yaml:"requests_per_second"`
+	// Requests at once.
+	Burst int `yaml:"burst"`
+	// Logins and tokens per minute that may be wrong, by address.
+	FailuresPerMinute int `yaml:"failures_per_minute"`
+	// The longest body of a request, in bytes.
+	BodyBytes int64 `yaml:"body_bytes"`
+}
+
+// DefaultConfig is open on loopback, and elsewhere nowhere.
+func DefaultConfig() Config {
+	return Config{Session: 12 * time.Hour, Proxies: Proxies{UserHeader: "X-Forwarded-User", GroupsHeader: "X-Forwarded-Groups"},
+		Limits: Limits{RequestsPerSecond: 100, Burst: 400, FailuresPerMinute: 10, BodyBytes: 4 << 20}}
+}
+
+// Validate names every fault.
+func (c *Config) Validate() error {
+	var f faults.List
+	_, err := c.Proxies.prefixes()
+	f.Check(err == nil, "proxies.from", "%v", err)
+	f.Check(len(c.Proxies.From) == 0 || c.Proxies.UserHeader != "", "proxies.user_header", "empty; want the header in which the proxy names the user")
+	f.Check(c.Session >= time.Minute, "session", "%v: want at least 1m", c.Session)
+	f.Check(c.Limits.RequestsPerSecond > 0, "limits.requests_per_second", "%v: want more than 0", c.Limits.RequestsPerSecond)
+	f.Check(c.Limits.Burst >= 1, "limits.burst", "%d: want at least 1", c.Limits.Burst)
+	f.Check(c.Limits.FailuresPerMinute >= 1, "limits.failures_per_minute", "%d: want at least 1", c.Limits.FailuresPerMinute)
+	f.Check(c.Limits.BodyBytes >= 1024, "limits.body_bytes", "%d: want at least 1024", c.Limits.BodyBytes)
+	f.Check(!c.Insecure || c.Tokens == "" && len(c.Proxies.From) == 0, "insecure", "true, but tokens or proxies are given; choose one")
+	return f.Err()
+}
+
+func (p *Proxies) prefixes() (list []netip.Prefix, err error) {
+	for _, text := range p.From {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, single := netip.ParseAddr(text)
+			if single != nil {
+				return nil, fmt.Errorf("%q: want addresses, such as 10.1.2.0/24", text)
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		list = append(list, prefix.Masked())
+	}
+	return list, nil
+}
+
+// CheckAddress refuses a listener that is open to others than this host while no client can be recognised.
+// certificates says that it asks clients for theirs.
+func (c *Config) CheckAddress(listen string, certificates bool) error {
+	if c.Insecure || c.Tokens != "" || len(c.Proxies.From) > 0 || certificates || IsLoopback(listen) {
+		return nil
+	}
+	return fmt.Errorf("listen: %s is not a loopback address, and no access is configured: set http.access.tokens (see giverny token), http.access.proxies or http.tls.ca; listen on 127.0.0.1; or set http.access.insecure: true", listen)
+}
+
+// IsLoopback reports whether only this host can reach an address with a port.
+func IsLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,269 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+
+	"github.com/giverny/giverny/internal/problem"
+)
+
+// Guard knows clients, and stands before handlers.
+type Guard struct {
+	cfg      Config
+	open     string // why everyone may do everything: loopback or insecure; empty where not
+	loopback bool   // the listener is reached by this host alone
+	proxies  []netip.Prefix
+	tokens   *tokenFile // nil: there are none
+	sessions sessions
+	requests *limiters
+	failures *limiters
+	cross    *http.CrossOriginProtection
+	now      func() time.Time
+	log      *slog.Logger
+	metrics  *metrics
+}
+
+type metrics struct{ refused *prometheus.CounterVec }
+
+// refusals are the reasons for which a request does not reach its handler.
+func refusals() []string {
+	return []string{"unknown_client", "login", "rate", "cross_origin", "host"}
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_http_refused_total",
+		Help: "Requests that did not reach their handler, by reason."}, []string{"reason"})}
+	reg.MustRegister(m.refused)
+	for _, reason := range refusals() {
+		m.refused.WithLabelValues(reason)
+	}
+	return m
+}
+
+// New makes a guard of a listener on the address; certificates says that this asks clients for theirs. It refuses
+// an address that others than this host reach where nothing says who they are.
+func New(cfg Config, listen string, certificates bool, reg prometheus.Registerer, log *slog.Logger) (*Guard, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := cfg.CheckAddress(listen, certificates); err != nil {
+		return nil, err
+	}
+	g := &Guard{cfg: cfg, loopback: IsLoopback(listen), sessions: sessions{byID: map[string]session{}},
+		requests: newLimiters(rate.Limit(cfg.Limits.RequestsPerSecond), cfg.Limits.Burst),
+		failures: newLimiters(rate.Limit(float64(cfg.Limits.FailuresPerMinute)/time.Minute.Seconds()), cfg.Limits.FailuresPerMinute),
+		cross:    http.NewCrossOriginProtection(), now: time.Now, log: log, metrics: newMetrics(reg)}
+	var err error
+	if g.proxies, err = cfg.Proxies.prefixes(); err != nil {
+		return nil, err
+	}
+	if cfg.Tokens != "" {
+		if g.tokens, err = openTokens(cfg.Tokens); err != nil {
+			return nil, fmt.Errorf("tokens: %w", err)
+		}
+	}
+	switch {
+	case cfg.Insecure:
+		g.open = "insecure"
+	case g.tokens == nil && len(g.proxies) == 0 && !certificates:
+		g.open = "loopback"
+	}
+	return g, nil
+}
+
+// isPublic reports whether a path is for everyone: the page, which has no data, and the health of the process.
+// Everything under /api/ and /feedback/, and all that may come, takes a role.
+func isPublic(path string) bool {
+	switch path {
+	case "/-/healthy", "/-/ready":
+		return true
+	}
+	return !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/feedback/") && !strings.HasPrefix(path, "/-/")
+}
+
+// Before puts the guard before a handler.
+func (g *Guard) Before(next http.Handler) http.Handler {
+	own := http.NewServeMux()
+	own.HandleFunc("/login", g.login)
+	own.HandleFunc("/logout", g.logout)
+	own.Handle("/", next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header(), r.TLS != nil)
+		if r.ContentLength == 0 { // the answer may take longer than the server lets a request take
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every test has a connection
+		}
+		who, err := g.check(r)
+		if err != nil {
+			g.fail(w, err)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, g.cfg.Limits.BodyBytes)
+		own.ServeHTTP(w, r.WithContext(With(r.Context(), who)))
+	})
+}
+
+// check finds who asks, and refuses what must not reach a handler.
+func (g *Guard) check(r *http.Request) (Identity, error) {
+	if g.open == "loopback" && !isLocalHost(r.Host) { // DNS rebinding: a site that points its own name here
+		return Identity{}, g.refuse("host", problem.New(http.StatusMisdirectedRequest, "host %q: without access configured, want localhost or 127.0.0.1; see http.access", r.Host))
+	}
+	if err := g.cross.Check(r); err != nil {
+		return Identity{}, g.refuse("cross_origin", problem.New(http.StatusForbidden, "the request comes from another site"))
+	}
+	now := g.now()
+	address, client := addressOf(r.RemoteAddr)
+	who, err := g.identify(r, address, client, now)
+	if who.Role >= Viewer && g.open == "" {
+		client = who.By + " " + who.Name
+	}
+	if wait, ok := g.requests.take(client, now); !ok {
+		p := problem.New(http.StatusTooManyRequests, "more than %v requests per second; ask again in %v", g.cfg.Limits.RequestsPerSecond, wait.Round(time.Millisecond))
+		p.RetryAfter = wait
+		return Identity{}, g.refuse("rate", p)
+	}
+	if isPublic(r.URL.Path) {
+		return who, nil
+	}
+	if err == nil && who.Role < Viewer {
+		err = problem.New(http.StatusUnauthorized, "want a token (Authorization: Bearer ...), or the session of a login")
+	}
+	if err != nil {
+		return Identity{}, g.refuse("unknown_client", err)
+	}
+	return who, nil
+}
+
+func (g *Guard) refuse(reason string, err error) error {
+	g.metrics.refused.WithLabelValues(reason).Inc()
+	return err
+}
+
+// identify finds who asks; the role is None where nothing says it, and an error where what is said is wrong.
+func (g *Guard) identify(r *http.Request, address netip.Addr, client string, now time.Time) (Identity, error) {
+	if g.open != "" {
+		return Identity{Name: g.open, Role: Admin, By: g.open}, nil
+	}
+	if text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && g.tokens != nil {
+		if g.failures.spent(client, now) {
+			return Identity{Role: None}, tooManyFailures()
+		}
+		t, ok := g.findToken(text)
+		if !ok {
+			g.failures.take(client, now)
+			return Identity{Role: None}, problem.New(http.StatusUnauthorized, "unknown token")
+		}
+		return Identity{t.name, t.role, "token"}, nil
+	}
+	if c, err := r.Cookie(CookieName); err == nil && g.tokens != nil {
+		if s, ok := g.sessions.find(c.Value, now); ok && g.stillHas(s.token) {
+			return Identity{s.token.name, s.token.role, "session"}, nil
+		}
+	}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		return Identity{r.TLS.VerifiedChains[0][0].Subject.CommonName, g.cfg.CertificateRole, "certificate"}, nil
+	}
+	if user := r.Header.Get(g.cfg.Proxies.UserHeader); user != "" && contains(g.proxies, address) {
+		return Identity{user, g.cfg.Proxies.roleOf(r.Header.Values(g.cfg.Proxies.GroupsHeader)), "proxy"}, nil
+	}
+	return Identity{Role: None}, nil
+}
+
+func tooManyFailures() *problem.Problem {
+	p := problem.New(http.StatusTooManyRequests, "too many wrong tokens from this address; ask again in a minute")
+	p.RetryAfter = time.Minute
+	return p
+}
+
+// findToken looks a token up, after a look at the file.
+func (g *Guard) findToken(text string) (token, bool) {
+	if g.tokens == nil {
+		return token{}, false
+	}
+	g.reload()
+	return g.tokens.find(strings.TrimSpace(text))
+}
+
+func (g *Guard) stillHas(t token) bool {
+	g.reload()
+	return g.tokens.has(t)
+}
+
+func (g *Guard) reload() {
+	if err := g.tokens.reload(g.now()); err != nil {
+		g.log.Warn("access: tokens not read", "error", err)
+	}
+}
+
+func (g *Guard) isProxy(r *http.Request) bool {
+	address, _ := addressOf(r.RemoteAddr)
+	return contains(g.proxies, address)
+}
+
+func contains(list []netip.Prefix, address netip.Addr) bool {
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// roleOf is the highest role of a user's groups.
+func (p *Proxies) roleOf(headers []string) Role {
+	role := p.Role
+	for group := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		group = strings.TrimSpace(group)
+		if slices.Contains(p.Operators, group) {
+			role = max(role, Operator)
+		}
+		if slices.Contains(p.Admins, group) {
+			role = max(role, Admin)
+		}
+	}
+	return role
+}
+
+// isLocalHost reports whether a Host header names this host by a name that no site can have.
+func isLocalHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if host == "" || strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") {
+		return true
+	}
+	return net.ParseIP(host) != nil // an address is no name that could be pointed elsewhere
+}
+
+// fail answers with a problem.
+func (g *Guard) fail(w http.ResponseWriter, err error) {
+	var p *problem.Problem
+	if !errors.As(err, &p) {
+		p = problem.New(http.StatusInternalServerError, "the request could not be checked")
+		g.log.Error("access: request not checked", "error", err)
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="giverny"`)
+	}
+	p.Write(w)
+}
+
+// setHeaders keeps a browser from doing with an answer what it is not for: the page runs its own scripts alone, and
+// in no other page's frame.
+func setHeaders(header http.Header, secure bool) {
+	header.Set("Content-Security-Policy", "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	if secure {
+		header.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}

@@ -1,0 +1,169 @@
+package access
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/internal/secret"
+)
+
+// token is a line of the tokens file. A token is random and long, so that its plain hash does not give it away.
+type token struct {
+	name string
+	role Role
+	hash [sha256.Size]byte
+}
+
+const hashPrefix = "sha256:"
+
+// parseTokens reads a tokens file. Errors name the line.
+func parseTokens(text []byte) (list []token, err error) {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("line %d: want NAME ROLE sha256:HEX", n)
+		}
+		t := token{name: fields[0]}
+		if err := t.role.UnmarshalText([]byte(fields[1])); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		digits, isHash := strings.CutPrefix(fields[2], hashPrefix)
+		sum, err := hex.DecodeString(digits)
+		if !isHash || err != nil || len(sum) != len(t.hash) { // the field is not shown: it may be a token
+			return nil, fmt.Errorf("line %d: want sha256: and %d hexadecimal digits; giverny token prints such a line", n, 2*len(t.hash))
+		}
+		copy(t.hash[:], sum)
+		list = append(list, t)
+	}
+	return list, lines.Err()
+}
+
+// tokenBytes is the length of a token before it is text.
+const tokenBytes = 32
+
+// NewToken makes a token, and the line of it for the tokens file.
+func NewToken(name string, role Role) (t secret.Text, line string, err error) {
+	if strings.ContainsAny(name, "# \t\r\n") || name == "" {
+		return t, "", fmt.Errorf("name %q: want one word without #", name)
+	}
+	var b [tokenBytes]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	text := "gvy_" + base64.RawURLEncoding.EncodeToString(b[:])
+	sum := sha256.Sum256([]byte(text))
+	return secret.NewText(text), fmt.Sprintf("%s %s %s%s", name, role, hashPrefix, hex.EncodeToString(sum[:])), nil
+}
+
+// tokenFile is the tokens, read again when the file changes.
+type tokenFile struct {
+	path string
+
+	mu      sync.Mutex // guards what follows
+	list    []token
+	stamp   fileStamp
+	checked time.Time
+	fault   string // the last fault that was reported
+}
+
+type fileStamp struct {
+	modified time.Time
+	size     int64
+}
+
+// recheck is how often the file is looked at, at most.
+const recheck = time.Second
+
+// openTokens reads the file.
+func openTokens(path string) (*tokenFile, error) {
+	t := &tokenFile{path: path}
+	return t, t.read()
+}
+
+func (t *tokenFile) read() error {
+	info, err := os.Stat(t.path)
+	if err != nil {
+		return err
+	}
+	stamp := fileStamp{info.ModTime(), info.Size()}
+	if stamp == t.stamp {
+		return nil
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s can be written by others than its owner (%v); chmod go-w", t.path, info.Mode().Perm())
+	}
+	text, err := os.ReadFile(t.path)
+	if err != nil {
+		return err
+	}
+	list, err := parseTokens(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	t.list, t.stamp = list, stamp
+	return nil
+}
+
+// reload looks at the file if that is due; a fault that is new comes back, and the tokens stay as they were. A file
+// that is gone has no tokens.
+func (t *tokenFile) reload(now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.checked) < recheck {
+		return nil
+	}
+	t.checked = now
+	err := t.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		t.list, t.stamp = nil, fileStamp{}
+	}
+	fault := ""
+	if err != nil {
+		fault = err.Error()
+	}
+	if fault == t.fault {
+		return nil
+	}
+	t.fault = fault
+	return err
+}
+
+// find is the token of a text. All are compared, each in constant time.
+func (t *tokenFile) find(text string) (found token, ok bool) {
+	sum := sha256.Sum256([]byte(text))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.list {
+		if subtle.ConstantTimeCompare(one.hash[:], sum[:]) == 1 {
+			found, ok = one, true
+		}
+	}
+	return found, ok
+}
+
+// has reports whether a token is still in force, and so the sessions that began with it.
+func (t *tokenFile) has(want token) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.list {
+		if one == want {
+			return true
+		}
+	}
+	return false
+}

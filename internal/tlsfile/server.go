@@ -1,0 +1,139 @@
+package tlsfile
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// Server are the files of a server.
+type Server struct {
+	// Certificate, with those between it and the authority, in PEM; empty: no TLS. It is read again when it changes.
+	Cert string `yaml:"cert"`
+	// Key of the certificate, in PEM.
+	Key string `yaml:"key"`
+	// The authorities of clients' certificates; empty: clients are not asked for one.
+	CA string `yaml:"ca"`
+}
+
+// Enabled says that there is TLS.
+func (s *Server) Enabled() bool { return s.Cert != "" }
+
+// Validate finds what is wrong without reading the files.
+func (s *Server) Validate() error {
+	files := Files{Cert: s.Cert, Key: s.Key}
+	if s.CA != "" && s.Cert == "" {
+		return errors.New("ca: without cert and key there is no TLS that clients could show a certificate in")
+	}
+	return files.Validate()
+}
+
+// recheck is how often the files are looked at, at most.
+const recheck = time.Second
+
+// Reloader makes the TLS of connections from files, which are read again when they change. Files that are wrong, such
+// as a certificate whose key is not there yet, change nothing until they are right.
+type Reloader struct {
+	files Server
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu      sync.Mutex // guards what follows
+	config  *tls.Config
+	stamps  [3]stamp
+	checked time.Time
+	fault   string
+}
+
+type stamp struct {
+	modified time.Time
+	size     int64
+}
+
+// NewReloader reads the files.
+func NewReloader(files Server, log *slog.Logger) (*Reloader, error) {
+	r := &Reloader{files: files, log: log, now: time.Now}
+	if err := files.Validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.stamps, err = r.look(); err != nil {
+		return nil, err
+	}
+	r.config, err = r.load()
+	return r, err
+}
+
+// Config is for a listener: each connection gets the certificate that is in force.
+func (r *Reloader) Config() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }}
+}
+
+func (r *Reloader) look() (stamps [3]stamp, err error) {
+	for i, path := range []string{r.files.Cert, r.files.Key, r.files.CA} {
+		if path == "" {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return stamps, err
+		}
+		stamps[i] = stamp{info.ModTime(), info.Size()}
+	}
+	return stamps, nil
+}
+
+func (r *Reloader) load() (*tls.Config, error) {
+	files := Files{Cert: r.files.Cert, Key: r.files.Key}
+	config, err := files.Load()
+	if err != nil {
+		return nil, err
+	}
+	config.NextProtos = []string{"h2", "http/1.1"}
+	if r.files.CA == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(r.files.CA)
+	if err != nil {
+		return nil, fmt.Errorf("ca: %w", err)
+	}
+	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
+	if !config.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("ca: %s holds no certificate in PEM form", r.files.CA)
+	}
+	return config, nil
+}
+
+// current is the configuration of the files as they are now, or as they were when they were right last.
+func (r *Reloader) current() *tls.Config {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if now.Sub(r.checked) < recheck {
+		return r.config
+	}
+	r.checked = now
+	stamps, err := r.look()
+	if err == nil && stamps == r.stamps && r.fault == "" {
+		return r.config
+	}
+	var config *tls.Config
+	if err == nil {
+		config, err = r.load()
+	}
+	if err != nil {
+		if r.fault != err.Error() {
+			r.log.Warn("tls: certificate not read, the one before stays in force", "error", err)
+		}
+		r.fault = err.Error()
+		return r.config
+	}
+	r.config, r.stamps, r.fault = config, stamps, ""
+	r.log.Info("tls: certificate read again", "cert", r.files.Cert)
+	return r.config
+}
