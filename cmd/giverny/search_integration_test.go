@@ -273,6 +273,8 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 		t.Errorf("diagnosis %+v", region)
 	}
 
+	s.reported(first.Command.ID, done.Agents[0].Anomalies)
+
 	long := s.launch("--nic-model", "MT4129", "--budget", "5000")
 	s.search(long.Command.ID, schema.CommandProgress)
 	if _, _, err := giverny(t.Context(), "search", "launch", "--nic-model", "MT4129", "-c", s.operator); err == nil || !strings.Contains(err.Error(), "search "+long.Command.ID+" of MT4129") {
@@ -294,6 +296,22 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 		t.Errorf("killed: %+v", a)
 	}
 	s.audited()
+}
+
+// reported checks the page of a search from the store.
+func (s *site) reported(id string, anomalies int) {
+	s.t.Helper()
+	out := filepath.Join(s.dir, "report.html")
+	s.operate(well, "search", "report", id, "--fabric", "ib0", "--out", out)
+	page, err := os.ReadFile(out)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, want := range []string{"<h1>Search of MT4129 with firmware 28.39.1002 on n1</h1>", "<dd>120, of which ", fmt.Sprintf("<dt>anomalies</dt><dd>%d</dd>", anomalies)} {
+		if !strings.Contains(string(page), want) {
+			s.t.Errorf("the report lacks %q:\n%s", want, page)
+		}
+	}
 }
 
 // launch launches a search, once the agent takes it.

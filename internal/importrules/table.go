@@ -92,7 +92,7 @@ var Architecture = []Row{
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
 	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/settings", "search", "search/simulated"}},
 	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
-	{Package: "search/report", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
+	{Package: "search/report", May: []string{"search"}, Kind: Pure},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 

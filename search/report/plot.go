@@ -61,9 +61,13 @@ func ticks(limit float64) (at []float64) {
 }
 
 // plots are the anomalies found over the experiments, and what each experiment saw.
-func plots(d *search.Description, experiments []search.Measurement, standing []finding) []template.HTML {
-	n := float64(len(experiments))
-	return []template.HTML{foundPlot(n, standing), seenPlot(d, n, experiments)}
+func plots(p *page, experiments []search.Measurement) []template.HTML {
+	n := float64(p.Experiments)
+	list := []template.HTML{foundPlot(n, p.Standing)}
+	if len(experiments) > 0 {
+		list = append(list, seenPlot(&p.Description, n, experiments))
+	}
+	return list
 }
 
 // foundPlot is a step at each anomaly's first experiment. standing is in their order.
