@@ -60,8 +60,12 @@ func (s *Search) collie(w *worker, draw func(*rand.Rand) point) {
 			first = append(first, e)
 		}
 	}
+	signals := rank(first)
+	if s.cfg.PerformanceOnly {
+		signals = []int{len(first[0].signals) - 1}
+	}
 	for {
-		for _, signal := range rank(first) {
+		for _, signal := range signals {
 			if !s.anneal(w, signal, draw) {
 				return
 			}
@@ -72,10 +76,31 @@ func (s *Search) collie(w *worker, draw func(*rand.Rand) point) {
 // visit measures a point, and takes an anomaly apart.
 func (s *Search) visit(w *worker, p point) (*experiment, bool) {
 	e, ok := w.measure(p)
-	if ok && e.symptom != Healthy && !s.covered(e.point) {
+	switch {
+	case !ok || e.symptom == Healthy || s.covered(e.point):
+	case s.cfg.NoMFS:
+		s.reportPoint(e)
+	default:
 		ok = s.literal(w, e)
 	}
 	return e, ok
+}
+
+// reportPoint reports an experiment by itself, without an MFS.
+func (s *Search) reportPoint(e *experiment) {
+	f := newMFS(s.space)
+	for d, at := range e.point {
+		c := condition{in: at, span: span{slices.Min(at), slices.Max(at)}}
+		if s.space.dims[d].Pattern {
+			for _, i := range at {
+				c.any = append(c.any, span{i, i})
+			}
+		}
+		f.conds[d] = c
+	}
+	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: f, base: e}
+	s.anomalies = append(s.anomalies, a)
+	s.findings = append(s.findings, Finding{Anomaly: *a})
 }
 
 // rank orders the signals by standard deviation over mean (section 7.2).
@@ -119,7 +144,7 @@ func (s *Search) anneal(w *worker, signal int, draw func(*rand.Rand) point) bool
 			} else if delta := energy(old.signals, e.signals, signal); delta < 0 || s.rnd.Float64() < math.Exp(-delta/t) {
 				old = e
 			}
-			if e.symptom != Healthy {
+			if e.symptom != Healthy && !s.cfg.NoMFS {
 				if old, ok = s.visit(w, s.outside(func() point { return draw(s.rnd) })); !ok {
 					return false
 				}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -272,7 +271,10 @@ func (s *Search) propose() point {
 		}
 	}
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
-		s.weigh(weights, s.pickSignal())
+		s.weigh(weights, s.rnd.IntN(len(s.limits)))
+		if s.rnd.IntN(2) == 0 {
+			s.weigh(weights, s.rnd.IntN(len(s.limits)))
+		}
 	}
 	relaxed := s.rnd.Float64() < relaxShare
 	return s.outside(func() point {
@@ -326,7 +328,7 @@ func (s *Search) weigh(weights [][]float64, signal int) {
 			tops++
 		}
 		for i := range weights {
-			b := s.space.dims[i].bin(e.point[i])
+			b := e.bins[i]
 			all[i][b]++
 			if top {
 				high[i][b]++
@@ -353,15 +355,4 @@ func pick(weights []float64, r *rand.Rand) int {
 		}
 	}
 	return len(weights) - 1
-}
-
-// pickSignal prefers those that vary most (Collie, section 7.2).
-func (s *Search) pickSignal() int {
-	w := make([]float64, len(s.limits))
-	for i, l := range s.limits {
-		if l.mean != 0 {
-			w[i] = l.deviation() / math.Abs(l.mean)
-		}
-	}
-	return pick(w, s.rnd)
 }

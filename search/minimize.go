@@ -32,24 +32,25 @@ const (
 // minimizer takes one anomaly apart.
 type minimizer struct {
 	*Search
-	worker *worker
-	base   *experiment
-	cur    point         // shows the anomaly with what does not matter moved away
-	needed []int         // dimensions that matter, in the order in which that was seen
-	lostAt map[int][]int // where that was seen
-	doubt  map[int][]int // dimensions whose probes on the way to an end showed other anomalies
-	mfs    *MFS
-	own    *Anomaly // the one that is refined; nil: it is new
-	seen   map[string]outcome
-	tried  []map[int]bool // of each dimension, the values with which the anomaly was held
-	pool   []int          // dimensions that reduce left undecided
-	depth  int            // of minimizers that wait for this one
-	over   bool           // the search is
+	worker   *worker
+	base     *experiment
+	cur      point         // shows the anomaly with what does not matter moved away
+	needed   []int         // dimensions that matter, in the order in which that was seen
+	lostAt   map[int][]int // where that was seen
+	doubt    map[int][]int // dimensions whose probes on the way to an end showed other anomalies
+	mfs      *MFS
+	own      *Anomaly // the one that is refined; nil: it is new
+	seen     map[string]outcome
+	tried    []map[int]bool       // of each dimension, the values with which the anomaly was held
+	pool     []int                // dimensions that reduce left undecided
+	depth    int                  // of minimizers that wait for this one
+	excluded map[*experiment]bool // healthy ones that the MFS was narrowed by
+	over     bool                 // the search is
 }
 
 func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 	m := &minimizer{Search: s, worker: w, base: e, cur: e.point, mfs: newMFS(s.space),
-		lostAt: map[int][]int{}, doubt: map[int][]int{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
+		lostAt: map[int][]int{}, doubt: map[int][]int{}, excluded: map[*experiment]bool{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
 	for d := range m.tried {
 		m.tried[d] = map[int]bool{}
 	}
@@ -63,6 +64,7 @@ func (s *Search) minimize(w *worker, e *experiment) bool {
 	m := s.newMinimizer(w, e)
 	m.cur, m.needed = m.reduce(e.point, m.dimensions(), m.farther, m.chances())
 	m.coarse()
+	m.contradicted()
 	if m.over {
 		m.pin()
 	}
@@ -125,19 +127,11 @@ func (m *minimizer) farther(d int) []int {
 // one, and seldom shows symptoms: probes shall not meet other anomalies.
 func (m *minimizer) untried(d int) int {
 	n := len(m.space.dims[d].Values)
-	all, bad := make([]float64, n), make([]float64, n)
-	for _, e := range m.history {
-		i := e.point[d][0]
-		all[i]++
-		if e.symptom != Healthy {
-			bad[i]++
-		}
-	}
 	first := m.rnd.IntN(n)
 	best, least := first, 2.
 	for i := range n {
 		v := (first + i) % n
-		if share := (bad[v] + 1) / (all[v] + 2); !m.tried[d][v] && share < least {
+		if share := (m.shown[d][v].bad + 1) / (m.shown[d][v].all + 2); !m.tried[d][v] && share < least {
 			best, least = v, share
 		}
 	}

@@ -23,6 +23,7 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 	for _, d := range m.needed {
 		m.boundFrom(m.cur, d, m.lostAt[d])
 	}
+	m.contradicted()
 	m.check()
 	a.busy = false
 	if a.MFS != nil && m.mfs.covers(a.base.point) {
@@ -202,6 +203,20 @@ func (m *minimizer) check() {
 	}
 }
 
+// contradicted narrows the MFS by experiments that it covers and that were healthy.
+func (m *minimizer) contradicted() {
+	for range narrowings {
+		i := slices.IndexFunc(m.history, func(e *experiment) bool {
+			return e.symptom == Healthy && m.mfs.covers(e.point) && !m.excluded[e]
+		})
+		if i < 0 || m.over {
+			return
+		}
+		m.excluded[m.history[i]] = true
+		m.exclude(m.history[i].point)
+	}
+}
+
 // untriedLeft reports whether a dimension without order that does not matter has values
 // that were not tried.
 func (m *minimizer) untriedLeft() bool {
@@ -249,14 +264,17 @@ func (m *minimizer) exclude(p point) {
 	for d := range chance {
 		chance[d] = 1 / float64(1+len(differ))
 	}
+	lostAt := m.lostAt
 	m.lostAt = map[int][]int{}
 	cur, guilty := m.reduce(m.base.point, differ, func(d int) []int { return p[d] }, chance)
 	for _, d := range guilty {
 		m.boundFrom(cur, d, m.lostAt[d])
 		if !slices.Contains(m.needed, d) {
 			m.needed = append(m.needed, d)
+			lostAt[d], m.cur = m.lostAt[d], m.cur.with(d, cur[d]...)
 		}
 	}
+	m.lostAt = lostAt
 }
 
 // audit measures a member of an MFS that stands, and revises the MFS if it is
@@ -275,11 +293,12 @@ func (s *Search) audit(w *worker) bool {
 	m := s.newMinimizer(w, a.base)
 	m.own, m.mfs, m.needed = a, a.MFS.clone(), a.MFS.dimensions()
 	a.busy = true
+	m.contradicted()
 	p, was := m.member()
 	if was == lost {
 		m.exclude(p)
 	}
-	if a.busy = false; was == lost && !m.over && a.MFS != nil {
+	if a.busy = false; !m.over && a.MFS != nil && !(subset(m.mfs, a.MFS) && subset(a.MFS, m.mfs)) {
 		s.revise(a, m.mfs)
 	}
 	return !w.ended

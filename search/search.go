@@ -28,6 +28,10 @@ type Config struct {
 	Pairs     int // host pairs that measure side by side; 0 is 1
 	Seed      uint64
 	Known     []*MFS // of the same space: not searched again, and not reported
+
+	// For comparison with the paper's Fig. 4 and 5; only Collie and CollieExtreme know them.
+	PerformanceOnly bool // drive throughput alone, no diagnostic counter
+	NoMFS           bool // neither take anomalies apart nor skip what is known
 }
 
 // maxPairs bounds the host pairs of one search.
@@ -54,7 +58,11 @@ type experiment struct {
 	symptom Symptom
 	signals []float64 // what the search drives up: see signals.go
 	covered bool      // by a known MFS
+	bins    []int     // of each dimension: see lift.go
 }
+
+// shown counts the experiments with a value, and those of them that showed symptoms.
+type shown struct{ all, bad float64 }
 
 // Search is a search under way. All that it does follows from its seed and from the
 // order of the calls of Observe; Next only reads. It is not safe for concurrent use.
@@ -76,6 +84,7 @@ type Search struct {
 	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
 	limits      []spread        // of each signal so far
+	shown       [][]shown       // of each dimension and value: how often it showed symptoms
 	err         error
 }
 
@@ -86,7 +95,10 @@ func New(d Description, space *Space, cfg Config) (*Search, error) {
 	}
 	cfg.Pairs = max(1, cfg.Pairs)
 	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
-		invalid: map[string]bool{}}
+		invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
+	for d := range s.shown {
+		s.shown[d] = make([]shown, len(space.dims[d].Values))
+	}
 	run, err := s.algorithm()
 	if err != nil {
 		return nil, err
@@ -192,6 +204,13 @@ func (s *Search) count(e *experiment) {
 		e.covered = s.covered(e.point)
 		s.learn(e.signals)
 		s.history = append(s.history, e)
+		for d, at := range e.point {
+			e.bins = append(e.bins, s.space.dims[d].bin(at))
+			s.shown[d][at[0]].all++
+			if e.symptom != Healthy {
+				s.shown[d][at[0]].bad++
+			}
+		}
 	case SetupFailed:
 		s.failed++
 		s.flaky = true

@@ -18,20 +18,31 @@ type Subject interface {
 
 // Result of one search.
 type Result struct {
-	Anomalies int         // that the subject has
-	Found     map[int]int // number of an anomaly -> the experiment that first showed it
-	Reported  int         // that stand at the end
-	Repeated  int         // reports of an anomaly that an earlier one reported
-	Spurious  int         // reports whose workload triggers nothing
-	Dims      int         // reports whose MFS names the right dimensions
-	Exact     int         // reports whose MFS is the right one
-	Wrong     []string    // the others, for a person
+	Anomalies int             // that the subject has
+	Found     map[int]int     // number of an anomaly -> the experiment that first showed it
+	Seconds   map[int]float64 // the same in time of the subject
+	Reported  int             // that stand at the end
+	Repeated  int             // reports of an anomaly that an earlier one reported
+	Spurious  int             // reports whose workload triggers nothing
+	Dims      int             // reports whose MFS names the right dimensions
+	Exact     int             // reports whose MFS is the right one
+	Wrong     []string        // the others, for a person
 }
 
 // FoundBy is how many anomalies were found by an experiment.
 func (r *Result) FoundBy(experiment int) (n int) {
 	for _, at := range r.Found {
 		if at <= experiment {
+			n++
+		}
+	}
+	return n
+}
+
+// FoundIn is how many anomalies were found in a time of the subject.
+func (r *Result) FoundIn(seconds float64) (n int) {
+	for _, at := range r.Seconds {
+		if at <= seconds {
 			n++
 		}
 	}
@@ -89,7 +100,7 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 		}
 		truth[n] = f
 	}
-	r := &Result{Anomalies: len(truth), Found: map[int]int{}, Reported: len(reports)}
+	r := &Result{Anomalies: len(truth), Found: map[int]int{}, Seconds: map[int]float64{}, Reported: len(reports)}
 	for _, a := range reports {
 		numbers := subject.Anomalies(a.Workload)
 		if len(numbers) == 0 {
@@ -115,7 +126,7 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 			r.Repeated++
 		}
 		if !again || a.Experiment < at {
-			r.Found[best] = a.Experiment
+			r.Found[best], r.Seconds[best] = a.Experiment, a.Seconds
 		}
 	}
 	return r, nil

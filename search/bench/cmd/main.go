@@ -1,16 +1,19 @@
 // Command cmd prints how well each search algorithm finds the anomalies of subsystems
-// whose truth is known: F and H of the paper, and generated ones.
+// whose truth is known: F and H of the paper, and generated ones; and how the variants
+// of Collie compare beside what the paper says of them.
 package main
 
 import (
 	"cmp"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/bench"
@@ -18,87 +21,151 @@ import (
 )
 
 func main() {
-	subjects := flag.String("subjects", "F,H,generated", "F, H, flaky (F, but 3% of set-ups fail and 10% of symptoms are missed), generated")
-	algorithms := flag.String("algorithms", "lift,collie,collie-extreme,random", "which")
+	subjects := flag.String("subjects", "F,H,flaky,generated", "F, H, flaky (F, but 3% of set-ups fail and 10% of symptoms are missed), generated; empty: none")
+	algorithms := flag.String("algorithms", "lift,collie-extreme,collie,random", "which")
 	seeds := flag.Int("seeds", 50, "searches of each")
 	first := flag.Int("first", 1, "seed")
 	budget := flag.Int("budget", 1800, "experiments of each search")
+	pairs := flag.Int("pairs", 1, "host pairs")
+	paper := flag.Bool("paper", true, "print the variants of Collie beside the paper's Fig. 4 and 5")
 	wrong := flag.Bool("wrong", false, "print the MFS that are wrong")
 	flag.Parse()
-	for _, subject := range strings.Split(*subjects, ",") {
-		for _, algorithm := range strings.Split(*algorithms, ",") {
-			cfg := search.Config{Algorithm: search.Algorithm(algorithm), Budget: *budget}
-			results, err := play(subject, cfg, *first, *seeds)
-			if err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
-			}
-			print(subject, algorithm, results, *budget, *wrong)
-		}
+	b := batch{*first, *seeds}
+	err := b.table(split(*subjects), split(*algorithms), search.Config{Budget: *budget, Pairs: *pairs}, *wrong)
+	if err == nil && *paper {
+		err = b.paper()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+// batch is the seeds of the searches.
+type batch struct{ first, seeds int }
 
 // play runs one search for each seed, as many at a time as there are processors.
-func play(subject string, cfg search.Config, first, seeds int) ([]*bench.Result, error) {
-	results, errs := make([]*bench.Result, seeds), make([]error, seeds)
-	var wait sync.WaitGroup
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range seeds {
-		wait.Add(1)
-		free <- struct{}{}
-		go func() {
-			defer wait.Done()
-			defer func() { <-free }()
-			seed := cfg
-			seed.Seed = uint64(first + i)
-			var s bench.Subject
-			if s, errs[i] = subjectOf(subject, seed.Seed); errs[i] == nil {
-				results[i], errs[i] = bench.Play(s, seed)
+func (b batch) play(subject string, cfg search.Config) ([]*bench.Result, error) {
+	results := make([]*bench.Result, b.seeds)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range results {
+		cfg := cfg
+		cfg.Seed = uint64(b.first + i)
+		group.Go(func() error {
+			s, err := subjectOf(subject, cfg.Seed)
+			if err == nil {
+				results[i], err = bench.Play(s, cfg)
 			}
-		}()
+			return err
+		})
 	}
-	wait.Wait()
-	return results, cmp.Or(errs...)
+	return results, group.Wait()
 }
 
-func subjectOf(subject string, seed uint64) (bench.Subject, error) {
-	switch subject {
+func subjectOf(name string, seed uint64) (bench.Subject, error) {
+	switch name {
 	case "generated":
 		return bench.Generate(seed), nil
 	case "flaky":
 		return simulated.New("F", seed, simulated.Flakiness{SetupFailed: .03, MissedSymptom: .1})
 	}
-	return simulated.New(subject, seed, simulated.Flakiness{})
+	return simulated.New(name, seed, simulated.Flakiness{})
 }
 
-func print(subject, algorithm string, results []*bench.Result, budget int, wrong bool) {
-	n := float64(len(results))
-	var all []int
-	var by [4]int
-	var total, dims, exact, reported, repeated, spurious int
-	for _, r := range results {
-		all = append(all, cmp.Or(r.All(), 1<<30))
-		for i := range by {
-			by[i] += r.FoundBy((i + 1) * 600)
+func (b batch) table(subjects, algorithms []string, cfg search.Config, wrong bool) error {
+	if len(subjects) == 0 {
+		return nil
+	}
+	fmt.Printf("Mean of %d searches, ± its standard error; found by 600, 1200 and 1800 experiments; reports that stand at the end.\n\n", b.seeds)
+	fmt.Println("| subsystem | algorithm | anomalies | @600 | @1200 | @1800 | median to all | dimensions right | exact | repeated |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	for _, subject := range subjects {
+		for _, algorithm := range algorithms {
+			cfg.Algorithm = search.Algorithm(algorithm)
+			results, err := b.play(subject, cfg)
+			if err != nil {
+				return err
+			}
+			row(subject, algorithm, results)
+			for _, r := range results {
+				for _, w := range r.Wrong {
+					if wrong {
+						fmt.Println("  ", w)
+					}
+				}
+			}
 		}
+	}
+	return nil
+}
+
+func row(subject, algorithm string, results []*bench.Result) {
+	var all []int
+	var total, dims, exact, reported, repeated int
+	for _, r := range results {
+		all = append(all, cmp.Or(r.All(), math.MaxInt))
 		total += r.Anomalies
 		dims += r.Dims
 		exact += r.Exact
 		reported += r.Reported
 		repeated += r.Repeated
-		spurious += r.Spurious
-		if wrong {
-			for _, w := range r.Wrong {
-				fmt.Println("  ", w)
-			}
-		}
 	}
 	slices.Sort(all)
 	median := "-"
-	if m := all[(len(all)-1)/2]; m < 1<<30 {
+	if m := all[(len(all)-1)/2]; m < math.MaxInt {
 		median = fmt.Sprint(m)
 	}
-	fmt.Printf("%-10s %-15s @600 %5.2f @1200 %5.2f @1800 %5.2f of %.2f; median all %4s; dims %.1f%% exact %.1f%%; repeated %.2f spurious %.2f\n", subject, algorithm,
-		float64(by[0])/n, float64(by[1])/n, float64(by[2])/n, float64(total)/n, median,
-		100*float64(dims)/float64(max(1, reported)), 100*float64(exact)/float64(max(1, reported)), float64(repeated)/n, float64(spurious)/n)
+	n := float64(len(results))
+	by := func(experiment int) string {
+		return mean(results, func(r *bench.Result) float64 { return float64(r.FoundBy(experiment)) })
+	}
+	percent := func(part int) float64 { return 100 * float64(part) / float64(max(1, reported)) }
+	fmt.Printf("| %s | %s | %.1f | %s | %s | %s | %s | %.1f%% | %.1f%% | %.2f |\n", subject, algorithm, float64(total)/n,
+		by(600), by(1200), by(1800), median, percent(dims), percent(exact), float64(repeated)/n)
+}
+
+// mean of a figure with its standard error.
+func mean(results []*bench.Result, figure func(*bench.Result) float64) string {
+	sum, squares, n := 0., 0., float64(len(results))
+	for _, r := range results {
+		sum += figure(r)
+		squares += figure(r) * figure(r)
+	}
+	m := sum / n
+	return fmt.Sprintf("%.2f ± %.2f", m, math.Sqrt(max(0, squares/n-m*m)/max(1, n-1)))
+}
+
+// tenHours is how long the paper ran each search (section 7.2).
+const tenHours = 10 * 3600
+
+// paper prints the variants of Collie on F beside Fig. 4 and 5.
+func (b batch) paper() error {
+	fmt.Printf("\nF, found in 10 hours of the subsystem's time, beside the paper's Fig. 4 and 5:\n\n")
+	fmt.Println("| search | found | the paper |")
+	fmt.Println("|---|---|---|")
+	for _, v := range []struct {
+		name, paper string
+		cfg         search.Config
+	}{
+		{"random workloads", "7 (Fig. 4)", search.Config{Algorithm: search.Random}},
+		{"annealing of throughput, no MFS", "fewer, and later, than with MFS (Fig. 5)", search.Config{Algorithm: search.Collie, PerformanceOnly: true, NoMFS: true}},
+		{"annealing of counters, no MFS", "all, in about twice the time (Fig. 5)", search.Config{Algorithm: search.Collie, NoMFS: true}},
+		{"Collie (Perf): throughput, MFS", "11 (Fig. 5)", search.Config{Algorithm: search.Collie, PerformanceOnly: true}},
+		{"Collie (Diag): counters, MFS", "13 (Fig. 4, 5)", search.Config{Algorithm: search.Collie}},
+		{"Collie (Diag), proposals at the ends", "", search.Config{Algorithm: search.CollieExtreme}},
+		{"lift", "", search.Config{Algorithm: search.Lift}},
+	} {
+		v.cfg.Budget = 1800
+		results, err := b.play("F", v.cfg)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %s | %s | %s |\n", v.name, mean(results, func(r *bench.Result) float64 { return float64(r.FoundIn(tenHours)) }), v.paper)
+	}
+	return nil
 }
