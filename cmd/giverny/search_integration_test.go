@@ -235,7 +235,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	}
 	s.page = "http://" + l.Addr().String()
 	l.Close()
-	s.run("serve", "-c", s.config("page", "http: {listen: '"+l.Addr().String()+"'}\n"))
+	s.run("serve", "-c", s.config("page", "http: {listen: '"+l.Addr().String()+"', metrics: {listen: '127.0.0.1:0'}}\n"))
 	s.slowHost(4711)
 
 	dry := s.operate(func(out string, err error) bool { return err == nil && strings.Contains(out, "n1 would take it") }, "search", "launch", "--region", "4711", "--dry-run")
