@@ -99,7 +99,7 @@ func forward(t *testing.T, e *engine.Engine) string {
 // config writes a configuration file.
 func (s *site) config(name, text string) string {
 	s.t.Helper()
-	common := fmt.Sprintf("data_dir: %s\nlog: {level: warn}\nfabrics: [{name: ib0, topology: 'fattree:k=4', interval: 1s}]\nkafka: {embedded: false, brokers: ['%s']}\nstore: {embedded: false, url: 'http://%s/giverny'}\n",
+	common := fmt.Sprintf("data_dir: %s\nlog: {level: warn}\nfabrics: [{name: ib0, topology: 'fattree:k=4', interval: 1s}]\nkafka: {embedded: false, brokers: ['%s']}\nstore: {embedded: false, url: 'http://%s/giverny?compress=none'}\n",
 		filepath.Join(s.dir, name), s.kafka, s.store)
 	if !strings.Contains(text, "http:") {
 		common += "http: {listen: 127.0.0.1:0}\n"
@@ -205,7 +205,7 @@ func (s *site) get(path string, into any) {
 // slowHost stores an interval whose region begins at host n1.
 func (s *site) slowHost(region uint64) {
 	s.t.Helper()
-	g, err := topology.Parse("fattree:k=4", "ib0")
+	g, err := topology.Parse("ib0", "fattree:k=4")
 	if err != nil {
 		s.t.Fatal(err)
 	}
