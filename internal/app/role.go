@@ -117,6 +117,23 @@ func (parts *Parts) makeAudit() (err error) {
 	return err
 }
 
+// rollUps keep the roll-ups of the fabrics that this process analyses.
+func (parts *Parts) rollUps() (stages Step) {
+	p := parts.process
+	if len(parts.pipelines) == 0 || p.cfg.Store.Tables.RollUpInterval == 0 {
+		return nil
+	}
+	for _, f := range parts.fabrics {
+		keep := func(ctx context.Context) error { return p.db.KeepRolledUp(ctx, f.Name) }
+		stage := lifecycle.Stage{Name: "roll-ups of " + f.Name, Run: keep}
+		if owner, _ := parts.ownership(f.Partition); owner != nil { // two at once would count twice
+			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, keep) }
+		}
+		stages = append(stages, supervised(stage, p.log))
+	}
+	return stages
+}
+
 // makeLeases makes the membership among the analysers that share these fabrics.
 // Those of an embedded broker are this process's alone: it has the lock on the
 // folder.
@@ -240,6 +257,7 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 		running = append(running, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
 	}
 	running = append(running, parts.audit...)
+	running = append(running, parts.rollUps()...)
 	if parts.watcher != nil {
 		running = append(running, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
 	}
