@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -203,6 +204,9 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	w := &watch{cfg: &h.cfg, counters: h.deps.Counters, adapter: o.Adapter, limit: o.MaxGigabytes, stop: stop}
 	if h.deps.Counters == nil {
 		w.adapter = ""
+	}
+	if err := os.MkdirAll(h.deps.Dir, 0o750); err != nil {
+		return nil, fmt.Errorf("folder for the logs of searches: %w", err)
 	}
 	engines, err := h.open(&o, w)
 	if err != nil {

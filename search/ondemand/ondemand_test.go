@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -56,7 +57,7 @@ func testConfig() ondemand.Config {
 
 func newHandler(t *testing.T, cfg ondemand.Config, counters ondemand.Counters) *ondemand.Handler {
 	t.Helper()
-	h, err := ondemand.New(cfg, ondemand.Deps{Hardware: hardware, Counters: counters, Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	h, err := ondemand.New(cfg, ondemand.Deps{Hardware: hardware, Counters: counters, Dir: filepath.Join(t.TempDir(), "searches"), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
