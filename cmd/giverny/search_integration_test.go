@@ -278,7 +278,9 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	if _, _, err := giverny(t.Context(), "search", "launch", "--nic-model", "MT4129", "-c", s.operator); err == nil || !strings.Contains(err.Error(), "search "+long.Command.ID+" of MT4129") {
 		t.Errorf("a second search of one subsystem: %v", err)
 	}
-	s.operate(well, "search", "cancel", long.Command.ID)
+	s.operate(func(_ string, err error) bool { // one whose answer came too late has worked all the same
+		return err == nil || strings.Contains(err.Error(), "no agent that answered runs")
+	}, "search", "cancel", long.Command.ID)
 	if a := s.search(long.Command.ID, schema.CommandCancelled).Agents[0]; a.Reason != "cancelled by operator" || a.Experiments == 0 || a.Experiments >= 5000 {
 		t.Errorf("cancelled: %+v", a)
 	}
