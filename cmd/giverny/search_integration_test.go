@@ -150,7 +150,7 @@ func (s *site) agent(name, rules string, pause time.Duration) (kill func()) {
 		}
 	}
 	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n"+
-		"search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, watch_for: 1ms, watch_every: 50ms, report_every: 200ms}}\n",
+		"search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, max_gigabytes: 1e9, watch_for: 1ms, watch_every: 50ms, report_every: 200ms}}\n",
 		name, root, s.public, rules, filepath.Join(s.dir, testEngine), pause))
 	cmd := exec.Command(filepath.Join(s.dir, "giverny"), "collect", "-c", path)
 	cmd.Stdout, cmd.Stderr = s.t.Output(), s.t.Output()
@@ -273,11 +273,14 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 		t.Errorf("diagnosis %+v", region)
 	}
 
+	s.hostile(first.Command)
+
 	long := s.launch("--nic-model", "MT4129", "--budget", "5000")
 	s.search(long.Command.ID, schema.CommandProgress)
-	if _, _, err := giverny(t.Context(), "search", "launch", "--nic-model", "MT4129", "-c", s.operator); err == nil || !strings.Contains(err.Error(), "search "+long.Command.ID+" of MT4129") {
-		t.Errorf("a second search of one subsystem: %v", err)
+	failing := func(with string) func(string, error) bool { // sooner or later: on a busy machine agents answer late
+		return func(_ string, err error) bool { return err != nil && strings.Contains(err.Error(), with) }
 	}
+	s.operate(failing("search "+long.Command.ID+" of MT4129"), "search", "launch", "--nic-model", "MT4129")
 	s.operate(func(_ string, err error) bool { // one whose answer came too late has worked all the same
 		return err == nil || strings.Contains(err.Error(), "no agent that answered runs")
 	}, "search", "cancel", long.Command.ID)
@@ -285,9 +288,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 		t.Errorf("cancelled: %+v", a)
 	}
 
-	if _, _, err := giverny(t.Context(), "search", "launch", "--nic-model", "MT4129", "--budget", "5001", "-c", s.operator); err == nil || !strings.Contains(err.Error(), "max_experiments is 5000") {
-		t.Errorf("beyond the limit: %v", err)
-	}
+	s.operate(failing("max_experiments is 5000"), "search", "launch", "--nic-model", "MT4129", "--budget", "5001")
 	killed := s.launch("--nic-model", "MT4129", "--budget", "5000", "--search-known")
 	s.search(killed.Command.ID, schema.CommandProgress)
 	kill()

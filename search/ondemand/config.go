@@ -61,7 +61,7 @@ const (
 
 // DefaultConfig takes no searches.
 func DefaultConfig() Config {
-	return Config{Adapters: []string{"*"}, MaxExperiments: 2000, MaxDuration: 12 * time.Hour, MaxGigabytes: 1_000_000, OthersGbps: 0.1,
+	return Config{Adapters: []string{"*"}, MaxExperiments: 2000, MaxDuration: 12 * time.Hour, MaxGigabytes: 5_000_000, OthersGbps: 0.1,
 		WatchFor: 500 * time.Millisecond, WatchEvery: 30 * time.Second, ReportEvery: 10 * time.Second}
 }
 
