@@ -149,7 +149,7 @@ func (s *site) agent(name, rules string, pause time.Duration) (kill func()) {
 			s.t.Fatal(err)
 		}
 	}
-	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n"+
+	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  clock_tolerance: 1s\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n"+
 		"search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, max_gigabytes: 1e9, watch_for: 1ms, watch_every: 50ms, report_every: 200ms}}\n",
 		name, root, s.public, rules, filepath.Join(s.dir, testEngine), pause))
 	cmd := exec.Command(filepath.Join(s.dir, "giverny"), "collect", "-c", path)

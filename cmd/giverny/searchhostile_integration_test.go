@@ -53,9 +53,10 @@ func (s *site) hostile(done schema.Command) {
 	}
 	changed := done // the signature is true, and of other arguments
 	changed.Arguments = json.RawMessage(`{"engine":"rig","budget":1,"duration_seconds":1}`)
-	const hour = schema.Instant(time.Hour)
+	const second = schema.Instant(time.Second)
+	time.Sleep(time.Until((done.Issued + 4*second).Time())) // past the agents' clock_tolerance, and after they started
 	commands := []schema.Command{order("forged", forger, nil), changed, done,
-		order("stale", truly, func(c *schema.Command) { c.Issued, c.Expires = c.Issued-hour, c.Expires-hour }),
+		order("stale", truly, func(c *schema.Command) { c.Issued, c.Expires = done.Issued+1, done.Issued+second }),
 		order("elsewhere", truly, func(c *schema.Command) { c.Targets = []string{"n9"} })}
 	producer := kafka.NewProducer(client)
 	for i := range commands {
