@@ -12,7 +12,8 @@ const (
 	startTemperature = 1.
 	lastTemperature  = .05
 	coolingFactor    = .8
-	stepsAtOne       = 8  // n of Algorithm 1
+	stepsAtOne       = 8 // n of Algorithm 1
+	mutated          = 3
 	rankedBy         = 10 // random points by which counters are ranked (section 7.2)
 )
 
@@ -137,107 +138,14 @@ func energy(a, b []float64, signal int) float64 {
 	return (a[signal] - b[signal]) / max(b[signal], 1e-9)
 }
 
-// mutate changes one dimension.
+// mutate changes one of the four dimensions of the paper, which are several factors each:
+// some dimensions of an engine.
 func (s *Search) mutate(p point, draw func(*rand.Rand) point) point {
-	d := s.rnd.IntN(len(p))
-	return p.with(d, draw(s.rnd)[d]...)
-}
-
-// literal is the paper's MFS: each dimension alone, a value of each region in turn
-// with all else as it was (section 5.2).
-func (s *Search) literal(w *worker, e *experiment) bool {
-	f := newMFS(s.space)
-	for d := range s.space.dims {
-		c, ok := s.literalCondition(w, e, d)
-		if !ok {
-			return false
-		}
-		if !c.free {
-			f.conds[d] = c
-		}
+	fresh := draw(s.rnd)
+	p = slices.Clone(p)
+	for range mutated {
+		d := s.rnd.IntN(len(p))
+		p[d] = fresh[d]
 	}
-	if !s.covered(e.point) {
-		s.literalReport(e, f)
-	}
-	return true
-}
-
-func (s *Search) literalCondition(w *worker, e *experiment, d int) (condition, bool) {
-	dim := &s.space.dims[d]
-	last := len(dim.Values) - 1
-	c := condition{span: span{0, last}}
-	holds := func(at ...int) (bool, bool) {
-		probe, ok := w.measure(e.point.with(d, at...))
-		return ok && probe.symptom == e.symptom, ok
-	}
-	if !dim.hasOrder() {
-		for i := range dim.Values {
-			same, ok := i == e.point[d][0], true
-			if !same {
-				same, ok = holds(i)
-			}
-			if !ok {
-				return c, false
-			}
-			if same {
-				c.in = append(c.in, i)
-			}
-		}
-		c.free = len(c.in) == len(dim.Values)
-		return c, true
-	}
-	lo, hi := slices.Min(e.point[d]), slices.Max(e.point[d])
-	var ends [2]bool
-	for k, end := range []int{0, last} {
-		same, ok := true, true
-		if at := e.point[d]; len(at) > 1 || at[0] != end {
-			same, ok = holds(end)
-		}
-		if !ok {
-			return c, false
-		}
-		ends[k] = same
-	}
-	switch {
-	case ends[0] && ends[1]:
-		c.free = true
-		return c, true
-	case dim.Pattern && lo != hi && !ends[0] && !ends[1]:
-		c.any = []span{{0, lo}, {hi, last}}
-		return c, true
-	}
-	var ok bool
-	c.span, ok = literalSpan(holds, lo, hi, last, ends)
-	return c, ok
-}
-
-// literalSpan tries a value of each quarter of the order between the anomaly and the
-// end that loses it.
-func literalSpan(holds func(...int) (bool, bool), lo, hi, last int, ends [2]bool) (span, bool) {
-	s := span{0, last}
-	if !ends[0] {
-		s.lo = lo
-		if i := lo / 2; i < lo && i > 0 {
-			same, ok := holds(i)
-			if !ok {
-				return s, false
-			}
-			if same {
-				s.lo = i
-			}
-		}
-	}
-	if !ends[1] {
-		s.hi = hi
-		if i := (hi + last + 1) / 2; i > hi && i < last {
-			same, ok := holds(i)
-			if !ok {
-				return s, false
-			}
-			if same {
-				s.hi = i
-			}
-		}
-	}
-	return s, true
+	return p
 }

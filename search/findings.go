@@ -118,6 +118,22 @@ func (s *Search) join(a *Anomaly) {
 	}
 }
 
+// absorb withdraws anomalies that another explains: it covers their workload, and no
+// experiment shows them outside of it.
+func (s *Search) absorb(a *Anomaly) {
+	for _, b := range s.anomalies {
+		if b == a || b.busy || b.MFS == nil || a.MFS == nil || !a.MFS.covers(b.base.point) || !s.alike(a.base, b.base) {
+			continue
+		}
+		own := func(e *experiment) bool {
+			return e.symptom == b.Symptom && b.MFS.covers(e.point) && !a.MFS.covers(e.point)
+		}
+		if !slices.ContainsFunc(s.history, own) {
+			s.revise(b, nil)
+		}
+	}
+}
+
 // onlyDifference is the dimension without order in which two anomalies differ, or -1 if
 // they differ in more, or in none.
 func (s *Search) onlyDifference(a, b *Anomaly) int {

@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // The lift sampler: every dimension is cut into bins, a bin is drawn by how much
@@ -34,12 +35,14 @@ var (
 )
 
 const (
-	refineCost   = 20 // probes that an anomaly's thresholds need, about
-	quiet        = 60 // experiments without a new anomaly after which one is refined
-	auditEvery   = 15 // proposals
+	refineCost   = 20  // probes that an anomaly's thresholds need, about
+	quiet        = 100 // experiments without a new anomaly after which one is refined
+	auditEvery   = 15  // proposals
 	drawsBefore  = 200
 	topShare     = .1 // of the experiments show a high signal
 	freshShare   = .1 // of the proposals regard no signal
+	relaxShare   = .5 // of the proposals take conditions of a known anomaly
+	keepShare    = .6 // of its conditions
 	uniformShare = .5 // of the patterns have one size
 )
 
@@ -172,6 +175,9 @@ func (s *Search) lift(w *worker) {
 		if step%auditEvery == 0 && !s.audit(w) {
 			return
 		}
+		if !s.takePending(w) {
+			return
+		}
 		e, ok := w.measure(s.propose())
 		if !ok || !s.handle(w, e) {
 			return
@@ -233,6 +239,9 @@ func (s *Search) random(w *worker) {
 		if a := s.due(); a != nil && !s.refine(w, a) {
 			return
 		}
+		if !s.takePending(w) {
+			return
+		}
 		e, ok := w.measure(s.outside(func() point { return s.space.random(s.rnd) }))
 		if !ok || !s.handle(w, e) {
 			return
@@ -265,13 +274,37 @@ func (s *Search) propose() point {
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
 		s.weigh(weights, s.pickSignal())
 	}
+	relaxed := s.rnd.Float64() < relaxShare
 	return s.outside(func() point {
 		p := make(point, len(weights))
 		for i := range weights {
 			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
 		}
+		if relaxed {
+			s.relax(p)
+		}
 		return p
 	})
+}
+
+// relax gives a proposal some of the conditions of a known anomaly: others share them.
+func (s *Search) relax(p point) {
+	known := slices.Clone(s.cfg.Known)
+	for _, a := range s.anomalies {
+		if a.MFS != nil {
+			known = append(known, a.MFS)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	f := known[s.rnd.IntN(len(known))]
+	member := f.random(s.rnd)
+	for _, d := range f.dimensions() {
+		if s.rnd.Float64() < keepShare {
+			p[d] = member[d]
+		}
+	}
 }
 
 // weigh multiplies the weight of each bin with its lift for a signal.

@@ -34,21 +34,22 @@ type minimizer struct {
 	*Search
 	worker *worker
 	base   *experiment
-	cur    point // shows the anomaly with what does not matter moved away
-	needed []int // dimensions that matter, in the order in which that was seen
-	lostAt map[int][]int
+	cur    point         // shows the anomaly with what does not matter moved away
+	needed []int         // dimensions that matter, in the order in which that was seen
+	lostAt map[int][]int // where that was seen
+	doubt  map[int][]int // dimensions whose probes on the way to an end showed other anomalies
 	mfs    *MFS
 	own    *Anomaly // the one that is refined; nil: it is new
 	seen   map[string]outcome
 	tried  []map[int]bool // of each dimension, the values with which the anomaly was held
 	pool   []int          // dimensions that reduce left undecided
 	depth  int            // of minimizers that wait for this one
-	over   bool           // the search is, or the anomaly belongs to one that another minimizer found
+	over   bool           // the search is
 }
 
 func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 	m := &minimizer{Search: s, worker: w, base: e, cur: e.point, mfs: newMFS(s.space),
-		lostAt: map[int][]int{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
+		lostAt: map[int][]int{}, doubt: map[int][]int{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
 	for d := range m.tried {
 		m.tried[d] = map[int]bool{}
 	}
@@ -58,11 +59,8 @@ func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 
 // minimize finds the coarse MFS of an experiment that showed a symptom, and reports it.
 // It is false when the search is over.
-func (s *Search) minimize(w *worker, e *experiment) bool { return s.minimizeAt(w, e, 0) }
-
-func (s *Search) minimizeAt(w *worker, e *experiment, depth int) bool {
+func (s *Search) minimize(w *worker, e *experiment) bool {
 	m := s.newMinimizer(w, e)
-	m.depth = depth
 	m.cur, m.needed = m.reduce(e.point, m.dimensions(), m.farther, m.chances())
 	m.coarse()
 	if m.over {
@@ -87,11 +85,11 @@ const usualConditions = 3.5
 
 // chances that each dimension matters: how many known anomalies it matters to, drawn
 // to the mean of all dimensions.
-func (m *minimizer) chances() []float64 {
+func (s *Search) chances() []float64 {
 	const weight = 2 // of the mean, in anomalies
-	chance := make([]float64, len(m.space.dims))
+	chance := make([]float64, len(s.space.dims))
 	known, conditions := 0., usualConditions
-	for _, a := range m.anomalies {
+	for _, a := range s.anomalies {
 		if a.MFS == nil {
 			continue
 		}
@@ -174,7 +172,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 		p, was := m.moved(cur, group, ends)
 		if was == held {
 			for _, d := range group { // what was put back to avoid another anomaly is tried alone
-				if slices.Equal(p[d], cur[d]) && !again[d] {
+				if !slices.Equal(p[d], ends[d]) && !again[d] {
 					again[d], chance[d] = true, 1
 					pool = append(pool, d)
 				}
@@ -187,7 +185,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 			p, was := m.moved(cur, group[:half], ends)
 			if was == held {
 				for _, d := range group[:half] {
-					if slices.Equal(p[d], cur[d]) && !again[d] {
+					if !slices.Equal(p[d], ends[d]) && !again[d] {
 						again[d], chance[d] = true, 1
 						pool = append(pool, d)
 					}
@@ -240,6 +238,9 @@ func (m *minimizer) matters(cur *point, d int, end []int) bool {
 		case was == held:
 			*cur = p
 			return false
+		case was == other:
+			m.doubt[d] = end
+			fallthrough
 		case was == lost:
 			m.lostAt[d] = at
 			return true
@@ -253,15 +254,36 @@ func (m *minimizer) matters(cur *point, d int, end []int) bool {
 // varied. The point that was measured is returned.
 func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
 	p := cur.with(d, at...)
+	strange := 0
 	for range attempts {
 		if m.others(p) == nil {
-			if q, was := m.holds(cur, p); was != unknown && slices.Equal(q[d], at) || m.over {
+			q, was := m.holds(cur, p)
+			if was == other {
+				if strange++; strange > strangers || m.own != nil && !m.takePending(m.worker) {
+					return q, other
+				}
+			} else if was != unknown && slices.Equal(q[d], at) || m.over {
 				return q, was
 			}
 		}
 		p = m.vary(cur, d).with(d, at...)
 	}
+	if strange > 0 {
+		return p, other
+	}
 	return p, unknown
+}
+
+// takePending takes apart what other anomalies probes showed, so that they are avoided.
+func (s *Search) takePending(w *worker) bool {
+	for len(s.pending) > 0 {
+		e := s.pending[0]
+		s.pending = s.pending[1:]
+		if e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
+			return false
+		}
+	}
+	return true
 }
 
 // vary is a point that should show the anomaly as another does: dimensions that do not
@@ -367,7 +389,7 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 		was, e = m.probe(p)
 	}
 	if was == other {
-		return m.interrupted(from, asked, p, e)
+		m.pending = append(m.pending, e)
 	}
 	if !m.over {
 		m.remember(p, was)
@@ -375,23 +397,8 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 	return p, was
 }
 
-// deepest is how many minimizers may wait for one another.
-const deepest = 3
-
-// interrupted takes an unknown anomaly that a probe showed apart first, and then tries
-// again: what belongs to it is avoided by then.
-func (m *minimizer) interrupted(from, asked, p point, e *experiment) (point, outcome) {
-	m.remember(p, lost)
-	if m.depth >= deepest {
-		return p, lost
-	}
-	m.minimizeAt(m.worker, e, m.depth+1)
-	if m.worker.ended || m.own == nil && m.knownBy(m.base.point) != nil {
-		m.over = true
-		return p, unknown
-	}
-	return m.holds(from, asked)
-}
+// strangers is how many probes of one question may show other anomalies.
+const strangers = 2
 
 func (m *minimizer) remember(p point, was outcome) {
 	m.seen[p.key()] = was

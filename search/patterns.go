@@ -37,10 +37,10 @@ func (m *minimizer) pattern(cur point, d int) {
 		}
 		s := span{0, last}
 		from := cur.with(d, u)
-		if i, was := m.edge(from, d, 0); was == lost {
+		if i, was := m.edge(from, d, 0); was == lost || was == other {
 			s.lo = m.bisect(cur, d, u, i, single)
 		}
-		if i, was := m.edge(from, d, last); was == lost {
+		if i, was := m.edge(from, d, last); was == lost || was == other {
 			s.hi = m.bisect(cur, d, u, i, single)
 		}
 		m.patternOf(cur, d, u, s)

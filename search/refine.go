@@ -18,6 +18,7 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 	a.open = nil
 	m.worker, m.own, m.over = w, a, false
 	a.busy = true
+	m.resolve()
 	m.sides()
 	for _, d := range m.needed {
 		m.boundFrom(m.cur, d, m.lostAt[d])
@@ -28,8 +29,26 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 		m.settle()
 		s.revise(a, m.mfs)
 		s.join(a)
+		s.absorb(a)
 	}
 	return !w.ended
+}
+
+// resolve tries dimensions again whose probes showed other anomalies: by now these are
+// known, and avoided.
+func (m *minimizer) resolve() {
+	for _, d := range slices.Clone(m.needed) {
+		end, ok := m.doubt[d]
+		if !ok || m.over || !m.takePending(m.worker) {
+			continue
+		}
+		m.needed = slices.DeleteFunc(m.needed, func(k int) bool { return k == d })
+		if m.matters(&m.cur, d, end) || m.over {
+			m.needed = append(m.needed, d)
+			continue
+		}
+		m.mfs.conds[d] = condition{free: true, span: span{0, len(m.space.dims[d].Values) - 1}}
+	}
 }
 
 // settle keeps of each condition what was seen to hold.
@@ -135,7 +154,7 @@ func (m *minimizer) alternatives(cur point, d int) {
 		switch _, was := m.holdsWith(cur, d, []int{i}); was {
 		case held:
 			in = append(in, i)
-		case lost:
+		case lost, other:
 			any = true
 		}
 		if m.over {

@@ -73,6 +73,7 @@ type Search struct {
 	history     []*experiment // those that are OK
 	anomalies   []*Anomaly
 	findings    []Finding
+	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
 	limits      []spread        // of each signal so far
 	err         error

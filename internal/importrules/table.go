@@ -90,8 +90,8 @@ var Architecture = []Row{
 	// Searches for the workloads that break an RDMA subsystem.
 	{Package: "search", Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
-	{Package: "search/engine", May: []string{"search", "search/simulated"}},
-	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"search/simulated"}},
+	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/settings", "search", "search/simulated"}},
+	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
 	{Package: "search/report", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},

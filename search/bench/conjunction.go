@@ -53,7 +53,7 @@ func (g *Generated) condition(to map[string]search.Condition, name string, level
 	if level != nil {
 		up = level[d.Values[n-1].String()] > level[d.Values[0].String()]
 	}
-	some := 1 + r.IntN(max(1, int(math.Round(.5*float64(n)))))
+	some := 1 + r.IntN(max(1, int(math.Round(.4*float64(n)))))
 	some = min(some, n-1)
 	bounds := search.Bounds{Max: &d.Values[some-1]}
 	if up {

@@ -45,8 +45,8 @@ const (
 	counterNoise  = .25 // of a counter, one standard deviation, as a share
 	rateNoise     = .01
 	largestLoss   = .15 // before an anomaly
-	rarest        = 2e-5
-	commonest     = .3
+	rarest        = 1e-6
+	commonest     = .05
 	lineRateGbps  = 200
 	packetRate    = 200
 	generateTries = 400
@@ -55,11 +55,17 @@ const (
 // Generate makes the subsystem of a seed.
 func Generate(seed uint64) *Generated {
 	r := rand.New(rand.NewPCG(seed, 0x67656e6572617465))
-	g := &Generated{rnd: r}
 	n := 8 + r.IntN(13)
 	if r.IntN(6) == 0 {
 		n = 30 + r.IntN(31)
 	}
+	return GenerateWith(seed, n)
+}
+
+// GenerateWith makes the subsystem of a seed with a number of dimensions.
+func GenerateWith(seed uint64, n int) *Generated {
+	r := rand.New(rand.NewPCG(seed, 0x67656e6572617465))
+	g := &Generated{rnd: r}
 	g.description = search.Description{Name: fmt.Sprint("generated-", seed), LineRateGbps: lineRateGbps, MessageRateMpps: packetRate}
 	for i := range n {
 		g.description.Dimensions = append(g.description.Dimensions, dimension(i, r))
@@ -81,7 +87,7 @@ func Generate(seed uint64) *Generated {
 			g.impossible = append(g.impossible, f)
 		}
 	}
-	g.makeAnomalies(space, 6+r.IntN(11))
+	g.makeAnomalies(space, 8+r.IntN(13))
 	return g
 }
 

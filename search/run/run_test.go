@@ -267,6 +267,32 @@ giverny_search_engine_faults_total{reason="nonsense"} 0
 	}
 }
 
+// shy fails to describe itself for a while.
+type shy struct {
+	engine.Engine
+	fails int
+}
+
+func (e *shy) Describe(ctx context.Context) (search.Description, error) {
+	if e.fails--; e.fails >= 0 {
+		return search.Description{}, &engine.Fault{Engine: "F", Reason: engine.Nonsense, Err: errors.New("warming up")}
+	}
+	return e.Engine.Describe(ctx)
+}
+
+// An engine may fail to describe itself twice.
+func TestEngineThatDescribesItselfLate(t *testing.T) {
+	for fails, works := range map[int]bool{2: true, 3: false} {
+		o := options(t, 5, 1, &bytes.Buffer{})
+		o.Engines[0] = &shy{o.Engines[0], fails}
+		_, err := run.Run(t.Context(), o)
+		var engineError *run.EngineError
+		if works && err != nil || !works && !errors.As(err, &engineError) {
+			t.Errorf("after %d failures: %v", fails, err)
+		}
+	}
+}
+
 // What is left is reckoned from the rate since the search was resumed.
 func TestTimeLeft(t *testing.T) {
 	p := run.Progress{Summary: search.Summary{Experiments: 60}, Budget: 100, Resumed: 40, Elapsed: 10 * time.Second}

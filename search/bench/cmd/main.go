@@ -52,7 +52,7 @@ func play(subject string, cfg search.Config, first, seeds int) ([]*bench.Result,
 			seed := cfg
 			seed.Seed = uint64(first + i)
 			var s bench.Subject
-			if s, errs[i] = make1(subject, seed.Seed); errs[i] == nil {
+			if s, errs[i] = subjectOf(subject, seed.Seed); errs[i] == nil {
 				results[i], errs[i] = bench.Play(s, seed)
 			}
 		}()
@@ -61,7 +61,7 @@ func play(subject string, cfg search.Config, first, seeds int) ([]*bench.Result,
 	return results, cmp.Or(errs...)
 }
 
-func make1(subject string, seed uint64) (bench.Subject, error) {
+func subjectOf(subject string, seed uint64) (bench.Subject, error) {
 	switch subject {
 	case "generated":
 		return bench.Generate(seed), nil
