@@ -57,7 +57,9 @@ func (s *site) hostile(done schema.Command) {
 	time.Sleep(time.Until((done.Issued + 4*second).Time())) // past the agents' clock_tolerance, and after they started
 	commands := []schema.Command{order("forged", forger, nil), changed, done,
 		order("stale", truly, func(c *schema.Command) { c.Issued, c.Expires = done.Issued+1, done.Issued+second }),
-		order("elsewhere", truly, func(c *schema.Command) { c.Targets = []string{"n9"} })}
+		order("elsewhere", truly, func(c *schema.Command) {
+			c.Targets, c.Arguments = []string{"n9"}, json.RawMessage(`{"engine":"rig","subsystem":{"nic_model":"another"},"budget":1,"duration_seconds":1,"seed":1}`)
+		})}
 	producer := kafka.NewProducer(client)
 	for i := range commands {
 		var encoder envelope.Encoder
