@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose bench-history chaos rdma-vm clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose bench-search bench-history chaos rdma-vm clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ bench-history: deps ## five months of a torus of 41,472 links: what each questio
 bench-segment: toolchain ## how well and how fast each method finds the regions of each test set
 	@go run ./segment/bench/cmd
 	@go run ./segment/bench/cmd -noise -methods paper,statistical,overlap
+
+bench-search: toolchain ## how well each search finds the anomalies of subsystems whose truth is known, beside the paper's figures
+	@go run ./search/bench/cmd
 
 SEED ?= $(shell echo $$RANDOM)
 FOR ?= 3m

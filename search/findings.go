@@ -155,47 +155,6 @@ func (s *Search) literalReport(e *experiment, f *MFS) {
 	}
 }
 
-// disown takes from an anomaly what belongs to a newer one: values of dimensions
-// without order whose only evidence the newer one covers. If the newer one covers
-// the workload itself, the anomaly is withdrawn, and reported anew by other
-// evidence if there is any.
-func (s *Search) disown(a *Anomaly, newer *MFS) {
-	evidence := func(e *experiment) bool {
-		return e.symptom == a.Symptom && a.MFS.covers(e.point) && !newer.covers(e.point)
-	}
-	base := a.base
-	if newer.covers(base.point) {
-		i := slices.IndexFunc(s.history, evidence)
-		if i < 0 {
-			return
-		}
-		base = s.history[i]
-	}
-	narrower := a.MFS.clone()
-	changed := base != a.base
-	for d := range narrower.conds {
-		c := &narrower.conds[d]
-		if c.free || s.space.dims[d].hasOrder() {
-			continue
-		}
-		c.in = slices.DeleteFunc(slices.Clone(c.in), func(i int) bool {
-			return i != base.point[d][0] && !slices.ContainsFunc(s.history, func(e *experiment) bool { return e.point[d][0] == i && evidence(e) })
-		})
-		changed = changed || len(c.in) < len(a.MFS.conds[d].in)
-	}
-	if !changed {
-		return
-	}
-	if base == a.base {
-		s.revise(a, narrower)
-		return
-	}
-	s.revise(a, nil)
-	again := &Anomaly{Experiment: base.number, Seconds: base.seconds, Symptom: base.symptom, Workload: s.space.workload(base.point), MFS: narrower, base: base}
-	s.anomalies = append(s.anomalies, again)
-	s.findings = append(s.findings, Finding{Anomaly: *again})
-}
-
 // revise gives an anomaly another MFS, or withdraws it.
 func (s *Search) revise(a *Anomaly, f *MFS) {
 	a.MFS = f

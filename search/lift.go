@@ -34,9 +34,9 @@ var (
 )
 
 const (
-	refineCost   = 20  // probes that an anomaly's thresholds need, about
-	quiet        = 100 // experiments without a new anomaly after which one is refined
-	auditEvery   = 15  // proposals
+	refineCost   = 20 // probes that an anomaly's thresholds need, about
+	quiet        = 50 // experiments without a new anomaly after which one is refined
+	auditEvery   = 15 // proposals
 	drawsBefore  = 200
 	topShare     = .1 // of the experiments show a high signal
 	freshShare   = .1 // of the proposals regard no signal
@@ -226,7 +226,7 @@ func (s *Search) due() *Anomaly {
 			}
 		}
 	}
-	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || s.experiments-s.anomalies[len(s.anomalies)-1].base.number > quiet) {
+	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || s.experiments-max(s.refined, s.anomalies[len(s.anomalies)-1].base.number) > quiet) {
 		return first
 	}
 	return nil
@@ -271,9 +271,8 @@ func (s *Search) propose() point {
 		}
 	}
 	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
-		s.weigh(weights, s.rnd.IntN(len(s.limits)))
-		if s.rnd.IntN(2) == 0 {
-			s.weigh(weights, s.rnd.IntN(len(s.limits)))
+		for range 1 + s.rnd.IntN(2) { // an anomaly may need one part of a NIC under pressure, or two
+			s.weigh(weights, s.rnd.IntN(len(s.description.Counters)+1))
 		}
 	}
 	relaxed := s.rnd.Float64() < relaxShare

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -11,23 +10,6 @@ import (
 // without losing the anomaly does not matter. What is left, the thresholds and the other
 // values that trigger (refine.go), can wait: until then the search keeps away from all
 // that may belong to the anomaly.
-
-// sameThroughput is how far the throughput of a probe may be from the anomaly's,
-// as a share, for it to be the same anomaly.
-const sameThroughput = .22
-
-// samePause is how many times more it may pause.
-const samePause = 3
-
-// outcome of a probe.
-type outcome int
-
-const (
-	unknown outcome = iota // the workload cannot be had, or belongs to another anomaly
-	lost                   // it is healthy
-	held                   // it shows the anomaly
-	other                  // it shows another
-)
 
 // minimizer takes one anomaly apart.
 type minimizer struct {
@@ -43,8 +25,8 @@ type minimizer struct {
 	seen     map[string]outcome
 	tried    []map[int]bool       // of each dimension, the values with which the anomaly was held
 	pool     []int                // dimensions that reduce left undecided
-	depth    int                  // of minimizers that wait for this one
 	excluded map[*experiment]bool // healthy ones that the MFS was narrowed by
+	group    bool                 // several dimensions are moved at once
 	over     bool                 // the search is
 }
 
@@ -159,18 +141,22 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 	}
 	slices.SortStableFunc(pool, func(a, b int) int { return cmp.Compare(chance[a], chance[b]) })
 	again := map[int]bool{}
+	putBack := func(p point, group []int) (alone []int) { // to avoid another anomaly: they are tried alone
+		for _, d := range group {
+			if !slices.Equal(p[d], ends[d]) && !again[d] {
+				again[d], chance[d] = true, 1
+				alone = append(alone, d)
+			}
+		}
+		return alone
+	}
 	for len(pool) > 0 && !m.over {
 		n := evenGroup(pool, chance)
 		group := slices.Clone(pool[:n])
 		pool = pool[n:]
 		p, was := m.moved(cur, group, ends)
 		if was == held {
-			for _, d := range group { // what was put back to avoid another anomaly is tried alone
-				if !slices.Equal(p[d], ends[d]) && !again[d] {
-					again[d], chance[d] = true, 1
-					pool = append(pool, d)
-				}
-			}
+			pool = append(pool, putBack(p, group)...)
 			cur = p
 			continue
 		}
@@ -178,12 +164,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 			half := len(group) / 2
 			p, was := m.moved(cur, group[:half], ends)
 			if was == held {
-				for _, d := range group[:half] {
-					if !slices.Equal(p[d], ends[d]) && !again[d] {
-						again[d], chance[d] = true, 1
-						pool = append(pool, d)
-					}
-				}
+				pool = append(pool, putBack(p, group[:half])...)
 				cur, group = p, group[half:]
 				continue
 			}
@@ -218,7 +199,10 @@ func (m *minimizer) moved(cur point, group []int, ends map[int][]int) (point, ou
 	for _, d := range group {
 		trial[d] = ends[d]
 	}
-	return m.holds(cur, trial)
+	m.group = len(group) > 1
+	p, was := m.holds(cur, trial)
+	m.group = false
+	return p, was
 }
 
 // matters reports whether a dimension alone loses the anomaly on its way to an end, or
@@ -241,59 +225,6 @@ func (m *minimizer) matters(cur *point, d int, end []int) bool {
 		}
 	}
 	return false
-}
-
-// holdsWith reports whether the anomaly holds with another coordinate of one dimension.
-// Where that cannot be had, or belongs to another anomaly, what does not matter is
-// varied. The point that was measured is returned.
-func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
-	p := cur.with(d, at...)
-	strange := 0
-	for range attempts {
-		if m.others(p) == nil {
-			q, was := m.holds(cur, p)
-			if was == other {
-				if strange++; strange > strangers || m.own != nil && !m.takePending(m.worker) {
-					return q, other
-				}
-			} else if was != unknown && slices.Equal(q[d], at) || m.over {
-				return q, was
-			}
-		}
-		p = m.vary(cur, d).with(d, at...)
-	}
-	if strange > 0 {
-		return p, other
-	}
-	return p, unknown
-}
-
-// takePending takes apart what other anomalies probes showed, so that they are avoided.
-func (s *Search) takePending(w *worker) bool {
-	for len(s.pending) > 0 {
-		e := s.pending[0]
-		s.pending = s.pending[1:]
-		if e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
-			return false
-		}
-	}
-	return true
-}
-
-// vary is a point that should show the anomaly as another does: dimensions that do not
-// matter have their value of the first measurement, or once all are known any value.
-func (m *minimizer) vary(cur point, d int) point {
-	p := slices.Clone(cur)
-	for k := range p {
-		switch {
-		case k == d || slices.Contains(m.needed, k):
-		case m.own != nil && m.mfs.conds[k].free && m.rnd.IntN(2) == 0:
-			p[k] = m.space.dims[k].random(m.rnd)
-		case m.rnd.IntN(2) == 0:
-			p[k] = m.base.point[k]
-		}
-	}
-	return p
 }
 
 // towards lists the values from an end back to where a dimension is: of one without
@@ -364,121 +295,4 @@ func (m *minimizer) restrict(d int, c condition) {
 	if m.mfs.narrow(d, c); !m.mfs.meets(d, m.base.point[d]) {
 		m.mfs.conds[d] = before
 	}
-}
-
-// holds reports whether a point shows the same anomaly; from is one that does. A
-// point that belongs to another anomaly is moved out of it first: the point that was
-// measured is returned.
-func (m *minimizer) holds(from, p point) (point, outcome) {
-	asked := p
-	p, ok := m.avoid(from, p)
-	if !ok || p.key() == from.key() && asked.key() != from.key() {
-		return p, unknown
-	}
-	if known, ok := m.seen[p.key()]; ok {
-		return p, known
-	}
-	was, e := m.probe(p)
-	if was == lost && m.flaky && !m.over {
-		was, e = m.probe(p)
-	}
-	if was == other {
-		m.pending = append(m.pending, e)
-	}
-	if !m.over {
-		m.remember(p, was)
-	}
-	return p, was
-}
-
-// strangers is how many probes of one question may show other anomalies.
-const strangers = 2
-
-func (m *minimizer) remember(p point, was outcome) {
-	m.seen[p.key()] = was
-	if was != held {
-		return
-	}
-	for d, at := range p {
-		m.tried[d][at[0]] = true
-	}
-}
-
-func (m *minimizer) probe(p point) (outcome, *experiment) {
-	if m.invalid[p.key()] {
-		return unknown, nil
-	}
-	e, ok := m.worker.measure(p)
-	switch {
-	case !ok:
-		m.over = true
-		return unknown, nil
-	case e.result.Status != OK:
-		return unknown, nil
-	case e.symptom == Healthy:
-		return lost, e
-	case m.same(e):
-		return held, e
-	}
-	return other, e
-}
-
-// same reports whether an experiment shows the anomaly.
-func (m *minimizer) same(e *experiment) bool { return m.alike(m.base, e) }
-
-// alike reports whether two experiments show the same: the symptom, and about the
-// throughput and pause.
-func (s *Search) alike(a, b *experiment) bool {
-	if a.symptom != b.symptom {
-		return false
-	}
-	t, u := a.throughput(), b.throughput()
-	p, q := a.pause(), b.pause()
-	return math.Abs(t-u) <= sameThroughput*max(t, u) && max(p, q) <= samePause*min(p, q)
-}
-
-func (e *experiment) throughput() float64 { return -e.signals[len(e.signals)-1] }
-
-func (e *experiment) pause() (most float64) {
-	for _, p := range e.result.TxPausePercent {
-		most = max(most, p)
-	}
-	return max(most, pauseLimitPercent)
-}
-
-// others is the known MFS, of another anomaly, that a point may belong to.
-func (m *minimizer) others(p point) *MFS {
-	return m.knownExcept(p, m.own)
-}
-
-// avoid changes a point until no known MFS has it: of the dimensions in which it
-// differs from a point outside, one gets the nearest value that breaks the MFS.
-func (m *minimizer) avoid(from, p point) (point, bool) {
-	for range 2 * len(p) {
-		known := m.others(p)
-		if known == nil {
-			return p, true
-		}
-		broken := known.broken(from)
-		at := slices.IndexFunc(broken, func(d int) bool { return !slices.Equal(p[d], from[d]) })
-		if at < 0 {
-			return p, false
-		}
-		d := broken[at]
-		p = p.with(d, m.outsideOf(known, d, from[d])...)
-	}
-	return p, false
-}
-
-// outsideOf is the value nearest to one that meets a condition and does not, on the
-// way to another that does not.
-func (m *minimizer) outsideOf(f *MFS, d int, from []int) []int {
-	c := f.conds[d].outermost()
-	if len(from) > 1 || !m.space.dims[d].Ordered || len(c.any) > 0 {
-		return from
-	}
-	if from[0] < c.span.lo {
-		return []int{c.span.lo - 1}
-	}
-	return []int{c.span.hi + 1}
 }

@@ -26,6 +26,7 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 	m.contradicted()
 	m.check()
 	a.busy = false
+	s.refined = s.experiments
 	if a.MFS != nil && m.mfs.covers(a.base.point) {
 		m.settle()
 		s.revise(a, m.mfs)

@@ -81,9 +81,9 @@ type Search struct {
 	history     []*experiment // those that are OK
 	anomalies   []*Anomaly
 	findings    []Finding
+	refined     int             // experiments when an MFS was last refined
 	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
-	limits      []spread        // of each signal so far
 	shown       [][]shown       // of each dimension and value: how often it showed symptoms
 	err         error
 }
@@ -202,7 +202,6 @@ func (s *Search) count(e *experiment) {
 		e.symptom = s.description.Judge(&e.result)
 		e.signals = s.signals(&e.result)
 		e.covered = s.covered(e.point)
-		s.learn(e.signals)
 		s.history = append(s.history, e)
 		for d, at := range e.point {
 			e.bins = append(e.bins, s.space.dims[d].bin(at))

@@ -33,26 +33,6 @@ func (p *spread) add(v float64) {
 
 func (p *spread) deviation() float64 { return math.Sqrt(p.sqrs / float64(max(1, p.n))) }
 
-func (s *Search) learn(signals []float64) {
-	if s.limits == nil {
-		s.limits = make([]spread, len(signals))
-	}
-	for i, v := range signals {
-		s.limits[i].add(v)
-	}
-}
-
-// leading is the counter that stands out most in a measurement, or -1.
-func (s *Search) leading(e *experiment) int {
-	best, at := 0., -1
-	for i, v := range e.signals[:len(e.signals)-1] {
-		if d := s.limits[i].deviation(); d > 0 && (v-s.limits[i].mean)/d > best {
-			best, at = (v-s.limits[i].mean)/d, i
-		}
-	}
-	return at
-}
-
 // top is the value that a share of the uncovered history reaches in a signal.
 func (s *Search) top(signal int, share float64, scratch []float64) float64 {
 	scratch = scratch[:0]

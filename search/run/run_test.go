@@ -68,7 +68,7 @@ func TestResumedSearchEndsTheSame(t *testing.T) {
 	const budget = 300
 	var whole bytes.Buffer
 	want := mustRun(t, t.Context(), options(t, budget, 1, &whole))
-	if want.Anomalies < 4 || want.Failed < 5 || want.Experiments != budget {
+	if want.Anomalies < 4 || want.Failed == 0 || want.Experiments != budget {
 		t.Fatalf("%+v: too little for this test", want)
 	}
 	log := filepath.Join(t.TempDir(), "search.log")
