@@ -42,7 +42,7 @@ func newAxes(title, xTitle string, maxX, maxY float64) *axes {
 }
 
 func (a *axes) svg() template.HTML {
-	return template.HTML(a.b.String() + "</svg>") //nolint:gosec // numbers and this package's texts
+	return template.HTML(a.b.String() + "</svg>") // numbers and texts of this package
 }
 
 // ticks are round numbers from 0 to limit, about five.
