@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose bench-history bench-search chaos clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose bench-search bench-history chaos rdma-vm clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,10 @@ SEED ?= $(shell echo $$RANDOM)
 FOR ?= 3m
 chaos: deps deps-test ## a random walk over faults, then the tables against every reading taken in: SEED=7 FOR=2h, as root
 	@GIVERNY_CHAOS_SEED=$(SEED) GIVERNY_CHAOS_FOR=$(FOR) scripts/gotest.sh chaos
+
+rdma-vm: toolchain ## a search with perftest over soft-RoCE between two guests of a QEMU machine, as root: minutes
+	@scripts/rdma-vm.sh .deps/rdma-vm
+	@GIVERNY_RDMA_VM=$(CURDIR)/.deps/rdma-vm go test -tags rdmavm -run TestSearchOverSoftRoCE -count 1 -v -timeout 30m ./search/run
 
 clean: ## remove what make build made; .deps stays
 	@rm -rf bin

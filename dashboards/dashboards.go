@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/search/known"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
@@ -69,13 +70,14 @@ func (c Config) Validate() error {
 
 // Dashboards holds the graphs and the listeners of the stream.
 type Dashboards struct {
-	cfg     Config
-	log     *slog.Logger
-	model   *read.Model
-	order   []*fabric
-	fabrics map[string]*fabric // by name
-	metrics *metrics
-	scores  score.Config // of nodes
+	cfg       Config
+	log       *slog.Logger
+	model     *read.Model
+	order     []*fabric
+	fabrics   map[string]*fabric // by name
+	metrics   *metrics
+	scores    score.Config           // of nodes
+	workloads []known.WorkloadConfig // of jobs
 
 	mu        sync.Mutex // guards listeners and what the fabrics say that it guards
 	listeners map[chan announcement]struct{}

@@ -19,7 +19,7 @@ type diagnosisParameters struct {
 type diagnosisPage struct {
 	inSpan
 	more
-	Diagnoses []schema.Diagnosis `json:"diagnoses"`
+	Diagnoses []diagnosed `json:"diagnoses"`
 }
 
 // diagnoses are those of a span or, with at, of the interval then; of one region or of all.
@@ -31,7 +31,7 @@ func (d *Dashboards) diagnoses(ctx context.Context, p *diagnosisParameters) (*di
 	if p.At != nil {
 		stored, err := d.model.StoredAt(ctx, q.fabric.name, schema.Instant(*p.At))
 		if errors.Is(err, read.ErrNotFound) {
-			return &diagnosisPage{inSpan: spanOf(q), Diagnoses: []schema.Diagnosis{}}, nil
+			return &diagnosisPage{inSpan: spanOf(q), Diagnoses: []diagnosed{}}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -43,7 +43,8 @@ func (d *Dashboards) diagnoses(ctx context.Context, p *diagnosisParameters) (*di
 		return nil, err
 	}
 	list, end := cut(&p.paged, found, func(d *schema.Diagnosis) schema.Instant { return d.Time })
-	return &diagnosisPage{spanOf(q), end, list}, nil
+	joined, err := d.withKnown(ctx, q.fabric.name, list)
+	return &diagnosisPage{spanOf(q), end, joined}, err
 }
 
 // job is one, and the regions that it had to do with in a span.

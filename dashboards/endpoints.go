@@ -16,7 +16,7 @@ const pagesGoBack = "The pages go back in time: the first has the newest, in the
 // answer, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the reference.
 func Endpoints() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), feedbackEndpoints(), ownEndpoints()} {
+	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), feedbackEndpoints(), searchEndpoints(), ownEndpoints()} {
 		all = append(all, group...)
 	}
 	return all
@@ -100,6 +100,20 @@ func feedbackEndpoints() []endpoint {
 			Timeout:     longestWait + waitMargin, Handler: operation.To((*Dashboards).nodeScores)},
 		{ID: "listFeedbackActions", Path: "/fabrics/{fabric}/feedback/actions", Tag: "feedback", Summary: "The audit of feedback, the newest first.",
 			Handler: operation.To((*Dashboards).feedbackActions)},
+	}
+}
+
+// searchEndpoints are about searches for anomalies of NICs (Collie, NSDI'22).
+func searchEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "listSearches", Path: "/fabrics/{fabric}/searches", Tag: "searches", Summary: "The searches that agents were sent, the newest first, and how far each is.",
+			Handler: operation.To((*Dashboards).searches)},
+		{ID: "getSearch", Path: "/fabrics/{fabric}/searches/{search}", Tag: "searches", Summary: "One search, and the answers of its agents.",
+			Handler: operation.To((*Dashboards).search)},
+		{ID: "listFindings", Path: "/fabrics/{fabric}/searches/{search}/findings", Tag: "searches", Summary: "The anomalies that a search found and that stand, each with its minimal feature set.",
+			Handler: operation.To((*Dashboards).searchFindings)},
+		{ID: "listKnownAnomalies", Path: "/fabrics/{fabric}/known-anomalies", Tag: "searches", Summary: "The knowledge base: anomalies by the subsystem (NIC model, firmware, CPU, PCIe, NPS, kernel) that has them.",
+			Handler: operation.To((*Dashboards).knownAnomalies)},
 	}
 }
 

@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -102,12 +103,13 @@ func described(root string) openapi.API {
 			reflect.TypeFor[read.Transitions]():       reflect.TypeFor[countsOf](),
 		},
 		Formats: map[reflect.Type]*openapi3.Schema{
-			reflect.TypeFor[schema.Instant](): text("date-time", "", ""),
-			reflect.TypeFor[read.Version]():   text("", "^[0-9a-f]{16}$", ""),
-			reflect.TypeFor[waiting]():        text("", "", ""),
-			reflect.TypeFor[cursor]():         text("", "", ""),
-			reflect.TypeFor[percent]():        {Type: &openapi3.Types{"number", "null"}},
-			reflect.TypeFor[probability]():    row,
+			reflect.TypeFor[schema.Instant]():  text("date-time", "", ""),
+			reflect.TypeFor[read.Version]():    text("", "^[0-9a-f]{16}$", ""),
+			reflect.TypeFor[waiting]():         text("", "", ""),
+			reflect.TypeFor[cursor]():          text("", "", ""),
+			reflect.TypeFor[percent]():         {Type: &openapi3.Types{"number", "null"}},
+			reflect.TypeFor[probability]():     row,
+			reflect.TypeFor[json.RawMessage](): {Type: &openapi3.Types{"object"}},
 			reflect.TypeFor[moment](): {OneOf: openapi3.SchemaRefs{text("date-time", "", "").NewRef(),
 				(&openapi3.Schema{Type: &openapi3.Types{"integer"}, Min: &zero, Max: &latest}).NewRef()}},
 		}}

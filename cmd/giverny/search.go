@@ -10,13 +10,12 @@ import (
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/search"
-	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/search/run"
 )
 
 func newSearch(g *globals) *cobra.Command {
 	cmd := newFolder("search", "Find the workloads that break a NIC, and which of their features matter")
-	cmd.AddCommand(newSearchRun(), newSearchCheck(), newSearchExplain(), newSearchReport(),
+	cmd.AddCommand(newSearchRun(), newSearchCheck(), newSearchExplain(), newSearchReport(g),
 		newSearchLaunch(g), newSearchList(g), newSearchCancel(g))
 	return cmd
 }
@@ -154,7 +153,7 @@ func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (e
 	if err != nil {
 		return err
 	}
-	out := newSearchWriter(cmd.OutOrStdout(), f.json, space)
+	out := newSearchWriter(cmd.OutOrStdout(), f.json)
 	if check {
 		known, err := space.ParseKnown(o.Known)
 		if err != nil {
@@ -202,35 +201,3 @@ func (i *interrupted) Error() string {
 
 // ExitStatus is the shell's of a process that was interrupted.
 func (i *interrupted) ExitStatus() int { return 130 }
-
-func newSearchReport() *cobra.Command {
-	var out string
-	cmd := &cobra.Command{
-		Use:   "report LOG",
-		Short: "Write what a search has found as a page of HTML",
-		Long: `Write what the search with the log LOG has found, so far or in the end, as one
-page of HTML that loads nothing: the anomalies, each as a sentence and as JSON, and
-plots of what was found and measured over the experiments.`,
-		Example: `  giverny search report nic.log --out report.html`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			l, err := run.ReadLog(args[0])
-			if err != nil {
-				return err
-			}
-			s := report.Search{Description: l.Header.Settings.Description, Algorithm: l.Header.Settings.Algorithm,
-				Seed: l.Header.Settings.Seed, Pairs: l.Header.Settings.Pairs, Began: l.Header.Time, Findings: l.Findings}
-			for i := range l.Measurements {
-				s.Measurements = append(s.Measurements, l.Measurements[i].Measurement)
-			}
-			file, err := os.Create(out)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, file.Close()) }()
-			return report.Write(file, s)
-		},
-	}
-	cmd.Flags().StringVar(&out, "out", "report.html", "the file to write")
-	return cmd
-}

@@ -18,23 +18,26 @@ import (
 const (
 	engineSimulated = "simulated"
 	engineExec      = "exec"
+	enginePerftest  = "perftest"
+	engineCollie    = "collie-engine"
 )
 
 // engineFlags say what measures.
 type engineFlags struct {
-	name, command, subsystem string
-	pairs                    int
-	timeout                  time.Duration
-	restarts                 int
-	noiseSeed                uint64
-	flaky                    simulated.Flakiness
-	latency                  time.Duration
+	name, command, subsystem, rig string
+	pairs                         int
+	timeout                       time.Duration
+	restarts                      int
+	noiseSeed                     uint64
+	flaky                         simulated.Flakiness
+	latency                       time.Duration
 }
 
 func (f *engineFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "engine", engineSimulated, "what measures: simulated or exec")
+	flags.StringVar(&f.name, "engine", engineSimulated, "what measures: simulated, exec, perftest or collie-engine")
 	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell reads them")
+	flags.StringVar(&f.rig, "rig", "", "perftest, collie-engine: YAML with the pairs of hosts")
 	flags.IntVar(&f.pairs, "pairs", 1, "host pairs that measure side by side, each with an engine of its own")
 	flags.DurationVar(&f.timeout, "timeout", engine.DefaultExecConfig(nil).Timeout, "exec: of an answer")
 	flags.IntVar(&f.restarts, "restarts", engine.DefaultExecConfig(nil).Restarts, "exec: restarts of the program in a row before it is given up")
@@ -53,8 +56,17 @@ func (f *engineFlags) open(log *slog.Logger) (engines []engine.Engine, err error
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	var rig engine.Rig
+	if f.rig != "" {
+		if rig, err = engine.ReadRig(f.rig); err != nil {
+			return nil, err
+		}
+		if f.pairs > len(rig.Pairs) {
+			return nil, fmt.Errorf("--pairs %d: %s has %d", f.pairs, f.rig, len(rig.Pairs))
+		}
+	}
 	for i := range f.pairs {
-		e, err := f.openOne(i, log)
+		e, err := f.openOne(i, &rig, log)
 		if err != nil {
 			return nil, err
 		}
@@ -64,25 +76,34 @@ func (f *engineFlags) open(log *slog.Logger) (engines []engine.Engine, err error
 }
 
 func (f *engineFlags) check() error {
+	onRig := f.name == enginePerftest || f.name == engineCollie
 	switch {
-	case !slices.Contains([]string{engineSimulated, engineExec}, f.name):
-		return fmt.Errorf("--engine %q: want simulated or exec", f.name)
+	case !slices.Contains([]string{engineSimulated, engineExec, enginePerftest, engineCollie}, f.name):
+		return fmt.Errorf("--engine %q: want simulated, exec, perftest or collie-engine", f.name)
 	case f.name == engineExec && strings.TrimSpace(f.command) == "":
 		return errors.New("--engine exec: give --command, a program that speaks the engine protocol")
 	case f.name != engineExec && f.command != "":
 		return fmt.Errorf("--command is for --engine exec, not for %s", f.name)
+	case onRig && f.rig == "":
+		return fmt.Errorf("--engine %s: give --rig, a YAML file with the pairs of hosts", f.name)
+	case !onRig && f.rig != "":
+		return fmt.Errorf("--rig is for --engine perftest and collie-engine, not for %s", f.name)
 	}
 	return nil
 }
 
 // openOne makes the engine of a pair, counted from 0.
-func (f *engineFlags) openOne(pair int, log *slog.Logger) (engine.Engine, error) {
+func (f *engineFlags) openOne(pair int, rig *engine.Rig, log *slog.Logger) (engine.Engine, error) {
 	log = log.With("pair", pair+1)
 	switch f.name {
 	case engineExec:
 		cfg := engine.DefaultExecConfig(strings.Fields(f.command))
 		cfg.Timeout, cfg.Restarts = f.timeout, f.restarts
 		return engine.NewExec(cfg, log)
+	case enginePerftest:
+		return engine.NewPerftest(rig, pair, log)
+	case engineCollie:
+		return engine.NewCollie(rig, pair, log)
 	}
 	return engine.NewSimulated(engine.SimulatedConfig{Subsystem: f.subsystem, Seed: f.noiseSeed + uint64(pair), Flaky: f.flaky, Latency: f.latency})
 }

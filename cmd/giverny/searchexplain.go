@@ -66,7 +66,7 @@ func explain(cmd *cobra.Command, f *explainFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	return newSearchWriter(cmd.OutOrStdout(), f.json, space).matches(matches, len(known))
+	return newSearchWriter(cmd.OutOrStdout(), f.json).matches(matches, len(known))
 }
 
 // load gives the space, and the MFS that are known.

@@ -21,12 +21,11 @@ import (
 type searchWriter struct {
 	out   io.Writer
 	json  bool
-	space *search.Space
 	found []run.Finding // that stand
 }
 
-func newSearchWriter(out io.Writer, asJSON bool, space *search.Space) *searchWriter {
-	return &searchWriter{out: out, json: asJSON, space: space}
+func newSearchWriter(out io.Writer, asJSON bool) *searchWriter {
+	return &searchWriter{out: out, json: asJSON}
 }
 
 func (w *searchWriter) line(v any) error { return json.NewEncoder(w.out).Encode(v) }
@@ -77,7 +76,7 @@ func (w *searchWriter) finding(f run.Finding) error {
 }
 
 func (w *searchWriter) sentence(f run.Finding) string {
-	return report.Sentence(w.space, f.Anomaly.MFS, f.Anomaly.Symptom, f.Shown)
+	return report.Sentence(f.Anomaly.MFS.Conditions(), f.Anomaly.Symptom, f.Shown)
 }
 
 // summary ends the report.

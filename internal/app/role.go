@@ -88,6 +88,7 @@ func (parts *Parts) makePages() (err error) {
 	}
 	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, read.New(p.db), p.registerer, p.log); err == nil {
 		parts.pages.ScoreBy(p.cfg.Feedback.Score)
+		parts.pages.WorkloadsOf(p.cfg.Search.Workloads)
 		parts.pages.Register(p.mux)
 	}
 	return err

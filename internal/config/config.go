@@ -251,6 +251,11 @@ func (c *Config) resolve(dir string) {
 	for _, group := range c.Collect.FeedGroups() {
 		group.Feeds.Resolve(dir)
 	}
+	for i := range c.Search.Offer.Engines {
+		if rig := &c.Search.Offer.Engines[i].Rig; *rig != "" && !filepath.IsAbs(*rig) {
+			*rig = filepath.Join(dir, *rig)
+		}
+	}
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {
 		polling.Fabric = c.Fabrics[0].Name

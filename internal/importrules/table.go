@@ -90,9 +90,9 @@ var Architecture = []Row{
 	// Searches for the workloads that break an RDMA subsystem.
 	{Package: "search", Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
-	{Package: "search/engine", May: []string{"search", "search/simulated"}},
-	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"search/simulated"}},
-	{Package: "search/report", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
+	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/settings", "search", "search/simulated"}},
+	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
+	{Package: "search/report", May: []string{"search"}, Kind: Pure},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
@@ -119,7 +119,7 @@ var Architecture = []Row{
 	{Package: "feedback/alertmanager", May: []string{"feedback/record", "internal/secret", "internal/tlsfile"}},
 
 	// What people and machines see.
-	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "internal/access", "internal/problem", "store/read", "topology"}, Tests: []string{"dashboards/openapi", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"dashboards/openapi", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 

@@ -21,6 +21,14 @@ func TestEngines(t *testing.T) {
 			}
 			return e
 		},
+		"perftest": func(t *testing.T) engine.Engine {
+			rig, _ := fakeRig(t)
+			return openPerftest(t, rig)
+		},
+		"collie-engine": func(t *testing.T) engine.Engine {
+			rig, _ := fakeRig(t)
+			return openCollie(t, rig)
+		},
 		"exec": func(t *testing.T) engine.Engine { return openProgram(t, slog.New(slog.DiscardHandler)) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,18 +61,15 @@ func describesTheSame(t *testing.T, e engine.Engine) {
 func measures(t *testing.T, e engine.Engine) {
 	defer closed(t, e)
 	ask := asker(t, e)
-	var good int
-	for range 20 {
+	good := 0
+	for asked := 0; good < 2; asked++ { // many random workloads cannot be had
 		m, err := ask()
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || asked == 30 {
+			t.Fatalf("%v; %d good measurements of %d", err, good, asked)
 		}
 		if m.Status == search.OK {
 			good++
 		}
-	}
-	if good == 0 {
-		t.Error("no measurement of 20 is good")
 	}
 }
 

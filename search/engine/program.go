@@ -65,7 +65,7 @@ func (p *program) ask(ctx context.Context, line []byte, timeout time.Duration) (
 		_ = p.stdout.SetDeadline(time.Unix(1, 0))
 	})
 	defer stop()
-	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
+	if _, err := p.stdin.Write(append(line, '\n')); err != nil && !errors.Is(err, syscall.EPIPE) { // what it wrote before it ended says more
 		return nil, reasonOf(err), fmt.Errorf("it does not read: %w", err)
 	}
 	answer, err := p.readLine()

@@ -21,12 +21,12 @@ import (
 const programArgument = "engine-program"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case programArgument:
-			speak(os.Args[2:])
-			return
-		}
+	if runFake() {
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == programArgument {
+		speak(os.Args[2:])
+		return
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -39,18 +39,22 @@ type Config struct {
 type EngineConfig struct {
 	// Name by which a search names it.
 	Name string `yaml:"name"`
-	// simulated or exec.
+	// simulated, exec, perftest or collie-engine.
 	Kind string `yaml:"kind"`
 	// Of exec: the program and its arguments, no shell; {peer} and {adapter} are filled in.
 	Command []string `yaml:"command,flow"`
 	// Of simulated: F or H.
 	Subsystem string `yaml:"subsystem"`
+	// Of perftest and collie-engine: the rig, a YAML file. Its first pair is the one of each peer: a is this host, with the adapter that is searched as device, and {peer} is filled in for b.
+	Rig string `yaml:"rig"`
 }
 
 // Kinds of engines.
 const (
 	kindSimulated = "simulated"
 	kindExec      = "exec"
+	kindPerftest  = "perftest"
+	kindCollie    = "collie-engine"
 )
 
 // Places in the arguments of a program.
@@ -61,7 +65,7 @@ const (
 
 // DefaultConfig takes no searches.
 func DefaultConfig() Config {
-	return Config{Adapters: []string{"*"}, MaxExperiments: 2000, MaxDuration: 12 * time.Hour, MaxGigabytes: 1_000_000, OthersGbps: 0.1,
+	return Config{Adapters: []string{"*"}, MaxExperiments: 2000, MaxDuration: 12 * time.Hour, MaxGigabytes: 5_000_000, OthersGbps: 0.1,
 		WatchFor: 500 * time.Millisecond, WatchEvery: 30 * time.Second, ReportEvery: 10 * time.Second}
 }
 
@@ -101,13 +105,17 @@ func (c *Config) Validate() error {
 func (c *EngineConfig) Validate() error {
 	var f faults.List
 	f.Check(c.Name != "", "name", "empty")
-	f.Check(c.Kind == kindSimulated || c.Kind == kindExec, "kind", "%q: want simulated or exec", c.Kind)
+	f.Check(slices.Contains([]string{kindSimulated, kindExec, kindPerftest, kindCollie}, c.Kind), "kind", "%q: want simulated, exec, perftest or collie-engine", c.Kind)
+	f.Check(!c.onRig() || c.Rig != "", "rig", "empty; want a YAML file with a pair of hosts")
 	f.Check(c.Kind != kindExec || len(c.Command) > 0 && c.Command[0] != "", "command", "empty; want a program and its arguments")
 	f.Check(c.Kind != kindSimulated || c.Subsystem == "F" || c.Subsystem == "H", "subsystem", "%q: want F or H", c.Subsystem)
 	return f.Err()
 }
 
-// wantsPeer says whether the program is given the other end.
+// onRig says whether it measures on hosts that a rig lists.
+func (c *EngineConfig) onRig() bool { return c.Kind == kindPerftest || c.Kind == kindCollie }
+
+// wantsPeer says whether the other end is to be named.
 func (c *EngineConfig) wantsPeer() bool {
-	return slices.ContainsFunc(c.Command, func(arg string) bool { return strings.Contains(arg, peerPlace) })
+	return c.onRig() || slices.ContainsFunc(c.Command, func(arg string) bool { return strings.Contains(arg, peerPlace) })
 }

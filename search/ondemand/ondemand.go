@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ type Deps struct {
 type Handler struct {
 	cfg  Config
 	deps Deps
+	rigs map[string]engine.Rig // by engine
 }
 
 // New makes the handler of a valid configuration.
@@ -46,7 +48,17 @@ func New(cfg Config, deps Deps) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("search.offer: %w", err)
 	}
-	return &Handler{cfg, deps}, nil
+	h := &Handler{cfg, deps, map[string]engine.Rig{}}
+	for i := range cfg.Engines {
+		if e := &cfg.Engines[i]; e.onRig() {
+			rig, err := engine.ReadRig(e.Rig)
+			if err != nil {
+				return nil, fmt.Errorf("search.offer.engines.%d: rig: %w", i, err)
+			}
+			h.rigs[e.Name] = rig
+		}
+	}
+	return h, nil
 }
 
 // Kind is search.
@@ -204,6 +216,9 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	if h.deps.Counters == nil {
 		w.adapter = ""
 	}
+	if err := os.MkdirAll(h.deps.Dir, 0o750); err != nil {
+		return nil, fmt.Errorf("folder for the logs of searches: %w", err)
+	}
 	engines, err := h.open(&o, w)
 	if err != nil {
 		return nil, err
@@ -238,6 +253,7 @@ func (h *Handler) open(o *order, w *watch) (engines []engine.Engine, err error) 
 	if len(peers) == 0 {
 		peers = []string{""}
 	}
+	rig := h.rigOf(o)
 	for i, peer := range peers {
 		var e engine.Engine
 		switch o.engine.Kind {
@@ -250,6 +266,10 @@ func (h *Handler) open(o *order, w *watch) (engines []engine.Engine, err error) 
 				vector[k] = fill.Replace(arg)
 			}
 			e, err = engine.NewExec(engine.DefaultExecConfig(vector), h.deps.Log)
+		case kindPerftest:
+			e, err = engine.NewPerftest(&rig, i, h.deps.Log)
+		case kindCollie:
+			e, err = engine.NewCollie(&rig, i, h.deps.Log)
 		}
 		if err != nil {
 			closeAll(engines, h.deps.Log)
@@ -258,6 +278,25 @@ func (h *Handler) open(o *order, w *watch) (engines []engine.Engine, err error) 
 		engines = append(engines, &watched{e, w})
 	}
 	return engines, nil
+}
+
+// rigOf is the rig of an order's engine with a pair for each of its peers.
+func (h *Handler) rigOf(o *order) engine.Rig {
+	rig := h.rigs[o.Engine]
+	if len(rig.Pairs) == 0 {
+		return rig
+	}
+	one := rig.Pairs[0]
+	rig.Pairs = nil
+	for _, peer := range o.Peers {
+		pair := one
+		pair.A.SSH, pair.A.Device = "", o.Adapter
+		for _, text := range []*string{&pair.B.SSH, &pair.B.Address} {
+			*text = strings.ReplaceAll(*text, peerPlace, peer)
+		}
+		rig.Pairs = append(rig.Pairs, pair)
+	}
+	return rig
 }
 
 func closeAll(engines []engine.Engine, log *slog.Logger) {

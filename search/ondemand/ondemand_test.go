@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -56,7 +58,7 @@ func testConfig() ondemand.Config {
 
 func newHandler(t *testing.T, cfg ondemand.Config, counters ondemand.Counters) *ondemand.Handler {
 	t.Helper()
-	h, err := ondemand.New(cfg, ondemand.Deps{Hardware: hardware, Counters: counters, Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	h, err := ondemand.New(cfg, ondemand.Deps{Hardware: hardware, Counters: counters, Dir: filepath.Join(t.TempDir(), "searches"), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func TestJudge(t *testing.T) {
 		}), safety.BadArguments, "most"},
 		"budget":           {request(func(r *schema.SearchRequest) { r.Budget = 2001 }), safety.OverLimit, "max_experiments is 2000"},
 		"duration":         {request(func(r *schema.SearchRequest) { r.DurationSeconds = 13 * 3600 }), safety.OverLimit, "max_duration is 12h"},
-		"traffic":          {request(func(r *schema.SearchRequest) { r.MaxGigabytes = 2e6 }), safety.OverLimit, "max_gigabytes"},
+		"traffic":          {request(func(r *schema.SearchRequest) { r.MaxGigabytes = 6e6 }), safety.OverLimit, "max_gigabytes"},
 		"no budget":        {request(func(r *schema.SearchRequest) { r.Budget = 0 }), safety.BadArguments, "budget 0"},
 		"engine":           {request(func(r *schema.SearchRequest) { r.Engine = "/bin/sh" }), safety.NotOffered, "none of search.offer.engines"},
 		"other peer":       {request(func(r *schema.SearchRequest) { r.Engine, r.Peers = "pair", []string{"login1"} }), safety.NotOffered, "login1"},
@@ -245,10 +247,39 @@ func TestNothingIsMeasuredUnwatched(t *testing.T) {
 	}
 }
 
+// A rig's first pair is that of every peer; a rig that cannot be read is a fault before any search.
+func TestRig(t *testing.T) {
+	rig := filepath.Join(t.TempDir(), "rig.yaml")
+	text := "ssh: [/bin/false]\npairs: [{a: {address: 10.0.0.1, device: mlx5_9}, b: {ssh: 'root@{peer}', address: '{peer}', device: mlx5_0}}]\n"
+	if err := os.WriteFile(rig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig()
+	cfg.Engines = []ondemand.EngineConfig{{Name: "perftest", Kind: "perftest", Rig: rig}, {Name: "collie", Kind: "collie-engine", Rig: rig}}
+	h := newHandler(t, cfg, &host{})
+	for _, name := range []string{"perftest", "collie"} {
+		if no := h.Judge(request(func(r *schema.SearchRequest) { r.Engine = name })); no == nil || no.Reason != safety.BadArguments {
+			t.Errorf("%s without a peer: %v", name, no)
+		}
+		arguments := request(func(r *schema.SearchRequest) { r.Engine, r.Peers = name, []string{"gpu-7", "gpu-8"} })
+		if no := h.Judge(arguments); no != nil {
+			t.Errorf("%s: %v", name, no)
+		}
+		text, err := h.Run(t.Context(), command.Call{ID: name, Arguments: arguments, Report: func(json.RawMessage) {}})
+		if want := map[string]string{"perftest": "infiniband/mlx5_0", "collie": "message_rate_mpps"}[name]; err == nil || !strings.Contains(err.Error(), want) { // of this host, and its adapter
+			t.Errorf("%s where nothing can be measured: %s, %v; want %q", name, text, err, want)
+		}
+	}
+	cfg.Engines[0].Rig = rig + ".none"
+	if _, err := ondemand.New(cfg, ondemand.Deps{}); err == nil || !strings.Contains(err.Error(), "search.offer.engines.0: rig") {
+		t.Errorf("a rig that is not there: %v", err)
+	}
+}
+
 func TestValidateNamesEveryFault(t *testing.T) {
-	cfg := ondemand.Config{Engines: []ondemand.EngineConfig{{}, {Name: "a", Kind: "exec"}, {Name: "a", Kind: "simulated", Subsystem: "X"}}, Peers: []string{"["}}
+	cfg := ondemand.Config{Engines: []ondemand.EngineConfig{{}, {Name: "a", Kind: "exec"}, {Name: "a", Kind: "simulated", Subsystem: "X"}, {Name: "p", Kind: "perftest"}}, Peers: []string{"["}}
 	err := cfg.Validate()
-	for _, key := range []string{"engines.0.name", "engines.0.kind", "engines.1.command", "engines.2.subsystem", "engines.2.name", "peers.0", "max_experiments", "max_duration",
+	for _, key := range []string{"engines.0.name", "engines.0.kind", "engines.1.command", "engines.2.subsystem", "engines.2.name", "engines.3.rig", "peers.0", "max_experiments", "max_duration",
 		"max_gigabytes", "watch_for", "report_every"} {
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("no fault of %s in %v", key, err)

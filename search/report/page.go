@@ -13,13 +13,21 @@ import (
 
 // Search is a search to report on.
 type Search struct {
-	Description  search.Description
-	Algorithm    search.Algorithm
-	Seed         uint64
-	Pairs        int
-	Began        time.Time
-	Measurements []search.Measurement // in order, invalid ones included
-	Findings     [][]byte             // lines of the report
+	Title       string
+	Description search.Description // of the engine; without a line rate: not known
+	Algorithm   search.Algorithm
+	Seed        uint64
+	Began       time.Time
+	Sums
+	// Measurements in order, invalid ones included; none: only Sums are known.
+	Measurements []search.Measurement
+	Findings     [][]byte // lines of the report
+}
+
+// Sums of a search.
+type Sums struct {
+	Experiments, Failed, Invalid int
+	Hours                        float64 // that the experiments took
 }
 
 // finding is an anomaly as it stands at the end.
@@ -37,21 +45,18 @@ type finding struct {
 // page is what the template shows.
 type page struct {
 	Search
-	Experiments, Failed, Invalid int
-	Hours                        float64
-	Standing, Withdrawn          []finding
-	Plots                        []template.HTML
+	Standing, Withdrawn []finding
+	Plots               []template.HTML
 }
 
 // Write writes a page of HTML that loads nothing.
 func Write(w io.Writer, s Search) error {
 	p := page{Search: s}
-	experiments := p.count()
-	space, err := search.NewSpace(s.Description.Dimensions)
-	if err != nil {
-		return err
+	var experiments []search.Measurement
+	if len(s.Measurements) > 0 {
+		experiments = p.count()
 	}
-	all, err := findings(space, s.Findings, experiments)
+	all, err := findings(s.Findings, experiments)
 	if err != nil {
 		return err
 	}
@@ -62,12 +67,13 @@ func Write(w io.Writer, s Search) error {
 			p.Standing = append(p.Standing, f)
 		}
 	}
-	p.Plots = plots(&s.Description, experiments, p.Standing)
+	p.Plots = plots(&p, experiments)
 	return pageTemplate.Execute(w, &p)
 }
 
 // count fills the sums, and leaves out what was no experiment.
 func (p *page) count() (experiments []search.Measurement) {
+	p.Sums = Sums{}
 	for _, m := range p.Measurements {
 		if m.Status == search.Invalid {
 			p.Invalid++
@@ -84,7 +90,7 @@ func (p *page) count() (experiments []search.Measurement) {
 }
 
 // findings reads the lines of a report to the anomalies as they stand in the end.
-func findings(space *search.Space, lines [][]byte, experiments []search.Measurement) ([]finding, error) {
+func findings(lines [][]byte, experiments []search.Measurement) ([]finding, error) {
 	var all []finding
 	for i, line := range lines {
 		var f struct {
@@ -115,35 +121,35 @@ func findings(space *search.Space, lines [][]byte, experiments []search.Measurem
 		default:
 			continue
 		}
-		mfs, err := space.ParseMFS(f.MFS)
-		if err != nil {
-			return nil, fmt.Errorf("finding %d: %w", i+1, err)
+		var mfs map[string]search.Condition
+		if err := json.Unmarshal(f.MFS, &mfs); err != nil {
+			return nil, fmt.Errorf("finding %d: mfs: %w", i+1, err)
 		}
 		var shown search.Measurement
 		if n := all[at].Experiment; n >= 1 && n <= len(experiments) {
 			shown = experiments[n-1]
 		}
 		all[at].MFS = string(f.MFS)
-		all[at].Sentence = Sentence(space, mfs, all[at].Symptom, shown)
+		all[at].Sentence = Sentence(mfs, all[at].Symptom, shown)
 	}
 	slices.SortStableFunc(all, func(a, b finding) int { return a.Experiment - b.Experiment })
 	return all, nil
 }
 
 var pageTemplate = template.Must(template.New("report").Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Search of {{.Description.Name}}</title>
+<html lang="en"><head><meta charset="utf-8"><title>Search of {{.Title}}</title>
 <style>
 body{font:15px/1.45 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1d2733}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35em .6em;border-bottom:1px solid #d5dbe1}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:12px;overflow-wrap:anywhere}
 svg{width:100%;height:auto;margin:1em 0}.withdrawn{color:#6b7682}dt{float:left;clear:left;width:14em;color:#55606c}dd{margin-left:14em}
 </style></head><body>
-<h1>Search of {{.Description.Name}}</h1>
+<h1>Search of {{.Title}}</h1>
 <dl>
 <dt>begun</dt><dd>{{if .Began.IsZero}}not recorded{{else}}{{.Began.UTC.Format "2006-01-02 15:04:05 UTC"}}{{end}}</dd>
-<dt>algorithm</dt><dd>{{.Algorithm}}, seed {{.Seed}}, {{.Pairs}} host pair{{if ne .Pairs 1}}s{{end}}</dd>
-<dt>bounds</dt><dd>{{.Description.LineRateGbps}} Gb/s and {{.Description.MessageRateMpps}} million packets a second in each direction</dd>
-<dt>experiments</dt><dd>{{.Experiments}}, of which {{.Failed}} failed; {{.Invalid}} workloads could not be had</dd>
+<dt>algorithm</dt><dd>{{.Algorithm}}, seed {{.Seed}}</dd>
+{{if .Description.LineRateGbps}}<dt>bounds</dt><dd>{{.Description.LineRateGbps}} Gb/s and {{.Description.MessageRateMpps}} million packets a second in each direction</dd>
+{{end}}<dt>experiments</dt><dd>{{.Experiments}}, of which {{.Failed}} failed; {{if .Measurements}}{{.Invalid}} workloads could not be had{{else}}measurements are not kept{{end}}</dd>
 <dt>time of the experiments</dt><dd>{{printf "%.1f" .Hours}} h</dd>
 <dt>anomalies</dt><dd>{{len .Standing}}{{with .Withdrawn}}, and {{len .}} withdrawn{{end}}</dd>
 </dl>

@@ -42,7 +42,7 @@ func newAxes(title, xTitle string, maxX, maxY float64) *axes {
 }
 
 func (a *axes) svg() template.HTML {
-	return template.HTML(a.b.String() + "</svg>") //nolint:gosec // numbers and this package's texts
+	return template.HTML(a.b.String() + "</svg>") // numbers and texts of this package
 }
 
 // ticks are round numbers from 0 to limit, about five.
@@ -61,9 +61,13 @@ func ticks(limit float64) (at []float64) {
 }
 
 // plots are the anomalies found over the experiments, and what each experiment saw.
-func plots(d *search.Description, experiments []search.Measurement, standing []finding) []template.HTML {
-	n := float64(len(experiments))
-	return []template.HTML{foundPlot(n, standing), seenPlot(d, n, experiments)}
+func plots(p *page, experiments []search.Measurement) []template.HTML {
+	n := float64(p.Experiments)
+	list := []template.HTML{foundPlot(n, p.Standing)}
+	if len(experiments) > 0 {
+		list = append(list, seenPlot(&p.Description, n, experiments))
+	}
+	return list
 }
 
 // foundPlot is a step at each anomaly's first experiment. standing is in their order.

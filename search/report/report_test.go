@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"io"
 	"strings"
@@ -9,25 +10,17 @@ import (
 
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/report"
-	"github.com/giverny/giverny/search/simulated"
 )
 
-func subsystemF(t *testing.T) (search.Description, *search.Space) {
+func conditions(t *testing.T, mfs string) (c map[string]search.Condition) {
 	t.Helper()
-	model, err := simulated.New("F", 1, simulated.Flakiness{})
-	if err != nil {
+	if err := json.Unmarshal([]byte(mfs), &c); err != nil {
 		t.Fatal(err)
 	}
-	d := model.Describe()
-	space, err := search.NewSpace(d.Dimensions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d, space
+	return c
 }
 
 func TestSentences(t *testing.T) {
-	_, space := subsystemF(t)
 	seen := search.Measurement{Status: search.OK, TxPausePercent: []float64{0, 8.123}, Directions: []search.Direction{{Gbps: 181, Mpps: 22.1}, {Gbps: 95.24, Mpps: 11.6}}}
 	for mfs, want := range map[string]string{
 		`{"direction":{"in":["bi"]},"transport":{"in":["RC_WRITE"]},"wqe_batch":{"min":64},"qps":{"min":320},"sizes":{"any":[{"max":1024},{"min":65536}]}}`: "bidirectional RC WRITE with a batch of 64 or more, 320 or more QPs and a mix of short (1024 or less) and long (65536 or more) messages: pause 8.12%",
@@ -38,22 +31,14 @@ func TestSentences(t *testing.T) {
 		`{"sizes":{"any":[{"min":65536}]}}`:               "traffic with some messages of 65536 or more: pause 8.12%",
 		`{}`:                                              "any traffic: pause 8.12%",
 	} {
-		f, err := space.ParseMFS([]byte(mfs))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := report.Sentence(space, f, search.Pause, seen); got != want {
+		if got := report.Sentence(conditions(t, mfs), search.Pause, seen); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", mfs, got, want)
 		}
 	}
-	f, err := space.ParseMFS([]byte(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := report.Sentence(space, f, search.Throughput, seen), "any traffic: throughput 95.2 Gb/s and 11.6 million packets a second"; got != want {
+	if got, want := report.Sentence(nil, search.Throughput, seen), "any traffic: throughput 95.2 Gb/s and 11.6 million packets a second"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got, want := report.Sentence(space, f, search.Pause, search.Measurement{}), "any traffic: pause"; got != want {
+	if got, want := report.Sentence(nil, search.Pause, search.Measurement{}), "any traffic: pause"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
@@ -61,12 +46,10 @@ func TestSentences(t *testing.T) {
 // Nothing that an engine says is markup, and the page loads nothing.
 func TestPageIsEscapedAndWhole(t *testing.T) {
 	const evil = `</code><script>alert("x")</script>&`
-	d, _ := subsystemF(t)
-	d.Name = evil
-	d.Dimensions = append(d.Dimensions, search.Dimension{Name: evil, Values: []search.Value{search.Text(evil), search.Number(1)}})
+	d := search.Description{Name: evil, LineRateGbps: 200, MessageRateMpps: 200}
 	mfs := `{"` + `</code><script>alert(\"x\")</script>&` + `":{"in":["</code><script>alert(\"x\")</script>&"]}}`
 	var page bytes.Buffer
-	err := report.Write(&page, report.Search{Description: d, Algorithm: search.Lift, Pairs: 1,
+	err := report.Write(&page, report.Search{Title: evil, Description: d, Algorithm: search.Lift,
 		Measurements: []search.Measurement{
 			{Status: search.Invalid},
 			{Status: search.OK, Seconds: 3600, Directions: []search.Direction{{Gbps: 100, Mpps: 10}}, TxPausePercent: []float64{5}},
@@ -113,15 +96,29 @@ func wellFormed(t *testing.T, text string) {
 	}
 }
 
+// Of a search whose measurements were not kept, the sums are given.
+func TestPageOfSums(t *testing.T) {
+	var page bytes.Buffer
+	err := report.Write(&page, report.Search{Title: "MT4129", Sums: report.Sums{Experiments: 120, Failed: 2, Hours: 1.5},
+		Findings: [][]byte{[]byte(`{"type":"anomaly","experiment":9,"symptom":"pause","workload":{},"mfs":{"qps":{"min":64}}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<dd>120, of which 2 failed; measurements are not kept</dd>", "<dd>1.5 h</dd>", "traffic with 64 or more QPs: pause"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
 // A finding that fits nothing is an error.
 func TestPageOfNonsense(t *testing.T) {
-	d, _ := subsystemF(t)
 	for line, says := range map[string]string{
 		`{"type":"revised","experiment":3,"of":1,"mfs":null}`:       "finding 1 revises the anomaly of experiment 1, which is not there",
-		`{"type":"anomaly","experiment":3,"mfs":{"colour":{}}}`:     `the engine has no dimension "colour"`,
+		`{"type":"anomaly","experiment":3,"mfs":{"qps":7}}`:         "finding 1: mfs: ",
 		`{"type":"anomaly","experiment":"three","mfs":{"qps":{}}}x`: "finding 1: ",
 	} {
-		err := report.Write(&bytes.Buffer{}, report.Search{Description: d, Findings: [][]byte{[]byte(line)}})
+		err := report.Write(&bytes.Buffer{}, report.Search{Findings: [][]byte{[]byte(line)}})
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v; want %q", line, err, says)
 		}

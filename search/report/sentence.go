@@ -4,31 +4,32 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/search"
 )
 
-// Sentence says which workloads trigger an anomaly, and what they see, such as
-// "bidirectional RC WRITE with a batch of 64 or more, 320 or more QPs and a mix of
-// short (1024 or less) and long (65536 or more) messages: pause 8.1%". Dimensions
-// that it does not know go by their names. A shown measurement without directions
-// leaves the numbers out.
-func Sentence(space *search.Space, mfs *search.MFS, symptom search.Symptom, shown search.Measurement) string {
-	conditions := mfs.Conditions()
+// Sentence says which workloads trigger an anomaly, by the conditions of its MFS, and
+// what they see, such as "bidirectional RC WRITE with a batch of 64 or more, 320 or
+// more QPs and a mix of short (1024 or less) and long (65536 or more) messages: pause
+// 8.1%". Dimensions that it does not know go by their names. A shown measurement
+// without directions leaves the numbers out.
+func Sentence(conditions map[string]search.Condition, symptom search.Symptom, shown search.Measurement) string {
 	var direction, transport string
 	var with []string
-	for _, d := range space.Dimensions() {
-		c, ok := conditions[d.Name]
-		switch {
-		case !ok:
-		case d.Name == "direction":
+	for _, name := range inOrder(conditions) {
+		c := conditions[name]
+		switch name {
+		case "direction":
 			direction = choice(c.In, directionWord)
-		case d.Name == "transport":
+		case "transport":
 			transport = choice(c.In, func(v string) string { return strings.ReplaceAll(v, "_", " ") })
 		default:
-			with = append(with, phrases(&d, c)...)
+			with = append(with, phrases(name, c)...)
 		}
 	}
 	if transport == "" {
@@ -43,6 +44,24 @@ func Sentence(space *search.Space, mfs *search.MFS, symptom search.Symptom, show
 	}
 	return text + ": " + symptomText(symptom, shown)
 }
+
+// inOrder is the names sorted, counts and then patterns last, as one says it.
+func inOrder(conditions map[string]search.Condition) []string {
+	rank := func(name string) int {
+		switch _, ok := counted[name]; {
+		case isPattern(conditions[name]):
+			return 2
+		case ok:
+			return 1
+		}
+		return 0
+	}
+	return slices.SortedFunc(maps.Keys(conditions), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+	})
+}
+
+func isPattern(c search.Condition) bool { return c.All != nil || len(c.Any) > 0 }
 
 func directionWord(v string) string {
 	switch v {
@@ -80,21 +99,21 @@ var named = map[string]string{"wqe_batch": "a batch", "receive_batch": "a receiv
 	"mtu": "an MTU", "region_bytes": "memory regions"}
 
 // phrases of one dimension.
-func phrases(d *search.Dimension, c search.Condition) []string {
-	name := strings.ReplaceAll(d.Name, "_", " ")
+func phrases(dimension string, c search.Condition) []string {
+	name := strings.ReplaceAll(dimension, "_", " ")
 	switch {
-	case d.Pattern:
+	case isPattern(c):
 		return patternPhrases(name, c)
-	case d.Ordered:
-		if noun, ok := counted[d.Name]; ok {
-			return []string{amount(c.Bounds) + " " + noun}
-		}
-		if noun, ok := named[d.Name]; ok {
-			name = noun
-		}
-		return []string{name + " of " + amount(c.Bounds)}
+	case len(c.In) > 0:
+		return []string{name + " " + choice(c.In, func(v string) string { return v })}
 	}
-	return []string{name + " " + choice(c.In, func(v string) string { return v })}
+	if noun, ok := counted[dimension]; ok {
+		return []string{amount(c.Bounds) + " " + noun}
+	}
+	if noun, ok := named[dimension]; ok {
+		name = noun
+	}
+	return []string{name + " of " + amount(c.Bounds)}
 }
 
 func amount(b search.Bounds) string {

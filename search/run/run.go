@@ -151,7 +151,7 @@ func Space(d search.Description, r search.Restriction) (*search.Space, error) {
 func Describe(ctx context.Context, engines []engine.Engine) (search.Description, error) {
 	var first search.Description
 	for i, e := range engines {
-		d, err := e.Describe(ctx)
+		d, err := describe(ctx, e)
 		if err != nil {
 			return first, &EngineError{fmt.Errorf("pair %d: %w", i+1, err)}
 		}
@@ -162,6 +162,19 @@ func Describe(ctx context.Context, engines []engine.Engine) (search.Description,
 		}
 	}
 	return first, nil
+}
+
+// describeAttempts of an engine that failed to describe itself.
+const describeAttempts = 3
+
+func describe(ctx context.Context, e engine.Engine) (d search.Description, err error) {
+	for range describeAttempts {
+		d, err = e.Describe(ctx)
+		if fault := (*engine.Fault)(nil); !errors.As(err, &fault) || errors.Is(err, engine.ErrGone) {
+			break
+		}
+	}
+	return d, err
 }
 
 // EngineError is the failure of an engine, which ends a search.

@@ -21,7 +21,7 @@ func searchStep(id, agent string, status schema.CommandStatus, sequence uint32, 
 	if status == schema.SearchRequested {
 		s.Principal, s.Reason = "operator", "slow host"
 	}
-	if status != schema.CommandAccepted && status != schema.CommandFailed {
+	if status != schema.CommandAccepted && status != schema.CommandFailed && status != schema.CommandRefused {
 		s.Report = schema.SearchReport{Engine: "rig", Adapter: "mlx5_0", Subsystem: someSubsystem, Algorithm: "lift", Seed: 7, Peers: []string{"n2"}, Region: 5,
 			Budget: 100, Experiments: experiments, Seconds: float64(experiments) * 30, Anomalies: len(findings), Findings: findings}
 	}
@@ -40,6 +40,7 @@ func TestSearches(t *testing.T) {
 			searchStep("a", "n1", schema.CommandProgress, 2, at+3*second, 40, someFinding(31, 0, `{"mtu":{"max":512}}`))},
 		{searchStep("a", "n1", schema.CommandProgress, 3, at+4*second, 60, someFinding(7, 55, `{"qps":{"min":640}}`), someFinding(31, 56, `null`))},
 		{searchStep("b", "n1", schema.CommandProgress, 1, at+9*second, 20, someFinding(3, 0, `{"qps":{"min":640}}`)), searchStep("b", "n1", schema.CommandFailed, 0, at+10*second, 0)},
+		{searchStep("a", "n1", schema.CommandRefused, 0, at+20*second, 0)}, // a forged command under the id of a true one
 		{searchStep("forged", "n9", schema.CommandDone, 0, at+5*second, 20, someFinding(1, 0, `{"sge":{"min":4}}`))},
 		{},
 	} {

@@ -18,7 +18,8 @@ WITH requested AS
             max(gigabytes) OVER w AS most_gigabytes, argMax(anomalies, (experiments, sequence)) OVER w AS last_anomalies,
             max(nic_model) OVER w AS any_model, max(board) OVER w AS any_board, max(firmware) OVER w AS any_firmware, max(cpu) OVER w AS any_cpu,
             max(pcie) OVER w AS any_pcie, max(nps) OVER w AS any_nps, max(kernel) OVER w AS any_kernel, max(adapter) OVER w AS any_adapter,
-            multiIf(status = 'accepted', 0, status = 'progress', 1, 2) AS stage
+            -- a refusal is about the search only where nothing began: a forged command under its id is refused too
+            multiIf(status IN ('refused', 'expired'), 0, status = 'accepted', 1, status = 'progress', 2, 3) AS stage
         FROM search_steps
         WHERE fabric = {fabric:String} AND status != 'requested' AND search_id IN (SELECT search_id FROM requested)
         WINDOW w AS (PARTITION BY search_id, agent)

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/report"
+	"github.com/giverny/giverny/search/run"
+	"github.com/giverny/giverny/store/read"
+)
+
+type reportFlags struct {
+	out, fabric, agent string
+}
+
+func newSearchReport(g *globals) *cobra.Command {
+	var f reportFlags
+	cmd := &cobra.Command{
+		Use:   "report LOG|ID",
+		Short: "Write what a search has found as a page of HTML",
+		Long: `Write what a search has found, so far or in the end, as one page of HTML that loads
+nothing: the anomalies, each as a sentence and as JSON, and plots of what was found
+and measured over the experiments. LOG is the log of giverny search run. ID is that of
+a search that giverny search launch has launched in --fabric; of it the store keeps the
+anomalies and sums, not the measurements.`,
+		Example: `  giverny search report nic.log --out report.html
+  giverny search report 6d3c1f0a9be24c52 --fabric ib0 --config giverny.yaml --out report.html`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var s report.Search
+			var err error
+			if f.fabric != "" {
+				s, err = f.stored(cmd, g, args[0])
+			} else {
+				s, err = logged(args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return writeReport(f.out, s)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.out, "out", "report.html", "the file to write")
+	flags.StringVar(&f.fabric, "fabric", "", "of an ID: the fabric in whose store the search is")
+	flags.StringVar(&f.agent, "agent", "", "of an ID: the agent whose findings are meant, where several searched")
+	return cmd
+}
+
+func writeReport(path string, s report.Search) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return report.Write(file, s)
+}
+
+// logged is a search by its log.
+func logged(path string) (s report.Search, err error) {
+	l, err := run.ReadLog(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, fmt.Errorf("%w; of a search that was launched give --fabric too", err)
+	}
+	if err != nil {
+		return s, err
+	}
+	set := &l.Header.Settings
+	s = report.Search{Title: set.Description.Name, Description: set.Description, Algorithm: set.Algorithm, Seed: set.Seed, Began: l.Header.Time, Findings: l.Findings}
+	for i := range l.Measurements {
+		s.Measurements = append(s.Measurements, l.Measurements[i].Measurement)
+	}
+	return s, nil
+}
+
+// stored is a search as the store has it.
+func (f *reportFlags) stored(cmd *cobra.Command, g *globals, id string) (s report.Search, err error) {
+	cfg, log, err := g.load(cmd)
+	if err != nil {
+		return s, err
+	}
+	found, anomalies, err := app.New(cfg, version, log).Search(cmd.Context(), f.fabric, id)
+	if errors.Is(err, read.ErrNotFound) {
+		return s, fmt.Errorf("fabric %s has no search %s; giverny search list names them", f.fabric, id)
+	}
+	if err != nil {
+		return s, err
+	}
+	agent, err := f.agentOf(&found)
+	if err != nil {
+		return s, err
+	}
+	s = report.Search{Title: agent.Subsystem.String() + " on " + agent.Agent, Algorithm: search.Algorithm(found.Algorithm), Seed: found.Seed,
+		Began: time.Unix(0, int64(found.Requested)), Sums: report.Sums{Experiments: agent.Experiments, Failed: agent.Failed, Hours: agent.Seconds / 3600}}
+	for _, a := range anomalies {
+		if a.Agent != agent.Agent {
+			continue
+		}
+		line, err := json.Marshal(struct {
+			Type       string          `json:"type"`
+			Experiment int             `json:"experiment"`
+			Symptom    string          `json:"symptom"`
+			Workload   json.RawMessage `json:"workload"`
+			MFS        json.RawMessage `json:"mfs"`
+		}{"anomaly", a.Experiment, a.Symptom, a.Workload, a.MFS})
+		if err != nil {
+			return s, err
+		}
+		s.Findings = append(s.Findings, line)
+	}
+	return s, nil
+}
+
+// agentOf is the agent that is meant: that of the flag, or the only one.
+func (f *reportFlags) agentOf(s *read.Search) (read.SearchAgent, error) {
+	var names []string
+	for _, a := range s.Agents {
+		if a.Agent == f.agent || f.agent == "" && len(s.Agents) == 1 {
+			return a, nil
+		}
+		names = append(names, a.Agent)
+	}
+	if len(names) == 0 {
+		return read.SearchAgent{}, fmt.Errorf("search %s: no agent has answered yet", s.ID)
+	}
+	return read.SearchAgent{}, fmt.Errorf("search %s: give --agent, one of %s", s.ID, strings.Join(names, ", "))
+}

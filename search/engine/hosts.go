@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/search"
+)
+
+// hosts are the pair of a rig on which traffic is made.
+type hosts struct {
+	rig      *Rig
+	a, b     rigHost
+	port     int // TCP, of the first direction
+	log      *slog.Logger
+	failures int // of ssh or of a time limit, in a row
+}
+
+func newHosts(rig *Rig, pair int, log *slog.Logger) (*hosts, error) {
+	if err := rig.Validate(); err != nil {
+		return nil, err
+	}
+	if pair < 0 || pair >= len(rig.Pairs) {
+		return nil, fmt.Errorf("pair %d: the rig has %d", pair+1, len(rig.Pairs))
+	}
+	p := rig.Pairs[pair]
+	return &hosts{rig: rig, port: rig.Port + portsPerPair*pair, log: log,
+		a: rigHost{p.A, remote{rig.SSH, p.A.SSH}}, b: rigHost{p.B, remote{rig.SSH, p.B.SSH}}}, nil
+}
+
+// discover fills what the rig left to the hosts: interfaces, and the line rate.
+func (h *hosts) discover(ctx context.Context) (lineRateGbps float64, err error) {
+	for _, host := range []*rigHost{&h.a, &h.b} {
+		if host.Interface == "" {
+			text, err := host.run(ctx, "cat", host.portFolder()+"/gid_attrs/ndevs/0")
+			if err != nil && ctx.Err() != nil {
+				return 0, err
+			}
+			if name := strings.TrimSpace(string(text)); isName(name) {
+				host.Interface = name
+			}
+		}
+		if h.rig.LineRateGbps > 0 {
+			continue
+		}
+		text, err := host.run(ctx, "cat", host.portFolder()+"/rate")
+		if err != nil {
+			return 0, fmt.Errorf("line_rate_gbps is 0, and the adapter does not say: %w", err)
+		}
+		rate, err := parseRate(string(text))
+		if err != nil {
+			return 0, err
+		}
+		if lineRateGbps == 0 || rate < lineRateGbps {
+			lineRateGbps = rate
+		}
+	}
+	if h.rig.LineRateGbps > 0 {
+		return h.rig.LineRateGbps, nil
+	}
+	return lineRateGbps, nil
+}
+
+// parseRate reads sysfs's "100 Gb/sec (4X EDR)".
+func parseRate(text string) (float64, error) {
+	number, _, ok := strings.Cut(strings.TrimSpace(text), " Gb/sec")
+	rate, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || rate <= 0 {
+		return 0, fmt.Errorf("rate %q: want something like 100 Gb/sec (4X EDR)", strings.TrimSpace(text))
+	}
+	return rate, nil
+}
+
+// counters of both hosts now.
+func (h *hosts) counters(ctx context.Context) (a, b counters, err error) {
+	if a, err = h.a.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	b, err = h.b.read(ctx)
+	return a, b, err
+}
+
+// diagnostic names the diagnostic counters of the hosts.
+func (h *hosts) diagnostic(ctx context.Context) ([]string, error) {
+	a, b, err := h.counters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(names([]string{"ethtool/tx_*pause*"}, a, b)) == 0 {
+		h.log.Warn("search: no counter of pause frames, pauses stay unseen", "a", h.a.Interface, "b", h.b.Interface)
+	}
+	return names(h.rig.Counters, a, b), nil
+}
+
+// cleanupTimeout is of the commands that end what was left behind.
+const cleanupTimeout = 20 * time.Second
+
+// clean ends what may run on the hosts at the pair's ports: of a measurement whose
+// peer is half dead, or of a search that was killed.
+func (h *hosts) clean(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	var patterns []string
+	for port := h.port; port < h.port+portsPerPair; port++ {
+		// The brackets keep the pattern from matching the command that carries it.
+		text := strconv.Itoa(port)
+		patterns = append(patterns, "--port="+text[:len(text)-1]+"["+text[len(text)-1:]+"]")
+	}
+	for _, host := range []*rigHost{&h.a, &h.b} {
+		// It fails where nothing was left.
+		_, _ = host.run(ctx, "pkill", "-KILL", "-f", "--", strings.Join(patterns, "|"))
+	}
+}
+
+// maxFailures in a row of what is below a measurement end an engine.
+const maxFailures = 10
+
+// failed makes a fault of what kept a sample from being taken, or says that the
+// set-up failed: a tool that ends with an error has answered.
+func (h *hosts) failed(ctx context.Context, name string, err error) (search.Measurement, error) {
+	h.clean(ctx)
+	if ctx.Err() != nil {
+		return search.Measurement{}, ctx.Err()
+	}
+	reason := Dead
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		reason = Late
+	case !errors.Is(err, errUnreachable):
+		h.failures = 0
+		h.log.Info("search: set-up failed", "error", err)
+		return search.Measurement{Status: search.SetupFailed}, nil
+	}
+	if h.failures++; h.failures > maxFailures {
+		return search.Measurement{}, fmt.Errorf("%w: %w", &Fault{name, reason, err}, ErrGone)
+	}
+	return search.Measurement{}, &Fault{name, reason, err}
+}
+
+// limited puts a time limit on the host itself before a command, so that it ends
+// there although nothing is heard from here any more.
+func (h *hosts) limited(argv []string) []string {
+	limit := h.rig.SampleSeconds*h.rig.Samples + int(h.rig.Timeout.Seconds())
+	return append([]string{"timeout", "-k", "2", strconv.Itoa(limit)}, argv...)
+}
+
+// roceOverheadBytes of a packet of RoCEv2 on the wire: preamble and gap of Ethernet
+// 20, its header and check 18, IPv4 20, UDP 8, BTH 12, ICRC 4.
+const roceOverheadBytes = 82
+
+// wire is a direction of messages of a size, split into packets of the MTU.
+func wire(messageBytes, mtu, messagesMpps float64) search.Direction {
+	packets := max(1, math.Ceil(messageBytes/mtu))
+	d := search.Direction{Mpps: messagesMpps * packets, SizeBytes: messageBytes / packets}
+	d.Gbps = d.Mpps * (d.SizeBytes + roceOverheadBytes) * 8 / 1e3
+	return d
+}

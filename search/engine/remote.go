@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// remote runs commands on a host: argument vectors, which arrive as they are given.
+type remote struct {
+	ssh         []string
+	destination string // empty: this host
+}
+
+// sshFailed is the exit status of ssh when it did not reach the host.
+const sshFailed = 255
+
+// errUnreachable is a host that ssh does not reach.
+var errUnreachable = errors.New("ssh does not reach the host")
+
+// command is the vector to execute here.
+func (r remote) command(argv []string) []string {
+	if r.destination == "" {
+		return argv
+	}
+	// ssh hands one text to the shell of the account: quoted, it gives the same
+	// vector back.
+	quoted := make([]string, len(argv))
+	for i, a := range argv {
+		quoted[i] = quote(a)
+	}
+	line := append([]string{}, r.ssh...)
+	return append(line, "--", r.destination, strings.Join(quoted, " "))
+}
+
+// quote writes an argument for a POSIX shell.
+func quote(s string) string {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,@%+"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// killDelay is how long after its context's end a command may go on.
+const killDelay = 2 * time.Second
+
+// run executes a command and gives what it wrote on standard output. If the command
+// fails the error is a *commandError.
+func (r remote) run(ctx context.Context, argv ...string) ([]byte, error) {
+	line := r.command(argv)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.WaitDelay = killDelay
+	var stdout, stderr capped
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if err == nil {
+		return stdout.Bytes(), nil
+	}
+	if ctx.Err() != nil {
+		return stdout.Bytes(), ctx.Err()
+	}
+	var exit *exec.ExitError
+	if r.destination != "" && errors.As(err, &exit) && exit.ExitCode() == sshFailed {
+		err = errUnreachable
+	}
+	return stdout.Bytes(), &commandError{program: argv[0], host: r.String(), said: stdout.String() + stderr.String(), err: err}
+}
+
+// commandError is the failure of a command.
+type commandError struct {
+	program, host, said string
+	err                 error
+}
+
+// Error ends with the last that the command said.
+func (e *commandError) Error() string {
+	return fmt.Sprintf("%s on %s: %v: %s", e.program, e.host, e.err, lastLine(e.said))
+}
+
+// Unwrap is how the command ended.
+func (e *commandError) Unwrap() error { return e.err }
+
+// String names the host.
+func (r remote) String() string {
+	if r.destination == "" {
+		return "this host"
+	}
+	return r.destination
+}
+
+// maxOutput is what is kept of a command's output.
+const maxOutput = 4 << 20
+
+// capped keeps the beginning of what is written.
+type capped struct{ bytes.Buffer }
+
+// Write never fails, so that a command that writes too much goes on.
+func (c *capped) Write(p []byte) (int, error) {
+	if room := maxOutput - c.Len(); room > 0 {
+		c.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// lastLine is the last line with text, cut to what an error can show.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	return last[:min(len(last), 200)]
+}
