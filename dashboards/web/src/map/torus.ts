@@ -99,13 +99,29 @@ export class TorusView implements MapView {
       const to = new Vector3(...worst).sub(c).divideScalar(this.reach / 2);
       direction.add(new Vector3(to.x * 1.2, Math.max(-.2, to.y * .6), to.z * 1.2)).normalize();
     }
-    const aspect = Math.max(.4, Math.min(1, this.camera.aspect));
     this.controls.target.copy(c);
-    this.camera.position.copy(c).addScaledVector(direction, this.reach * 1.72 / aspect);
+    this.camera.position.copy(c).addScaledVector(direction, this.reach * 1.5);
     this.camera.near = this.reach / 100;
     this.camera.far = this.reach * 20;
-    this.camera.updateProjectionMatrix();
+    this.camera.lookAt(c);
+    for (let i = 0; i < 4; i++) this.centreAndFit();
     this.controls.update();
+  }
+
+  /** centreAndFit shifts the view to the middle of the box of the fabric and moves to where it fits. */
+  private centreAndFit() {
+    const [x, y, z] = this.lattice.size, corner = new Vector3(), low = [Infinity, Infinity], high = [-Infinity, -Infinity];
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld();
+    for (let i = 0; i < 8; i++) {
+      corner.set(i & 1 ? x + .4 : -1.4, i & 2 ? y : -1.6, i & 4 ? z + .4 : -1.4).project(this.camera);
+      for (const [k, v] of [corner.x, corner.y].entries()) { low[k] = Math.min(low[k], v); high[k] = Math.max(high[k], v); }
+    }
+    const arm = this.camera.position.clone().sub(this.controls.target), far = arm.length(), tall = far * Math.tan(this.camera.fov * Math.PI / 360);
+    const shift = new Vector3((low[0] + high[0]) / 2 * tall * this.camera.aspect, (low[1] + high[1]) / 2 * tall, 0).applyQuaternion(this.camera.quaternion);
+    const fill = Math.max((high[0] - low[0]) / 2, (high[1] - low[1]) / 2) / .97;
+    this.controls.target.add(shift);
+    this.camera.position.copy(this.controls.target).addScaledVector(arm.normalize(), far * fill);
   }
 
   show(frame: Frame) {

@@ -97,7 +97,7 @@ export class Side {
   private severity() {
     const { now } = this.interval, why = this.unknown(), state = now.network.state, live = !this.app.state.at && this.app.model?.status?.live;
     $("severity").className = why ? "Unknown" : state;
-    setText($("severity"), why ? "unknown" : called(state) + (live ? "" : ", " + when(now.interval.end)));
+    $("severity").replaceChildren(why ? "unknown" : called(state), why || live ? "" : h("small", null, ", " + when(now.interval.end)));
     $("why").hidden = !why;
     if (!why) return;
     const since = !this.app.state.at && this.app.model?.status?.network.unknown ? now.interval.end : why.since;
