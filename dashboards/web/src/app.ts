@@ -1,9 +1,9 @@
 // The page's state: which fabric, interval and place are shown. Everything that the address
 // holds changes here; the parts draw what they are given.
 import { Problem, fabrics, follow, isAbort, signIn } from "./api.ts";
-import { changeScale, stallScale, type Frame, type Selection } from "./map/frame.ts";
+import { changeLimit, changeScale, stallScale, type Frame, type Selection } from "./map/frame.ts";
 import { Mapper, say } from "./map/mapper.ts";
-import { drawLegend, jobColour, rank, useTheme } from "./colour.ts";
+import { drawChangeLegend, drawLegend, jobColour, rank, useTheme } from "./colour.ts";
 import { Controls } from "./time/controls.ts";
 import { $, h, setText } from "./dom.ts";
 import { Find } from "./find.ts";
@@ -251,10 +251,9 @@ export class App {
   }
 
   private legend() {
-    const change = this.model?.other != null;
-    $("legend").querySelector("canvas")!.hidden = change;
-    setText($("unit"), change ? "change in percent of time: blue less, orange more, 30 points at full colour" : "% of time stalled");
-    drawLegend($("legend").querySelector("canvas")!);
+    const canvas = $("legend").querySelector("canvas")!, i = this.model?.interval, other = this.model?.other?.values[this.metric];
+    setText($("unit"), other ? "change, in points of % of time stalled" : "% of time stalled");
+    if (other && i?.values[this.metric]) drawChangeLegend(canvas, changeScale(other, i.values[this.metric]).css, changeLimit); else drawLegend(canvas);
   }
 
   /** paint draws the map. */

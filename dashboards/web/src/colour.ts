@@ -70,6 +70,21 @@ export function drawLegend(canvas: HTMLCanvasElement) {
   ticks.forEach(([, text], k) => { c.textAlign = k === 0 ? "left" : "center"; c.fillRect(left + k * step, bar, 1, 3); c.fillText(text, left + k * step, bar + 13); });
 }
 
+/** drawChangeLegend paints the scale of changes from less to more, up to a limit in points of percent. */
+export function drawChangeLegend(canvas: HTMLCanvasElement, css: string[], limit: number) {
+  const ratio = devicePixelRatio || 1, w = canvas.clientWidth || 330, hgt = canvas.clientHeight || 24, c = canvas.getContext("2d");
+  canvas.width = w * ratio;
+  canvas.height = hgt * ratio;
+  if (!c) return;
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const left = 24, wide = w - 60;
+  for (let i = 0; i < wide; i++) { c.fillStyle = css[Math.round(i / wide * (css.length - 2))]; c.fillRect(left + i, 0, 1.5, 8); }
+  c.font = "10px system-ui, sans-serif";
+  c.fillStyle = current.faint;
+  c.textAlign = "center";
+  for (const f of [-1, -.5, 0, .5, 1]) { const x = left + wide * (f + 1) / 2; c.fillRect(x, 8, 1, 3); c.fillText(f === 0 ? "same" : `${f > 0 ? "+" : "\u2212"}${Math.abs(f * limit)}`, x, 21); }
+}
+
 const jobHues = ["#7fd6c2", "#c5a3ff", "#8fc7ff", "#ffd27a", "#ff9db0", "#b7e07a", "#f0a8e8", "#9fb4c8"];
 /** jobColour is for the n-th of several jobs that are shown at once; shape and label say the same. */
 export const jobColour = (n: number) => jobHues[n % jobHues.length];

@@ -162,7 +162,7 @@ export class FlatView implements MapView {
       c.fillStyle = p.faint;
       c.font = `${size}px system-ui, sans-serif`;
       c.textAlign = "left";
-      c.fillText(f.text, ox + f.x * s + 6, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + size + 4));
+      c.fillText(f.text, ox + f.x * s + 6, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4)));
     }
   }
 
@@ -212,8 +212,8 @@ export class FlatView implements MapView {
         const heat = frame.scale.heat[link[i]] / 255, up = frame.graph.links.up[link[i]];
         c.beginPath();
         c.strokeStyle = frame.scale.css[index];
-        c.globalAlpha = up ? Math.min(1, .5 * crowd + .5 * Math.sqrt(heat) + (heat > .08 ? .35 : 0)) : .3;
-        c.lineWidth = Math.max(.6, (1 + 2.6 * heat) * Math.sqrt(crowd));
+        c.globalAlpha = up ? Math.min(1, (n < 300 ? 1 : .55) * crowd + .5 * Math.sqrt(heat) + (heat > .08 ? .35 : 0)) : .3;
+        c.lineWidth = Math.max(.6, ((n < 300 ? 1.6 : 1) + 2.6 * heat) * Math.sqrt(crowd));
         current = index;
       }
       c.moveTo(x1, y1);

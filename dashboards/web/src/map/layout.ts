@@ -11,8 +11,8 @@ export interface FlatLayout {
   rects: Items;
   lines: Items;
   nodes: { device: Uint32Array; geo: Float32Array }; // x, y, width, height
-  /** frames are boxes with a name, at their top or, low, at their bottom. */
-  frames: { x: number; y: number; w: number; h: number; text: string; low?: boolean }[];
+  /** frames are boxes with a name, at their top, low at their bottom, or above them. */
+  frames: { x: number; y: number; w: number; h: number; text: string; low?: boolean; above?: boolean }[];
   /** labels have the height of their letters and the room for them in units of the drawing; short is what is written where the text does not fit. */
   labels: Label[];
   /** summary is what the drawing shows, in words. */
