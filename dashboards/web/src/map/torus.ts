@@ -53,6 +53,7 @@ export class TorusView implements MapView {
   private placed = false;
   private screen: Float32Array | null = null; // ends of the segments in pixels, while at rest
   private readonly watch = new ResizeObserver(() => this.resized());
+  private readonly lean: boolean; // what costs most is left out while moving
   /** frames counts what was drawn while moving, for tests and measurements. */
   readonly drawn = { moving: 0, rest: 0 };
 
@@ -63,6 +64,7 @@ export class TorusView implements MapView {
     this.renderer.outputColorSpace = LinearSRGBColorSpace;
     this.renderer.autoClear = false;
     this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, software ? 1 : 2));
+    this.lean = software && n > 8000;
     this.budget = software ? 9000 : 200_000;
     this.element.className = "torus";
     this.element.append(this.renderer.domElement);
@@ -324,8 +326,14 @@ export class TorusView implements MapView {
     for (const h of this.hulls) h.face.visible = h.edge.visible = !links;
   }
 
+  /** simplify leaves out what costs most while the view moves on a machine without a graphics card: thick lines and faces. The hot links are among the thin ones, and the hulls have their edges. */
+  private simplify() {
+    if (this.hot) this.hot.visible = !this.lean;
+    for (const h of this.hulls) { h.face.visible = !this.lean; h.edge.visible = true; }
+  }
+
   private render(clear: boolean) {
-    if (this.moving) this.only(false);
+    if (this.moving) this.simplify();
     this.renderer.setClearColor(colours().ground, 1);
     if (clear) this.renderer.clear();
     this.renderer.render(this.scene, this.camera);

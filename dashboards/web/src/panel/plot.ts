@@ -19,21 +19,26 @@ export class RegionPlot {
     this.watch.observe(into);
   }
 
-  clear() {
-    this.shown = "";
+  /** none shows no plot, until the next question about this region is due. */
+  none() {
     this.chart?.destroy();
     this.chart = null;
     this.into.replaceChildren();
   }
 
+  clear() {
+    this.shown = "";
+    this.none();
+  }
+
   /** show plots a region until a time; mark is the instant that is shown. */
-  async show(api: OfFabric, region: string, d: Diagnosis | undefined, until: string, intervalSeconds: number) {
-    const accused = d?.jobs?.[0], key = `${api.name} ${region} ${accused?.job_id ?? ""} ${accused?.feature ?? ""}`;
+  async show(api: OfFabric, region: { id: string; birth?: string }, d: Diagnosis | undefined, until: string, intervalSeconds: number) {
+    const accused = d?.jobs?.[0], key = `${api.name} ${region.id} ${accused?.job_id ?? ""} ${accused?.feature ?? ""}`;
     if (key === this.shown && (Date.now() - this.asked < refresh)) return;
     this.asked = Date.now();
     if (key !== this.shown) this.clear();
     this.shown = key;
-    const end = Date.parse(until) + 1000 * intervalSeconds, answer = await api.track(region, { to: end });
+    const end = Date.parse(until) + 1000 * intervalSeconds, answer = await api.track(region.id, { from: region.birth, to: end });
     if (this.shown !== key || answer.intervals.length === 0) return;
     const times = answer.intervals.map((i) => Date.parse(i.time) / 1000), stall = answer.intervals.map((i) => i.region.mean);
     const traffic = accused ? (await api.traffic(accused.job_id, { from: Date.parse(answer.from) - 10_000 * intervalSeconds, to: end }).catch(() => null))?.traffic ?? [] : [];

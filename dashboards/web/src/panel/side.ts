@@ -135,7 +135,7 @@ export class Side {
     $("tobirth").hidden = !r?.birth;
     const id = r?.id ?? d?.region;
     if (!id) { this.plot.clear(); return; }
-    this.plot.show(app.model!.api, String(id), d, this.interval.now.interval.start, app.model!.fabric.interval_seconds).catch((e) => { if (!isAbort(e)) this.plot.clear(); });
+    this.plot.show(app.model!.api, { id: String(id), birth: r?.birth }, d, this.interval.now.interval.start, app.model!.fabric.interval_seconds).catch((e) => { if (!isAbort(e)) this.plot.none(); });
   }
 
   private toRoot() {
