@@ -74,7 +74,7 @@ func TestThePast(t *testing.T) {
 // Names from outside are text on every page, in the search and in what is selected.
 func TestHostileNamesOnEveryPage(t *testing.T) {
 	h := open(t, torus)
-	h.announce(hostileDay(h))
+	h.announce(hostileDay(h.graph(torus)))
 	page := browse(t, h.url+"/?select=device%3A0,0,0&job=17")
 	page.await(shown)
 	const markup = `document.querySelectorAll("img, main script, iframe, [onerror]").length + " " + (window.hacked ?? "")`
@@ -100,7 +100,7 @@ func TestAccessibility(t *testing.T) {
 		t.Fatalf("%v; install it with: make web", err)
 	}
 	h := open(t, torus)
-	h.announce(hostileDay(h))
+	h.announce(hostileDay(h.graph(torus)))
 	page := browse(t, h.url+"/?layout=planes&select=link%3A3")
 	page.await(shown)
 	for _, theme := range []string{"dark", "light"} {
@@ -116,7 +116,7 @@ func TestAccessibility(t *testing.T) {
 	picture(t, page)
 }
 
-// A tab that stays open keeps its size: 300 intervals, which are five hours of a fabric that is read once a minute.
+// A tab that stays open keeps its size: 160 intervals, which are more than two hours of a fabric that is read once a minute.
 func TestATabLeftOpen(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -133,11 +133,11 @@ func TestATabLeftOpen(t *testing.T) {
 		}
 		return page.heap()
 	}
-	before := follow(1, 60)
-	after := follow(61, 240)
-	t.Logf("%.1f MB after 60 intervals, %.1f MB after 300", before/1e6, after/1e6)
+	before := follow(1, 40)
+	after := follow(41, 120)
+	t.Logf("%.1f MB after 40 intervals, %.1f MB after 160", before/1e6, after/1e6)
 	if after > 1.15*before+500_000 {
-		t.Errorf("the page grew from %.0f to %.0f bytes in 240 intervals", before, after)
+		t.Errorf("the page grew from %.0f to %.0f bytes in 120 intervals", before, after)
 	}
 }
 
