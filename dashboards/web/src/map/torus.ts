@@ -51,6 +51,7 @@ export class TorusView implements MapView {
   private painting = 0;
   private lastFrame = 0;
   private placed = false;
+  private steered = false; // by the user: then the view stays as it is
   private screen: Float32Array | null = null; // ends of the segments in pixels, while at rest
   private readonly watch = new ResizeObserver(() => this.resized());
   private readonly lean: boolean; // what costs most is left out while moving
@@ -86,6 +87,7 @@ export class TorusView implements MapView {
     this.scene.add(this.all, this.thin);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener("change", () => this.moved());
+    this.controls.addEventListener("start", () => { this.steered = true; });
     this.home();
     this.watch.observe(this.element);
     this.listen();
@@ -135,8 +137,9 @@ export class TorusView implements MapView {
     if (!this.moving) this.rest();
   }
 
-  reset() { this.home(); this.moved(); }
+  reset() { this.steered = false; this.home(); this.moved(); }
   zoom(factor: number) {
+    this.steered = true;
     this.camera.position.sub(this.controls.target).divideScalar(factor).add(this.controls.target);
     this.controls.update();
     this.moved();
@@ -145,6 +148,7 @@ export class TorusView implements MapView {
   /** turn moves the camera around the fabric, in radians. */
   turn(side: number, up: number) {
     const arm = this.camera.position.clone().sub(this.controls.target), length = arm.length();
+    this.steered = true;
     let azimuth = Math.atan2(arm.x, arm.z), height = Math.asin(arm.y / length);
     azimuth += side;
     height = Math.max(-1.5, Math.min(1.5, height + up));
@@ -264,7 +268,7 @@ export class TorusView implements MapView {
     this.camera.aspect = w / hgt;
     this.camera.updateProjectionMatrix();
     this.overlay.resize(w, hgt);
-    if (Math.abs(before - this.camera.aspect) > .05 && !this.moving) this.home();
+    if (Math.abs(before - this.camera.aspect) > .05 && !this.steered) this.home();
     this.rest();
   }
 
