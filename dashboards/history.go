@@ -103,6 +103,8 @@ type regionPage struct {
 	inSpan
 	more
 	Regions []read.RegionAt `json:"regions"`
+
+	fabric string
 }
 
 // regions are those of the intervals that start in a span.
@@ -116,7 +118,7 @@ func (d *Dashboards) regions(ctx context.Context, p *regionParameters) (*regionP
 		return nil, err
 	}
 	list, end := cut(&p.paged, found, func(r *read.RegionAt) schema.Instant { return r.Time })
-	return &regionPage{spanOf(q), end, list}, nil
+	return &regionPage{spanOf(q), end, list, q.fabric.name}, nil
 }
 
 type trackParameters struct {

@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newDiagnose(g), newTopology(g), newMigrate(g), newConfig(g),
-		newVersion(), newEngine(),
+		newToken(), newVersion(), newEngine(),
 	)
 	g.flushAfter(root)
 	return root
