@@ -113,11 +113,17 @@ func operationOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Opera
 		}
 		op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: b.parameter(p)})
 	}
+	tagged := row.Verb() == http.MethodGet && (row.Raw.In == nil || row.RawType == operation.JSON)
+	if tagged && op.Parameters.GetByInAndName("header", conditional) == nil {
+		for _, p := range operation.ParametersOf(reflect.TypeFor[operation.Conditional]()) {
+			op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: b.parameter(p)})
+		}
+	}
 	op.Responses.Set("200", &openapi3.ResponseRef{Value: answerOf(b, row)})
 	if row.Empty {
 		op.Responses.Set("204", plain("There is nothing to answer with."))
 	}
-	if row.Verb() == http.MethodGet && (row.Raw.In == nil || row.RawType == operation.JSON) {
+	if tagged {
 		op.Responses.Set("304", plain("Nothing has changed since the answer that If-None-Match names."))
 	}
 	for _, status := range problems(row) {
@@ -125,6 +131,9 @@ func operationOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Opera
 	}
 	return op
 }
+
+// conditional is the header by which a client names the answer that it has. Every answer that is tagged knows it.
+const conditional = "If-None-Match"
 
 func plain(description string) *openapi3.ResponseRef {
 	return &openapi3.ResponseRef{Value: &openapi3.Response{Description: &description}}
