@@ -201,7 +201,7 @@ func badQueries() map[string]string {
 		"transitions?metrics=credit_stall":     "unknown parameter; want one of",
 		"events?from=0&intervals=3":            "intervals: want either this or from",
 		"events?cursor=x":                      "cursor: want the next of an earlier answer",
-		"network?from=0&to=100000001":          "want at most 100000 intervals",
+		"network?from=0&to=100000002":          "want at most 100000 intervals",
 		"events?n=1&n=2":                       "n: given 2 times",
 		"snapshot?values=maybe":                "want true or false",
 	}

@@ -166,7 +166,7 @@ func answerOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Response
 }
 
 func (b *builder) parameter(p operation.Parameter) *openapi3.Parameter {
-	out := &openapi3.Parameter{Name: p.Name, In: p.In, Required: p.Required, Description: p.Doc}
+	out := &openapi3.Parameter{Name: p.Name, In: p.In, Required: p.Required, Description: p.Doc, AllowEmptyValue: p.In == "query" && !p.Required}
 	t := p.Field.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
