@@ -110,10 +110,10 @@ func ownEndpoints() []endpoint {
 		{ID: "getSession", Path: "/session", Tag: "api", Summary: "Who asks, in which role, and how that is known.",
 			Description: "POST /login with JSON `{\"token\": ...}` begins a session of a browser, and POST /logout ends it.",
 			Handler:     operation.To((*Dashboards).session)},
+		{ID: "getDocument", Path: "/openapi.json", Tag: "api", Summary: "This document.",
+			Raw: operation.ToRaw((*Dashboards).document), RawType: operation.JSON},
 		{ID: "streamIntervals", Path: "/stream", Tag: "stream", Summary: "Server-sent events: each interval as it is stored.",
 			Description: "An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads anew.",
 			Raw:         operation.ToRaw((*Dashboards).stream), RawType: eventStream},
-		{ID: "getDocument", Path: "/openapi.json", Tag: "api", Summary: "This document.",
-			Raw: operation.ToRaw((*Dashboards).document), RawType: operation.JSON},
 	}
 }

@@ -155,7 +155,11 @@ func answerOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Response
 			Description: "For If-None-Match of the next request.", Schema: simple("string").NewRef()}}}}
 	}
 	if !row.ArrowOnly {
-		r.Content[operation.JSON] = &openapi3.MediaType{Schema: b.ref(row.Handler.Out)}
+		out := row.Handler.Out
+		if out.Kind() == reflect.Pointer { // nil is no answer but 204
+			out = out.Elem()
+		}
+		r.Content[operation.JSON] = &openapi3.MediaType{Schema: b.ref(out)}
 	}
 	if row.Arrow || row.ArrowOnly {
 		s := simple("string")
