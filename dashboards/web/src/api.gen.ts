@@ -260,6 +260,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/link-values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The values of all links in the intervals of a span, as an Arrow stream.
+         * @description A batch per interval, a row per link: `time`, `link`, and a column per metric, null where it is missing. Intervals of other versions of the graph are left out. At most 200 million values.
+         */
+        get: operations["listLinkValues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/links/{link}": {
         parameters: {
             query?: never;
@@ -354,7 +374,7 @@ export interface paths {
         };
         /**
          * The regions of the intervals of a span.
-         * @description The pages go back in time: the first has the newest, in the order of time.
+         * @description The pages go back in time: the first has the newest, in the order of time. As Arrow: a row per region and interval; the schema's metadata have `next`.
          */
         get: operations["listRegions"];
         put?: never;
@@ -465,6 +485,26 @@ export interface paths {
         };
         /** This document. */
         get: operations["getDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who asks, in which role, and how that is known.
+         * @description POST /login with JSON `{"token": ...}` begins a session of a browser, and POST /logout ends it.
+         */
+        get: operations["getSession"];
         put?: never;
         post?: never;
         delete?: never;
@@ -968,7 +1008,7 @@ export interface components {
              * Format: date-time
              * @description of the interval: the scores are for what follows
              */
-            end: string;
+            end?: string;
             fabric: string;
             /** @description of the fabric; those that are not in Nodes score 0 */
             hosts: number;
@@ -978,9 +1018,9 @@ export interface components {
             nodes: components["schemas"]["Node"][];
             /**
              * Format: date-time
-             * @description of the interval
+             * @description of the interval; left out where none is stored
              */
-            start: string;
+            start?: string;
             unknown?: components["schemas"]["Unknown"];
         };
         /** @description Outcome is what a mitigation came to: the regions congestion event that it met, none if that is 0, and the stall of all regions, links times percent of time, in the five intervals before and after. */
@@ -1061,6 +1101,14 @@ export interface components {
             kind: string;
             peer: string;
             port: string;
+        };
+        /** @description session is who asks. */
+        Session: {
+            /** @description loopback, insecure, token, session, proxy or certificate */
+            by: string;
+            name: string;
+            /** @description viewer, operator or admin */
+            role: string;
         };
         /**
          * @description Severity grades a region by the mean stall of its links (Monet, section 4.1).
@@ -1167,8 +1215,11 @@ export interface components {
             /** @description for a person */
             detail?: string;
             reason: components["schemas"]["UnknownReason"];
-            /** Format: date-time */
-            since: string;
+            /**
+             * Format: date-time
+             * @description left out where it is not known
+             */
+            since?: string;
         };
         /**
          * @description UnknownReason says why the state of a network cannot be given.
@@ -1305,7 +1356,10 @@ export interface operations {
     listFabrics: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -1341,7 +1395,10 @@ export interface operations {
     getFabric: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1358,7 +1415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Summary"] | null;
+                    "application/json": components["schemas"]["Summary"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1388,7 +1445,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1405,7 +1465,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Congestion"] | null;
+                    "application/json": components["schemas"]["Congestion"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1443,7 +1503,10 @@ export interface operations {
                 /** @description Id of a region; without it all. */
                 region?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1460,7 +1523,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DiagnosisPage"] | null;
+                    "application/json": components["schemas"]["DiagnosisPage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1498,7 +1561,10 @@ export interface operations {
                 /** @description Leaves out events of regions that were of no such severity or a higher one in an interval of the span; a page may then have fewer than n. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1515,7 +1581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventPage"] | null;
+                    "application/json": components["schemas"]["EventPage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1549,7 +1615,10 @@ export interface operations {
                 /** @description next of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1566,7 +1635,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FailurePage"] | null;
+                    "application/json": components["schemas"]["FailurePage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1600,7 +1669,10 @@ export interface operations {
                 /** @description next of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1617,7 +1689,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FeedbackActions"] | null;
+                    "application/json": components["schemas"]["FeedbackActions"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1665,7 +1737,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NodeScores"] | null;
+                    "application/json": components["schemas"]["NodeScores"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1695,7 +1767,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1712,7 +1787,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ForecastReport"] | null;
+                    "application/json": components["schemas"]["ForecastReport"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1758,7 +1833,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Graph"] | null;
+                    "application/json": components["schemas"]["Graph"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1790,7 +1865,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1807,7 +1885,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Hotspots"] | null;
+                    "application/json": components["schemas"]["Hotspots"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1845,7 +1923,10 @@ export interface operations {
                 /** @description false leaves the names of the nodes out. */
                 nodes?: boolean;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1862,7 +1943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobPage"] | null;
+                    "application/json": components["schemas"]["JobPage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1943,7 +2024,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1960,7 +2044,61 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinkTime"] | null;
+                    "application/json": components["schemas"]["LinkTime"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listLinkValues: {
+        parameters: {
+            query: {
+                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                from?: string | number;
+                /** @description End of the span, not included; without it the end of the newest interval. */
+                to?: string | number;
+                /** @description Length of the span in intervals, instead of from. */
+                intervals?: number;
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                version?: string;
+                /** @description metrics, separated by commas */
+                metrics: components["schemas"]["Metric"][];
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.arrow.stream": string;
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1994,7 +2132,10 @@ export interface operations {
                 /** @description one, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2013,7 +2154,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinkSeries"] | null;
+                    "application/json": components["schemas"]["LinkSeries"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2045,7 +2186,10 @@ export interface operations {
                 /** @description Throttling events that follow each other within this are one; with the default each has an outcome. */
                 window_seconds?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2062,7 +2206,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Mitigations"] | null;
+                    "application/json": components["schemas"]["Mitigations"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2092,7 +2236,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2109,7 +2256,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NetworkStates"] | null;
+                    "application/json": components["schemas"]["NetworkStates"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2141,7 +2288,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2158,7 +2308,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Histogram"] | null;
+                    "application/json": components["schemas"]["Histogram"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2190,7 +2340,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2207,7 +2360,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Histogram"] | null;
+                    "application/json": components["schemas"]["Histogram"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2245,7 +2398,10 @@ export interface operations {
                 /** @description Regions of this severity or a higher one. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2262,7 +2418,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RegionPage"] | null;
+                    "application/json": components["schemas"]["RegionPage"];
+                    "application/vnd.apache.arrow.stream": string;
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2314,7 +2471,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Snapshot"] | null;
+                    "application/json": components["schemas"]["Snapshot"];
+                    "application/vnd.apache.arrow.stream": string;
                 };
             };
             /** @description There is nothing to answer with. */
@@ -2344,7 +2502,10 @@ export interface operations {
     getStatus: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2361,7 +2522,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Status"] | null;
+                    "application/json": components["schemas"]["Status"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2397,7 +2558,10 @@ export interface operations {
                 /** @description How many at most. */
                 n?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2414,7 +2578,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TopLinks"] | null;
+                    "application/json": components["schemas"]["TopLinks"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2442,7 +2606,10 @@ export interface operations {
                 /** @description End of the span, not included; without it a day after its begin. */
                 to?: string | number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2461,7 +2628,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Track"] | null;
+                    "application/json": components["schemas"]["Track"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2493,7 +2660,10 @@ export interface operations {
                 /** @description A stall metric; without it all together. */
                 metric?: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2510,7 +2680,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StateTransitions"] | null;
+                    "application/json": components["schemas"]["StateTransitions"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2533,7 +2703,10 @@ export interface operations {
     getDocument: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2564,9 +2737,51 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    streamIntervals: {
+    getSession: {
         parameters: {
             query?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    streamIntervals: {
+        parameters: {
+            query?: {
+                /** @description Intervals of these fabrics alone, separated by commas; without it all. */
+                fabrics?: string[];
+            };
             header?: {
                 /** @description The id of the last event that the client has. */
                 "Last-Event-ID"?: string;

@@ -269,13 +269,11 @@ export class App {
       graph: g, values, scale: other && this.model!.other!.graph === g ? changeScale(other, values) : stallScale(values),
       regions, focus: pointed?.metric === metric ? pointed.id ?? null : null, selected: this.selection(), roots, jobs: this.jobsOnMap(),
     };
-    const began = performance.now();
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
       const waiting = state.layout === "path" && this.mapper.empty;
       if (waiting) this.notice("A path", state.from && state.to ? `No path leads from ${state.from} to ${state.to}.` : "Name two hosts or switches above to see the shortest paths between them.");
       else this.notice(this.connected ? "" : "Connection lost", "", true);
       document.documentElement.dataset.shown = i.now.interval.start;
-      performance.measure("paint", { start: began });
     }).catch((e) => this.fail(e));
     this.sharing.pathInputs(state.layout === "path");
     say(`${metricName(metric)} at ${clock(i.now.interval.start)} UTC: ${regions.length ? regions.map((r) => `${r.severity} region ${r.name ?? r.id}, ${r.size} links, mean ${r.mean.toFixed(0)} percent`).join("; ") : "no region"}`);
