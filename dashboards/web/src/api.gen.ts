@@ -1973,7 +1973,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1992,7 +1995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TrafficSeries"] | null;
+                    "application/json": components["schemas"]["TrafficSeries"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
