@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose bench-search bench-history chaos rdma-vm clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench bench-segment bench-diagnose bench-search bench-history chaos rdma-vm clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ imports: toolchain
 
 generate: toolchain ## regenerate the generated files
 	@go generate ./...
+
+web: ## the page: types from the OpenAPI document, type check, bundle (needs Node)
+	@scripts/web.sh
+	@echo "make web: dashboards/web/dist"
 
 generated: toolchain
 	@scripts/generated.sh

@@ -23,6 +23,7 @@ type tab struct {
 	from    *bufio.Reader
 	session string
 	id      int
+	errors  []string // what the page wrote on its console as errors
 }
 
 // browse starts Chromium on a page. Every host but this one is unknown to it: the
@@ -41,7 +42,7 @@ func browse(t *testing.T, url string) *tab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 4*time.Minute)
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--user-data-dir="+t.TempDir(), "--window-size=1440,900", "--remote-debugging-pipe",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "about:blank")
@@ -53,6 +54,9 @@ func browse(t *testing.T, url string) *tab {
 	fromWrite.Close()
 	p := &tab{t: t, to: toWrite, from: bufio.NewReader(fromRead)}
 	t.Cleanup(func() {
+		for _, e := range p.errors {
+			t.Errorf("on the console: %s", e)
+		}
 		p.session = ""
 		p.send("Browser.close", nil)
 		_ = cmd.Wait()
@@ -65,6 +69,8 @@ func browse(t *testing.T, url string) *tab {
 	var attached struct{ SessionID string }
 	p.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	p.session = attached.SessionID
+	p.call("Runtime.enable", nil, nil)
+	p.call("Log.enable", nil, nil)
 	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": windowWidth, "height": windowHeight, "deviceScaleFactor": 1, "mobile": false}, nil)
 	p.call("Page.navigate", map[string]any{"url": url}, nil)
 	return p
@@ -85,7 +91,31 @@ func (p *tab) send(method string, params map[string]any) {
 	}
 }
 
-// call waits for the answer and passes over events.
+// note keeps an event that says that something went wrong on the page.
+func (p *tab) note(method string, params json.RawMessage) {
+	var event struct {
+		Type             string
+		Entry            struct{ Level, Text, URL string }
+		ExceptionDetails struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+		Args []struct{ Value, Description any }
+	}
+	if json.Unmarshal(params, &event) != nil {
+		return
+	}
+	switch {
+	case method == "Runtime.exceptionThrown":
+		p.errors = append(p.errors, event.ExceptionDetails.Text+" "+event.ExceptionDetails.Exception.Description)
+	case method == "Log.entryAdded" && event.Entry.Level == "error":
+		p.errors = append(p.errors, event.Entry.Text+" "+event.Entry.URL)
+	case method == "Runtime.consoleAPICalled" && event.Type == "error":
+		p.errors = append(p.errors, fmt.Sprint(event.Args))
+	}
+}
+
+// call waits for the answer and notes the events before it.
 func (p *tab) call(method string, params map[string]any, result any) {
 	p.t.Helper()
 	p.send(method, params)
@@ -96,6 +126,8 @@ func (p *tab) call(method string, params map[string]any, result any) {
 		}
 		var answer struct {
 			ID     int
+			Method string
+			Params json.RawMessage
 			Result json.RawMessage
 			Error  *struct{ Message string }
 		}
@@ -104,6 +136,7 @@ func (p *tab) call(method string, params map[string]any, result any) {
 		}
 		switch {
 		case answer.ID != p.id:
+			p.note(answer.Method, answer.Params)
 			continue
 		case answer.Error != nil:
 			p.t.Fatalf("%s: %s", method, answer.Error.Message)
@@ -132,6 +165,23 @@ func (p *tab) await(expression string) {
 			p.t.Fatalf("the page never gets to %s; it says: %s", expression, p.eval("document.body.innerText"))
 		}
 	}
+}
+
+// visit goes to another address.
+func (p *tab) visit(url string) {
+	p.t.Helper()
+	p.eval(`document.documentElement.dataset.left = "1"`)
+	p.call("Page.navigate", map[string]any{"url": url}, nil)
+	p.await(`document.documentElement.dataset.left === undefined && document.getElementById("status") !== null`)
+}
+
+// heap is how many bytes of JavaScript are in use, after a collection.
+func (p *tab) heap() float64 {
+	p.t.Helper()
+	p.call("HeapProfiler.collectGarbage", nil, nil)
+	var usage struct{ UsedSize float64 }
+	p.call("Runtime.getHeapUsage", nil, &usage)
+	return usage.UsedSize
 }
 
 // press presses a key.

@@ -42,12 +42,18 @@ type Config struct {
 	MaxSpan time.Duration `yaml:"max_span"`
 	// How long the API may work on one answer.
 	Timeout time.Duration `yaml:"timeout"`
+	// How many clients may follow the intervals at once.
+	Streams int `yaml:"streams"`
+	// How many streams one client may have.
+	StreamsPerClient int `yaml:"streams_per_client"`
+	// After how long without an interval a stream says that it is still there.
+	Heartbeat time.Duration `yaml:"heartbeat"`
 }
 
 // DefaultConfig shows the last 240 intervals, looks for new ones once a second and
 // answers questions about half a year.
 func DefaultConfig() Config {
-	return Config{Poll: time.Second, History: 240, MaxSpan: 184 * 24 * time.Hour, Timeout: time.Minute}
+	return Config{Poll: time.Second, History: 240, MaxSpan: 184 * 24 * time.Hour, Timeout: time.Minute, Streams: 256, StreamsPerClient: 16, Heartbeat: 15 * time.Second}
 }
 
 // Validate joins all faults.
@@ -61,6 +67,12 @@ func (c Config) Validate() error {
 	}
 	if c.MaxSpan < time.Minute {
 		errs = append(errs, fmt.Errorf("max_span: %v: want at least 1m", c.MaxSpan))
+	}
+	if c.Streams < 1 || c.StreamsPerClient < 1 {
+		errs = append(errs, fmt.Errorf("streams: %d, streams_per_client: %d: want at least 1", c.Streams, c.StreamsPerClient))
+	}
+	if c.Heartbeat < 10*time.Millisecond {
+		errs = append(errs, fmt.Errorf("heartbeat: %v: want at least 10ms", c.Heartbeat))
 	}
 	if c.Timeout < time.Second {
 		errs = append(errs, fmt.Errorf("timeout: %v: want at least 1s", c.Timeout))
@@ -80,7 +92,8 @@ type Dashboards struct {
 	workloads []known.WorkloadConfig // of jobs
 
 	mu        sync.Mutex // guards listeners and what the fabrics say that it guards
-	listeners map[chan announcement]struct{}
+	listeners map[*listener]struct{}
+	streams   map[string]int // by client
 }
 
 type fabric struct {
@@ -102,7 +115,7 @@ func New(cfg Config, fabrics []Fabric, model *read.Model, reg Registerer, log *s
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dashboards: %w", err)
 	}
-	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: newMetrics(reg), scores: score.DefaultConfig(), listeners: map[chan announcement]struct{}{}}
+	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: newMetrics(reg), scores: score.DefaultConfig(), listeners: map[*listener]struct{}{}, streams: map[string]int{}}
 	for _, f := range fabrics {
 		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, graph: f.Graph, old: map[read.Version]*topology.Graph{}}
 		d.order = append(d.order, own)

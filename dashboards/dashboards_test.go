@@ -17,10 +17,12 @@ import (
 )
 
 func TestConfigIsChecked(t *testing.T) {
-	for _, cfg := range []Config{
-		{Poll: time.Millisecond, History: 1, MaxSpan: time.Hour, Timeout: time.Minute}, {Poll: time.Second, MaxSpan: time.Hour, Timeout: time.Minute},
-		{Poll: time.Second, History: 10_001, MaxSpan: time.Hour, Timeout: time.Minute}, {Poll: time.Second, History: 1, Timeout: time.Minute}, {Poll: time.Second, History: 1, MaxSpan: time.Hour},
+	for _, spoil := range []func(*Config){
+		func(c *Config) { c.Poll = time.Millisecond }, func(c *Config) { c.History = 0 }, func(c *Config) { c.History = 10_001 }, func(c *Config) { c.MaxSpan = 0 },
+		func(c *Config) { c.Timeout = 0 }, func(c *Config) { c.Streams = 0 }, func(c *Config) { c.StreamsPerClient = 0 }, func(c *Config) { c.Heartbeat = 0 },
 	} {
+		cfg := DefaultConfig()
+		spoil(&cfg)
 		if _, err := New(cfg, nil, read.New(nil), prometheus.NewRegistry(), slog.Default()); err == nil || !strings.Contains(err.Error(), "dashboards: ") {
 			t.Errorf("%+v: error %v", cfg, err)
 		}
@@ -46,7 +48,7 @@ func follow(t *testing.T, ctx context.Context, url string) <-chan string {
 		defer close(lines)
 		defer response.Body.Close()
 		for s := bufio.NewScanner(response.Body); s.Scan(); {
-			if s.Text() != "" {
+			if s.Text() != "" && !strings.HasPrefix(s.Text(), "id: ") && !strings.HasPrefix(s.Text(), "retry: ") {
 				lines <- s.Text()
 			}
 		}
@@ -138,8 +140,8 @@ func TestSlowListenerMissesAnnouncements(t *testing.T) {
 	if n := h.metric("giverny_dashboards_announcements_dropped_total"); n != 0 {
 		t.Errorf("%v dropped at the start", n)
 	}
-	slow := make(chan announcement, 2)
-	h.listeners[slow] = struct{}{}
+	slow, done := h.listen(2)
+	defer done()
 	for i := range int64(5) {
 		for range 2 { // the second time it is nothing new
 			if err := h.Put(t.Context(), busy(h.graph(torus), noon+i*second)); err != nil {
@@ -147,7 +149,7 @@ func TestSlowListenerMissesAnnouncements(t *testing.T) {
 			}
 		}
 	}
-	if n := h.metric("giverny_dashboards_announcements_dropped_total"); n != 3 || len(slow) != 2 {
-		t.Errorf("%v dropped and %d waiting, want 3 and 2", n, len(slow))
+	if n := h.metric("giverny_dashboards_announcements_dropped_total"); n != 3 || len(slow.announced) != 2 || !slow.behind.Load() {
+		t.Errorf("%v dropped and %d waiting, want 3 and 2", n, len(slow.announced))
 	}
 }

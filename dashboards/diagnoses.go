@@ -76,7 +76,7 @@ func (d *Dashboards) jobs(ctx context.Context, p *jobParameters) (*jobPage, erro
 	running, length := q.span, schema.Instant(q.fabric.interval)
 	if p.At != nil {
 		at := schema.Instant(*p.At)
-		running, q.span = read.Span{From: at, To: at + 1}, read.Span{From: max(0, at-schema.Instant(d.cfg.History)*length), To: at + length}
+		running, q.span = read.Span{From: at, To: at + 1}, read.Span{From: max(schema.Instant(earliest), at-schema.Instant(d.cfg.History)*length), To: at + length}
 	}
 	found, err := d.model.NewestJobs(ctx, q.fabric.name, startedBefore(running, p.Cursor), p.limit())
 	if err != nil {

@@ -40,7 +40,7 @@ func nowEndpoints() []endpoint {
 			Handler: operation.To((*Dashboards).status)},
 		{ID: "getSnapshot", Path: "/fabrics/{fabric}/snapshot", Tag: "now", Summary: "The newest interval or the one at a time: values of the links, regions, diagnoses, states.",
 			Description: "204 while nothing is stored. Regions come the worst first, by severity and then by mean. As Arrow: a row per link, with a column per metric.",
-			Arrow:       false, Empty: true, Handler: operation.To((*Dashboards).snapshot)},
+			Arrow:       true, Empty: true, Handler: operation.To((*Dashboards).snapshot)},
 	}
 }
 
@@ -52,7 +52,7 @@ func timeEndpoints() []endpoint {
 			Description: pagesGoBack + " Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, and those of failures.",
 			Handler:     operation.To((*Dashboards).events)},
 		{ID: "listRegions", Path: "/fabrics/{fabric}/regions", Tag: "time", Summary: "The regions of the intervals of a span.",
-			Description: pagesGoBack, Handler: operation.To((*Dashboards).regions)},
+			Description: pagesGoBack + " As Arrow: a row per region and interval; the schema's metadata have `next`.", Arrow: true, Handler: operation.To((*Dashboards).regions)},
 		{ID: "getTrack", Path: "/fabrics/{fabric}/tracks/{region}", Tag: "time", Summary: "A region over time, interval by interval, and its newest diagnosis.",
 			Description: "Without `from` from its birth on, without `to` for a day.",
 			Handler:     operation.To((*Dashboards).track)},
@@ -66,6 +66,9 @@ func timeEndpoints() []endpoint {
 			Description: pagesGoBack, Handler: operation.To((*Dashboards).failures)},
 		{ID: "getLinkSeries", Path: "/fabrics/{fabric}/links/{link}", Tag: "time", Summary: "A metric of a link over time.",
 			Handler: operation.To((*Dashboards).linkSeries)},
+		{ID: "listLinkValues", Path: "/fabrics/{fabric}/link-values", Tag: "time", Summary: "The values of all links in the intervals of a span, as an Arrow stream.",
+			Description: "A batch per interval, a row per link: `time`, `link`, and a column per metric, null where it is missing. Intervals of other versions of the graph are left out. At most 200 million values.",
+			ArrowOnly:   true, Timeout: bulkTimeout, Handler: operation.To((*Dashboards).linkValues)},
 		{ID: "listTopLinks", Path: "/fabrics/{fabric}/top-links", Tag: "time", Summary: "The links with the highest mean of a metric.",
 			Handler: operation.To((*Dashboards).topLinks)},
 	}
@@ -120,10 +123,13 @@ func searchEndpoints() []endpoint {
 // ownEndpoints are about the API itself.
 func ownEndpoints() []endpoint {
 	return []endpoint{
+		{ID: "getSession", Path: "/session", Tag: "api", Summary: "Who asks, in which role, and how that is known.",
+			Description: "POST /login with JSON `{\"token\": ...}` begins a session of a browser, and POST /logout ends it.",
+			Handler:     operation.To((*Dashboards).session)},
+		{ID: "getDocument", Path: "/openapi.json", Tag: "api", Summary: "This document.",
+			Raw: operation.ToRaw((*Dashboards).document), RawType: operation.JSON},
 		{ID: "streamIntervals", Path: "/stream", Tag: "stream", Summary: "Server-sent events: each interval as it is stored.",
 			Description: "An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads anew.",
 			Raw:         operation.ToRaw((*Dashboards).stream), RawType: eventStream},
-		{ID: "getDocument", Path: "/openapi.json", Tag: "api", Summary: "This document.",
-			Raw: operation.ToRaw((*Dashboards).document), RawType: operation.JSON},
 	}
 }

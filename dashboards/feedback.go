@@ -174,21 +174,14 @@ func etagOf(set *score.Set) (string, error) {
 // false says that the client left. Intervals of other processes are not announced at
 // once, and silence never is: most bounds how late they are noticed.
 func (d *Dashboards) awaitInterval(ctx context.Context, most time.Duration) bool {
-	l := make(chan announcement, 1)
-	d.mu.Lock()
-	d.listeners[l] = struct{}{}
-	d.mu.Unlock()
-	defer func() {
-		d.mu.Lock()
-		delete(d.listeners, l)
-		d.mu.Unlock()
-	}()
+	l, done := d.listen(1)
+	defer done()
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-l:
+	case <-l.announced:
 	case <-timer.C:
 	}
 	return true

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,12 +25,12 @@ func (h *house) ask(t *testing.T, query, etag string) (int, string, string) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	var body strings.Builder
-	if err := response.Write(&body); err != nil {
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(body.String(), "\r\n\r\n")
-	return response.StatusCode, response.Header.Get("ETag"), text
+	validate(t, request, response, body)
+	return response.StatusCode, response.Header.Get("ETag"), string(body)
 }
 
 func TestScoresOfNodes(t *testing.T) {

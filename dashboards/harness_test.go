@@ -136,10 +136,14 @@ func (h *house) store(g *topology.Graph, results ...*schema.IntervalResult) {
 
 func (h *house) graph(spec string) *topology.Graph { return h.fabrics[spec].graph }
 
-// get gets a path below /api/v1/, checks the status and returns the body.
+// get gets a path below /api/v1/, checks the status and the answer against the document, and returns the body.
 func (h *house) get(path string, status int) string {
 	h.t.Helper()
-	response, err := http.Get(h.url + "/api/v1/" + path)
+	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+"/api/v1/"+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -148,6 +152,7 @@ func (h *house) get(path string, status int) string {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	validate(h.t, request, response, body)
 	if response.StatusCode != status {
 		h.t.Fatalf("%s: status %d, want %d: %s", path, response.StatusCode, status, body)
 	}

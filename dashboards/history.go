@@ -103,6 +103,8 @@ type regionPage struct {
 	inSpan
 	more
 	Regions []read.RegionAt `json:"regions"`
+
+	fabric string
 }
 
 // regions are those of the intervals that start in a span.
@@ -116,12 +118,12 @@ func (d *Dashboards) regions(ctx context.Context, p *regionParameters) (*regionP
 		return nil, err
 	}
 	list, end := cut(&p.paged, found, func(r *read.RegionAt) schema.Instant { return r.Time })
-	return &regionPage{spanOf(q), end, list}, nil
+	return &regionPage{spanOf(q), end, list, q.fabric.name}, nil
 }
 
 type trackParameters struct {
 	ofFabric
-	Region uint64  `path:"region" max:"9007199254740991" doc:"Id of a region."`
+	Region uint64  `path:"region" min:"1" max:"9007199254740991" doc:"Id of a region."`
 	From   *moment `query:"from" doc:"Begin of the span; without it the birth of the region."`
 	To     *moment `query:"to" doc:"End of the span, not included; without it a day after its begin."`
 }
@@ -138,7 +140,7 @@ func (d *Dashboards) track(ctx context.Context, p *trackParameters) (*track, err
 	if err != nil {
 		return nil, err
 	}
-	span := read.Span{From: read.BirthOf(p.Region)}
+	span := read.Span{From: max(schema.Instant(earliest), read.BirthOf(p.Region))}
 	if p.From != nil {
 		span.From = schema.Instant(*p.From)
 	}

@@ -35,7 +35,9 @@ type snapshot struct {
 	Congestion     *schema.CongestionEvent `json:"congestion"` // null if none is on
 	Hot            []schema.HotLink        `json:"hot"`        // the links that have been hot for longest
 
-	tag string
+	tag, fabric string
+	links       int
+	series      []schema.Series // Values as they were stored, for tables
 }
 
 // ETag is of the interval as it was stored, and of what was asked for.
@@ -98,7 +100,7 @@ func (d *Dashboards) snapshot(ctx context.Context, p *snapshotParameters) (*snap
 	s := &snapshot{Interval: interval{schema.Instant(stored.StartNanos), schema.Instant(stored.EndNanos()), float64(stored.DurationNanos) / 1e9},
 		GraphVersion: read.Version(stored.GraphVersion), LatencySeconds: stored.Latency().Seconds(), Coverage: map[string]float64{}, Values: map[string][]percent{},
 		Regions: worstFirst(result.Regions, p.MinSeverity), States: append([]schema.NetworkState{}, result.States...),
-		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...), tag: tag}
+		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...), tag: tag, fabric: f.name, links: result.Snapshot.Links}
 	s.Diagnoses = slices.DeleteFunc(append([]schema.Diagnosis{}, result.Diagnoses...), func(d schema.Diagnosis) bool { return d.Severity < p.MinSeverity })
 	s.addValues(result.Snapshot, p)
 	return s, nil
@@ -115,6 +117,7 @@ func (s *snapshot) addValues(from *schema.Snapshot, p *snapshotParameters) {
 		if !p.Values {
 			continue
 		}
+		s.series = append(s.series, *series)
 		values := make([]percent, len(series.Values))
 		for l, v := range series.Values {
 			if values[l] = percent(v); !series.Valid.Has(l) {

@@ -18,18 +18,25 @@ type moment schema.Instant
 // latestMillis bounds a time in milliseconds to what nanoseconds can hold: the year 2200.
 const latestMillis = int64(read.Newest) / 1e6
 
-// UnmarshalText reads either form.
+// earliest is the first time there is: 0 means none.
+const earliest = moment(time.Millisecond)
+
+// UnmarshalText reads either form, from 1970 on.
 func (m *moment) UnmarshalText(text []byte) error {
 	if ms, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		if ms < 0 || ms > latestMillis {
 			return fmt.Errorf("%d: want milliseconds since 1970, up to the year 2200", ms)
 		}
-		*m = moment(ms * 1e6)
+		*m = max(moment(ms*1e6), earliest)
 		return nil
 	}
 	if err := (*schema.Instant)(m).UnmarshalText(text); err != nil {
 		return fmt.Errorf("%w, or milliseconds since 1970", err)
 	}
+	if *m < 0 || *m > moment(read.Newest) {
+		return fmt.Errorf("time %q: want one from 1970 to 2200", text)
+	}
+	*m = max(*m, earliest)
 	return nil
 }
 
@@ -109,7 +116,7 @@ func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err
 	default:
 		q.span.From = q.span.To - defaultSpan
 	}
-	q.span.From = max(0, q.span.From)
+	q.span.From = max(schema.Instant(earliest), q.span.From)
 	return q, d.checkSpan(q.span, d.cfg.MaxSpan)
 }
 

@@ -2,13 +2,10 @@ package dashboards
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
+	"sync/atomic"
 	"time"
 
-	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -17,6 +14,25 @@ type announcement struct {
 	Fabric    string             `json:"fabric"`
 	Start     schema.Instant     `json:"start"`
 	Diagnoses []schema.Diagnosis `json:"diagnoses,omitempty"`
+}
+
+// listener is one who follows the intervals.
+type listener struct {
+	announced chan announcement
+	behind    atomic.Bool // some were not taken in time
+}
+
+// listen adds a listener until done is called.
+func (d *Dashboards) listen(buffer int) (l *listener, done func()) {
+	l = &listener{announced: make(chan announcement, buffer)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.listeners[l] = struct{}{}
+	return l, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.listeners, l)
+	}
 }
 
 // Name of the dashboards as a sink of results.
@@ -45,9 +61,10 @@ func (d *Dashboards) announce(f *fabric, start schema.Instant, diagnoses []schem
 	f.latest = start
 	for l := range d.listeners {
 		select {
-		case l <- announcement{f.name, start, diagnoses}:
+		case l.announced <- announcement{f.name, start, diagnoses}:
 		default:
-			d.metrics.missed.Inc() // a slow page asks for the newest anyway
+			l.behind.Store(true)
+			d.metrics.missed.Inc() // a slow page gets it from the store
 		}
 	}
 }
@@ -115,56 +132,5 @@ func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 	if isNew && !f.fed(now) {
 		f.graph = g
 		d.announce(f, start, diagnoses)
-	}
-}
-
-// eventStream is the media type of server-sent events.
-const eventStream = "text/event-stream"
-
-type streamParameters struct {
-	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that the client has."`
-}
-
-// document is the OpenAPI document.
-func (d *Dashboards) document(w http.ResponseWriter, r *http.Request, _ *nothing) error {
-	operation.WriteJSON(w, r, document)
-	return nil
-}
-
-// stream announces each interval as a server-sent event until the client or the
-// server leaves.
-func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, _ *streamParameters) error {
-	flush := http.NewResponseController(w)
-	l := make(chan announcement, 8)
-	d.mu.Lock()
-	d.listeners[l] = struct{}{}
-	d.mu.Unlock()
-	d.metrics.listeners.Inc()
-	defer func() {
-		d.mu.Lock()
-		delete(d.listeners, l)
-		d.mu.Unlock()
-		d.metrics.listeners.Dec()
-	}()
-	w.Header().Set("Content-Type", eventStream)
-	w.Header().Set("Cache-Control", "no-store")
-	fmt.Fprint(w, ": hello\n\n")
-	_ = flush.Flush()
-	keepalive := time.NewTicker(15 * time.Second)
-	defer keepalive.Stop()
-	for {
-		select {
-		case <-r.Context().Done():
-			return nil
-		case <-keepalive.C:
-			fmt.Fprint(w, ": still here\n\n")
-		case a := <-l:
-			line, err := json.Marshal(a)
-			if err != nil { // a number of a diagnosis that is none: the interval is announced nevertheless
-				line, _ = json.Marshal(announcement{Fabric: a.Fabric, Start: a.Start})
-			}
-			fmt.Fprintf(w, "event: interval\ndata: %s\n\n", line)
-		}
-		_ = flush.Flush()
 	}
 }

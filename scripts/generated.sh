@@ -8,5 +8,6 @@ state() { git ls-files -z --cached --others --exclude-standard | xargs -0 -r sha
 
 before=$(state)
 go generate ./...
+scripts/web.sh check
 changed=$(diff <(echo "$before") <(state) | awk '/^[<>]/ { print $3 }' | sort -u || true)
 [ -z "$changed" ] || { echo "out of date; commit what make generate made of:"; echo "$changed"; exit 1; }

@@ -113,11 +113,17 @@ func operationOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Opera
 		}
 		op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: b.parameter(p)})
 	}
+	tagged := row.Verb() == http.MethodGet && (row.Raw.In == nil || row.RawType == operation.JSON)
+	if tagged && op.Parameters.GetByInAndName("header", conditional) == nil {
+		for _, p := range operation.ParametersOf(reflect.TypeFor[operation.Conditional]()) {
+			op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: b.parameter(p)})
+		}
+	}
 	op.Responses.Set("200", &openapi3.ResponseRef{Value: answerOf(b, row)})
 	if row.Empty {
 		op.Responses.Set("204", plain("There is nothing to answer with."))
 	}
-	if row.Verb() == http.MethodGet && (row.Raw.In == nil || row.RawType == operation.JSON) {
+	if tagged {
 		op.Responses.Set("304", plain("Nothing has changed since the answer that If-None-Match names."))
 	}
 	for _, status := range problems(row) {
@@ -125,6 +131,9 @@ func operationOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Opera
 	}
 	return op
 }
+
+// conditional is the header by which a client names the answer that it has. Every answer that is tagged knows it.
+const conditional = "If-None-Match"
 
 func plain(description string) *openapi3.ResponseRef {
 	return &openapi3.ResponseRef{Value: &openapi3.Response{Description: &description}}
@@ -146,7 +155,11 @@ func answerOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Response
 			Description: "For If-None-Match of the next request.", Schema: simple("string").NewRef()}}}}
 	}
 	if !row.ArrowOnly {
-		r.Content[operation.JSON] = &openapi3.MediaType{Schema: b.ref(row.Handler.Out)}
+		out := row.Handler.Out
+		if out.Kind() == reflect.Pointer { // nil is no answer but 204
+			out = out.Elem()
+		}
+		r.Content[operation.JSON] = &openapi3.MediaType{Schema: b.ref(out)}
 	}
 	if row.Arrow || row.ArrowOnly {
 		s := simple("string")
@@ -157,7 +170,7 @@ func answerOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Response
 }
 
 func (b *builder) parameter(p operation.Parameter) *openapi3.Parameter {
-	out := &openapi3.Parameter{Name: p.Name, In: p.In, Required: p.Required, Description: p.Doc}
+	out := &openapi3.Parameter{Name: p.Name, In: p.In, Required: p.Required, Description: p.Doc, AllowEmptyValue: p.In == "query" && !p.Required}
 	t := p.Field.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -88,6 +88,9 @@ func (s *Server[T]) handler(row *Operation[T]) http.Handler {
 		}
 		served.Duration = time.Since(began)
 		s.Observe(served)
+		if err != nil && status != 0 { // the client must not take what it got for the whole
+			panic(http.ErrAbortHandler)
+		}
 	})
 }
 
@@ -111,6 +114,7 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.bound(row))
 	defer cancel()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.bound(row) + writeMargin)) // not every test has a connection
 	value, err := row.Handler.call(s.Of, ctx, in.Interface())
 	if tag, ok := asNotModified(err); ok {
 		return writeNotModified(w, tag), nil
@@ -130,6 +134,9 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 	}
 	return writeValue(w, r, value)
 }
+
+// writeMargin is how long a client may take to read an answer beyond the time that it may take to make.
+const writeMargin = time.Minute
 
 func (s *Server[T]) bound(row *Operation[T]) time.Duration {
 	if row.Timeout > 0 {

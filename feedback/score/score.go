@@ -36,8 +36,8 @@ type Node struct {
 // Set is the scores of a fabric, made of one interval for the next ones.
 type Set struct {
 	Fabric  string          `json:"fabric"`
-	Start   schema.Instant  `json:"start"` // of the interval
-	End     schema.Instant  `json:"end"`   // of the interval: the scores are for what follows
+	Start   schema.Instant  `json:"start,omitzero"` // of the interval; left out where none is stored
+	End     schema.Instant  `json:"end,omitzero"`   // of the interval: the scores are for what follows
 	Unknown *schema.Unknown `json:"unknown,omitempty"`
 	Hosts   int             `json:"hosts"` // of the fabric; those that are not in Nodes score 0
 	Nodes   []Node          `json:"nodes"` // the highest score first

@@ -51,3 +51,30 @@ func TestEndpoints(t *testing.T) {
 		t.Error("no build info")
 	}
 }
+
+// Profiles are for this host, unless they are for all; metrics and health are for who reaches the listener.
+func TestProfilesAreForThisHost(t *testing.T) {
+	o := ops.New("1")
+	for remote, want := range map[string][2]int{"127.0.0.1:1": {200, 200}, "[::1]:1": {200, 200}, "192.0.2.1:1": {403, 200}} {
+		for i, all := range []bool{false, true} {
+			r := httptest.NewRequest("GET", "/debug/pprof/symbol", nil)
+			r.RemoteAddr = remote
+			w := httptest.NewRecorder()
+			o.Own(all).ServeHTTP(w, r)
+			if w.Code != want[i] {
+				t.Errorf("%s, for all %v: %d, want %d", remote, all, w.Code, want[i])
+			}
+			r.URL.Path = "/metrics"
+			w = httptest.NewRecorder()
+			if o.Own(all).ServeHTTP(w, r); w.Code != http.StatusOK {
+				t.Errorf("%s: metrics %d", remote, w.Code)
+			}
+		}
+	}
+	mux := http.NewServeMux() // that of the page, with a guard that does not know who asks
+	o.RegisterHealth(mux)
+	o.AddCheck("kafka", func(context.Context) error { return errors.New("broker 10.0.0.1 is away") })
+	if code, body := get(t, mux, "/-/ready"); code != 503 || body != `{"ready":false}`+"\n" {
+		t.Errorf("for one who is not known: %d %s", code, body)
+	}
+}

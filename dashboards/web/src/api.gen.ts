@@ -243,23 +243,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/fabrics/{fabric}/known-anomalies": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The knowledge base: anomalies by the subsystem (NIC model, firmware, CPU, PCIe, NPS, kernel) that has them. */
-        get: operations["listKnownAnomalies"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/fabrics/{fabric}/link-time": {
         parameters: {
             query?: never;
@@ -269,6 +252,26 @@ export interface paths {
         };
         /** The share of all link time in regions of each severity of a stall metric (Monet, Fig. 5c). */
         get: operations["getLinkTime"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/link-values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The values of all links in the intervals of a span, as an Arrow stream.
+         * @description A batch per interval, a row per link: `time`, `link`, and a column per metric, null where it is missing. Intervals of other versions of the graph are left out. At most 200 million values.
+         */
+        get: operations["listLinkValues"];
         put?: never;
         post?: never;
         delete?: never;
@@ -371,60 +374,9 @@ export interface paths {
         };
         /**
          * The regions of the intervals of a span.
-         * @description The pages go back in time: the first has the newest, in the order of time.
+         * @description The pages go back in time: the first has the newest, in the order of time. As Arrow: a row per region and interval; the schema's metadata have `next`.
          */
         get: operations["listRegions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/fabrics/{fabric}/searches": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The searches that agents were sent, the newest first, and how far each is. */
-        get: operations["listSearches"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/fabrics/{fabric}/searches/{search}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** One search, and the answers of its agents. */
-        get: operations["getSearch"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/fabrics/{fabric}/searches/{search}/findings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The anomalies that a search found and that stand, each with its minimal feature set. */
-        get: operations["listFindings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -541,6 +493,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who asks, in which role, and how that is known.
+         * @description POST /login with JSON `{"token": ...}` begins a session of a browser, and POST /logout ends it.
+         */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/stream": {
         parameters: {
             query?: never;
@@ -638,34 +610,6 @@ export interface components {
             level: number;
             name: string;
         };
-        /** @description diagnosed is a diagnosis with what is known of its root's NIC. */
-        Diagnosed: {
-            action: string;
-            cause: components["schemas"]["Cause"];
-            fabric?: string;
-            /** @description the likeliest first */
-            failures: components["schemas"]["NearFailure"][];
-            /** @description the accused first */
-            jobs: components["schemas"]["AccusedJob"][];
-            /** @description KnownAnomalies of the NIC at which back pressure begins; of slow hosts alone. */
-            known_anomalies: components["schemas"]["MatchedAnomaly"][];
-            links: number[];
-            mean_percent: number;
-            metric: components["schemas"]["Metric"];
-            region: string;
-            /** @description Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones. */
-            revision?: number;
-            /** @description nil: not known */
-            root: components["schemas"]["RootPort"] | null;
-            severity: components["schemas"]["Severity"];
-            text: string;
-            /**
-             * Format: date-time
-             * @description start of the interval
-             */
-            time: string;
-            victims: components["schemas"]["VictimJob"][];
-        };
         /** @description Diagnosis says why one region of one interval is congested, and who should act. Its JSON is a public interface: docs/reference has it. */
         Diagnosis: {
             action: string;
@@ -693,7 +637,7 @@ export interface components {
             victims: components["schemas"]["VictimJob"][];
         };
         DiagnosisPage: {
-            diagnoses: components["schemas"]["Diagnosed"][];
+            diagnoses: components["schemas"]["Diagnosis"][];
             /** Format: date-time */
             from: string;
             /** @description The cursor of the next page, which has older ones; empty where there are none. */
@@ -805,25 +749,6 @@ export interface components {
          * @enum {string}
          */
         FeedbackOutcome: "done" | "failed" | "refused";
-        /** @description Finding is an anomaly that stands, and where it was found. */
-        Finding: {
-            agent: string;
-            experiment: number;
-            /** @description null: withdrawn */
-            mfs: Record<string, never>;
-            /** @description the experiment at which the MFS changed */
-            revised?: number;
-            search_id: string;
-            subsystem: components["schemas"]["Subsystem"];
-            /** @description pause, throughput */
-            symptom: string;
-            /** Format: date-time */
-            time: string;
-            workload: Record<string, never>;
-        };
-        FindingList: {
-            findings: components["schemas"]["Finding"][];
-        };
         /** @description Forecast is where a region is heading. */
         Forecast: {
             /** @description links gained since it was last seen, per interval; 0 at birth */
@@ -930,16 +855,6 @@ export interface components {
             state?: string;
             user?: string;
         };
-        /** @description jobMatch is a job whose workload meets an anomaly. */
-        JobMatch: {
-            job_id: string;
-            /** @description dimensions: to change one so that it is met no more avoids the anomaly */
-            met: string[];
-            name: string;
-            unknown: string[];
-            /** @description matches, may_match */
-            verdict: string;
-        };
         JobPage: {
             /** Format: date-time */
             from: string;
@@ -964,23 +879,6 @@ export interface components {
              */
             time: string;
             write_bytes?: number;
-        };
-        /** @description KnownAnomaly is a row of the knowledge base: an anomaly of a subsystem, however many searches found it. */
-        KnownAnomaly: {
-            /** Format: date-time */
-            first: string;
-            /** Format: date-time */
-            last: string;
-            mfs: Record<string, never>;
-            /** @description that found it, the newest first */
-            searches: string[];
-            subsystem: components["schemas"]["Subsystem"];
-            symptom: string;
-            /** @description one that showed it */
-            workload: Record<string, never>;
-        };
-        KnownList: {
-            anomalies: components["schemas"]["KnownAnomaly"][];
         };
         /** @description LinkRank is how a link fared over a span, in the metric's unit. */
         LinkRank: {
@@ -1010,19 +908,6 @@ export interface components {
             };
             /** Format: date-time */
             to: string;
-        };
-        /** @description matchedAnomaly is a known anomaly of a NIC, and which jobs meet it. */
-        MatchedAnomaly: {
-            /** @description Jobs of the diagnosis, or on the host, whose workload is known and meets it, or may. */
-            jobs: components["schemas"]["JobMatch"][];
-            mfs: Record<string, never>;
-            nic_model: string;
-            /** @description SameFirmware says that it was found with the firmware that this NIC has. */
-            same_firmware: boolean;
-            /** @description the newest that found it */
-            search_id: string;
-            symptom: string;
-            text: string;
         };
         /**
          * @description Metric is something known of a link in an interval. Its number is stable within one build only; its name is what is stored.
@@ -1123,7 +1008,7 @@ export interface components {
              * Format: date-time
              * @description of the interval: the scores are for what follows
              */
-            end: string;
+            end?: string;
             fabric: string;
             /** @description of the fabric; those that are not in Nodes score 0 */
             hosts: number;
@@ -1133,16 +1018,10 @@ export interface components {
             nodes: components["schemas"]["Node"][];
             /**
              * Format: date-time
-             * @description of the interval
+             * @description of the interval; left out where none is stored
              */
-            start: string;
+            start?: string;
             unknown?: components["schemas"]["Unknown"];
-        };
-        /** @description oneSearch is a search with the answers of its agents. */
-        OneSearch: {
-            /** @description Answers of the agents, as the audit has them; progress without its findings. */
-            answers: components["schemas"]["SearchAnswer"][];
-            search: components["schemas"]["Search"];
         };
         /** @description Outcome is what a mitigation came to: the regions congestion event that it met, none if that is 0, and the stall of all regions, links times percent of time, in the five intervals before and after. */
         Outcome: {
@@ -1223,58 +1102,13 @@ export interface components {
             peer: string;
             port: string;
         };
-        /** @description Search is one as it was requested, and how far each agent is that answered. */
-        Search: {
-            /** @description by name */
-            agents: components["schemas"]["SearchAgent"][];
-            algorithm: string;
-            budget: number;
-            engine: string;
-            peers: string[];
-            principal: string;
-            region?: string;
-            /** Format: date-time */
-            requested: string;
-            search_id: string;
-            seed: number;
-            /** @description Subsystem that is searched; the one that was meant until an agent has said what its own is. */
-            subsystem: components["schemas"]["Subsystem"];
-            why?: string;
-        };
-        /** @description SearchAgent is how far a search is on one agent. */
-        SearchAgent: {
-            adapter?: string;
-            agent: string;
-            anomalies: number;
-            experiments: number;
-            failed: number;
-            gigabytes: number;
-            reason?: string;
-            seconds: number;
-            status: string;
-            subsystem: components["schemas"]["Subsystem"];
-            /**
-             * Format: date-time
-             * @description of its last word
-             */
-            time: string;
-        };
-        /** @description searchAnswer is one answer of an agent. */
-        SearchAnswer: {
-            agent: string;
-            reason?: string;
-            sequence?: number;
-            status: string;
-            /** Format: date-time */
-            time: string;
-        };
-        SearchList: {
-            /** Format: date-time */
-            from: string;
-            /** @description Searches, the newest first, at most 1000. */
-            searches: components["schemas"]["Search"][];
-            /** Format: date-time */
-            to: string;
+        /** @description session is who asks. */
+        Session: {
+            /** @description loopback, insecure, token, session, proxy or certificate */
+            by: string;
+            name: string;
+            /** @description viewer, operator or admin */
+            role: string;
         };
         /**
          * @description Severity grades a region by the mean stall of its links (Monet, section 4.1).
@@ -1331,23 +1165,6 @@ export interface components {
             live: boolean;
             network: components["schemas"]["NetworkForecast"];
         };
-        /** @description Subsystem is what anomalies of a NIC depend on (Collie, section 2). An empty field is not known. */
-        Subsystem: {
-            /** @description the maker's id of the board, the PSID */
-            board?: string;
-            /** @description model */
-            cpu?: string;
-            /** @description of the NIC */
-            firmware?: string;
-            /** @description release */
-            kernel?: string;
-            /** @description as the driver says it: MT4129 */
-            nic_model: string;
-            /** @description NUMA nodes per socket */
-            nps?: number;
-            /** @description speed and width of the NIC's slot as it is trained */
-            pcie?: string;
-        };
         /** @description summary is a fabric by a version of its graph. */
         Summary: {
             dims?: number[];
@@ -1398,8 +1215,11 @@ export interface components {
             /** @description for a person */
             detail?: string;
             reason: components["schemas"]["UnknownReason"];
-            /** Format: date-time */
-            since: string;
+            /**
+             * Format: date-time
+             * @description left out where it is not known
+             */
+            since?: string;
         };
         /**
          * @description UnknownReason says why the state of a network cannot be given.
@@ -1536,7 +1356,10 @@ export interface operations {
     listFabrics: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -1572,7 +1395,10 @@ export interface operations {
     getFabric: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1589,7 +1415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Summary"] | null;
+                    "application/json": components["schemas"]["Summary"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1619,7 +1445,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1636,7 +1465,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Congestion"] | null;
+                    "application/json": components["schemas"]["Congestion"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1674,7 +1503,10 @@ export interface operations {
                 /** @description Id of a region; without it all. */
                 region?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1691,7 +1523,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DiagnosisPage"] | null;
+                    "application/json": components["schemas"]["DiagnosisPage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1729,7 +1561,10 @@ export interface operations {
                 /** @description Leaves out events of regions that were of no such severity or a higher one in an interval of the span; a page may then have fewer than n. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1746,7 +1581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventPage"] | null;
+                    "application/json": components["schemas"]["EventPage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1780,7 +1615,10 @@ export interface operations {
                 /** @description next of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1797,7 +1635,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FailurePage"] | null;
+                    "application/json": components["schemas"]["FailurePage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1831,7 +1669,10 @@ export interface operations {
                 /** @description next of the page before. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1848,7 +1689,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FeedbackActions"] | null;
+                    "application/json": components["schemas"]["FeedbackActions"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1896,7 +1737,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NodeScores"] | null;
+                    "application/json": components["schemas"]["NodeScores"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1926,7 +1767,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -1943,7 +1787,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ForecastReport"] | null;
+                    "application/json": components["schemas"]["ForecastReport"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -1989,7 +1833,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Graph"] | null;
+                    "application/json": components["schemas"]["Graph"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2021,7 +1865,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2038,7 +1885,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Hotspots"] | null;
+                    "application/json": components["schemas"]["Hotspots"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2076,7 +1923,10 @@ export interface operations {
                 /** @description false leaves the names of the nodes out. */
                 nodes?: boolean;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2093,7 +1943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobPage"] | null;
+                    "application/json": components["schemas"]["JobPage"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2123,7 +1973,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2142,52 +1995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TrafficSeries"] | null;
-                };
-            };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["TooManyRequests"];
-            502: components["responses"]["BadGateway"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    listKnownAnomalies: {
-        parameters: {
-            query?: {
-                /** @description Of this NIC model; without it of all. */
-                nic_model?: string;
-                /** @description Of this firmware; without it of all. */
-                firmware?: string;
-            };
-            header?: never;
-            path: {
-                /** @description Name of a fabric. */
-                fabric: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    /** @description For If-None-Match of the next request. */
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KnownList"] | null;
+                    "application/json": components["schemas"]["TrafficSeries"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2219,7 +2027,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2236,7 +2047,61 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinkTime"] | null;
+                    "application/json": components["schemas"]["LinkTime"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listLinkValues: {
+        parameters: {
+            query: {
+                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                from?: string | number;
+                /** @description End of the span, not included; without it the end of the newest interval. */
+                to?: string | number;
+                /** @description Length of the span in intervals, instead of from. */
+                intervals?: number;
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                version?: string;
+                /** @description metrics, separated by commas */
+                metrics: components["schemas"]["Metric"][];
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.arrow.stream": string;
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2270,7 +2135,10 @@ export interface operations {
                 /** @description one, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2289,7 +2157,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinkSeries"] | null;
+                    "application/json": components["schemas"]["LinkSeries"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2321,7 +2189,10 @@ export interface operations {
                 /** @description Throttling events that follow each other within this are one; with the default each has an outcome. */
                 window_seconds?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2338,7 +2209,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Mitigations"] | null;
+                    "application/json": components["schemas"]["Mitigations"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2368,7 +2239,10 @@ export interface operations {
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2385,7 +2259,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NetworkStates"] | null;
+                    "application/json": components["schemas"]["NetworkStates"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2417,7 +2291,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2434,7 +2311,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Histogram"] | null;
+                    "application/json": components["schemas"]["Histogram"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2466,7 +2343,10 @@ export interface operations {
                 /** @description a stall metric, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2483,7 +2363,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Histogram"] | null;
+                    "application/json": components["schemas"]["Histogram"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2521,7 +2401,10 @@ export interface operations {
                 /** @description Regions of this severity or a higher one. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2538,136 +2421,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RegionPage"] | null;
-                };
-            };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["TooManyRequests"];
-            502: components["responses"]["BadGateway"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    listSearches: {
-        parameters: {
-            query?: {
-                /** @description Searches that were requested at this time or later; without it 30 days before to. */
-                from?: string | number;
-                /** @description Searches that were requested before this time; without it now. */
-                to?: string | number;
-            };
-            header?: never;
-            path: {
-                /** @description Name of a fabric. */
-                fabric: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    /** @description For If-None-Match of the next request. */
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SearchList"] | null;
-                };
-            };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["TooManyRequests"];
-            502: components["responses"]["BadGateway"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    getSearch: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Name of a fabric. */
-                fabric: string;
-                /** @description Id of a search, that of its command. */
-                search: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    /** @description For If-None-Match of the next request. */
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OneSearch"] | null;
-                };
-            };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["TooManyRequests"];
-            502: components["responses"]["BadGateway"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    listFindings: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Name of a fabric. */
-                fabric: string;
-                /** @description Id of a search, that of its command. */
-                search: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    /** @description For If-None-Match of the next request. */
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FindingList"] | null;
+                    "application/json": components["schemas"]["RegionPage"];
+                    "application/vnd.apache.arrow.stream": string;
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2719,7 +2474,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Snapshot"] | null;
+                    "application/json": components["schemas"]["Snapshot"];
+                    "application/vnd.apache.arrow.stream": string;
                 };
             };
             /** @description There is nothing to answer with. */
@@ -2749,7 +2505,10 @@ export interface operations {
     getStatus: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2766,7 +2525,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Status"] | null;
+                    "application/json": components["schemas"]["Status"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2802,7 +2561,10 @@ export interface operations {
                 /** @description How many at most. */
                 n?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2819,7 +2581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TopLinks"] | null;
+                    "application/json": components["schemas"]["TopLinks"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2847,7 +2609,10 @@ export interface operations {
                 /** @description End of the span, not included; without it a day after its begin. */
                 to?: string | number;
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2866,7 +2631,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Track"] | null;
+                    "application/json": components["schemas"]["Track"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2898,7 +2663,10 @@ export interface operations {
                 /** @description A stall metric; without it all together. */
                 metric?: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Name of a fabric. */
                 fabric: string;
@@ -2915,7 +2683,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StateTransitions"] | null;
+                    "application/json": components["schemas"]["StateTransitions"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2938,7 +2706,10 @@ export interface operations {
     getDocument: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2969,9 +2740,51 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    streamIntervals: {
+    getSession: {
         parameters: {
             query?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    streamIntervals: {
+        parameters: {
+            query?: {
+                /** @description Intervals of these fabrics alone, separated by commas; without it all. */
+                fabrics?: string[];
+            };
             header?: {
                 /** @description The id of the last event that the client has. */
                 "Last-Event-ID"?: string;

@@ -1,9 +1,9 @@
 // The page's state: which fabric, interval and place are shown. Everything that the address
 // holds changes here; the parts draw what they are given.
 import { Problem, fabrics, follow, isAbort, signIn } from "./api.ts";
-import { changeScale, stallScale, type Frame, type Selection } from "./map/frame.ts";
+import { changeLimit, changeScale, stallScale, type Frame, type Selection } from "./map/frame.ts";
 import { Mapper, say } from "./map/mapper.ts";
-import { drawLegend, jobColour, rank, useTheme } from "./colour.ts";
+import { drawChangeLegend, drawLegend, jobColour, rank, useTheme } from "./colour.ts";
 import { Controls } from "./time/controls.ts";
 import { $, h, setText } from "./dom.ts";
 import { Find } from "./find.ts";
@@ -251,10 +251,9 @@ export class App {
   }
 
   private legend() {
-    const change = this.model?.other != null;
-    $("legend").querySelector("canvas")!.hidden = change;
-    setText($("unit"), change ? "change in percent of time: blue less, orange more, 30 points at full colour" : "% of time stalled");
-    drawLegend($("legend").querySelector("canvas")!);
+    const canvas = $("legend").querySelector("canvas")!, i = this.model?.interval, other = this.model?.other?.values[this.metric];
+    setText($("unit"), other ? "change, in points of % of time stalled" : "% of time stalled");
+    if (other && i?.values[this.metric]) drawChangeLegend(canvas, changeScale(other, i.values[this.metric]).css, changeLimit); else drawLegend(canvas);
   }
 
   /** paint draws the map. */
@@ -270,13 +269,11 @@ export class App {
       graph: g, values, scale: other && this.model!.other!.graph === g ? changeScale(other, values) : stallScale(values),
       regions, focus: pointed?.metric === metric ? pointed.id ?? null : null, selected: this.selection(), roots, jobs: this.jobsOnMap(),
     };
-    const began = performance.now();
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
       const waiting = state.layout === "path" && this.mapper.empty;
       if (waiting) this.notice("A path", state.from && state.to ? `No path leads from ${state.from} to ${state.to}.` : "Name two hosts or switches above to see the shortest paths between them.");
       else this.notice(this.connected ? "" : "Connection lost", "", true);
       document.documentElement.dataset.shown = i.now.interval.start;
-      performance.measure("paint", { start: began });
     }).catch((e) => this.fail(e));
     this.sharing.pathInputs(state.layout === "path");
     say(`${metricName(metric)} at ${clock(i.now.interval.start)} UTC: ${regions.length ? regions.map((r) => `${r.severity} region ${r.name ?? r.id}, ${r.size} links, mean ${r.mean.toFixed(0)} percent`).join("; ") : "no region"}`);

@@ -6,11 +6,9 @@ import type { Severity } from "./types.ts";
 export const severities: readonly Severity[] = ["Neg", "Low", "Medium", "High"];
 export const rank = (s: string) => Math.max(0, severities.indexOf(s as Severity));
 export const scaleMax = 60;
-/** Where severities begin, in percent of time stalled (Monet, section 4.2). */
-export const thresholds = [0, 5, 15, 25];
 
 type Stop = [number, number, number, number];
-const darkStops: Stop[] = [[0, 38, 52, 70], [3, 44, 60, 84], [5, 58, 74, 140], [15, 136, 64, 158], [25, 208, 76, 118], [40, 247, 129, 63], [60, 253, 214, 74]];
+const darkStops: Stop[] = [[0, 50, 67, 88], [3, 54, 76, 104], [5, 66, 84, 156], [15, 136, 64, 158], [25, 208, 76, 118], [40, 247, 129, 63], [60, 253, 214, 74]];
 const lightStops: Stop[] = [[0, 203, 212, 221], [3, 190, 201, 214], [5, 236, 190, 70], [15, 234, 134, 48], [25, 208, 66, 84], [40, 140, 36, 124], [60, 62, 14, 110]];
 
 const steps = 600; // of the table, a tenth of a percent each
@@ -60,13 +58,31 @@ export function drawLegend(canvas: HTMLCanvasElement) {
   if (!c) return;
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.clearRect(0, 0, w, hgt);
-  const left = 4, right = w - 12, bar = 8, x = (v: number) => left + (right - left) * v / scaleMax;
-  for (let i = left; i < right; i++) { c.fillStyle = stallColour((i - left) / (right - left) * scaleMax); c.fillRect(i, 0, 1, bar); }
+  const ticks: [number, string][] = [[0, "0"], [5, "5 Low"], [15, "15 Medium"], [25, "25 High"], [40, "40"], [60, "60+"]]; // equally far apart, so that their names have room
+  const left = 4, step = (w - left - 20) / (ticks.length - 1), bar = 8;
+  for (let i = 0; i < step * (ticks.length - 1); i++) {
+    const k = Math.floor(i / step), from = ticks[k][0], to = ticks[k + 1][0];
+    c.fillStyle = stallColour(from + (to - from) * (i / step - k));
+    c.fillRect(left + i, 0, 1.5, bar);
+  }
+  c.font = "10px system-ui, sans-serif";
+  c.fillStyle = current.faint;
+  ticks.forEach(([, text], k) => { c.textAlign = k === 0 ? "left" : "center"; c.fillRect(left + k * step, bar, 1, 3); c.fillText(text, left + k * step, bar + 13); });
+}
+
+/** drawChangeLegend paints the scale of changes from less to more, up to a limit in points of percent. */
+export function drawChangeLegend(canvas: HTMLCanvasElement, css: string[], limit: number) {
+  const ratio = devicePixelRatio || 1, w = canvas.clientWidth || 330, hgt = canvas.clientHeight || 24, c = canvas.getContext("2d");
+  canvas.width = w * ratio;
+  canvas.height = hgt * ratio;
+  if (!c) return;
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const left = 24, wide = w - 60;
+  for (let i = 0; i < wide; i++) { c.fillStyle = css[Math.round(i / wide * (css.length - 2))]; c.fillRect(left + i, 0, 1.5, 8); }
   c.font = "10px system-ui, sans-serif";
   c.fillStyle = current.faint;
   c.textAlign = "center";
-  const names: Record<number, string> = { 5: "5 Low", 15: "15 Medium", 25: "25 High", 60: "60+" };
-  for (const v of [0, ...thresholds.slice(1), 40, 60]) { c.fillRect(x(v), bar, 1, 3); c.textAlign = v === 0 ? "left" : v === 60 ? "right" : "center"; c.fillText(names[v] ?? String(v), x(v) + (v === 60 ? 12 : 0), bar + 13); }
+  for (const f of [-1, -.5, 0, .5, 1]) { const x = left + wide * (f + 1) / 2; c.fillRect(x, 8, 1, 3); c.fillText(f === 0 ? "same" : `${f > 0 ? "+" : "\u2212"}${Math.abs(f * limit)}`, x, 21); }
 }
 
 const jobHues = ["#7fd6c2", "#c5a3ff", "#8fc7ff", "#ffd27a", "#ff9db0", "#b7e07a", "#f0a8e8", "#9fb4c8"];

@@ -7,6 +7,7 @@ import type { FlatLayout } from "./layout.ts";
 import { svgOf } from "./svg.ts";
 
 const slice = 12; // ms of painting at a time
+const margin = 14; // pixels around a drawing that fits
 const restAfter = 90; // ms without a movement
 
 export class FlatView implements MapView {
@@ -59,9 +60,12 @@ export class FlatView implements MapView {
 
   /** fit is the scale and origin of the drawing on the element. */
   private fit(v = this.view) {
-    const w = this.element.clientWidth, h = this.element.clientHeight, s = Math.min(w / this.layout.width, h / this.layout.height) * v.k;
+    const w = this.element.clientWidth, h = this.element.clientHeight, s = this.scale() * v.k;
     return { s, ox: (w - s * this.layout.width) / 2 + v.x, oy: (h - s * this.layout.height) / 2 + v.y };
   }
+
+  /** scale is that at which the drawing fits, with a margin. */
+  private scale() { return Math.max(.01, Math.min((this.element.clientWidth - 2 * margin) / this.layout.width, (this.element.clientHeight - 2 * margin) / this.layout.height)); }
 
   private zoomAt(factor: number, px: number, py: number) {
     const k = Math.max(.5, Math.min(60, this.view.k * factor)), before = this.fit(), f = k / this.view.k;
@@ -158,7 +162,7 @@ export class FlatView implements MapView {
       c.fillStyle = p.faint;
       c.font = `${size}px system-ui, sans-serif`;
       c.textAlign = "left";
-      c.fillText(f.text, ox + f.x * s + 6, oy + f.y * s + size + 4);
+      c.fillText(f.text, ox + f.x * s + 6, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4)));
     }
   }
 
@@ -208,8 +212,8 @@ export class FlatView implements MapView {
         const heat = frame.scale.heat[link[i]] / 255, up = frame.graph.links.up[link[i]];
         c.beginPath();
         c.strokeStyle = frame.scale.css[index];
-        c.globalAlpha = up ? Math.min(1, .5 * crowd + .5 * Math.sqrt(heat) + (heat > .08 ? .35 : 0)) : .3;
-        c.lineWidth = Math.max(.6, (1 + 2.6 * heat) * Math.sqrt(crowd));
+        c.globalAlpha = up ? Math.min(1, (n < 300 ? 1 : .55) * crowd + .5 * Math.sqrt(heat) + (heat > .08 ? .35 : 0)) : .3;
+        c.lineWidth = Math.max(.6, ((n < 300 ? 1.6 : 1) + 2.6 * heat) * Math.sqrt(crowd));
         current = index;
       }
       c.moveTo(x1, y1);
@@ -294,9 +298,9 @@ export class FlatView implements MapView {
       if (x < -200 || y < -20 || x > w + 200 || y > h + 20) continue;
       c.font = `${size}px system-ui, sans-serif`;
       c.textAlign = l.align;
-      let text = l.text;
+      let text = l.short !== undefined && c.measureText(l.text).width > room ? l.short : l.text;
       while (text.length > 2 && c.measureText(text).width > room) text = text.slice(0, -2) + "\u2026";
-      if (text.length <= 2 && text !== l.text) continue;
+      if (text.endsWith("\u2026") && text.length <= 2) continue;
       c.fillText(text, x, y);
       written.push(l.text);
     }

@@ -11,8 +11,8 @@ export function groups(graph: Graph): FlatLayout {
     if (list) list.push(i); else by.set(d.group, [i]);
   });
   const ids = [...by.keys()].sort((a, z) => a - z), n = ids.length, most = Math.max(...[...by.values()].map((l) => l.length));
-  const radius = Math.max(2.2, most * .42), ring = n === 1 ? 0 : Math.max(radius * 1.5 / Math.sin(Math.PI / n), radius * 2.3);
-  const pad = radius * 1.6, size = 2 * (ring + pad), stretch = 1.35;
+  const radius = Math.max(2.2, most * .42), ring = n === 1 ? 0 : Math.max(radius * 1.28 / Math.sin(Math.PI / n), radius * 2.1);
+  const pad = radius * 1.3, size = 2 * (ring + pad), stretch = 1.35;
   const at = new Map<number, [number, number]>();
   ids.forEach((g, i) => {
     const turn = 2 * Math.PI * i / n - Math.PI / 2, cx = (ring + pad + ring * Math.cos(turn)) * stretch, cy = ring + pad + ring * Math.sin(turn);
@@ -21,7 +21,7 @@ export function groups(graph: Graph): FlatLayout {
       const a = turn + 2 * Math.PI * (k + .5) / list.length, r = list.length === 1 ? 0 : radius * .72;
       at.set(d, [cx + r * Math.cos(a), cy + r * Math.sin(a)]);
     });
-    b.frames.push({ x: cx - radius, y: cy - radius, w: 2 * radius, h: 2 * radius, text: `${graph.groupWord} ${g}` });
+    b.frames.push({ x: cx - radius, y: cy - radius, w: 2 * radius, h: 2 * radius, text: `${graph.groupWord} ${g}`, above: true });
   });
   const hosts = placeHosts(graph, at, radius);
   for (let id = 0; id < graph.size; id++) {
@@ -34,7 +34,7 @@ export function groups(graph: Graph): FlatLayout {
   const r = Math.min(.34, radius * .12);
   for (const [d, [x, y]] of at) {
     b.node(d, x - r, y - r, 2 * r, 2 * r);
-    b.label(graph.name(d), x, y - r * 1.25, r * 1.1, "center", radius);
+    b.label(graph.name(d), x, y - r * 1.25, r, "center", radius * .8, graph.name(d).replace(/^[^0-9]*/, "") || undefined);
   }
   for (const [d, [x, y]] of hosts) b.node(d, x - r * .35, y - r * .35, r * .7, r * .7);
   return b.build(size * stretch, size, `dragonfly of ${n} groups with ${graph.fabric.switches} switches and ${graph.fabric.hosts} hosts`);

@@ -35,14 +35,15 @@ function groupMatrix(graph: Graph): FlatLayout {
   const left = 5, top = 3.2;
   draw(b, cells.values(), left, top);
   for (const [i, list] of own) {
-    const side = Math.ceil(Math.sqrt(list.length)), step = .92 / side;
-    list.forEach((id, k) => b.rect(id, left + i + .04 + k % side * step, top + i + .04 + Math.floor(k / side) * step, step * .86, step * .86));
+    const side = Math.ceil(Math.sqrt(list.length)), step = .92 / side, rows = Math.ceil(list.length / side), tall = .92 / rows;
+    list.forEach((id, k) => b.rect(id, left + i + .04 + k % side * step, top + i + .04 + Math.floor(k / side) * tall, step * .86, tall * .86));
   }
   ids.forEach((g, i) => {
     b.label(`${graph.groupWord} ${g}`, left - .3, top + i + .65, .45, "right", left);
     b.label(String(g), left + i + .5, top - .3, .45, "center", 1);
   });
-  b.label("global links from the group of the row to that of the column; on the diagonal the links within", left, top - 1.4, .6, "left", ids.length);
+  b.label("global links from the group of the row to that of the column", .3, top - 1.9, .5, "left", left + ids.length);
+  b.label("on the diagonal the links within a group", .3, top - 1.25, .42, "left", left + ids.length);
   return b.build(left + ids.length + .5, top + ids.length + .5, `${ids.length} groups by ${ids.length} groups`);
 }
 

@@ -38,9 +38,12 @@ export class Overlay {
     this.axes(c);
     if (!frame) return;
     this.jobs(c, frame);
+    const named: [number, number][] = [];
     frame.regions.forEach((r, i) => {
       if (!hulls[i] || frame.focus !== null && r.id !== frame.focus) return;
-      const [x, y] = this.at(hulls[i].top[0], hulls[i].top[1] + .9, hulls[i].top[2]);
+      let [x, y] = this.at(hulls[i].top[0], hulls[i].top[1] + .9, hulls[i].top[2]);
+      while (named.some(([a, b]) => Math.abs(a - x) < 190 && Math.abs(b - y) < 16)) y -= 4; // names do not cover each other
+      named.push([x, y]);
       this.say(c, `${r.severity}, ${r.size} links, mean ${r.mean.toFixed(0)}%`, x, y, colours().severity[r.severity], "center");
     });
     for (const r of frame.roots) this.mark(c, r.device, r.link, 9, colours().severity.High, "root");

@@ -26,8 +26,8 @@ export function tiers(graph: Graph, aspect: number): FlatLayout {
     if (pod >= 0) pods.set(pod, [pods.get(pod)?.[0] ?? x, x + w]);
     x += w;
   }
-  const width = Math.max(x, 12), tall = Math.max(width * 1.08 / aspect, 10), unit = tall / (levels.length - 1 + (hostsOf.size ? .55 : 0) + .75);
-  const bar = Math.min(unit * .16, Math.max(1.4, width / 70)), base = tall - (hostsOf.size ? unit * .78 : unit * .3);
+  const width = Math.max(x, 12), tall = Math.max(width * 1.08 / aspect, 10), unit = tall / (levels.length - 1 + (hostsOf.size ? .95 : .45));
+  const bar = Math.min(unit * .16, Math.max(1.4, width / 70)), base = tall - unit * (hostsOf.size ? .8 : .3);
   for (const box of place.values()) { box.y = base; box.h = bar; }
   levels.slice(1).forEach((tier, i) => placeTier(graph, tier.switches, place, pods, base - (i + 1) * unit, bar, width, gap));
   const dot = Math.min(.8, bar);
@@ -127,13 +127,15 @@ function writeLabels(graph: Graph, b: Builder, place: Map<number, Box>, levels: 
   for (const l of levels) for (const d of l.switches) { const g = graph.devices[d].group, p = place.get(d); if (p) tops.set(g, Math.min(tops.get(g) ?? Infinity, p.y)); }
   if (pods.size > 1) {
     for (const [g, [from, to]] of pods) {
-      const top = (tops.get(g) ?? m.base) - m.unit * .16, bottom = m.base + (hosts ? m.unit * .68 : m.bar * 2);
-      b.frames.push({ x: from - 1, y: top, w: to - from + 2, h: bottom - top, text: `${graph.groupWord} ${g}` });
+      const top = (tops.get(g) ?? m.base) - m.unit * .16, bottom = m.base + m.unit * (hosts ? .76 : .28);
+      b.frames.push({ x: from - 1, y: top, w: to - from + 2, h: bottom - top, text: `${graph.groupWord} ${g}`, low: true });
     }
   }
-  for (const [d, p] of place) {
-    if (!graph.isSwitch(d)) continue;
-    b.label(graph.name(d), p.x + p.w / 2, p.y + p.h * .78, Math.min(p.h * .8, p.w * 1.75 / Math.max(3, graph.name(d).length)), "center", p.w);
+  for (const l of levels) {
+    for (const d of l.switches) {
+      const p = place.get(d), name = graph.name(d), short = name.startsWith(l.name) && name.length > l.name.length ? name.slice(l.name.length) : undefined;
+      if (p) b.label(name, p.x + p.w / 2, p.y + p.h * .76, p.h * .72, "center", p.w, short);
+    }
   }
 }
 

@@ -51,8 +51,10 @@ export class TorusView implements MapView {
   private painting = 0;
   private lastFrame = 0;
   private placed = false;
+  private steered = false; // by the user: then the view stays as it is
   private screen: Float32Array | null = null; // ends of the segments in pixels, while at rest
   private readonly watch = new ResizeObserver(() => this.resized());
+  private readonly lean: boolean; // what costs most is left out while moving
   /** frames counts what was drawn while moving, for tests and measurements. */
   readonly drawn = { moving: 0, rest: 0 };
 
@@ -63,6 +65,7 @@ export class TorusView implements MapView {
     this.renderer.outputColorSpace = LinearSRGBColorSpace;
     this.renderer.autoClear = false;
     this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, software ? 1 : 2));
+    this.lean = software && n > 8000;
     this.budget = software ? 9000 : 200_000;
     this.element.className = "torus";
     this.element.append(this.renderer.domElement);
@@ -84,6 +87,7 @@ export class TorusView implements MapView {
     this.scene.add(this.all, this.thin);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener("change", () => this.moved());
+    this.controls.addEventListener("start", () => { this.steered = true; });
     this.home();
     this.watch.observe(this.element);
     this.listen();
@@ -99,13 +103,29 @@ export class TorusView implements MapView {
       const to = new Vector3(...worst).sub(c).divideScalar(this.reach / 2);
       direction.add(new Vector3(to.x * 1.2, Math.max(-.2, to.y * .6), to.z * 1.2)).normalize();
     }
-    const aspect = Math.max(.4, Math.min(1, this.camera.aspect));
     this.controls.target.copy(c);
-    this.camera.position.copy(c).addScaledVector(direction, this.reach * 1.72 / aspect);
+    this.camera.position.copy(c).addScaledVector(direction, this.reach * 1.5);
     this.camera.near = this.reach / 100;
     this.camera.far = this.reach * 20;
-    this.camera.updateProjectionMatrix();
+    this.camera.lookAt(c);
+    for (let i = 0; i < 4; i++) this.centreAndFit();
     this.controls.update();
+  }
+
+  /** centreAndFit shifts the view to the middle of the box of the fabric and moves to where it fits. */
+  private centreAndFit() {
+    const [x, y, z] = this.lattice.size, corner = new Vector3(), low = [Infinity, Infinity], high = [-Infinity, -Infinity];
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld();
+    for (let i = 0; i < 8; i++) {
+      corner.set(i & 1 ? x + .4 : -1.4, i & 2 ? y : -1.6, i & 4 ? z + .4 : -1.4).project(this.camera);
+      for (const [k, v] of [corner.x, corner.y].entries()) { low[k] = Math.min(low[k], v); high[k] = Math.max(high[k], v); }
+    }
+    const arm = this.camera.position.clone().sub(this.controls.target), far = arm.length(), tall = far * Math.tan(this.camera.fov * Math.PI / 360);
+    const shift = new Vector3((low[0] + high[0]) / 2 * tall * this.camera.aspect, (low[1] + high[1]) / 2 * tall, 0).applyQuaternion(this.camera.quaternion);
+    const fill = Math.max((high[0] - low[0]) / 2, (high[1] - low[1]) / 2) / .97;
+    this.controls.target.add(shift);
+    this.camera.position.copy(this.controls.target).addScaledVector(arm.normalize(), far * fill);
   }
 
   show(frame: Frame) {
@@ -117,8 +137,9 @@ export class TorusView implements MapView {
     if (!this.moving) this.rest();
   }
 
-  reset() { this.home(); this.moved(); }
+  reset() { this.steered = false; this.home(); this.moved(); }
   zoom(factor: number) {
+    this.steered = true;
     this.camera.position.sub(this.controls.target).divideScalar(factor).add(this.controls.target);
     this.controls.update();
     this.moved();
@@ -127,6 +148,7 @@ export class TorusView implements MapView {
   /** turn moves the camera around the fabric, in radians. */
   turn(side: number, up: number) {
     const arm = this.camera.position.clone().sub(this.controls.target), length = arm.length();
+    this.steered = true;
     let azimuth = Math.atan2(arm.x, arm.z), height = Math.asin(arm.y / length);
     azimuth += side;
     height = Math.max(-1.5, Math.min(1.5, height + up));
@@ -246,7 +268,7 @@ export class TorusView implements MapView {
     this.camera.aspect = w / hgt;
     this.camera.updateProjectionMatrix();
     this.overlay.resize(w, hgt);
-    if (Math.abs(before - this.camera.aspect) > .05 && !this.moving) this.home();
+    if (Math.abs(before - this.camera.aspect) > .05 && !this.steered) this.home();
     this.rest();
   }
 
@@ -308,8 +330,14 @@ export class TorusView implements MapView {
     for (const h of this.hulls) h.face.visible = h.edge.visible = !links;
   }
 
+  /** simplify leaves out what costs most while the view moves on a machine without a graphics card: thick lines and faces. The hot links are among the thin ones, and the hulls have their edges. */
+  private simplify() {
+    if (this.hot) this.hot.visible = !this.lean;
+    for (const h of this.hulls) { h.face.visible = !this.lean; h.edge.visible = true; }
+  }
+
   private render(clear: boolean) {
-    if (this.moving) this.only(false);
+    if (this.moving) this.simplify();
     this.renderer.setClearColor(colours().ground, 1);
     if (clear) this.renderer.clear();
     this.renderer.render(this.scene, this.camera);

@@ -17,11 +17,18 @@ export function fillJobs(list: HTMLElement, app: App, regions: Region[], duratio
   const items = sorted.slice(0, most).map((j) => {
     const n = shown.indexOf(j.job_id), button = h("button", { class: "link", title: "Show where it runs", attrs: { type: "button", "aria-pressed": String(n >= 0) }, on: { click: () => toggleJob(app, j.job_id) } }, jobTitle(j));
     if (n >= 0) { button.style.background = jobColour(n); button.style.color = "#10171f"; }
-    return h("li", null, button, h("span", null, [j.user, many(j.node_count, "node")].filter(Boolean).join(", ")), h("small", null, j.regions.map((r) => touch(r, named, duration)).join("; ") || "in no region"));
+    return h("li", null, button, h("span", null, [j.user, many(j.node_count, "node")].filter(Boolean).join(", ")), h("small", null, touches(j, named, duration)));
   });
   if (jobs.length > most || truncated) items.push(h("li", { class: "none" }, `and ${jobs.length - most}${truncated ? " or more" : ""} others`));
   if (items.length === 0) items.push(h("li", { class: "none" }, "no job is known"));
   list.replaceChildren(...items);
+}
+
+const mostTouches = 3; // regions that are named, those that are there now first
+
+function touches(j: Job, named: Map<string, string>, duration: (intervals: number) => string): string {
+  const sorted = [...j.regions].sort((a, b) => Number(named.has(b.region)) - Number(named.has(a.region)) || b.blame - a.blame), more = sorted.length - mostTouches;
+  return sorted.slice(0, mostTouches).map((r) => touch(r, named, duration)).join("; ") + (more > 0 ? `; and ${many(more, "other region")}` : "") || "in no region";
 }
 
 /** toggleJob shows a job's nodes on the map, or no longer. */

@@ -52,9 +52,9 @@ function draw(into: HTMLElement, points: { time: string; value: number }[], name
   into.setAttribute("role", "img");
   into.setAttribute("aria-label", `${name} of the link over time`);
   chart = new uPlot({
-    width: into.clientWidth || 330, height: 110, legend: { show: false }, cursor: { show: false }, padding: [8, 14, 0, 0],
+    width: into.clientWidth || 330, height: 130, legend: { show: false }, cursor: { show: false }, padding: [8, 14, 0, 0],
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(5, max * 1.1)] } },
     series: [{}, { stroke: p.severity.Low, width: 1.5 }],
-    axes: [{ ...axis, size: 22, space: 70, values: (_, t) => t.map((s) => new Date(s * 1000).toISOString().slice(11, 19)) }, { ...axis, size: 40, values: (_, t) => t.map((s) => s + "%") }],
+    axes: [{ ...axis, size: 30, space: 70, values: (_, t) => t.map((s) => new Date(s * 1000).toISOString().slice(11, 19)) }, { ...axis, size: 40, values: (_, t) => t.map((s) => s + "%") }],
   }, [points.map((q) => Date.parse(q.time) / 1000), points.map((q) => q.value)], into);
 }

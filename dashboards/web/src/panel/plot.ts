@@ -6,6 +6,7 @@ import { h } from "../dom.ts";
 import { amount, words } from "../format.ts";
 import type { Diagnosis, JobTraffic } from "../types.ts";
 
+const height = 160; // pixels
 const refresh = 3000; // ms between two questions about the same region while it lives
 
 export class RegionPlot {
@@ -15,25 +16,30 @@ export class RegionPlot {
   private readonly watch: ResizeObserver;
 
   constructor(private readonly into: HTMLElement) {
-    this.watch = new ResizeObserver(() => this.chart?.setSize({ width: this.into.clientWidth, height: 150 }));
+    this.watch = new ResizeObserver(() => this.chart?.setSize({ width: this.into.clientWidth, height }));
     this.watch.observe(into);
   }
 
-  clear() {
-    this.shown = "";
+  /** none shows no plot, until the next question about this region is due. */
+  none() {
     this.chart?.destroy();
     this.chart = null;
     this.into.replaceChildren();
   }
 
+  clear() {
+    this.shown = "";
+    this.none();
+  }
+
   /** show plots a region until a time; mark is the instant that is shown. */
-  async show(api: OfFabric, region: string, d: Diagnosis | undefined, until: string, intervalSeconds: number) {
-    const accused = d?.jobs?.[0], key = `${api.name} ${region} ${accused?.job_id ?? ""} ${accused?.feature ?? ""}`;
+  async show(api: OfFabric, region: { id: string; birth?: string }, d: Diagnosis | undefined, until: string, intervalSeconds: number) {
+    const accused = d?.jobs?.[0], key = `${api.name} ${region.id} ${accused?.job_id ?? ""} ${accused?.feature ?? ""}`;
     if (key === this.shown && (Date.now() - this.asked < refresh)) return;
     this.asked = Date.now();
     if (key !== this.shown) this.clear();
     this.shown = key;
-    const end = Date.parse(until) + 1000 * intervalSeconds, answer = await api.track(region, { to: end });
+    const end = Date.parse(until) + 1000 * intervalSeconds, answer = await api.track(region.id, { from: region.birth, to: end });
     if (this.shown !== key || answer.intervals.length === 0) return;
     const times = answer.intervals.map((i) => Date.parse(i.time) / 1000), stall = answer.intervals.map((i) => i.region.mean);
     const traffic = accused ? (await api.traffic(accused.job_id, { from: Date.parse(answer.from) - 10_000 * intervalSeconds, to: end }).catch(() => null))?.traffic ?? [] : [];
@@ -48,10 +54,10 @@ export class RegionPlot {
     const axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
     const utc = (s: number) => new Date(s * 1000).toISOString().slice(11, 19);
     const options: uPlot.Options = {
-      width: Math.max(120, this.into.clientWidth), height: 150, legend: { show: false }, cursor: { show: false }, padding: [8, hasFactor ? 4 : 14, 0, 0],
+      width: Math.max(120, this.into.clientWidth), height, legend: { show: false }, cursor: { show: false }, padding: [8, hasFactor ? 4 : 14, 0, 0],
       scales: { x: { time: true }, stall: { range: (_, __, max) => [0, Math.max(10, max * 1.1)] }, factor: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       series: [{}, { scale: "stall", stroke: p.severity.High, width: 2, spanGaps: true, points: { show: times.length < 3 } }, ...hasFactor ? [{ scale: "factor", stroke: p.severity.Low, width: 1.5, dash: [5, 3], spanGaps: true, points: { show: false } }] : []],
-      axes: [{ ...axis, size: 22, space: 70, values: (_, list) => list.map(utc) }, { ...axis, scale: "stall", size: 40, values: (_, list) => list.map((v) => v + "%") },
+      axes: [{ ...axis, size: 30, space: 70, values: (_, list) => list.map(utc) }, { ...axis, scale: "stall", size: 40, values: (_, list) => list.map((v) => v + "%") },
         ...hasFactor ? [{ ...axis, scale: "factor", side: 1 as const, size: 54, grid: { show: false }, values: (_: uPlot, list: number[]) => list.map((v) => amount("bytes", v)) }] : []],
     };
     this.chart?.destroy();

@@ -19,7 +19,7 @@ const reason = (u: Unknown) => unknownReasons[u.reason] ?? words(u.reason);
 export class Side {
   private readonly list: RegionList;
   private readonly plot = new RegionPlot($("plot"));
-  private told = ""; // of what went wrong
+  private fault = ""; // of what went wrong
 
   constructor(private readonly app: App) {
     this.list = new RegionList($("regions"), () => app.paint(), (r) => app.chooseRegion(r));
@@ -50,7 +50,7 @@ export class Side {
 
   show() {
     const { model } = this.app;
-    this.told = "";
+    this.fault = "";
     if (!model!.interval) { this.wait(); return; }
     const { now } = this.interval;
     this.list.show(now.regions, String(this.shownRegion()?.id ?? ""), this.duration);
@@ -97,10 +97,10 @@ export class Side {
   private severity() {
     const { now } = this.interval, why = this.unknown(), state = now.network.state, live = !this.app.state.at && this.app.model?.status?.live;
     $("severity").className = why ? "Unknown" : state;
-    setText($("severity"), why ? "unknown" : called(state) + (live ? "" : ", " + when(now.interval.end)));
+    $("severity").replaceChildren(why ? "unknown" : called(state), why || live ? "" : h("small", null, ", " + when(now.interval.end)));
     $("why").hidden = !why;
     if (!why) return;
-    const since = !this.app.state.at && this.app.model?.status?.network.unknown ? now.interval.end : why.since;
+    const since = !this.app.state.at && this.app.model?.status?.network.unknown ? now.interval.end : why.since ?? now.interval.end;
     setText($("why"), `no data since ${when(since)} (${reason(why)})${now.network.state === "Unknown" ? "" : `. Then: ${called(state)}`}`);
     $("why").title = why.detail ?? "";
   }
@@ -108,7 +108,7 @@ export class Side {
   /** status says of when the picture is. */
   status() {
     const { app } = this, model = app.model, out = $("status");
-    if (this.told) { out.className = "stale"; setText(out, this.told); return; }
+    if (this.fault) { out.className = "stale"; setText(out, this.fault); return; }
     if (!app.online) { out.className = "stale"; setText(out, "connection lost, trying again"); app.paint(); return; }
     if (!model?.interval || !model.status) return;
     const { now } = this.interval, { status } = model, why = this.unknown();
@@ -120,7 +120,7 @@ export class Side {
   }
 
   trouble(text: string) {
-    this.told = text;
+    this.fault = text;
     $("status").className = "stale";
     setText($("status"), text);
   }
@@ -135,7 +135,7 @@ export class Side {
     $("tobirth").hidden = !r?.birth;
     const id = r?.id ?? d?.region;
     if (!id) { this.plot.clear(); return; }
-    this.plot.show(app.model!.api, String(id), d, this.interval.now.interval.start, app.model!.fabric.interval_seconds).catch((e) => { if (!isAbort(e)) this.plot.clear(); });
+    this.plot.show(app.model!.api, { id: String(id), birth: r?.birth }, d, this.interval.now.interval.start, app.model!.fabric.interval_seconds).catch((e) => { if (!isAbort(e)) this.plot.none(); });
   }
 
   private toRoot() {

@@ -26,7 +26,7 @@ export class Controls {
   }
 
   private button(text: string, does: () => void, title: string) {
-    return h("button", { title, attrs: { type: "button", "aria-label": title }, on: { click: does } }, text);
+    return h("button", { title, attrs: { type: "button", ...(/[a-z]/i.test(text) ? {} : { "aria-label": title }) }, on: { click: does } }, text);
   }
 
   private usual() { return this.app.state.compare ? `compared with ${clock(this.app.state.compare)} UTC` : "click or drag the strip; with Shift to compare"; }

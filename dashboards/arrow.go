@@ -1,0 +1,194 @@
+package dashboards
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/giverny/giverny/internal/problem"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// Times of tables are nanoseconds since 1970, UTC.
+var instants = &arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "UTC"}
+
+// linkColumns are the columns of values of links: time, link, and each metric in percent or in its own unit, null
+// where it is missing.
+func linkColumns(metrics []schema.Metric) []arrow.Field {
+	columns := []arrow.Field{{Name: "time", Type: instants}, {Name: "link", Type: arrow.PrimitiveTypes.Uint32}}
+	for _, m := range metrics {
+		columns = append(columns, arrow.Field{Name: m.String(), Type: arrow.PrimitiveTypes.Float32, Nullable: true})
+	}
+	return columns
+}
+
+// ofGraph is what a table says of the graph that numbers its links.
+func ofGraph(fabric string, version read.Version) *arrow.Metadata {
+	m := arrow.MetadataFrom(map[string]string{"fabric": fabric, "graph_version": version.String()})
+	return &m
+}
+
+// tableWriter writes rows into an Arrow stream, batch by batch.
+type tableWriter struct {
+	build *array.RecordBuilder
+	out   *ipc.Writer
+}
+
+func newTableWriter(w io.Writer, columns []arrow.Field, meta *arrow.Metadata) *tableWriter {
+	s := arrow.NewSchema(columns, meta)
+	return &tableWriter{array.NewRecordBuilder(memory.DefaultAllocator, s), ipc.NewWriter(w, ipc.WithSchema(s))}
+}
+
+// flush writes the rows that were appended as a batch.
+func (t *tableWriter) flush() error {
+	record := t.build.NewRecord()
+	defer record.Release()
+	return t.out.Write(record)
+}
+
+func (t *tableWriter) close() error {
+	t.build.Release()
+	return t.out.Close()
+}
+
+// appendLinks appends the values of an interval, link by link.
+func (t *tableWriter) appendLinks(start schema.Instant, links int, series []*schema.Series) {
+	times, numbers := t.build.Field(0).(*array.TimestampBuilder), t.build.Field(1).(*array.Uint32Builder)
+	times.Reserve(links)
+	numbers.Reserve(links)
+	for l := range links {
+		times.UnsafeAppend(arrow.Timestamp(start))
+		numbers.UnsafeAppend(uint32(l))
+	}
+	for i, s := range series {
+		values := t.build.Field(2 + i).(*array.Float32Builder)
+		values.Reserve(links)
+		for l := range links {
+			if s == nil || !s.Valid.Has(l) {
+				values.UnsafeAppendBoolToBitmap(false)
+			} else {
+				values.UnsafeAppend(s.Values[l])
+			}
+		}
+	}
+}
+
+// WriteArrow writes a row per link.
+func (s *snapshot) WriteArrow(w io.Writer) error {
+	var metrics []schema.Metric
+	var series []*schema.Series
+	for i := range s.series {
+		metrics, series = append(metrics, s.series[i].Metric), append(series, &s.series[i])
+	}
+	t := newTableWriter(w, linkColumns(metrics), ofGraph(s.fabric, s.GraphVersion))
+	t.appendLinks(s.Interval.Start, s.links, series)
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return t.close()
+}
+
+// WriteArrow writes a row per region and interval.
+func (p *regionPage) WriteArrow(w io.Writer) error {
+	text, number := arrow.BinaryTypes.String, arrow.PrimitiveTypes.Float64
+	meta := arrow.MetadataFrom(map[string]string{"fabric": p.fabric, "next": p.Next})
+	t := newTableWriter(w, []arrow.Field{{Name: "time", Type: instants}, {Name: "graph_version", Type: text}, {Name: "region", Type: arrow.PrimitiveTypes.Uint64},
+		{Name: "metric", Type: text}, {Name: "severity", Type: text}, {Name: "name", Type: text}, {Name: "mean_percent", Type: number}, {Name: "max_percent", Type: number},
+		{Name: "birth", Type: instants}, {Name: "age_intervals", Type: arrow.PrimitiveTypes.Uint32}, {Name: "links", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)}}, &meta)
+	for i := range p.Regions {
+		t.appendRegion(&p.Regions[i])
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return t.close()
+}
+
+func (t *tableWriter) appendRegion(r *read.RegionAt) {
+	column := t.build.Field
+	column(0).(*array.TimestampBuilder).Append(arrow.Timestamp(r.Time))
+	for i, text := range []string{r.GraphVersion.String(), "", r.Region.Metric.String(), r.Region.Severity.String(), r.Region.Name} {
+		if i != 1 {
+			column(1 + i).(*array.StringBuilder).Append(text)
+		}
+	}
+	column(2).(*array.Uint64Builder).Append(r.Region.ID)
+	column(6).(*array.Float64Builder).Append(r.Region.Mean)
+	column(7).(*array.Float64Builder).Append(r.Region.Max)
+	column(8).(*array.TimestampBuilder).Append(arrow.Timestamp(r.Region.BirthNanos))
+	column(9).(*array.Uint32Builder).Append(uint32(r.Region.AgeIntervals))
+	list := column(10).(*array.ListBuilder)
+	list.Append(true)
+	for _, l := range r.Region.Links {
+		list.ValueBuilder().(*array.Uint32Builder).Append(uint32(l))
+	}
+}
+
+// maxBulkValues bounds the values of one answer.
+const maxBulkValues = 200_000_000
+
+// bulkTimeout is how long an answer of so many may take.
+const bulkTimeout = 10 * time.Minute
+
+type linkValueParameters struct {
+	overSpan
+	inVersion
+	Metrics []schema.Metric `query:"metrics" required:"true" doc:"metrics, separated by commas"`
+}
+
+// linkValues are the values of all links in the intervals of a span, read as they are written.
+type linkValues struct{ write func(io.Writer) error }
+
+// WriteArrow writes a batch per interval and a row per link.
+func (v *linkValues) WriteArrow(w io.Writer) error { return v.write(w) }
+
+// linkValues are those of the intervals of a span that are of one version of the graph.
+func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*linkValues, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	version, err := d.versionOf(ctx, q.fabric, p.inVersion)
+	if err != nil {
+		return nil, err
+	}
+	g, err := d.graph(ctx, q.fabric, version)
+	if err != nil {
+		return nil, err
+	}
+	values := float64(q.span.To-q.span.From) / float64(q.fabric.interval) * float64(g.NumLinks()) * float64(len(p.Metrics))
+	if values > maxBulkValues {
+		return nil, problem.BadRequest("%v to %v are about %.0f values: want at most %d; ask about less at once", q.span.From, q.span.To, values, maxBulkValues)
+	}
+	intervals, err := d.model.Intervals(ctx, q.fabric.name, q.span)
+	if err != nil {
+		return nil, err
+	}
+	return &linkValues{func(w io.Writer) error {
+		t := newTableWriter(w, linkColumns(p.Metrics), ofGraph(q.fabric.name, version))
+		for _, stored := range intervals {
+			if read.Version(stored.GraphVersion) != version {
+				continue
+			}
+			snap, err := d.model.Snapshot(ctx, q.fabric.name, stored, p.Metrics...)
+			if err != nil {
+				return err
+			}
+			series := make([]*schema.Series, len(p.Metrics))
+			for i, m := range p.Metrics {
+				series[i] = snap.Find(m)
+			}
+			t.appendLinks(schema.Instant(stored.StartNanos), snap.Links, series)
+			if err := t.flush(); err != nil {
+				return err
+			}
+		}
+		return t.close()
+	}}, nil
+}

@@ -1,0 +1,283 @@
+package dashboards
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/dashboards/operation"
+	"github.com/giverny/giverny/internal/access"
+	"github.com/giverny/giverny/internal/problem"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
+// document is the OpenAPI document.
+func (d *Dashboards) document(w http.ResponseWriter, r *http.Request, _ *documentParameters) error {
+	operation.WriteJSON(w, r, document)
+	return nil
+}
+
+type documentParameters struct{ operation.Conditional }
+
+// session is who asks.
+type session struct {
+	Name string `json:"name"`
+	Role string `json:"role"` // viewer, operator or admin
+	By   string `json:"by"`   // loopback, insecure, token, session, proxy or certificate
+}
+
+func (d *Dashboards) session(ctx context.Context, _ *nothing) (*session, error) {
+	who := access.Of(ctx)
+	return &session{who.Name, who.Role.String(), who.By}, nil
+}
+
+type streamParameters struct {
+	LastEventID string   `header:"Last-Event-ID" doc:"The id of the last event that the client has."`
+	Fabrics     []string `query:"fabrics" doc:"Intervals of these fabrics alone, separated by commas; without it all."`
+}
+
+const (
+	streamBuffer   = 8                // announcements that wait for a slow client
+	maxReplay      = 1000             // intervals of a fabric that a client gets after it was away
+	streamPatience = 30 * time.Second // for a client that takes no bytes
+	retryMillis    = 2000             // after which a browser comes back
+)
+
+// stream announces each interval as a server-sent event until the client or the
+// server leaves.
+func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, p *streamParameters) error {
+	for _, name := range p.Fabrics {
+		if _, err := d.fabricOf(name); err != nil {
+			return err
+		}
+	}
+	leave, err := d.enter(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	l, done := d.listen(streamBuffer)
+	defer done()
+	d.metrics.listeners.Inc()
+	defer d.metrics.listeners.Dec()
+	f := &follower{d: d, w: w, flush: http.NewResponseController(w), only: p.Fabrics}
+	w.Header().Set("Content-Type", eventStream)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	return f.follow(r.Context(), l, p.LastEventID)
+}
+
+// enter counts a stream, or refuses it.
+func (d *Dashboards) enter(r *http.Request) (leave func(), err error) {
+	who := access.Of(r.Context())
+	client := who.By + " " + who.Name
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := 0
+	for _, n := range d.streams {
+		all += n
+	}
+	var p *problem.Problem
+	switch {
+	case all >= d.cfg.Streams:
+		p = problem.New(http.StatusServiceUnavailable, "%d clients follow already; try again, or raise dashboards.streams", all)
+	case d.streams[client] >= d.cfg.StreamsPerClient:
+		p = problem.New(http.StatusTooManyRequests, "%d streams of this client already; close one, or raise dashboards.streams_per_client", d.streams[client])
+	default:
+		d.streams[client]++
+		return func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.streams[client]--; d.streams[client] == 0 {
+				delete(d.streams, client)
+			}
+		}, nil
+	}
+	p.RetryAfter = retryMillis * time.Millisecond
+	return nil, p
+}
+
+// follower is one stream.
+type follower struct {
+	d     *Dashboards
+	w     http.ResponseWriter
+	flush *http.ResponseController
+	only  []string
+	at    positions
+}
+
+// positions are the starts of the last intervals that a client has, by fabric. As text they are the id of an event.
+type positions map[string]schema.Instant
+
+func (p positions) String() string {
+	names := make([]string, 0, len(p))
+	for name, start := range p {
+		names = append(names, url.QueryEscape(name)+"="+strconv.FormatInt(int64(start), 10))
+	}
+	slices.Sort(names)
+	return strings.Join(names, "&")
+}
+
+// parsePositions reads an id; false where it is none.
+func parsePositions(id string) (positions, bool) {
+	values, err := url.ParseQuery(id)
+	if err != nil {
+		return nil, false
+	}
+	p := positions{}
+	for name, v := range values {
+		start, err := strconv.ParseInt(v[0], 10, 64)
+		if err != nil || start < 0 || start > int64(read.Newest) {
+			return nil, false
+		}
+		p[name] = schema.Instant(start)
+	}
+	return p, true
+}
+
+func (f *follower) wants(fabric string) bool {
+	return len(f.only) == 0 || slices.Contains(f.only, fabric)
+}
+
+// follow writes the events; an error of the connection ends it.
+func (f *follower) follow(ctx context.Context, l *listener, lastID string) error {
+	f.at = f.d.newest()
+	if err := f.write(fmt.Sprintf(": hello\nretry: %d\n", retryMillis)); err != nil {
+		return nil
+	}
+	if lastID != "" {
+		had, ok := parsePositions(lastID)
+		if !ok {
+			had = nil
+		}
+		if err := f.resume(ctx, had, ok); err != nil {
+			return nil
+		}
+	} else if err := f.write("id: " + f.at.String() + "\n"); err != nil {
+		return nil
+	}
+	heartbeat := time.NewTicker(f.d.cfg.Heartbeat)
+	defer heartbeat.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-heartbeat.C:
+			err = f.write(": still here\n")
+		case a := <-l.announced:
+			if l.behind.Swap(false) {
+				err = f.resume(ctx, f.at, true)
+			} else {
+				err = f.announce(a)
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// newest are the intervals that were announced last.
+func (d *Dashboards) newest() positions {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := positions{}
+	for _, f := range d.order {
+		if f.latest > 0 {
+			p[f.name] = f.latest
+		}
+	}
+	return p
+}
+
+// resume gives a client what it has missed since the intervals that it had, or the event reset where that is not to
+// be had.
+func (f *follower) resume(ctx context.Context, had positions, known bool) error {
+	if !known {
+		return f.reset()
+	}
+	for name, start := range had {
+		if f.d.fabrics[name] == nil || !f.wants(name) {
+			continue
+		}
+		f.at[name] = start
+		missed, err := f.d.since(ctx, name, start)
+		if err != nil || len(missed) > maxReplay {
+			return f.reset()
+		}
+		for _, a := range missed {
+			if err := f.announce(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reset tells the client to read everything anew.
+func (f *follower) reset() error {
+	f.at = f.d.newest()
+	return f.write("event: reset\nid: " + f.at.String() + "\ndata: {}\n")
+}
+
+// since are the stored intervals of a fabric after one, with their diagnoses; one more than a client gets where there
+// are that many.
+func (d *Dashboards) since(ctx context.Context, fabric string, start schema.Instant) ([]announcement, error) {
+	span := read.Span{From: start + 1, To: read.Newest}
+	newest, err := d.model.LastStored(ctx, fabric)
+	if errors.Is(err, read.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || newest.StartNanos-int64(start) > maxReplay*d.fabrics[fabric].interval.Nanoseconds() {
+		return make([]announcement, maxReplay+1), err
+	}
+	stored, err := d.model.Intervals(ctx, fabric, span)
+	if err != nil || len(stored) == 0 {
+		return nil, err
+	}
+	diagnoses, err := d.model.Diagnoses(ctx, fabric, span, 0)
+	list := make([]announcement, len(stored))
+	for i, s := range stored {
+		list[i] = announcement{Fabric: fabric, Start: schema.Instant(s.StartNanos)}
+		for _, one := range diagnoses {
+			if one.Time == list[i].Start {
+				list[i].Diagnoses = append(list[i].Diagnoses, one)
+			}
+		}
+	}
+	return list, err
+}
+
+// announce writes an interval that the client does not have.
+func (f *follower) announce(a announcement) error {
+	if !f.wants(a.Fabric) || a.Start <= f.at[a.Fabric] && f.at[a.Fabric] != 0 {
+		return nil
+	}
+	f.at[a.Fabric] = a.Start
+	line, err := json.Marshal(a)
+	if err != nil { // a number of a diagnosis that is none: the interval is announced nevertheless
+		line, _ = json.Marshal(announcement{Fabric: a.Fabric, Start: a.Start})
+	}
+	return f.write(fmt.Sprintf("event: interval\nid: %s\ndata: %s\n", f.at, line))
+}
+
+// write sends lines and the empty one behind them, to a client that takes them in time.
+func (f *follower) write(lines string) error {
+	_ = f.flush.SetWriteDeadline(time.Now().Add(streamPatience)) // not every test has a connection
+	if _, err := f.w.Write([]byte(lines + "\n")); err != nil {
+		return err
+	}
+	return f.flush.Flush()
+}

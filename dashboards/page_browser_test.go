@@ -1,0 +1,160 @@
+//go:build integration
+
+package dashboards
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// An address shows what it says: fabric, drawing, metric, instant, what is selected; and the Back button goes back.
+func TestTheAddressHoldsTheView(t *testing.T) {
+	h := open(t, torus, tree)
+	for _, spec := range []string{torus, tree} {
+		g := h.graph(spec)
+		h.announce(busy(g, noon-second, hot(g, 1, schema.Low, 0, 12)))
+		h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
+	}
+	page := browse(t, h.url+"/?fabric="+url.QueryEscape(tree)+"&layout=matrix&metric=inq_stall&select=device%3Aleaf0-0&at=2023-11-14T22:13:19Z")
+	page.await(shown)
+	const at = `[document.getElementById("fabric").value, document.getElementById("heat").dataset.layout, document.getElementById("metric").value, document.querySelector("#picked h3").textContent, document.getElementById("status").textContent].join(" | ")`
+	if got, want := page.eval(at), tree+" | matrix | inq_stall | leaf0-0 | 2023-11-14 22:13:20 UTC, the past"; got != want {
+		t.Errorf("the address shows %s, want %s", got, want)
+	}
+	page.eval(`document.querySelector("#layouts [data-name=tiers]").click()`)
+	page.await(`document.getElementById("heat").dataset.layout === "tiers" && location.search.includes("layout=tiers")`)
+	page.eval(`history.back()`)
+	page.await(`document.getElementById("heat").dataset.layout === "matrix"`)
+	page.visit(h.url + "/?fabric=" + url.QueryEscape(tree) + "&layout=path&from=host0&to=host15")
+	page.await(`document.getElementById("heat").textContent.includes("shortest paths from host0 to host15")`)
+	page.eval(`document.getElementById("find").value = "core3"; document.getElementById("find").dispatchEvent(new Event("input"))`)
+	page.press("Tab", 9)
+	if hit := page.eval(`document.querySelector("#found li").textContent`); !strings.HasPrefix(hit, "core3") {
+		t.Errorf("a search for core3 finds %s", hit)
+	}
+}
+
+// The strip leads to each stored instant, from the keyboard too; two instants are compared; L follows the present again.
+func TestThePast(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	for i := range int64(4) {
+		h.announce(busy(g, noon+i*second, hot(g, 1, schema.Severity(min(i, 3)), 0, 10+10*int(i))))
+	}
+	page := browse(t, h.url+"/?layout=planes")
+	page.await(shown)
+	page.eval(`document.getElementById("strip").focus()`)
+	page.press("Home", 36)
+	page.await(`document.getElementById("status").textContent.includes("22:13:21 UTC, the past")`)
+	page.press("ArrowRight", 39)
+	page.await(`document.getElementById("status").textContent.includes("22:13:22 UTC, the past") && document.querySelector("#regions small").textContent.startsWith("Low")`)
+	page.eval(`[...document.querySelectorAll("#controls button")].find((b) => b.textContent === "Compare").click()`)
+	page.press("End", 35)
+	page.await(`!document.getElementById("compared").hidden && document.getElementById("changes").innerText.includes("High")`)
+	if text := page.eval(`document.getElementById("changes").innerText`); !strings.Contains(text, "Low, 20 links") || !strings.Contains(text, "High, 40 links") {
+		t.Errorf("the comparison says %s", text)
+	}
+	if unit := page.eval(`document.getElementById("unit").textContent`); !strings.HasPrefix(unit, "change") {
+		t.Errorf("the legend of a comparison says %s", unit)
+	}
+	page.eval(`[...document.querySelectorAll("#controls button")].find((b) => b.textContent === "Live").click()`)
+	page.await(`!location.search.includes("at=")`)
+	h.announce(busy(g, noon+9*second, hot(g, 1, schema.High, 0, 10)))
+	page.await(`document.getElementById("status").textContent.includes("22:13:30 UTC")`)
+}
+
+// Names from outside are text on every page, in the search and in what is selected.
+func TestHostileNamesOnEveryPage(t *testing.T) {
+	h := open(t, torus)
+	h.announce(hostileDay(h.graph(torus)))
+	page := browse(t, h.url+"/?select=device%3A0,0,0&job=17")
+	page.await(shown)
+	const markup = `document.querySelectorAll("img, main script, iframe, [onerror]").length + " " + (window.hacked ?? "")`
+	for _, step := range []string{`document.getElementById("find").value = "<"; document.getElementById("find").dispatchEvent(new Event("input"))`,
+		`document.querySelector("[data-page=jobs]").click()`, `document.querySelector("[data-page=hosts]").click()`, `document.querySelector("[data-page=map]").click()`} {
+		page.eval(step)
+		time.Sleep(300 * time.Millisecond)
+		if got := page.eval(markup); got != "0 " {
+			t.Errorf("after %s there is markup: %s", step, got)
+		}
+	}
+	page.eval(`document.querySelector("[data-page=jobs]").click()`)
+	page.await(`document.getElementById("other").textContent.includes("17 ")`)
+	if text := page.eval(`document.getElementById("other").textContent`); !strings.Contains(text, hostile) {
+		t.Errorf("the page of jobs does not show the name as it is: %s", text)
+	}
+}
+
+// axe-core finds no fault, in both themes.
+func TestAccessibility(t *testing.T) {
+	axe, err := os.ReadFile(filepath.Join("web", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatalf("%v; install it with: make web", err)
+	}
+	h := open(t, torus)
+	h.announce(hostileDay(h.graph(torus)))
+	page := browse(t, h.url+"/?layout=planes&select=link%3A3")
+	page.await(shown)
+	for _, theme := range []string{"dark", "light"} {
+		page.eval(fmt.Sprintf(`if (document.documentElement.classList.contains("light") !== (%q === "light")) document.getElementById("theme").click()`, theme))
+		page.eval(string(axe))
+		page.eval(`window.found = ""; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary)])); })`)
+		page.await(`window.found !== ""`)
+		var violations []any
+		if err := json.Unmarshal([]byte(page.eval(`window.found`)), &violations); err != nil || len(violations) > 0 {
+			t.Errorf("%s: %v %v", theme, violations, err)
+		}
+	}
+	picture(t, page)
+}
+
+// A tab that stays open keeps its size: 80 intervals, more than an hour of a fabric that is read once a minute.
+func TestATabLeftOpen(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 30)))
+	page := browse(t, h.url+"/?layout=space")
+	page.await(shown)
+	follow := func(from, n int64) float64 {
+		for i := from; i < from+n; i++ {
+			painted := page.eval(`document.querySelector("[data-painted]").dataset.painted`)
+			if err := h.Put(t.Context(), busy(g, noon+i*second)); err != nil { // announced; the page asks for the newest again
+				t.Fatal(err)
+			}
+			page.await(fmt.Sprintf(`document.querySelector("[data-painted]").dataset.painted !== %q`, painted))
+		}
+		return page.heap()
+	}
+	before := follow(1, 20)
+	after := follow(21, 60)
+	t.Logf("%.1f MB after 20 intervals, %.1f MB after 80", before/1e6, after/1e6)
+	if after > 1.1*before+300_000 {
+		t.Errorf("the page grew from %.0f to %.0f bytes in 60 intervals", before, after)
+	}
+}
+
+// An interval is on the screen soon after it is stored. The bound is wide: other tests may run beside this one.
+func TestFromStoreToPixel(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.announce(busy(g, noon))
+	page := browse(t, h.url)
+	page.await(shown)
+	for i := range int64(5) {
+		h.store(g, busy(g, noon+(i+1)*second, hot(g, uint64(i+1), schema.High, 0, 30)))
+		stored := time.Now()
+		if err := h.Put(t.Context(), busy(g, noon+(i+1)*second)); err != nil {
+			t.Fatal(err)
+		}
+		page.await(fmt.Sprintf(`document.documentElement.dataset.shown === %q`, time.Unix(0, noon+(i+1)*second).UTC().Format(time.RFC3339)))
+		t.Logf("stored to painted: %v", time.Since(stored).Round(time.Millisecond))
+	}
+}

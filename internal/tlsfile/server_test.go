@@ -1,0 +1,156 @@
+package tlsfile_test
+
+import (
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/internal/tlsfile"
+)
+
+// journal keeps the log.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// secureServer answers over TLS with the files, and says whether the client showed a certificate.
+func secureServer(t *testing.T, files tlsfile.Server, log io.Writer) string {
+	t.Helper()
+	r, err := tlsfile.NewReloader(files, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.VerifiedChains) > 0 {
+			w.Write([]byte("known"))
+		}
+	}))
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.Listener = tls.NewListener(l, r.Config())
+	s.Start()
+	t.Cleanup(s.Close)
+	return l.Addr().String()
+}
+
+// shown is the serial number of the certificate that a server shows.
+func shown(t *testing.T, address string) string {
+	t.Helper()
+	c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return c.ConnectionState().PeerCertificates[0].SerialNumber.String() + c.ConnectionState().PeerCertificates[0].NotAfter.String()
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Minute) // another time, however coarse the file system's clock is
+	if err := os.Chtimes(to, later, later); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A server shows a new certificate soon after the files have changed, without a restart; files that do not belong
+// together leave the certificate in force that was.
+func TestServerReloads(t *testing.T) {
+	cert, key := writePair(t)
+	time.Sleep(1100 * time.Millisecond) // certificates end at whole seconds: so the second one is another
+	newCert, newKey := writePair(t)
+	log := &journal{}
+	address := secureServer(t, tlsfile.Server{Cert: cert, Key: key}, log)
+	before := shown(t, address)
+	copyFile(t, newCert, cert)
+	time.Sleep(1100 * time.Millisecond)
+	if got := shown(t, address); got != before {
+		t.Error("a certificate without its key is shown")
+	}
+	copyFile(t, newKey, key)
+	for deadline := time.Now().Add(20 * time.Second); shown(t, address) == before; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the new certificate is never shown: %s", log)
+		}
+	}
+	if n := strings.Count(log.String(), "certificate not read"); n != 1 {
+		t.Errorf("the fault is logged %d times: %s", n, log)
+	}
+}
+
+// Clients may show a certificate of the authority; one of another is refused.
+func TestServerKnowsClients(t *testing.T) {
+	cert, key := writePair(t)
+	other, otherKey := writePair(t)
+	address := secureServer(t, tlsfile.Server{Cert: cert, Key: key, CA: cert}, io.Discard)
+	for name, c := range map[string]struct {
+		cert, key, want string
+		refused         bool
+	}{"none": {"", "", "", false}, "its own": {cert, key, "known", false}, "another's": {other, otherKey, "", true}} {
+		config := &tls.Config{InsecureSkipVerify: true}
+		if c.cert != "" {
+			pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+		}
+		transport := &http.Transport{TLSClientConfig: config}
+		answer, err := (&http.Client{Transport: transport}).Get("https://" + address)
+		if (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			if body, err := io.ReadAll(answer.Body); err != nil || string(body) != c.want {
+				t.Errorf("%s: %q, %v", name, body, err)
+			}
+			answer.Body.Close()
+		}
+		transport.CloseIdleConnections()
+	}
+}
+
+func TestServerFiles(t *testing.T) {
+	cert, key := writePair(t)
+	for want, files := range map[string]tlsfile.Server{
+		"no such file":         {Cert: "missing.pem", Key: key},
+		"cert, key: ":          {Cert: cert, Key: cert},
+		"holds no certificate": {Cert: cert, Key: key, CA: key},
+		"ca: without cert":     {CA: cert},
+		"key: empty":           {Cert: cert},
+	} {
+		if _, err := tlsfile.NewReloader(files, slog.Default()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", files, err, want)
+		}
+	}
+}
