@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose chaos clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate bench bench-segment bench-diagnose bench-history chaos clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench: toolchain ## every benchmark, briefly
 
 bench-diagnose: toolchain ## how often the diagnoser is right about incidents whose causes are known
 	@go run ./diagnose/bench/cmd
+
+bench-history: deps ## five months of a torus of 41,472 links: what each question about them takes; options go into ARGS
+	@go run ./store/bench/cmd $(ARGS)
 
 bench-segment: toolchain ## how well and how fast each method finds the regions of each test set
 	@go run ./segment/bench/cmd

@@ -28,12 +28,30 @@ type Sink interface {
 }
 
 // Handler carries out one kind of command. It should return soon after ctx ends, which is at the limit of run
-// time, when the command is cancelled or when the agent stops.
+// time, when the command is cancelled, when Kafka is lost or when the agent stops. The cause of ctx says which.
 type Handler interface {
 	Kind() string
 	// DryRun says what Run would do, and does nothing.
 	DryRun(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
-	Run(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
+	Run(ctx context.Context, c Call) (json.RawMessage, error)
+}
+
+// Judge is a Handler that refuses some arguments before anything begins. Its refusals are counted, answered and
+// audited like those of the allow-list. It answers at once and changes nothing.
+type Judge interface {
+	Judge(arguments json.RawMessage) *safety.Refusal
+}
+
+// Partial is a Handler whose output counts though it was stopped: the answer has the output beside the reason.
+type Partial interface{ PartialOutput() }
+
+// Call is a command as its handler gets it.
+type Call struct {
+	ID, Principal string
+	Arguments     json.RawMessage
+	// Report sends what there is so far, beside the answer at the end. It does not wait: where Kafka falls behind,
+	// what it was given is dropped and counted. It may be called from any goroutine.
+	Report func(output json.RawMessage)
 }
 
 // Host says whether this host is out of use, so that what disturbs its jobs may run.
@@ -50,7 +68,7 @@ type Identity struct {
 
 // Deps are what an agent works with.
 type Deps struct {
-	Source     Source // the commands of the fabric: a tail that looks back Config.Lookback
+	Source     Source // the commands of the fabric: a tail that looks back Config.Lookback; see Reachable
 	Sink       Sink   // takes the answers
 	Handlers   []Handler
 	Host       Host   // nil: nothing says that the host is drained
@@ -75,10 +93,13 @@ type Agent struct {
 
 	wg sync.WaitGroup // commands that run
 
+	sending sync.Mutex // guards closed
+	closed  bool       // answers takes no more
+
 	mu      sync.Mutex
-	gate    gate                               // guarded by mu, with its memory and guards
-	running map[string]context.CancelCauseFunc // guarded by mu
-	dubious *safety.Guard                      // guarded by mu; limits answers to commands that are not remembered
+	gate    gate                 // guarded by mu, with its memory and guards
+	running map[string]*underway // guarded by mu
+	dubious *safety.Guard        // guarded by mu; limits answers to commands that are not remembered
 }
 
 // maxQueuedAnswers is how many answers may wait for Kafka. More are not lost: those of remembered commands are
@@ -105,7 +126,7 @@ func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 		return nil, fmt.Errorf("command: %w", err)
 	}
 	a := &Agent{id: id, cfg: cfg, deps: deps, kinds: map[string]Handler{}, answers: make(chan *schema.CommandResult, maxQueuedAnswers),
-		log: deps.Log.With("fabric", id.Fabric), running: map[string]context.CancelCauseFunc{},
+		log: deps.Log.With("fabric", id.Fabric), running: map[string]*underway{},
 		dubious: safety.NewQuota(safety.Limits{AtATime: 1, PerHour: dubiousPerHour})}
 	for _, h := range deps.Handlers {
 		if a.kinds[h.Kind()] != nil || h.Kind() == KindCancel || !word.MatchString(h.Kind()) {
@@ -114,7 +135,7 @@ func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 		a.kinds[h.Kind()] = h
 	}
 	a.gate = gate{agent: id.Name, fabric: id.Fabric, keys: keys, tolerance: cfg.ClockTolerance, maxValidity: cfg.MaxValidity,
-		known:  func(kind string) bool { return kind == KindCancel || a.kinds[kind] != nil },
+		known: func(kind string) bool { return kind == KindCancel || a.kinds[kind] != nil }, judgeArguments: a.judgeArguments,
 		acting: safety.New(cfg.Config), harmless: safety.NewQuota(harmlessLimits)}
 	if a.metrics, err = newMetrics(deps.Registerer); err != nil {
 		return nil, fmt.Errorf("command: %w", err)
@@ -142,7 +163,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.stopAll()
 	a.wg.Wait() // each is left behind after its grace
-	close(a.answers)
+	a.closeAnswers()
 	flush := time.AfterFunc(flushTimeout, giveUp)
 	defer flush.Stop()
 	<-sent
@@ -184,7 +205,7 @@ func (a *Agent) answerLeftovers() {
 	var left []*schema.CommandResult
 	for _, c := range a.gate.memory.content.Commands {
 		if c.Running {
-			result := a.result(c.ID, schema.CommandFailed, "agent restarted while the command ran, or before it began")
+			result := a.result(c.ID, c.Kind, schema.CommandFailed, "agent restarted while the command ran, or before it began")
 			a.noteMemory(a.gate.memory.finish(result))
 		}
 		if c.Answer != nil {
@@ -253,7 +274,7 @@ func (a *Agent) consider(ctx context.Context, c *schema.Command) {
 	if v.silent {
 		return
 	}
-	result := a.result(c.ID, v.status, v.refusal.Detail)
+	result := a.result(c.ID, c.Kind, v.status, v.refusal.Detail)
 	if v.authentic {
 		err := a.gate.memory.add(remembered{ID: c.ID, Kind: c.Kind, Expires: c.Expires, Answer: result}, now)
 		a.noteMemory(err)
@@ -283,7 +304,15 @@ func (a *Agent) noteMemory(err error) {
 	}
 }
 
-func (a *Agent) result(id string, status schema.CommandStatus, reason string) *schema.CommandResult {
+// judgeArguments asks the handler of a kind.
+func (a *Agent) judgeArguments(c *schema.Command) *safety.Refusal {
+	if judge, ok := a.kinds[c.Kind].(Judge); ok {
+		return judge.Judge(c.Arguments)
+	}
+	return nil
+}
+
+func (a *Agent) result(id, kind string, status schema.CommandStatus, reason string) *schema.CommandResult {
 	const maxReasonBytes = 1 << 10
-	return &schema.CommandResult{CommandID: id, Fabric: a.id.Fabric, Agent: a.id.Name, Time: a.now(), Status: status, Reason: shorten(reason, maxReasonBytes)}
+	return &schema.CommandResult{CommandID: id, Fabric: a.id.Fabric, Agent: a.id.Name, Time: a.now(), Status: status, Kind: kind, Reason: shorten(reason, maxReasonBytes)}
 }

@@ -13,6 +13,10 @@ type AgentStatus struct {
 	Started      schema.Instant `json:"started"`
 	Sources      []SourceStatus `json:"sources"`
 	SpoolRecords int            `json:"spool_records"` // that wait for Kafka
+	// Hardware of the host; nil from older agents.
+	Hardware *schema.HostHardware `json:"hardware,omitempty"`
+	// Kinds that it carries out beside the harmless ones, allowed or not.
+	Kinds []string `json:"kinds,omitempty"`
 }
 
 // SourceStatus is one source of counters, as its last poll found it.
@@ -56,13 +60,13 @@ type listHandler struct{ of Collecting }
 
 func (listHandler) Kind() string { return KindList }
 
-func (h listHandler) Run(context.Context, json.RawMessage) (json.RawMessage, error) {
+func (h listHandler) Run(context.Context, Call) (json.RawMessage, error) {
 	return json.Marshal(h.of.Status())
 }
 
 // DryRun does the same: to be asked changes nothing.
-func (h listHandler) DryRun(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-	return h.Run(ctx, arguments)
+func (h listHandler) DryRun(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+	return h.Run(ctx, Call{})
 }
 
 // Refreshed is the output of agents.refresh.
@@ -74,7 +78,7 @@ type refreshHandler struct{ of Collecting }
 
 func (refreshHandler) Kind() string { return KindRefresh }
 
-func (h refreshHandler) Run(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+func (h refreshHandler) Run(ctx context.Context, _ Call) (json.RawMessage, error) {
 	sources, err := h.of.Refresh(ctx)
 	if err != nil {
 		return nil, err

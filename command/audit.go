@@ -102,13 +102,13 @@ func (a *Auditor) decodeCommands(m kafka.Message) (rows []schema.SeenCommand, er
 
 func (a *Auditor) verified(c *schema.Command) string {
 	if len(a.keys) == 0 {
-		return "no keys"
+		return schema.NotVerified
 	}
 	if no := a.keys.Verify(c); no != nil {
 		a.log.Warn("command: a command in the topic is not authentic", "command", c.ID, "principal", c.Principal, "reason", no.Reason)
 		return string(no.Reason)
 	}
-	return "valid"
+	return schema.Verified
 }
 
 func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, err error) {

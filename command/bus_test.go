@@ -145,9 +145,9 @@ func (h *handler) Kind() string { return h.kind }
 func (h *handler) DryRun(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return h.dry()
 }
-func (h *handler) Run(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+func (h *handler) Run(ctx context.Context, c command.Call) (json.RawMessage, error) {
 	h.runs.Add(1)
-	return h.run(ctx, arguments)
+	return h.run(ctx, c.Arguments)
 }
 
 func instantly(kind string) *handler {
@@ -175,13 +175,17 @@ type agentOptions struct {
 	handlers []command.Handler
 	host     command.Host
 	now      func() time.Time
-	sink     command.Sink // of the answers; nil: the bus
+	sink     command.Sink   // of the answers; nil: the bus
+	source   command.Source // of the commands; nil: the bus from its start
 }
 
 func startAgent(t *testing.T, b *bus, o agentOptions) life {
 	t.Helper()
 	if o.sink == nil {
 		o.sink = b
+	}
+	if o.source == nil {
+		o.source = b.fromStart(envelope.Commands)
 	}
 	if o.name == "" {
 		o.name = "n1"
@@ -196,7 +200,7 @@ func startAgent(t *testing.T, b *bus, o agentOptions) life {
 		o.cfg = testConfig()
 	}
 	registry := prometheus.NewPedanticRegistry()
-	agent, err := command.NewAgent(o.cfg, command.Identity{Name: o.name, Fabric: "f"}, command.Deps{Source: b.fromStart(envelope.Commands), Sink: o.sink,
+	agent, err := command.NewAgent(o.cfg, command.Identity{Name: o.name, Fabric: "f"}, command.Deps{Source: o.source, Sink: o.sink,
 		Handlers: o.handlers, Host: o.host, StatePath: o.state, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})), Registerer: registry, Now: o.now})
 	if err != nil {
 		t.Fatal(err)

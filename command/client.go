@@ -86,9 +86,19 @@ func (a *Answer) ClockOffset() (offset, uncertainty time.Duration) {
 // is more than 0, until that many agents have said theirs. It listens before it sends. That fewer answer is no
 // error.
 func (c *Client) Ask(ctx context.Context, command *schema.Command, wait time.Duration, expect int) ([]Answer, error) {
+	return c.gather(ctx, command, wait, expect, schema.CommandStatus.Final)
+}
+
+// Begin is Ask that waits until agents have begun or said why not, whichever is first.
+func (c *Client) Begin(ctx context.Context, command *schema.Command, wait time.Duration, expect int) ([]Answer, error) {
+	return c.gather(ctx, command, wait, expect, schema.CommandStatus.Valid)
+}
+
+// gather counts an agent as heard once enough says so of a status of its.
+func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.Duration, expect int, enough func(schema.CommandStatus) bool) ([]Answer, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	g := &gathering{id: command.ID, fabric: c.fabric, now: c.now, expect: expect, last: map[string]Answer{}, complete: stop}
+	g := &gathering{enough: enough, heard: map[string]bool{}, id: command.ID, fabric: c.fabric, now: c.now, expect: expect, last: map[string]Answer{}, complete: stop}
 	source := c.results()
 	ended := make(chan error, 1)
 	go func() { ended <- source.Run(reading, g.take) }()

@@ -19,6 +19,10 @@ type Config struct {
 	ClockTolerance time.Duration `yaml:"clock_tolerance"`
 	// The longest time for which a command may be valid.
 	MaxValidity time.Duration `yaml:"max_validity"`
+	// A command that acts is stopped when Kafka has been silent for so long: it could not be cancelled any more.
+	StopWithoutKafka time.Duration `yaml:"stop_without_kafka"`
+	// How an agent knows whether its host is out of use, for rules with require_drained: slurm asks Slurm, in the way that feedback.slurm says, for the node of the agent's name. Empty: it does not, and refuses.
+	DrainedBy string `yaml:"drained_by"`
 	// In whose name this process gives commands.
 	Sign Sign `yaml:"sign"`
 }
@@ -39,9 +43,12 @@ type Sign struct {
 	KeyFile string `yaml:"key_file"`
 }
 
+// DrainedBySlurm is the only value of drained_by but none.
+const DrainedBySlurm = "slurm"
+
 // DefaultConfig takes no orders.
 func DefaultConfig() Config {
-	return Config{Config: safety.DefaultConfig(), ClockTolerance: 10 * time.Second, MaxValidity: 10 * time.Minute}
+	return Config{Config: safety.DefaultConfig(), ClockTolerance: 10 * time.Second, MaxValidity: 10 * time.Minute, StopWithoutKafka: time.Minute}
 }
 
 // Enabled says whether an agent takes orders.
@@ -77,6 +84,12 @@ func (c *Config) Validate() error {
 	}
 	if c.MaxValidity < time.Second || c.MaxValidity > 24*time.Hour {
 		faults = append(faults, fmt.Errorf("max_validity: %v; want 1s to 24h", c.MaxValidity))
+	}
+	if c.DrainedBy != "" && c.DrainedBy != DrainedBySlurm {
+		faults = append(faults, fmt.Errorf("drained_by: %q; want slurm, or nothing", c.DrainedBy))
+	}
+	if c.StopWithoutKafka < time.Second || c.StopWithoutKafka > time.Hour {
+		faults = append(faults, fmt.Errorf("stop_without_kafka: %v; want 1s to 1h", c.StopWithoutKafka))
 	}
 	if (c.Sign.Principal == "") != (c.Sign.KeyFile == "") {
 		faults = append(faults, errors.New("sign: principal and key_file belong together; give both or neither"))

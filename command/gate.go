@@ -32,7 +32,7 @@ func Reasons() []safety.Reason {
 // Kinds that this package carries out itself. Every known principal may have them done: they change nothing
 // on a host, and to stop something is always safe.
 const (
-	KindList    = "agents.list"
+	KindList    = schema.KindAgentsList
 	KindRefresh = "agents.refresh"
 	KindCancel  = "cancel"
 )
@@ -53,8 +53,10 @@ type gate struct {
 	maxValidity   time.Duration
 	memory        *memory
 	known         func(kind string) bool
-	acting        *safety.Guard // what the allow-list allows
-	harmless      *safety.Guard
+	// judgeArguments asks the kind's handler; nil: it has nothing against them.
+	judgeArguments func(c *schema.Command) *safety.Refusal
+	acting         *safety.Guard // what the allow-list allows
+	harmless       *safety.Guard
 }
 
 // verdict is what becomes of a command.
@@ -66,6 +68,7 @@ type verdict struct {
 	// authentic commands come from a known principal and are fresh: they are remembered.
 	authentic bool
 	drained   bool // only on a drained host
+	runTime   time.Duration
 }
 
 func refuse(reason safety.Reason, format string, args ...any) verdict {
@@ -74,8 +77,8 @@ func refuse(reason safety.Reason, format string, args ...any) verdict {
 
 func (v verdict) quietly() verdict { v.silent = true; return v }
 
-// judge checks a command whose shape is right: fabric, signature, time, target, memory, kind, allow-list and
-// limits, in this order. A dry run goes through all of it.
+// judge checks a command whose shape is right: fabric, signature, time, target, memory, kind, allow-list,
+// arguments and limits, in this order. A dry run goes through all of it.
 func (g *gate) judge(c *schema.Command, now schema.Instant) verdict {
 	if c.Fabric != g.fabric {
 		return refuse(WrongFabric, "of fabric %q; this agent belongs to %q", c.Fabric, g.fabric).quietly()
@@ -124,9 +127,14 @@ func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 		return refuse(UnknownKind, "%s carries out no %s; a source or a version may be missing there", g.agent, c.Kind)
 	}
 	if Harmless(c.Kind) {
-		return limited(g.harmless.Room(int64(now)))
+		v := limited(g.harmless.Room(int64(now)))
+		v.runTime = g.harmless.Limits().RunTime
+		return v
 	}
-	rule, no := g.acting.Allowed(safety.Order{ID: c.ID, Principal: c.Principal, Kind: c.Kind, Agent: g.agent})
+	allowed, no := g.acting.Allowed(safety.Order{ID: c.ID, Principal: c.Principal, Kind: c.Kind, Agent: g.agent, AtNanos: int64(now)})
+	if no == nil && g.judgeArguments != nil {
+		no = g.judgeArguments(c)
+	}
 	if no != nil {
 		return limited(no)
 	}
@@ -134,7 +142,10 @@ func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 	if v.refusal == nil && c.DryRun {
 		v = limited(g.harmless.Room(int64(now)))
 	}
-	v.drained = rule.RequireDrained
+	v.drained, v.runTime = allowed.RequireDrained, allowed.RunTime
+	if c.DryRun {
+		v.runTime = g.harmless.Limits().RunTime
+	}
 	return v
 }
 

@@ -18,12 +18,13 @@ type gathering struct {
 	id, fabric string
 	now        func() time.Time
 	expect     int // agents; 0: all that come
+	enough     func(schema.CommandStatus) bool
 	complete   func()
 
 	mu    sync.Mutex
 	sent  schema.Instant    // guarded by mu
 	last  map[string]Answer // guarded by mu; by agent
-	final int               // guarded by mu; agents with their last word
+	heard map[string]bool   // guarded by mu; agents that have said enough
 }
 
 func (g *gathering) setSent(at schema.Instant) {
@@ -55,10 +56,10 @@ func (g *gathering) add(r schema.CommandResult, received schema.Instant) {
 		return // its first last word counts
 	}
 	g.last[r.Agent] = Answer{CommandResult: r, Sent: g.sent, Received: received}
-	if r.Status.Final() {
-		g.final++
+	if g.enough(r.Status) {
+		g.heard[r.Agent] = true
 	}
-	if g.expect > 0 && g.final >= g.expect {
+	if g.expect > 0 && len(g.heard) >= g.expect {
 		g.complete()
 	}
 }

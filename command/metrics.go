@@ -24,6 +24,7 @@ type metrics struct {
 // Reasons why an answer is not sent.
 const (
 	dropRate        = "rate_limited" // too many commands that are not authentic or not fresh
+	dropOversized   = "oversized"    // progress that is no JSON of up to MaxOutputBytes
 	dropUndelivered = "undelivered"  // Kafka did not take it before the agent stopped; sent after the restart
 )
 
@@ -52,7 +53,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		received:       counter("received_total", "Commands in the topic of the fabric, those for other agents too."),
 		refused:        labelled("refused_total", "Commands that were not carried out.", "reason", reasonLabels()...),
 		answered:       labelled("answers_total", "Answers that Kafka acknowledged.", "status", statusLabels()...),
-		answersDropped: labelled("answers_dropped_total", "Answers that were not sent.", "reason", dropRate, dropUndelivered),
+		answersDropped: labelled("answers_dropped_total", "Answers that were not sent.", "reason", dropRate, dropOversized, dropUndelivered),
 		running:        gauge("running", "Commands that run now."),
 		stuck:          gauge("stuck", "Commands that were stopped and have not returned; they hold their place in the limits."),
 		panics:         counter("panics_total", "Handlers that panicked."),
@@ -73,7 +74,7 @@ func reasonLabels() (labels []string) {
 }
 
 func statusLabels() (labels []string) {
-	for _, s := range []schema.CommandStatus{schema.CommandAccepted, schema.CommandDone, schema.CommandFailed, schema.CommandRefused,
+	for _, s := range []schema.CommandStatus{schema.CommandAccepted, schema.CommandProgress, schema.CommandDone, schema.CommandFailed, schema.CommandRefused,
 		schema.CommandExpired, schema.CommandCancelled} {
 		labels = append(labels, string(s))
 	}

@@ -20,12 +20,26 @@ import (
 var (
 	errRunTime = errors.New("stopped at the limit of run time")
 	errStopped = errors.New("the agent was stopped while the command ran")
+	errNoKafka = Cancelled("stopped: Kafka is lost, so that it could not be cancelled from there")
 )
 
 // cancelledError is the cause of a command that was cancelled.
-type cancelledError struct{ by string }
+type cancelledError struct{ text string }
 
-func (e *cancelledError) Error() string { return "cancelled by " + e.by }
+func (e *cancelledError) Error() string { return e.text }
+
+// Cancelled is the error of a handler that stops for a reason of its own: the command counts as cancelled.
+func Cancelled(format string, args ...any) error {
+	return &cancelledError{fmt.Sprintf(format, args...)}
+}
+
+// underway is a command that runs.
+type underway struct {
+	end      context.CancelCauseFunc
+	acting   bool   // not one of the harmless
+	kind     string // of the command
+	reported uint32 // sequence of its last report; guarded by the agent's mu
+}
 
 // returnGrace is what a handler gets to return after its context has ended.
 const returnGrace = 5 * time.Second
@@ -35,10 +49,13 @@ func (a *Agent) begin(ctx context.Context, c *schema.Command, v verdict, now sch
 	guard := a.gate.guardOf(c)
 	guard.Begin(c.ID, int64(now))
 	ctx, cancel := context.WithCancelCause(ctx)
-	a.running[c.ID] = cancel
+	a.running[c.ID] = &underway{end: cancel, acting: guard == a.gate.acting, kind: c.Kind}
 	a.metrics.running.Inc()
 	a.metrics.remembered.Set(float64(len(a.gate.memory.index)))
 	log.Info("command: started", "dry_run", c.DryRun)
+	if guard == a.gate.acting {
+		a.wg.Go(func() { a.watchKafka(ctx, cancel) })
+	}
 	a.wg.Go(func() {
 		started := time.Now()
 		result := a.carryOut(ctx, c, v, guard)
@@ -61,24 +78,28 @@ func (a *Agent) carryOut(ctx context.Context, c *schema.Command, v verdict, guar
 		if no := a.inUse(ctx); no != nil {
 			a.count(no.Reason)
 			a.endIn(guard, c.ID)
-			return a.result(c.ID, schema.CommandRefused, no.Detail)
+			return a.result(c.ID, c.Kind, schema.CommandRefused, no.Detail)
 		}
 	}
 	if guard == a.gate.acting {
-		a.send(a.result(c.ID, schema.CommandAccepted, ""))
+		a.send(a.result(c.ID, c.Kind, schema.CommandAccepted, ""))
 	}
-	output, err := a.execute(ctx, c, guard)
+	output, err := a.execute(ctx, c, guard, v.runTime)
 	if err != nil {
 		status := schema.CommandFailed
 		if _, ok := errors.AsType[*cancelledError](err); ok {
 			status = schema.CommandCancelled
 		}
-		return a.result(c.ID, status, err.Error())
+		result := a.result(c.ID, c.Kind, status, err.Error())
+		if len(output) <= MaxOutputBytes && json.Valid(output) {
+			result.Output = output
+		}
+		return result
 	}
 	if len(output) > MaxOutputBytes || len(output) > 0 && !json.Valid(output) {
-		return a.result(c.ID, schema.CommandFailed, fmt.Sprintf("carried out, but its output of %d bytes is no JSON of up to %d", len(output), MaxOutputBytes))
+		return a.result(c.ID, c.Kind, schema.CommandFailed, fmt.Sprintf("carried out, but its output of %d bytes is no JSON of up to %d", len(output), MaxOutputBytes))
 	}
-	result := a.result(c.ID, schema.CommandDone, "")
+	result := a.result(c.ID, c.Kind, schema.CommandDone, "")
 	result.Output = output
 	return result
 }
@@ -109,8 +130,7 @@ type outcome struct {
 
 // execute calls the handler in a goroutine that can be left behind: a handler that does not return costs its
 // command and, since it may still act, its place in the limits until it returns.
-func (a *Agent) execute(ctx context.Context, c *schema.Command, guard *safety.Guard) (json.RawMessage, error) {
-	limit := guard.Limits().RunTime
+func (a *Agent) execute(ctx context.Context, c *schema.Command, guard *safety.Guard, limit time.Duration) (json.RawMessage, error) {
 	running, stop := context.WithTimeoutCause(ctx, limit, errRunTime)
 	defer stop()
 	ended, leftBehind := make(chan outcome), make(chan struct{})
@@ -130,8 +150,11 @@ func (a *Agent) execute(ctx context.Context, c *schema.Command, guard *safety.Gu
 		a.log.Error("command: handler does not return, left behind", "command", c.ID, "kind", c.Kind)
 		return nil, fmt.Errorf("%w, and does not return: it is left behind and may still act", a.causeOf(running, limit))
 	}
-	if o.err != nil && running.Err() != nil {
-		return nil, a.causeOf(running, limit)
+	if running.Err() != nil && (o.err != nil || a.partial(c)) {
+		if !a.partial(c) {
+			o.output = nil
+		}
+		return o.output, a.causeOf(running, limit)
 	}
 	return o.output, o.err
 }
@@ -180,7 +203,8 @@ func (a *Agent) call(ctx context.Context, c *schema.Command) (o outcome) {
 	if c.DryRun {
 		o.output, o.err = handler.DryRun(ctx, c.Arguments)
 	} else {
-		o.output, o.err = handler.Run(ctx, c.Arguments)
+		o.output, o.err = handler.Run(ctx, Call{ID: c.ID, Principal: c.Principal, Arguments: c.Arguments,
+			Report: func(output json.RawMessage) { a.report(ctx, c, output) }})
 	}
 	return o
 }
@@ -203,30 +227,105 @@ func (a *Agent) cancel(c *schema.Command) (json.RawMessage, error) {
 		return nil, errors.New(`arguments: want {"id": ...}, the id of the command to stop`)
 	}
 	a.mu.Lock()
-	end := a.running[arguments.ID]
+	runs := a.running[arguments.ID]
 	a.mu.Unlock()
-	if end != nil && !c.DryRun {
-		end(&cancelledError{by: c.Principal})
+	if runs != nil && !c.DryRun {
+		runs.end(Cancelled("cancelled by %s", c.Principal))
 	}
-	return json.Marshal(map[string]bool{"running": end != nil})
+	return json.Marshal(map[string]bool{"running": runs != nil})
 }
 
 // stopAll ends the contexts of all commands, where the source has returned by itself.
 func (a *Agent) stopAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, end := range a.running {
-		end(errStopped)
+	for _, c := range a.running {
+		c.end(errStopped)
 	}
+}
+
+// partial says whether what a stopped handler gives counts.
+func (a *Agent) partial(c *schema.Command) bool {
+	_, is := a.kinds[c.Kind].(Partial)
+	return is && !c.DryRun
+}
+
+// report sends progress of a command that runs.
+func (a *Agent) report(ctx context.Context, c *schema.Command, output json.RawMessage) {
+	a.mu.Lock()
+	runs := a.running[c.ID]
+	if runs == nil || ctx.Err() != nil { // its answer is on the way
+		a.mu.Unlock()
+		return
+	}
+	runs.reported++
+	sequence := runs.reported
+	a.mu.Unlock()
+	if len(output) > MaxOutputBytes || !json.Valid(output) {
+		a.metrics.answersDropped.WithLabelValues(dropOversized).Inc()
+		return
+	}
+	result := a.result(c.ID, c.Kind, schema.CommandProgress, "")
+	result.Sequence, result.Output = sequence, output
+	a.send(result)
+}
+
+// Reachable is a Source that knows since when it has heard nothing from Kafka: now if Kafka owes no answer.
+type Reachable interface{ Answered() time.Time }
+
+// watchKafka ends a command that acts once Kafka has been silent for so long that nobody could cancel it.
+func (a *Agent) watchKafka(ctx context.Context, cancel context.CancelCauseFunc) {
+	source, knows := a.deps.Source.(Reachable)
+	if !knows {
+		return
+	}
+	const perLimit = 4
+	ticker := time.NewTicker(a.cfg.StopWithoutKafka / perLimit)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if time.Since(source.Answered()) >= a.cfg.StopWithoutKafka {
+				cancel(errNoKafka)
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lost ends all commands that act, since Kafka takes no results.
+func (a *Agent) lost() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.running {
+		if c.acting {
+			c.end(errNoKafka)
+		}
+	}
+}
+
+// closeAnswers ends the queue; a handler that was left behind may still report.
+func (a *Agent) closeAnswers() {
+	a.sending.Lock()
+	defer a.sending.Unlock()
+	a.closed = true
+	close(a.answers)
 }
 
 // send queues an answer. If Kafka has taken none for long, it is kept in the memory for the next life.
 func (a *Agent) send(result *schema.CommandResult) {
-	select {
-	case a.answers <- result:
-	default:
-		a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
+	a.sending.Lock()
+	defer a.sending.Unlock()
+	if !a.closed {
+		select {
+		case a.answers <- result:
+			return
+		default:
+		}
 	}
+	a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 }
 
 // sendAll takes answer after answer to Kafka until the queue is closed, or ctx ends.
@@ -236,6 +335,7 @@ func (a *Agent) sendAll(ctx context.Context) {
 		if err := a.produce(ctx, &encoder, r); err != nil {
 			a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 			a.log.Error("command: answer not sent", "command", r.CommandID, "status", r.Status, "error", err)
+			a.lost()
 			continue
 		}
 		a.metrics.answered.WithLabelValues(string(r.Status)).Inc()
@@ -248,8 +348,7 @@ func (a *Agent) sendAll(ctx context.Context) {
 }
 
 func (a *Agent) produce(ctx context.Context, encoder *envelope.Encoder, r *schema.CommandResult) error {
-	const patience = time.Minute
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.StopWithoutKafka)
 	defer cancel()
 	payload, err := encoder.Results(nil, []schema.CommandResult{*r})
 	if err != nil {

@@ -42,7 +42,7 @@ func browse(t *testing.T, url string) *tab {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--user-data-dir="+t.TempDir(), "--window-size=1440,900", "--remote-debugging-pipe",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "about:blank")
 	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // 3 and 4, as the protocol wants

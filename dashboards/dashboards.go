@@ -6,11 +6,9 @@
 package dashboards
 
 import (
-	"embed"
+	_ "embed" // for the document
 	"errors"
 	"fmt"
-	"github.com/giverny/giverny/internal/problem"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -18,13 +16,11 @@ import (
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
-
-//go:embed web
-var web embed.FS
 
 //go:embed openapi.json
 var document []byte
@@ -141,11 +137,7 @@ func (d *Dashboards) ScoreBy(cfg score.Config) { d.scores = cfg }
 
 // Register adds the page and the API to mux.
 func (d *Dashboards) Register(mux *http.ServeMux) {
-	files, err := fs.Sub(web, "web")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	mux.Handle("/", page(http.FileServerFS(files)))
+	mux.Handle("/", page(assets()))
 	server := operation.Server[*Dashboards]{Of: d, Prefix: Prefix, Rows: Endpoints(), Timeout: d.cfg.Timeout, Explain: explain, Observe: d.observe}
 	server.Register(mux)
 }

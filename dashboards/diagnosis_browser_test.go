@@ -68,7 +68,7 @@ func TestThePageSaysWhy(t *testing.T) {
 	if text := page.eval(`document.getElementById("verdict").innerText`); !strings.Contains(text, "cause unknown") || strings.Contains(text, "40% sure") || strings.Contains(text, "accused") {
 		t.Errorf("of the region that was chosen the panel says %s", text)
 	}
-	if got := page.eval(`document.title + " " + document.querySelectorAll("aside img, aside script").length`); got != "Giverny 0" {
+	if got := page.eval(`document.title + " " + document.querySelectorAll("aside img, aside script").length`); got != torus+" \u00b7 Giverny 0" {
 		t.Errorf("a hostile name became markup: %s", got)
 	}
 	if dom := page.eval(dom); strings.Contains(dom, "undefined") || strings.Contains(dom, "NaN") || strings.Contains(dom, "TypeError") {

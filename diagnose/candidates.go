@@ -21,6 +21,7 @@ type regionCase struct {
 	back     backPressure
 	centre   centre
 	drain    drain
+	neck     neck
 	full     schema.LinkID // on a grid, the full link that most waits for; NoLink: not known
 	load     float64       // what its links carry now, of what they carried before the onset; 0: not known
 	carries  float64       // by the root, or by the fullest link where no root is known, bytes/s; 0: not known

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -11,32 +10,24 @@ import (
 
 // drain is the switch of a torus or mesh whose nodes do not take what arrives. The links of these fabrics know no
 // direction, so that back pressure cannot be followed; but under dimension-order routing all that goes to one
-// switch forms a tree, and what is held back on each link is in proportion to how many of the senders' routes
-// pass it.
+// switch forms a tree, and what stalls, what is held back and what was added is on the links of the tree.
 type drain struct {
 	device topology.DeviceID
-	fit    float64 // cosine of what is held back and of the tree's load, 0 to 1; 0: none
+	fit    float64 // how well what is seen and the tree agree, 0 to 1; 0: none
 	job    *job    // whose nodes send; nil: not known
 }
 
 const (
 	// drainFit is the least fit of a tree for its end to be called the root.
-	drainFit = .8
+	drainFit = .75
 	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
-	unknownFit, leastSenders = .9, 4
+	unknownFit, leastSenders = .85, 4
 	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
 	inTree = .6
 	// drainSenders bounds the jobs whose nodes are tried as senders, drainNodes how many nodes of one,
 	// and drainEnds the switches that are tried.
-	drainSenders, drainNodes, drainEnds = 3, 64, 16
+	drainSenders, drainNodes, drainEnds = 3, 64, 24
 )
-
-// heldBack estimates what waits on a link, from what it carries and the share of time that it stalls: of an
-// offer of o the share s is held back and (1-s)o is carried.
-func (p *pressure) heldBack(l schema.LinkID) float64 {
-	stall := min(maxStall, p.stallOf(l)/100)
-	return max(0, p.useOf(l)) / 100 * p.graph.Capacity(l) * stall / (1 - stall)
-}
 
 // drainOf finds the switch that a region's traffic converges on, if it does.
 func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
@@ -44,17 +35,15 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	if s.router.grid == nil || !s.graph.Duplex() {
 		return best
 	}
-	held := make(map[schema.LinkID]float64, len(rc.region.Links))
-	for _, l := range rc.region.Links {
-		held[l] = p.heldBack(l)
-	}
-	ends := s.router.grid.ends(held)
+	h := &s.work.held
+	h.take(rc.region.Links, p)
+	ends := s.router.grid.ends(h)
 	if len(ends) == 0 {
 		return best
 	}
 	for _, i := range rc.likeliestSenders() {
 		for _, d := range ends {
-			if fit := s.router.grid.treeFit(rc.jobs[i].job.devices, d, held, p); fit > best.fit {
+			if fit := s.router.grid.treeFit(rc.jobs[i].job.devices, d, h, p); fit > best.fit {
 				best = drain{device: d, fit: fit, job: rc.jobs[i].job}
 			}
 		}
@@ -62,9 +51,9 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	if best.fit >= drainFit {
 		return best
 	}
-	for _, d := range ends { // the senders may be of a job that nobody knows
-		if senders := s.router.grid.sendersTo(d, held); len(senders) >= leastSenders {
-			if fit := s.router.grid.treeFit(senders, d, held, p); fit >= unknownFit && fit > best.fit {
+	for _, d := range ends { // the senders may be of a job that no table has
+		if senders := s.router.grid.sendersTo(d, h); len(senders) >= leastSenders {
+			if fit := s.router.grid.treeFit(senders, d, h, p); fit >= unknownFit && fit > best.fit {
 				best = drain{device: d, fit: fit}
 			}
 		}
@@ -83,134 +72,6 @@ func (rc *regionCase) likeliestSenders() []int {
 	weight := func(i int) float64 { return max(rc.jobs[i].cross, rc.jobs[i].gate) + rc.jobs[i].burden }
 	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
 	return out[:min(len(out), drainSenders)]
-}
-
-// sendersTo are the switches from which more leads towards a switch than arrives at them.
-func (t *gridLinks) sendersTo(end topology.DeviceID, held map[schema.LinkID]float64) []topology.DeviceID {
-	sent := map[topology.DeviceID]float64{}
-	goal := t.graph.Device(end).Coord
-	for l, h := range held {
-		dim := t.keys[l].dim
-		if dim < 0 {
-			continue
-		}
-		from, to := t.graph.Ends(l)
-		size := t.grid.Dims[dim]
-		far, _ := t.way(t.graph.Device(from).Coord[dim], goal[dim], size)
-		near, _ := t.way(t.graph.Device(to).Coord[dim], goal[dim], size)
-		if far < near {
-			from, to = to, from
-		}
-		sent[from] += h
-		sent[to] -= h
-	}
-	var own []float64
-	for _, v := range sent {
-		if v > 0 {
-			own = append(own, v)
-		}
-	}
-	if len(own) == 0 {
-		return nil
-	}
-	usual := medianOf(own)
-	var out []topology.DeviceID
-	for d, v := range sent {
-		if d != end && v > usual/2 {
-			out = append(out, d)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// ends lists the switches at the links to which a tree can lead that has most of what is held back: of the last
-// dimension it has links of one line, of the one before those of one plane, and so on.
-func (t *gridLinks) ends(held map[schema.LinkID]float64) []topology.DeviceID {
-	k := len(t.grid.Dims)
-	total := 0.
-	lines := make([]map[int32]float64, k) // by dimension and the place in those before it
-	for d := range lines {
-		lines[d] = map[int32]float64{}
-	}
-	var devices []topology.DeviceID
-	for l, w := range held {
-		key := t.keys[l]
-		if key.dim < 0 {
-			continue
-		}
-		total += w
-		lines[key.dim][key.before] += w
-		from, to := t.graph.Ends(l)
-		devices = append(devices, from, to)
-	}
-	slices.Sort(devices)
-	sums := map[topology.DeviceID]float64{}
-	var out []topology.DeviceID
-	for _, d := range slices.Compact(devices) {
-		for dim := range k {
-			before, _ := t.around(d, dim)
-			sums[d] += lines[dim][int32(before)]
-		}
-		if total > 0 && sums[d] >= inTree*total {
-			out = append(out, d)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b topology.DeviceID) int { return cmp.Compare(sums[b], sums[a]) })
-	out = out[:min(len(out), drainEnds)]
-	return out
-}
-
-// treeFit is the cosine of what is held back on links, and of how many of the senders' routes to a switch pass
-// them.
-func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, held map[schema.LinkID]float64, p *pressure) float64 {
-	load := map[schema.LinkID]float64{}
-	step := 1 + len(senders)/drainNodes
-	for i := 0; i < len(senders); i += step {
-		t.eachOnRoute(senders[i], end, func(l schema.LinkID) { load[l]++ })
-	}
-	dot, loads, helds := 0., 0., 0.
-	for l, n := range load {
-		h, inRegion := held[l]
-		if !inRegion {
-			if h = p.heldBack(l); h > 0 {
-				helds += h * h
-			}
-		}
-		dot += n * h
-		loads += n * n
-	}
-	for _, h := range held {
-		helds += h * h
-	}
-	if loads == 0 || helds == 0 {
-		return 0
-	}
-	return dot / math.Sqrt(loads*helds)
-}
-
-// eachOnRoute visits the links between two switches, dimension by dimension.
-func (t *gridLinks) eachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)) {
-	k, stride := len(t.grid.Dims), 1
-	goal := t.graph.Device(to).Coord
-	at := t.grid.Number(t.graph.Device(from).Coord)
-	for dim, size := range t.grid.Dims {
-		x := at / stride % size
-		steps, ahead := t.way(x, goal[dim], size)
-		for ; steps > 0; steps-- {
-			next, tail := (x+1)%size, x
-			if !ahead {
-				next = (x - 1 + size) % size
-				tail = next
-			}
-			if l := t.next[(at+(tail-x)*stride)*k+dim]; l != schema.NoLink {
-				visit(l)
-			}
-			at += (next - x) * stride
-			x = next
-		}
-		stride *= size
-	}
 }
 
 // fullLink is, on a grid, the link of a region or beside it that carries what it can, and for which packets wait

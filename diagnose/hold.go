@@ -7,11 +7,16 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// held is the last verdict on a region from when its onset, and what was before it, were remembered.
-type held struct {
-	schema.Diagnosis
-	because string // the sentences of its text that give the reason
-	seen    int64  // slot in which the region was last there
+// kept is the last verdict on a region from when its onset, and what was before it, were remembered.
+type kept struct {
+	time     schema.Instant // of the interval in which it was given
+	cause    schema.Cause
+	jobs     []schema.AccusedJob
+	failures []schema.NearFailure
+	root     *schema.RootPort
+	action   string
+	because  string // the sentences of its text that give the reason
+	seen     int64  // slot in which the region was last there
 }
 
 // leastBefore is how many intervals before an onset must be remembered for the verdict to be held.
@@ -20,27 +25,27 @@ const leastBefore = 3
 // hold gives the verdict on a region whose onset leaves the window: the one that was given while it was known,
 // as long as what that blames is there and nothing else fits now.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
-	if s.held == nil {
-		s.held = map[uint64]*held{}
+	if s.kept == nil {
+		s.kept = map[uint64]*kept{}
 	}
 	if rc.onset >= settle+leastBefore {
-		s.held[d.Region] = &held{Diagnosis: *d, because: because, seen: s.clock.now}
+		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now}
 		return because
 	}
-	h := s.held[d.Region]
+	h := s.kept[d.Region]
 	if h == nil {
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown || h.Cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
+	if d.Cause.Class != schema.CauseUnknown || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
 		return because
 	}
 	if !s.stands(h) {
-		delete(s.held, d.Region)
+		delete(s.kept, d.Region)
 		return because
 	}
-	d.Cause, d.Root, d.Action = h.Cause, h.Root, h.Action
-	d.Jobs, d.Failures = slices.Clone(h.Jobs), slices.Clone(h.Failures)
+	d.Cause, d.Root, d.Action = h.cause, h.root, h.action
+	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...) // empty, not null
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
@@ -48,20 +53,20 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and nothing came back that failed.
-func (s *Stage) stands(h *held) bool {
-	for _, a := range h.Jobs {
-		if !slices.ContainsFunc(s.work.running, func(j *job) bool { return j.ID == a.JobID && j.Start <= h.Time+schema.Instant(s.clock.duration) }) {
+func (s *Stage) stands(h *kept) bool {
+	for _, a := range h.jobs {
+		if !slices.ContainsFunc(s.work.running, func(j *job) bool { return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.clock.duration) }) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.Failures, func(was schema.NearFailure) bool {
+	return !slices.ContainsFunc(h.failures, func(was schema.NearFailure) bool {
 		return slices.ContainsFunc(s.failures, func(f failure) bool {
 			return !f.broke() && f.Device == was.Device && f.Port == was.Port && f.Time > was.Time
 		})
 	})
 }
 
-// forgetHeld drops the verdicts on regions that were not there for a window.
-func (s *Stage) forgetHeld() {
-	maps.DeleteFunc(s.held, func(_ uint64, h *held) bool { return s.clock.now-h.seen > int64(s.cfg.Window) })
+// forgetKept drops the verdicts on regions that were not there for a window.
+func (s *Stage) forgetKept() {
+	maps.DeleteFunc(s.kept, func(_ uint64, h *kept) bool { return s.clock.now-h.seen > int64(s.cfg.Window) })
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/giverny/giverny/schema"
 )
 
@@ -45,5 +47,29 @@ func TestNamesOfJobsAreNoCommands(t *testing.T) {
 		if !strings.Contains(text, "job 1 (a?[31mb?c?d)") && !strings.Contains(text, "Job 1 (a?[31mb?c?d)") {
 			t.Errorf("%q", text)
 		}
+	}
+}
+
+// TestAKeptVerdictOutlivesARestart: the state that is saved has the verdicts from when onsets were remembered.
+func TestAKeptVerdictOutlivesARestart(t *testing.T) {
+	play := func(reload bool) schema.Diagnosis {
+		p := newPlant(t, "torus:8x8x8")
+		one := neighbours(p)
+		p.step(35)
+		p.moved["1"] = 40 * usual
+		p.congest(40, p.within(one)...)
+		p.step(65)
+		if reload {
+			p.reload()
+		}
+		return p.step(1)[0]
+	}
+	stayed, restarted := play(false), play(true)
+	if stayed.Cause.Class != schema.CauseIntraApplication || len(stayed.Jobs) != 1 {
+		t.Fatalf("without a restart: %s", stayed.Text)
+	}
+	stayed.Links, restarted.Links = nil, nil
+	if diff := cmp.Diff(stayed, restarted); diff != "" {
+		t.Errorf("after a restart: %s", diff)
 	}
 }

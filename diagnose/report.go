@@ -95,6 +95,8 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
 		kind = slowReceiver
 	}
 	switch {
+	case rc.neck.fit >= neckFit && rc.neck.fit > rc.drain.fit-neckAhead*rc.neck.waits:
+		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
 	case rc.drain.fit >= drainFit:
 		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
 	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -46,11 +47,12 @@ const (
 
 // pressure follows back pressure on one snapshot.
 type pressure struct {
-	graph *topology.Graph
-	stall *schema.Series
-	use   *schema.Series // BandwidthUsed, or nil
-	rate  *schema.Series // Throughput, or nil
-	inq   *schema.Series // InqStall, or nil
+	graph  *topology.Graph
+	stall  *schema.Series
+	use    *schema.Series // BandwidthUsed, or nil
+	rate   *schema.Series // Throughput, or nil
+	inq    *schema.Series // InqStall, or nil
+	credit *schema.Series // CreditStall, or nil
 
 	before func(schema.LinkID) float64
 	tally  map[schema.LinkID]float64 // by last stalled link: the stall that leads there
@@ -136,7 +138,8 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 	// What ends at a switch, apart from which of its links it came over, and what ends at a host.
 	bySwitch, byPort := map[topology.DeviceID]float64{}, map[schema.LinkID]float64{}
 	total := 0.
-	for l, w := range p.tally {
+	for _, l := range slices.Sorted(maps.Keys(p.tally)) { // sums in one order
+		w := p.tally[l]
 		total += w
 		if from, to := p.graph.Ends(l); p.graph.IsSwitch(to) {
 			bySwitch[to] += w

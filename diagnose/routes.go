@@ -16,7 +16,7 @@ type routes struct {
 	load  []float32       // by links: share of what the nodes send that crosses the link
 	gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
 	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
-	prefix, suffix []map[int32]bool
+	prefix, suffix []schema.Bitmap
 }
 
 // router finds the routes of jobs on one graph. Its memory is used again by the next job.
@@ -137,6 +137,8 @@ type gridLinks struct {
 	prev  []schema.LinkID // of a directed grid: that back
 	whole bool            // every device is a switch of the grid
 	keys  []linkKey       // by link
+	// Devices by number in the grid.
+	devices []topology.DeviceID
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
@@ -160,6 +162,10 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 			t.whole = false
 			return t
 		}
+	}
+	t.devices = make([]topology.DeviceID, grid.Switches())
+	for d := range topology.DeviceID(g.NumDevices()) {
+		t.devices[grid.Number(g.Device(d).Coord)] = d
 	}
 	for l := range g.NumLinks() {
 		link := g.Link(schema.LinkID(l))
@@ -190,21 +196,29 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 // behind it.
 func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
 	k := len(t.grid.Dims)
-	out.prefix, out.suffix = make([]map[int32]bool, k), make([]map[int32]bool, k)
-	for d := range k {
-		out.prefix[d], out.suffix[d] = map[int32]bool{}, map[int32]bool{}
+	out.prefix, out.suffix = make([]schema.Bitmap, k), make([]schema.Bitmap, k)
+	stride := 1
+	for d, size := range t.grid.Dims {
+		out.prefix[d] = schema.NewBitmap(stride)
+		stride *= size
+		out.suffix[d] = schema.NewBitmap(t.grid.Switches() / stride)
 		for _, device := range devices {
 			before, behind := t.around(device, d)
-			out.prefix[d][int32(before)], out.suffix[d][int32(behind)] = true, true
+			out.prefix[d].Set(before)
+			out.suffix[d].Set(behind)
 		}
 	}
 }
 
-// around is a device's place without dimension d: by the dimensions before it, and by those behind it.
+// around is a device's place without dimension d, counted from 0: by the dimensions before it, and by those
+// behind it.
 func (t *gridLinks) around(device topology.DeviceID, d int) (before, behind int) {
 	stride := 1
 	for i, x := range t.graph.Device(device).Coord {
 		switch {
+		case i == d:
+			stride = 1
+			continue
 		case i < d:
 			before += x * stride
 		case i > d:
@@ -227,10 +241,10 @@ func (t *gridLinks) onTheWay(r *routes, links []schema.LinkID, weight []float64,
 		if d < 0 {
 			continue
 		}
-		if r.prefix[d][key.before] {
+		if r.prefix[d].Has(int(key.before)) {
 			to += weight[i] * sureness(d, k)
 		}
-		if r.suffix[d][key.behind] {
+		if r.suffix[d].Has(int(key.behind)) {
 			from += weight[i] * sureness(k-1-d, k)
 		}
 	}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -10,10 +11,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// form is the version of the stage's saved state.
-const form = 1
+// form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts.
+const form, oldestForm = 2, 1
 
-var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: form}
+var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
 // hotLevel is from which stall on in any slot a link's levels are saved; the others come back as calm.
 const hotLevel = uint8(schema.LowPercent * 5 / 2) // levelsPerPercent
@@ -22,7 +23,8 @@ const hotLevel = uint8(schema.LowPercent * 5 / 2) // levelsPerPercent
 const usedLevel = uint8(1)
 
 // Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, the stall of
-// those links that stalled, and what links carried: about a byte per link and slot.
+// those links that stalled, what links carried (about a byte per link and slot), and the verdicts that are kept
+// for when an onset leaves the window.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
 }
@@ -30,8 +32,8 @@ func (s *Stage) Save() schema.StageState {
 // Load takes in a new stage what Save gave, under the same version of the fabric and the same configuration.
 // It fails, and changes nothing, if the state is damaged or of another form.
 func (s *Stage) Load(saved schema.StageState) error {
-	if saved.Version != form {
-		return fmt.Errorf("diagnose: state of form %d, this build reads %d: %w", saved.Version, form, codec.ErrVersion)
+	if saved.Version < oldestForm || saved.Version > form {
+		return fmt.Errorf("diagnose: state of form %d, this build reads %d to %d: %w", saved.Version, oldestForm, form, codec.ErrVersion)
 	}
 	loaded := &Stage{cfg: s.cfg, jobs: newJobTable()}
 	loaded.setGraph(s.graph)
@@ -77,6 +79,61 @@ func (s *Stage) code(c *codec.Coder) {
 		}
 	}
 	s.cme.code(c)
+	if c.Version() > oldestForm {
+		s.codeKept(c)
+	}
+}
+
+// codeKept saves the verdicts by region, ascending.
+func (s *Stage) codeKept(c *codec.Coder) {
+	regions := slices.Sorted(maps.Keys(s.kept))
+	codec.Each(c, &regions, func(_ int, id *uint64) {
+		c.Uint(id, math.MaxUint64)
+		k := s.kept[*id]
+		if c.Reading() {
+			k = new(kept)
+		}
+		k.code(c)
+		if c.Reading() && !c.Failed() {
+			if s.kept == nil {
+				s.kept = map[uint64]*kept{}
+			}
+			s.kept[*id] = k
+		}
+	})
+}
+
+// code lists the fields, both ways.
+func (k *kept) code(c *codec.Coder) {
+	c.Int((*int64)(&k.time))
+	c.Text((*string)(&k.cause.Class))
+	c.Float(&k.cause.Confidence)
+	codec.Each(c, &k.jobs, func(_ int, a *schema.AccusedJob) {
+		c.Text(&a.JobID)
+		c.Text(&a.Feature)
+		for _, v := range [...]*float64{&a.Blame, &a.Value, &a.Deviations, &a.Correlation, &a.LagSeconds, &a.PValue} {
+			c.Float(v)
+		}
+	})
+	codec.Each(c, &k.failures, func(_ int, f *schema.NearFailure) {
+		c.Int((*int64)(&f.Time))
+		c.Text((*string)(&f.Kind))
+		c.Text(&f.Device)
+		c.Text(&f.Port)
+		codec.Small(c, &f.Hops, maxHops+1)
+	})
+	hasRoot := k.root != nil
+	if c.Bool(&hasRoot); hasRoot {
+		if k.root == nil {
+			k.root = new(schema.RootPort)
+		}
+		for _, text := range [...]*string{&k.root.Device, &k.root.Port, &k.root.Peer, &k.root.Kind} {
+			c.Text(text)
+		}
+	}
+	c.Text(&k.action)
+	c.Text(&k.because)
+	c.Int(&k.seen)
 }
 
 func (s *Stage) codeJobs(c *codec.Coder) {

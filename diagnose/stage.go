@@ -18,7 +18,7 @@ type Stage struct {
 	memory   memory    // of links
 	measured bool      // traffic of jobs has come, so that it need not be derived from links
 	cme      mitigation
-	held     map[uint64]*held // by region
+	kept     map[uint64]*kept // verdicts, by region
 
 	router *router
 	reach  reach

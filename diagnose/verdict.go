@@ -36,13 +36,25 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		s.near(rc)
 		s.measure(rc)
 		s.nearFailures(rc, p)
-		rc.drain = s.drainOf(rc, p)
+		s.converge(rc, p)
 		rc.full = s.fullLink(rc, p)
 		v := s.decide(rc, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
 	}
-	s.forgetHeld()
+	s.forgetKept()
 	return out
+}
+
+// converge finds what the traffic of a region on a grid converges on. What waits inside a switch waits beside the
+// tree, the links that stall for credits are the tree.
+func (s *Stage) converge(rc *regionCase, p *pressure) {
+	if stall := p.stall; rc.region.Metric == schema.InqStall && p.credit != nil {
+		p.stall = p.credit
+		defer func() { p.stall = stall }()
+	}
+	rc.drain = s.drainOf(rc, p)
+	rc.neck = s.neckOf(rc, p)
+	s.fitFailures(rc, p)
 }
 
 // findRunning lists the jobs that run in the interval.
@@ -82,7 +94,7 @@ func (s *Stage) settle(j *job) {
 }
 
 func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
-	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), tally: map[schema.LinkID]float64{}}
+	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), credit: snap.Find(schema.CreditStall), tally: map[schema.LinkID]float64{}}
 }
 
 // nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,
@@ -92,6 +104,7 @@ type nearFailure struct {
 	hops  int
 	score float64
 	stall float64 // around what failed, percent
+	fit   float64 // on a grid, how well the region and the tree that leads to the link agree
 }
 
 // nearFailures lists the failures near the region that reach last searched from.
@@ -179,6 +192,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 		v.class, v.confidence = schema.CauseFailure, link/sum
 	case most == failures:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
+		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.fit, a.fit) })
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}

@@ -21,6 +21,7 @@ type work struct {
 	values        []float64
 	x             []float64
 	correlator    correlator
+	held          held
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its place in entries plus 1, 0 none
@@ -49,7 +50,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices())}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g)}
 }
 
 // index notes which regions each link is in.

@@ -101,8 +101,8 @@ func New(cfg Config, graphs []*topology.Graph, deps Deps) (*Hub, error) {
 	return h, nil
 }
 
-// recorder makes the recorder of a sink.
-func (h *Hub) recorder(sink string, reasons []string) *record.Recorder {
+// Recorder makes the recorder of a sink, one of other packages too.
+func (h *Hub) Recorder(sink string, reasons []string) *record.Recorder {
 	return record.New(sink, reasons, h.metrics, h.trail, h.log)
 }
 
@@ -140,7 +140,7 @@ func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cf
 		return faults.At(key, err)
 	}
 	h.warnUnknown(name, names)
-	rec := h.recorder(name, reconcile.Reasons())
+	rec := h.Recorder(name, reconcile.Reasons())
 	r := reconcile.New(cfg, s, rec, h.log)
 	h.parts = append(h.parts, Part{Name: "feedback " + name, Run: r.Run, State: rec.State})
 	if !cfg.Idle {
@@ -179,7 +179,7 @@ func (h *Hub) makeExtender() error {
 	if err != nil {
 		return faults.At("feedback.kubernetes", err)
 	}
-	h.extender = kubernetes.NewExtender(cfg.Extender, h.recorder("kubernetes-extender", kubernetes.ExtenderReasons()), h.log)
+	h.extender = kubernetes.NewExtender(cfg.Extender, h.Recorder("kubernetes-extender", kubernetes.ExtenderReasons()), h.log)
 	h.takers = append(h.takers, taker{names, h.extender.Take})
 	return nil
 }
@@ -190,7 +190,7 @@ func (h *Hub) makeWebhooks() error {
 			continue
 		}
 		name := "webhook-" + cfg.Name
-		rec := h.recorder(name, webhook.Reasons())
+		rec := h.Recorder(name, webhook.Reasons())
 		w, err := webhook.New(cfg, filepath.Join(h.cfg.Dir, name), rec, h.log)
 		if err != nil {
 			return fmt.Errorf("feedback.webhooks: %w", err)
@@ -205,7 +205,7 @@ func (h *Hub) makeAlertmanager() (err error) {
 	if !h.cfg.Alertmanager.Enabled {
 		return nil
 	}
-	rec := h.recorder("alertmanager", alertmanager.Reasons())
+	rec := h.Recorder("alertmanager", alertmanager.Reasons())
 	if h.alerts, err = alertmanager.New(h.cfg.Alertmanager, rec); err != nil {
 		return err
 	}

@@ -22,9 +22,10 @@ type Command struct {
 // CommandStatus is how far an agent is with a command.
 type CommandStatus string
 
-// Statuses. All but CommandAccepted are final.
+// Statuses. All but CommandAccepted and CommandProgress are final.
 const (
 	CommandAccepted  CommandStatus = "accepted" // and begun
+	CommandProgress  CommandStatus = "progress" // what there is so far, by Sequence
 	CommandDone      CommandStatus = "done"
 	CommandFailed    CommandStatus = "failed"
 	CommandRefused   CommandStatus = "refused" // not allowed, not valid or over a limit; the reason says which
@@ -33,7 +34,9 @@ const (
 )
 
 // Valid says that the status is one of these.
-func (s CommandStatus) Valid() bool { return s == CommandAccepted || s.Final() }
+func (s CommandStatus) Valid() bool {
+	return s == CommandAccepted || s == CommandProgress || s.Final()
+}
 
 // Final says that no other status follows.
 func (s CommandStatus) Final() bool {
@@ -44,20 +47,31 @@ func (s CommandStatus) Final() bool {
 	return false
 }
 
-// CommandResult is what an agent answers; its key is (command, agent, status).
+// CommandResult is what an agent answers; its key is (command, agent, status, sequence).
 type CommandResult struct {
 	CommandID string          `json:"command_id"`
 	Fabric    string          `json:"fabric"`
 	Agent     string          `json:"agent"`
 	Time      Instant         `json:"time"`
 	Status    CommandStatus   `json:"status"`
-	Reason    string          `json:"reason,omitempty"` // for a person, where it is not done
+	Kind      string          `json:"kind,omitempty"`     // of the command; empty from older agents
+	Sequence  uint32          `json:"sequence,omitempty"` // of progress, from 1; 0 of all else
+	Reason    string          `json:"reason,omitempty"`   // for a person, where it is not done
 	Output    json.RawMessage `json:"output,omitempty"`
 }
+
+// KindAgentsList is the kind by which agents say who they are.
+const KindAgentsList = "agents.list"
+
+// What the audit says of a command's signature; else why it is not valid.
+const (
+	Verified    = "valid"
+	NotVerified = "no keys" // it has no keys to tell by
+)
 
 // SeenCommand is a command as the audit saw it pass.
 type SeenCommand struct {
 	Command
 	Seen     Instant `json:"seen"`     // when it was put into Kafka
-	Verified string  `json:"verified"` // "valid", or why its signature is not
+	Verified string  `json:"verified"` // Verified, NotVerified, or why its signature is not valid
 }

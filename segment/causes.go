@@ -15,12 +15,15 @@ type causes struct {
 	levels   []plateau // by root of level
 	rises    []rise
 	excess   float64 // see excessOf
+	uneven   float64 // see unevenOf
 	double   [][2]int32
-	weak     []bool // by cause: only a lone hot link makes it one
-	thin     []bool // by cause: at none of its sinks more links from switches wait than lone hot ones
-	count    []int  // by cause: its links
-	exchange []bool // by cause
-	transit  []bool // by cause: it waits at switches without hosts alone
+	weak     []bool    // by cause: only a lone hot link makes it one
+	thin     []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
+	count    []int     // by cause: its links
+	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
+	exchange []bool    // by cause
+	thorough []bool    // by cause: an exchange at whose leaves mostly all that comes waits
+	transit  []bool    // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
 	partners []partnership
@@ -72,7 +75,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	}
 	c.joinCalmPorts(t, s)
 	c.findWeak(t, s)
-	c.findExchanges(s)
+	c.findExchanges(t, s)
 }
 
 func (c *causes) listMasks(s *sinks) {
@@ -95,6 +98,9 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	}
 	c.joinLevel(t, s, first, end)
 	for a := first; a < end; a++ {
+		c.findDouble(t, s, a, first, end)
+	}
+	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
 			if c.areOne(t, s, a, b) {
 				c.sets.union(a, b)
@@ -103,7 +109,6 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	}
 	for a := first; a < end; a++ {
 		c.joinContained(s, a, first, end)
-		c.findDouble(t, s, a, first, end)
 	}
 }
 
@@ -173,6 +178,12 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
+	if c.level.find(a) == c.level.find(b) && c.areUneven(x, y) {
+		return true
+	}
+	if c.addsTree(a) || c.addsTree(b) {
+		return false
+	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
@@ -224,6 +235,9 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
 				continue
 			}
+			if y := &s.all[b]; y.down() == 0 && y.port == 0 || min(x.deviation, y.deviation) > unevenDeviations {
+				continue
+			}
 			if d := math.Abs(s.all[b].stall - x.stall); d < off {
 				best, off = b, d
 			}
@@ -241,7 +255,7 @@ const leastFallen, mostFallen = .4, 1.05
 // joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	x := &s.all[a]
-	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() {
+	if x.port > 0 || x.links < 2 || c.levels[c.level.find(a)].isExchange() || x.deviation > unevenDeviations {
 		return
 	}
 	only := int32(-1)

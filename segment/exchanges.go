@@ -31,15 +31,15 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 || p.sinks == 2 && p.is
 // the other, so that no chain of small steps joins what is far apart.
 func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.rises = c.rises[:0]
-	c.excess = c.excessOf(s, first, end)
+	c.excess, c.uneven = c.excessOf(s, first, end), c.unevenOf(s, first, end)
 	for a := first; a < end; a++ {
 		x := &s.all[a]
-		if !x.isLeaf || !x.isWide() {
+		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
 			continue
 		}
 		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
 		for b := first; b < a; b++ {
-			if y := &s.all[b]; math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b]) && c.mayBeLevel(t, s, a, b) {
+			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
 			}
 		}
@@ -50,7 +50,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	for _, x := range c.rises {
 		a, b := c.level.find(x.from), c.level.find(x.to)
 		p, q := c.levels[a], c.levels[b]
-		if a == b || math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
+		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
 			continue
 		}
 		c.level.union(a, b)
@@ -63,7 +63,20 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 // other's leaf.
 func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if !x.sendsToo || !y.sendsToo || !x.isLeaf || !y.isLeaf || !x.isWide() || !y.isWide() {
+	if !x.isLeaf || !y.isLeaf {
+		return false
+	}
+	if c.areUneven(x, y) {
+		if y.fromSwitches < minFeeders {
+			a, b = b, a
+		}
+		if !sendsTo(t, s, a, b) {
+			return false
+		}
+		share, _ := c.evidence.shared(x, y)
+		return sendsTo(t, s, b, a) || s.all[a].fromSwitches < minFeeders && share >= containedShare
+	}
+	if !x.isWide() || !y.isWide() || !x.sendsToo || !y.sendsToo {
 		return false
 	}
 	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
@@ -73,6 +86,43 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 		return true
 	}
 	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
+}
+
+const (
+	// By how many deviations of the noise the links into two leaves differ, on average, and those into all leaves of
+	// a component, in the middle, where no one port is what they wait for: hosts exchange as it happens.
+	unevenDeviations, leastUneven = 2, 1.2
+	unevenRatio                   = .25 // least ratio of the levels of two such leaves
+	fewestEven                    = 5   // links that show that they are even
+)
+
+// areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
+// noise: levels do not say then what is one exchange.
+func (c *causes) areUneven(x, y *sink) bool {
+	return c.uneven >= leastUneven && !x.isTree() && !y.isTree() && c.unevenness(x)+c.unevenness(y) >= 2*unevenDeviations
+}
+
+// unevenness is by how many deviations of the noise the links differ that wait at a sink. Few links do not show
+// that they are even.
+func (c *causes) unevenness(x *sink) float64 {
+	if x.down() >= fewestEven {
+		return x.deviation
+	}
+	return max(x.deviation, c.uneven)
+}
+
+// sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
+func sendsTo(t *trees, s *sinks, a, b int32) bool {
+	return reachesUp(t, s, a, b) || hostShare(t, s, a, b) >= exchangeShared
+}
+
+// areNear reports whether the levels of two sinks may be one.
+func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
+		return true
+	}
+	return math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b])
 }
 
 // levelError bounds the chance difference of two levels.
@@ -101,13 +151,34 @@ func (c *causes) excessOf(s *sinks, first, end int32) float64 {
 	return math.Sqrt(max(0, middle*middle-1-chanceExcess/n))
 }
 
+// unevenOf is by how many deviations of the noise the links that wait at a leaf differ, in the middle of a
+// component's leaves.
+func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
+	s.sample = s.sample[:0]
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.isTree() {
+			s.sample = append(s.sample, x.deviation)
+		}
+	}
+	if len(s.sample) < 2 {
+		return 0
+	}
+	return medianOf(s.sample)
+}
+
 // findExchanges finds the causes that are exchanges.
-func (c *causes) findExchanges(s *sinks) {
-	c.exchange = resize(c.exchange, 2*len(s.all))
+func (c *causes) findExchanges(t *trees, s *sinks) {
+	c.exchange, c.thorough = resize(c.exchange, 2*len(s.all)), resize(c.thorough, 2*len(s.all))
 	clear(c.exchange)
+	clear(c.thorough)
 	for a := range s.all {
 		if c.levels[c.level.find(int32(a))].isExchange() {
-			c.exchange[c.sets.find(int32(a))] = true
+			c.exchange[c.sets.find(int32(a))], c.thorough[c.sets.find(int32(a))] = true, true
+		}
+	}
+	for a := range s.all {
+		if x := &s.all[a]; c.levels[c.level.find(int32(a))].isExchange() && !t.isBesetBySwitches(x.device) {
+			c.thorough[c.sets.find(int32(a))] = false
 		}
 	}
 }
@@ -133,6 +204,9 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 	}
 	a := s.at[leaf]
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
+		if c.thorough[cause] {
+			return no
+		}
 		if 2*t.stalledHosts(leaf) >= int(t.waits.hosts[leaf]) {
 			return unknown
 		}
@@ -171,7 +245,10 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 			}
 		}
 	}
-	if x.isTree() || !x.sendsToo {
+	if x.port == 0 && c.uneven < unevenDeviations && !c.levels[own].isExchange() {
+		c.findHiddenTree(t, s, a, first, end)
+	}
+	if x.isTree() || !x.sendsToo || c.double[a][0] != noDouble {
 		return
 	}
 	p := c.levels[own]
@@ -179,7 +256,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 	for b := first; b < end; b++ {
 		for d := first; d < b; d++ {
 			q, r := c.levels[b], c.levels[d]
-			if b == own || d == own || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
+			if b == own || d == own || 2*min(q.sinks, r.sinks) < p.sinks || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
 				continue
 			}
 			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
@@ -188,6 +265,40 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		}
 	}
 }
+
+// findHiddenTree finds whether at a leaf that sends into an exchange what comes is more stalled than that by as much on
+// every link: a port of it is full, too, that does not stall itself.
+func (c *causes) findHiddenTree(t *trees, s *sinks, a, first, end int32) {
+	x := &s.all[a]
+	if x.fromSwitches < fewestEven || x.deviation >= unevenDeviations {
+		return
+	}
+	s.sample = s.sample[:0]
+	for _, l := range t.waits.out.of(x.device) {
+		if i := t.node[l]; i >= 0 && !t.waits.toHost(l) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) < fewestEven {
+		return
+	}
+	up := medianOf(s.sample)
+	best := equalDeviations * t.noise.sigma(up) / math.Sqrt(float64(len(s.sample)))
+	for b := first; b < end; b++ {
+		p := c.levels[b]
+		if rest := x.stall - p.stall(); p.isExchange() && rest > leastHidden*t.noise.sigma(x.stall) && sendsInto(t, s, a, b, p.stall()) {
+			if off := math.Abs(up - p.stall()); off < best {
+				best, c.double[a] = off, [2]int32{b, a}
+			}
+		}
+	}
+}
+
+// leastHidden is by how many deviations of one link all that comes to a leaf must be more stalled than its exchange.
+const leastHidden = 3
+
+// addsTree reports whether a tree of a sink's own adds to an exchange there.
+func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
 
 // sendsInto reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
 func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {

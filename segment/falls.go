@@ -35,6 +35,9 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 	nearest := math.Inf(1)
 	for _, p := range list {
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == no {
+			continue
+		}
 		nearest = min(nearest, math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))))
 	}
 	width := voteWidth

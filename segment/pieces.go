@@ -24,7 +24,11 @@ const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
 	// for a cause that waits at no leaf, a few.
-	partnerHosts, partnerFew, partnerRatio = .5, 3, .3
+	partnerHosts, partnerFew, partnerRatio = .5, 3, .2
+	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
+	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
+	// has few links.
+	leastMisfit, mostMisfit, misfitShare, misfitSmall = 1.8, 5, .15, 16
 )
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
@@ -36,6 +40,9 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.findTransit(s)
 	c.joinPartners(t, s, h)
 	h.rename(c)
+	for c.joinMisfits(t, h) {
+		h.rename(c)
+	}
 }
 
 // joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
@@ -91,6 +98,61 @@ func (c *causes) markFewAsWeak(h *shares) {
 	}
 }
 
+// joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
+// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
+func (c *causes) joinMisfits(t *trees, h *shares) (joined bool) {
+	c.measureMisfits(t, h)
+	c.votes = c.votes[:0]
+	for i, l := range t.links {
+		own := h.main(int32(i))
+		if own < 0 || !c.isMisfit(own) {
+			continue
+		}
+		first := len(c.votes)
+		add := func(other int32) {
+			if other >= 0 && other != own && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
+				c.votes = append(c.votes, vote{own, other, 1})
+			}
+		}
+		for _, p := range h.of[i].list() {
+			add(p.cause)
+		}
+		for _, beside := range [2][]int32{t.waits.out.of(t.waits.to[l]), t.waits.in.of(t.waits.from[l])} {
+			for _, k := range beside {
+				if j := t.node[k]; j >= 0 {
+					add(h.main(j))
+				}
+			}
+		}
+	}
+	c.tallyVotes()
+	for _, v := range c.tally {
+		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) {
+			joined = joined || c.sets.find(v.cause) != c.sets.find(v.beside)
+			c.sets.union(v.cause, v.beside)
+		}
+	}
+	return joined
+}
+
+// measureMisfits sums by cause how far links are off what is predicted.
+func (c *causes) measureMisfits(t *trees, h *shares) {
+	c.count, c.off = resize(c.count, len(c.weak)), resize(c.off, len(c.weak))
+	clear(c.count)
+	clear(c.off)
+	for i, off := range h.misfit {
+		if own := h.main(int32(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
+			c.count[own]++
+			c.off[own] += min(mostMisfit, off)
+		}
+	}
+}
+
+// isMisfit reports whether a cause explains its links worse than noise would.
+func (c *causes) isMisfit(cause int32) bool {
+	return c.count[cause] >= fewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
+}
+
 // tallyVotes sums the votes by cause and what it lies beside.
 func (c *causes) tallyVotes() {
 	slices.SortFunc(c.votes, func(a, b vote) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.beside, b.beside)) })
@@ -104,6 +166,22 @@ func (c *causes) tallyVotes() {
 	}
 }
 
+// mostVoted is the cause that has most votes, or -1 if there is none or another has as many.
+func (c *causes) mostVoted() int32 {
+	c.tallyVotes()
+	best, isTied := vote{cause: -1}, false
+	for _, v := range c.tally {
+		isTied = v.n == best.n || isTied && v.n < best.n
+		if v.n > best.n {
+			best = v
+		}
+	}
+	if isTied {
+		return -1
+	}
+	return best.cause
+}
+
 // joinAlong joins leaves whose hosts wait for links that are full, where such links stall from one to another or
 // into the same switch, and no tree explains them.
 func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
@@ -115,10 +193,22 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 		}
 		own := c.sets.find(int32(a))
 		c.meetings = append(c.meetings, meeting{x.device, own})
+		uneven := x.deviation >= unevenDeviations
+		c.votes = c.votes[:0]
 		for _, l := range t.waits.out.of(x.device) {
-			if i := t.node[l]; i >= 0 && h.main(i) >= 0 && c.thin[h.main(i)] {
+			i := t.node[l]
+			if i < 0 || h.main(i) < 0 {
+				continue
+			}
+			if c.thin[h.main(i)] {
 				c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
 			}
+			if uneven {
+				c.votes = append(c.votes, vote{h.main(i), 0, 1})
+			}
+		}
+		if best := c.mostVoted(); best >= 0 {
+			c.sets.union(own, best)
 		}
 	}
 	slices.SortFunc(c.meetings, func(a, b meeting) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
@@ -183,22 +273,16 @@ func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
 			}
 		}
 	}
-	c.tallyVotes()
-	best := vote{cause: -1}
-	for _, v := range c.tally {
-		if v.n > best.n {
-			best = v
-		}
-	}
-	if best.cause < 0 {
+	best := c.mostVoted()
+	if best < 0 {
 		return -1
 	}
 	need := partnerHosts * float64(hosts)
-	if c.transit[best.cause] {
+	if c.transit[best] {
 		need = min(need, partnerFew)
 	}
 	if float64(waiting) < need || ratio(sum/float64(waiting), x.stall) < partnerRatio {
 		return -1
 	}
-	return best.cause
+	return best
 }

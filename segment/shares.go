@@ -13,6 +13,7 @@ type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
 	usual   []float64  // by cause: what its fall was at the hop before
+	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
 	atSink  []bool    // by node
 	members linkLists // by cause: nodes
@@ -111,9 +112,10 @@ func (p *partList) set(parts ...part) {
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
+	h.misfit = resize(h.misfit, len(t.links))
 	h.startFalls(s, c)
 	for i := range h.of {
-		h.of[i].n = 0
+		h.of[i].n, h.misfit[i] = 0, 0
 	}
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
 		h.falls = h.falls[:0]
@@ -135,6 +137,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				set, stall := h.choose(t, s, c, i, minMean)
+				h.measureMisfit(t, i, set, stall)
 				h.take(i, t.stall[i], set, stall)
 			}
 		}
@@ -166,6 +169,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		return false
 	}
 	x, toHost := &s.all[a], t.waits.toHost(t.links[i])
+	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
 	exchange := c.levels[c.level.find(a)]
 	usual := x.port
 	if exchange.isExchange() {
@@ -258,6 +262,21 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		}
 	}
 	return chosen, one
+}
+
+// measureMisfit takes down how far a node's stall is off what a set of its causes predicts.
+func (h *shares) measureMisfit(t *trees, i int32, set uint, one [maxParts]float64) {
+	sum := 0.
+	for k, p := range h.of[i].list() {
+		if set>>k&1 == 0 {
+			continue
+		}
+		if h.of[i].n == 1 {
+			one[k] = p.stall * h.fall[p.cause]
+		}
+		sum += one[k]
+	}
+	h.misfit[i] = math.Abs(t.stall[i]-min(100, sum)) / t.noise.sigma(t.stall[i])
 }
 
 // take leaves of a node's causes those of a set, each with its share of the stall.

@@ -37,7 +37,7 @@ type sink struct {
 	level     float64 // mean
 	levelSum  float64
 	levels    int     // number
-	deviation float64 // of those from switches, in deviations of the noise
+	deviation float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -237,6 +237,7 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		}
 	}
 	if len(s.sample) < minFeeders {
+		s.measureHosts(t, x)
 		return
 	}
 	middle := medianOf(s.sample)
@@ -260,13 +261,23 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	}
 	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1]
 	more, m := sumNear(s.sample, middle, within)
-	if x.sendsToo {
-		sent := medianOf(s.sample)
-		x.deviation = max(x.deviation, deviationOf(s.sample, sent)/t.noise.sigma(sent))
-	}
 	if n += m; n > 0 {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
+	}
+}
+
+// measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
+func (s *sinks) measureHosts(t *trees, x *sink) {
+	s.sample = s.sample[:0]
+	for _, l := range t.waits.in.of(x.device) {
+		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) >= minFeeders {
+		middle := medianOf(s.sample)
+		x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 	}
 }
 

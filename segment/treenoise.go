@@ -23,7 +23,7 @@ const (
 	treeSlopePrior   = .04
 	treeSlopePairs   = 20
 	minTreeSlope     = .01
-	maxTreeSlope     = .15
+	maxTreeSlope     = .08
 	maxLinksForSlope = 16
 )
 

@@ -54,8 +54,7 @@ type trees struct {
 }
 
 const (
-	// hotTreeShare and hotTreeSigmas say from where a link is stalled.
-	hotTreeShare  = .95
+	// hotTreeSigmas says from where a link is stalled, if that is above the least mean that counts.
 	hotTreeSigmas = 4
 	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
 	// a port that is full but not stalled, if as many links into its switch say so.
@@ -82,7 +81,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	m.values, m.roots = values, m.roots[:0]
 	m.forget()
 	m.noise = m.noiseOf.calm(values, m.minMean)
-	m.find(float32(max(hotTreeShare*m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)))
+	m.find(float32(max(m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)))
 	if len(m.links) == 0 {
 		return
 	}
@@ -150,7 +149,7 @@ func (t *trees) appendNext(l, first int32) {
 		if j < 0 || !w.mayWait(l, s) {
 			continue
 		}
-		if l != first && (w.to[s] == w.to[first] || w.toHost(s) && t.stalledInto(w.from[s]) < minFeeders) {
+		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
 			continue // a lone hot link behind a missing one
 		}
 		t.next = append(t.next, j)
@@ -163,7 +162,7 @@ func (t *trees) lookThrough(l, first int32, depth int) {
 		return
 	}
 	for _, s := range w.out.of(w.to[l]) {
-		if t.values[s] != missing || w.toHost(s) || !w.mayWait(l, s) {
+		if t.values[s] != missing || w.toHost(s) || !w.mayWait(l, s) || w.isUp(s) && !t.isBlindUp(w.to[l]) {
 			continue
 		}
 		if depth > 1 {
@@ -172,6 +171,21 @@ func (t *trees) lookThrough(l, first int32, depth int) {
 			t.appendNext(s, first)
 		}
 	}
+}
+
+// isBlindUp reports whether half of the links up from a switch are not measured: traffic goes up over all of them,
+// so that fewer are not where it waits.
+func (t *trees) isBlindUp(d int32) bool {
+	blind, up := 0, 0
+	for _, s := range t.waits.out.of(d) {
+		if t.waits.isUp(s) {
+			up++
+			if t.values[s] == missing {
+				blind++
+			}
+		}
+	}
+	return 2*blind >= up
 }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.

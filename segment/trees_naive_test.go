@@ -85,7 +85,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 			}
 			var out partition
 			m.segment(values, &out)
-			n := naiveTrees{g, values, float32(max(hotTreeShare*m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)), m.noise}
+			n := naiveTrees{g, values, float32(max(m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)), m.noise}
 			for node, l := range m.links {
 				want, got := map[topology.DeviceID]bool{}, map[topology.DeviceID]bool{}
 				n.sinks(schema.LinkID(l), want)

@@ -100,6 +100,11 @@ func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 }
 func (w *waits) fromHost(link int32) bool { return !w.isSwitch[w.from[link]] }
 func (w *waits) toHost(link int32) bool   { return !w.isSwitch[w.to[link]] }
 
+// isUp reports whether a link goes to a higher level of switches.
+func (w *waits) isUp(link int32) bool {
+	return w.level[w.to[link]] > w.level[w.from[link]] && w.level[w.from[link]] > 0
+}
+
 // branching is the mean number of links that wait for a link or that it waits for: how many ways a chance
 // chain of stalled links may go on.
 func (w *waits) branching() float64 {

@@ -33,8 +33,8 @@ func (db *DB) StoreCommands(ctx context.Context, fabric string, commands []schem
 	return db.insert(ctx, commandsTable, db.commandRows(fabric, fresh), auditKey(fabric, fresh, keyOfCommand), 0)
 }
 
-// StoreCommandResults keeps results for the audit, each once by command, agent and
-// status, as StoreCommands does.
+// StoreCommandResults keeps results for the audit, each once by command, agent,
+// status and sequence, as StoreCommands does.
 func (db *DB) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
 	ids := make([]string, len(results))
 	for i := range results {
@@ -83,10 +83,11 @@ type resultKey struct {
 	Command string `ch:"command_id"`
 	Agent   string `ch:"agent"`
 	Status  string `ch:"status"`
+	Number  uint32 `ch:"sequence"`
 }
 
 func keyOfResult(r *schema.CommandResult) resultKey {
-	return resultKey{r.CommandID, r.Agent, string(r.Status)}
+	return resultKey{r.CommandID, r.Agent, string(r.Status), r.Sequence}
 }
 
 // knownKeys are the keys that a table has of some commands.
@@ -152,6 +153,8 @@ func (db *DB) resultRows(fabric string, rows []schema.CommandResult) rowSet {
 		{"command_id", each(rows, func(r *schema.CommandResult) string { return r.CommandID })},
 		{"agent", each(rows, func(r *schema.CommandResult) string { return r.Agent })},
 		{"status", each(rows, func(r *schema.CommandResult) string { return string(r.Status) })},
+		{"kind", each(rows, func(r *schema.CommandResult) string { return r.Kind })},
+		{"sequence", each(rows, func(r *schema.CommandResult) uint32 { return r.Sequence })},
 		{"time", each(rows, func(r *schema.CommandResult) time.Time { return r.Time.Time() })},
 		{"reason", each(rows, func(r *schema.CommandResult) string { return r.Reason })},
 		{"output", each(rows, func(r *schema.CommandResult) string { return string(r.Output) })},

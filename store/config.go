@@ -25,6 +25,9 @@ type Config struct {
 
 	Retention Retention `yaml:",inline"`
 
+	// Pause between two looks for hours that are to be rolled up; 0: never, so that questions about long spans count everything each time.
+	RollUpInterval time.Duration `yaml:"rollup_interval"`
+
 	// How long one try of one statement may take.
 	InsertTimeout time.Duration `yaml:"insert_timeout"`
 	// Pause after the first failure; it doubles (back-off).
@@ -42,18 +45,23 @@ type Retention struct {
 	Raw time.Duration `yaml:"keep_raw"`
 	// How long regions, their diagnoses, network states, events, jobs and failures are kept; 0: for ever.
 	Regions time.Duration `yaml:"keep_regions"`
+	// How long values of links by five minutes are kept; 0: for ever.
+	Minutes time.Duration `yaml:"keep_minutes"`
+	// How long values of links by hours are kept, and what is counted by hours of regions and of the network; 0: for ever.
+	Hours time.Duration `yaml:"keep_hours"`
 }
 
 const day = 24 * time.Hour
 
-// DefaultConfig keeps samples for 180 days, raw readings for 14 and regions for
-// two years.
+// DefaultConfig keeps samples for 180 days, raw readings for 14, regions for two
+// years, and roll-ups by five minutes for one and by hours for five.
 func DefaultConfig() Config {
 	return Config{
-		Retention:     Retention{Samples: 180 * day, Raw: 14 * day, Regions: 730 * day},
-		InsertTimeout: time.Minute,
-		RetryMin:      100 * time.Millisecond,
-		RetryMax:      15 * time.Second,
+		Retention:      Retention{Samples: 180 * day, Raw: 14 * day, Regions: 730 * day, Minutes: 365 * day, Hours: 5 * 365 * day},
+		RollUpInterval: time.Minute,
+		InsertTimeout:  time.Minute,
+		RetryMin:       100 * time.Millisecond,
+		RetryMax:       15 * time.Second,
 	}
 }
 
@@ -66,7 +74,10 @@ func (c *Config) Validate() error {
 	keep("keep_samples", c.Retention.Samples)
 	keep("keep_raw", c.Retention.Raw)
 	keep("keep_regions", c.Retention.Regions)
+	keep("keep_minutes", c.Retention.Minutes)
+	keep("keep_hours", c.Retention.Hours)
 	f.Check(!c.Replicated || c.Cluster != "", "replicated", "without a cluster: set store.cluster to the name of the ClickHouse cluster whose servers are the replicas, and leave replicated out")
+	f.Check(c.RollUpInterval >= 0, "rollup_interval", "%v: want a positive duration, or 0 for none", c.RollUpInterval)
 	f.Check(c.InsertTimeout > 0, "insert_timeout", "%v: want a positive duration", c.InsertTimeout)
 	f.Check(c.RetryMin > 0, "retry_min", "%v: want a positive duration", c.RetryMin)
 	f.Check(c.RetryMax >= c.RetryMin, "retry_max", "%v: want at least retry_min, %v", c.RetryMax, c.RetryMin)

@@ -39,6 +39,7 @@ type metrics struct {
 	storeSeconds  prometheus.Histogram
 	readToStored  prometheus.Histogram
 	querySeconds  *prometheus.HistogramVec
+	rollUps       *prometheus.CounterVec
 	ready         prometheus.Gauge
 }
 
@@ -51,9 +52,10 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		storeSeconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_seconds", Help: "Time to store one interval, retries included.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14)}),
 		readToStored:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_read_to_stored_seconds", Help: "Time from an interval's first counter reading until the interval was stored.", Buckets: prometheus.ExponentialBuckets(0.25, 2, 14)}),
 		querySeconds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_store_query_seconds", Help: "Duration of queries, by the name of the SQL file.", Buckets: prometheus.ExponentialBuckets(0.002, 4, 8)}, []string{"query"}),
+		rollUps:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rolled_up_hours_total", Help: "Hours of event time rolled up, those again that were stored again too, by fabric."}, []string{"fabric"}),
 		ready:         prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_store_ready", Help: "1 if the last statement and the last write succeeded."}),
 	}
-	for _, c := range []prometheus.Collector{m.intervals, m.rows, m.retries, m.valuesDropped, m.storeSeconds, m.readToStored, m.querySeconds, m.ready} {
+	for _, c := range []prometheus.Collector{m.intervals, m.rows, m.retries, m.valuesDropped, m.storeSeconds, m.readToStored, m.querySeconds, m.rollUps, m.ready} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -66,6 +68,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	}
 	m.rows.WithLabelValues(marker.name)
 	m.rows.WithLabelValues(statesTable)
+	m.rows.WithLabelValues("rollups")
 	for _, reason := range retryReasons {
 		m.retries.WithLabelValues(reason)
 	}

@@ -85,6 +85,17 @@ var written = []struct {
 		"(5,'High','system',0.9,['17'],[0.8],['18'],'{\"region\":\"5\"}')"},
 	{14, "SELECT toString((toUnixTimestamp(time), sink, action, target, dry_run, outcome, reason, score, before, after)) FROM feedback_audit WHERE fabric = 'old'",
 		"(841,'slurm','mark','n1',false,'done','why',72.5,'1','1000')"},
+	{9, "SELECT toString((status, kind, sequence)) FROM command_results WHERE fabric = 'old'", "('done','',0)"},
+	{15, "SELECT toString((search_id, agent, status, sequence, region_id, peers, seed, budget, nic_model, firmware, nps, experiments, seconds, gigabytes, anomalies)) FROM search_steps WHERE fabric = 'old'",
+		"('S1','n1','progress',2,5,['n2'],7,100,'MT4129','28.39.1002',4,40,1200.5,300.25,1)"},
+	{15, "SELECT toString((search_id, experiment, symptom, mfs, nic_model)) FROM search_findings WHERE fabric = 'old'", "('S1',12,'pause','{\"qps\":{\"min\":320}}','MT4129')"},
+	{15, "SELECT toString((agent, adapter, device, board)) FROM host_hardware WHERE fabric = 'old'", "('n1','mlx5_0','n1 HCA-1','MT_0000000838')"},
+	{16, "SELECT toString((toUnixTimestamp(time), made_of, samples)) FROM rollups WHERE fabric = 'old'", "(3600,99,true)"},
+	{16, "SELECT toString((kind, metric, x, y, n, total, other)) FROM hour_counts WHERE fabric = 'old'", "('region_size','credit_stall',3,32,60,115200000,0)"},
+	{16, "SELECT toString((region_id, severity, toUnixTimestamp(first), toUnixTimestamp(last), last_ms, intervals, max_size, max_mean, links)) FROM region_hours WHERE fabric = 'old'",
+		"(5,'High',3600,7140,60000,60,32,31.5,[0,1])"},
+	{16, "SELECT toString((measured, percent_sums, percent_maxima, rate_averages)) FROM link_minutes WHERE fabric = 'old'", "([5,0],[6000,0],[1500,0],[])"},
+	{16, "SELECT toString((measured, percent_sums, rate_averages, rate_maxima)) FROM link_hours WHERE fabric = 'old'", "([60,0],[],[1000,0],[2000,0])"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

@@ -30,6 +30,8 @@ type agentFlags struct {
 	wait   time.Duration
 	expect int
 	json   bool
+
+	arguments json.RawMessage // of the command
 }
 
 func (f *agentFlags) register(cmd *cobra.Command, wait time.Duration) {
@@ -144,7 +146,7 @@ func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string) ([]c
 		return nil, err
 	}
 	defer p.Close()
-	order, err := client.New(command.Order{Kind: kind, Targets: f.target, ValidFor: f.wait})
+	order, err := client.New(command.Order{Kind: kind, Targets: f.target, Arguments: f.arguments, ValidFor: f.wait})
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,18 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := newRoot().ExecuteContext(ctx); err != nil && !errors.Is(err, errDumped) {
 		fmt.Fprintln(os.Stderr, "giverny:", err)
-		os.Exit(1)
+		os.Exit(exitStatus(err))
 	}
+}
+
+// exitStatus is 1, unless an error says otherwise: 2 where a plug-in or a device has
+// failed.
+func exitStatus(err error) int {
+	var coded interface{ ExitStatus() int }
+	if errors.As(err, &coded) {
+		return coded.ExitStatus()
+	}
+	return 1
 }
 
 // newRoot is the command with all its subcommands.
@@ -52,7 +62,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newDiagnose(g), newTopology(g), newMigrate(g), newConfig(g),
-		newToken(), newVersion(), newEngine(),
+		newSearch(g), newToken(), newVersion(), newEngine(),
 	)
 	g.flushAfter(root)
 	return root

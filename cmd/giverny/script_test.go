@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	testscript.Main(m, map[string]func(){"giverny": main})
+	testscript.Main(m, map[string]func(){"giverny": main, testEngine: serveTestEngine})
 }
 
 // The scripts run the binary as a user does. What the commands of their own do
@@ -62,6 +63,8 @@ func runScripts(t *testing.T, folder string, environment ...string) {
 //	occupy VARIABLE            an address that the test listens on
 //	await URL [TEXT]           until the URL answers with 200, and with the text in it
 //	terminate                  SIGTERM to every command in the background
+//	waitfile FILE              until the file is there
+//	status N COMMAND ARG...    run a command that must end with this status; stderr holds what it wrote
 //	dayfile FILE DIM MINUTES   a day file of a calm torus of DIM x DIM x DIM, behind what the file holds already
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"freeport": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -80,6 +83,21 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"terminate": func(ts *testscript.TestScript, _ bool, _ []string) {
 		for _, cmd := range ts.BackgroundCmds() {
 			ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+		}
+	},
+	"waitfile": func(ts *testscript.TestScript, _ bool, args []string) {
+		for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+				return
+			}
+		}
+		ts.Fatalf("%s is not there after %v", args[0], awaitTimeout)
+	},
+	"status": func(ts *testscript.TestScript, _ bool, args []string) {
+		err := ts.Exec(args[1], args[2:]...)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+			ts.Fatalf("it ended with %v; want status %s", err, args[0])
 		}
 	},
 	"dayfile": func(ts *testscript.TestScript, _ bool, args []string) { writeDayFile(ts, args) },

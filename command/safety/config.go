@@ -25,6 +25,10 @@ type Rule struct {
 	Hosts []string `yaml:"hosts"`
 	// Only while the host is drained or idle.
 	RequireDrained bool `yaml:"require_drained"`
+	// The hours of the day, UTC, in which it may begin; at their end it is stopped. Such as 22:00-06:00; empty: always.
+	Hours []string `yaml:"hours,flow"`
+	// The longest time a command of this rule may run; 0s: limits.run_time.
+	RunTime time.Duration `yaml:"run_time"`
 }
 
 // Limits bound what runs on one host.
@@ -74,6 +78,14 @@ func (r *Rule) validate(key string) (faults []error) {
 	}
 	if len(r.Kinds) == 0 {
 		faults = append(faults, fmt.Errorf("%s.kinds: empty; name at least one", key))
+	}
+	for i, text := range r.Hours {
+		if _, err := parseHours(text); err != nil {
+			faults = append(faults, fmt.Errorf("%s.hours.%d: %w", key, i, err))
+		}
+	}
+	if r.RunTime != 0 && (r.RunTime < time.Second || r.RunTime > maxRunTime) {
+		faults = append(faults, fmt.Errorf("%s.run_time: %v; want 1s to %v, or 0s for limits.run_time", key, r.RunTime, maxRunTime))
 	}
 	faults = append(faults, checkPatterns(key+".principals", r.Principals)...)
 	faults = append(faults, checkPatterns(key+".kinds", r.Kinds)...)

@@ -6,9 +6,11 @@
 package safety
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +20,13 @@ type Order struct {
 	Principal string
 	Kind      string
 	Agent     string // the host that would carry it out
+	AtNanos   int64  // when, ns since 1970
+}
+
+// Permission is what a rule allows of an order.
+type Permission struct {
+	RequireDrained bool
+	RunTime        time.Duration // for which it may run, from now
 }
 
 // Reason classes a refusal, the label of a counter.
@@ -25,14 +34,21 @@ type Reason string
 
 // Reasons of this package.
 const (
-	NotAllowed Reason = "not_allowed" // no rule of the allow-list covers it
-	NotDrained Reason = "not_drained" // its rule wants a drained host, and this one is in use
-	TooMany    Reason = "too_many"    // as many run as may at a time
-	TooOften   Reason = "too_often"   // as many have begun within an hour as may
+	NotAllowed Reason = "not_allowed"  // no rule of the allow-list covers it
+	OutOfHours Reason = "out_of_hours" // the rules that cover it do so at another hour of the day
+	NotDrained Reason = "not_drained"  // its rule wants a drained host, and this one is in use
+	TooMany    Reason = "too_many"     // as many run as may at a time
+	TooOften   Reason = "too_often"    // as many have begun within an hour as may
+	// What a kind refuses by what stands in its arguments.
+	BadArguments Reason = "bad_arguments" // they make no sense, or ask for what is not here
+	OverLimit    Reason = "over_limit"    // they ask for more than this host gives
+	NotOffered   Reason = "not_offered"   // they name what the configuration of this host does not list
 )
 
 // Reasons lists them.
-func Reasons() []Reason { return []Reason{NotAllowed, NotDrained, TooMany, TooOften} }
+func Reasons() []Reason {
+	return []Reason{NotAllowed, OutOfHours, NotDrained, TooMany, TooOften, BadArguments, OverLimit, NotOffered}
+}
 
 // Refusal is a no: the reason for a counter, the detail for the person who gave the order.
 type Refusal struct {
@@ -66,18 +82,33 @@ func NewQuota(limits Limits) *Guard { return New(Config{Limits: limits}) }
 // Limits of the guard.
 func (g *Guard) Limits() Limits { return g.limits }
 
-// Allowed finds a rule that covers the order. Where several do, one that does not ask for a drained host wins.
-func (g *Guard) Allowed(o Order) (rule *Rule, refusal *Refusal) {
+// Allowed says what the rules that cover the order allow. Where several do, one that does not ask for a drained
+// host goes before one that does, and then the one that lets it run for longer.
+func (g *Guard) Allowed(o Order) (*Permission, *Refusal) {
+	var best *Permission
+	var late *Rule // covers it at another hour
 	for i := range g.allow {
 		r := &g.allow[i]
-		if r.covers(o) && (rule == nil || !r.RequireDrained) {
-			rule = r
+		if !r.covers(o) {
+			continue
+		}
+		left, open := r.openFor(o.AtNanos)
+		if !open {
+			late = r
+			continue
+		}
+		p := &Permission{r.RequireDrained, min(left, cmp.Or(r.RunTime, g.limits.RunTime))}
+		if best == nil || best.RequireDrained && !p.RequireDrained || best.RequireDrained == p.RequireDrained && p.RunTime > best.RunTime {
+			best = p
 		}
 	}
-	if rule == nil {
-		return nil, Refuse(NotAllowed, "%s may not have %s done on %s; command.allow of that agent lists what is allowed", o.Principal, o.Kind, o.Agent)
+	switch {
+	case best != nil:
+		return best, nil
+	case late != nil:
+		return nil, Refuse(OutOfHours, "%s may have %s done on %s from %s UTC only", o.Principal, o.Kind, o.Agent, strings.Join(late.Hours, ", "))
 	}
-	return rule, nil
+	return nil, Refuse(NotAllowed, "%s may not have %s done on %s; command.allow of that agent lists what is allowed", o.Principal, o.Kind, o.Agent)
 }
 
 // Room says whether one more may begin now.

@@ -119,7 +119,9 @@ func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
 	return early, nil
 }
 
-const attempts = 8
+// attempts is how often an incident is drawn until its load makes a region: small jobs often stay below the least size
+// of one. One in three draws does, so that all of them fail once in a million seeds.
+const attempts = 40
 
 // lively makes an incident with regions after its onset, and says whether there are some before; nil if the fabric
 // stays calm.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/internal/tlsfile"
@@ -36,6 +37,8 @@ type restNode struct {
 	Weight    number   `json:"weight"`
 	Available features `json:"features"`
 	Active    features `json:"active_features"`
+	State     features `json:"state"`       // with its flags since v0.0.40
+	Flags     features `json:"state_flags"` // before that
 }
 
 type restAnswer struct {
@@ -94,7 +97,7 @@ func (r *rest) look(ctx context.Context, names []string) (map[string]node, error
 			return nil, err
 		}
 		for _, n := range answer.Nodes {
-			nodes[n.Name] = node{uint32(n.Weight), n.Available, n.Active}
+			nodes[n.Name] = node{Weight: uint32(n.Weight), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}
 		}
 	}
 	return nodes, nil

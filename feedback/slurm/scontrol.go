@@ -127,6 +127,8 @@ func parseNode(line string) (n node, err error) {
 		return n, fmt.Errorf("its Weight: %w", err)
 	}
 	n.Weight = uint32(number)
+	state, _ := value(line, "State")
+	n.use = strings.Split(state, "+")
 	available, _ := value(line, "AvailableFeatures")
 	active, _ := value(line, "ActiveFeatures")
 	n.Available, n.Active = splitFeatures(available), splitFeatures(active)

@@ -15,6 +15,7 @@ type node struct {
 	Weight    uint32   `json:"weight"`
 	Available []string `json:"available,omitempty"` // features
 	Active    []string `json:"active,omitempty"`
+	use       []string // Slurm's state and its flags, which nothing here changes
 }
 
 func (n node) state() reconcile.State {

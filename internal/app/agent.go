@@ -63,7 +63,8 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 		return nil, err
 	}
 	return &Agent{deps: deps, name: name, sources: sources, feeds: set, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
-		orders: orders{cfg.Command, polling.Fabric, filepath.Join(cfg.DataDir, "commands.json")}}, nil
+		orders: orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"), offer: cfg.Search.Offer,
+			searchDir: filepath.Join(cfg.DataDir, "searches"), slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log}}, nil
 }
 
 // Stages opens the spool, and returns the pollers and what sends their records, in
@@ -100,7 +101,7 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 	for _, runner := range a.feeds.runners() {
 		pollers = append(pollers, lifecycle.Stage{Name: "feed " + runner.Name(), Run: runner.Run})
 	}
-	taking, err := a.orderStages(&collecting{a.deps.Version, time.Now(), list, queue})
+	taking, err := a.orderStages(&collecting{version: a.deps.Version, started: time.Now(), pollers: list, spool: queue})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,16 +13,23 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 	if err := p.UseStore(); err != nil {
 		return nil, err
 	}
-	err = p.RunOnce(ctx, func(ctx context.Context) error {
+	err = p.withStore(ctx, func(ctx context.Context) error {
+		found, err = read.New(p.db).Diagnoses(ctx, fabric, span, region)
+		return err
+	})
+	return found, err
+}
+
+// withStore runs a task once the store is ready. It needs UseStore.
+func (p *Process) withStore(ctx context.Context, task func(context.Context) error) error {
+	return p.RunOnce(ctx, func(ctx context.Context) error {
 		ready := p.db.Ping
-		if p.engine != nil { // nobody else keeps its tables up to date
+		if p.engine != nil { // no other process keeps its tables up to date
 			ready = p.awaitStore
 		}
 		if err := ready(ctx); err != nil {
 			return err
 		}
-		found, err = read.New(p.db).Diagnoses(ctx, fabric, span, region)
-		return err
+		return task(ctx)
 	})
-	return found, err
 }

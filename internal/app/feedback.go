@@ -38,6 +38,9 @@ func (parts *Parts) feedbackSteps() []Step {
 	for _, part := range parts.feedback.Parts() {
 		acting = append(acting, supervised(lifecycle.Stage{Name: part.Name, Run: part.Run}, parts.process.log))
 	}
+	if parts.searchPolicy != nil {
+		acting = append(acting, parts.searchStage())
+	}
 	if len(acting) == 0 {
 		return nil
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/collectors/registry"
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/feedback/slurm"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/spool"
@@ -20,6 +22,7 @@ import (
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/search/ondemand"
 )
 
 // orders say which commands an agent takes.
@@ -27,6 +30,11 @@ type orders struct {
 	cfg       command.Config
 	fabric    string
 	statePath string
+	offer     ondemand.Config // searches
+	searchDir string          // of their logs
+	slurm     slurm.Config    // by which the host's state is asked, where cfg says so
+	sources   registry.Sources
+	log       *slog.Logger
 }
 
 // orderStages take commands for this host: none unless the configuration names
@@ -36,9 +44,26 @@ func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	if !o.cfg.Enabled() {
 		return nil, nil
 	}
+	h, err := newHost(o.sources, a.name, o.log)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := kindHandlers(&o, h)
+	if err != nil {
+		return nil, err
+	}
+	c.hardware, c.kinds = h.Hardware, kindsOf(kinds)
+	var state command.Host
+	if o.cfg.DrainedBy == command.DrainedBySlurm {
+		scheduler, err := slurm.New(o.slurm)
+		if err != nil {
+			return nil, err
+		}
+		state = &slurmHost{scheduler, a.name}
+	}
 	id := command.Identity{Name: a.name, Fabric: o.fabric, Partition: a.parts[o.fabric]}
 	source := kafka.NewConsumer(a.deps.Client, nil, kafka.Assignment{Kind: envelope.Commands, Fabric: id.Fabric, Partition: id.Partition, Tail: true, Lookback: o.cfg.Lookback()})
-	agent, err := command.NewAgent(o.cfg, id, command.Deps{Source: source, Sink: kafka.NewProducer(a.deps.Client), Handlers: command.AgentHandlers(c),
+	agent, err := command.NewAgent(o.cfg, id, command.Deps{Source: source, Sink: kafka.NewProducer(a.deps.Client), Handlers: append(command.AgentHandlers(c), kinds...), Host: state,
 		StatePath: o.statePath, Log: a.deps.Log, Registerer: a.deps.Registerer, Now: time.Now})
 	if err != nil {
 		return nil, err
@@ -119,11 +144,18 @@ type collecting struct {
 	started time.Time
 	pollers []*collectors.Poller
 	spool   *spool.Spool
+	// Of an agent that takes commands.
+	hardware func() schema.HostHardware
+	kinds    []string
 }
 
 // Status says what the last polls found.
 func (c *collecting) Status() command.AgentStatus {
 	status := command.AgentStatus{Version: c.version, Started: schema.Instant(c.started.UnixNano()), SpoolRecords: c.spool.Len()}
+	if c.hardware != nil {
+		h := c.hardware()
+		status.Hardware, status.Kinds = &h, c.kinds
+	}
 	for _, p := range c.pollers {
 		health := p.Health()
 		status.Sources = append(status.Sources, sourceStatus(&health))
@@ -170,22 +202,34 @@ func sourceStatus(h *collectors.Health) command.SourceStatus {
 
 // CommandClient makes a client that gives orders to the agents of a fabric.
 func (p *Process) CommandClient(name string) (*command.Client, error) {
+	client, _, err := p.commandClient(name)
+	return client, err
+}
+
+// commandClient is CommandClient, and says which fabric that is.
+func (p *Process) commandClient(name string) (*command.Client, config.Fabric, error) {
 	f, err := fabricNamed(p.cfg, name)
 	if err != nil {
-		return nil, err
+		return nil, f, err
 	}
+	if p.cfg.Kafka.Embedded {
+		return nil, f, errors.New("kafka.embedded: the broker inside another process cannot be reached; commands need kafka.brokers")
+	}
+	if err := p.UseKafka(); err != nil {
+		return nil, f, err
+	}
+	client, err := p.clientOf(f)
+	return client, f, err
+}
+
+// clientOf gives orders over this process's connection to Kafka.
+func (p *Process) clientOf(f config.Fabric) (*command.Client, error) {
 	sign := p.cfg.Command.Sign
 	if sign.KeyFile == "" {
 		return nil, errors.New("command.sign: no key to sign commands with: make one with giverny agents key FILE, name the file here, and its public half in command.principals of the agents")
 	}
 	signer, err := command.ReadSigner(sign.Principal, sign.KeyFile)
 	if err != nil {
-		return nil, err
-	}
-	if p.cfg.Kafka.Embedded {
-		return nil, errors.New("kafka.embedded: the broker inside another process cannot be reached; commands need kafka.brokers")
-	}
-	if err := p.UseKafka(); err != nil {
 		return nil, err
 	}
 	results := func() command.TailSource {

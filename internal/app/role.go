@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
+	"github.com/giverny/giverny/search/launch"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/read"
@@ -37,6 +38,8 @@ type Parts struct {
 	leases    *lease.Group // of the fabrics; nil: they are this process's alone
 	watcher   *topologyWatcher
 	feedback  *feedback.Hub // nil where nothing is analysed
+	// nil where no search is launched by itself
+	searchPolicy *launch.Policy
 }
 
 // Make makes all parts of a role, inert, and joins all that stands in the way.
@@ -63,7 +66,12 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 	}
 	if r.Analyse {
 		parts.makeLeases()
-		errs = append(errs, parts.makeFeedback(), parts.makePipelines(r.Sinks), parts.makeAudit())
+		if err := parts.makeFeedback(); err != nil {
+			errs = append(errs, err)
+		} else {
+			errs = append(errs, parts.makeSearchPolicy())
+		}
+		errs = append(errs, parts.makePipelines(r.Sinks), parts.makeAudit())
 	}
 	if r.Collect {
 		errs = append(errs, parts.makeAgent())
@@ -104,8 +112,25 @@ func (parts *Parts) makeAgent() (err error) {
 
 func (parts *Parts) makeAudit() (err error) {
 	p := parts.process
-	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: p.db, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
+	parts.audit, err = AuditStages(&p.cfg, AuditDeps{Client: p.client, Records: busRecords{p.db}, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
 	return err
+}
+
+// rollUps keep the roll-ups of the fabrics that this process analyses.
+func (parts *Parts) rollUps() (stages Step) {
+	p := parts.process
+	if len(parts.pipelines) == 0 || p.cfg.Store.Tables.RollUpInterval == 0 {
+		return nil
+	}
+	for _, f := range parts.fabrics {
+		keep := func(ctx context.Context) error { return p.db.KeepRolledUp(ctx, f.Name) }
+		stage := lifecycle.Stage{Name: "roll-ups of " + f.Name, Run: keep}
+		if owner, _ := parts.ownership(f.Partition); owner != nil { // two at once would count twice
+			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, keep) }
+		}
+		stages = append(stages, supervised(stage, p.log))
+	}
+	return stages
 }
 
 // makeLeases makes the membership among the analysers that share these fabrics.
@@ -148,6 +173,9 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 			for _, s := range parts.feedback.Sinks(f.Name) {
 				own = append(own, s)
 			}
+		}
+		if parts.searchPolicy != nil {
+			own = append(own, parts.searchPolicy)
 		}
 		owner, fence := parts.ownership(f.Partition)
 		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own, Owner: owner,
@@ -228,6 +256,7 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 		running = append(running, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
 	}
 	running = append(running, parts.audit...)
+	running = append(running, parts.rollUps()...)
 	if parts.watcher != nil {
 		running = append(running, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
 	}

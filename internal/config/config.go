@@ -25,6 +25,9 @@ import (
 	"github.com/giverny/giverny/internal/logs"
 	"github.com/giverny/giverny/internal/ops"
 	"github.com/giverny/giverny/internal/settings"
+	"github.com/giverny/giverny/search/known"
+	"github.com/giverny/giverny/search/launch"
+	"github.com/giverny/giverny/search/ondemand"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
 )
@@ -69,8 +72,20 @@ type Config struct {
 	Command command.Config `yaml:"command"`
 	// What is done with results: schedulers that place jobs elsewhere, and who is told of regions. All of it is off.
 	Feedback feedback.Config `yaml:"feedback"`
+	// Searches for anomalies of NICs: what this host takes part in, and what is launched.
+	Search Search `yaml:"search"`
 	// The API and the page.
 	Dashboards dashboards.Config `yaml:"dashboards"`
+}
+
+// Search is the configuration of searches on demand.
+type Search struct {
+	// What this host's agent measures for others.
+	Offer ondemand.Config `yaml:"offer"`
+	// What is launched, and on which hosts.
+	Launch launch.Config `yaml:"launch"`
+	// What is known of the workloads of jobs, to say which known anomaly they meet.
+	Workloads []known.WorkloadConfig `yaml:"workloads"`
 }
 
 // Fabric is one plane or rail.
@@ -178,6 +193,7 @@ func Default() Config {
 			Failures: registry.DefaultFeeds(registry.FailureKinds()), Traffic: registry.DefaultFeeds(registry.TrafficKinds())},
 		Command:    command.DefaultConfig(),
 		Feedback:   feedback.DefaultConfig(),
+		Search:     Search{Offer: ondemand.DefaultConfig(), Launch: launch.DefaultConfig()},
 		Dashboards: dashboards.DefaultConfig(),
 	}
 	c.Kafka.Client.Brokers = nil

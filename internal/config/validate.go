@@ -26,6 +26,11 @@ func (c *Config) Validate() error {
 	c.validateAgent(&f)
 	f.Under("command", c.Command.Validate())
 	f.Under("feedback", c.Feedback.Validate())
+	f.Under("search.offer", c.Search.Offer.Validate())
+	f.Under("search.launch", c.Search.Launch.Validate())
+	for i := range c.Search.Workloads {
+		f.Under(fmt.Sprintf("search.workloads.%d", i), c.Search.Workloads[i].Validate())
+	}
 	f.Under("dashboards", c.Dashboards.Validate())
 	return f.Err()
 }

@@ -56,6 +56,12 @@ var Architecture = []Row{
 	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "command/safety", Kind: Pure},
 
+	// Searches on demand: from a diagnosis to an agent, and back into the store.
+	{Package: "search/known", May: []string{"search"}, Kind: Pure},
+	{Package: "search/launch", May: []string{"command", "command/safety", "feedback/record", "store/read"}, Tests: []string{"feedback/record"}},
+	{Package: "search/ledger", Kind: Pure},
+	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
+
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
@@ -81,9 +87,20 @@ var Architecture = []Row{
 	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
+	// Searches for the workloads that break an RDMA subsystem.
+	{Package: "search", Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
+	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
+	{Package: "search/engine", May: []string{"search", "search/simulated"}},
+	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"search/simulated"}},
+	{Package: "search/report", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
+	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
+	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
+
 	// Storage, and the engine in a child process.
 	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
+	{Package: "store/bench", May: []string{"store/read"}},
+	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
 	{Package: "store/read", May: []string{"store", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
@@ -113,8 +130,9 @@ var Architecture = []Row{
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "store", "store/engine", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "topology"}},
 	{Package: "internal/dirlock"},
+	{Package: "internal/hardware"},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
 	{Package: "internal/secret"},

@@ -38,7 +38,7 @@ func newClusterModel(t *testing.T) testModel {
 // Every question has the same answer over distributed tables.
 func TestAClusterAnswersAlike(t *testing.T) {
 	alone, cluster := newModel(t), newClusterModel(t)
-	for n := int64(1); n <= 4; n++ {
+	for _, n := range []int64{1, 2, 3, 4, 200} {
 		for _, version := range []uint64{1<<63 + 7, 9} {
 			r := someResult("bw", n, 1000)
 			r.Snapshot.GraphVersion = version
@@ -46,8 +46,11 @@ func TestAClusterAnswersAlike(t *testing.T) {
 			cluster.store(t, r)
 		}
 	}
+	if made, err := cluster.db.RollUp(t.Context(), "bw", 0); made != 1 || err != nil { // alone it counts everything
+		t.Fatalf("rolled up %d hours, %v", made, err)
+	}
 	empty := map[string]bool{}
-	ctx, span, m := t.Context(), minutes(0, 9), schema.CreditStall
+	ctx, span, m := t.Context(), minutes(0, 220), schema.CreditStall
 	for name, ask := range map[string]func(testModel) (any, error){
 		"LastStored":         func(q testModel) (any, error) { return q.LastStored(ctx, "bw") },
 		"Intervals":          func(q testModel) (any, error) { return q.Intervals(ctx, "bw", span) },
@@ -67,6 +70,7 @@ func TestAClusterAnswersAlike(t *testing.T) {
 		"ForecastSkill":      func(q testModel) (any, error) { return q.ForecastSkill(ctx, "bw", span) },
 		"Mitigations":        func(q testModel) (any, error) { return q.Mitigations(ctx, "bw", span, time.Minute) },
 		"LinkSeries":         func(q testModel) (any, error) { return q.LinkSeries(ctx, "bw", 9, m, 7, span) },
+		"LinkHistory":        func(q testModel) (any, error) { return q.LinkHistory(ctx, "bw", 9, m, 7, span, ByMinutes) },
 		"TopLinks":           func(q testModel) (any, error) { return q.TopLinks(ctx, "bw", 9, m, span, 5) },
 		"Result": func(q testModel) (any, error) {
 			last, err := q.LastStored(ctx, "bw")

@@ -57,14 +57,13 @@ func (m *Model) RegionDurations(ctx context.Context, fabric string, metric schem
 
 func (m *Model) histogram(ctx context.Context, query, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
 	type row struct {
-		Severity string `ch:"severity"`
+		Severity uint8  `ch:"severity"`
 		Bucket   uint64 `ch:"bucket"`
 		Regions  uint64 `ch:"regions"`
 	}
 	found, err := Figure[row](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
 	return convert(found, err, func(r *row) (Bucket, error) {
-		b := Bucket{From: int(r.Bucket), Regions: int(r.Regions)}
-		return b, b.Severity.UnmarshalText([]byte(r.Severity))
+		return Bucket{Severity: schema.Severity(r.Severity), From: int(r.Bucket), Regions: int(r.Regions)}, nil
 	})
 }
 
@@ -134,17 +133,21 @@ func (m *Model) transitions(ctx context.Context, query, fabric string, metric sc
 // boxes).
 func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (share [len(schema.Severities)]float64, err error) {
 	found, err := Figure[struct {
-		Severity string  `ch:"severity"`
-		Share    float64 `ch:"share"`
+		Severity int8    `ch:"severity"`
+		LinkMs   float64 `ch:"link_ms"`
 	}](ctx, m, "link_time", InSpan(fabric, span).With("metric", metric.String()))
-	share[schema.Negligible] = 1
+	var all float64
 	for _, r := range found {
-		var s schema.Severity
-		if err := s.UnmarshalText([]byte(r.Severity)); err != nil {
-			return share, err
+		if r.Severity < 0 {
+			all = r.LinkMs
+		} else {
+			share[r.Severity] = r.LinkMs
 		}
-		share[s] = r.Share
-		share[schema.Negligible] -= r.Share
+	}
+	share[schema.Negligible] = 1
+	for s := schema.Low; s <= schema.High && all > 0; s++ {
+		share[s] /= all
+		share[schema.Negligible] -= share[s]
 	}
 	return share, err
 }
@@ -165,20 +168,22 @@ func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]sch
 
 // ForecastSkill compares the forecasts of a span with what then happened in it.
 func (m *Model) ForecastSkill(ctx context.Context, fabric string, span Span) (skills schema.ForecastSkills, err error) {
-	for ahead, skill := range map[uint8]*schema.ForecastSkill{1: &skills.Next, schema.LaterIntervals: &skills.Later} {
-		found, err := Figure[struct {
-			Forecasts   uint64  `ch:"forecasts"`
-			Brier       float64 `ch:"brier"`
-			Persistence float64 `ch:"persistence"`
-		}](ctx, m, "forecast_skill", InSpan(fabric, span).With("ahead", ahead))
-		if err != nil {
-			return skills, err
-		}
-		if len(found) > 0 && found[0].Forecasts > 0 {
-			*skill = schema.ForecastSkill(found[0])
+	found, err := Figure[struct {
+		Ahead       uint8   `ch:"ahead"`
+		Forecasts   uint64  `ch:"forecasts"`
+		Brier       float64 `ch:"brier"`
+		Persistence float64 `ch:"persistence"`
+	}](ctx, m, "forecast_skill", InSpan(fabric, span))
+	for _, r := range found {
+		skill := schema.ForecastSkill{Forecasts: r.Forecasts, Brier: r.Brier, Persistence: r.Persistence}
+		switch r.Ahead {
+		case 1:
+			skills.Next = skill
+		case schema.LaterIntervals:
+			skills.Later = skill
 		}
 	}
-	return skills, nil
+	return skills, err
 }
 
 // Mitigation is a congestion mitigation event (CME): throttling events that were
@@ -271,6 +276,6 @@ func (m *Model) TopLinks(ctx context.Context, fabric string, version uint64, met
 		Mean float64 `ch:"mean"`
 		Max  float64 `ch:"max"`
 	}
-	found, err := Figure[row](ctx, m, "top_links", InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("n", uint32(n)))
+	found, err := Figure[row](ctx, m, "top_links", InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("n", uint32(n)).With("bucket", int64(3600)))
 	return convert(found, err, func(r *row) (LinkRank, error) { return LinkRank{schema.LinkID(r.Link), r.Mean, r.Max}, nil })
 }

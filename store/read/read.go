@@ -12,6 +12,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"strings"
+	"text/template"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -78,14 +80,25 @@ func ceilMillis(i schema.Instant) int64 {
 //go:embed query/*.sql
 var queries embed.FS
 
+// parsed are the queries with what they take from roll-ups: {{counts "KIND"}},
+// {{region_hours}} and {{link_rollups "TABLE"}} stand for subqueries of store.
+var parsed = template.Must(template.New("").Funcs(template.FuncMap{
+	"counts": store.CountsOf, "region_hours": store.RegionHours, "link_rollups": store.LinkRollups,
+}).ParseFS(queries, "query/*.sql"))
+
+// statement is query/NAME.sql as the server is sent it.
+func statement(name string, a Args) string {
+	var text strings.Builder
+	if err := parsed.ExecuteTemplate(&text, name+".sql", a); err != nil {
+		panic("store/read: " + err.Error()) // the folder is embedded above
+	}
+	return text.String()
+}
+
 // rows runs query/NAME.sql, in the way that how says, and scans what comes into T's
 // fields.
 func rows[T any](ctx context.Context, m *Model, name string, a Args, how store.Question) ([]T, error) {
-	sql, err := queries.ReadFile("query/" + name + ".sql")
-	if err != nil {
-		panic("store/read: " + err.Error()) // the folder is embedded above
-	}
-	how.Name, how.SQL, how.Parameters = name, string(sql), a
+	how.Name, how.SQL, how.Parameters = name, statement(name, a), a
 	var found []T
 	if err := m.db.Select(ctx, how, &found); err != nil {
 		if exceedsLimits(err) {

@@ -1,2 +1,2 @@
 -- Which results of some commands the audit has.
-SELECT command_id, agent, status FROM command_results WHERE fabric = {fabric:String} AND command_id IN {ids:Array(String)}
+SELECT command_id, agent, status, sequence FROM command_results WHERE fabric = {fabric:String} AND command_id IN {ids:Array(String)}

@@ -1,17 +1,9 @@
--- Monet, figure 5c, the boxes: the share of all link time that is spent in
--- regions of each severity; what is left is Neg.
-WITH current AS
-    (
-        SELECT time, graph_version, revision, duration_ms, links FROM intervals
-        WHERE fabric = {fabric:String}
-            AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-        ORDER BY revision DESC, stored_at DESC
-        LIMIT 1 BY time
-    )
-SELECT r.severity AS severity, sum(r.size * c.duration_ms) / (SELECT sum(links * duration_ms) FROM current) AS share
-FROM regions AS r
-INNER JOIN current AS c ON c.time = r.time AND c.graph_version = r.graph_version AND c.revision = r.revision
-WHERE r.fabric = {fabric:String} AND r.metric = {metric:String} AND r.severity != 'Neg'
-    AND r.time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND r.time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+-- Monet, figure 5c, the boxes: the time that links spend in regions of each severity,
+-- and (-1) all link time; what is left is Neg.
+SELECT toInt8(x) AS severity, sum(total) AS link_ms
+FROM {{counts "region_size"}}
+WHERE metric = {metric:String} AND x > 0
 GROUP BY severity
-ORDER BY severity
+UNION ALL
+SELECT toInt8(-1) AS severity, sum(total) AS link_ms
+FROM {{counts "link_time"}}

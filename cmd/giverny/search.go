@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/report"
+	"github.com/giverny/giverny/search/run"
+)
+
+func newSearch(g *globals) *cobra.Command {
+	cmd := newFolder("search", "Find the workloads that break a NIC, and which of their features matter")
+	cmd.AddCommand(newSearchRun(), newSearchCheck(), newSearchExplain(), newSearchReport(),
+		newSearchLaunch(g), newSearchList(g), newSearchCancel(g))
+	return cmd
+}
+
+// searchFlags are of a search that measures.
+type searchFlags struct {
+	engineFlags
+	algorithm               string
+	budget                  int
+	seed                    uint64
+	restrict, known, logged string
+	json                    bool
+}
+
+func (f *searchFlags) add(cmd *cobra.Command) {
+	f.engineFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.algorithm, "algorithm", string(search.Lift), "lift; collie: as published; collie-extreme: with extreme values; random")
+	flags.IntVar(&f.budget, "budget", 1800, "experiments, MFS probes and failed ones included")
+	flags.Uint64Var(&f.seed, "seed", 1, "of all random choices")
+	flags.StringVar(&f.restrict, "restrict", "", "YAML: the part of the space to search")
+	flags.StringVar(&f.known, "known", "", "MFS that are known, as JSON lines or a report of an earlier search; they are not searched again")
+	flags.StringVar(&f.logged, "log", "", "log of all measurements; a search that finds its log goes on from there")
+	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each finding, and a summary")
+}
+
+// options reads the files that the flags name.
+func (f *searchFlags) options() (o run.Options, err error) {
+	o.Search = search.Config{Algorithm: search.Algorithm(f.algorithm), Budget: f.budget, Seed: f.seed}
+	o.Log = f.logged
+	if f.restrict != "" {
+		text, err := os.ReadFile(f.restrict)
+		if err != nil {
+			return o, err
+		}
+		if o.Restrict, err = search.ParseRestriction(text); err != nil {
+			return o, fmt.Errorf("%s: %w", f.restrict, err)
+		}
+	}
+	if f.known != "" {
+		if o.Known, err = os.ReadFile(f.known); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func newSearchRun() *cobra.Command {
+	var f searchFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Search an RDMA subsystem for anomalies",
+		Long: `Search an RDMA subsystem for workloads that make its NIC pause the network, or
+that lose throughput though nothing is congested (Collie, NSDI'22), and find of each
+anomaly which features of the workload are necessary: its minimal feature set (MFS).
+
+An engine measures: simulated, the subsystems F and H of the paper; exec, a program
+that speaks the engine protocol (docs/reference/search-protocol.md); perftest and
+collie-engine, on two hosts that --rig names. An engine that answers nonsense, late
+or twice, or dies, is restarted; the experiment counts as failed.
+
+With --json, standard output has one JSON object per line: an anomaly when it is
+found, what is revised or withdrawn later, and a summary in the end; without it a
+sentence for each, and a table. Progress goes to standard error. With --log a search
+that was stopped, by whatever, goes on at the next experiment and ends the same; its
+findings so far are printed again.
+
+The exit status is 0 when the budget is spent, whatever was found, 1 for bad input,
+2 where the engine failed for good, and 130 after Ctrl-C.`,
+		Example: `  giverny search run --engine simulated --subsystem F --budget 1200
+  giverny search run --engine exec --command './rig.py --nic mlx5_0' --log nic.log --json
+  giverny search run --engine perftest --rig rig.yaml --pairs 2 --restrict app.yaml --log nic.log`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			return runSearch(cmd, &f, o, false)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newSearchCheck() *cobra.Command {
+	var f searchFlags
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Ask whether the workloads of an application trigger anomalies, before it runs",
+		Long: `Ask whether the workloads of an application trigger anomalies: those of --known
+that reach into what --restrict leaves of the space are printed, and the rest of it
+is searched. With --budget 0 nothing is measured.
+
+A restriction names dimensions of the engine, each with a value, a list of values, or
+a mapping with in, except, min, max or max_length:
+
+  transport: [RC_WRITE, RC_READ]
+  qps: {max: 64}
+  sizes: {max: 4096, max_length: 1}
+
+With --json the known ones are lines {"type":"known","mfs":{…}}, before those of
+giverny search run.`,
+		Example: `  giverny search check --engine simulated --subsystem F --restrict app.yaml --known found.jsonl --budget 300`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.restrict == "" {
+				return errors.New("no restriction: give --restrict, a YAML file with what the application uses")
+			}
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			return runSearch(cmd, &f, o, true)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// runSearch searches and prints what is found. With check it prints first what is
+// known of the space.
+func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (err error) {
+	ctx := cmd.Context()
+	log := newLog(cmd, config.Default().Log)
+	if o.Engines, err = f.open(log); err != nil {
+		return err
+	}
+	defer func() {
+		for _, e := range o.Engines {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	space, err := spaceOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	out := newSearchWriter(cmd.OutOrStdout(), f.json, space)
+	if check {
+		known, err := space.ParseKnown(o.Known)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.known, err)
+		}
+		if err := out.known(known); err != nil || o.Search.Budget == 0 {
+			return err
+		}
+	}
+	progress := newProgress(cmd.ErrOrStderr())
+	o.Logger, o.OnFinding, o.OnProgress = log, out.finding, progress.show
+	summary, err := run.Run(ctx, o)
+	progress.end()
+	if summary.Type != "" {
+		err = errors.Join(err, out.summary(summary))
+	}
+	if err == nil && summary.Interrupted {
+		err = &interrupted{summary.Experiments, o.Search.Budget, o.Log}
+	}
+	return err
+}
+
+// spaceOf is what is searched.
+func spaceOf(ctx context.Context, o run.Options) (*search.Space, error) {
+	d, err := run.Describe(ctx, o.Engines)
+	if err != nil {
+		return nil, err
+	}
+	return run.Space(d, o.Restrict)
+}
+
+// interrupted is the end of a search by a signal.
+type interrupted struct {
+	experiments, budget int
+	log                 string
+}
+
+func (i *interrupted) Error() string {
+	text := fmt.Sprintf("interrupted after %d of %d experiments", i.experiments, i.budget)
+	if i.log == "" {
+		return text + "; a search with --log can be resumed"
+	}
+	return text + "; the same command resumes it"
+}
+
+// ExitStatus is the shell's of a process that was interrupted.
+func (i *interrupted) ExitStatus() int { return 130 }
+
+func newSearchReport() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report LOG",
+		Short: "Write what a search has found as a page of HTML",
+		Long: `Write what the search with the log LOG has found, so far or in the end, as one
+page of HTML that loads nothing: the anomalies, each as a sentence and as JSON, and
+plots of what was found and measured over the experiments.`,
+		Example: `  giverny search report nic.log --out report.html`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			l, err := run.ReadLog(args[0])
+			if err != nil {
+				return err
+			}
+			s := report.Search{Description: l.Header.Settings.Description, Algorithm: l.Header.Settings.Algorithm,
+				Seed: l.Header.Settings.Seed, Pairs: l.Header.Settings.Pairs, Began: l.Header.Time, Findings: l.Findings}
+			for i := range l.Measurements {
+				s.Measurements = append(s.Measurements, l.Measurements[i].Measurement)
+			}
+			file, err := os.Create(out)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, file.Close()) }()
+			return report.Write(file, s)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "report.html", "the file to write")
+	return cmd
+}

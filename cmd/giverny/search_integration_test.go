@@ -1,0 +1,357 @@
+//go:build integration
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/engine/enginetest"
+	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/topology"
+)
+
+// site is a small installation: a real Kafka, a store that several processes use, an
+// analyser and a page in this process, and agents in processes of their own.
+type site struct {
+	t            *testing.T
+	dir          string
+	kafka, store string // addresses
+	db           *store.DB
+	page         string // URL
+	operator     string // configuration file
+	public       string // key
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{t: t, dir: t.TempDir()}
+	s.kafka = apachekafka.Start(t, apachekafka.Options{}).Addr()
+	makeTopics(t, s.kafka)
+	cfg := enginetest.Config(t)
+	cfg.Command = []string{cfg.Command[0], app.EngineCommand}
+	e := enginetest.Run(t, cfg, engine.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	s.store = forward(t, e)
+	var err error
+	if s.db, err = store.New(e.Options(store.DefaultDatabase), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.db.Close() })
+	if err := s.db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(s.dir, "operator.pem")
+	public, _, err := giverny(t.Context(), "agents", "key", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.public = strings.TrimSpace(public)
+	s.operator = s.config("operator", fmt.Sprintf("command: {sign: {principal: operator, key_file: %s}}\nsearch: {launch: {allow_hosts: ['n*'], engine: rig, peers: 1, budget: 120, duration: 1m}}\n", key))
+	return s
+}
+
+// forward serves an engine, which has a socket file, at a TCP address.
+func forward(t *testing.T, e *engine.Engine) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer in.Close()
+				out, err := e.DialContext(context.Background(), "")
+				if err != nil {
+					return
+				}
+				defer out.Close()
+				go func() { _, _ = io.Copy(out, in); out.Close() }()
+				_, _ = io.Copy(in, out)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// config writes a configuration file.
+func (s *site) config(name, text string) string {
+	s.t.Helper()
+	common := fmt.Sprintf("data_dir: %s\nlog: {level: warn}\nfabrics: [{name: ib0, topology: 'fattree:k=4', interval: 1s}]\nkafka: {embedded: false, brokers: ['%s']}\nstore: {embedded: false, url: 'http://%s/giverny'}\n",
+		filepath.Join(s.dir, name), s.kafka, s.store)
+	if !strings.Contains(text, "http:") {
+		common += "http: {listen: 127.0.0.1:0}\n"
+	}
+	path := filepath.Join(s.dir, name+".yaml")
+	if err := os.WriteFile(path, []byte(common+text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// run runs a role in this process until the test ends.
+func (s *site) run(args ...string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		_, stderr, err := giverny(ctx, args...)
+		if err != nil {
+			err = fmt.Errorf("giverny %v: %w: %s", args, err, stderr)
+		}
+		ended <- err
+	}()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			s.t.Error(err)
+		}
+	})
+}
+
+// agent starts one in a process of its own; the result ends it at once, by SIGKILL.
+func (s *site) agent(name, rules string, pause time.Duration) (kill func()) {
+	s.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, command := range []string{"giverny", testEngine} {
+		if err := os.Symlink(self, filepath.Join(s.dir, command)); err != nil && !os.IsExist(err) {
+			s.t.Fatal(err)
+		}
+	}
+	root := filepath.Join(s.dir, "sys-"+name)
+	adapter(s.t, root, "mlx5_0")
+	for file, text := range map[string]string{"hca_type": "MT4129", "fw_ver": "28.39.1002", "node_desc": name + " mlx5_0", "ports/1/counters/port_rcv_data": "7"} {
+		if err := os.WriteFile(filepath.Join(root, "mlx5_0", file), []byte(text+"\n"), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n"+
+		"search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, watch_for: 1ms, watch_every: 50ms, report_every: 200ms}}\n",
+		name, root, s.public, rules, filepath.Join(s.dir, testEngine), pause))
+	cmd := exec.Command(filepath.Join(s.dir, "giverny"), "collect", "-c", path)
+	cmd.Stdout, cmd.Stderr = s.t.Output(), s.t.Output()
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	killed := false
+	kill = func() {
+		if !killed {
+			killed = true
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	s.t.Cleanup(kill)
+	return kill
+}
+
+// operate runs a command of the operator's until what it prints is as wanted.
+func (s *site) operate(done func(stdout string, err error) bool, args ...string) string {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		stdout, stderr, err := giverny(s.t.Context(), append(args, "-c", s.operator)...)
+		if done(stdout, err) {
+			return stdout
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("giverny %v: %v\n%s%s", args, err, stdout, stderr)
+		}
+	}
+}
+
+func well(_ string, err error) bool { return err == nil }
+
+// get asks the API.
+func (s *site) get(path string, into any) {
+	s.t.Helper()
+	response, err := http.Get(s.page + "/api/v1/fabrics/ib0/" + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode == http.StatusOK {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil || response.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s: %s %v\n%s", path, response.Status, err, text)
+	}
+}
+
+// slowHost stores an interval whose region begins at host n1.
+func (s *site) slowHost(region uint64) {
+	s.t.Helper()
+	g, err := topology.Parse("fattree:k=4", "ib0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	start := time.Now().Truncate(time.Second).Add(-time.Minute)
+	at := schema.Instant(start.UnixNano())
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0", GraphVersion: g.Version(), Links: g.NumLinks(), Interval: schema.Interval{StartNanos: start.UnixNano(), DurationNanos: int64(time.Second)}},
+		Diagnoses: []schema.Diagnosis{{Fabric: "ib0", Time: at, Region: region, Metric: schema.CreditStall, Severity: schema.High, Links: []schema.LinkID{1}, Mean: 40,
+			Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: .95}, Root: &schema.RootPort{Device: "leaf0", Port: "1", Peer: "n1 mlx5_0", Kind: "slow_receiver"},
+			Victims: []schema.VictimJob{{JobID: "17"}}, Action: "Probe n1", Text: "n1 pauses its port."}}}
+	if err := s.db.Store(s.t.Context(), r); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// A region becomes a search, and the search an entry of the knowledge base, over a real Kafka: a dry run sends
+// nothing that acts, the agent reports as it goes, a second search of the subsystem is refused, a cancel ends the
+// first and keeps what it found, and an agent that was killed says so when it is back.
+func TestSearchOnDemandOverApacheKafka(t *testing.T) {
+	s := newSite(t)
+	const allowed = "[{principals: [operator], kinds: [search], run_time: 5m}]"
+	kill := s.agent("n1", allowed, 5*time.Millisecond)
+	s.agent("n2", "[]", 5*time.Millisecond)
+	s.run("analyze", "-c", s.config("analyser", fmt.Sprintf("command: {principals: [{name: operator, keys: [%s]}]}\n", s.public)))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.page = "http://" + l.Addr().String()
+	l.Close()
+	s.run("serve", "-c", s.config("page", "http: {listen: '"+l.Addr().String()+"'}\n"))
+	s.slowHost(4711)
+
+	dry := s.operate(func(out string, err error) bool { return err == nil && strings.Contains(out, "n1 would take it") }, "search", "launch", "--region", "4711", "--dry-run")
+	for _, want := range []string{"root      n1 mlx5_0: mlx5_0 of agent n1, MT4129 with firmware 28.39.1002", "searches  n1, adapter mlx5_0", "peers     n2", `"kind": "search"`, `"region": "4711"`} {
+		if !strings.Contains(dry, want) {
+			t.Errorf("the dry run lacks %q:\n%s", want, dry)
+		}
+	}
+	if out := s.operate(well, "search", "list"); strings.Contains(out, "n1") {
+		t.Errorf("a dry run is listed:\n%s", out)
+	}
+
+	first := s.launch("--region", "4711")
+	done := s.search(first.Command.ID, schema.CommandDone)
+	if done.Region != 4711 || done.Principal != "operator" || done.Budget != 120 || done.Subsystem.NICModel != "MT4129" || done.Agents[0].Experiments != 120 || done.Agents[0].Anomalies == 0 {
+		t.Errorf("search %+v", done)
+	}
+	var findings struct{ Findings []read.Finding }
+	s.get("searches/"+first.Command.ID+"/findings", &findings)
+	var known struct{ Anomalies []read.KnownAnomaly }
+	s.get("known-anomalies?nic_model=MT4129", &known)
+	if len(findings.Findings) != done.Agents[0].Anomalies || len(known.Anomalies) != len(findings.Findings) {
+		t.Errorf("%d findings, %d known, %d anomalies", len(findings.Findings), len(known.Anomalies), done.Agents[0].Anomalies)
+	}
+	var region struct {
+		Diagnoses []struct {
+			Region         string `json:"region"`
+			KnownAnomalies []struct {
+				NICModel string `json:"nic_model"`
+			} `json:"known_anomalies"`
+		}
+	}
+	s.get("diagnoses?region=4711", &region)
+	if len(region.Diagnoses) != 1 || len(region.Diagnoses[0].KnownAnomalies) != len(known.Anomalies) {
+		t.Errorf("diagnosis %+v", region)
+	}
+
+	long := s.launch("--nic-model", "MT4129", "--budget", "5000")
+	s.search(long.Command.ID, schema.CommandProgress)
+	if _, _, err := giverny(t.Context(), "search", "launch", "--nic-model", "MT4129", "-c", s.operator); err == nil || !strings.Contains(err.Error(), "search "+long.Command.ID+" of MT4129") {
+		t.Errorf("a second search of one subsystem: %v", err)
+	}
+	s.operate(well, "search", "cancel", long.Command.ID)
+	if a := s.search(long.Command.ID, schema.CommandCancelled).Agents[0]; a.Reason != "cancelled by operator" || a.Experiments == 0 || a.Experiments >= 5000 {
+		t.Errorf("cancelled: %+v", a)
+	}
+
+	if _, _, err := giverny(t.Context(), "search", "launch", "--nic-model", "MT4129", "--budget", "5001", "-c", s.operator); err == nil || !strings.Contains(err.Error(), "max_experiments is 5000") {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	killed := s.launch("--nic-model", "MT4129", "--budget", "5000", "--search-known")
+	s.search(killed.Command.ID, schema.CommandProgress)
+	kill()
+	s.agent("n1", allowed, 5*time.Millisecond)
+	if a := s.search(killed.Command.ID, schema.CommandFailed).Agents[0]; !strings.Contains(a.Reason, "agent restarted") || a.Experiments == 0 {
+		t.Errorf("killed: %+v", a)
+	}
+	s.audited()
+}
+
+// launch launches a search, once the agent takes it.
+func (s *site) launch(args ...string) (out launched) {
+	s.t.Helper()
+	text := s.operate(well, append([]string{"search", "launch", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(text), &out); err != nil || out.Status != schema.CommandAccepted {
+		s.t.Fatalf("%v: %s", err, text)
+	}
+	return out
+}
+
+// search waits until the API says that a search is so far.
+func (s *site) search(id string, status schema.CommandStatus) read.Search {
+	s.t.Helper()
+	var answer struct{ Search read.Search }
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		var list struct{ Searches []read.Search }
+		s.get("searches", &list)
+		if slices.ContainsFunc(list.Searches, func(r read.Search) bool { return r.ID == id }) {
+			s.get("searches/"+id, &answer)
+			if a := answer.Search.Agents; len(a) == 1 && a[0].Status == status && (status.Final() || a[0].Experiments > 0) {
+				return answer.Search
+			}
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("search %s: want %s: %+v", id, status, answer.Search)
+		}
+	}
+}
+
+// audited looks for each step of the searches in the audit.
+func (s *site) audited() {
+	s.t.Helper()
+	model := read.New(s.db)
+	commands, err := model.Commands(s.t.Context(), "ib0", read.Span{To: read.Newest})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	statuses := map[schema.CommandStatus]int{}
+	for i := range commands {
+		if commands[i].Kind != schema.KindSearch {
+			continue
+		}
+		if commands[i].Verified != schema.Verified {
+			s.t.Errorf("command %s is %s", commands[i].ID, commands[i].Verified)
+		}
+		results, err := model.CommandResults(s.t.Context(), "ib0", commands[i].ID)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, r := range results {
+			statuses[r.Status]++
+		}
+	}
+	for status, least := range map[schema.CommandStatus]int{schema.CommandAccepted: 3, schema.CommandProgress: 6, schema.CommandDone: 1, schema.CommandCancelled: 1, schema.CommandFailed: 1, schema.CommandRefused: 1} {
+		if statuses[status] < least {
+			s.t.Errorf("%d audited as %s, want %d or more: %v", statuses[status], status, least, statuses)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/search/engine"
+	"github.com/giverny/giverny/search/simulated"
+)
+
+// Names of engines.
+const (
+	engineSimulated = "simulated"
+	engineExec      = "exec"
+)
+
+// engineFlags say what measures.
+type engineFlags struct {
+	name, command, subsystem string
+	pairs                    int
+	timeout                  time.Duration
+	restarts                 int
+	noiseSeed                uint64
+	flaky                    simulated.Flakiness
+	latency                  time.Duration
+}
+
+func (f *engineFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "engine", engineSimulated, "what measures: simulated or exec")
+	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell reads them")
+	flags.IntVar(&f.pairs, "pairs", 1, "host pairs that measure side by side, each with an engine of its own")
+	flags.DurationVar(&f.timeout, "timeout", engine.DefaultExecConfig(nil).Timeout, "exec: of an answer")
+	flags.IntVar(&f.restarts, "restarts", engine.DefaultExecConfig(nil).Restarts, "exec: restarts of the program in a row before it is given up")
+	flags.StringVar(&f.subsystem, "subsystem", "F", "simulated: F or H of the paper")
+	flags.Uint64Var(&f.noiseSeed, "noise-seed", 1, "simulated: of the noise")
+	flags.Float64Var(&f.flaky.SetupFailed, "setup-failures", 0, "simulated: share of the measurements whose set-up fails")
+	flags.Float64Var(&f.flaky.MissedSymptom, "missed-symptoms", 0, "simulated: share of the measurements that miss a symptom")
+	flags.DurationVar(&f.latency, "latency", 0, "simulated: that a measurement takes")
+}
+
+// open makes an engine for each pair.
+func (f *engineFlags) open(log *slog.Logger) (engines []engine.Engine, err error) {
+	if f.pairs < 1 {
+		return nil, fmt.Errorf("--pairs %d: want 1 or more", f.pairs)
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	for i := range f.pairs {
+		e, err := f.openOne(i, log)
+		if err != nil {
+			return nil, err
+		}
+		engines = append(engines, e)
+	}
+	return engines, nil
+}
+
+func (f *engineFlags) check() error {
+	switch {
+	case !slices.Contains([]string{engineSimulated, engineExec}, f.name):
+		return fmt.Errorf("--engine %q: want simulated or exec", f.name)
+	case f.name == engineExec && strings.TrimSpace(f.command) == "":
+		return errors.New("--engine exec: give --command, a program that speaks the engine protocol")
+	case f.name != engineExec && f.command != "":
+		return fmt.Errorf("--command is for --engine exec, not for %s", f.name)
+	}
+	return nil
+}
+
+// openOne makes the engine of a pair, counted from 0.
+func (f *engineFlags) openOne(pair int, log *slog.Logger) (engine.Engine, error) {
+	log = log.With("pair", pair+1)
+	switch f.name {
+	case engineExec:
+		cfg := engine.DefaultExecConfig(strings.Fields(f.command))
+		cfg.Timeout, cfg.Restarts = f.timeout, f.restarts
+		return engine.NewExec(cfg, log)
+	}
+	return engine.NewSimulated(engine.SimulatedConfig{Subsystem: f.subsystem, Seed: f.noiseSeed + uint64(pair), Flaky: f.flaky, Latency: f.latency})
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/run"
+)
+
+type explainFlags struct {
+	engineFlags
+	workload, known, logged string
+	json                    bool
+}
+
+func newSearchExplain() *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain",
+		Short: "Say which known anomalies a workload triggers, and which change avoids each",
+		Long: `Say which known anomalies a workload triggers, and which single changes take it out
+of each: in every dimension that matters the nearest value, and which other known
+anomalies the changed workload would meet. The anomalies are those of --known, or of
+the search with the log --log, which knows the engine's space too; else the engine
+describes it.
+
+With --json there is one line {"type":"match","mfs":{…},"changes":[{"dimension":"qps",
+"to":[160],"meets":[]}]} for each anomaly, and a summary.`,
+		Example: `  giverny search explain --workload app.json --log nic.log
+  giverny search explain --workload app.json --known found.jsonl --engine simulated --subsystem F`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return explain(cmd, &f) },
+	}
+	f.engineFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.workload, "workload", "", "JSON: a workload with every dimension of the engine")
+	flags.StringVar(&f.known, "known", "", "MFS that are known, as JSON lines or a report of a search")
+	flags.StringVar(&f.logged, "log", "", "the log of a search whose findings are known")
+	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each anomaly, and a summary")
+	return cmd
+}
+
+func explain(cmd *cobra.Command, f *explainFlags) (err error) {
+	if f.workload == "" || f.known == "" && f.logged == "" {
+		return errors.New("nothing to explain: give --workload, and --known or --log")
+	}
+	space, known, err := f.load(cmd)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(f.workload)
+	if err != nil {
+		return err
+	}
+	w, err := space.ParseWorkload(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.workload, err)
+	}
+	matches, err := matchesOf(space, w, known)
+	if err != nil {
+		return err
+	}
+	return newSearchWriter(cmd.OutOrStdout(), f.json, space).matches(matches, len(known))
+}
+
+// load gives the space, and the MFS that are known.
+func (f *explainFlags) load(cmd *cobra.Command) (_ *search.Space, known []*search.MFS, err error) {
+	var d search.Description
+	var logged run.Log
+	if f.logged != "" {
+		if logged, err = run.ReadLog(f.logged); err != nil {
+			return nil, nil, err
+		}
+		d = logged.Header.Settings.Description
+	} else if d, err = f.describe(cmd); err != nil {
+		return nil, nil, err
+	}
+	space, err := search.NewSpace(d.Dimensions)
+	if err != nil {
+		return nil, nil, err
+	}
+	var lines []byte
+	for _, line := range logged.Findings {
+		lines = append(lines, line...)
+	}
+	if known, err = space.ParseKnown(lines); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.logged, err)
+	}
+	if f.known != "" {
+		text, err := os.ReadFile(f.known)
+		if err != nil {
+			return nil, nil, err
+		}
+		more, err := space.ParseKnown(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.known, err)
+		}
+		known = append(known, more...)
+	}
+	return space, known, nil
+}
+
+// describe asks the engine, and ends it.
+func (f *explainFlags) describe(cmd *cobra.Command) (_ search.Description, err error) {
+	f.pairs = 1
+	engines, err := f.open(newLog(cmd, config.Default().Log))
+	if err != nil {
+		return search.Description{}, err
+	}
+	defer func() { err = errors.Join(err, engines[0].Close()) }()
+	return run.Describe(cmd.Context(), engines)
+}
+
+// match is a known anomaly that a workload triggers.
+type match struct {
+	Type    string        `json:"type"` // "match"
+	MFS     *search.MFS   `json:"mfs"`
+	Changes []matchChange `json:"changes"`
+}
+
+// matchChange is a single change that takes the workload out of the MFS.
+type matchChange struct {
+	search.Change
+	Meets []*search.MFS `json:"meets"` // other known ones that the changed workload meets
+}
+
+func matchesOf(space *search.Space, w search.Workload, known []*search.MFS) ([]match, error) {
+	list := []match{}
+	for _, mfs := range known {
+		if !mfs.Covers(w) {
+			continue
+		}
+		m := match{Type: "match", MFS: mfs, Changes: []matchChange{}}
+		for _, c := range mfs.Changes(w) {
+			changed, err := changedWorkload(space, w, c)
+			if err != nil {
+				return nil, err
+			}
+			change := matchChange{Change: c, Meets: []*search.MFS{}}
+			for _, other := range known {
+				if other.Covers(changed) {
+					change.Meets = append(change.Meets, other)
+				}
+			}
+			m.Changes = append(m.Changes, change)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// changedWorkload is the workload after a change.
+func changedWorkload(space *search.Space, w search.Workload, c search.Change) (search.Workload, error) {
+	text, err := json.Marshal(w)
+	if err != nil {
+		return w, err
+	}
+	var named map[string]any
+	if err := json.Unmarshal(text, &named); err != nil {
+		return w, err
+	}
+	if named[c.Dimension] = c.To; !isPattern(space, c.Dimension) {
+		named[c.Dimension] = c.To[0]
+	}
+	if text, err = json.Marshal(named); err != nil {
+		return w, err
+	}
+	return space.ParseWorkload(text)
+}
+
+func isPattern(space *search.Space, name string) bool {
+	for _, d := range space.Dimensions() {
+		if d.Name == name {
+			return d.Pattern
+		}
+	}
+	return false
+}

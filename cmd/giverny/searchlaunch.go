@@ -1,0 +1,326 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/search/launch"
+	"github.com/giverny/giverny/store/read"
+)
+
+type launchFlags struct {
+	fabric, region, host, model string
+	engine, algorithm, restrict string
+	budget, peers               int
+	duration                    time.Duration
+	seed                        uint64
+	all, again, dryRun, json    bool
+}
+
+func newSearchLaunch(g *globals) *cobra.Command {
+	var f launchFlags
+	cmd := &cobra.Command{
+		Use:   "launch",
+		Short: "Have agents search the NIC that a region begins at",
+		Long: `Have agents search the NIC at which a region's back pressure begins.
+
+The region's newest diagnosis names its root; the agents, asked over Kafka, say which
+of them has that NIC, of what model and firmware. A host of the same model that is
+free (search.launch.allow_hosts, or drained in Slurm) is sent a signed command, of the
+kind search, with other free hosts as its peers. Its agent refuses what its own
+configuration does not allow (command.allow, search.offer).
+
+With --dry-run the command is printed and not sent; the agent that would take it is
+asked whether it would.`,
+		Example: `  giverny search launch --region 1882497176567809 --dry-run
+  giverny search launch --nic-model MT4129 --budget 600 --duration 4h`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			want, err := f.want()
+			if err != nil {
+				return err
+			}
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			return app.New(cfg, version, log).Launching(cmd.Context(), f.fabric, func(ctx context.Context, l *launch.Launcher) error {
+				return f.launch(ctx, cmd.OutOrStdout(), l, want)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
+	flags.StringVar(&f.region, "region", "", "the region whose root is searched")
+	flags.StringVar(&f.host, "host", "", "an agent or a device instead of a region's root")
+	flags.StringVar(&f.model, "nic-model", "", "a NIC model instead of a root")
+	flags.StringVar(&f.engine, "engine", "", "engine of the agents (search.launch.engine)")
+	flags.StringVar(&f.algorithm, "algorithm", "", "lift, collie, collie-extreme or random")
+	flags.StringVar(&f.restrict, "restrict", "", "YAML: the part of the space to search")
+	flags.IntVar(&f.budget, "budget", 0, "experiments (search.launch.budget)")
+	flags.IntVar(&f.peers, "peers", -1, "other hosts of the same model (search.launch.peers)")
+	flags.DurationVar(&f.duration, "duration", 0, "how long it may take (search.launch.duration)")
+	flags.Uint64Var(&f.seed, "seed", 1, "of all random choices")
+	flags.BoolVar(&f.all, "search-known", false, "search what is known of the subsystem again")
+	flags.BoolVar(&f.again, "again", false, "launch though a search of this subsystem runs")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
+	flags.BoolVar(&f.json, "json", false, "one JSON object")
+	return cmd
+}
+
+func (f *launchFlags) want() (w launch.Want, err error) {
+	given := 0
+	for _, text := range []string{f.region, f.host, f.model} {
+		if text != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		return w, errors.New("search what? give one of --region, --host and --nic-model")
+	}
+	w = launch.Want{Host: f.host, NICModel: f.model, Engine: f.engine, Algorithm: f.algorithm, Budget: f.budget, Peers: f.peers, Duration: f.duration,
+		Seed: f.seed, SkipKnown: !f.all}
+	if f.region != "" {
+		if w.Diagnosis.Region, err = strconv.ParseUint(f.region, 10, 64); err != nil || w.Diagnosis.Region == 0 {
+			return w, fmt.Errorf("--region %q: want the id of a region, a number", f.region)
+		}
+	}
+	if f.restrict == "" {
+		return w, nil
+	}
+	text, err := os.ReadFile(f.restrict)
+	if err != nil {
+		return w, err
+	}
+	var limits map[string]any
+	if err := yaml.Unmarshal(text, &limits); err != nil {
+		return w, fmt.Errorf("%s: %w", f.restrict, err)
+	}
+	w.Restrict = map[string]json.RawMessage{}
+	for name, limit := range limits {
+		if w.Restrict[name], err = json.Marshal(limit); err != nil {
+			return w, fmt.Errorf("%s: %q: %w", f.restrict, name, err)
+		}
+	}
+	return w, nil
+}
+
+// launched is what the command prints with --json.
+type launched struct {
+	DryRun  bool                 `json:"dry_run"`
+	Root    launch.Root          `json:"root"`
+	Choice  launch.Choice        `json:"choice"`
+	Command schema.Command       `json:"command"`
+	Status  schema.CommandStatus `json:"status"`
+	Reason  string               `json:"reason,omitempty"`
+}
+
+func (f *launchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launcher, want launch.Want) error {
+	if want.Diagnosis.Region != 0 {
+		var err error
+		if want.Diagnosis, err = l.Diagnosis(ctx, want.Diagnosis.Region); err != nil {
+			return err
+		}
+	}
+	plan, err := l.Plan(ctx, want)
+	if err != nil {
+		return err
+	}
+	if running, err := l.Running(ctx, plan.Choice.Subsystem); err != nil {
+		return err
+	} else if running != nil && !f.again {
+		return fmt.Errorf("search %s of %v runs; wait, cancel it, or give --again", running.ID, plan.Choice.Subsystem)
+	}
+	out := launched{DryRun: f.dryRun, Root: plan.Root, Choice: plan.Choice, Command: plan.Command}
+	var refused error
+	if f.dryRun {
+		out.Status, out.Reason, err = l.Try(ctx, &plan)
+	} else {
+		var answer command.Answer
+		answer, refused = l.Send(ctx, &plan)
+		out.Status, out.Reason = answer.Status, answer.Reason
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return errors.Join(json.NewEncoder(w).Encode(&out), refused)
+	}
+	return errors.Join(printLaunched(w, &out), refused)
+}
+
+func printLaunched(w io.Writer, o *launched) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if o.Root.Device != "" {
+		fmt.Fprintf(table, "root\t%s: %s of agent %s, %v\n", o.Root.Device, o.Root.Adapter, o.Root.Agent, o.Root.Subsystem)
+	}
+	fmt.Fprintf(table, "searches\t%s, adapter %s, %v\n", o.Choice.Agent, o.Choice.Adapter, o.Choice.Subsystem)
+	fmt.Fprintf(table, "peers\t%s\n", strings.Join(o.Choice.Peers, ", "))
+	for _, p := range o.Choice.Passed {
+		fmt.Fprintf(table, "passed\t%s %s\n", p.Agent, p.Why)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if o.DryRun {
+		text, err := json.MarshalIndent(&o.Command, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "would send\n%s\n", text)
+	}
+	switch {
+	case o.DryRun && o.Status == schema.CommandDone:
+		fmt.Fprintf(w, "%s would take it\n", o.Choice.Agent)
+	case o.DryRun:
+		fmt.Fprintf(w, "%s would not take it: %s: %s\n", o.Choice.Agent, o.Status, o.Reason)
+	case o.Status != "":
+		fmt.Fprintf(w, "search %s: %s\n", o.Command.ID, o.Status)
+	}
+	return nil
+}
+
+func newSearchList(g *globals) *cobra.Command {
+	var fabric string
+	var since time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [ID]",
+		Short: "List the searches that agents were sent, or one with its findings",
+		Example: `  giverny search list --since 168h
+  giverny search list B6ZT2LQ3W5SJ7C4RA6X2EYKN4D --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			return app.New(cfg, version, log).Searching(cmd.Context(), fabric, func(ctx context.Context, m *read.Model, fabric string) error {
+				if len(args) == 1 {
+					return listOne(ctx, cmd.OutOrStdout(), m, fabric, args[0], asJSON)
+				}
+				now := time.Now()
+				list, err := m.Searches(ctx, fabric, read.Span{From: schema.Instant(now.Add(-since).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}, read.MaxSearches)
+				if err != nil {
+					return err
+				}
+				return printSearches(cmd.OutOrStdout(), list, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&fabric, "fabric", "", "the fabric; needless where there is one")
+	cmd.Flags().DurationVar(&since, "since", 30*24*time.Hour, "those requested within this time")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per search, or per finding of one")
+	return cmd
+}
+
+func printSearches(w io.Writer, list []read.Search, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		for i := range list {
+			if err := enc.Encode(&list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SEARCH\tREQUESTED\tBY\tREGION\tSUBSYSTEM\tAGENT\tSTATUS\tEXPERIMENTS\tANOMALIES")
+	for i := range list {
+		s := &list[i]
+		region := ""
+		if s.Region != 0 {
+			region = strconv.FormatUint(s.Region, 10)
+		}
+		common := fmt.Sprintf("%s\t%s\t%s\t%s\t%v", s.ID, s.Requested.Time().Format(time.DateTime), s.Principal, region, s.Subsystem)
+		for _, a := range s.Agents {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%d\n", common, a.Agent, strings.TrimSuffix(string(a.Status)+": "+a.Reason, ": "), a.Experiments, s.Budget, a.Anomalies)
+		}
+		if len(s.Agents) == 0 {
+			fmt.Fprintf(table, "%s\t\tno answer\t\t\n", common)
+		}
+	}
+	return table.Flush()
+}
+
+func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string, asJSON bool) error {
+	s, err := m.Search(ctx, fabric, id)
+	if errors.Is(err, read.ErrNotFound) {
+		return fmt.Errorf("no search %s is stored of fabric %s; giverny search list names them", id, fabric)
+	}
+	if err != nil {
+		return err
+	}
+	findings, err := m.SearchFindings(ctx, fabric, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		enc := json.NewEncoder(w)
+		for i := range findings {
+			if err := enc.Encode(&findings[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := printSearches(w, []read.Search{s}, false); err != nil {
+		return err
+	}
+	for i := range findings {
+		fmt.Fprintf(w, "experiment %d: %s where %s\n", findings[i].Experiment, findings[i].Symptom, findings[i].MFS)
+	}
+	return nil
+}
+
+func newSearchCancel(g *globals) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use:     "cancel ID",
+		Short:   "Stop a search that agents carry out",
+		Long:    `Stop a search that agents carry out. What it has found until then is kept.`,
+		Example: "  giverny search cancel B6ZT2LQ3W5SJ7C4RA6X2EYKN4D",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			arguments, err := json.Marshal(command.CancelArguments{ID: args[0]})
+			if err != nil {
+				return err
+			}
+			f.arguments = arguments
+			answers, err := g.askAgents(cmd, &f, command.KindCancel)
+			if err != nil {
+				return err
+			}
+			stopped := slices.DeleteFunc(answers, func(a command.Answer) bool {
+				var output struct {
+					Running bool `json:"running"`
+				}
+				return json.Unmarshal(a.Output, &output) != nil || !output.Running
+			})
+			for i := range stopped {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s stops it\n", stopped[i].Agent)
+			}
+			if len(stopped) == 0 {
+				return fmt.Errorf("no agent that answered runs %s", args[0])
+			}
+			return nil
+		},
+	}
+	f.register(cmd, listWait)
+	return cmd
+}

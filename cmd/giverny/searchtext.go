@@ -1,0 +1,206 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/report"
+	"github.com/giverny/giverny/search/run"
+)
+
+// searchWriter prints a search, for programs or for people.
+type searchWriter struct {
+	out   io.Writer
+	json  bool
+	space *search.Space
+	found []run.Finding // that stand
+}
+
+func newSearchWriter(out io.Writer, asJSON bool, space *search.Space) *searchWriter {
+	return &searchWriter{out: out, json: asJSON, space: space}
+}
+
+func (w *searchWriter) line(v any) error { return json.NewEncoder(w.out).Encode(v) }
+
+// known are the anomalies that reach into a space.
+func (w *searchWriter) known(list []*search.MFS) error {
+	for _, mfs := range list {
+		var err error
+		if w.json {
+			err = w.line(struct {
+				Type string      `json:"type"`
+				MFS  *search.MFS `json:"mfs"`
+			}{"known", mfs})
+		} else {
+			_, err = fmt.Fprintf(w.out, "known: %s\n", mfs)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(list) == 0 && !w.json {
+		_, err := fmt.Fprintln(w.out, "None of the known anomalies reaches into this space.")
+		return err
+	}
+	return nil
+}
+
+// finding is printed when it is made.
+func (w *searchWriter) finding(f run.Finding) error {
+	if w.json {
+		return w.line(f)
+	}
+	a := &f.Anomaly
+	at := slices.IndexFunc(w.found, func(o run.Finding) bool { return o.Anomaly.Experiment == a.Experiment })
+	var err error
+	switch {
+	case a.MFS == nil:
+		w.found = slices.DeleteFunc(w.found, func(o run.Finding) bool { return o.Anomaly.Experiment == a.Experiment })
+		_, err = fmt.Fprintf(w.out, "experiment %d: withdrawn: that of experiment %d\n", f.Revised, a.Experiment)
+	case at >= 0:
+		w.found[at] = f
+		_, err = fmt.Fprintf(w.out, "experiment %d: revised: that of experiment %d: %s\n", f.Revised, a.Experiment, w.sentence(f))
+	default:
+		w.found = append(w.found, f)
+		_, err = fmt.Fprintf(w.out, "experiment %d: found: %s\n", a.Experiment, w.sentence(f))
+	}
+	return err
+}
+
+func (w *searchWriter) sentence(f run.Finding) string {
+	return report.Sentence(w.space, f.Anomaly.MFS, f.Anomaly.Symptom, f.Shown)
+}
+
+// summary ends the report.
+func (w *searchWriter) summary(s run.Summary) error {
+	if w.json {
+		return w.line(s)
+	}
+	if len(w.found) > 0 {
+		slices.SortFunc(w.found, func(a, b run.Finding) int { return a.Anomaly.Experiment - b.Anomaly.Experiment })
+		fmt.Fprintln(w.out)
+		table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "experiment\tafter\tanomaly")
+		for _, f := range w.found {
+			fmt.Fprintf(table, "%d\t%.1f h\t%s\n", f.Anomaly.Experiment, f.Anomaly.Seconds/3600, w.sentence(f))
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w.out, "\n%d anomalies in %d experiments, of which %d failed (%.1f h).\n", s.Anomalies, s.Experiments, s.Failed, s.Seconds/3600)
+	return err
+}
+
+// matches are the known anomalies that a workload triggers.
+func (w *searchWriter) matches(list []match, known int) error {
+	if w.json {
+		for _, m := range list {
+			if err := w.line(m); err != nil {
+				return err
+			}
+		}
+		return w.line(struct {
+			Type    string `json:"type"`
+			Known   int    `json:"known"`
+			Matches int    `json:"matches"`
+		}{"summary", known, len(list)})
+	}
+	for _, m := range list {
+		fmt.Fprintf(w.out, "It triggers: %s\n", m.MFS)
+		for _, c := range m.Changes {
+			fmt.Fprintf(w.out, "  %s %s avoids it%s\n", c.Dimension, joinValues(c.To), meetsText(c.Meets))
+		}
+	}
+	_, err := fmt.Fprintf(w.out, "%d of %d known anomalies.\n", len(list), known)
+	return err
+}
+
+func joinValues(values []search.Value) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = v.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+func meetsText(meets []*search.MFS) string {
+	if len(meets) == 0 {
+		return ""
+	}
+	texts := make([]string, len(meets))
+	for i, mfs := range meets {
+		texts[i] = mfs.String()
+	}
+	return ", and then triggers: " + strings.Join(texts, "; ")
+}
+
+// progress says on standard error how far a search is: on a terminal in one line
+// that is written over, else now and then.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	shown    time.Time
+	wrote    bool
+}
+
+// How often progress is shown.
+const (
+	progressOnTerminal = 200 * time.Millisecond
+	progressElsewhere  = 30 * time.Second
+)
+
+func newProgress(out io.Writer) *progress {
+	p := &progress{out: out, shown: time.Now()}
+	if file, ok := out.(*os.File); ok {
+		_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
+		p.terminal = err == nil
+	}
+	return p
+}
+
+func (p *progress) show(now run.Progress) {
+	every := progressElsewhere
+	if p.terminal {
+		every = progressOnTerminal
+	}
+	last := now.Experiments >= now.Budget
+	if !last && time.Since(p.shown) < every {
+		return
+	}
+	p.shown = time.Now()
+	text := progressText(now)
+	if p.terminal {
+		fmt.Fprintf(p.out, "\r%s\x1b[K", text)
+		p.wrote = true
+		return
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+func progressText(now run.Progress) string {
+	text := fmt.Sprintf("giverny search: %d of %d experiments, %d failed, %d anomalies", now.Experiments, now.Budget, now.Failed, now.Anomalies)
+	if done := now.Experiments - now.Resumed; done > 0 {
+		text += fmt.Sprintf(", %.3g experiments a minute", float64(done)/now.Elapsed.Minutes())
+	}
+	if left := now.Left(); left > 0 {
+		text += fmt.Sprintf(", %s left", left.Round(time.Second))
+	}
+	return text
+}
+
+// end leaves the line of the terminal.
+func (p *progress) end() {
+	if p.wrote {
+		fmt.Fprintln(p.out)
+	}
+}

@@ -1,0 +1,88 @@
+package ibsysfs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Inventory lists the adapters that are there now, with the device under which the
+// rows of each go.
+func (c *Collector) Inventory(ctx context.Context) ([]schema.Adapter, error) {
+	devices, err := c.Devices(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]schema.Adapter, 0, len(devices))
+	for _, d := range devices {
+		v := d.(*visit) // of this package's Devices
+		ports, err := os.ReadDir(filepath.Join(v.dir, "ports"))
+		if err != nil || len(ports) == 0 {
+			continue // it is going away
+		}
+		port := ports[0].Name()
+		list = append(list, schema.Adapter{Name: v.name, Device: v.portName(port, text(filepath.Join(v.dir, "ports", port, "link_layer"))).Device,
+			Model: v.model(), Board: text(filepath.Join(v.dir, "board_id")), Firmware: text(filepath.Join(v.dir, "fw_ver")), PCIe: v.slot()})
+	}
+	return list, nil
+}
+
+// model is the driver's name of the model, else vendor and device of the PCI function,
+// else the family of drivers.
+func (a *adapter) model() string {
+	pci := func(file string) string { return strings.TrimPrefix(text(filepath.Join(a.dir, "device", file)), "0x") }
+	if vendor, device := pci("vendor"), pci("device"); vendor != "" && device != "" {
+		return cmp.Or(text(filepath.Join(a.dir, "hca_type")), vendor+":"+device)
+	}
+	return cmp.Or(text(filepath.Join(a.dir, "hca_type")), a.family())
+}
+
+// slot is how the adapter's PCIe slot is trained; empty for software devices.
+func (a *adapter) slot() string {
+	speed, _, _ := strings.Cut(text(filepath.Join(a.dir, "device", "current_link_speed")), " PCIe")
+	width := text(filepath.Join(a.dir, "device", "current_link_width"))
+	if speed == "" || width == "" {
+		return ""
+	}
+	return speed + " x" + width
+}
+
+// bytesPerWord: the data counters of a port count words of 4 bytes (IBA, PortXmitData).
+const bytesPerWord = 4
+
+// DataBytes is what all ports of an adapter have sent and received since the driver
+// was loaded, in bytes.
+func (c *Collector) DataBytes(adapter string) (bytes uint64, err error) {
+	if adapter == "" || strings.ContainsAny(adapter, `/\`) {
+		return 0, fmt.Errorf("adapter %q: want a name such as mlx5_0", adapter)
+	}
+	a := &visit{adapter: newAdapter(filepath.Join(c.cfg.Root, adapter), adapter), cfg: &c.cfg}
+	ports, err := os.ReadDir(filepath.Join(a.dir, "ports"))
+	if err != nil {
+		return 0, err
+	}
+	counters := 0
+	for _, p := range ports {
+		for _, file := range []string{"port_xmit_data", "port_rcv_data"} {
+			words, err := a.readCounter(filepath.Join(a.dir, "ports", p.Name(), "counters", file))
+			if errors.Is(err, os.ErrNotExist) || errors.Is(err, errNotOffered) {
+				continue
+			}
+			if err != nil {
+				return 0, err
+			}
+			counters++
+			bytes += words * bytesPerWord
+		}
+	}
+	if counters == 0 {
+		return 0, fmt.Errorf("adapter %s has no counters of data: what others move cannot be seen", adapter)
+	}
+	return bytes, nil
+}

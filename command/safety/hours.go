@@ -1,0 +1,56 @@
+package safety
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// hours is a window of every day, UTC, in minutes after midnight. One whose end is not after its begin goes over
+// midnight.
+type hours struct{ begin, end int64 }
+
+const (
+	minuteNanos   = int64(time.Minute)
+	minutesPerDay = 24 * 60
+)
+
+// parseHours reads 22:00-06:00.
+func parseHours(text string) (hours, error) {
+	from, to, ok := strings.Cut(text, "-")
+	begin, errBegin := time.Parse("15:04", strings.TrimSpace(from))
+	end, errEnd := time.Parse("15:04", strings.TrimSpace(to))
+	if !ok || errBegin != nil || errEnd != nil || begin.Equal(end) {
+		return hours{}, fmt.Errorf("%q: want two times of the day, UTC, such as 22:00-06:00", text)
+	}
+	minutes := func(t time.Time) int64 { return int64(t.Hour()*60 + t.Minute()) }
+	return hours{minutes(begin), minutes(end)}, nil
+}
+
+// left is how long the window stays open from an instant, ns since 1970; 0: it is closed then.
+func (h hours) left(atNanos int64) time.Duration {
+	ofDay := atNanos % (minutesPerDay * minuteNanos)
+	length := h.end - h.begin
+	if length <= 0 {
+		length += minutesPerDay
+	}
+	since := ofDay - h.begin*minuteNanos
+	if since < 0 {
+		since += minutesPerDay * minuteNanos
+	}
+	return time.Duration(max(0, length*minuteNanos-since))
+}
+
+// openFor says how long the rule holds from an instant; a rule without hours holds for ever.
+func (r *Rule) openFor(atNanos int64) (left time.Duration, open bool) {
+	if len(r.Hours) == 0 {
+		return math.MaxInt64, true
+	}
+	for _, text := range r.Hours {
+		if h, err := parseHours(text); err == nil { // the rule is valid
+			left = max(left, h.left(atNanos))
+		}
+	}
+	return left, left > 0
+}

@@ -1,0 +1,83 @@
+// The HTTP API: every path that the page asks for stands here.
+import type { EventPage, FabricSummary, Graph, JobPage, JobTraffic, LinkSeries, NetworkStates, NodeScores, Snapshot, Span, Status, Track } from "./types.ts";
+
+const base = "api/v1/";
+
+/** Problem is an answer that is none: its HTTP status (0: the server was not reached) and what the server says. */
+export class Problem extends Error {
+  constructor(readonly status: number, detail: string) { super(detail); }
+}
+
+export const isAbort = (e: unknown) => e instanceof DOMException && e.name === "AbortError";
+
+/** signIn makes a session of a token; the browser keeps it in a cookie that scripts cannot read. */
+export async function signIn(token: string): Promise<void> {
+  const r = await fetch("login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) }).catch(() => { throw new Problem(0, "the server does not answer"); });
+  if (!r.ok) throw await problemOf(r);
+}
+
+async function problemOf(r: Response): Promise<Problem> {
+  const p = await r.json().catch(() => null) as { detail?: string; title?: string } | null;
+  return new Problem(r.status, p?.detail ?? p?.title ?? `HTTP status ${r.status}`);
+}
+
+type Query = Record<string, string | number | undefined>;
+
+function address(path: string, query: Query): string {
+  const q = new URLSearchParams();
+  for (const [k, v] of Object.entries(query)) if (v !== undefined && v !== "") q.set(k, String(v));
+  const text = q.toString();
+  return base + path + (text ? "?" + text : "");
+}
+
+async function get<T>(path: string, query: Query, signal?: AbortSignal): Promise<T | null> {
+  let r: Response;
+  try {
+    r = await fetch(address(path, query), { signal });
+  } catch (e) {
+    if (isAbort(e)) throw e;
+    throw new Problem(0, "the server does not answer");
+  }
+  if (r.status === 204) return null;
+  if (!r.ok) throw await problemOf(r);
+  return await r.json() as T;
+}
+
+const must = <T>(answer: T | null, what: string): T => {
+  if (answer === null) throw new Problem(204, `${what}: no content`);
+  return answer;
+};
+
+/** OfFabric asks about one fabric; all its questions end when signal does. */
+export class OfFabric {
+  private readonly path: string;
+  constructor(readonly name: string, readonly signal?: AbortSignal) { this.path = "fabrics/" + encodeURIComponent(name); }
+
+  graph = async (version: string) => must(await get<Graph>(this.path + "/graph", { version }, this.signal), "graph");
+  status = async () => must(await get<Status>(this.path + "/status", {}, this.signal), "status");
+  /** snapshot is the newest interval, or the last that starts at a time or before; null where there is none. */
+  snapshot = (at?: string, least?: string) => get<Snapshot>(this.path + "/snapshot", { at, min_severity: least }, this.signal);
+  network = async (span: Span) => must(await get<NetworkStates>(this.path + "/network", { ...span }, this.signal), "network");
+  events = async (span: Span, least?: string) => must(await get<EventPage>(this.path + "/events", { ...span, min_severity: least }, this.signal), "events");
+  jobsAt = async (at: string) => must(await get<JobPage>(this.path + "/jobs", { at }, this.signal), "jobs");
+  jobs = async (span: Span) => must(await get<JobPage>(this.path + "/jobs", { ...span }, this.signal), "jobs");
+  track = async (id: string, span: Span) => must(await get<Track>(`${this.path}/tracks/${encodeURIComponent(id)}`, { ...span }, this.signal), "track");
+  traffic = async (job: string, span: Span) => must(await get<JobTraffic>(`${this.path}/jobs/${encodeURIComponent(job)}/traffic`, { ...span }, this.signal), "traffic");
+  link = async (id: number, metric: string, version: string, span: Span) => must(await get<LinkSeries>(`${this.path}/links/${id}`, { metric, version, ...span }, this.signal), "link");
+  scores = async () => must(await get<NodeScores>(this.path + "/feedback/nodes", { min: 1 }, this.signal), "scores");
+}
+
+export const fabrics = async (signal?: AbortSignal) => (await get<FabricSummary[]>("fabrics", {}, signal)) ?? [];
+
+/** follow calls back for each interval that is stored, and when the stream opens or breaks. It ends with stop. */
+export function follow(on: { interval: (fabric: string) => void; open: () => void; broken: () => void }): () => void {
+  const stream = new EventSource(base + "stream");
+  stream.addEventListener("interval", (e) => on.interval((JSON.parse((e as MessageEvent<string>).data) as { fabric: string }).fabric));
+  stream.onopen = on.open;
+  stream.onerror = () => {
+    on.broken();
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => { stop(); stop = follow(on); }, 3000); // refused, which the browser does not try again
+  };
+  let stop = () => stream.close();
+  return () => stop();
+}

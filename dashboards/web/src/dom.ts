@@ -1,0 +1,26 @@
+// Making elements. What comes from outside becomes text nodes and attributes, never markup.
+type Child = Node | string | null | undefined | false;
+type Props = { class?: string; id?: string; title?: string; on?: Record<string, (e: Event) => void>; data?: Record<string, string>; attrs?: Record<string, string> };
+
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props | null, ...children: (Child | Child[])[]): HTMLElementTagNameMap[K] {
+  const e = document.createElement(tag);
+  if (props) {
+    if (props.class) e.className = props.class;
+    if (props.id) e.id = props.id;
+    if (props.title) e.title = props.title;
+    for (const [k, f] of Object.entries(props.on ?? {})) e.addEventListener(k, f);
+    Object.assign(e.dataset, props.data);
+    for (const [k, v] of Object.entries(props.attrs ?? {})) e.setAttribute(k, v);
+  }
+  e.append(...children.flat().filter((c): c is Node | string => c != null && c !== false));
+  return e;
+}
+
+export function $<T extends HTMLElement = HTMLElement>(id: string): T {
+  const e = document.getElementById(id);
+  if (!e) throw new Error("no element " + id);
+  return e as T;
+}
+
+/** setText writes only what is new, so that a screen reader does not say the same again. */
+export function setText(e: Element, text: string) { if (e.textContent !== text) e.textContent = text; }

@@ -1,0 +1,36 @@
+// Numbers, times and names as people read them.
+export const words = (name: string) => name.replaceAll("_", " ");
+export const clock = (time: string) => time.slice(11, 19);
+export const date = (time: string) => time.slice(0, 10);
+const today = () => new Date().toISOString().slice(0, 10);
+/** when is a time with its date, unless that is today's. */
+export const when = (time: string) => (date(time) === today() ? "" : date(time) + " ") + clock(time) + " UTC";
+export const iso = (ms: number) => new Date(ms).toISOString().replace(/\.000Z$/, "Z");
+export const percent = (v: number | null | undefined) => v == null ? "not measured" : v.toFixed(1) + "%";
+export const share = (p: number) => Math.round(100 * p) + "%";
+export const count = (n: number) => n.toLocaleString("en");
+export const many = (n: number, one: string, more = one + "s") => `${count(n)} ${n === 1 ? one : more}`;
+
+/** span is a length of time in seconds, in words. */
+export function span(s: number): string {
+  s = Math.round(s);
+  return s < 120 ? s + " s" : s < 7200 ? Math.round(s / 60) + " min" : s < 172800 ? (s / 3600).toFixed(1) + " h" : s < 6e7 ? Math.round(s / 86400) + " days" : Math.round(s / 31557600) + " years";
+}
+
+export const secondsBetween = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 1000;
+
+/** amount is a number in short: 2.3e11 bytes are 230 GB. */
+export function amount(feature: string, value: number): string {
+  const units = ["", "k", "M", "G", "T", "P"], bytes = feature.includes("bytes");
+  let i = 0;
+  for (; Math.abs(value) >= 1000 && i < units.length - 1; i++) value /= 1000;
+  return Number(value.toPrecision(3)) + (i ? " " + units[i] : bytes ? " " : "") + (bytes ? "B" : "");
+}
+
+const metricNames: Record<string, string> = { credit_stall: "credit stall", inq_stall: "input-queue stall", xmit_wait: "transmit wait", pause: "PFC pause" };
+export const metricName = (m: string) => metricNames[m] ?? words(m);
+
+/** unknownReasons says why the state of a network is not known. */
+export const unknownReasons: Record<string, string> = {
+  nothing_measured: "nothing measured", low_coverage: "too little measured", no_readings: "collectors silent", kafka: "Kafka away", store: "store refuses", no_interval: "no new interval",
+};

@@ -1,0 +1,139 @@
+// A version of a fabric's graph, with what the views look up in it.
+import type { Device, FabricSummary, Graph as Answer } from "./types.ts";
+
+export type Kind = "grid" | "tiers" | "groups";
+
+export const nameOf = (d: Device) => d.label || d.name;
+
+export class Graph {
+  readonly fabric: FabricSummary;
+  readonly devices: Device[];
+  readonly duplex: boolean;
+  readonly from: Uint32Array;
+  readonly to: Uint32Array;
+  readonly kind: Kind;
+  /** pods is "pod" or "group", what the groups of devices are called here. */
+  readonly groupWord: string;
+  private readonly byName = new Map<string, number>();
+  private outgoing: { start: Uint32Array; link: Uint32Array } | null = null;
+
+  constructor(readonly links: Answer) {
+    this.fabric = links.fabric;
+    this.devices = links.devices;
+    this.duplex = links.duplex;
+    this.from = Uint32Array.from(links.from);
+    this.to = Uint32Array.from(links.to);
+    this.groupWord = links.class.includes("global") ? "group" : "pod";
+    this.kind = links.fabric.dims ? "grid" : this.groupWord === "group" ? "groups" : "tiers";
+    this.devices.forEach((d, i) => { this.byName.set(d.name, i); if (d.label && !this.byName.has(d.label)) this.byName.set(d.label, i); });
+  }
+
+  get size() { return this.from.length; }
+  isSwitch = (d: number) => this.devices[d].kind === "switch";
+  name = (d: number) => nameOf(this.devices[d]);
+  device = (name: string) => this.byName.get(name);
+
+  /** group is the pod or group of a device in words; empty if it is in none. */
+  group(d: number): string {
+    const g = this.devices[d].group;
+    return g >= 0 ? `${this.groupWord} ${g}` : "";
+  }
+
+  /** end names a device with its pod and the port. */
+  private end(d: number, port: string): string {
+    const g = this.group(d);
+    return `${this.name(d)}${g && this.isSwitch(d) ? ` (${g})` : ""}${port ? " : " + port : ""}`;
+  }
+
+  linkText(id: number): string {
+    const l = this.links;
+    return `${this.end(this.from[id], l.from_port[id])} ${this.duplex ? "\u2194" : "\u2192"} ${this.end(this.to[id], l.to_port[id])}`;
+  }
+
+  linkShort = (id: number) => `${this.name(this.from[id])} ${this.duplex ? "\u2194" : "\u2192"} ${this.name(this.to[id])}`;
+
+  /** linksAt are the links that begin or end at a device. */
+  linksAt(d: number): number[] {
+    const o = this.incidence();
+    return Array.from(o.link.subarray(o.start[d], o.start[d + 1]));
+  }
+
+  /** incidence lists the links of each device, both directions, in compressed rows. */
+  private incidence() {
+    if (this.outgoing) return this.outgoing;
+    const start = new Uint32Array(this.devices.length + 1), link = new Uint32Array(2 * this.size);
+    for (let i = 0; i < this.size; i++) { start[this.from[i] + 1]++; start[this.to[i] + 1]++; }
+    for (let d = 0; d < this.devices.length; d++) start[d + 1] += start[d];
+    const at = start.slice();
+    for (let i = 0; i < this.size; i++) { link[at[this.from[i]]++] = i; link[at[this.to[i]]++] = i; }
+    return this.outgoing = { start, link };
+  }
+
+  /** other is the device at the far end of a link, or -1 if the link does not lead away from d. */
+  private other(id: number, d: number): number {
+    if (this.from[id] === d) return this.to[id];
+    return this.duplex ? this.from[id] : -1;
+  }
+
+  /** distances in hops from a device over links that are up; -1: not reached. With back it follows links against their direction. */
+  private distances(from: number, back: boolean): Int32Array {
+    const o = this.incidence(), far = new Int32Array(this.devices.length).fill(-1), queue = new Uint32Array(this.devices.length);
+    far[from] = 0;
+    queue[0] = from;
+    for (let head = 0, tail = 1; head < tail; head++) {
+      const d = queue[head];
+      if (d !== from && !this.isSwitch(d)) continue; // a host forwards nothing
+      for (let i = o.start[d]; i < o.start[d + 1]; i++) {
+        const id = o.link[i];
+        if (!this.links.up[id]) continue;
+        const n = back && !this.duplex ? (this.to[id] === d ? this.from[id] : -1) : this.other(id, d);
+        if (n >= 0 && far[n] < 0) { far[n] = far[d] + 1; queue[tail++] = n; }
+      }
+    }
+    return far;
+  }
+
+  /** paths are all shortest paths from one device to another: devices by hop, and the links between them; null if there is none. */
+  paths(from: number, to: number): { columns: number[][]; links: number[] } | null {
+    const ahead = this.distances(from, false), behind = this.distances(to, true), total = ahead[to];
+    if (total < 0) return null;
+    const columns: number[][] = Array.from({ length: total + 1 }, () => []);
+    ahead.forEach((n, d) => { if (n >= 0 && behind[d] >= 0 && n + behind[d] === total) columns[n].push(d); });
+    const on = (d: number) => ahead[d] >= 0 && behind[d] >= 0 && ahead[d] + behind[d] === total;
+    const links: number[] = [];
+    for (let i = 0; i < this.size; i++) {
+      const a = this.from[i], b = this.to[i];
+      if (on(a) && on(b) && this.links.up[i] && (ahead[b] === ahead[a] + 1 || this.duplex && ahead[a] === ahead[b] + 1)) links.push(i);
+    }
+    return { columns, links };
+  }
+
+  /** levels are the levels of switches, the lowest (nearest to hosts) first, each with a name. */
+  levels(): { level: number; name: string; switches: number[] }[] {
+    const by = new Map<number, number[]>();
+    this.devices.forEach((d, i) => { if (d.kind !== "switch") return; const list = by.get(d.level); if (list) list.push(i); else by.set(d.level, [i]); });
+    return [...by.keys()].sort((a, b) => a - b).map((level) => {
+      const switches = by.get(level)!;
+      const stem = (i: number) => this.devices[i].name.match(/^[^0-9]*/)![0].replace(/[^a-z]+$/i, "");
+      const first = stem(switches[0]);
+      return { level, name: first && switches.every((i) => stem(i) === first) ? first : `level ${level}`, switches };
+    });
+  }
+
+  /** search finds devices and links by part of a name, the best first. */
+  search(text: string, most = 12): { device: number; text: string }[] {
+    const want = text.trim().toLowerCase();
+    if (!want) return [];
+    const found: { device: number; text: string; score: number }[] = [];
+    this.devices.forEach((d, i) => {
+      const names = d.label ? [d.label, d.name] : [d.name];
+      let score = 0;
+      for (const n of names) {
+        const low = n.toLowerCase(), at = low.indexOf(want);
+        score = Math.max(score, low === want ? 4 : at === 0 ? 3 : at > 0 ? 1 : 0);
+      }
+      if (score) found.push({ device: i, text: names.join(" \u00b7 "), score: score + (d.kind === "switch" ? .5 : 0) });
+    });
+    return found.sort((a, b) => b.score - a.score || a.text.length - b.text.length || a.device - b.device).slice(0, most);
+  }
+}

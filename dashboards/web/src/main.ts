@@ -1,0 +1,5 @@
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { App } from "./app.ts";
+
+new App().start();

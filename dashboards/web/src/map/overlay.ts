@@ -1,0 +1,134 @@
+// What is written over the torus: axes, the names of regions, root ports, the selection, jobs.
+import { Vector3, type PerspectiveCamera } from "three";
+import { colours } from "../colour.ts";
+import type { Graph } from "../graph.ts";
+import type { Frame } from "./frame.ts";
+import type { Hull, Lattice } from "./lattice.ts";
+
+export class Overlay {
+  readonly canvas = document.createElement("canvas");
+  private w = 0;
+  private h = 0;
+  private readonly v = new Vector3();
+
+  constructor(host: HTMLElement, private readonly camera: PerspectiveCamera, private readonly lattice: Lattice, private readonly graph: Graph) {
+    this.canvas.className = "overlay";
+    this.canvas.setAttribute("aria-hidden", "true");
+    host.append(this.canvas);
+  }
+
+  resize(w: number, h: number) {
+    const ratio = devicePixelRatio || 1;
+    this.w = w;
+    this.h = h;
+    this.canvas.width = w * ratio;
+    this.canvas.height = h * ratio;
+  }
+
+  private at(x: number, y: number, z: number): [number, number] {
+    this.v.set(x, y, z).project(this.camera);
+    return [(this.v.x + 1) / 2 * this.w, (1 - this.v.y) / 2 * this.h];
+  }
+
+  draw(frame: Frame | null, hulls: Hull[]) {
+    const c = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1;
+    if (!c) return;
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, this.w, this.h);
+    this.axes(c);
+    if (!frame) return;
+    this.jobs(c, frame);
+    frame.regions.forEach((r, i) => {
+      if (!hulls[i] || frame.focus !== null && r.id !== frame.focus) return;
+      const [x, y] = this.at(hulls[i].top[0], hulls[i].top[1] + .9, hulls[i].top[2]);
+      this.say(c, `${r.severity}, ${r.size} links, mean ${r.mean.toFixed(0)}%`, x, y, colours().severity[r.severity], "center");
+    });
+    for (const r of frame.roots) this.mark(c, r.device, r.link, 9, colours().severity.High, "root");
+    if (frame.selected) this.mark(c, "device" in frame.selected ? frame.selected.device : -1, "link" in frame.selected ? frame.selected.link : -1, 11, colours().accent, "");
+    this.canvas.textContent = [`${this.graph.fabric.dims!.join(" x ")} ${this.graph.fabric.wrap ? "torus" : "mesh"} in space`, ...frame.regions.map((r) => `${r.severity} region ${r.name ?? r.id}`)].join(", ");
+  }
+
+  private say(c: CanvasRenderingContext2D, text: string, x: number, y: number, colour: string, align: CanvasTextAlign) {
+    c.font = "600 12px system-ui, sans-serif";
+    c.textAlign = align;
+    c.lineWidth = 4;
+    c.lineJoin = "round";
+    c.strokeStyle = colours().ground;
+    c.strokeText(text, x, y);
+    c.fillStyle = colour;
+    c.fillText(text, x, y);
+  }
+
+  private mark(c: CanvasRenderingContext2D, device: number, link: number, r: number, colour: string, text: string) {
+    let x: number, y: number;
+    const s = link >= 0 ? this.lattice.link.indexOf(link) : -1;
+    if (s >= 0) {
+      const e = this.lattice.ends.subarray(6 * s, 6 * s + 6);
+      [x, y] = this.at((e[0] + e[3]) / 2, (e[1] + e[4]) / 2, (e[2] + e[5]) / 2);
+    } else if (device >= 0) [x, y] = this.at(this.lattice.at[3 * device], this.lattice.at[3 * device + 1], this.lattice.at[3 * device + 2]);
+    else return;
+    c.lineWidth = 4;
+    c.strokeStyle = colours().ground;
+    c.beginPath();
+    c.arc(x, y, r, 0, 7);
+    c.stroke();
+    c.lineWidth = 2;
+    c.strokeStyle = colour;
+    c.stroke();
+    if (text) this.say(c, text, x + r + 4, y + 4, colour, "left");
+  }
+
+  private jobs(c: CanvasRenderingContext2D, frame: Frame) {
+    for (const [device, colour] of frame.jobs) {
+      const [x, y] = this.at(this.lattice.at[3 * device], this.lattice.at[3 * device + 1], this.lattice.at[3 * device + 2]);
+      c.fillStyle = colour;
+      c.fillRect(x - 2.5, y - 2.5, 5, 5);
+    }
+  }
+
+  /** axes draws the box of the fabric with the coordinates at three of its edges. */
+  private axes(c: CanvasRenderingContext2D) {
+    const p = colours(), [X, Y, Z] = this.lattice.size, lo = -.8, hi = [X - .2, Y - .2, Z - .2], names = ["X", "Y", "Z"];
+    c.strokeStyle = p.edge;
+    c.lineWidth = 1;
+    c.beginPath();
+    const corner = (i: number): [number, number, number] => [i & 1 ? hi[0] : lo, i & 2 ? hi[1] : lo, i & 4 ? hi[2] : lo];
+    for (const [a, b] of [[0, 1], [0, 2], [0, 4], [1, 3], [1, 5], [2, 3], [2, 6], [4, 5], [4, 6], [3, 7], [5, 7], [6, 7]]) {
+      c.moveTo(...this.at(...corner(a)));
+      c.lineTo(...this.at(...corner(b)));
+    }
+    c.stroke();
+    c.font = "11px system-ui, sans-serif";
+    c.textAlign = "center";
+    c.textBaseline = "middle";
+    const out = 1.0, low = lo - out;
+    for (let axis = 0; axis < 3; axis++) {
+      const n = this.graph.fabric.dims![axis] ?? 1, every = Math.max(1, Math.round(n / 6));
+      if (n < 2) continue;
+      const side = this.near(axis, hi, low);
+      for (let k = 0; k < n; k += every) {
+        const at = [...side];
+        at[axis] = k;
+        const [x, y] = this.at(at[0], at[1], at[2]);
+        c.fillStyle = p.faint;
+        c.fillText(String(k), x, y);
+      }
+      const at = [...side];
+      at[axis] = n + .3;
+      const [x, y] = this.at(at[0], at[1], at[2]);
+      c.fillStyle = p.ink;
+      c.font = "600 13px system-ui, sans-serif";
+      c.fillText(names[axis], x, y);
+      c.font = "11px system-ui, sans-serif";
+    }
+    c.textBaseline = "alphabetic";
+  }
+
+  /** near is the edge of an axis along the bottom of the box that is nearest to the eye; for Y one at the side. */
+  private near(axis: number, hi: number[], low: number): number[] {
+    const eye = this.camera.position, middle = hi.map((v) => v / 2), pick = (d: number) => (d === 0 ? eye.x : eye.z) > middle[d] ? hi[d] + .8 : low;
+    if (axis === 0) return [0, low + .4, pick(2)];
+    if (axis === 2) return [pick(0), low + .4, 0];
+    return [eye.x > middle[0] ? low + .3 : hi[0] + .5, 0, pick(2)];
+  }
+}

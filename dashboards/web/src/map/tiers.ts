@@ -1,0 +1,146 @@
+// A tree drawn by tiers: hosts at the bottom, the highest switches on top, pods side by
+// side in frames. A switch is a bar as wide as what hangs below it; its links leave from
+// their own slots.
+import { nameOf, type Graph } from "../graph.ts";
+import { Builder, type FlatLayout } from "./layout.ts";
+
+interface Box { x: number; y: number; w: number; h: number }
+
+export function tiers(graph: Graph, aspect: number): FlatLayout {
+  const b = new Builder(), levels = graph.levels();
+  const lowest = levels[0]?.switches ?? [];
+  const hostsOf = hostsBySwitch(graph);
+  const place = new Map<number, Box>();
+  const order = byName(graph, lowest);
+
+  // The lowest tier decides what is where from left to right.
+  const gap = 1, podGap = 3;
+  let x = 0;
+  const pods = new Map<number, [number, number]>();
+  let last: number | null = null;
+  for (const d of order) {
+    const pod = graph.devices[d].group, w = Math.max(4, hostsOf.get(d)?.length ?? 0);
+    if (last !== null) x += pod !== last ? podGap : gap;
+    last = pod;
+    place.set(d, { x, y: 0, w, h: 1 });
+    if (pod >= 0) pods.set(pod, [pods.get(pod)?.[0] ?? x, x + w]);
+    x += w;
+  }
+  const width = Math.max(x, 12), tall = Math.max(width * 1.08 / aspect, 10), unit = tall / (levels.length - 1 + (hostsOf.size ? .55 : 0) + .75);
+  const bar = Math.min(unit * .16, Math.max(1.4, width / 70)), base = tall - (hostsOf.size ? unit * .78 : unit * .3);
+  for (const box of place.values()) { box.y = base; box.h = bar; }
+  levels.slice(1).forEach((tier, i) => placeTier(graph, tier.switches, place, pods, base - (i + 1) * unit, bar, width, gap));
+  const dot = Math.min(.8, bar);
+  for (const [s, hosts] of hostsOf) {
+    const box = place.get(s);
+    if (!box) continue;
+    hosts.forEach((host, i) => place.set(host, { x: box.x + (i + .5) * box.w / hosts.length - dot / 2, y: box.y + unit * .55, w: dot, h: dot }));
+  }
+  drawLinks(graph, b, place);
+  for (const [d, p] of place) b.node(d, p.x, p.y, p.w, p.h);
+  writeLabels(graph, b, place, levels, pods, { base, unit, bar, dot, width });
+  const left = Math.max(6, width * .07);
+  return shifted(b.build(width + left + width * .01, tall, summary(graph, levels, pods.size)), left);
+}
+
+function summary(graph: Graph, levels: { name: string; switches: number[] }[], pods: number): string {
+  const parts = [...levels].reverse().map((l) => `${l.switches.length} ${l.name}`);
+  return `tree of ${parts.join(", ")}${pods > 1 ? `, ${pods} ${graph.groupWord}s` : ""}, ${graph.fabric.hosts} hosts`;
+}
+
+function hostsBySwitch(graph: Graph): Map<number, number[]> {
+  const out = new Map<number, number[]>(), seen = new Set<number>();
+  for (let id = 0; id < graph.size; id++) {
+    const a = graph.from[id], z = graph.to[id], [host, sw] = graph.isSwitch(a) ? [z, a] : [a, z];
+    if (graph.isSwitch(host) || !graph.isSwitch(sw) || seen.has(host)) continue;
+    seen.add(host);
+    const list = out.get(sw);
+    if (list) list.push(host); else out.set(sw, [host]);
+  }
+  return out;
+}
+
+function byName(graph: Graph, list: number[]): number[] {
+  const compare = new Intl.Collator("en", { numeric: true }).compare;
+  return [...list].sort((a, b) => graph.devices[a].group - graph.devices[b].group || compare(nameOf(graph.devices[a]), nameOf(graph.devices[b])));
+}
+
+/** placeTier spreads the switches of a tier: those of a pod over their pod, others over the whole width. */
+function placeTier(graph: Graph, switches: number[], place: Map<number, Box>, pods: Map<number, [number, number]>, y: number, h: number, width: number, gap: number) {
+  const ordered = byName(graph, switches), by = new Map<number, number[]>();
+  for (const d of ordered) {
+    const g = pods.has(graph.devices[d].group) ? graph.devices[d].group : -1, list = by.get(g);
+    if (list) list.push(d); else by.set(g, [d]);
+  }
+  for (const [g, list] of by) {
+    const [from, to] = pods.get(g) ?? [0, width];
+    const step = (to - from) / list.length, w = Math.max(step * .3, Math.min(step - gap * .4, step * .9));
+    list.forEach((d, i) => place.set(d, { x: from + i * step + (step - w) / 2, y, w, h }));
+  }
+}
+
+/** drawLinks gives each link a slot on either bar, in the order of the far ends; the two directions of a cable lie side by side. */
+function drawLinks(graph: Graph, b: Builder, place: Map<number, Box>) {
+  const slots = new Map<number, { up: number[]; down: number[] }>();
+  const cable = (id: number) => { const a = graph.from[id], z = graph.to[id]; return a < z ? [a, z] : [z, a]; };
+  const ends = new Map<string, number>(), keyOf = new Array<string>(graph.size);
+  for (let id = 0; id < graph.size; id++) {
+    const l = graph.links, [a] = cable(id), first = graph.from[id] === a;
+    const key = keyOf[id] = first || graph.duplex ? `${graph.from[id]}|${l.from_port[id]}|${graph.to[id]}|${l.to_port[id]}` : `${graph.to[id]}|${l.to_port[id]}|${graph.from[id]}|${l.from_port[id]}`;
+    if (!ends.has(key)) ends.set(key, id);
+  }
+  for (const id of ends.values()) {
+    for (const [d, other] of [[graph.from[id], graph.to[id]], [graph.to[id], graph.from[id]]]) {
+      const p = place.get(d), q = place.get(other);
+      if (!p || !q) continue;
+      let s = slots.get(d);
+      if (!s) slots.set(d, s = { up: [], down: [] });
+      (q.y < p.y ? s.up : s.down).push(id);
+    }
+  }
+  const at = new Map<string, number>();
+  for (const [d, s] of slots) {
+    const p = place.get(d)!;
+    for (const list of [s.up, s.down]) {
+      const far = (id: number) => place.get(graph.from[id] === d ? graph.to[id] : graph.from[id])!.x;
+      list.sort((m, n) => far(m) - far(n) || m - n);
+      list.forEach((id, i) => at.set(d + ":" + id, p.x + (i + .5) * p.w / list.length));
+    }
+  }
+  for (let id = 0; id < graph.size; id++) {
+    const a = graph.from[id], z = graph.to[id], p = place.get(a), q = place.get(z), main = ends.get(keyOf[id])!;
+    if (!p || !q) continue;
+    const up = q.y < p.y, width = Math.min(p.w / Math.max(1, (slots.get(a)?.[up ? "up" : "down"].length ?? 1)), q.w / Math.max(1, (slots.get(z)?.[up ? "down" : "up"].length ?? 1)));
+    const beside = graph.duplex ? 0 : (a < z ? -1 : 1) * Math.min(.18 * width, .22);
+    b.line(id, at.get(a + ":" + main)! + beside, up ? p.y : p.y + p.h, at.get(z + ":" + main)! + beside, up ? q.y + q.h : q.y);
+  }
+}
+
+interface Measure { base: number; unit: number; bar: number; dot: number; width: number }
+
+function writeLabels(graph: Graph, b: Builder, place: Map<number, Box>, levels: ReturnType<Graph["levels"]>, pods: Map<number, [number, number]>, m: Measure) {
+  const left = -Math.max(6, m.width * .07), size = Math.max(1.2, m.width * .011);
+  levels.forEach((l, i) => b.label(l.name, left + .5, m.base - i * m.unit + m.bar * .5 + size * .35, size, "left", -left));
+  const hosts = graph.fabric.hosts > 0;
+  if (hosts) b.label("hosts", left + .5, m.base + m.unit * .55 + m.dot / 2 + size * .35, size, "left", -left);
+  const tops = new Map<number, number>();
+  for (const l of levels) for (const d of l.switches) { const g = graph.devices[d].group, p = place.get(d); if (p) tops.set(g, Math.min(tops.get(g) ?? Infinity, p.y)); }
+  if (pods.size > 1) {
+    for (const [g, [from, to]] of pods) {
+      const top = (tops.get(g) ?? m.base) - m.unit * .16, bottom = m.base + (hosts ? m.unit * .68 : m.bar * 2);
+      b.frames.push({ x: from - 1, y: top, w: to - from + 2, h: bottom - top, text: `${graph.groupWord} ${g}` });
+    }
+  }
+  for (const [d, p] of place) {
+    if (!graph.isSwitch(d)) continue;
+    b.label(graph.name(d), p.x + p.w / 2, p.y + p.h * .78, Math.min(p.h * .8, p.w * 1.75 / Math.max(3, graph.name(d).length)), "center", p.w);
+  }
+}
+
+function shifted(l: FlatLayout, by: number): FlatLayout {
+  for (let i = 0; i < l.lines.geo.length; i += 2) l.lines.geo[i] += by;
+  for (let i = 0; i < l.nodes.geo.length; i += 4) l.nodes.geo[i] += by;
+  for (const f of l.frames) f.x += by;
+  for (const t of l.labels) t.x += by;
+  return l;
+}

@@ -1,0 +1,10 @@
+// The pages beside the map: jobs, hosts, searches.
+import type { App } from "../app.ts";
+import { jobsPage } from "./jobs.ts";
+import { hostsPage } from "./hosts.ts";
+import { searchesPage } from "./searches.ts";
+
+export function showPage(app: App, into: HTMLElement) {
+  const pages = { jobs: jobsPage, hosts: hostsPage, searches: searchesPage };
+  if (app.state.page !== "map") pages[app.state.page](app, into);
+}

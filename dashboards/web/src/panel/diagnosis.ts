@@ -1,0 +1,70 @@
+// Why a region is congested: the verdict of one diagnosis, with its numbers, and as text
+// for a ticket. What comes from outside, names of jobs and devices, is text everywhere.
+import { h } from "../dom.ts";
+import { amount, clock, metricName, share, words } from "../format.ts";
+import type { AccusedJob, Diagnosis, Job, NearFailure, Region } from "../types.ts";
+import { regionName } from "./regions.ts";
+
+const classes: Record<string, string> = { system: "load of jobs", failure: "failure", intra_application: "a job in its own way", slow_host: "slow host", unknown: "cause unknown" };
+const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow receiver", link_capacity: "link too slow for its load", link_down: "link down", deadlock: "deadlock" };
+
+export type Jobs = Map<string, Job>;
+export const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");
+
+/** accusation is a job with the numbers that speak against it. */
+function accusation(j: AccusedJob, jobs: Jobs): string {
+  const lag = j.lag_seconds ? ` at a lag of ${Math.round(j.lag_seconds)} s` : "";
+  return `${jobName(j.job_id, jobs)}: blame ${share(j.blame)}; ${words(j.feature)} ${amount(j.feature, j.value)}, ${j.deviations.toFixed(1)} deviations above the median; ` +
+    `correlation ${j.correlation.toFixed(2)}${lag}, p ${j.p_value.toPrecision(2)}`;
+}
+
+const rootText = (r: NonNullable<Diagnosis["root"]>) => `${r.device}${r.port ? " port " + r.port : ""}${r.peer ? " to " + r.peer : ""}: ${kinds[r.kind] ?? words(r.kind)}`;
+const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} ${[f.device, f.port].filter(Boolean).join(" ")}, ${f.hops} ${f.hops === 1 ? "hop" : "hops"} away`;
+
+/** factsOf are the parts of a diagnosis that have something to say. */
+function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
+  const facts: [string, string[]][] = [
+    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []],
+    ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${v.slowdown[0].toFixed(1)} to ${v.slowdown[1].toFixed(1)} times slower`)], ["action", d.action ? [d.action] : []],
+  ];
+  return facts.filter(([, lines]) => lines.length > 0);
+}
+
+/** headline is the verdict; that no cause is known is nothing to be sure of. */
+export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${share(d.cause.confidence)} sure`;
+
+/** ticket is what an operator pastes. */
+export function ticket(d: Diagnosis, region: Region | undefined, fabric: string, jobs: Jobs, address: string): string {
+  const head = `${d.severity} congestion on ${fabric}: ${region?.name || "region " + d.region} (region ${d.region}), ${d.time}`;
+  const facts = factsOf(d, jobs).flatMap(([what, lines]) => lines.map((line) => `${what}: ${line}`));
+  return [head, "", d.text, "", `cause: ${headline(d)}`, `mean stall: ${d.mean_percent.toFixed(1)}% of time on ${d.links.length} links (${words(d.metric)})`, ...facts, "", address].join("\n");
+}
+
+/** fillDiagnosis shows a region with its diagnosis; of a region without one what is known of it. */
+export function fillDiagnosis(into: HTMLElement, d: Diagnosis | undefined, region: Region | undefined, jobs: Jobs, age: string) {
+  const name = region ? regionName(region) : d ? "region " + d.region : "";
+  const parts: HTMLElement[] = [h("h3", null, name)];
+  if (region) {
+    parts.push(h("p", null, h("b", { class: region.severity }, region.severity), `: ${region.size} links stall for ${region.mean.toFixed(1)}% of time in the mean, ${region.max.toFixed(1)}% at most (${metricName(region.metric)})${age ? `, for ${age}` : ""}`));
+  }
+  if (d) {
+    parts.push(h("p", { class: "cause " + (d.cause.class === "unknown" ? "Neg" : d.severity) }, headline(d)), h("p", null, d.text));
+    const facts = factsOf(d, jobs);
+    if (facts.length) parts.push(h("dl", null, ...facts.flatMap(([what, lines]) => [h("dt", null, what), ...lines.map((line) => h("dd", null, line))])));
+  } else if (region) parts.push(h("p", { class: "Neg" }, "not diagnosed"));
+  into.replaceChildren(...parts);
+}
+
+/** copyText puts text on the clipboard, also where the page came without TLS. */
+export async function copyText(text: string): Promise<boolean> {
+  if (navigator.clipboard && isSecureContext) {
+    try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed: the old way */ }
+  }
+  const area = h("textarea", null);
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}

@@ -1,0 +1,37 @@
+// The jobs that run, those first that regions have to do with; a click shows where one runs.
+import type { App } from "../app.ts";
+import { jobColour } from "../colour.ts";
+import { h } from "../dom.ts";
+import { many, share } from "../format.ts";
+import type { Exposure, Job, Region } from "../types.ts";
+import { regionName } from "./regions.ts";
+
+const most = 12;
+
+export const blame = (j: Job) => Math.max(0, ...j.regions.map((r) => r.blame || (r.victim_intervals ? .001 : 0)));
+export const jobTitle = (j: Job) => [j.job_id, j.name].filter(Boolean).join(" ");
+
+export function fillJobs(list: HTMLElement, app: App, regions: Region[], duration: (intervals: number) => string) {
+  const { jobs, truncated } = app.model!, named = new Map(regions.map((r) => [String(r.id), regionName(r)])), shown = app.state.job ? app.state.job.split(",") : [];
+  const sorted = [...jobs].sort((a, b) => blame(b) - blame(a) || b.node_count - a.node_count);
+  const items = sorted.slice(0, most).map((j) => {
+    const n = shown.indexOf(j.job_id), button = h("button", { class: "link", title: "Show where it runs", attrs: { type: "button", "aria-pressed": String(n >= 0) }, on: { click: () => toggleJob(app, j.job_id) } }, jobTitle(j));
+    if (n >= 0) { button.style.background = jobColour(n); button.style.color = "#10171f"; }
+    return h("li", null, button, h("span", null, [j.user, many(j.node_count, "node")].filter(Boolean).join(", ")), h("small", null, j.regions.map((r) => touch(r, named, duration)).join("; ") || "in no region"));
+  });
+  if (jobs.length > most || truncated) items.push(h("li", { class: "none" }, `and ${jobs.length - most}${truncated ? " or more" : ""} others`));
+  if (items.length === 0) items.push(h("li", { class: "none" }, "no job is known"));
+  list.replaceChildren(...items);
+}
+
+/** toggleJob shows a job's nodes on the map, or no longer. */
+export function toggleJob(app: App, id: string) {
+  const shown = app.state.job ? app.state.job.split(",") : [];
+  app.go({ job: (shown.includes(id) ? shown.filter((s) => s !== id) : [...shown, id]).join(",") });
+}
+
+export function touch(r: Exposure, named: Map<string, string>, duration: (intervals: number) => string): string {
+  const what = r.accused_intervals ? `accused of ${named.get(r.region) ?? "region " + r.region} for ${duration(r.accused_intervals)} (blame ${share(r.blame)})`
+    : `slowed down by ${named.get(r.region) ?? "region " + r.region} for ${duration(r.victim_intervals)}`;
+  return what + (named.has(r.region) ? "" : ", over");
+}

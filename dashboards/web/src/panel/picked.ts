@@ -1,0 +1,60 @@
+// What was clicked on the map: a link with its values over time, or a switch or host with its links.
+import uPlot from "uplot";
+import { isAbort } from "../api.ts";
+import type { App } from "../app.ts";
+import { colours } from "../colour.ts";
+import { $, h, setText } from "../dom.ts";
+import { metricName, percent } from "../format.ts";
+import type { Interval } from "../model.ts";
+
+const value = (v: number) => percent(v === v ? v : null);
+let chart: uPlot | null = null;
+let asked = "";
+
+export function fillPicked(app: App) {
+  const what = app.selection(), i = app.model?.interval;
+  $("picked").hidden = !what || !i;
+  if (!what || !i) { asked = ""; chart?.destroy(); chart = null; return; }
+  const close = h("button", { attrs: { type: "button" }, on: { click: () => app.select(null) } }, "Close");
+  if ("link" in what) { fillLink(app, i, what.link, close); return; }
+  asked = "";
+  const g = i.graph, d = g.devices[what.device], metric = app.metricShown(), v = i.values[metric], job = app.model!.jobs.find((j) => j.nodes.includes(d.name));
+  setText($("pickedtitle"), d.kind === "switch" ? "Switch" : "Host");
+  const links = g.linksAt(what.device).sort((a, b) => (v[b] === v[b] ? v[b] : -1) - (v[a] === v[a] ? v[a] : -1));
+  const rows = links.slice(0, 10).map((id) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.select({ link: id }) } }, g.linkShort(id))), h("td", { class: "number" }, value(v[id]))));
+  const facts = [["in", g.group(what.device)], ["name", d.label ? d.name : ""], ["coordinate", d.coord ? d.coord.join(", ") : ""], ["job", job ? `${job.job_id} ${job.name ?? ""}` : ""], ["links", String(links.length)]].filter(([, t]) => t);
+  $("pickedbody").replaceChildren(h("h3", null, g.name(what.device)), h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])),
+    h("table", null, h("tbody", null, ...rows)), h("div", { class: "actions" },
+      h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", from: d.name }, true) } }, "Path from here"), h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", to: d.name }, true) } }, "Path to here"), close));
+}
+
+function fillLink(app: App, i: Interval, id: number, close: HTMLElement) {
+  const g = i.graph, metric = app.metricShown(), l = g.links;
+  setText($("pickedtitle"), "Link");
+  const end = (d: number) => h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.select({ device: d }) } }, g.name(d));
+  const facts: [string, Node | string][] = [["from", end(g.from[id])], ["port", l.from_port[id]], ["to", end(g.to[id])], ["port", l.to_port[id]], ["class", l.class[id] + (l.up[id] ? "" : ", down")],
+    ...Object.entries(i.values).map(([m, v]): [string, string] => [metricName(m), value(v[id])])];
+  const list = h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])), key = `${app.model!.fabric.name} ${id} ${metric} ${i.now.interval.start}`;
+  const plot = $("pickedbody").querySelector<HTMLElement>(".series") ?? h("div", { class: "series" });
+  $("pickedbody").replaceChildren(h("h3", null, `${g.linkShort(id)}`), list, plot, h("div", { class: "actions" }, close));
+  if (key === asked) return;
+  asked = key;
+  const end1 = Date.parse(i.now.interval.end), from = app.model!.history.states[0]?.time ?? i.now.interval.start;
+  app.model!.api.link(id, metric, i.now.graph_version, { from, to: end1 }).then((a) => { if (asked === key) draw(plot, a.points, metricName(metric)); }).catch((e) => { if (!isAbort(e)) plot.replaceChildren(); });
+}
+
+function draw(into: HTMLElement, points: { time: string; value: number }[], name: string) {
+  chart?.destroy();
+  chart = null;
+  into.replaceChildren();
+  if (points.length < 2) return;
+  const p = colours(), axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
+  into.setAttribute("role", "img");
+  into.setAttribute("aria-label", `${name} of the link over time`);
+  chart = new uPlot({
+    width: into.clientWidth || 330, height: 110, legend: { show: false }, cursor: { show: false }, padding: [8, 14, 0, 0],
+    scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(5, max * 1.1)] } },
+    series: [{}, { stroke: p.severity.Low, width: 1.5 }],
+    axes: [{ ...axis, size: 22, space: 70, values: (_, t) => t.map((s) => new Date(s * 1000).toISOString().slice(11, 19)) }, { ...axis, size: 40, values: (_, t) => t.map((s) => s + "%") }],
+  }, [points.map((q) => Date.parse(q.time) / 1000), points.map((q) => q.value)], into);
+}

@@ -1,0 +1,193 @@
+// The panel beside the map: the state of the network, regions, the diagnosis of one, jobs,
+// hot links, events, and what was clicked.
+import { isAbort } from "../api.ts";
+import type { App } from "../app.ts";
+import { rank } from "../colour.ts";
+import { $, h, setText } from "../dom.ts";
+import { clock, count, metricName, percent, secondsBetween, span, unknownReasons, when, words } from "../format.ts";
+import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
+import { copyText, fillDiagnosis, ticket, type Jobs } from "./diagnosis.ts";
+import { fillForecast } from "./forecast.ts";
+import { fillJobs } from "./jobs.ts";
+import { fillPicked } from "./picked.ts";
+import { RegionPlot } from "./plot.ts";
+import { RegionList, regionName } from "./regions.ts";
+
+const called = (state: string) => state === "Neg" ? "calm" : state + " congestion";
+const reason = (u: Unknown) => unknownReasons[u.reason] ?? words(u.reason);
+
+export class Side {
+  private readonly list: RegionList;
+  private readonly plot = new RegionPlot($("plot"));
+  private told = ""; // of what went wrong
+
+  constructor(private readonly app: App) {
+    this.list = new RegionList($("regions"), () => app.paint(), (r) => app.chooseRegion(r));
+    const copied = h("output", { id: "copied", attrs: { role: "status" } });
+    $("actions").append(h("button", { id: "copy", attrs: { type: "button" }, on: { click: () => void this.copy(copied) } }, "Copy as ticket"),
+      h("button", { id: "toroot", attrs: { type: "button" }, on: { click: () => this.toRoot() } }, "Show root port"),
+      h("button", { id: "tobirth", attrs: { type: "button" }, on: { click: () => this.toBirth() } }, "Go to its beginning"), copied);
+  }
+
+  get pointed(): Region | null { return this.list.pointed; }
+  private get interval() { return this.app.model!.interval!; }
+  private duration = (intervals: number) => span(intervals * (this.app.model?.fabric.interval_seconds ?? 1));
+  private jobs(): Jobs { return new Map(this.app.model!.jobs.map((j) => [j.job_id, j])); }
+
+  /** diagnosis is that of the region that was chosen, or of the worst that has one. */
+  diagnosis(): Diagnosis | undefined {
+    const i = this.app.model?.interval, r = this.app.region();
+    if (!i) return undefined;
+    const of = (region: Region | undefined) => region && i.now.diagnoses.find((d) => d.region === String(region.id));
+    if (this.app.state.region && r && String(r.id) === this.app.state.region) return of(r);
+    return of(r) ?? of(i.now.regions.find((x) => of(x)));
+  }
+
+  private shownRegion(): Region | undefined {
+    const d = this.diagnosis();
+    return (d && this.app.model!.interval!.now.regions.find((r) => String(r.id) === d.region)) ?? this.app.region();
+  }
+
+  show() {
+    const { model } = this.app;
+    this.told = "";
+    if (!model!.interval) { this.wait(); return; }
+    const { now } = this.interval;
+    this.list.show(now.regions, String(this.shownRegion()?.id ?? ""), this.duration);
+    this.state();
+    this.why();
+    this.compared();
+    fillPicked(this.app);
+    fillJobs($("jobs"), this.app, now.regions, this.duration);
+    this.hot();
+    this.events(model!.history.events);
+    this.status();
+  }
+
+  private wait() {
+    const { state } = this.app;
+    setText($("severity"), state.at ? "nothing stored then" : "no data yet");
+    $("severity").className = "Unknown";
+    for (const id of ["why", "rce", "diagnosis", "compared", "picked"]) $(id).hidden = true;
+    for (const id of ["facts", "forecast"]) $(id).replaceChildren();
+    this.list.show([], "", this.duration);
+    $("jobs").replaceChildren(h("li", { class: "none" }, "no job is known"));
+    for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
+    $("status").className = "";
+    setText($("status"), state.at ? "nothing stored at that time" : "waiting for the first interval");
+  }
+
+  private state() {
+    const { now } = this.interval, { fabric } = this.interval.graph, metric = this.app.metricShown(), rce = now.congestion;
+    this.severity();
+    fillForecast($("forecast"), now.network, this.duration);
+    $("rce").hidden = !rce;
+    if (rce) {
+      setText($("rce"), `Congestion event for ${span(secondsBetween(rce.begin, now.interval.end))}`);
+      $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
+    }
+    const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
+      ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", now.latency_seconds.toFixed(2) + " s"]];
+    $("facts").replaceChildren(...facts.filter(([, v]) => v).flatMap(([k, v]) => [h("dt", null, k), h("dd", null, typeof v === "number" ? count(v) : v)]));
+  }
+
+  /** unknown is why the state is not known: of now, or of the interval that is shown. */
+  private unknown(): Unknown | undefined { return (this.app.state.at ? undefined : this.app.model?.status?.network.unknown) ?? this.interval.now.network.unknown; }
+
+  private severity() {
+    const { now } = this.interval, why = this.unknown(), state = now.network.state, live = !this.app.state.at && this.app.model?.status?.live;
+    $("severity").className = why ? "Unknown" : state;
+    setText($("severity"), why ? "unknown" : called(state) + (live ? "" : ", " + when(now.interval.end)));
+    $("why").hidden = !why;
+    if (!why) return;
+    const since = !this.app.state.at && this.app.model?.status?.network.unknown ? now.interval.end : why.since;
+    setText($("why"), `no data since ${when(since)} (${reason(why)})${now.network.state === "Unknown" ? "" : `. Then: ${called(state)}`}`);
+    $("why").title = why.detail ?? "";
+  }
+
+  /** status says of when the picture is. */
+  status() {
+    const { app } = this, model = app.model, out = $("status");
+    if (this.told) { out.className = "stale"; setText(out, this.told); return; }
+    if (!app.online) { out.className = "stale"; setText(out, "connection lost, trying again"); app.paint(); return; }
+    if (!model?.interval || !model.status) return;
+    const { now } = this.interval, { status } = model, why = this.unknown();
+    if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.end)}, the past`); this.severity(); return; }
+    const age = (status.age_seconds ?? (model.asked - Date.parse(now.interval.end)) / 1000) + (Date.now() - model.asked) / 1000;
+    out.className = status.live && !why ? "live" : "stale";
+    setText(out, when(now.interval.end) + (why ? `, ${span(age)} old: ${reason(why)}` : status.live ? ", live" : `, ${span(age)} old`));
+    this.severity();
+  }
+
+  trouble(text: string) {
+    this.told = text;
+    $("status").className = "stale";
+    setText($("status"), text);
+  }
+
+  private why() {
+    const { app } = this, d = this.diagnosis(), r = this.shownRegion();
+    $("diagnosis").hidden = !d && !r;
+    if (!d && !r) { this.plot.clear(); return; }
+    fillDiagnosis($("verdict"), d, r, this.jobs(), r?.age_intervals ? this.duration(r.age_intervals) : "");
+    $("copy").hidden = !d;
+    $("toroot").hidden = !d?.root && !r?.root;
+    $("tobirth").hidden = !r?.birth;
+    const id = r?.id ?? d?.region;
+    if (!id) { this.plot.clear(); return; }
+    this.plot.show(app.model!.api, String(id), d, this.interval.now.interval.start, app.model!.fabric.interval_seconds).catch((e) => { if (!isAbort(e)) this.plot.clear(); });
+  }
+
+  private toRoot() {
+    const d = this.diagnosis(), r = this.shownRegion(), g = this.interval.graph, link = r?.root?.link ?? -1, device = g.device(d?.root?.device ?? r?.root?.device ?? "");
+    if (link >= 0 && link < g.size) this.app.select({ link }); else if (device !== undefined) this.app.select({ device });
+  }
+
+  private toBirth() { const birth = this.shownRegion()?.birth; if (birth) this.app.showAt(birth); }
+
+  private async copy(out: HTMLElement) {
+    const d = this.diagnosis();
+    if (!d) return;
+    const at = new URL(location.href);
+    at.searchParams.set("at", this.interval.now.interval.start);
+    at.searchParams.set("region", d.region);
+    const done = await copyText(ticket(d, this.shownRegion(), this.app.model!.fabric.name, this.jobs(), at.href));
+    setText(out, done ? "copied" : "the browser does not allow it");
+    setTimeout(() => setText(out, ""), 3000);
+  }
+
+  /** compared lists what became of the regions between two instants. */
+  private compared() {
+    const other = this.app.model!.other, { now } = this.interval;
+    $("compared").hidden = !other;
+    if (!other) return;
+    const before = new Map(other.now.regions.map((r) => [String(r.id), r])), after = new Map(now.regions.map((r) => [String(r.id), r])), ids = [...new Set([...after.keys(), ...before.keys()])];
+    const cell = (r: Region | undefined) => h("td", null, r ? h("b", { class: r.severity }, r.severity) : "\u2013", r ? `, ${r.size} links, ${r.mean.toFixed(0)}%` : "");
+    const rows = ids.sort((a, b) => worst(after.get(b), before.get(b)) - worst(after.get(a), before.get(a))).slice(0, 12).map((id) => h("tr", null, h("td", null, regionName((after.get(id) ?? before.get(id))!)), cell(before.get(id)), cell(after.get(id))));
+    $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(other.now.interval.start)), h("th", null, clock(now.interval.start)))), h("tbody", null, ...rows)),
+      h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => this.app.compareWith("") } }, "End the comparison")));
+  }
+
+  /** hot lists the links that have been hot for longest. */
+  private hot() {
+    const { now, values, graph } = this.interval, metric = this.app.metricShown();
+    const items = now.hot.filter((x) => x.metric === metric && x.link < graph.size).slice(0, 6).map((x) => h("li", { title: `${graph.linkText(x.link)} (link ${x.link}), hot since ${clock(x.since)} UTC` },
+      h("button", { class: "link", attrs: { type: "button" }, on: { click: () => this.app.select({ link: x.link }) } }, graph.linkShort(x.link)),
+      h("time", null, `${percent(Number.isNaN(values[metric][x.link]) ? null : values[metric][x.link])}, ${span(secondsBetween(x.since, now.interval.end))}`)));
+    $("hot").replaceChildren(...items.length ? items : [h("li", { class: "none" }, `no hot link by ${metricName(metric)}`)]);
+  }
+
+  private events(events: FabricEvent[]) {
+    const items = events.slice(-40).reverse().map((e) => h("li", { class: e.kind === "story" ? "story" : "" },
+      h("time", null, h("button", { class: "link", title: "Go to this instant", attrs: { type: "button" }, on: { click: () => this.app.showAt(e.time) } }, clock(e.time))), eventText(e)));
+    $("events").replaceChildren(...items.length ? items : [h("li", { class: "none" }, "none yet")]);
+  }
+}
+
+const worst = (a?: Region, b?: Region) => Math.max(rank(a?.severity ?? "Neg"), rank(b?.severity ?? "Neg"));
+
+/** eventText says what happened; the detail alone where it is a sentence of its own. */
+export function eventText(e: FabricEvent): string {
+  if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.detail;
+  return [words(e.kind), e.device, e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
+}

@@ -1,0 +1,32 @@
+// The state of the page that its address holds, so that every view can be shared.
+export interface ViewState {
+  fabric: string;
+  page: "map" | "jobs" | "hosts" | "searches";
+  layout: string; // of the map; empty: the fabric's own
+  metric: string; // empty: the one by which the network is worst
+  region: string; // id; empty: the worst
+  select: string; // "link:12" or "device:NAME"; empty: none
+  at: string; // RFC 3339; empty: live
+  compare: string; // RFC 3339 of the other instant; empty: none
+  job: string;
+  from: string; // of the path view
+  to: string;
+  least: string; // severity
+  span: string; // seconds that the time strip reaches back; empty: the server's own
+}
+
+const keys: (keyof ViewState)[] = ["fabric", "page", "layout", "metric", "region", "select", "at", "compare", "job", "from", "to", "least", "span"];
+
+export function read(search = location.search): ViewState {
+  const q = new URLSearchParams(search);
+  const s = Object.fromEntries(keys.map((k) => [k, q.get(k) ?? ""])) as unknown as ViewState;
+  if (!["map", "jobs", "hosts", "searches"].includes(s.page)) s.page = "map";
+  return s;
+}
+
+export function write(s: ViewState): string {
+  const q = new URLSearchParams();
+  for (const k of keys) if (s[k] && !(k === "page" && s[k] === "map")) q.set(k, s[k]);
+  const text = q.toString();
+  return location.pathname + (text ? "?" + text : "");
+}

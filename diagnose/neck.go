@@ -1,0 +1,179 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// neck is a link of a grid between switches that packets wait for: it carries what it can, or less than it did.
+type neck struct {
+	link   schema.LinkID
+	tail   topology.DeviceID // the end from which packets enter it
+	fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
+	waits  float64           // share of time that packets wait for it
+	score  float64           // fit, by how much waits for it
+	slower bool              // it carries clearly less than before the onset
+}
+
+const (
+	// neckFit is the least fit of the tree before a link for it to be called the root.
+	neckFit = .45
+	// neckAhead is by how much less a link's tree may agree than that of a switch, for which packets wait always:
+	// that they wait for it is measured, and what a switch does not take is not.
+	neckAhead = .6
+	// neckStall is the most that a link stalls itself, percent, if packets wait for it.
+	neckStall = 10
+	// maxNecks bounds the links of a region that are tried.
+	maxNecks = 48
+)
+
+// neckOf finds the link before which the region lies: of those that are full, or carry clearly less than before,
+// and do not wait themselves, the one whose upstream tree agrees best and that most packets wait for.
+func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
+	best := neck{link: schema.NoLink}
+	t := s.router.grid
+	if t == nil || !s.graph.Duplex() || len(s.work.held.devices) == 0 {
+		return best
+	}
+	h := &s.work.held
+	senders := rc.likeliestSenders()
+	if len(senders) == 0 {
+		return best
+	}
+	tried := 0
+	for _, d := range h.devices {
+		for _, l := range s.graph.LinksAt(d) {
+			if h.tried[l] == h.round || t.keys[l].dim < 0 {
+				continue
+			}
+			h.tried[l] = h.round
+			full, slower := p.useOf(l) >= saturatedPercent-5, p.left(l) < clearlyLess
+			if !full && !slower || p.stallOf(l) > neckStall || tried == maxNecks {
+				continue
+			}
+			waits := p.waitsFor(l)
+			if waits < stalledPercent/100. {
+				continue
+			}
+			tried++
+			n := s.neckAt(rc, senders, l, p)
+			if n.slower, n.waits, n.score = !full, waits, n.fit*math.Sqrt(waits); n.score > best.score {
+				best = n
+			}
+		}
+	}
+	return best
+}
+
+// maxFitted bounds the failures near a region whose links are compared with it.
+const maxFitted = 8
+
+// fitFailures finds to which of the links that failed together the region leads.
+func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
+	if s.router.grid == nil || !s.graph.Duplex() {
+		return
+	}
+	senders, tried := rc.likeliestSenders(), rc.failures[:min(len(rc.failures), maxFitted)]
+	h := &s.work.held
+	h.dead = h.dead[:0]
+	for i := range tried {
+		if f := &tried[i]; f.Port != "" && f.broke() {
+			h.dead = append(h.dead, f.links...)
+		}
+	}
+	defer func() { h.dead = h.dead[:0] }()
+	for i := range tried {
+		if f := &tried[i]; f.Port != "" && len(f.links) > 0 && s.router.grid.keys[f.links[0]].dim >= 0 {
+			f.fit = s.neckAt(rc, senders, f.links[0], p).fit
+		}
+	}
+}
+
+// waitsFor is the share of time that packets wait inside a switch for a link; 1 where that is not measured.
+func (p *pressure) waitsFor(l schema.LinkID) float64 {
+	if p.inq == nil || !p.inq.Valid.Has(int(l)) {
+		return 1
+	}
+	return float64(p.inq.Values[l]) / 100
+}
+
+// neckAt is the fit of the trees of suspects that lead to a link, from the end at which it is better.
+func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressure) neck {
+	best := neck{link: l}
+	from, to := s.graph.Ends(l)
+	for _, tail := range [2]topology.DeviceID{from, to} {
+		for _, i := range senders {
+			if fit := s.router.grid.neckFit(rc.jobs[i].job.devices, tail, l, &s.work.held, p); fit > best.fit {
+				best.tail, best.fit = tail, fit
+			}
+		}
+	}
+	return best
+}
+
+// neckFit is treeFit for the part before a link of the routes that cross it from one of its ends, of an exchange
+// of a job's nodes. What crosses a link of dimension k has its goal's place in the dimensions before k and its
+// source's in those behind.
+func (t *gridLinks) neckFit(devices []topology.DeviceID, tail topology.DeviceID, l schema.LinkID, h *held, p *pressure) float64 {
+	key := t.keys[l]
+	k := int(key.dim)
+	at := t.graph.Device(tail).Coord[k]
+	from, to := t.graph.Ends(l)
+	if from == tail {
+		from = to
+	}
+	next, size := t.graph.Device(from).Coord[k], t.grid.Dims[k]
+	goals := h.goals[:0]
+	for range size {
+		goals = append(goals, 0)
+	}
+	h.goals = goals
+	for _, d := range devices {
+		if before, _ := t.around(d, k); before == int(key.before) {
+			goals[t.graph.Device(d).Coord[k]]++
+		}
+	}
+	for _, d := range devices {
+		_, behind := t.around(d, k)
+		if behind != int(key.behind) {
+			continue
+		}
+		routes, x := 0., t.graph.Device(d).Coord[k]
+		for y, n := range goals {
+			if n > 0 && t.passes(x, y, at, next, size) {
+				routes += n
+			}
+		}
+		if routes > 0 && !t.isCut(d, tail, h.dead) {
+			t.eachOnRoute(d, tail, func(l schema.LinkID) { h.add(l, routes) })
+		}
+	}
+	if len(h.touched) == 0 {
+		return 0
+	}
+	return t.agreement(h, p)
+}
+
+// isCut reports whether what goes from one switch to another is stopped before it.
+func (t *gridLinks) isCut(from, to topology.DeviceID, dead []schema.LinkID) (cut bool) {
+	if len(dead) > 0 {
+		t.eachOnRoute(from, to, func(l schema.LinkID) { cut = cut || slices.Contains(dead, l) })
+	}
+	return cut
+}
+
+// passes reports whether the way from x to y along a line goes from a to its neighbour b.
+func (t *gridLinks) passes(x, y, a, b, size int) bool {
+	steps, ahead := t.way(x, y, size)
+	if ahead != ((a+1)%size == b) {
+		return false
+	}
+	offset := (a - x + size) % size
+	if !ahead {
+		offset = (x - a + size) % size
+	}
+	return offset < steps
+}

@@ -1,0 +1,41 @@
+package slurm
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// OutOfUse are those of some nodes that run no job and are given none, with Slurm's
+// word for their state: idle, and drained. A node that is still draining, or that is
+// idle alone, is in use.
+func (s *Scheduler) OutOfUse(ctx context.Context, names []string) (map[string]string, error) {
+	out := map[string]string{}
+	var valid []string
+	for _, name := range names {
+		if s.ValidName(name) == nil {
+			valid = append(valid, name)
+		}
+	}
+	for some := range slices.Chunk(valid, perCall) {
+		nodes, err := s.way.look(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range some {
+			if n, ok := nodes[name]; ok && n.outOfUse() {
+				out[name] = strings.Join(n.use, "+")
+			}
+		}
+	}
+	return out, nil
+}
+
+// outOfUse reads the base state, which comes first, and the flags after it. A mark
+// such as * (does not answer) stands behind a word.
+func (n *node) outOfUse() bool {
+	has := func(word string) bool {
+		return slices.ContainsFunc(n.use, func(s string) bool { return strings.EqualFold(strings.TrimRight(s, "*~#$!%@^-"), word) })
+	}
+	return has("IDLE") && has("DRAIN") && !has("NOT_RESPONDING") && !slices.ContainsFunc(n.use, func(s string) bool { return strings.HasSuffix(s, "*") })
+}

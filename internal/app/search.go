@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/feedback/slurm"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/search/launch"
+	"github.com/giverny/giverny/search/ledger"
+	"github.com/giverny/giverny/search/ondemand"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/read"
+)
+
+// kindHandlers are those of the kinds that the configuration of this host offers. A
+// kind more is a handler more here.
+func kindHandlers(o *orders, h *host) (handlers []command.Handler, err error) {
+	if o.offer.Enabled() {
+		search, err := ondemand.New(o.offer, ondemand.Deps{Hardware: h.Hardware, Counters: h, Dir: o.searchDir, Log: o.log})
+		if err != nil {
+			return nil, err
+		}
+		handlers = append(handlers, search)
+	}
+	return handlers, nil
+}
+
+// kindsOf names the kinds of handlers.
+func kindsOf(handlers []command.Handler) (kinds []string) {
+	for _, h := range handlers {
+		kinds = append(kinds, h.Kind())
+	}
+	return kinds
+}
+
+// slurmHost asks Slurm whether this host is out of use.
+type slurmHost struct {
+	scheduler *slurm.Scheduler
+	node      string
+}
+
+// Drained says so with Slurm's word for the state.
+func (s *slurmHost) Drained(ctx context.Context) (bool, string, error) {
+	out, err := s.scheduler.OutOfUse(ctx, []string{s.node})
+	state, drained := out[s.node]
+	if !drained {
+		state = "Slurm does not have it as idle and drained"
+	}
+	return drained, state, err
+}
+
+// busRecords keep the audit, and what of it is a search or hardware of a host in
+// tables of its own.
+type busRecords struct{ db *store.DB }
+
+// StoreCommands keeps commands, and the searches that they request.
+func (r busRecords) StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error {
+	if err := r.db.StoreSearchSteps(ctx, fabric, ledger.Requests(commands)); err != nil {
+		return err
+	}
+	return r.db.StoreCommands(ctx, fabric, commands)
+}
+
+// StoreCommandResults keeps results, the steps of searches and the hardware of hosts.
+// The audit comes last: what is in it is in the other tables.
+func (r busRecords) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
+	if err := r.db.StoreSearchSteps(ctx, fabric, ledger.Steps(results)); err != nil {
+		return err
+	}
+	if err := r.db.StoreHardware(ctx, fabric, ledger.Hardware(results)); err != nil {
+		return err
+	}
+	return r.db.StoreCommandResults(ctx, fabric, results)
+}
+
+// Launcher launches searches in a fabric, or in the only one. It needs UseStore.
+func (p *Process) Launcher(fabric string) (*launch.Launcher, error) {
+	client, f, err := p.commandClient(fabric)
+	if err != nil {
+		return nil, err
+	}
+	return p.launcher(client, f.Name)
+}
+
+func (p *Process) launcher(client *command.Client, fabric string) (*launch.Launcher, error) {
+	l := &launch.Launcher{Config: p.cfg.Search.Launch, Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now,
+		ListWait: launch.DefaultListWait, StartWait: launch.DefaultStartWait}
+	if p.cfg.Search.Launch.Slurm {
+		nodes, err := slurm.New(p.cfg.Feedback.Slurm)
+		if err != nil {
+			return nil, err
+		}
+		l.Nodes = nodes
+	}
+	return l, nil
+}
+
+// makeSearchPolicy makes what launches searches by itself, where that is switched on.
+func (parts *Parts) makeSearchPolicy() error {
+	p := parts.process
+	cfg := p.cfg.Search.Launch.Policy
+	if !cfg.Enabled {
+		return nil
+	}
+	launchers := map[string]*launch.Launcher{}
+	for _, f := range parts.fabrics {
+		client, err := p.clientOf(f.Fabric)
+		if err != nil {
+			return fmt.Errorf("search.launch.policy: %w", err)
+		}
+		if launchers[f.Name], err = p.launcher(client, f.Name); err != nil {
+			return err
+		}
+	}
+	rec := parts.feedback.Recorder(launch.SinkName, launch.Reasons())
+	parts.searchPolicy = launch.NewPolicy(cfg, launchers, rec, p.log, time.Now)
+	p.ops.AddState("search policy", rec.State)
+	return nil
+}
+
+// searchStage runs the policy.
+func (parts *Parts) searchStage() lifecycle.Stage {
+	return lifecycle.Stage{Name: "search policy", Run: parts.searchPolicy.Run}
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/search"
+)
+
+// Subject is a subsystem whose truth is known.
+type Subject interface {
+	Describe() search.Description
+	Measure(search.Workload) search.Measurement
+	// Truth is the MFS of each anomaly as JSON, by its number.
+	Truth() map[int]string
+	// Anomalies that a workload triggers, by number.
+	Anomalies(search.Workload) []int
+}
+
+// Result of one search.
+type Result struct {
+	Anomalies int         // that the subject has
+	Found     map[int]int // number of an anomaly -> the experiment that first showed it
+	Reported  int         // that stand at the end
+	Repeated  int         // reports of an anomaly that an earlier one reported
+	Spurious  int         // reports whose workload triggers nothing
+	Dims      int         // reports whose MFS names the right dimensions
+	Exact     int         // reports whose MFS is the right one
+	Wrong     []string    // the others, for a person
+}
+
+// FoundBy is how many anomalies were found by an experiment.
+func (r *Result) FoundBy(experiment int) (n int) {
+	for _, at := range r.Found {
+		if at <= experiment {
+			n++
+		}
+	}
+	return n
+}
+
+// All is the experiment by which all anomalies were found; 0: never.
+func (r *Result) All() (last int) {
+	if len(r.Found) < r.Anomalies {
+		return 0
+	}
+	for _, at := range r.Found {
+		last = max(last, at)
+	}
+	return last
+}
+
+// Play runs a search of a subject to the end of its budget. Host pairs take turns.
+func Play(subject Subject, cfg search.Config) (*Result, error) {
+	d := subject.Describe()
+	space, err := search.NewSpace(d.Dimensions)
+	if err != nil {
+		return nil, err
+	}
+	s, err := search.New(d, space, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	for more := true; more; {
+		more = false
+		for pair := range max(1, cfg.Pairs) {
+			w, ok := s.Next(pair)
+			if !ok {
+				continue
+			}
+			more = true
+			s.Observe(pair, subject.Measure(w))
+		}
+	}
+	if s.Err() != nil {
+		return nil, s.Err()
+	}
+	return score(subject, space, s.Anomalies())
+}
+
+// score compares what a search reports with the truth. A report is of the anomaly that
+// its workload triggers; of several, of the one whose MFS is most like the report's.
+func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Result, error) {
+	truth := map[int]*search.MFS{}
+	for n, text := range subject.Truth() {
+		f, err := space.ParseMFS([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("truth of anomaly %d: %w", n, err)
+		}
+		truth[n] = f
+	}
+	r := &Result{Anomalies: len(truth), Found: map[int]int{}, Reported: len(reports)}
+	for _, a := range reports {
+		numbers := subject.Anomalies(a.Workload)
+		if len(numbers) == 0 {
+			r.Spurious++
+			continue
+		}
+		best, like := numbers[0], -1
+		for _, n := range numbers {
+			if l := alike(a.MFS, truth[n]); l > like {
+				best, like = n, l
+			}
+		}
+		if like > 0 {
+			r.Dims++
+		}
+		if like > 1 {
+			r.Exact++
+		} else {
+			r.Wrong = append(r.Wrong, fmt.Sprintf("anomaly %d: %s; reported: %s", best, truth[best], a.MFS))
+		}
+		at, again := r.Found[best]
+		if again {
+			r.Repeated++
+		}
+		if !again || a.Experiment < at {
+			r.Found[best] = a.Experiment
+		}
+	}
+	return r, nil
+}
+
+// alike is 2 for the same MFS, 1 for one of the same dimensions, else 0.
+func alike(a, b *search.MFS) int {
+	switch dims, exact := search.Compare(a, b); {
+	case exact:
+		return 2
+	case dims:
+		return 1
+	}
+	return 0
+}

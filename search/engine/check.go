@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/giverny/giverny/search"
+)
+
+// Limits of what an engine may say.
+const (
+	maxDirections = 16
+	// maxOverBound is how far beyond a bound of its description a measured rate may
+	// lie: bounds are rounded, but no link carries four times its line rate.
+	maxOverBound = 4
+)
+
+// CheckDescription finds what an engine says of itself that cannot be used.
+func CheckDescription(d *search.Description) error {
+	_, err := search.NewSpace(d.Dimensions)
+	return errors.Join(d.Check(), err)
+}
+
+// CheckMeasurement finds what cannot be true of the engine that gave the description.
+func CheckMeasurement(d *search.Description, m *search.Measurement) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	if m.Seconds < 0 || math.IsNaN(m.Seconds) || math.IsInf(m.Seconds, 0) {
+		return fmt.Errorf("seconds is %v: want 0 or more", m.Seconds)
+	}
+	if len(m.Directions) > maxDirections || len(m.TxPausePercent) > maxDirections {
+		return fmt.Errorf("%d directions and %d hosts: a pair has two", len(m.Directions), len(m.TxPausePercent))
+	}
+	for i, dir := range m.Directions {
+		if dir.Gbps > maxOverBound*d.LineRateGbps || dir.Mpps > maxOverBound*d.MessageRateMpps {
+			return fmt.Errorf("directions[%d]: %v Gb/s and %v million packets a second, of a link of %v and %v",
+				i, dir.Gbps, dir.Mpps, d.LineRateGbps, d.MessageRateMpps)
+		}
+	}
+	return nil
+}

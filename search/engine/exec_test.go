@@ -1,0 +1,207 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/engine"
+)
+
+func openProgram(t *testing.T, log *slog.Logger, errs ...string) *engine.Exec {
+	t.Helper()
+	cfg := engine.DefaultExecConfig(program(errs...))
+	cfg.Restarts, cfg.Backoff = 3, time.Millisecond
+	e, err := engine.NewExec(cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// What an engine program may do wrong is named, and the next measurement is fine.
+func TestFaultsOfPrograms(t *testing.T) {
+	for what, want := range map[string]struct {
+		reason engine.Reason
+		says   string
+	}{
+		"text@2":     {engine.Nonsense, `warming up`},
+		"wrongid@2":  {engine.Nonsense, "it answered 1002 while 2 was asked"},
+		"noid@2":     {engine.Nonsense, "the answer has no id"},
+		"status@2":   {engine.Nonsense, `status "splendid"`},
+		"negative@2": {engine.Nonsense, "-100 Gb/s"},
+		"beyond@2":   {engine.Nonsense, "1e+12 Gb/s"},
+		"missing@2":  {engine.Nonsense, "lacks gbps or mpps"},
+		"nopause@2":  {engine.Nonsense, "no tx_pause_percent"},
+		"nan@2":      {engine.Nonsense, "invalid character 'N'"},
+		"doubled@1":  {engine.Doubled, "it answered 1 again while 2 was asked"},
+		"dead@2":     {engine.Dead, "it ended (exit status 3)"},
+		"huge@2":     {engine.Huge, "longer than 1048576 bytes"},
+		"flood@2":    {engine.Huge, "longer than 1048576 bytes"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			e := openProgram(t, slog.New(slog.DiscardHandler), what)
+			defer closed(t, e)
+			ask := asker(t, e)
+			if _, err := ask(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ask()
+			var fault *engine.Fault
+			if !errors.As(err, &fault) || fault.Reason != want.reason || !strings.Contains(err.Error(), want.says) {
+				t.Fatalf("%v; want a fault %s that says %q", err, want.reason, want.says)
+			}
+			if !strings.HasPrefix(err.Error(), "engine F: measure: ") {
+				t.Errorf("%v: want the engine and the request named", err)
+			}
+			if _, err := ask(); err != nil {
+				t.Errorf("after the restart: %v", err)
+			}
+		})
+	}
+}
+
+// A program that does not answer in time is late.
+func TestLateProgram(t *testing.T) {
+	cfg := engine.DefaultExecConfig(program("late@1"))
+	cfg.Timeout = 3 * time.Second
+	e, err := engine.NewExec(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, e)
+	_, err = asker(t, e)()
+	var fault *engine.Fault
+	if !errors.As(err, &fault) || fault.Reason != engine.Late {
+		t.Fatalf("%v; want it to be late", err)
+	}
+}
+
+// A program that fails again and again is given up.
+func TestProgramThatIsGone(t *testing.T) {
+	e := openProgram(t, slog.New(slog.DiscardHandler), "dead@1", "dead@2", "dead@3", "dead@4")
+	defer closed(t, e)
+	ask := asker(t, e)
+	for n := range 4 {
+		_, err := ask()
+		var fault *engine.Fault
+		if !errors.As(err, &fault) || errors.Is(err, engine.ErrGone) != (n == 3) {
+			t.Fatalf("measurement %d: %v", n+1, err)
+		}
+	}
+	if _, err := ask(); !errors.Is(err, engine.ErrGone) {
+		t.Errorf("%v; want %v", err, engine.ErrGone)
+	}
+}
+
+func TestProgramsThatCannotDescribe(t *testing.T) {
+	for name, c := range map[string]struct {
+		command []string
+		says    string
+	}{
+		"absent":   {[]string{"/no/such/program"}, "start: fork/exec /no/such/program: no such file or directory"},
+		"no shell": {[]string{"/bin/echo", "$HOME;", "rm"}, `'$' looking for beginning of value: "$HOME; rm\n"`},
+		"ends":     {[]string{"/bin/true"}, "it "},
+		"text":     {program("text@0"), "warming up"},
+		"empty":    {[]string{"/bin/echo", `{"name":"x"}`}, "line_rate_gbps 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := engine.NewExec(engine.DefaultExecConfig(c.command), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closed(t, e)
+			if _, err = e.Describe(context.Background()); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v; want it to say %q", err, c.says)
+			}
+		})
+	}
+}
+
+// What a program writes on standard error goes to the log.
+func TestStandardErrorIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	e := openProgram(t, slog.New(slog.NewTextHandler(&log, nil)))
+	if _, err := e.Describe(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, e)
+	if !strings.Contains(log.String(), `line="program begins"`) {
+		t.Errorf("the log: %s", log.String())
+	}
+}
+
+// A program that does not stop is killed, with all that it has started.
+func TestDeafProgramIsKilled(t *testing.T) {
+	cfg := engine.DefaultExecConfig(program("deaf@-1"))
+	cfg.StopTimeout = 50 * time.Millisecond
+	e, err := engine.NewExec(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Describe(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, e)
+	var status syscall.WaitStatus
+	if pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil); err == nil && pid >= 0 {
+		t.Errorf("a child is left: %d", pid)
+	}
+}
+
+func TestExecConfigIsChecked(t *testing.T) {
+	_, err := engine.NewExec(engine.ExecConfig{Restarts: -1}, nil)
+	for _, want := range []string{"command: ", "timeout: ", "stop_timeout: ", "restarts: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+func closed(t *testing.T, e engine.Engine) {
+	t.Helper()
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// asker measures workloads of a random search, one after the other.
+func asker(t *testing.T, e engine.Engine) func() (search.Measurement, error) {
+	t.Helper()
+	d, err := e.Describe(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := search.NewSpace(d.Dimensions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := search.New(d, space, search.Config{Algorithm: search.Random, Budget: 1000, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	id := 0
+	return func() (search.Measurement, error) {
+		w, ok := s.Next(0)
+		if !ok {
+			t.Fatal("the search has ended")
+		}
+		id++
+		m, err := e.Measure(context.Background(), id, w)
+		if err != nil {
+			m = search.Measurement{Status: search.SetupFailed}
+		} else if err := engine.CheckMeasurement(&d, &m); err != nil {
+			t.Errorf("measurement %d: %v", id, err)
+		}
+		s.Observe(0, m)
+		return m, err
+	}
+}

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// program is a running program that is asked line by line.
+type program struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	lines  *bufio.Reader
+}
+
+// Limits of what a program may write.
+const (
+	maxAnswerBytes = 1 << 20
+	maxLogBytes    = 500 // of a line on standard error
+)
+
+// waitDelay is how long a killed program's children may hold its standard error open.
+const waitDelay = time.Second
+
+// start runs a program in a process group of its own, so that a Ctrl-C of the
+// terminal does not reach it and its children end with it.
+func start(command []string, log *slog.Logger) (*program, error) {
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, inRead.Close(), inWrite.Close())
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, &lineLogger{log: log}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = waitDelay
+	err = cmd.Start()
+	closed := errors.Join(inRead.Close(), outWrite.Close())
+	if err = errors.Join(err, closed); err != nil {
+		return nil, errors.Join(fmt.Errorf("start: %w", err), inWrite.Close(), outRead.Close())
+	}
+	return &program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16)}, nil
+}
+
+// ask writes a line and reads one, each until the timeout or the end of ctx.
+func (p *program) ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, Reason, error) {
+	until := time.Now().Add(timeout)
+	if err := errors.Join(p.stdin.SetDeadline(until), p.stdout.SetDeadline(until)); err != nil {
+		return nil, Dead, err
+	}
+	stop := context.AfterFunc(ctx, func() {
+		_ = p.stdin.SetDeadline(time.Unix(1, 0)) // they fail only on a closed file
+		_ = p.stdout.SetDeadline(time.Unix(1, 0))
+	})
+	defer stop()
+	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
+		return nil, reasonOf(err), fmt.Errorf("it does not read: %w", err)
+	}
+	answer, err := p.readLine()
+	if errors.Is(err, errHuge) {
+		return nil, Huge, err
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, Late, fmt.Errorf("no answer within %v", timeout)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil, Dead, errors.New("it ended")
+	}
+	return answer, Dead, err
+}
+
+func reasonOf(err error) Reason {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return Late
+	}
+	return Dead
+}
+
+var errHuge = fmt.Errorf("its answer is longer than %d bytes", maxAnswerBytes)
+
+// readLine reads up to the end of a line.
+func (p *program) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := p.lines.ReadSlice('\n')
+		if len(line)+len(part) > maxAnswerBytes {
+			return nil, errHuge
+		}
+		line = append(line, part...)
+		if err == nil {
+			return line, nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, err
+		}
+	}
+}
+
+// stop asks the program to end, and kills it after the timeout.
+func (p *program) stop(timeout time.Duration) error {
+	_ = p.stdin.SetDeadline(time.Now().Add(timeout))
+	_, err := p.stdin.Write([]byte(`{"type":"stop"}` + "\n"))
+	if err != nil { // it does not listen any more
+		_ = p.kill()
+		return nil
+	}
+	_ = p.stdin.Close()
+	killer := time.AfterFunc(timeout, p.killGroup)
+	defer killer.Stop()
+	_ = p.cmd.Wait() // how it ends after it was told to is its own affair
+	p.killGroup()    // what it has left behind
+	return p.stdout.Close()
+}
+
+// kill ends the program and all it has started. It returns how the program ended,
+// nil if it ended by itself and without an error.
+func (p *program) kill() error {
+	p.killGroup()
+	_ = p.stdin.Close()
+	err := p.cmd.Wait()
+	_ = p.stdout.Close()
+	return err
+}
+
+func (p *program) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+
+// lineLogger passes lines to a log, cut to a length that a log can bear.
+type lineLogger struct {
+	log  *slog.Logger
+	part []byte
+}
+
+// Write never fails: what a program says on standard error must not stop it.
+func (l *lineLogger) Write(text []byte) (int, error) {
+	n := len(text)
+	for {
+		line, rest, complete := bytes.Cut(text, []byte("\n"))
+		if room := maxLogBytes - len(l.part); room > 0 {
+			l.part = append(l.part, line[:min(len(line), room)]...)
+		}
+		if !complete {
+			return n, nil
+		}
+		l.log.Info("search: line on an engine's standard error", "line", string(l.part))
+		l.part, text = l.part[:0], rest
+	}
+}

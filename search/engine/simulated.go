@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/simulated"
+)
+
+// SimulatedConfig is a simulated subsystem.
+type SimulatedConfig struct {
+	Subsystem string // F or H
+	Seed      uint64 // of the noise
+	Flaky     simulated.Flakiness
+	Latency   time.Duration // that a measurement takes
+}
+
+// Simulated is a simulated subsystem as an engine. Its noise depends on the seed
+// and the measurement's identifier alone, so a search that is resumed measures what
+// it would have measured.
+type Simulated struct{ cfg SimulatedConfig }
+
+// NewSimulated makes the engine.
+func NewSimulated(cfg SimulatedConfig) (*Simulated, error) {
+	_, err := simulated.New(cfg.Subsystem, cfg.Seed, cfg.Flaky)
+	if err != nil {
+		return nil, err
+	}
+	return &Simulated{cfg}, nil
+}
+
+// Describe is the subsystem's description.
+func (s *Simulated) Describe(context.Context) (search.Description, error) {
+	model, err := simulated.New(s.cfg.Subsystem, s.cfg.Seed, s.cfg.Flaky)
+	if err != nil {
+		return search.Description{}, err
+	}
+	return model.Describe(), nil
+}
+
+// oddConstant spreads identifiers over all seeds (Knuth's multiplicative hash).
+const oddConstant = 0x9e3779b97f4a7c15
+
+// Measure runs a workload on the model.
+func (s *Simulated) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
+	if err := sleep(ctx, s.cfg.Latency); err != nil {
+		return search.Measurement{}, err
+	}
+	model, err := simulated.New(s.cfg.Subsystem, s.cfg.Seed^uint64(id)*oddConstant, s.cfg.Flaky)
+	if err != nil {
+		return search.Measurement{}, err
+	}
+	return model.Measure(w), nil
+}
+
+// Close has nothing to end.
+func (s *Simulated) Close() error { return nil }
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/giverny/giverny/search"
+)
+
+// request is a line to a program.
+type request struct {
+	Type     string           `json:"type"`
+	ID       int              `json:"id,omitempty"`
+	Workload *search.Workload `json:"workload,omitempty"`
+}
+
+// answer is a line from a program. Pointers tell what is missing from what is zero.
+type answer struct {
+	ID             *int               `json:"id"`
+	Status         search.Status      `json:"status"`
+	Seconds        float64            `json:"seconds"`
+	Directions     []answerDirection  `json:"directions"`
+	TxPausePercent []*float64         `json:"tx_pause_percent"`
+	Counters       map[string]float64 `json:"counters"`
+}
+
+type answerDirection struct {
+	Gbps      *float64 `json:"gbps"`
+	Mpps      *float64 `json:"mpps"`
+	SizeBytes float64  `json:"size_bytes"`
+}
+
+// shown is as much of a line as an error shows.
+const shown = 80
+
+func parseDescription(line []byte) (search.Description, error) {
+	var d search.Description
+	if err := json.Unmarshal(line, &d); err != nil {
+		return d, fmt.Errorf("describe: %w: %.*q", err, shown, line)
+	}
+	if d.Name == "" {
+		return d, errors.New("describe: it says no name")
+	}
+	if err := CheckDescription(&d); err != nil {
+		return d, fmt.Errorf("describe: %w", err)
+	}
+	return d, nil
+}
+
+// parseAnswer reads the answer to the measurement id. The reason says what is wrong
+// if there is an error.
+func parseAnswer(line []byte, id int, d *search.Description) (search.Measurement, Reason, error) {
+	var a answer
+	if err := json.Unmarshal(line, &a); err != nil {
+		return search.Measurement{}, Nonsense, fmt.Errorf("measure: %w: %.*q", err, shown, line)
+	}
+	switch {
+	case a.ID == nil:
+		return search.Measurement{}, Nonsense, fmt.Errorf("measure: the answer has no id: %.*q", shown, line)
+	case *a.ID > 0 && *a.ID < id:
+		return search.Measurement{}, Doubled, fmt.Errorf("measure: it answered %d again while %d was asked", *a.ID, id)
+	case *a.ID != id:
+		return search.Measurement{}, Nonsense, fmt.Errorf("measure: it answered %d while %d was asked", *a.ID, id)
+	}
+	m, err := a.measurement()
+	if err == nil {
+		err = CheckMeasurement(d, &m)
+	}
+	if err != nil {
+		return search.Measurement{}, Nonsense, fmt.Errorf("measure: %w", err)
+	}
+	return m, "", nil
+}
+
+// measurement has all that an answer must say.
+func (a *answer) measurement() (search.Measurement, error) {
+	m := search.Measurement{Status: a.Status, Seconds: a.Seconds, Counters: a.Counters}
+	if a.Status != search.OK {
+		return m, nil
+	}
+	if a.TxPausePercent == nil {
+		return m, errors.New("the answer has no tx_pause_percent")
+	}
+	for i, d := range a.Directions {
+		if d.Gbps == nil || d.Mpps == nil {
+			return m, fmt.Errorf("directions[%d] lacks gbps or mpps", i)
+		}
+		m.Directions = append(m.Directions, search.Direction{Gbps: *d.Gbps, Mpps: *d.Mpps, SizeBytes: d.SizeBytes})
+	}
+	for i, p := range a.TxPausePercent {
+		if p == nil {
+			return m, fmt.Errorf("tx_pause_percent[%d] is null", i)
+		}
+		m.TxPausePercent = append(m.TxPausePercent, *p)
+	}
+	return m, nil
+}

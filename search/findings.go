@@ -1,0 +1,233 @@
+package search
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Anomaly is what a search found.
+type Anomaly struct {
+	Experiment int     // that first showed it
+	Seconds    float64 // of the search, at the end of that experiment
+	Symptom    Symptom
+	Workload   Workload // of that experiment
+	MFS        *MFS     // nil: withdrawn
+	base       *experiment
+	open       *minimizer // that refines it when it is due; nil: none
+	busy       bool       // it is being refined or audited
+}
+
+// Finding is news of a search: an anomaly, or a new MFS of an earlier one.
+type Finding struct {
+	Anomaly Anomaly
+	Revised int // the experiment at which an earlier anomaly was revised; 0: it is new
+}
+
+// MarshalJSON is the line of the report: an "anomaly", or what was "revised".
+func (f Finding) MarshalJSON() ([]byte, error) {
+	a := &f.Anomaly
+	if f.Revised > 0 {
+		return json.Marshal(struct {
+			Type       string `json:"type"`
+			Experiment int    `json:"experiment"`
+			Of         int    `json:"of"`
+			MFS        *MFS   `json:"mfs"`
+		}{"revised", f.Revised, a.Experiment, a.MFS})
+	}
+	return json.Marshal(struct {
+		Type       string   `json:"type"`
+		Experiment int      `json:"experiment"`
+		Seconds    float64  `json:"seconds"`
+		Symptom    Symptom  `json:"symptom"`
+		Workload   Workload `json:"workload"`
+		MFS        *MFS     `json:"mfs"`
+	}{"anomaly", a.Experiment, a.Seconds, a.Symptom, a.Workload, a.MFS})
+}
+
+// Anomalies that stand.
+func (s *Search) Anomalies() (standing []Anomaly) {
+	for _, a := range s.anomalies {
+		if a.MFS != nil {
+			standing = append(standing, *a)
+		}
+	}
+	return standing
+}
+
+// covered reports whether a point belongs to what is known.
+func (s *Search) covered(p point) bool { return s.knownBy(p) != nil }
+
+// knownBy is the known MFS that a point may belong to, or nil.
+func (s *Search) knownBy(p point) *MFS { return s.knownExcept(p, nil) }
+
+func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
+	for _, f := range s.cfg.Known {
+		if f.covers(p) {
+			return f
+		}
+	}
+	for _, a := range s.anomalies {
+		if a != own && a.MFS != nil && a.MFS.mayCover(p) {
+			return a.MFS
+		}
+	}
+	return nil
+}
+
+// report adds an anomaly, or revises one that it takes in.
+func (s *Search) report(m *minimizer) {
+	e := m.base
+	for _, a := range s.anomalies {
+		if a.MFS != nil && a.Symptom == e.symptom && m.mfs.covers(a.base.point) && subset(a.MFS, m.mfs) {
+			a.open = m
+			s.revise(a, m.mfs)
+			return
+		}
+	}
+	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: m.mfs, base: e, open: m}
+	s.anomalies = append(s.anomalies, a)
+	s.findings = append(s.findings, Finding{Anomaly: *a})
+	s.markCovered()
+	s.join(a)
+}
+
+// join makes one of an anomaly and those that differ from it only in the values of one
+// dimension without order: the earlier one stays.
+func (s *Search) join(a *Anomaly) {
+	for _, b := range s.anomalies {
+		if b == a || b.MFS == nil || a.MFS == nil || b.Symptom != a.Symptom || !s.alike(a.base, b.base) {
+			continue
+		}
+		d := s.onlyDifference(a, b)
+		if d < 0 {
+			continue
+		}
+		first, second := a, b
+		if b.Experiment < a.Experiment {
+			first, second = b, a
+		}
+		f := first.MFS.clone()
+		in := slices.Concat(f.conds[d].in, second.MFS.conds[d].in)
+		slices.Sort(in)
+		f.conds[d].in = slices.Compact(in)
+		if len(f.conds[d].in) == len(s.space.dims[d].Values) {
+			f.conds[d] = condition{free: true, span: f.conds[d].span}
+		}
+		s.revise(first, f)
+		s.revise(second, nil)
+	}
+}
+
+// onlyDifference is the dimension without order in which two anomalies differ, or -1 if
+// they differ in more, or in none.
+func (s *Search) onlyDifference(a, b *Anomaly) int {
+	if !slices.Equal(a.MFS.dimensions(), b.MFS.dimensions()) {
+		return -1
+	}
+	broken, back := a.MFS.broken(b.base.point), b.MFS.broken(a.base.point)
+	if len(broken) != 1 || !slices.Equal(broken, back) || s.space.dims[broken[0]].hasOrder() {
+		return -1
+	}
+	return broken[0]
+}
+
+// literalReport adds an anomaly with an MFS that is not refined.
+func (s *Search) literalReport(e *experiment, f *MFS) {
+	s.report(&minimizer{base: e, mfs: f})
+	for _, a := range s.anomalies {
+		a.open = nil
+	}
+}
+
+// disown takes from an anomaly what belongs to a newer one: values of dimensions
+// without order whose only evidence the newer one covers. If the newer one covers
+// the workload itself, the anomaly is withdrawn, and reported anew by other
+// evidence if there is any.
+func (s *Search) disown(a *Anomaly, newer *MFS) {
+	evidence := func(e *experiment) bool {
+		return e.symptom == a.Symptom && a.MFS.covers(e.point) && !newer.covers(e.point)
+	}
+	base := a.base
+	if newer.covers(base.point) {
+		i := slices.IndexFunc(s.history, evidence)
+		if i < 0 {
+			return
+		}
+		base = s.history[i]
+	}
+	narrower := a.MFS.clone()
+	changed := base != a.base
+	for d := range narrower.conds {
+		c := &narrower.conds[d]
+		if c.free || s.space.dims[d].hasOrder() {
+			continue
+		}
+		c.in = slices.DeleteFunc(slices.Clone(c.in), func(i int) bool {
+			return i != base.point[d][0] && !slices.ContainsFunc(s.history, func(e *experiment) bool { return e.point[d][0] == i && evidence(e) })
+		})
+		changed = changed || len(c.in) < len(a.MFS.conds[d].in)
+	}
+	if !changed {
+		return
+	}
+	if base == a.base {
+		s.revise(a, narrower)
+		return
+	}
+	s.revise(a, nil)
+	again := &Anomaly{Experiment: base.number, Seconds: base.seconds, Symptom: base.symptom, Workload: s.space.workload(base.point), MFS: narrower, base: base}
+	s.anomalies = append(s.anomalies, again)
+	s.findings = append(s.findings, Finding{Anomaly: *again})
+}
+
+// revise gives an anomaly another MFS, or withdraws it.
+func (s *Search) revise(a *Anomaly, f *MFS) {
+	a.MFS = f
+	s.findings = append(s.findings, Finding{Anomaly: *a, Revised: s.experiments})
+	s.markCovered()
+}
+
+func (s *Search) markCovered() {
+	for _, e := range s.history {
+		e.covered = s.covered(e.point)
+	}
+}
+
+// subset reports whether every member of inner is one of outer.
+func subset(inner, outer *MFS) bool {
+	for i := range outer.conds {
+		o, in := &outer.conds[i], &inner.conds[i]
+		if o.free {
+			continue
+		}
+		if in.free {
+			return false
+		}
+		if !inner.space.dims[i].hasOrder() {
+			for _, v := range in.in {
+				if !contains(o.in, v) {
+					return false
+				}
+			}
+			continue
+		}
+		if in.span.lo < o.span.lo || in.span.hi > o.span.hi || len(o.any) > len(in.any) {
+			return false
+		}
+		for k, s := range o.any {
+			if in.any[k].lo < s.lo || in.any[k].hi > s.hi {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func contains(list []int, v int) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,257 @@
+package search
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// ParseKnown reads MFS that are known: JSON objects one after the other, or a list of
+// them, each an MFS or a line of a report ("anomaly", "revised", "summary"). In a
+// restricted space they are cut to it, and those that have no part in it are left out.
+func (s *Space) ParseKnown(text []byte) ([]*MFS, error) {
+	full := s
+	if s.full != nil {
+		full = s.full
+	}
+	k := known{space: full}
+	in := json.NewDecoder(bytes.NewReader(text))
+	for n := 1; ; n++ {
+		var raw json.RawMessage
+		err := in.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("known: entry %d: %w", n, err)
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) != nil {
+			list = []json.RawMessage{raw}
+		}
+		for _, entry := range list {
+			if err := k.add(entry); err != nil {
+				return nil, fmt.Errorf("known: entry %d: %w", n, err)
+			}
+		}
+	}
+	var cut []*MFS
+	for _, f := range k.list {
+		if f == nil {
+			continue
+		}
+		if own := s.cut(f); own != nil {
+			cut = append(cut, own)
+		}
+	}
+	return cut, nil
+}
+
+// known MFS while they are read; a nil was withdrawn.
+type known struct {
+	space *Space
+	list  []*MFS
+	at    map[int]int // experiment of an anomaly -> its place in the list
+}
+
+func (k *known) add(entry json.RawMessage) error {
+	var line struct {
+		Type       string          `json:"type"`
+		Experiment int             `json:"experiment"`
+		Of         int             `json:"of"`
+		MFS        json.RawMessage `json:"mfs"`
+	}
+	if json.Unmarshal(entry, &line) != nil || line.Type == "" { // a dimension's condition is no text
+		line.Type, line.MFS = "anomaly", entry
+	}
+	var f *MFS
+	if line.Type == "anomaly" || line.Type == "revised" && string(line.MFS) != "null" {
+		var err error
+		if f, err = k.space.ParseMFS(line.MFS); err != nil {
+			return err
+		}
+	}
+	switch line.Type {
+	case "anomaly":
+		if k.at == nil {
+			k.at = map[int]int{}
+		}
+		k.at[line.Experiment] = len(k.list)
+		k.list = append(k.list, f)
+	case "revised":
+		i, ok := k.at[line.Of]
+		if !ok {
+			return fmt.Errorf("it revises the anomaly of experiment %d, which is not there", line.Of)
+		}
+		k.list[i] = f
+	case "summary":
+	default:
+		return fmt.Errorf("type %q: want anomaly, revised or summary", line.Type)
+	}
+	return nil
+}
+
+// cut is what an MFS of the unrestricted space asks in this one; nil: no workload of
+// this space meets it.
+func (s *Space) cut(f *MFS) *MFS {
+	if f.space == s {
+		return f
+	}
+	own := newMFS(s)
+	for i := range f.conds {
+		if f.conds[i].free {
+			continue
+		}
+		from, d := &f.space.dims[i], &s.dims[i]
+		c := condition{span: from.cutSpan(d, f.conds[i].span)}
+		for _, v := range f.conds[i].in {
+			if k := d.find(from.Values[v]); k >= 0 {
+				c.in = append(c.in, k)
+			}
+		}
+		for _, a := range f.conds[i].any {
+			c.any = append(c.any, from.cutSpan(d, a))
+		}
+		if !d.possible(&c) {
+			return nil
+		}
+		c.free = d.everything(&c)
+		own.conds[i] = c
+	}
+	return own
+}
+
+// cutSpan is a span of the values that are left; lo > hi: none.
+func (d *Dimension) cutSpan(left *Dimension, s span) span {
+	out := span{len(left.Values), -1}
+	for i := s.lo; i <= s.hi; i++ {
+		if k := left.find(d.Values[i]); k >= 0 {
+			out = span{min(out.lo, k), max(out.hi, k)}
+		}
+	}
+	return out
+}
+
+// possible reports whether a value meets a condition.
+func (d *Dimension) possible(c *condition) bool {
+	if !d.hasOrder() {
+		return len(c.in) > 0
+	}
+	return c.span.lo <= c.span.hi && len(c.any) <= max(1, d.MaxLength) &&
+		!slices.ContainsFunc(c.any, func(a span) bool { return max(a.lo, c.span.lo) > min(a.hi, c.span.hi) })
+}
+
+// everything reports whether every value meets a condition.
+func (d *Dimension) everything(c *condition) bool {
+	if !d.hasOrder() {
+		return len(c.in) == len(d.Values)
+	}
+	all := span{0, len(d.Values) - 1}
+	return c.span == all && !slices.ContainsFunc(c.any, func(a span) bool { return a != all })
+}
+
+// Change of one dimension that takes a workload out of an MFS.
+type Change struct {
+	Dimension string  `json:"dimension"`
+	To        []Value `json:"to"` // the nearest; several: the messages of a pattern
+}
+
+// Changes lists the single changes that break an MFS which a workload meets: in each
+// dimension that matters, the nearest value outside.
+func (f *MFS) Changes(w Workload) (changes []Change) {
+	for _, i := range f.dimensions() {
+		d := &f.space.dims[i]
+		if at := f.exit(i, w.point[i]); at != nil {
+			c := Change{Dimension: d.Name}
+			for _, k := range at {
+				c.To = append(c.To, d.Values[k])
+			}
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// exit is the coordinate nearest to one that meets a condition and does not itself.
+func (f *MFS) exit(dim int, at []int) []int {
+	d := &f.space.dims[dim]
+	var best []int
+	distance := func(a []int) (sum int) {
+		for k, i := range a {
+			sum += max(i-at[k], at[k]-i)
+		}
+		return sum
+	}
+	try := func(a []int) {
+		if !f.meets(dim, a) && (best == nil || distance(a) < distance(best)) {
+			best = a
+		}
+	}
+	for k := range at {
+		for i := range d.Values {
+			a := slices.Clone(at)
+			a[k] = i
+			try(a)
+		}
+	}
+	if best == nil { // several messages have to change
+		for i := range d.Values {
+			a := slices.Clone(at)
+			for k := range a {
+				if slices.ContainsFunc(f.conds[dim].any, func(s span) bool { return s.holds(a[k]) }) {
+					a[k] = i
+				}
+			}
+			try(a)
+		}
+	}
+	return best
+}
+
+// String is the MFS for a person: its conditions one after the other.
+func (f *MFS) String() string {
+	var parts []string
+	for _, i := range f.dimensions() {
+		c, d := &f.conds[i], &f.space.dims[i]
+		switch {
+		case d.Pattern:
+			if c.span != (span{0, len(d.Values) - 1}) {
+				parts = append(parts, "all "+d.Name+" "+d.words(c.span))
+			}
+			for _, a := range c.any {
+				parts = append(parts, "some "+d.Name+" "+d.words(a))
+			}
+		case d.Ordered:
+			parts = append(parts, d.Name+" "+d.words(c.span))
+		default:
+			var values []string
+			for _, k := range c.in {
+				values = append(values, d.Values[k].String())
+			}
+			parts = append(parts, d.Name+" "+strings.Join(values, " or "))
+		}
+	}
+	if len(parts) == 0 {
+		return "every workload"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d *Dimension) words(s span) string {
+	last := len(d.Values) - 1
+	switch {
+	case s.lo == s.hi:
+		return d.Values[s.lo].String()
+	case s.lo > 0 && s.hi < last:
+		return d.Values[s.lo].String() + " to " + d.Values[s.hi].String()
+	case s.lo > 0:
+		return d.Values[s.lo].String() + " or more"
+	case s.hi < last:
+		return d.Values[s.hi].String() + " or less"
+	}
+	return "any"
+}

@@ -1,0 +1,141 @@
+// Package launch takes a region to a search: which host its back pressure begins at,
+// what subsystem that host is, and which hosts of the same NIC model are free for a
+// search of it. In go diagnoses, what agents say of their hosts and Slurm's states;
+// out go signed commands of the kind "search". A policy does so without a person, off
+// by default and within limits. It searches nothing itself: agents do.
+package launch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/schema"
+)
+
+// Host is an agent's host.
+type Host struct {
+	Agent    string
+	Hardware schema.HostHardware
+	Searches bool   // the agent takes searches
+	Free     string // why it may be used: "allowed", or Slurm's state; empty: it is in use
+}
+
+// adapterOf finds the host's adapter of a device of the topology, which may be the
+// host's name.
+func (h *Host) adapterOf(device string) *schema.Adapter {
+	for i := range h.Hardware.Adapters {
+		if a := &h.Hardware.Adapters[i]; a.Device == device {
+			return a
+		}
+	}
+	if h.Agent == device && len(h.Hardware.Adapters) > 0 {
+		return &h.Hardware.Adapters[0]
+	}
+	return nil
+}
+
+// Root is the adapter at which back pressure begins.
+type Root struct {
+	Device    string
+	Agent     string
+	Adapter   string
+	Subsystem schema.Subsystem
+}
+
+// RootOf finds the host that a diagnosis' root is, or is connected to.
+func RootOf(root *schema.RootPort, hosts []Host) (Root, error) {
+	if root == nil {
+		return Root{}, errors.New("the diagnosis has no root: where back pressure begins is not known; name a host or a NIC model")
+	}
+	for _, device := range []string{root.Peer, root.Device} {
+		for i := range hosts {
+			if a := hosts[i].adapterOf(device); device != "" && a != nil {
+				return Root{device, hosts[i].Agent, a.Name, hosts[i].Hardware.Subsystem(a)}, nil
+			}
+		}
+	}
+	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %q or %q; is an agent with its command section there? Or name a NIC model", len(hosts), root.Peer, root.Device)
+}
+
+// Choice is who is to search.
+type Choice struct {
+	Agent   string
+	Adapter string
+	// Subsystem of that adapter: a search is meant for it, down to the firmware.
+	Subsystem schema.Subsystem
+	Peers     []string
+	Passed    []Passed // hosts that were not chosen, and why
+}
+
+// Passed is a host that was not chosen.
+type Passed struct{ Agent, Why string }
+
+// Choose picks the host that searches and its peers: free hosts of the root's NIC
+// model, those of its firmware first, then the root itself, then by name.
+func Choose(root Root, hosts []Host, peers int) (c Choice, err error) {
+	type candidate struct {
+		host    *Host
+		adapter *schema.Adapter
+	}
+	var free []candidate
+	for i := range hosts {
+		h := &hosts[i]
+		k := slices.IndexFunc(h.Hardware.Adapters, func(a schema.Adapter) bool { return a.Model == root.Subsystem.NICModel })
+		switch {
+		case k < 0:
+			c.Passed = append(c.Passed, Passed{h.Agent, "has no " + root.Subsystem.NICModel})
+		case h.Free == "":
+			c.Passed = append(c.Passed, Passed{h.Agent, "is in use: neither in search.launch.allow_hosts nor drained"})
+		case !h.Searches:
+			c.Passed = append(c.Passed, Passed{h.Agent, "takes no searches: search.offer.engines of that agent is empty"})
+		default:
+			free = append(free, candidate{h, &h.Hardware.Adapters[k]})
+		}
+	}
+	rank := func(x candidate) int {
+		r := 0
+		if x.adapter.Firmware != root.Subsystem.Firmware || x.adapter.Board != root.Subsystem.Board {
+			r += 2
+		}
+		if x.host.Agent != root.Agent {
+			r++
+		}
+		return r
+	}
+	slices.SortStableFunc(free, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.host.Agent, b.host.Agent))
+	})
+	if len(free) < 1+peers {
+		return c, fmt.Errorf("%d hosts with a %s are free, %d are needed: %s", len(free), root.Subsystem.NICModel, 1+peers, describePassed(c.Passed))
+	}
+	c.Agent, c.Adapter, c.Subsystem = free[0].host.Agent, free[0].adapter.Name, free[0].host.Hardware.Subsystem(free[0].adapter)
+	for _, p := range free[1 : 1+peers] {
+		c.Peers = append(c.Peers, p.host.Agent)
+	}
+	return c, nil
+}
+
+func describePassed(passed []Passed) string {
+	const most = 8
+	var parts []string
+	for i, p := range passed {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and %d more", len(passed)-most))
+			break
+		}
+		parts = append(parts, p.Agent+" "+p.Why)
+	}
+	return cmp.Or(strings.Join(parts, "; "), "no agent answered")
+}
+
+// free says why a host may be used.
+func free(agent string, allow []string, drained map[string]string) string {
+	if safety.Matches(allow, agent) {
+		return "allowed"
+	}
+	return drained[agent]
+}

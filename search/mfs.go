@@ -1,0 +1,340 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// span is a range of indexes into the values of a dimension, both ends inside.
+type span struct{ lo, hi int }
+
+func (s span) holds(i int) bool { return s.lo <= i && i <= s.hi }
+
+// condition is what an MFS asks of one dimension. Which field counts follows from
+// the dimension: in for one without order, span for an ordered one, span (of every
+// message) and any for a pattern.
+type condition struct {
+	free bool   // it does not matter
+	in   []int  // the values that trigger, ascending
+	span span   // the values that trigger
+	any  []span // at least one message in each
+	// outer is what was not seen to lose the anomaly: wider than the condition until the
+	// thresholds are found, then nil.
+	outer *condition
+}
+
+func (c *condition) outermost() *condition {
+	if c.outer != nil {
+		return c.outer
+	}
+	return c
+}
+
+// MFS is a minimal feature set: the conditions that a workload must meet to
+// trigger an anomaly (Collie, section 5.2).
+type MFS struct {
+	space *Space
+	conds []condition
+}
+
+func newMFS(s *Space) *MFS {
+	f := &MFS{space: s, conds: make([]condition, len(s.dims))}
+	for i := range f.conds {
+		f.conds[i] = condition{free: true, span: span{0, len(s.dims[i].Values) - 1}}
+	}
+	return f
+}
+
+func (f *MFS) clone() *MFS {
+	return &MFS{space: f.space, conds: slices.Clone(f.conds)}
+}
+
+// Covers reports whether a workload of the same space meets every condition.
+func (f *MFS) Covers(w Workload) bool { return f.covers(w.point) }
+
+func (f *MFS) covers(p point) bool {
+	for i := range f.conds {
+		if !f.meets(i, p[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// broken lists the dimensions in which a point cannot belong to the anomaly.
+func (f *MFS) broken(p point) (dims []int) {
+	for i := range f.conds {
+		if !f.conds[i].free && !f.conds[i].outermost().meets(&f.space.dims[i], p[i]) {
+			dims = append(dims, i)
+		}
+	}
+	return dims
+}
+
+// mayCover reports whether a point meets what was not seen to lose the anomaly.
+func (f *MFS) mayCover(p point) bool {
+	for i := range f.conds {
+		if !f.conds[i].free && !f.conds[i].outermost().meets(&f.space.dims[i], p[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *MFS) meets(dim int, at []int) bool {
+	c := &f.conds[dim]
+	return c.free || c.meets(&f.space.dims[dim], at)
+}
+
+func (c *condition) meets(d *Dimension, at []int) bool {
+	if !d.hasOrder() {
+		return slices.Contains(c.in, at[0])
+	}
+	for _, i := range at {
+		if !c.span.holds(i) {
+			return false
+		}
+	}
+	for _, s := range c.any {
+		if !slices.ContainsFunc(at, s.holds) {
+			return false
+		}
+	}
+	return true
+}
+
+// narrow adds conditions: c is what else must hold of a dimension.
+func (f *MFS) narrow(dim int, c condition) {
+	have := &f.conds[dim]
+	if have.free {
+		*have = c
+		return
+	}
+	if !f.space.dims[dim].hasOrder() {
+		have.in = slices.DeleteFunc(slices.Clone(have.in), func(i int) bool { return !slices.Contains(c.in, i) })
+		return
+	}
+	have.span = span{max(have.span.lo, c.span.lo), min(have.span.hi, c.span.hi)}
+	if len(c.any) > 0 {
+		have.any = c.any
+	}
+}
+
+// dimensions that matter.
+func (f *MFS) dimensions() (dims []int) {
+	for i := range f.conds {
+		if !f.conds[i].free {
+			dims = append(dims, i)
+		}
+	}
+	return dims
+}
+
+// random is a member: free dimensions have any value.
+func (f *MFS) random(r *rand.Rand) point {
+	p := f.space.random(r)
+	for i := range f.conds {
+		c, d := &f.conds[i], &f.space.dims[i]
+		switch {
+		case c.free:
+		case !d.hasOrder():
+			p[i] = []int{c.in[r.IntN(len(c.in))]}
+		default:
+			for k := range p[i] {
+				p[i][k] = c.span.lo + r.IntN(c.span.hi-c.span.lo+1)
+			}
+			if d.Pattern && len(p[i]) < len(c.any) {
+				p[i] = make([]int, len(c.any))
+			}
+			for k, s := range c.any {
+				p[i][k] = s.lo + r.IntN(s.hi-s.lo+1)
+			}
+		}
+	}
+	return p
+}
+
+// Bounds are the smallest and the largest value, both inside; nil: none.
+type Bounds struct {
+	Min *Value `json:"min,omitempty"`
+	Max *Value `json:"max,omitempty"`
+}
+
+// Condition is what an MFS asks of one dimension, as its JSON has it: In the values
+// that trigger; Min and Max bounds of an ordered dimension; of a pattern, All the
+// bounds of every message, and Any a list: for each at least one message within.
+type Condition struct {
+	In []Value `json:"in,omitempty"`
+	Bounds
+	All *Bounds  `json:"all,omitempty"`
+	Any []Bounds `json:"any,omitempty"`
+}
+
+// Conditions of the dimensions that matter, by name.
+func (f *MFS) Conditions() map[string]Condition {
+	named := map[string]Condition{}
+	for _, i := range f.dimensions() {
+		c, d := &f.conds[i], &f.space.dims[i]
+		var out Condition
+		switch {
+		case d.Pattern:
+			if b := d.bounds(c.span); b != (Bounds{}) {
+				out.All = &b
+			}
+			for _, s := range c.any {
+				out.Any = append(out.Any, d.bounds(s))
+			}
+		case d.Ordered:
+			out.Bounds = d.bounds(c.span)
+		default:
+			for _, k := range c.in {
+				out.In = append(out.In, d.Values[k])
+			}
+		}
+		named[d.Name] = out
+	}
+	return named
+}
+
+// bounds leaves out an end that no value lies beyond.
+func (d *Dimension) bounds(s span) (b Bounds) {
+	if s.lo > 0 {
+		b.Min = &d.Values[s.lo]
+	}
+	if s.hi < len(d.Values)-1 {
+		b.Max = &d.Values[s.hi]
+	}
+	return b
+}
+
+// MarshalJSON names the dimensions that matter.
+func (f *MFS) MarshalJSON() ([]byte, error) { return json.Marshal(f.Conditions()) }
+
+// ParseMFS reads an MFS of this space: what MarshalJSON wrote, of this engine or of
+// another with the same dimensions. Bounds need not be listed values where the
+// values are numbers.
+func (s *Space) ParseMFS(text []byte) (*MFS, error) {
+	var named map[string]Condition
+	if err := json.Unmarshal(text, &named); err != nil {
+		return nil, fmt.Errorf("mfs: %w", err)
+	}
+	f := newMFS(s)
+	for i := range s.dims {
+		d := &s.dims[i]
+		in, ok := named[d.Name]
+		if !ok {
+			continue
+		}
+		delete(named, d.Name)
+		c, err := d.condition(in)
+		if err != nil {
+			return nil, fmt.Errorf("mfs: %q: %w", d.Name, err)
+		}
+		f.conds[i] = c
+	}
+	for name := range named {
+		return nil, fmt.Errorf("mfs: the engine has no dimension %q", name)
+	}
+	return f, nil
+}
+
+func (d *Dimension) condition(in Condition) (condition, error) {
+	c := condition{span: span{0, len(d.Values) - 1}}
+	if !d.hasOrder() {
+		for _, v := range in.In {
+			if k := d.find(v); k >= 0 {
+				c.in = append(c.in, k)
+			}
+		}
+		slices.Sort(c.in)
+		if len(c.in) == 0 {
+			return c, fmt.Errorf("none of %v is one of its values %v", in.In, d.Values)
+		}
+		return c, nil
+	}
+	all := in.Bounds
+	if d.Pattern && in.All != nil {
+		all = *in.All
+	}
+	var err error
+	if c.span, err = d.span(all); err != nil {
+		return c, err
+	}
+	for _, b := range in.Any {
+		s, err := d.span(b)
+		if err != nil {
+			return c, err
+		}
+		c.any = append(c.any, s)
+	}
+	return c, nil
+}
+
+// span is the values within bounds.
+func (d *Dimension) span(b Bounds) (span, error) {
+	s := span{0, len(d.Values) - 1}
+	if b.Min != nil {
+		s.lo = slices.IndexFunc(d.Values, func(v Value) bool { return v.same(*b.Min) || v.numeric && b.Min.numeric && v.number > b.Min.number })
+	}
+	if b.Max != nil {
+		for s.hi >= 0 && !d.Values[s.hi].same(*b.Max) && !(b.Max.numeric && d.Values[s.hi].numeric && d.Values[s.hi].number < b.Max.number) {
+			s.hi--
+		}
+	}
+	if s.lo < 0 || s.hi < s.lo {
+		return s, fmt.Errorf("no value lies within the bounds")
+	}
+	return s, nil
+}
+
+// Compare reports whether two MFS of a space name the same dimensions, and whether
+// they ask the same of them.
+func Compare(a, b *MFS) (dimensions, exact bool) {
+	dimensions = slices.Equal(a.dimensions(), b.dimensions())
+	if !dimensions {
+		return false, false
+	}
+	return true, subset(a, b) && subset(b, a)
+}
+
+// Share of the workloads that meet every condition, when each value and length is
+// equally likely; of a pattern that must have several, an estimate.
+func (f *MFS) Share() float64 {
+	share := 1.
+	for i := range f.conds {
+		c, d := &f.conds[i], &f.space.dims[i]
+		n := float64(len(d.Values))
+		part := func(s span) float64 { return float64(s.hi-s.lo+1) / n }
+		switch {
+		case c.free:
+		case !d.hasOrder():
+			share *= float64(len(c.in)) / n
+		case !d.Pattern:
+			share *= part(c.span)
+		default:
+			sum := 0.
+			for length := 1; length <= d.MaxLength; length++ {
+				p := math.Pow(part(c.span), float64(length))
+				for _, a := range c.any {
+					p *= 1 - math.Pow(1-part(a), float64(length))
+				}
+				if length >= len(c.any) {
+					sum += p / float64(d.MaxLength)
+				}
+			}
+			share *= sum
+		}
+	}
+	return share
+}
+
+// Random is a workload that meets every condition of an MFS of the space; nil: any.
+func (s *Space) Random(r *rand.Rand, f *MFS) Workload {
+	if f == nil {
+		f = newMFS(s)
+	}
+	return s.workload(f.random(r))
+}

@@ -1,0 +1,201 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Symptom of an anomaly.
+type Symptom string
+
+// Symptoms (Collie, section 5.2).
+const (
+	Healthy    Symptom = ""
+	Pause      Symptom = "pause"
+	Throughput Symptom = "throughput"
+)
+
+// Thresholds of the anomaly monitor (Collie, section 5.2).
+const (
+	pauseLimitPercent = .1
+	throughputLimit   = .8
+)
+
+// PacketRate is a calibrated bound: what the hosts can do with packets of a size when
+// nothing is wrong. A fixed bound takes small messages that the CPU holds back for an
+// anomaly.
+type PacketRate struct {
+	SizeBytes float64 `json:"size_bytes"`
+	Mpps      float64 `json:"mpps"` // million packets a second, in one direction
+}
+
+// Check finds what cannot be true in a description; what is wrong with its dimensions
+// NewSpace says.
+func (d *Description) Check() error {
+	var errs []error
+	if !plausible(d.LineRateGbps) || d.LineRateGbps == 0 {
+		errs = append(errs, fmt.Errorf("line_rate_gbps %v: want more than 0", d.LineRateGbps))
+	}
+	if !plausible(d.MessageRateMpps) || d.MessageRateMpps == 0 {
+		errs = append(errs, fmt.Errorf("message_rate_mpps %v: want more than 0", d.MessageRateMpps))
+	}
+	if len(d.Counters) > maxDimensions {
+		errs = append(errs, fmt.Errorf("%d counters: want %d or fewer", len(d.Counters), maxDimensions))
+	}
+	for i, name := range d.Counters {
+		if name == "" || slices.Contains(d.Counters[:i], name) {
+			errs = append(errs, fmt.Errorf("counters[%d] %q: it has no name, or one that is there already", i, name))
+		}
+	}
+	for i, r := range d.PacketRates {
+		if !plausible(r.Mpps) || !plausible(r.SizeBytes) || r.Mpps == 0 || r.SizeBytes == 0 {
+			errs = append(errs, fmt.Errorf("packet_rates[%d]: want a size and a rate of more than 0", i))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Judge is the anomaly monitor: pause above 0.1% of time at a host, or throughput more
+// than 20% below both bounds in a direction. Only a measurement that is OK shows a
+// symptom.
+func (d *Description) Judge(m *Measurement) Symptom {
+	if m.Status != OK {
+		return Healthy
+	}
+	for _, p := range m.TxPausePercent {
+		if p > pauseLimitPercent {
+			return Pause
+		}
+	}
+	if d.throughput(m) < throughputLimit {
+		return Throughput
+	}
+	return Healthy
+}
+
+// throughput is the worst direction's share of what the nearer bound allows.
+func (d *Description) throughput(m *Measurement) float64 {
+	worst := math.Inf(1)
+	for _, dir := range m.Directions {
+		worst = min(worst, max(dir.Gbps/d.LineRateGbps, dir.Mpps/d.packetRate(dir.SizeBytes)))
+	}
+	return worst
+}
+
+// packetRate is the bound for packets of a size, million a second: the calibrated one,
+// between two sizes on a line over the logarithm of the size, else the engine's.
+func (d *Description) packetRate(sizeBytes float64) float64 {
+	if len(d.PacketRates) == 0 || !(sizeBytes > 0) {
+		return d.MessageRateMpps
+	}
+	rates := slices.SortedFunc(slices.Values(d.PacketRates), func(a, b PacketRate) int { return cmp.Compare(a.SizeBytes, b.SizeBytes) })
+	i := slices.IndexFunc(rates, func(r PacketRate) bool { return r.SizeBytes >= sizeBytes })
+	switch i {
+	case 0:
+		return min(d.MessageRateMpps, rates[0].Mpps)
+	case -1:
+		return min(d.MessageRateMpps, rates[len(rates)-1].Mpps)
+	}
+	a, b := rates[i-1], rates[i]
+	part := math.Log(sizeBytes/a.SizeBytes) / math.Log(b.SizeBytes/a.SizeBytes)
+	return min(d.MessageRateMpps, a.Mpps+part*(b.Mpps-a.Mpps))
+}
+
+// Samples joins the samples of one workload to one measurement: engines on hardware
+// take several until they agree.
+type Samples struct {
+	samples []Measurement
+}
+
+// How many samples there are, and how far the rates of the last of them may be from
+// their mean when they are stable.
+const (
+	stableSamples = 4
+	maxSamples    = 12
+	stableShare   = .05
+)
+
+// Add takes a sample and reports whether no more are needed: the last four agree, there
+// are twelve, or the sample is none. All have the same directions, hosts and counters.
+func (s *Samples) Add(m Measurement) (done bool) {
+	s.samples = append(s.samples, m)
+	if m.Status != OK || len(s.samples) >= maxSamples {
+		return true
+	}
+	return len(s.samples) >= stableSamples && s.stable()
+}
+
+// last samples are those that count: before them the rates were not stable.
+func (s *Samples) last() []Measurement {
+	return s.samples[max(0, len(s.samples)-stableSamples):]
+}
+
+func (s *Samples) stable() bool {
+	last := s.last()
+	for i := range last[0].Directions {
+		var p spread
+		for _, m := range last {
+			if i >= len(m.Directions) {
+				return false
+			}
+			p.add(m.Directions[i].Gbps)
+		}
+		for _, m := range last {
+			if math.Abs(m.Directions[i].Gbps-p.mean) > stableShare*p.mean {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Measurement is the mean of the last four samples; its seconds are those of all. A
+// sample without traffic decides its status.
+func (s *Samples) Measurement() Measurement {
+	if len(s.samples) == 0 {
+		return Measurement{Status: SetupFailed}
+	}
+	var seconds float64
+	for _, m := range s.samples {
+		seconds += m.Seconds
+	}
+	last := s.last()
+	mean := last[len(last)-1]
+	mean.Seconds = seconds
+	if mean.Status != OK {
+		return mean
+	}
+	n := float64(len(last))
+	mean.Directions = slices.Clone(mean.Directions)
+	for i := range mean.Directions {
+		mean.Directions[i] = Direction{}
+		for _, m := range last {
+			if i < len(m.Directions) {
+				d := m.Directions[i]
+				mean.Directions[i].Gbps += d.Gbps / n
+				mean.Directions[i].Mpps += d.Mpps / n
+				mean.Directions[i].SizeBytes += d.SizeBytes / n
+			}
+		}
+	}
+	mean.TxPausePercent = slices.Clone(mean.TxPausePercent)
+	for i := range mean.TxPausePercent {
+		mean.TxPausePercent[i] = 0
+		for _, m := range last {
+			if i < len(m.TxPausePercent) {
+				mean.TxPausePercent[i] += m.TxPausePercent[i] / n
+			}
+		}
+	}
+	counters := map[string]float64{}
+	for _, m := range last {
+		for name, v := range m.Counters {
+			counters[name] += v / n
+		}
+	}
+	mean.Counters = counters
+	return mean
+}

@@ -1,0 +1,269 @@
+// Package ondemand is an agent's side of a search: the handler of the command kind
+// "search". In go a request, signed and allowed by package command, and the host's
+// hardware; out come reports as the search goes and its findings at the end. It
+// refuses what the configuration does not offer or what goes beyond its limits, and
+// ends the search when others use the adapter. How to search, packages search and
+// search/run know.
+package ondemand
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/engine"
+	"github.com/giverny/giverny/search/run"
+)
+
+// Deps are what the handler works with; all are required but Counters.
+type Deps struct {
+	Hardware func() schema.HostHardware
+	Counters Counters // of adapters; nil: others are not looked for
+	Dir      string   // where logs of searches are kept
+	Log      *slog.Logger
+}
+
+// Handler carries out searches. It is a command.Handler, its Judge and Partial.
+type Handler struct {
+	cfg  Config
+	deps Deps
+}
+
+// New makes the handler of a valid configuration.
+func New(cfg Config, deps Deps) (*Handler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("search.offer: %w", err)
+	}
+	return &Handler{cfg, deps}, nil
+}
+
+// Kind is search.
+func (*Handler) Kind() string { return schema.KindSearch }
+
+// PartialOutput says that what a stopped search has found counts.
+func (*Handler) PartialOutput() {}
+
+// order is a request that this host can carry out.
+type order struct {
+	schema.SearchRequest
+	engine    *EngineConfig
+	subsystem schema.Subsystem // of this host
+	restrict  search.Restriction
+}
+
+// Judge refuses what this host does not offer.
+func (h *Handler) Judge(arguments json.RawMessage) *safety.Refusal {
+	_, no := h.read(arguments)
+	return no
+}
+
+func (h *Handler) read(arguments json.RawMessage) (o order, no *safety.Refusal) {
+	in := json.NewDecoder(bytes.NewReader(arguments))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&o.SearchRequest); err != nil {
+		return o, safety.Refuse(safety.BadArguments, "search request: %v", err)
+	}
+	if err := o.Check(); err != nil {
+		return o, safety.Refuse(safety.BadArguments, "%v", err)
+	}
+	o.Algorithm = cmp.Or(o.Algorithm, string(search.Lift))
+	if !slices.Contains(search.Algorithms(), search.Algorithm(o.Algorithm)) {
+		return o, safety.Refuse(safety.BadArguments, "algorithm %q: want one of %v", o.Algorithm, search.Algorithms())
+	}
+	var err error
+	if o.restrict, err = restriction(o.Restrict); err != nil {
+		return o, safety.Refuse(safety.BadArguments, "%v", err)
+	}
+	if no = h.limits(&o); no != nil {
+		return o, no
+	}
+	return o, h.place(&o)
+}
+
+// limits are those of this host.
+func (h *Handler) limits(o *order) *safety.Refusal {
+	longest := h.cfg.MaxDuration.Seconds()
+	switch {
+	case o.Budget > h.cfg.MaxExperiments:
+		return safety.Refuse(safety.OverLimit, "budget of %d experiments, search.offer.max_experiments is %d", o.Budget, h.cfg.MaxExperiments)
+	case o.DurationSeconds > longest:
+		return safety.Refuse(safety.OverLimit, "duration of %gs, search.offer.max_duration is %v", o.DurationSeconds, h.cfg.MaxDuration)
+	case o.MaxGigabytes > h.cfg.MaxGigabytes:
+		return safety.Refuse(safety.OverLimit, "traffic of %g GB, search.offer.max_gigabytes is %g", o.MaxGigabytes, h.cfg.MaxGigabytes)
+	}
+	o.MaxGigabytes = cmp.Or(o.MaxGigabytes, h.cfg.MaxGigabytes)
+	return nil
+}
+
+// place finds the engine, the peers and the adapter.
+func (h *Handler) place(o *order) *safety.Refusal {
+	i := slices.IndexFunc(h.cfg.Engines, func(e EngineConfig) bool { return e.Name == o.Engine })
+	if i < 0 {
+		return safety.Refuse(safety.NotOffered, "engine %.80q is none of search.offer.engines of this host", o.Engine)
+	}
+	o.engine = &h.cfg.Engines[i]
+	for _, p := range o.Peers {
+		if !safety.Matches(h.cfg.Peers, p) {
+			return safety.Refuse(safety.NotOffered, "peer %q is none of search.offer.peers of this host", p)
+		}
+	}
+	if o.engine.wantsPeer() && len(o.Peers) == 0 {
+		return safety.Refuse(safety.BadArguments, "engine %q needs a peer", o.Engine)
+	}
+	if !o.engine.wantsPeer() && len(o.Peers) > 0 {
+		return safety.Refuse(safety.BadArguments, "engine %q takes no peer", o.Engine)
+	}
+	if o.engine.Kind == kindSimulated { // it says nothing of this host's adapters
+		o.Adapter, o.subsystem = "", schema.Subsystem{NICModel: "simulated " + o.engine.Subsystem}
+		return nil
+	}
+	return h.placeAdapter(o)
+}
+
+func (h *Handler) placeAdapter(o *order) *safety.Refusal {
+	hardware := h.deps.Hardware()
+	for i := range hardware.Adapters {
+		a := &hardware.Adapters[i]
+		if o.Adapter != "" && o.Adapter != a.Name || o.Adapter == "" && o.Subsystem.NICModel != "" && o.Subsystem.NICModel != a.Model {
+			continue
+		}
+		if !safety.Matches(h.cfg.Adapters, a.Name) {
+			return safety.Refuse(safety.NotOffered, "adapter %s is none of search.offer.adapters of this host", a.Name)
+		}
+		o.Adapter, o.subsystem = a.Name, hardware.Subsystem(a)
+		if differs := o.Subsystem.Differs(o.subsystem); differs != "" {
+			return safety.Refuse(safety.BadArguments, "adapter %s is of another subsystem than the one that is meant: %s", a.Name, differs)
+		}
+		return nil
+	}
+	return safety.Refuse(safety.BadArguments, "this host has no adapter %s%s", cmp.Or(o.Adapter, "of model "+o.Subsystem.NICModel), describeAdapters(&hardware))
+}
+
+func describeAdapters(h *schema.HostHardware) string {
+	var names []string
+	for _, a := range h.Adapters {
+		names = append(names, a.Name+" ("+a.Model+")")
+	}
+	if len(names) == 0 {
+		return ", and none at all"
+	}
+	return "; it has " + strings.Join(names, ", ")
+}
+
+// restriction reads what a person writes in YAML, as JSON.
+func restriction(limits map[string]json.RawMessage) (search.Restriction, error) {
+	if len(limits) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(limits)
+	if err != nil {
+		return nil, fmt.Errorf("restrict: %w", err)
+	}
+	return search.ParseRestriction(text)
+}
+
+// DryRun says what would be searched, with which limits.
+func (h *Handler) DryRun(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+	o, no := h.read(arguments)
+	if no != nil {
+		return nil, errors.New(no.Detail)
+	}
+	return json.Marshal(o.report())
+}
+
+// report is one without results.
+func (o *order) report() schema.SearchReport {
+	return schema.SearchReport{Engine: o.Engine, Adapter: o.Adapter, Subsystem: o.subsystem, Algorithm: o.Algorithm, Seed: o.Seed,
+		Peers: o.Peers, Region: o.Region, Budget: o.Budget}
+}
+
+// Run searches.
+func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, error) {
+	o, no := h.read(c.Arguments)
+	if no != nil { // the hardware has changed since it was judged
+		return nil, errors.New(no.Detail)
+	}
+	duration := time.Duration(o.DurationSeconds * float64(time.Second))
+	ctx, cancelTime := context.WithTimeoutCause(ctx, duration, errDuration)
+	defer cancelTime()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	w := &watch{cfg: &h.cfg, counters: h.deps.Counters, adapter: o.Adapter, limit: o.MaxGigabytes, stop: stop}
+	if h.deps.Counters == nil {
+		w.adapter = ""
+	}
+	engines, err := h.open(&o, w)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(engines, h.deps.Log)
+	news := newNews(o.report(), c.Report, w.gigabytes, h.cfg.ReportEvery)
+	news.now()
+	s, err := run.Run(ctx, run.Options{Engines: engines, Search: search.Config{Algorithm: search.Algorithm(o.Algorithm), Budget: o.Budget, Seed: o.Seed},
+		Restrict: o.restrict, Known: known(o.Known), Log: filepath.Join(h.deps.Dir, c.ID+".jsonl"), OnFinding: news.finding, OnProgress: news.progress,
+		Logger: h.deps.Log.With("search", c.ID)})
+	if cause := context.Cause(ctx); ctx.Err() != nil && !errors.Is(cause, errDuration) {
+		err = cause
+	} else if ctx.Err() != nil {
+		err = nil // the time that was asked for is over: that is how a search ends
+	}
+	return news.last(&s.Summary), err
+}
+
+var errDuration = errors.New("the duration of the search is over")
+
+// known puts MFS one after the other.
+func known(list []json.RawMessage) (text []byte) {
+	for _, one := range list {
+		text = append(append(text, one...), '\n')
+	}
+	return text
+}
+
+// open makes an engine for each peer, or one.
+func (h *Handler) open(o *order, w *watch) (engines []engine.Engine, err error) {
+	peers := o.Peers
+	if len(peers) == 0 {
+		peers = []string{""}
+	}
+	for i, peer := range peers {
+		var e engine.Engine
+		switch o.engine.Kind {
+		case kindSimulated:
+			e, err = engine.NewSimulated(engine.SimulatedConfig{Subsystem: o.engine.Subsystem, Seed: o.Seed + uint64(i)})
+		case kindExec:
+			fill := strings.NewReplacer(peerPlace, peer, adapterPlace, o.Adapter)
+			vector := make([]string, len(o.engine.Command))
+			for k, arg := range o.engine.Command {
+				vector[k] = fill.Replace(arg)
+			}
+			e, err = engine.NewExec(engine.DefaultExecConfig(vector), h.deps.Log)
+		}
+		if err != nil {
+			closeAll(engines, h.deps.Log)
+			return nil, fmt.Errorf("engine %s: %w", o.Engine, err)
+		}
+		engines = append(engines, &watched{e, w})
+	}
+	return engines, nil
+}
+
+func closeAll(engines []engine.Engine, log *slog.Logger) {
+	for _, e := range engines {
+		if err := e.Close(); err != nil {
+			log.Warn("search: engine not closed", "error", err)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package search
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limit is what a restriction leaves of one dimension: the listed values, or those
+// within bounds (both inside), without the excepted ones; of a pattern at most
+// MaxLength messages.
+type Limit struct {
+	In        []Value `json:"in"`
+	Except    []Value `json:"except"`
+	Min       *Value  `json:"min"`
+	Max       *Value  `json:"max"`
+	MaxLength int     `json:"max_length"`
+}
+
+// Restriction is the part of a space that an application uses, by dimension.
+type Restriction map[string]Limit
+
+// ParseRestriction reads a restriction in YAML: for each restricted dimension one value,
+// a list of values, or a mapping with in, except, min, max or max_length.
+func ParseRestriction(text []byte) (Restriction, error) {
+	var named map[string]any
+	if err := yaml.Unmarshal(text, &named); err != nil {
+		return nil, fmt.Errorf("restriction: %w", err)
+	}
+	r := Restriction{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		limit, err := parseLimit(named[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("restriction: %q: %w", name, err))
+		}
+		r[name] = limit
+	}
+	return r, errors.Join(errs...)
+}
+
+func parseLimit(given any) (l Limit, err error) {
+	keys, ok := given.(map[string]any)
+	if !ok {
+		l.In, err = valuesOf(given)
+		return l, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		values, err := valuesOf(keys[key])
+		if err != nil {
+			return l, fmt.Errorf("%s: %w", key, err)
+		}
+		switch {
+		case key == "in":
+			l.In = values
+		case key == "except":
+			l.Except = values
+		case len(values) != 1:
+			return l, fmt.Errorf("%s: want one value", key)
+		case key == "min":
+			l.Min = &values[0]
+		case key == "max":
+			l.Max = &values[0]
+		case key == "max_length":
+			l.MaxLength = int(values[0].Float())
+			if l.MaxLength < 1 {
+				return l, fmt.Errorf("max_length %s: want 1 or more", values[0])
+			}
+		default:
+			return l, fmt.Errorf("unknown key %q: want in, except, min, max or max_length", key)
+		}
+	}
+	if len(keys) == 0 {
+		return l, errors.New("it says nothing: want a value, a list of values, or min and max")
+	}
+	return l, nil
+}
+
+// valuesOf is one value or a list of them, from YAML.
+func valuesOf(given any) ([]Value, error) {
+	list, ok := given.([]any)
+	if !ok {
+		list = []any{given}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("the list is empty: no workload is left")
+	}
+	values := make([]Value, len(list))
+	for i, x := range list {
+		text, err := json.Marshal(x)
+		if err == nil {
+			err = values[i].UnmarshalJSON(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%v: want a number, a text or true or false", x)
+		}
+	}
+	return values, nil
+}
+
+// Restrict is the part of the space that a restriction leaves. What it names that the
+// engine does not have is an error, and so is a dimension without values left.
+func (s *Space) Restrict(r Restriction) (*Space, error) {
+	own := slices.Clone(s.dims)
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		i := slices.IndexFunc(own, func(d Dimension) bool { return d.Name == name })
+		if i < 0 {
+			errs = append(errs, fmt.Errorf("restriction: the engine has no dimension %q: it has %v", name, names(own)))
+			continue
+		}
+		d, err := own[i].limited(r[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("restriction: %q: %w", name, err))
+		}
+		own[i] = d
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	full := s
+	if s.full != nil {
+		full = s.full
+	}
+	return &Space{dims: own, full: full}, nil
+}
+
+func names(dims []Dimension) (list []string) {
+	for _, d := range dims {
+		list = append(list, d.Name)
+	}
+	return list
+}
+
+// limited is the dimension with the values that a limit leaves.
+func (d Dimension) limited(l Limit) (Dimension, error) {
+	for _, v := range slices.Concat(l.In, l.Except) {
+		if d.find(v) < 0 {
+			return d, fmt.Errorf("%s is none of its values %v", v, d.Values)
+		}
+	}
+	if l.MaxLength > 0 && !d.Pattern {
+		return d, errors.New("max_length is for message patterns: this is none")
+	}
+	within := span{0, len(d.Values) - 1}
+	if l.Min != nil || l.Max != nil {
+		if !d.hasOrder() {
+			return d, errors.New("min and max are for ordered dimensions: list the values")
+		}
+		var err error
+		if within, err = d.span(Bounds{Min: l.Min, Max: l.Max}); err != nil {
+			return d, err
+		}
+	}
+	var left []Value
+	for i, v := range d.Values {
+		if within.holds(i) && (l.In == nil || slices.ContainsFunc(l.In, v.same)) && !slices.ContainsFunc(l.Except, v.same) {
+			left = append(left, v)
+		}
+	}
+	if len(left) == 0 {
+		return d, fmt.Errorf("none of its values %v is left", d.Values)
+	}
+	d.Values = left
+	if l.MaxLength > 0 {
+		d.MaxLength = min(d.MaxLength, l.MaxLength)
+	}
+	return d, nil
+}

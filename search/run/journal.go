@@ -1,0 +1,284 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/engine"
+)
+
+// journal is the log of a search: a line of JSON for the search, one for each
+// measurement and one for each finding. A line counts once its end is written; what
+// follows the last end, of a process that was killed, is cut off.
+type journal struct {
+	file *os.File
+	path string
+}
+
+// logVersion is of the lines' form.
+const logVersion = 1
+
+// Types of lines, beside those of findings.
+const (
+	lineSearch      = "search"
+	lineMeasurement = "measurement"
+)
+
+// Header is the log's first line.
+type Header struct {
+	Type     string    `json:"type"` // "search"
+	Version  int       `json:"version"`
+	Time     time.Time `json:"time"`
+	Settings Settings  `json:"settings"`
+}
+
+// Settings decide what a search asks: a log can be resumed by the same ones alone.
+type Settings struct {
+	Description search.Description `json:"description"`
+	Algorithm   search.Algorithm   `json:"algorithm"`
+	Budget      int                `json:"budget"`
+	Pairs       int                `json:"pairs"`
+	Seed        uint64             `json:"seed"`
+	Restrict    search.Restriction `json:"restrict,omitempty"`
+	Known       string             `json:"known,omitempty"`
+}
+
+// Measured is a line of the log.
+type Measured struct {
+	Type        string             `json:"type"` // "measurement"
+	Time        time.Time          `json:"time"`
+	Pair        int                `json:"pair"` // from 1
+	ID          int                `json:"id"`   // of the pair's measurements, from 1, invalid ones included
+	Workload    json.RawMessage    `json:"workload"`
+	Measurement search.Measurement `json:"measurement"`
+	Fault       string             `json:"fault,omitempty"` // what the engine did wrong
+}
+
+// openJournal opens a log, or makes it; one process may.
+func openJournal(path string) (*journal, []byte, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &journal{file: file, path: path}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("log %s: another search writes it", path), file.Close())
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	if len(whole) < len(text) {
+		if len(whole) == 0 && text[0] != '{' {
+			return nil, nil, errors.Join(fmt.Errorf("log %s: it is no log of a search", path), file.Close())
+		}
+		if err := file.Truncate(int64(len(whole))); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("log %s: cut off its torn line: %w", path, err), file.Close())
+		}
+	}
+	return j, whole, nil
+}
+
+// close also takes a nil journal.
+func (j *journal) close() error {
+	if j == nil {
+		return nil
+	}
+	return j.file.Close()
+}
+
+// append writes a line.
+func (j *journal) append(line any) error {
+	text, err := json.Marshal(line)
+	if err == nil {
+		_, err = j.file.Write(append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("log %s: %w", j.path, err)
+	}
+	return nil
+}
+
+// measured writes a measurement; it is on the disk when measured returns.
+func (j *journal) measured(got result, fault *engine.Fault) error {
+	workload, err := json.Marshal(got.workload)
+	if err != nil {
+		return err
+	}
+	line := Measured{Type: lineMeasurement, Time: time.Now().UTC(), Pair: got.pair + 1, ID: got.id, Workload: workload, Measurement: got.measurement}
+	if fault != nil {
+		line.Fault = fault.Error()
+	}
+	if err := j.append(line); err != nil {
+		return err
+	}
+	return j.file.Sync()
+}
+
+// finding writes a finding. It follows from the measurements before it, so it need
+// not be on the disk.
+func (j *journal) finding(f search.Finding) error { return j.append(f) }
+
+// replay has the search observe the measurements of a log, and writes to it the
+// findings that it lacks.
+func (r *runner) replay(text []byte) error {
+	var found []search.Finding
+	logged := 0
+	for n, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(line, &kind); err != nil {
+			return fmt.Errorf("line %d: %w", n+1, err)
+		}
+		var err error
+		var news []search.Finding
+		switch {
+		case kind.Type == lineSearch:
+		case kind.Type == lineMeasurement:
+			news, err = r.again(line)
+		default:
+			logged++
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n+1, err)
+		}
+		found = append(found, news...)
+		if err := r.announce(news); err != nil {
+			return err
+		}
+	}
+	if logged > len(found) {
+		return fmt.Errorf("it has %d findings, and its measurements give %d: another version of giverny wrote it", logged, len(found))
+	}
+	for _, f := range found[logged:] {
+		if err := r.journal.finding(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again has the search observe a measurement of the log.
+func (r *runner) again(line []byte) ([]search.Finding, error) {
+	var m Measured
+	if err := json.Unmarshal(line, &m); err != nil {
+		return nil, err
+	}
+	i := m.Pair - 1
+	if i < 0 || i >= len(r.pairs) || m.ID != r.pairs[i].asked+1 {
+		return nil, fmt.Errorf("measurement %d of pair %d does not follow from the lines before it", m.ID, m.Pair)
+	}
+	w, ok := r.search.Next(i)
+	if !ok {
+		return nil, fmt.Errorf("a measurement beyond the budget of %d", r.Search.Budget)
+	}
+	asked, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(asked, m.Workload) {
+		return nil, errors.New("this search would have asked for another workload: another version of giverny wrote the log")
+	}
+	r.pairs[i].asked = m.ID
+	return r.observe(i, m.Measurement), nil
+}
+
+// sameSearch compares the settings of a log with those of a search, and gives the
+// log's description: the bounds in it may differ.
+func sameSearch(logged []byte, want Settings) (search.Description, error) {
+	line, _, _ := bytes.Cut(logged, []byte("\n"))
+	h, err := parseHeader(line)
+	if err != nil {
+		return search.Description{}, err
+	}
+	s := h.Settings
+	d := s.Description
+	want.Description.LineRateGbps, want.Description.MessageRateMpps, want.Description.PacketRates = d.LineRateGbps, d.MessageRateMpps, d.PacketRates
+	has, err := json.Marshal(s)
+	if err != nil {
+		return d, err
+	}
+	wants, err := json.Marshal(want)
+	if err != nil {
+		return d, err
+	}
+	if bytes.Equal(has, wants) {
+		return d, nil
+	}
+	for _, differs := range []struct {
+		is   bool
+		what string
+	}{
+		{s.Algorithm != want.Algorithm, fmt.Sprintf("algorithm %s", s.Algorithm)},
+		{s.Budget != want.Budget, fmt.Sprintf("a budget of %d", s.Budget)},
+		{s.Pairs != want.Pairs, fmt.Sprintf("%d pairs", s.Pairs)},
+		{s.Seed != want.Seed, fmt.Sprintf("seed %d", s.Seed)},
+		{s.Description.Name != want.Description.Name, fmt.Sprintf("engine %s", s.Description.Name)},
+	} {
+		if differs.is {
+			return d, fmt.Errorf("it is of a search with %s: give the same settings to go on with it, or another log", differs.what)
+		}
+	}
+	return d, errors.New("it is of a search with another restriction, other known MFS or another description of the engine: give the same to go on with it, or another log")
+}
+
+func parseHeader(line []byte) (Header, error) {
+	var h Header
+	if err := json.Unmarshal(line, &h); err != nil || h.Type != lineSearch {
+		return h, errors.New("it is no log of a search")
+	}
+	if h.Version != logVersion {
+		return h, fmt.Errorf("it has version %d: this giverny reads version %d", h.Version, logVersion)
+	}
+	return h, nil
+}
+
+// Log is what a log holds.
+type Log struct {
+	Header       Header
+	Measurements []Measured
+	Findings     [][]byte // lines of the report
+}
+
+// ReadLog reads a log, of a search under way too.
+func ReadLog(path string) (Log, error) {
+	var l Log
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return l, err
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if n == 1 {
+			if l.Header, err = parseHeader(line); err != nil {
+				return l, fmt.Errorf("log %s: %w", path, err)
+			}
+			continue
+		}
+		var m Measured
+		if err := json.Unmarshal(line, &m); err != nil {
+			return l, fmt.Errorf("log %s: line %d: %w", path, n, err)
+		}
+		if m.Type == lineMeasurement {
+			l.Measurements = append(l.Measurements, m)
+		} else {
+			l.Findings = append(l.Findings, line)
+		}
+	}
+	if n == 0 {
+		return l, fmt.Errorf("log %s: it is no log of a search", path)
+	}
+	return l, nil
+}

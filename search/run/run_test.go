@@ -1,0 +1,279 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/engine"
+	"github.com/giverny/giverny/search/run"
+	"github.com/giverny/giverny/search/simulated"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == searchArgument {
+		searchUntilKilled(os.Args[2])
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// simulatedPairs are engines of flaky subsystem F.
+func simulatedPairs(t testing.TB, pairs int) (engines []engine.Engine) {
+	for i := range pairs {
+		e, err := engine.NewSimulated(engine.SimulatedConfig{Subsystem: "F", Seed: uint64(i), Flaky: simulated.Flakiness{SetupFailed: .05}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engines = append(engines, e)
+	}
+	return engines
+}
+
+// options of a search whose findings go to w as lines.
+func options(t testing.TB, budget, pairs int, w *bytes.Buffer) run.Options {
+	return run.Options{
+		Engines: simulatedPairs(t, pairs), Search: search.Config{Algorithm: search.Lift, Budget: budget, Seed: 7}, Logger: discard(),
+		OnFinding: func(f run.Finding) error { return json.NewEncoder(w).Encode(f) },
+	}
+}
+
+func mustRun(t testing.TB, ctx context.Context, o run.Options) run.Summary {
+	t.Helper()
+	s, err := run.Run(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A search that is stopped by its context at any measurement, and again, ends as one
+// that was not.
+func TestResumedSearchEndsTheSame(t *testing.T) {
+	const budget = 300
+	var whole bytes.Buffer
+	want := mustRun(t, t.Context(), options(t, budget, 1, &whole))
+	if want.Anomalies < 4 || want.Failed < 5 || want.Experiments != budget {
+		t.Fatalf("%+v: too little for this test", want)
+	}
+	log := filepath.Join(t.TempDir(), "search.log")
+	for stop := 17; ; stop += 61 {
+		var out bytes.Buffer
+		ctx, cancel := context.WithCancel(t.Context())
+		o := options(t, budget, 1, &out)
+		o.Log = log
+		o.OnProgress = func(p run.Progress) {
+			if p.Experiments == stop {
+				cancel()
+			}
+		}
+		got := mustRun(t, ctx, o)
+		cancel()
+		if got.Interrupted {
+			if got.Experiments != stop {
+				t.Fatalf("stopped at %d, it says %+v", stop, got)
+			}
+			continue
+		}
+		if got != want || out.String() != whole.String() {
+			t.Errorf("resumed: %+v\n%swant: %+v\n%s", got, &out, want, &whole)
+		}
+		break
+	}
+	checkLog(t, log, whole.String())
+}
+
+// checkLog checks that a log has the findings once.
+func checkLog(t *testing.T, path, findings string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, `{"type":"search"`) && !strings.HasPrefix(line, `{"type":"measurement"`) {
+			found.WriteString(line)
+		}
+	}
+	if found.String() != findings {
+		t.Errorf("the log has the findings\n%swant\n%s", found.String(), findings)
+	}
+}
+
+// A last line that was torn is cut off; other lines that are no lines are named.
+func TestTornLog(t *testing.T) {
+	var whole bytes.Buffer
+	o := options(t, 120, 1, &whole)
+	o.Log = filepath.Join(t.TempDir(), "search.log")
+	want := mustRun(t, t.Context(), o)
+	text, err := os.ReadFile(o.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{10, len(text) / 3, len(text) - 1} {
+		if err := os.WriteFile(o.Log, text[:size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		again := options(t, 120, 1, &out)
+		again.Log = o.Log
+		if got := mustRun(t, t.Context(), again); got != want || out.String() != whole.String() {
+			t.Errorf("cut at %d bytes: %+v\n%swant: %+v\n%s", size, got, &out, want, &whole)
+		}
+	}
+	broken := append(bytes.Replace(text, []byte(`"id":3,`), []byte(`"id":4,`), 1), text...)
+	if err := os.WriteFile(o.Log, broken, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 4: measurement 4 of pair 1 does not follow") {
+		t.Errorf("%v; want the line named", err)
+	}
+}
+
+// A log goes on with its own settings alone.
+func TestLogOfAnotherSearch(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "search.log")
+	o := options(t, 30, 1, &bytes.Buffer{})
+	o.Log = log
+	mustRun(t, t.Context(), o)
+	for says, change := range map[string]func(*run.Options){
+		"with seed 7":         func(o *run.Options) { o.Search.Seed = 8 },
+		"with algorithm lift": func(o *run.Options) { o.Search.Algorithm = search.Random },
+		"with 1 pairs":        func(o *run.Options) { o.Engines = simulatedPairs(t, 2) },
+		"another restriction": func(o *run.Options) { o.Restrict = restriction(t, "qps: {max: 64}") },
+		"with a budget of 30": func(o *run.Options) { o.Search.Budget = 31 },
+	} {
+		o := options(t, 30, 1, &bytes.Buffer{})
+		o.Log = log
+		change(&o)
+		if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; want %q", err, says)
+		}
+	}
+	if err := os.WriteFile(log, []byte("Dear diary,\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it is no log of a search") {
+		t.Errorf("%v; want it to say that it is no log", err)
+	}
+}
+
+func restriction(t *testing.T, text string) search.Restriction {
+	t.Helper()
+	r, err := search.ParseRestriction([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// gate holds measurements until it is open.
+type gate struct {
+	engine.Engine
+	arrived, open chan struct{}
+}
+
+func (g *gate) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
+	g.arrived <- struct{}{}
+	select {
+	case <-g.open:
+		return g.Engine.Measure(ctx, id, w)
+	case <-ctx.Done():
+		return search.Measurement{}, ctx.Err()
+	}
+}
+
+// Pairs measure side by side: all are busy before one is done.
+func TestPairsAreBusySideBySide(t *testing.T) {
+	const pairs, budget = 3, 40
+	o := options(t, budget, pairs, &bytes.Buffer{})
+	arrived, open := make(chan struct{}, 10*budget), make(chan struct{})
+	for i := range o.Engines {
+		o.Engines[i] = &gate{o.Engines[i], arrived, open}
+	}
+	go func() {
+		for range pairs {
+			<-arrived
+		}
+		close(open)
+	}()
+	if s := mustRun(t, t.Context(), o); s.Experiments != budget {
+		t.Errorf("%+v; want %d experiments", s, budget)
+	}
+}
+
+// erring fails as it is told, by identifier.
+type erring struct {
+	engine.Engine
+	with map[int]error
+}
+
+func (e *erring) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
+	if err := e.with[id]; err != nil {
+		return search.Measurement{}, err
+	}
+	return e.Engine.Measure(ctx, id, w)
+}
+
+// A fault costs an experiment; a pair whose engine is gone leaves the rest to others.
+func TestFaultsOfEngines(t *testing.T) {
+	fault := &engine.Fault{Engine: "F", Reason: engine.Late, Err: errors.New("no answer")}
+	gone := fmt.Errorf("%w: %w", fault, engine.ErrGone)
+	o := options(t, 60, 2, &bytes.Buffer{})
+	o.Engines[0] = &erring{o.Engines[0], map[int]error{3: fault, 5: gone}}
+	o.Engines[1] = &erring{o.Engines[1], map[int]error{2: fault}}
+	reg := prometheus.NewRegistry()
+	var err error
+	if o.Metrics, err = run.NewMetrics(reg); err != nil {
+		t.Fatal(err)
+	}
+	s := mustRun(t, t.Context(), o)
+	if s.Experiments != 60 || s.Failed < 3 {
+		t.Errorf("%+v; want 60 experiments, 3 of them failed", s)
+	}
+	want := `# HELP giverny_search_engine_faults_total Measurements that an engine failed, by reason; the engine was restarted.
+# TYPE giverny_search_engine_faults_total counter
+giverny_search_engine_faults_total{reason="dead"} 0
+giverny_search_engine_faults_total{reason="doubled"} 0
+giverny_search_engine_faults_total{reason="huge"} 0
+giverny_search_engine_faults_total{reason="late"} 3
+giverny_search_engine_faults_total{reason="nonsense"} 0
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "giverny_search_engine_faults_total"); err != nil {
+		t.Error(err)
+	}
+	o = options(t, 60, 1, &bytes.Buffer{})
+	o.Engines[0] = &erring{o.Engines[0], map[int]error{5: gone}}
+	s, err = run.Run(t.Context(), o)
+	var engineError *run.EngineError
+	if !errors.As(err, &engineError) || !errors.Is(err, engine.ErrGone) || s.Experiments > 5 || s.Failed == 0 {
+		t.Errorf("%v, %+v; want the end of the engine at its fifth measurement", err, s)
+	}
+}
+
+// What is left is reckoned from the rate since the search was resumed.
+func TestTimeLeft(t *testing.T) {
+	p := run.Progress{Summary: search.Summary{Experiments: 60}, Budget: 100, Resumed: 40, Elapsed: 10 * time.Second}
+	if got := p.Left(); got != 20*time.Second {
+		t.Errorf("%v left; want 20s", got)
+	}
+	if p.Resumed = 60; p.Left() != 0 {
+		t.Errorf("%v left; want none known", p.Left())
+	}
+}

@@ -1,0 +1,225 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+)
+
+// Algorithm chooses the next workload.
+type Algorithm string
+
+// Algorithms.
+const (
+	Lift          Algorithm = "lift"           // ours: lift sampling and a careful MFS
+	Collie        Algorithm = "collie"         // Algorithm 1 of the paper
+	CollieExtreme Algorithm = "collie-extreme" // the same, with proposals at the ends of dimensions
+	Random        Algorithm = "random"         // every workload equally likely
+)
+
+// Algorithms lists them, the default first.
+func Algorithms() []Algorithm { return []Algorithm{Lift, Collie, CollieExtreme, Random} }
+
+// Config of a search.
+type Config struct {
+	Algorithm Algorithm
+	Budget    int // experiments: measurements that are not invalid
+	Pairs     int // host pairs that measure side by side; 0 is 1
+	Seed      uint64
+	Known     []*MFS // of the same space: not searched again, and not reported
+}
+
+// maxPairs bounds the host pairs of one search.
+const maxPairs = 1024
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Budget < 1 {
+		errs = append(errs, fmt.Errorf("budget %d: want 1 experiment or more", c.Budget))
+	}
+	if c.Pairs < 0 || c.Pairs > maxPairs {
+		errs = append(errs, fmt.Errorf("pairs %d: want 1 to %d", c.Pairs, maxPairs))
+	}
+	return errors.Join(errs...)
+}
+
+// experiment is a measurement of the search, MFS probes included.
+type experiment struct {
+	number  int     // from 1; invalid ones have none
+	seconds float64 // of the whole search when it ended
+	point   point
+	result  Measurement
+	symptom Symptom
+	signals []float64 // what the search drives up: see signals.go
+	covered bool      // by a known MFS
+}
+
+// Search is a search under way. All that it does follows from its seed and from the
+// order of the calls of Observe; Next only reads. It is not safe for concurrent use.
+type Search struct {
+	description Description
+	space       *Space
+	cfg         Config
+	rnd         *rand.Rand
+	workers     []*worker
+
+	experiments int // counted
+	failed      int
+	invalidRun  int // invalid answers since the last that was not
+	seconds     float64
+	flaky       bool          // the engine has failed to set up, or missed a symptom
+	history     []*experiment // those that are OK
+	anomalies   []*Anomaly
+	findings    []Finding
+	invalid     map[string]bool // points that cannot be had
+	limits      []spread        // of each signal so far
+	err         error
+}
+
+// New makes a search of a space: all that an engine describes, or a restriction of it.
+func New(d Description, space *Space, cfg Config) (*Search, error) {
+	if err := errors.Join(d.Check(), cfg.Validate()); err != nil {
+		return nil, err
+	}
+	cfg.Pairs = max(1, cfg.Pairs)
+	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
+		invalid: map[string]bool{}}
+	run, err := s.algorithm()
+	if err != nil {
+		return nil, err
+	}
+	for range cfg.Pairs {
+		w := &worker{search: s}
+		w.next, w.stop = iter.Pull(func(yield func(point) bool) {
+			w.yield = yield
+			run(w)
+		})
+		s.workers = append(s.workers, w)
+	}
+	for _, w := range s.workers {
+		w.advance()
+	}
+	return s, nil
+}
+
+func (s *Search) algorithm() (func(*worker), error) {
+	switch s.cfg.Algorithm {
+	case Lift:
+		return s.lift, nil
+	case Random:
+		return s.random, nil
+	case Collie:
+		return func(w *worker) { s.collie(w, s.space.random) }, nil
+	case CollieExtreme:
+		return func(w *worker) { s.collie(w, s.space.extreme) }, nil
+	}
+	return nil, fmt.Errorf("algorithm %q: want one of %v", s.cfg.Algorithm, Algorithms())
+}
+
+// Next is the workload that a host pair, counted from 0, is to measure: the same until
+// it is observed. It is false when the pair has nothing more to do: the budget is spent
+// or being spent by other pairs, or the search has failed (Err).
+func (s *Search) Next(pair int) (Workload, bool) {
+	w := s.workers[pair]
+	if w.asked == nil || s.err != nil {
+		return Workload{}, false
+	}
+	if !w.claimed && s.experiments+s.underWay() >= s.cfg.Budget {
+		return Workload{}, false
+	}
+	w.claimed = true
+	return s.space.workload(w.asked), true
+}
+
+// underWay counts the workloads that were handed out and not observed.
+func (s *Search) underWay() (n int) {
+	for _, w := range s.workers {
+		if w.claimed {
+			n++
+		}
+	}
+	return n
+}
+
+// maxInvalid invalid answers in a row end a search: nothing in the space can be had.
+const maxInvalid = 2000
+
+// Observe takes what a host pair measured of the workload that Next gave, and
+// returns what is new. A measurement that cannot be true (Measurement.Check) counts as
+// one that failed to set up.
+func (s *Search) Observe(pair int, m Measurement) []Finding {
+	w := s.workers[pair]
+	if w.asked == nil || s.err != nil {
+		return nil
+	}
+	if m.Check() != nil {
+		m = Measurement{Status: SetupFailed}
+	}
+	e := &experiment{point: w.asked, result: m}
+	w.last, w.claimed = e, false
+	s.count(e)
+	if s.invalidRun >= maxInvalid {
+		s.err = fmt.Errorf("search: the engine called %d workloads in a row invalid: restrict the space to what it can do", maxInvalid)
+	}
+	if s.experiments >= s.cfg.Budget || s.err != nil {
+		s.Close()
+	} else {
+		w.advance()
+	}
+	news := s.findings
+	s.findings = nil
+	return news
+}
+
+// count keeps what came of an experiment.
+func (s *Search) count(e *experiment) {
+	if e.result.Status == Invalid {
+		s.invalid[e.point.key()] = true
+		s.invalidRun++
+		return
+	}
+	s.invalidRun = 0
+	s.experiments++
+	s.seconds += e.result.Seconds
+	e.number, e.seconds = s.experiments, s.seconds
+	switch e.result.Status {
+	case OK:
+		e.symptom = s.description.Judge(&e.result)
+		e.signals = s.signals(&e.result)
+		e.covered = s.covered(e.point)
+		s.learn(e.signals)
+		s.history = append(s.history, e)
+	case SetupFailed:
+		s.failed++
+		s.flaky = true
+	case NotQuiet:
+		s.failed++
+	}
+}
+
+// Err says why a search ended before its budget was spent; nil: it did not.
+func (s *Search) Err() error { return s.err }
+
+// Close ends the search: Next gives nothing more.
+func (s *Search) Close() {
+	for _, w := range s.workers {
+		w.stop()
+		w.asked, w.claimed = nil, false
+	}
+}
+
+// Summary of a search so far. Its JSON is the line of the report.
+type Summary struct {
+	Type        string  `json:"type"` // "summary"
+	Experiments int     `json:"experiments"`
+	Failed      int     `json:"failed"`  // of them: no set-up, or the fabric was not quiet
+	Seconds     float64 `json:"seconds"` // that the experiments took, one after the other
+	Anomalies   int     `json:"anomalies"`
+}
+
+// Summary of what was done and found.
+func (s *Search) Summary() Summary {
+	return Summary{"summary", s.experiments, s.failed, s.seconds, len(s.Anomalies())}
+}

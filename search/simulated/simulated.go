@@ -1,0 +1,95 @@
+// Package simulated models RDMA subsystems that break: workloads go in, what an
+// engine would measure comes out, the same for the same seed. The anomalies are
+// those of subsystems F and H of Collie (NSDI'22, Table 2 and Appendix A); what
+// leads up to them, the pressures behind the diagnostic counters, is our own model.
+// It knows nothing of how a search works.
+package simulated
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/giverny/giverny/search"
+)
+
+// Flakiness is what goes wrong with an engine, each as a probability.
+type Flakiness struct {
+	SetupFailed   float64
+	MissedSymptom float64
+}
+
+// Engine is a simulated subsystem.
+type Engine struct {
+	subsystem *subsystem
+	flaky     Flakiness
+	rnd       *rand.Rand
+}
+
+// New makes the engine of a subsystem: F or H.
+func New(name string, seed uint64, flaky Flakiness) (*Engine, error) {
+	s, ok := subsystems()[name]
+	if !ok {
+		return nil, fmt.Errorf("subsystem %q: want F or H", name)
+	}
+	return &Engine{s, flaky, rand.New(rand.NewPCG(seed, 0x656e67696e65))}, nil
+}
+
+// Describe is the reply to "describe".
+func (e *Engine) Describe() search.Description { return e.subsystem.description }
+
+// Anomalies that a workload triggers, by their numbers in Table 2.
+func (e *Engine) Anomalies(w search.Workload) (numbers []int) {
+	l := load(w)
+	for _, a := range e.subsystem.anomalies {
+		if a.fires(&l) {
+			numbers = append(numbers, a.number)
+		}
+	}
+	return numbers
+}
+
+// Truth is the MFS of each anomaly as conditions, by its number in Table 2.
+func (e *Engine) Truth() map[int]string {
+	truth := map[int]string{}
+	for _, a := range e.subsystem.anomalies {
+		truth[a.number] = a.mfs
+	}
+	return truth
+}
+
+// Noise of a counter and of a rate, as a share (one standard deviation).
+const (
+	counterNoise = .25
+	rateNoise    = .01
+)
+
+// Measure runs a workload.
+func (e *Engine) Measure(w search.Workload) search.Measurement {
+	l := load(w)
+	if !l.possible() {
+		return search.Measurement{Status: search.Invalid}
+	}
+	m := search.Measurement{Status: search.OK, Seconds: 20 + 40*l.setup()}
+	if e.rnd.Float64() < e.flaky.SetupFailed {
+		m.Status = search.SetupFailed
+		return m
+	}
+	share, pause := 1-e.subsystem.loss(&l), 0.
+	if e.rnd.Float64() >= e.flaky.MissedSymptom {
+		for _, a := range e.subsystem.anomalies {
+			if a.fires(&l) {
+				share, pause = min(share, a.share), max(pause, a.pausePercent)
+			}
+		}
+	}
+	m.TxPausePercent = []float64{0, pause * math.Exp(.1*e.rnd.NormFloat64())}
+	for range l.directions() {
+		m.Directions = append(m.Directions, e.subsystem.rates(&l, share*(1+rateNoise*e.rnd.NormFloat64())))
+	}
+	m.Counters = map[string]float64{}
+	for i, pressure := range e.subsystem.pressures(&l) {
+		m.Counters[e.subsystem.description.Counters[i]] = 1e6 * pressure * math.Exp(counterNoise*e.rnd.NormFloat64())
+	}
+	return m
+}

@@ -1,0 +1,239 @@
+package search
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Dimension is one thing that a workload must say, with the values it can have.
+type Dimension struct {
+	Name string `json:"name"`
+	// Ordered says that the values are an order, smallest first: thresholds make sense.
+	Ordered bool `json:"ordered,omitempty"`
+	// Pattern says that a workload names a list of the values, 1 to MaxLength of
+	// them, in the order in which messages have these sizes. It is ordered too.
+	Pattern   bool    `json:"pattern,omitempty"`
+	MaxLength int     `json:"max_length,omitempty"`
+	Values    []Value `json:"values"`
+}
+
+// hasOrder reports whether the values are an order.
+func (d *Dimension) hasOrder() bool { return d.Ordered || d.Pattern }
+
+// find is the index of a value, or -1.
+func (d *Dimension) find(v Value) int {
+	return slices.IndexFunc(d.Values, v.same)
+}
+
+// Space is all workloads that an engine can be asked for, or those that a restriction
+// leaves.
+type Space struct {
+	dims []Dimension
+	full *Space // that this one restricts; nil: none
+}
+
+// Dimensions of the space, with the values that are left.
+func (s *Space) Dimensions() []Dimension { return slices.Clone(s.dims) }
+
+// Limits of a space: what an engine says is checked before it is believed.
+const (
+	maxDimensions = 256
+	maxValues     = 4096
+	maxLength     = 256
+)
+
+// NewSpace checks what an engine says of its dimensions. Numbers of ordered
+// dimensions are sorted.
+func NewSpace(dims []Dimension) (*Space, error) {
+	var errs []error
+	if len(dims) == 0 || len(dims) > maxDimensions {
+		errs = append(errs, fmt.Errorf("%d dimensions: want 1 to %d", len(dims), maxDimensions))
+	}
+	own := make([]Dimension, len(dims))
+	seen := map[string]bool{}
+	for i, d := range dims {
+		d.Values = slices.Clone(d.Values)
+		if err := d.check(); err != nil {
+			errs = append(errs, fmt.Errorf("dimension %q: %w", d.Name, err))
+		}
+		if seen[d.Name] {
+			errs = append(errs, fmt.Errorf("dimension %q is there twice", d.Name))
+		}
+		seen[d.Name] = true
+		own[i] = d
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &Space{dims: own}, nil
+}
+
+func (d *Dimension) check() error {
+	if d.Name == "" {
+		return errors.New("it has no name")
+	}
+	if len(d.Values) == 0 || len(d.Values) > maxValues {
+		return fmt.Errorf("%d values: want 1 to %d", len(d.Values), maxValues)
+	}
+	if d.Pattern && (d.MaxLength < 1 || d.MaxLength > maxLength) {
+		return fmt.Errorf("max_length %d: want 1 to %d", d.MaxLength, maxLength)
+	}
+	if d.hasOrder() && !slices.ContainsFunc(d.Values, func(v Value) bool { return !v.numeric }) {
+		slices.SortFunc(d.Values, func(a, b Value) int { return cmp.Compare(a.number, b.number) })
+	}
+	for i, v := range d.Values {
+		if d.find(v) != i {
+			return fmt.Errorf("value %s is there twice", v)
+		}
+	}
+	return nil
+}
+
+// point is a workload as indexes into the values of each dimension: one index, or
+// 1 to MaxLength of them where the dimension is a pattern. Points are not changed
+// once made.
+type point [][]int
+
+// with is the point with another coordinate.
+func (p point) with(dim int, at ...int) point {
+	q := slices.Clone(p)
+	q[dim] = at
+	return q
+}
+
+// key tells points apart.
+func (p point) key() string {
+	var b strings.Builder
+	for _, at := range p {
+		for _, i := range at {
+			b.WriteByte(byte(i))
+			b.WriteByte(byte(i >> 8))
+		}
+		b.WriteString("|")
+	}
+	return b.String()
+}
+
+// Workload is a point with the names and values of its space.
+type Workload struct {
+	space *Space
+	point point
+}
+
+// workload names what a point means.
+func (s *Space) workload(p point) Workload { return Workload{s, p} }
+
+// Values of a dimension: one, or those of a pattern; nil if there is no such
+// dimension.
+func (w Workload) Values(dimension string) []Value {
+	i := slices.IndexFunc(w.space.dims, func(d Dimension) bool { return d.Name == dimension })
+	if i < 0 {
+		return nil
+	}
+	values := make([]Value, len(w.point[i]))
+	for k, v := range w.point[i] {
+		values[k] = w.space.dims[i].Values[v]
+	}
+	return values
+}
+
+// MarshalJSON is an object with every dimension.
+func (w Workload) MarshalJSON() ([]byte, error) {
+	named := make(map[string]any, len(w.point)) // sorted by name when marshalled
+	for i, at := range w.point {
+		d := &w.space.dims[i]
+		if d.Pattern {
+			values := make([]Value, len(at))
+			for k, v := range at {
+				values[k] = d.Values[v]
+			}
+			named[d.Name] = values
+			continue
+		}
+		named[d.Name] = d.Values[at[0]]
+	}
+	return json.Marshal(named)
+}
+
+// ParseWorkload reads a workload that names every dimension with listed values, as
+// Workload.MarshalJSON writes it.
+func (s *Space) ParseWorkload(text []byte) (Workload, error) {
+	p, err := s.parse(text)
+	return Workload{s, p}, err
+}
+
+func (s *Space) parse(text []byte) (point, error) {
+	var named map[string]json.RawMessage
+	if err := json.Unmarshal(text, &named); err != nil {
+		return nil, fmt.Errorf("workload: %w", err)
+	}
+	p := make(point, len(s.dims))
+	for i := range s.dims {
+		d := &s.dims[i]
+		raw, ok := named[d.Name]
+		if !ok {
+			return nil, fmt.Errorf("workload: it does not say %q", d.Name)
+		}
+		delete(named, d.Name)
+		at, err := d.read(raw)
+		if err != nil {
+			return nil, fmt.Errorf("workload: %q: %w", d.Name, err)
+		}
+		p[i] = at
+	}
+	for name := range named {
+		return nil, fmt.Errorf("workload: the engine has no dimension %q", name)
+	}
+	return p, nil
+}
+
+func (d *Dimension) read(raw json.RawMessage) ([]int, error) {
+	var values []Value
+	if d.Pattern {
+		if err := json.Unmarshal(raw, &values); err != nil {
+			return nil, fmt.Errorf("want a list of values: %w", err)
+		}
+		if len(values) == 0 || len(values) > d.MaxLength {
+			return nil, fmt.Errorf("a list of %d: want 1 to %d", len(values), d.MaxLength)
+		}
+	} else {
+		var v Value
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return nil, err
+		}
+		values = []Value{v}
+	}
+	at := make([]int, len(values))
+	for k, v := range values {
+		if at[k] = d.find(v); at[k] < 0 {
+			return nil, fmt.Errorf("%s is none of its values %v", v, d.Values)
+		}
+	}
+	return at, nil
+}
+
+// random is a point with every value and length equally likely.
+func (s *Space) random(r *rand.Rand) point {
+	p := make(point, len(s.dims))
+	for i := range s.dims {
+		p[i] = s.dims[i].random(r)
+	}
+	return p
+}
+
+func (d *Dimension) random(r *rand.Rand) []int {
+	n := 1
+	if d.Pattern {
+		n += r.IntN(d.MaxLength)
+	}
+	at := make([]int, n)
+	for k := range at {
+		at[k] = r.IntN(len(d.Values))
+	}
+	return at
+}

@@ -1,0 +1,65 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Value is one value of a dimension: a number, a text or a truth value, as the
+// engine wrote it.
+type Value struct {
+	text    string // its JSON
+	number  float64
+	numeric bool
+}
+
+// Number is the value of a number.
+func Number(n float64) Value {
+	return Value{text: strconv.FormatFloat(n, 'g', -1, 64), number: n, numeric: true}
+}
+
+// Text is the value of a text.
+func Text(s string) Value {
+	quoted, _ := json.Marshal(s) // a string always marshals
+	return Value{text: string(quoted)}
+}
+
+// String is the value for a person: a text without quotes.
+func (v Value) String() string {
+	var s string
+	if json.Unmarshal([]byte(v.text), &s) == nil {
+		return s
+	}
+	return v.text
+}
+
+// Float is the value of a number, else 0.
+func (v Value) Float() float64 { return v.number }
+
+// MarshalJSON gives the value as the engine wrote it.
+func (v Value) MarshalJSON() ([]byte, error) { return []byte(v.text), nil }
+
+// UnmarshalJSON takes a number, a text or a truth value.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	var x any
+	if err := json.Unmarshal(b, &x); err != nil {
+		return err
+	}
+	switch x := x.(type) {
+	case float64:
+		*v = Value{text: string(b), number: x, numeric: true}
+	case string:
+		*v = Text(x)
+	case bool:
+		*v = Value{text: strconv.FormatBool(x)}
+	default:
+		return fmt.Errorf("value %.40s: want a number, a text or true or false", b)
+	}
+	return nil
+}
+
+// same reports whether two values are the same: 1e3 is 1000.
+func (v Value) same(o Value) bool {
+	return v.numeric == o.numeric && (v.numeric && v.number == o.number || v.text == o.text)
+}

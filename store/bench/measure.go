@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// Bench asks a store that Load has filled.
+type Bench struct {
+	Model  *read.Model
+	Conn   driver.Conn // of the same database
+	Config Config
+	Out    io.Writer
+}
+
+// Fill loads the store if there is nothing in it, and rolls it up by rollUp.
+func (b *Bench) Fill(ctx context.Context, rollUp func(context.Context) (int, error)) error {
+	var rows uint64
+	if err := b.Conn.QueryRow(ctx, "SELECT count() FROM intervals").Scan(&rows); err != nil {
+		return err
+	}
+	if rows > 0 {
+		fmt.Fprintf(b.Out, "# the store holds %d intervals already\n", rows)
+		return nil
+	}
+	began := time.Now()
+	progress := func(what string) { fmt.Fprintf(b.Out, "# %6.1f s: %s\n", time.Since(began).Seconds(), what) }
+	if err := Load(ctx, b.Conn, b.Config, progress); err != nil {
+		return err
+	}
+	progress("rolling up")
+	hours, err := rollUp(ctx)
+	if err != nil {
+		return err
+	}
+	progress(fmt.Sprintf("%d hours are rolled up", hours))
+	if err := LoadLinks(ctx, b.Conn, b.Config, progress); err != nil {
+		return err
+	}
+	progress("done")
+	return nil
+}
+
+// question is a view, with what it may take at most.
+type question struct {
+	name  string
+	limit time.Duration
+	ask   func(context.Context) error
+}
+
+// Measure prints, of each question about the whole time, the best of three times, the rows
+// that were read, and the limit; an error says that one was missed.
+func (b *Bench) Measure(ctx context.Context) error {
+	if err := b.describe(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(b.Out, "%-28s %10s %14s %10s\n", "question", "ms", "rows read", "limit ms")
+	missed := 0
+	for _, q := range b.questions() {
+		best := time.Hour
+		var rows uint64
+		for range 3 {
+			before, err := b.rowsRead(ctx)
+			if err != nil {
+				return err
+			}
+			began := time.Now()
+			if err := q.ask(ctx); err != nil {
+				return fmt.Errorf("%s: %w", q.name, err)
+			}
+			best = min(best, time.Since(began))
+			after, err := b.rowsRead(ctx)
+			if err != nil {
+				return err
+			}
+			rows = after - before
+		}
+		mark := ""
+		if best > q.limit {
+			mark, missed = "  missed", missed+1
+		}
+		fmt.Fprintf(b.Out, "%-28s %10.0f %14d %10d%s\n", q.name, float64(best.Microseconds())/1e3, rows, q.limit.Milliseconds(), mark)
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d questions took longer than they may", missed)
+	}
+	return nil
+}
+
+func (b *Bench) rowsRead(ctx context.Context) (n uint64, err error) {
+	err = b.Conn.QueryRow(ctx, "SELECT sum(value) FROM system.events WHERE event = 'SelectedRows'").Scan(&n)
+	return n, err
+}
+
+// describe prints what the store holds, by table.
+func (b *Bench) describe(ctx context.Context) error {
+	rows, err := b.Conn.Query(ctx, `SELECT table, sum(rows) AS n, round(sum(bytes_on_disk) / 1e6) AS megabytes, round(sum(bytes_on_disk) / n, 1) AS per_row FROM system.parts
+		WHERE active AND database = currentDatabase() GROUP BY table HAVING n > 0 ORDER BY megabytes DESC`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	fmt.Fprintf(b.Out, "%-28s %12s %8s %10s\n", "table", "rows", "MB", "bytes/row")
+	for rows.Next() {
+		var table string
+		var n uint64
+		var megabytes, perRow float64
+		if err := rows.Scan(&table, &n, &megabytes, &perRow); err != nil {
+			return err
+		}
+		fmt.Fprintf(b.Out, "%-28s %12d %8.0f %10.1f\n", table, n, megabytes, perRow)
+	}
+	return rows.Err()
+}
+
+// discard is a question whose answer is of no interest.
+func discard[T any](_ T, err error) error { return err }
+
+func (b *Bench) questions() []question {
+	m := b.Model
+	end := First.AddDate(0, 0, b.Config.Days)
+	all := read.Span{From: schema.Instant(First.UnixNano()), To: schema.Instant(end.UnixNano())}
+	day := read.Span{From: schema.Instant(end.AddDate(0, 0, -1).UnixNano()), To: all.To}
+	minutesSpan := read.Span{From: schema.Instant(end.AddDate(0, 0, -b.Config.MinutesDays).UnixNano()), To: all.To}
+	const stall, link, second = schema.CreditStall, 20000, time.Second
+	return []question{
+		{"HotEpisodes", second, func(ctx context.Context) error { return discard(m.HotEpisodes(ctx, Fabric, stall, all)) }},
+		{"RegionSizes", second, func(ctx context.Context) error { return discard(m.RegionSizes(ctx, Fabric, stall, all)) }},
+		{"SizeSpread", second, func(ctx context.Context) error { return discard(m.SizeSpread(ctx, Fabric, stall, all)) }},
+		{"MeanSpread", second, func(ctx context.Context) error { return discard(m.MeanSpread(ctx, Fabric, stall, all)) }},
+		{"RegionDurations", second, func(ctx context.Context) error { return discard(m.RegionDurations(ctx, Fabric, stall, all)) }},
+		{"DurationSpread", second, func(ctx context.Context) error { return discard(m.DurationSpread(ctx, Fabric, stall, all)) }},
+		{"RegionTransitions", second, func(ctx context.Context) error { return discard(m.RegionTransitions(ctx, Fabric, stall, all)) }},
+		{"NetworkTransitions", second, func(ctx context.Context) error {
+			return discard(m.NetworkTransitions(ctx, Fabric, schema.NoMetric, all))
+		}},
+		{"NetworkTime", second, func(ctx context.Context) error { return discard(m.NetworkTime(ctx, Fabric, schema.NoMetric, all)) }},
+		{"NetworkSteps/6h", second, func(ctx context.Context) error { return discard(m.NetworkSteps(ctx, Fabric, all, 6)) }},
+		{"Network/day", second, func(ctx context.Context) error { return discard(m.Network(ctx, Fabric, day)) }},
+		{"LinkTime", second, func(ctx context.Context) error { return discard(m.LinkTime(ctx, Fabric, stall, all)) }},
+		{"Congestion", second, func(ctx context.Context) error { return discard(m.Congestion(ctx, Fabric, all)) }},
+		{"CongestionPeaks", second, func(ctx context.Context) error { return discard(m.CongestionPeaks(ctx, Fabric, stall, all)) }},
+		{"Mitigations", second, func(ctx context.Context) error {
+			return discard(m.Mitigations(ctx, Fabric, all, read.MitigationWindow))
+		}},
+		{"Causes", second, func(ctx context.Context) error { return discard(m.Causes(ctx, Fabric, all)) }},
+		{"ForecastSkill", second, func(ctx context.Context) error { return discard(m.ForecastSkill(ctx, Fabric, all)) }},
+		{"JobExposures", second, func(ctx context.Context) error { return discard(m.JobExposures(ctx, Fabric, schema.NoMetric, all)) }},
+		{"Completeness", second, func(ctx context.Context) error { return discard(m.Completeness(ctx, Fabric, all)) }},
+		{"TopLinks/20", second, func(ctx context.Context) error { return discard(m.TopLinks(ctx, Fabric, 1, stall, all, 20)) }},
+		{"LinkHistory/hours", second, func(ctx context.Context) error {
+			return discard(m.LinkHistory(ctx, Fabric, 1, stall, link, all, read.ByHours))
+		}},
+		{"LinkHistory/five minutes", second, func(ctx context.Context) error {
+			return discard(m.LinkHistory(ctx, Fabric, 1, stall, link, minutesSpan, read.ByMinutes))
+		}},
+		{"LinkSeries/day", 200 * time.Millisecond, func(ctx context.Context) error { return discard(m.LinkSeries(ctx, Fabric, 1, stall, link, day)) }},
+	}
+}

@@ -1,0 +1,341 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+)
+
+// Statement is query/NAME.sql as the server is sent it, with {name:Type} places for a's
+// values.
+func Statement(name string, a Args) string { return statement(name, a) }
+
+// Spread says how values are distributed: of N, half are no higher than Median, and so on.
+type Spread struct {
+	N      int     `json:"n"`
+	Median float64 `json:"median"`
+	P99    float64 `json:"p99"`
+	Max    float64 `json:"max"`
+}
+
+type spreadRow struct {
+	Severity  uint8     `ch:"severity"`
+	N         uint64    `ch:"regions"`
+	Quantiles []float64 `ch:"quantiles"`
+	Max       float64   `ch:"highest"`
+}
+
+// SeveritySpreads are distributions by severity.
+type SeveritySpreads [len(schema.Severities)]Spread
+
+func (m *Model) severitySpreads(ctx context.Context, query, fabric string, metric schema.Metric, span Span) (s SeveritySpreads, err error) {
+	found, err := Figure[spreadRow](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
+	for _, r := range found {
+		s[r.Severity] = Spread{int(r.N), r.Quantiles[0], r.Quantiles[1], r.Max}
+	}
+	return s, err
+}
+
+// SizeSpread says how many links regions have (section 5.1), a region once per interval.
+func (m *Model) SizeSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (SeveritySpreads, error) {
+	return m.severitySpreads(ctx, "size_quantiles", fabric, metric, span)
+}
+
+// DurationSpread says for how many minutes regions live (section 5.1), by the highest
+// severity that they reach.
+func (m *Model) DurationSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (SeveritySpreads, error) {
+	return m.severitySpreads(ctx, "duration_quantiles", fabric, metric, span)
+}
+
+// MeanSpread says what mean, in percent of time, regions at Low or above have
+// (section 5.1), once per interval and to a tenth.
+func (m *Model) MeanSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (Spread, error) {
+	found, err := Figure[struct {
+		N         uint64    `ch:"regions"`
+		Quantiles []float64 `ch:"quantiles"`
+		Max       float64   `ch:"highest"`
+	}](ctx, m, "mean_quantiles", InSpan(fabric, span).With("metric", metric.String()))
+	if err != nil || len(found) == 0 {
+		return Spread{}, err
+	}
+	return Spread{int(found[0].N), found[0].Quantiles[0], found[0].Quantiles[1], found[0].Max}, nil
+}
+
+// NetworkTime says in how many intervals, and for how long, the network was in each state
+// (figure 6, the boxes).
+type NetworkTime struct {
+	Intervals [len(schema.Severities)]int           `json:"intervals"`
+	Time      [len(schema.Severities)]time.Duration `json:"-"`
+	Unknown   int                                   `json:"unknown_intervals"`
+}
+
+// Share of the time whose state is known; 0 if none is.
+func (t *NetworkTime) Share(s schema.Severity) float64 {
+	var all time.Duration
+	for _, d := range t.Time {
+		all += d
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(t.Time[s]) / float64(all)
+}
+
+// NetworkTime is the time in each state by a metric; NoMetric means any.
+func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (t NetworkTime, err error) {
+	found, err := Figure[struct {
+		State     int8    `ch:"state"`
+		Intervals uint64  `ch:"intervals"`
+		Ms        float64 `ch:"total_ms"`
+	}](ctx, m, "network_time", InSpan(fabric, span).With("metric", nameOf(metric)))
+	for _, r := range found {
+		if r.State < 0 {
+			t.Unknown = int(r.Intervals)
+			continue
+		}
+		t.Intervals[r.State], t.Time[r.State] = int(r.Intervals), time.Duration(r.Ms*1e6)
+	}
+	return t, err
+}
+
+// nameOf a metric; empty for none.
+func nameOf(metric schema.Metric) string {
+	if metric == schema.NoMetric {
+		return ""
+	}
+	return metric.String()
+}
+
+// NetworkStep is a stretch of some hours, and for how long the network was in each state in
+// it, by any metric.
+type NetworkStep struct {
+	Begin   schema.Instant                  `json:"begin"`
+	Seconds [len(schema.Severities)]float64 `json:"seconds"`
+	Unknown float64                         `json:"unknown_seconds"`
+}
+
+// NetworkSteps is the network's state over a long span, by steps of whole hours.
+func (m *Model) NetworkSteps(ctx context.Context, fabric string, span Span, hours int) ([]NetworkStep, error) {
+	type row struct {
+		Begin int64     `ch:"begin"`
+		Ms    []float64 `ch:"state_ms"`
+	}
+	found, err := Figure[row](ctx, m, "network_hours", InSpan(fabric, span).With("step", int64(hours)*3600))
+	return convert(found, err, func(r *row) (NetworkStep, error) {
+		step := NetworkStep{Begin: schema.Instant(r.Begin * 1e9), Unknown: r.Ms[0] / 1e3}
+		for i := range step.Seconds {
+			step.Seconds[i] = r.Ms[i+1] / 1e3
+		}
+		return step, nil
+	})
+}
+
+// Peak is a regions congestion event, with the mean over its regions, each once per
+// interval, and the highest mean of one, in percent of time.
+type Peak struct {
+	Begin   schema.Instant `json:"begin"`
+	Mean    float64        `json:"mean"`
+	Highest float64        `json:"highest"`
+}
+
+// CongestionPeaks are figures 10a and 10b: how congested regions congestion events were by
+// a metric.
+func (m *Model) CongestionPeaks(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Peak, error) {
+	type row struct {
+		Begin   time.Time `ch:"begin"`
+		Mean    float64   `ch:"mean"`
+		Highest float64   `ch:"highest"`
+	}
+	found, err := Figure[row](ctx, m, "congestion_peaks", InSpan(fabric, span).With("metric", metric.String()))
+	return convert(found, err, func(r *row) (Peak, error) { return Peak{instantOf(r.Begin), r.Mean, r.Highest}, nil })
+}
+
+// Completeness says what is stored of a span under one version of the graph.
+type Completeness struct {
+	GraphVersion uint64         `json:"graph_version,string"`
+	Intervals    int            `json:"intervals"`
+	Known        int            `json:"known"` // whose state is known
+	Seconds      float64        `json:"seconds"`
+	Links        int            `json:"links"`
+	First        schema.Instant `json:"first"`
+	Last         schema.Instant `json:"last"` // start of the last interval
+}
+
+// Completeness is what is stored of a span, by version of the graph.
+func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]Completeness, error) {
+	type row struct {
+		Version   uint64    `ch:"graph_version"`
+		Intervals uint64    `ch:"intervals"`
+		Known     uint64    `ch:"known"`
+		Ms        uint64    `ch:"total_ms"`
+		Links     uint32    `ch:"most_links"`
+		First     time.Time `ch:"first"`
+		Last      time.Time `ch:"last"`
+	}
+	found, err := Figure[row](ctx, m, "completeness", InSpan(fabric, span))
+	return convert(found, err, func(r *row) (Completeness, error) {
+		return Completeness{r.Version, int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
+	})
+}
+
+// JobExposure is a job that ended, and the worst that it had to do with.
+type JobExposure struct {
+	JobID      string          `json:"job_id"`
+	Name       string          `json:"name"`
+	Nodes      int             `json:"nodes"`
+	RunSeconds float64         `json:"run_seconds"`
+	Worst      schema.Severity `json:"worst"`
+	Highest    float64         `json:"highest_percent"` // mean of a region that touched it
+}
+
+// JobExposures are the jobs that ended in a span, by start. A region by the metric, by
+// NoMetric of any, touches a job where a link of it begins or ends at a device of the job.
+func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]JobExposure, error) {
+	type row struct {
+		ID      string  `ch:"job_id"`
+		Name    string  `ch:"name"`
+		Size    uint64  `ch:"size"`
+		Seconds float64 `ch:"run_seconds"`
+		Worst   uint8   `ch:"worst"`
+		Highest float64 `ch:"highest"`
+	}
+	found, err := Figure[row](ctx, m, "job_exposure", InSpan(fabric, span).With("metric", nameOf(metric)).With("limit", uint64(MaxRows*10)))
+	return convert(found, err, func(r *row) (JobExposure, error) {
+		return JobExposure{r.ID, r.Name, int(r.Size), r.Seconds, schema.Severity(r.Worst), r.Highest}, nil
+	})
+}
+
+// RunTime relates the run time of the runs of one application to the regions that
+// touched them.
+type RunTime struct {
+	Name          string  `json:"name"`
+	Nodes         int     `json:"nodes"`
+	Runs          int     `json:"runs"`
+	MedianSeconds float64 `json:"median_seconds"`
+	WorstSeconds  float64 `json:"worst_seconds"`
+	Correlation   float64 `json:"correlation"` // Pearson, with the highest mean of a region; 0 if that never changes
+}
+
+// RunTimes are the applications with the most node time, at most n: jobs of one name and
+// number of nodes with at least some runs (figure 4b).
+func RunTimes(jobs []JobExposure, leastRuns, n int) []RunTime {
+	type application struct {
+		name  string
+		nodes int
+	}
+	byApplication := map[application][]*JobExposure{}
+	for i := range jobs {
+		a := application{jobs[i].Name, jobs[i].Nodes}
+		byApplication[a] = append(byApplication[a], &jobs[i])
+	}
+	type ranked struct {
+		RunTime
+		nodeSeconds float64
+	}
+	var all []ranked
+	for a, runs := range byApplication {
+		if len(runs) < leastRuns || a.name == "" {
+			continue
+		}
+		slices.SortFunc(runs, func(a, b *JobExposure) int { return cmp.Compare(a.RunSeconds, b.RunSeconds) })
+		times, levels, sum := make([]float64, len(runs)), make([]float64, len(runs)), 0.0
+		for i, r := range runs {
+			times[i], levels[i] = r.RunSeconds, r.Highest
+			sum += r.RunSeconds
+		}
+		all = append(all, ranked{RunTime{a.name, a.nodes, len(runs), times[(len(times)-1)/2], times[len(times)-1], correlation(times, levels)}, sum * float64(a.nodes)})
+	}
+	slices.SortFunc(all, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.nodeSeconds, a.nodeSeconds), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Nodes, b.Nodes))
+	})
+	out := make([]RunTime, min(n, len(all)))
+	for i := range out {
+		out[i] = all[i].RunTime
+	}
+	return out
+}
+
+// correlation is Pearson's of two lists of one length; 0 where one of them is constant.
+func correlation(x, y []float64) float64 {
+	var sx, sy float64
+	for i := range x {
+		sx, sy = sx+x[i], sy+y[i]
+	}
+	mx, my := sx/float64(len(x)), sy/float64(len(y))
+	var xx, yy, xy float64
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return xy / math.Sqrt(xx*yy)
+}
+
+// Step is the length of what a link's history is rolled up to.
+type Step time.Duration
+
+// Steps of a link's history.
+const (
+	ByMinutes = Step(5 * time.Minute)
+	ByHours   = Step(time.Hour)
+)
+
+// LinkStep is how a link fared in a step, in the metric's unit.
+type LinkStep struct {
+	Begin     schema.Instant `json:"begin"`
+	Intervals int            `json:"intervals"` // in which it was measured
+	Mean      float64        `json:"mean"`
+	Max       float64        `json:"max"`
+}
+
+// LinkHistory is one metric of one link of a version of the graph over a long span, without
+// the steps in which it was not measured.
+func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, metric schema.Metric, link schema.LinkID, span Span, step Step) ([]LinkStep, error) {
+	type row struct {
+		Begin     int64   `ch:"begin"`
+		Intervals uint16  `ch:"intervals"`
+		Average   float64 `ch:"average"`
+		Highest   float64 `ch:"highest"`
+	}
+	table := "link_hours"
+	if step == ByMinutes {
+		table = "link_minutes"
+	}
+	a := InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("table", table).With("bucket", int64(time.Duration(step)/time.Second)).
+		With("block", uint32(link)/store.LinksPerBlock).With("element", uint32(link)%store.LinksPerBlock+1)
+	found, err := Figure[row](ctx, m, "link_history", a)
+	return convert(found, err, func(r *row) (LinkStep, error) {
+		return LinkStep{schema.Instant(r.Begin * 1e9), int(r.Intervals), r.Average, r.Highest}, nil
+	})
+}
+
+// CauseShare says how often regions were congested for one class of cause.
+type CauseShare struct {
+	Class       string  `json:"class"`
+	Regions     int     `json:"regions"`   // that had it in some interval
+	Diagnoses   int     `json:"diagnoses"` // regions, once per interval
+	MeanPercent float64 `json:"mean_percent"`
+	Accused     int     `json:"accused"` // diagnoses that accuse a job
+}
+
+// Causes are the classes of the diagnoses of a span, the most frequent first.
+func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseShare, error) {
+	type row struct {
+		Class     string  `ch:"class"`
+		Regions   uint64  `ch:"regions"`
+		Diagnoses uint64  `ch:"diagnoses"`
+		Mean      float64 `ch:"mean_percent"`
+		Accused   uint64  `ch:"accused"`
+	}
+	found, err := Figure[row](ctx, m, "causes", InSpan(fabric, span))
+	return convert(found, err, func(r *row) (CauseShare, error) {
+		return CauseShare{r.Class, int(r.Regions), int(r.Diagnoses), r.Mean, int(r.Accused)}, nil
+	})
+}

@@ -1,0 +1,296 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/giverny/giverny/internal/retry"
+)
+
+//go:embed sql/rollup/*.sql
+var rollupFiles embed.FS
+
+// Roll-ups are made by the same statements by which a question counts what is not
+// rolled up, so that it makes no difference to an answer which hours are: it is the sum
+// of the roll-ups that hold and of a count over the rest.
+
+// countKinds are the kinds of hour_counts, each with a file of its name.
+var countKinds = []string{"network_state", "network_transition", "region_size", "region_mean", "region_transition", "hot_episode", "link_time", "congestion", "forecast"}
+
+func rollupText(name string) string {
+	text, err := fs.ReadFile(rollupFiles, "sql/rollup/"+name+".sql")
+	if err != nil {
+		panic("store: " + err.Error()) // the folder is embedded above
+	}
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "--") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, ""))
+}
+
+// rollupScope is the WITH clause of statements over roll-ups: fresh, the hours whose
+// roll-ups hold and to which a condition applies, and stale, the intervals of the rest.
+func rollupScope(condition string) string {
+	fresh := strings.NewReplacer("{{hashes}}", rollupText("hashes"), "{{condition}}", condition).Replace(rollupText("fresh"))
+	return "WITH\nfresh AS\n(\n" + fresh + "\n),\nstale AS\n(\n" + rollupText("stale") + "\n)"
+}
+
+const (
+	everyHour   = "true"
+	withSamples = "samples"
+)
+
+// CountsOf is a subquery that gives the counts of a kind (store/sql/rollup) in the span
+// of the parameters from and to, milliseconds since 1970, for the parameter fabric:
+// columns graph_version, hour (seconds since 1970), metric, x, y, n, total and other. It
+// takes them from hour_counts where that holds, and counts the rest.
+func CountsOf(kind string) string {
+	return "(\n" + rollupScope(everyHour) + `
+SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, x, y, n, total, other
+FROM hour_counts
+WHERE fabric = {fabric:String} AND kind = ` + quoteText(kind) + ` AND (hour, made_of) IN (SELECT hour, made_of FROM fresh)
+UNION ALL
+SELECT graph_version, hour, metric, toInt64(x), toInt64(y), toUInt64(n), toFloat64(total), toFloat64(other)
+FROM
+(
+` + rollupText(kind) + "\n)\n)"
+}
+
+// RegionHours is a subquery like CountsOf: the rows of region_hours, by hour in seconds.
+func RegionHours() string {
+	return "(\n" + rollupScope(everyHour) + `
+SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links
+FROM region_hours
+WHERE fabric = {fabric:String} AND (hour, made_of) IN (SELECT hour, made_of FROM fresh)
+UNION ALL
+SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals), max_size, max_mean, links
+FROM
+(
+` + rollupText("region_hours") + "\n)\n)"
+}
+
+// LinkRollups is a subquery like CountsOf: the rows of link_minutes or link_hours for the
+// parameter metric, by their begin in seconds, with the links in between by the parameter
+// bucket, 300 or 3600.
+func LinkRollups(table string) string {
+	const columns = "graph_version, block, begin, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
+	return "(\n" + rollupScope(withSamples) + `
+SELECT graph_version, block, toInt64(toUnixTimestamp(time)) AS begin, measured, percent_sums, percent_maxima, rate_averages, rate_maxima
+FROM ` + table + `
+WHERE fabric = {fabric:String} AND metric = {metric:String} AND (begin - begin % 3600, made_of) IN (SELECT hour, made_of FROM fresh)
+UNION ALL
+SELECT ` + columns + `
+FROM
+(
+` + rollupText("links") + "\n)\nWHERE metric = {metric:String}\n)"
+}
+
+// staleHour is an hour that is to be rolled up.
+type staleHour struct {
+	Hour   int64  `ch:"hour"` // seconds since 1970
+	MadeOf uint64 `ch:"made_of"`
+}
+
+// RollUp makes the roll-ups of a fabric that are missing, and those that no longer hold,
+// of the hours of the last stretch of event time, the newest first; 0: of all. It
+// returns how many hours it has made. An hour is due once an interval
+// that starts two hours after it, or later, is stored. It may be cut off anywhere and called
+// again; two at once for one fabric may not run.
+func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (made int, err error) {
+	hours, err := db.staleHours(ctx, fabric, last)
+	if err != nil {
+		return 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
+	}
+	for len(hours) > 0 {
+		n := 1
+		for n < len(hours) && dayOf(hours[n].Hour) == dayOf(hours[0].Hour) {
+			n++
+		}
+		if err := db.rollUpDay(ctx, fabric, hours[:n]); err != nil {
+			return made, fmt.Errorf("roll up fabric %q at %s: %w", fabric, time.Unix(hours[0].Hour, 0).UTC().Format(time.RFC3339), err)
+		}
+		db.metrics.rollUps.WithLabelValues(fabric).Add(float64(n))
+		made, hours = made+n, hours[n:]
+	}
+	if made > 0 {
+		db.log.Debug("store: rolled up", slog.String("fabric", fabric), slog.Int("hours", made))
+	}
+	return made, nil
+}
+
+const (
+	rollUpReach = 48 * time.Hour // of event time, in which most of what is stored again lies
+	rollUpAll   = time.Hour      // between two looks over everything
+)
+
+// KeepRolledUp makes the roll-ups of a fabric as they become due, until ctx ends.
+func (db *DB) KeepRolledUp(ctx context.Context, fabric string) error {
+	db.metrics.rollUps.WithLabelValues(fabric)
+	var looked time.Time
+	for ctx.Err() == nil {
+		last := rollUpReach
+		if now := db.now(); now.Sub(looked) >= rollUpAll {
+			last, looked = 0, now
+		}
+		if _, err := db.RollUp(ctx, fabric, last); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if !retry.Sleep(ctx, db.cfg.RollUpInterval) {
+			break
+		}
+	}
+	return nil
+}
+
+func dayOf(hour int64) int64 { return hour / 86400 }
+
+// staleHours are those that are due, the newest first: not those of which regions may
+// have been dropped since.
+func (db *DB) staleHours(ctx context.Context, fabric string, last time.Duration) ([]staleHour, error) {
+	var reach []struct {
+		Oldest int64 `ch:"oldest"`
+		Newest int64 `ch:"newest"`
+	}
+	err := db.conn.Select(db.exact(ctx), &reach, "SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
+		clickhouse.Named("fabric", fabric))
+	if err != nil || len(reach) == 0 {
+		return nil, err
+	}
+	const hour = 3_600_000
+	from, to := reach[0].Oldest/hour*hour, reach[0].Newest/hour*hour
+	if last > 0 {
+		from = max(from, to-last.Milliseconds()/hour*hour)
+	}
+	kept := int64(0)
+	if keep := db.cfg.Retention.Regions; keep > 0 {
+		kept = db.now().Add(-keep).Unix() + 3600
+	}
+	var hours []staleHour
+	err = db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+" AND min(stored_at) >= toDateTime64({kept:Int64}, 6, 'UTC')\n) WHERE (hour, made_of) NOT IN"+
+		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String}) ORDER BY hour DESC",
+		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
+	return hours, err
+}
+
+// rollUpDay makes the roll-ups of some hours of one day, in the order of the tables and
+// the markers last. Each statement leaves out the hours that it made before.
+func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) error {
+	for _, kind := range countKinds {
+		if err := db.rollUpRows(ctx, "hour_counts", "kind = "+quoteText(kind), "graph_version, kind, metric, x, y, n, total, other",
+			"graph_version, "+quoteText(kind)+", metric, x, y, n, total, other", rollupText(kind), fabric, hours, 0); err != nil {
+			return err
+		}
+	}
+	const columns = "graph_version, metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links"
+	if err := db.rollUpRows(ctx, "region_hours", "true", columns, columns, rollupText("region_hours"), fabric, hours, 0); err != nil {
+		return err
+	}
+	complete, err := db.withSamples(ctx, fabric, hours)
+	if err != nil {
+		return err
+	}
+	for i := range hours { // an hour of links is some megabytes
+		if complete[i] {
+			if err := db.rollUpLinks(ctx, fabric, hours[i:i+1]); err != nil {
+				return err
+			}
+		}
+	}
+	n := len(hours)
+	markers := rowSet{n, []field{
+		{"fabric", repeat(fabric, n)}, {"time", each(hours, func(h *staleHour) time.Time { return time.Unix(h.Hour, 0).UTC() })},
+		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"stored_at", repeat(db.now(), n)}}}
+	k := key{fabric: fabric, start: time.Unix(hours[0].Hour, 0).UTC(), content: contentOf(hours, complete)}
+	return db.insert(ctx, "rollups", markers, k, 0)
+}
+
+// contentOf tells apart markers of the same hours that are made of other rows.
+func contentOf(hours []staleHour, complete []bool) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, hours, complete)
+	return h.Sum64()
+}
+
+// withSamples says of which hours all samples of links are there.
+func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour) ([]bool, error) {
+	var found []struct {
+		Hour int64 `ch:"hour"`
+	}
+	if err := db.conn.Select(db.exact(ctx), &found, rollupScope(everyHour)+"\n"+rollupText("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
+		return nil, fmt.Errorf("look for the samples of links: %w", err)
+	}
+	complete := make([]bool, len(hours))
+	for i := range hours {
+		for _, f := range found {
+			complete[i] = complete[i] || f.Hour == hours[i].Hour
+		}
+	}
+	return complete, nil
+}
+
+func (db *DB) rollUpLinks(ctx context.Context, fabric string, hour []staleHour) error {
+	const columns = "graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
+	for table, bucket := range map[string]int64{"link_minutes": 300, "link_hours": 3600} {
+		if err := db.rollUpRows(ctx, table, "true", columns, columns, rollupText("links"), fabric, hour, bucket); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollUpRows makes the rows of one table, or of the part of one that which names, of those
+// hours that have none there yet. bucket is the length in seconds of what links are rolled up to.
+func (db *DB) rollUpRows(ctx context.Context, table, which, columns, values, source, fabric string, hours []staleHour, bucket int64) error {
+	at := "part.hour"
+	if bucket > 0 {
+		at = "part.begin"
+	}
+	statement := "INSERT INTO " + table + " (fabric, time, made_of, stored_at, " + columns + ")\n" + rollupScope(everyHour) + `,
+due AS
+(
+SELECT hour, made_of
+FROM
+(
+` + rollupText("hashes") + `
+)
+WHERE (hour, made_of) IN (SELECT pair.1, pair.2 FROM (SELECT arrayJoin(arrayZip({hours:Array(Int64)}, {made_of:Array(UInt64)})) AS pair))
+    AND (hour, made_of) NOT IN (SELECT toInt64(toUnixTimestamp(time)) - toInt64(toUnixTimestamp(time)) % 3600, made_of FROM ` + table + " WHERE fabric = {fabric:String} AND " + which + `
+        AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC'))
+)
+SELECT {fabric:String}, toDateTime(` + at + ", 'UTC'), due.made_of, now(), " + values + "\nFROM\n(\n" + source + "\n) AS part\nINNER JOIN due ON due.hour = part.hour"
+	settings := db.insertSettings("")
+	delete(settings, "insert_deduplication_token") // what is there already is left out above
+	maps.Copy(settings, clickhouse.Settings{"max_insert_threads": 1, "max_threads": 1, "parallel_distributed_insert_select": 0})
+	if db.cluster.Name != "" {
+		settings["select_sequential_consistency"] = 1
+	}
+	defer db.lockTable(table)()
+	if err := db.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), statement, db.rollupParameters(fabric, hours, bucket)...); err != nil {
+		return fmt.Errorf("insert into %s: %w", table, err)
+	}
+	return nil
+}
+
+// rollupParameters are those of statements that make hours of one day.
+func (db *DB) rollupParameters(fabric string, hours []staleHour, bucket int64) []any {
+	first, last := hours[0].Hour, hours[0].Hour
+	numbers, hashes := make([]int64, len(hours)), make([]uint64, len(hours))
+	for i, h := range hours {
+		first, last = min(first, h.Hour), max(last, h.Hour)
+		numbers[i], hashes[i] = h.Hour, h.MadeOf
+	}
+	return []any{clickhouse.Named("fabric", fabric), clickhouse.Named("from", first*1000), clickhouse.Named("to", (last+7200)*1000),
+		clickhouse.Named("hours", numbers), clickhouse.Named("made_of", hashes), clickhouse.Named("bucket", bucket)}
+}

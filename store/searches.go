@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+const (
+	stepsTable    = "search_steps"
+	findingsTable = "search_findings"
+	hardwareTable = "host_hardware"
+)
+
+// foundBy is a finding with the step that brought it.
+type foundBy struct {
+	step *schema.SearchStep
+	schema.SearchFinding
+}
+
+// StoreSearchSteps keeps steps of searches and the findings in them. The same list
+// stored again counts once. It tries until ctx ends.
+func (db *DB) StoreSearchSteps(ctx context.Context, fabric string, steps []schema.SearchStep) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	var found []foundBy
+	for i := range steps {
+		if steps[i].Status != schema.SearchRequested {
+			for _, f := range steps[i].Report.Findings {
+				found = append(found, foundBy{&steps[i], f})
+			}
+		}
+	}
+	keyOf := func(s *schema.SearchStep) string {
+		return fmt.Sprintf("%q %q %q %d", s.SearchID, s.Agent, s.Status, s.Sequence)
+	}
+	if len(found) > 0 {
+		err := db.insert(ctx, findingsTable, db.findingRows(fabric, found), auditKey(fabric, found, func(f *foundBy) string {
+			return fmt.Sprintf("%s %d %d", keyOf(f.step), f.Experiment, f.Revised)
+		}), 0)
+		if err != nil {
+			return err
+		}
+	}
+	return db.insert(ctx, stepsTable, db.stepRows(fabric, steps), auditKey(fabric, steps, keyOf), 0)
+}
+
+func (db *DB) stepRows(fabric string, steps []schema.SearchStep) rowSet {
+	n := len(steps)
+	text := func(of func(*schema.SearchStep) string) column { return each(steps, of) }
+	fields := []field{
+		{"fabric", repeat(fabric, n)},
+		{"search_id", text(func(s *schema.SearchStep) string { return s.SearchID })},
+		{"agent", text(func(s *schema.SearchStep) string { return s.Agent })},
+		{"status", text(func(s *schema.SearchStep) string { return string(s.Status) })},
+		{"sequence", each(steps, func(s *schema.SearchStep) uint32 { return s.Sequence })},
+		{"time", each(steps, func(s *schema.SearchStep) time.Time { return s.Time.Time() })},
+		{"principal", text(func(s *schema.SearchStep) string { return s.Principal })},
+		{"reason", text(func(s *schema.SearchStep) string { return s.Reason })},
+		{"region_id", each(steps, func(s *schema.SearchStep) uint64 { return s.Report.Region })},
+		{"engine", text(func(s *schema.SearchStep) string { return s.Report.Engine })},
+		{"adapter", text(func(s *schema.SearchStep) string { return s.Report.Adapter })},
+		{"algorithm", text(func(s *schema.SearchStep) string { return s.Report.Algorithm })},
+		{"peers", eachNested(steps, func(s *schema.SearchStep) []string { return s.Report.Peers })},
+		{"seed", each(steps, func(s *schema.SearchStep) uint64 { return s.Report.Seed })},
+		{"budget", each(steps, func(s *schema.SearchStep) uint32 { return uint32(s.Report.Budget) })},
+		{"experiments", each(steps, func(s *schema.SearchStep) uint32 { return uint32(s.Report.Experiments) })},
+		{"failed", each(steps, func(s *schema.SearchStep) uint32 { return uint32(s.Report.Failed) })},
+		{"seconds", each(steps, func(s *schema.SearchStep) float64 { return s.Report.Seconds })},
+		{"gigabytes", each(steps, func(s *schema.SearchStep) float64 { return s.Report.Gigabytes })},
+		{"anomalies", each(steps, func(s *schema.SearchStep) uint32 { return uint32(s.Report.Anomalies) })},
+		{"stored_at", repeat(db.now(), n)},
+	}
+	return rowSet{n, append(fields, subsystemFields(steps, func(s *schema.SearchStep) schema.Subsystem { return s.Report.Subsystem })...)}
+}
+
+func (db *DB) findingRows(fabric string, found []foundBy) rowSet {
+	n := len(found)
+	fields := []field{
+		{"fabric", repeat(fabric, n)},
+		{"search_id", each(found, func(f *foundBy) string { return f.step.SearchID })},
+		{"agent", each(found, func(f *foundBy) string { return f.step.Agent })},
+		{"experiment", each(found, func(f *foundBy) uint32 { return uint32(f.Experiment) })},
+		{"revised", each(found, func(f *foundBy) uint32 { return uint32(f.Revised) })},
+		{"time", each(found, func(f *foundBy) time.Time { return f.step.Time.Time() })},
+		{"symptom", each(found, func(f *foundBy) string { return f.Symptom })},
+		{"workload", each(found, func(f *foundBy) string { return string(f.Workload) })},
+		{"mfs", each(found, func(f *foundBy) string {
+			if f.Withdrawn() {
+				return ""
+			}
+			return string(f.MFS)
+		})},
+		{"stored_at", repeat(db.now(), n)},
+	}
+	return rowSet{n, append(fields, subsystemFields(found, func(f *foundBy) schema.Subsystem { return f.step.Report.Subsystem })...)}
+}
+
+func subsystemFields[R any](rows []R, of func(*R) schema.Subsystem) []field {
+	text := func(part func(schema.Subsystem) string) column {
+		return each(rows, func(r *R) string { return part(of(r)) })
+	}
+	return []field{
+		{"nic_model", text(func(s schema.Subsystem) string { return s.NICModel })},
+		{"board", text(func(s schema.Subsystem) string { return s.Board })},
+		{"firmware", text(func(s schema.Subsystem) string { return s.Firmware })},
+		{"cpu", text(func(s schema.Subsystem) string { return s.CPU })},
+		{"pcie", text(func(s schema.Subsystem) string { return s.PCIe })},
+		{"nps", each(rows, func(r *R) uint8 { return uint8(of(r).NPS) })},
+		{"kernel", text(func(s schema.Subsystem) string { return s.Kernel })},
+	}
+}
+
+// adapterOf is an adapter with the report that it stands in.
+type adapterOf struct {
+	report *schema.HardwareReport
+	schema.Adapter
+}
+
+// StoreHardware keeps the adapters of hosts. The same list stored again counts once.
+// It tries until ctx ends.
+func (db *DB) StoreHardware(ctx context.Context, fabric string, reports []schema.HardwareReport) error {
+	var rows []adapterOf
+	for i := range reports {
+		for _, a := range reports[i].Hardware.Adapters {
+			rows = append(rows, adapterOf{&reports[i], a})
+		}
+	}
+	n := len(rows)
+	if n == 0 {
+		return nil
+	}
+	fields := []field{
+		{"fabric", repeat(fabric, n)},
+		{"agent", each(rows, func(a *adapterOf) string { return a.report.Agent })},
+		{"adapter", each(rows, func(a *adapterOf) string { return a.Name })},
+		{"time", each(rows, func(a *adapterOf) time.Time { return a.report.Time.Time() })},
+		{"device", each(rows, func(a *adapterOf) string { return a.Device })},
+		{"stored_at", repeat(db.now(), n)},
+	}
+	fields = append(fields, subsystemFields(rows, func(a *adapterOf) schema.Subsystem { return a.report.Hardware.Subsystem(&a.Adapter) })...)
+	return db.insert(ctx, hardwareTable, rowSet{n, fields}, auditKey(fabric, rows, func(a *adapterOf) string {
+		return fmt.Sprintf("%q %q %d", a.report.Agent, a.Name, a.report.Time)
+	}), 0)
+}

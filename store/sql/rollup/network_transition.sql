@@ -1,0 +1,19 @@
+-- n times the network went from state x to y from one interval to the next, by a metric,
+-- or by any (empty). Its state is that of its worst region. Intervals that do not follow
+-- each other make no transition, nor do those whose state is not known.
+SELECT graph_version, hour, part AS metric, worst AS x, next.2 AS y, count() AS n, 0 AS total, 0 AS other
+FROM
+(
+    SELECT *, leadInFrame((time, worst), 1) OVER (PARTITION BY part ORDER BY time ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS next
+    FROM
+    (
+        SELECT time, any(c.graph_version) AS graph_version, any(c.hour) AS hour, any(c.duration_ms) AS length_ms, any(c.counts) AS counted, part, max(toInt64(s.state)) AS worst
+        FROM network_states AS s
+        INNER JOIN (SELECT * FROM stale WHERE unknown = '') AS c ON c.time = s.time AND c.graph_version = s.graph_version AND c.revision = s.revision
+        ARRAY JOIN [toString(s.metric), ''] AS part
+        WHERE s.fabric = {fabric:String} AND (s.time, s.graph_version, s.revision) IN (SELECT time, graph_version, revision FROM stale)
+        GROUP BY time, part
+    )
+)
+WHERE counted AND next.1 > time AND dateDiff('millisecond', time, next.1) <= length_ms
+GROUP BY graph_version, hour, metric, x, y

@@ -1,0 +1,8 @@
+-- n regions, once per interval, of severity x with y links; total is link time in
+-- milliseconds.
+SELECT r.graph_version AS graph_version, c.hour AS hour, toString(r.metric) AS metric, toInt64(r.severity) AS x, toInt64(r.size) AS y,
+    count() AS n, sum(r.size * c.duration_ms) AS total, 0 AS other
+FROM regions AS r
+INNER JOIN (SELECT * FROM stale WHERE counts) AS c ON c.time = r.time AND c.graph_version = r.graph_version AND c.revision = r.revision
+WHERE r.fabric = {fabric:String} AND (r.time, r.graph_version, r.revision) IN (SELECT time, graph_version, revision FROM stale WHERE counts)
+GROUP BY graph_version, hour, metric, x, y
