@@ -131,7 +131,7 @@ type tracksParameters struct {
 type trackList struct {
 	inSpan
 	// There are more.
-	Truncated bool         `json:"truncated"`
+	Truncated bool                `json:"truncated"`
 	Tracks    []read.TrackSummary `json:"tracks"`
 }
 
