@@ -79,7 +79,7 @@ func guardedBy(t *testing.T, h *house) (map[access.Role]string, http.Handler) {
 }
 
 func askOf(handler http.Handler, e endpoint, token string) *httptest.ResponseRecorder {
-	path := strings.NewReplacer("{fabric}", "nowhere", "{region}", "1", "{link}", "1").Replace(e.Path)
+	path := strings.NewReplacer("{fabric}", "nowhere", "{region}", "1", "{link}", "1", "{job}", "1").Replace(e.Path)
 	r := httptest.NewRequest(e.Verb(), Prefix+path, nil)
 	if e.Path == "/stream" {
 		r.URL.RawQuery = "fabrics=nowhere"

@@ -223,7 +223,7 @@ func TestBadRequests(t *testing.T) {
 		if !strings.Contains(e.Path, "{fabric}") {
 			continue
 		}
-		path := strings.NewReplacer("{fabric}", "nowhere", "{region}", "1", "{link}", "1").Replace(e.Path[1:]) + "?"
+		path := strings.NewReplacer("{fabric}", "nowhere", "{region}", "1", "{link}", "1", "{job}", "1").Replace(e.Path[1:]) + "?"
 		for _, p := range operation.ParametersOf(e.Parameters()) {
 			if p.In == "query" && p.Required {
 				path += p.Name + "=credit_stall"

@@ -53,6 +53,8 @@ func timeEndpoints() []endpoint {
 			Handler:     operation.To((*Dashboards).events)},
 		{ID: "listRegions", Path: "/fabrics/{fabric}/regions", Tag: "time", Summary: "The regions of the intervals of a span.",
 			Description: pagesGoBack + " As Arrow: a row per region and interval; the schema's metadata have `next`.", Arrow: true, Handler: operation.To((*Dashboards).regions)},
+		{ID: "listTracks", Path: "/fabrics/{fabric}/tracks", Tag: "time", Summary: "The regions of a span, each once, the worst first.",
+			Handler: operation.To((*Dashboards).tracks)},
 		{ID: "getTrack", Path: "/fabrics/{fabric}/tracks/{region}", Tag: "time", Summary: "A region over time, interval by interval, and its newest diagnosis.",
 			Description: "Without `from` from its birth on, without `to` for a day.",
 			Handler:     operation.To((*Dashboards).track)},

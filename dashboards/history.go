@@ -121,6 +121,33 @@ func (d *Dashboards) regions(ctx context.Context, p *regionParameters) (*regionP
 	return &regionPage{spanOf(q), end, list, q.fabric.name}, nil
 }
 
+type tracksParameters struct {
+	overSpan
+	N           int             `query:"n" min:"1" max:"10000" default:"1000" doc:"How many at most."`
+	Metric      schema.Metric   `query:"metric" doc:"Regions of this stall metric alone."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Regions that reached this severity or a higher one."`
+}
+
+type trackList struct {
+	inSpan
+	// There are more.
+	Truncated bool                `json:"truncated"`
+	Tracks    []read.TrackSummary `json:"tracks"`
+}
+
+// tracks are the regions of a span, each once.
+func (d *Dashboards) tracks(ctx context.Context, p *tracksParameters) (*trackList, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.model.Tracks(ctx, q.fabric.name, q.span, p.Metric, p.MinSeverity, p.N+1)
+	if err != nil {
+		return nil, err
+	}
+	return &trackList{spanOf(q), len(found) > p.N, append([]read.TrackSummary{}, found[:min(len(found), p.N)]...)}, nil
+}
+
 type trackParameters struct {
 	ofFabric
 	Region uint64  `path:"region" min:"1" max:"9007199254740991" doc:"Id of a region."`

@@ -54,7 +54,12 @@ type (
 		Next     schema.Odds     `json:"next"`  // odds of [Neg, Low, Medium, High, gone] in the next interval
 		Later    schema.Odds     `json:"later"` // the same in five intervals
 	}
-	stateName   string
+	stateName string
+	unknown   struct {
+		Reason schema.UnknownReason `json:"reason"`
+		Since  string               `json:"since"`            // RFC 3339; empty where it is not known
+		Detail string               `json:"detail,omitempty"` // for a person
+	}
 	probability struct{}
 	countsOf    struct {
 		Counts        [schema.NumStates][schema.NumStates]int `json:"counts"`        // a row for each state before, a column for each state after
@@ -100,6 +105,7 @@ func described(root string) openapi.API {
 			reflect.TypeFor[schema.CongestionEvent](): reflect.TypeFor[congestionEvent](),
 			reflect.TypeFor[schema.HotLink]():         reflect.TypeFor[hotLink](),
 			reflect.TypeFor[schema.Event]():           reflect.TypeFor[event](),
+			reflect.TypeFor[schema.Unknown]():         reflect.TypeFor[unknown](),
 			reflect.TypeFor[schema.NetworkForecast](): reflect.TypeFor[networkForecast](),
 			reflect.TypeFor[read.Transitions]():       reflect.TypeFor[countsOf](),
 		},

@@ -25,7 +25,7 @@ var UnknownReasons = [...]UnknownReason{NothingMeasured, LowCoverage, NoReadings
 // Unknown is that the state of a network cannot be given: silence is no calm.
 type Unknown struct {
 	Reason UnknownReason `json:"reason"`
-	Since  Instant       `json:"since,omitzero"`   // left out where it is not known
+	Since  Instant       `json:"since"`
 	Detail string        `json:"detail,omitempty"` // for a person
 }
 

@@ -439,6 +439,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/tracks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The regions of a span, each once, the worst first. */
+        get: operations["listTracks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/tracks/{region}": {
         parameters: {
             query?: never;
@@ -1194,6 +1211,41 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
+        TrackList: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            tracks: components["schemas"]["TrackSummary"][];
+            /** @description There are more. */
+            truncated: boolean;
+        };
+        /** @description TrackSummary is a region over a span. */
+        TrackSummary: {
+            /**
+             * Format: date-time
+             * @description start of the first interval of the span that has it
+             */
+            first_seen: string;
+            /** @description that have it */
+            intervals: number;
+            /**
+             * Format: date-time
+             * @description start of the last
+             */
+            last_seen: string;
+            /** @description the most in one interval */
+            links: number;
+            /** @description the highest of an interval, percent of time */
+            mean_percent: number;
+            metric: components["schemas"]["Metric"];
+            /** @description where, as it was called last */
+            name: string;
+            /** @description its id */
+            region: number;
+            /** @description the highest */
+            severity: components["schemas"]["Severity"];
+        };
         /** @description trafficSeries is what a job moved, interval by interval. */
         TrafficSeries: {
             /** Format: date-time */
@@ -1215,11 +1267,8 @@ export interface components {
             /** @description for a person */
             detail?: string;
             reason: components["schemas"]["UnknownReason"];
-            /**
-             * Format: date-time
-             * @description left out where it is not known
-             */
-            since?: string;
+            /** @description RFC 3339; empty where it is not known */
+            since: string;
         };
         /**
          * @description UnknownReason says why the state of a network cannot be given.
@@ -2582,6 +2631,62 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TopLinks"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listTracks: {
+        parameters: {
+            query?: {
+                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                from?: string | number;
+                /** @description End of the span, not included; without it the end of the newest interval. */
+                to?: string | number;
+                /** @description Length of the span in intervals, instead of from. */
+                intervals?: number;
+                /** @description How many at most. */
+                n?: number;
+                /** @description Regions of this stall metric alone. */
+                metric?: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
+                /** @description Regions that reached this severity or a higher one. */
+                min_severity?: "Neg" | "Low" | "Medium" | "High";
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrackList"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */

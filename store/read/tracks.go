@@ -1,0 +1,50 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// TrackSummary is a region over a span.
+type TrackSummary struct {
+	Region    uint64          `json:"region"` // its id
+	Metric    schema.Metric   `json:"metric"`
+	Name      string          `json:"name"`         // where, as it was called last
+	FirstSeen schema.Instant  `json:"first_seen"`   // start of the first interval of the span that has it
+	LastSeen  schema.Instant  `json:"last_seen"`    // start of the last
+	Intervals int             `json:"intervals"`    // that have it
+	Severity  schema.Severity `json:"severity"`     // the highest
+	Links     int             `json:"links"`        // the most in one interval
+	Mean      float64         `json:"mean_percent"` // the highest of an interval, percent of time
+}
+
+// Tracks are the regions of the intervals that start in a span, each once: of a metric, unless it is NoMetric, and of
+// a severity or a higher one in one of them; at most n, the worst first.
+func (m *Model) Tracks(ctx context.Context, fabric string, span Span, metric schema.Metric, least schema.Severity, n int) ([]TrackSummary, error) {
+	name := ""
+	if metric != schema.NoMetric {
+		name = metric.String()
+	}
+	type row struct {
+		ID     uint64    `ch:"region_id"`
+		Metric string    `ch:"of_metric"`
+		Label  string    `ch:"label"`
+		First  time.Time `ch:"first_seen"`
+		Last   time.Time `ch:"last_seen"`
+		Seen   uint64    `ch:"seen"`
+		Worst  uint8     `ch:"worst"`
+		Links  uint32    `ch:"most_links"`
+		Mean   float64   `ch:"peak_mean"`
+	}
+	found, err := Figure[row](ctx, m, "tracks", InSpan(fabric, span).With("metric", name).With("least", uint8(least)).With("limit", n))
+	return convert(found, err, func(r *row) (TrackSummary, error) {
+		metric, err := schema.ParseMetric(r.Metric)
+		if err != nil {
+			err = fmt.Errorf("region %d: %w", r.ID, err)
+		}
+		return TrackSummary{r.ID, metric, r.Label, instantOf(r.First), instantOf(r.Last), int(r.Seen), schema.Severity(r.Worst), int(r.Links), r.Mean}, err
+	})
+}
