@@ -271,7 +271,7 @@ func TestRig(t *testing.T) {
 		}
 	}
 	cfg.Engines[0].Rig = rig + ".none"
-	if _, err := ondemand.New(cfg, ondemand.Deps{}); err == nil || !strings.Contains(err.Error(), "search.offer.engines.0: rig") {
+	if _, err := ondemand.New(cfg, ondemand.Deps{}); err == nil || !strings.Contains(err.Error(), "engines.0.rig") {
 		t.Errorf("a rig that is not there: %v", err)
 	}
 }
