@@ -30,7 +30,7 @@ func newNews(state schema.SearchReport, send func(json.RawMessage), gigabytes fu
 	return &news{send: send, gigabytes: gigabytes, every: every, state: state, all: map[int]schema.SearchFinding{}}
 }
 
-// finding is reported with the next progress, which follows at once.
+// finding is reported with the next progress that is due.
 func (n *news) finding(f run.Finding) error {
 	out, err := findingOf(&f.Finding)
 	if err != nil {
@@ -44,7 +44,6 @@ func (n *news) finding(f run.Finding) error {
 		n.all[out.Experiment] = out
 	}
 	n.mu.Unlock()
-	n.now()
 	return nil
 }
 
