@@ -83,7 +83,7 @@ func (n *news) now() {
 	n.send(encode(&report))
 }
 
-// last is the answer: all findings that stand, as many as fit.
+// last is the answer: all findings that stand, as many as fit, and those that were withdrawn since the last report.
 func (n *news) last(s *search.Summary) json.RawMessage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,6 +94,11 @@ func (n *news) last(s *search.Summary) json.RawMessage {
 	report.Gigabytes, report.Anomalies = n.gigabytes(), len(n.all)
 	for _, experiment := range slices.Sorted(maps.Keys(n.all)) {
 		report.Findings = append(report.Findings, n.all[experiment])
+	}
+	for _, f := range n.fresh {
+		if f.Withdrawn() {
+			report.Findings = append(report.Findings, f)
+		}
 	}
 	text := encode(&report)
 	for len(text) > command.MaxOutputBytes && len(report.Findings) > 0 {
