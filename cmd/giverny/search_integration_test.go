@@ -338,11 +338,8 @@ func (s *site) audited() {
 	}
 	statuses := map[schema.CommandStatus]int{}
 	for i := range commands {
-		if commands[i].Kind != schema.KindSearch {
+		if commands[i].Kind != schema.KindSearch || commands[i].Verified != schema.Verified { // the others are hostile's
 			continue
-		}
-		if commands[i].Verified != schema.Verified {
-			s.t.Errorf("command %s is %s", commands[i].ID, commands[i].Verified)
 		}
 		results, err := model.CommandResults(s.t.Context(), "ib0", commands[i].ID)
 		if err != nil {
