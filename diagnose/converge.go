@@ -201,12 +201,17 @@ func (h *held) add(l schema.LinkID, routes float64) {
 	h.load[l] += routes
 }
 
-// treeFit is how well what links show agrees with the routes of senders to a switch.
-func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, h *held, p *pressure) float64 {
+// gather adds the routes of senders to a switch.
+func (t *gridLinks) gather(senders []topology.DeviceID, end topology.DeviceID, h *held) {
 	step := 1 + len(senders)/drainNodes
 	for i := 0; i < len(senders); i += step {
 		t.eachOnRoute(senders[i], end, func(l schema.LinkID) { h.add(l, 1) })
 	}
+}
+
+// treeFit is how well what links show agrees with the routes of senders to a switch.
+func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, h *held, p *pressure) float64 {
+	t.gather(senders, end, h)
 	var line lineFit
 	if !h.grew {
 		line = t.lastLine(end, h, p)

@@ -14,7 +14,11 @@ import (
 type drain struct {
 	device topology.DeviceID
 	fit    float64 // how well what is seen and the tree agree, 0 to 1; 0: none
+	tree   float64 // the same by all links of the tree alike, as the fit of a neck is
 	job    *job    // whose nodes send; nil: not known
+	grew   bool    // what is compared is what was added
+	// Who sends, ascending.
+	senders []topology.DeviceID
 }
 
 const (
@@ -22,6 +26,9 @@ const (
 	drainFit = .75
 	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
 	unknownFit, leastSenders = .85, 4
+	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
+	// a line show the same but for the link between them, where half of the senders are on either side not even that.
+	memberWeight = .03
 	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
 	inTree = .6
 	// drainSenders bounds the jobs whose nodes are tried as senders, drainNodes how many nodes of one,
@@ -42,23 +49,53 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		return best
 	}
 	for _, i := range rc.likeliestSenders() {
+		devices := rc.jobs[i].job.devices
 		for _, d := range ends {
-			if fit := s.router.grid.treeFit(rc.jobs[i].job.devices, d, h, p); fit > best.fit {
+			fit := s.router.grid.treeFit(devices, d, h, p)
+			if _, member := slices.BinarySearch(devices, d); member {
+				fit += memberWeight
+			}
+			if fit > best.fit {
 				best = drain{device: d, fit: fit, job: rc.jobs[i].job}
 			}
 		}
 	}
-	if best.fit >= drainFit {
-		return best
+	if best.job != nil {
+		best.senders = best.job.devices
 	}
-	for _, d := range ends { // the senders may be of a job that no table has
-		if senders := s.router.grid.sendersTo(d, h); len(senders) >= leastSenders {
-			if fit := s.router.grid.treeFit(senders, d, h, p); fit >= unknownFit && fit > best.fit {
-				best = drain{device: d, fit: fit}
+	if best.fit < drainFit {
+		for _, d := range ends { // the senders may be of a job that no table has
+			if senders := s.router.grid.sendersTo(d, h); len(senders) >= leastSenders {
+				if fit := s.router.grid.treeFit(senders, d, h, p); fit >= unknownFit && fit > best.fit {
+					best = drain{device: d, fit: fit, senders: slices.Clone(senders)}
+				}
 			}
 		}
 	}
+	if best.fit > 0 {
+		s.router.grid.gather(best.senders, best.device, h)
+		best.tree, best.grew = s.router.grid.agreement(h, p), h.grew
+	}
 	return best
+}
+
+// surelyDrains is from which fit on a tree says who does not send, fewSenders the share of the senders that a job
+// has at most for that to be so.
+const surelyDrains, fewSenders = .85, .25
+
+// excludes reports whether the region is a tree to whose senders a job does not belong. Traffic with files is
+// sent by storage nodes.
+func (d *drain) excludes(c *suspect) bool {
+	if d.fit < surelyDrains || c.job == d.job || c.file {
+		return false
+	}
+	n := 0
+	for _, s := range d.senders {
+		if _, own := slices.BinarySearch(c.job.devices, s); own {
+			n++
+		}
+	}
+	return float64(n) < fewSenders*float64(len(d.senders))
 }
 
 // likeliestSenders are the jobs most of whose exchange lies on the region, as indices.

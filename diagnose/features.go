@@ -36,6 +36,10 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 			continue
 		}
 		ring := s.trafficOf(j)
+		if s.measured && !ring.known(slot) {
+			s.silentBefore(j, slot)
+		}
+		s.tableSince = min(s.tableSince, slot)
 		for f, bytes := range [...]*float64{read: t.Read, write: t.Write, rdmaRead: t.RDMARead, rdmaWrite: t.RDMAWrite} {
 			if bytes != nil {
 				ring.set(feature(f), slot, *bytes)
@@ -44,6 +48,26 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 		}
 		s.estimate(j, slot)
 	}
+}
+
+// silentBefore takes a job that ran while the table had rows of others, and none of it before this slot, to have
+// moved nothing: many sources write no row where there is nothing to say.
+func (s *Stage) silentBefore(j *job, slot int64) {
+	for before := max(s.tableSince, s.clock.slotOf(int64(j.Start))); before < slot; before++ {
+		for f := read; f <= rdmaWrite; f++ {
+			j.traffic.set(f, before, 0)
+		}
+	}
+}
+
+// known reports whether anything was measured up to a slot.
+func (t *traffic) known(slot int64) bool {
+	for ; slot > t.last-int64(t.length); slot-- {
+		if _, _, known := t.moved(slot); known {
+			return true
+		}
+	}
+	return false
 }
 
 // estimate fills the features of a slot that nobody measures from those that were: of what all nodes moved,

@@ -15,17 +15,20 @@ type neck struct {
 	fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
 	waits  float64           // share of time that packets wait for it
 	score  float64           // fit, by how much waits for it
+	lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
 	slower bool              // it carries clearly less than before the onset
 }
 
 const (
 	// neckFit is the least fit of the tree before a link for it to be called the root.
 	neckFit = .45
-	// neckAhead is by how much less a link's tree may agree than that of a switch, for which packets wait always:
-	// that they wait for it is measured, and what a switch does not take is not.
-	neckAhead = .6
+	// By how much less a link's tree may agree than that of a switch, if packets always wait for it, or if it
+	// carries nothing any more: that is measured, and what a switch does not take is not.
+	neckWaits, neckLost = .6, .35
 	// neckStall is the most that a link stalls itself, percent, if packets wait for it.
 	neckStall = 10
+	// leastWaits is what is taken for a wait that was not seen.
+	leastWaits = .1
 	// maxNecks bounds the links of a region that are tried.
 	maxNecks = 48
 )
@@ -54,13 +57,15 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 			if !full && !slower || p.stallOf(l) > neckStall || tried == maxNecks {
 				continue
 			}
-			waits := p.waitsFor(l)
-			if waits < stalledPercent/100. {
-				continue
-			}
 			tried++
 			n := s.neckAt(rc, senders, l, p)
-			if n.slower, n.waits, n.score = !full, waits, n.fit*math.Sqrt(waits); n.score > best.score {
+			n.slower, n.waits = !full, p.waitsFor(l)
+			n.score = n.fit * math.Sqrt(max(leastWaits, n.waits))
+			if n.slower {
+				n.lost = 1 - p.left(l)
+				n.score *= n.lost
+			}
+			if n.score > best.score {
 				best = n
 			}
 		}
@@ -92,12 +97,26 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 	}
 }
 
-// waitsFor is the share of time that packets wait inside a switch for a link; 1 where that is not measured.
+// waitsFor is the share of time that packets wait inside a switch for a link, where that is measured. Some devices
+// count such waits at the link over which the packets came: of a neck they show nothing.
 func (p *pressure) waitsFor(l schema.LinkID) float64 {
 	if p.inq == nil || !p.inq.Valid.Has(int(l)) {
-		return 1
+		return 0
 	}
 	return float64(p.inq.Values[l]) / 100
+}
+
+// before reports whether the region lies before the link rather than around the switch.
+func (n *neck) before(d *drain) bool {
+	return n.fit >= neckFit && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > d.tree
+}
+
+// slowLink is the link that lost rate, if that is what a region is blamed on.
+func (rc *regionCase) slowLink() schema.LinkID {
+	if rc.back.slower {
+		return rc.back.link
+	}
+	return rc.neck.link
 }
 
 // neckAt is the fit of the trees of suspects that lead to a link, from the end at which it is better.

@@ -47,7 +47,12 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
 		return &schema.RootPort{Device: f.Device, Port: f.Port, Kind: linkDown}
 	}
 	if rc.back.kind == "" && rc.back.waits {
-		return s.onlyReceiver(rc, v)
+		if port := s.onlyReceiver(rc, v); port != nil {
+			return port
+		}
+	}
+	if rc.back.kind == "" && rc.back.as != "" {
+		return s.portOf(rc.back.leading, "", rc.back.as)
 	}
 	if rc.back.kind == "" {
 		return s.centreRoot(rc, v)
@@ -83,11 +88,11 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.RootPort {
 	return s.portOf(only, "", incast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: the switch on which what is held back
-// converges; or the full link that most waits for; or the switch around which the stall lies, if it lies around
-// one.
+// centreRoot is the root on a grid, whose links know no direction: the link that packets wait for; or the switch
+// on which traffic converges; or the full link that most waits for; or the switch around which the stall lies, if
+// it lies around one.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
-	if !s.graph.Duplex() || v.class == schema.CauseFailure {
+	if !s.graph.Duplex() {
 		return nil
 	}
 	kind := incast
@@ -95,7 +100,7 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
 		kind = slowReceiver
 	}
 	switch {
-	case rc.neck.fit >= neckFit && rc.neck.fit > rc.drain.fit-neckAhead*rc.neck.waits:
+	case rc.neck.before(&rc.drain):
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
 	case rc.drain.fit >= drainFit:
 		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
@@ -180,7 +185,7 @@ func (s *Stage) action(rc *regionCase, v *verdict) string {
 		return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
 	case schema.CauseFailure:
 		if v.blamed == 0 {
-			l := s.graph.Link(rc.back.link)
+			l := s.graph.Link(rc.slowLink())
 			return "Check the cable at " + portName(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
 		}
 		f := &rc.failures[0]

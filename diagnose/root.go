@@ -29,6 +29,8 @@ type backPressure struct {
 	waits   bool          // most of the stall ends at a switch, but the port is not known
 	at      topology.DeviceID
 	cycle   []schema.LinkID
+	leading schema.LinkID // without a root, the port at which the largest part begins; NoLink: not known
+	as      string        // the kind of root that it would be
 }
 
 const (
@@ -38,6 +40,8 @@ const (
 	passesOn = .35
 	// rootShare of a region's stall must lead to one port for it to be the root.
 	rootShare = .5
+	// leadingShare is what must lead to a port for it to be named where no port has so much.
+	leadingShare = .3
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
 	// at most.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
@@ -174,6 +178,17 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 	}
 	if out.kind == "" && total > 0 && atMost >= rootShare*total {
 		out.waits, out.at = true, at
+	}
+	out.leading = schema.NoLink
+	if out.kind == "" && max(most, atMost) >= leadingShare*total && total > 0 {
+		lead := none
+		if lead.link = port; atMost > most {
+			lead.link = p.fullest(at, rc)
+		}
+		if lead.link != schema.NoLink {
+			lead = p.judge(rc, lead)
+			out.leading, out.as = lead.link, lead.kind
+		}
 	}
 	return out
 }

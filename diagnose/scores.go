@@ -20,6 +20,7 @@ const (
 	jobTooLittle     = 6.  // it moves less than a culprit must to fill the port at which back pressure begins
 	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
+	jobConverges     = 5.  // what was added is a tree of its nodes' routes, and no table says what it moved
 	jobOutlying      = 1.5
 	jobBurden        = 1.5
 	jobRose          = 1. // the load on the region rose, by what it is its burden of that
@@ -35,6 +36,7 @@ const (
 	slowHostFailure  = 1.5 // and a failure that explains it
 	slowHostCentre   = 1.  // and around one switch
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
+	slowLinkLost     = 4.  // by what more than that it lost
 	restoredShare    = .25 // what comes back seldom congests
 	hostShare        = .15 // nor does the link of a host, or a host: nothing passes through it
 
@@ -94,6 +96,12 @@ func (s *Stage) rate(rc *regionCase, c *suspect) {
 	}
 	if rc.back.kind != "" && rc.back.kind != deadlock && !c.root && !c.file {
 		c.score -= jobElsewhere
+	}
+	switch {
+	case rc.drain.excludes(c):
+		c.score -= jobElsewhere
+	case c.job == rc.drain.job && rc.drain.grew && rc.drain.fit >= surelyDrains && !c.known:
+		c.score += jobConverges
 	}
 	c.score -= s.unable(rc, c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden
@@ -226,8 +234,11 @@ func (rc *regionCase) rose() float64 {
 
 // slowLinkScore rates that a link which no log tells of carries less than it did.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
-	if rc.back.kind == linkCapacity && rc.back.slower {
+	switch {
+	case rc.back.kind == linkCapacity && rc.back.slower:
 		return slowLinkFell
+	case rc.neck.slower && rc.neck.before(&rc.drain):
+		return slowLinkFell + slowLinkLost*(rc.neck.lost-(1-clearlyLess)) - rc.rose()
 	}
 	return math.Inf(-1)
 }

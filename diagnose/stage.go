@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -17,8 +18,10 @@ type Stage struct {
 	failures []failure // of the last window, by time
 	memory   memory    // of links
 	measured bool      // traffic of jobs has come, so that it need not be derived from links
-	cme      mitigation
-	kept     map[uint64]*kept // verdicts, by region
+	// The first slot of which the table of traffic had any row; math.MaxInt64: none.
+	tableSince int64
+	cme        mitigation
+	kept       map[uint64]*kept // verdicts, by region
 
 	router *router
 	reach  reach
@@ -30,7 +33,7 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("diagnose: %w", err)
 	}
-	s := &Stage{cfg: cfg, jobs: newJobTable()}
+	s := &Stage{cfg: cfg, jobs: newJobTable(), tableSince: math.MaxInt64}
 	s.setGraph(g)
 	return s, nil
 }

@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -277,5 +278,21 @@ func TestHostileInput(t *testing.T) {
 	var empty diagnose.Config
 	if err := empty.Validate(); err == nil || !strings.Contains(err.Error(), "window") || !strings.Contains(err.Error(), "max_jobs") {
 		t.Errorf("an empty configuration: %v", err)
+	}
+}
+
+// TestAJobThatIsNamedForTheFirstTime: sources write no row of a job that moves nothing, so that its first row is a rise.
+func TestAJobThatIsNamedForTheFirstTime(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	one := neighbours(p)
+	all := p.jobs
+	p.jobs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "1" })
+	p.step(25)
+	p.jobs = all
+	p.moved["1"] = 2 * usual // no outlier
+	p.congest(40, p.within(one)...)
+	d := p.step(4)[0]
+	if len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" || d.Jobs[0].Correlation < .9 {
+		t.Errorf("%s, accused %+v: %s", d.Cause.Class, d.Jobs, d.Text)
 	}
 }

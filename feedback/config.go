@@ -56,7 +56,13 @@ func (c *Config) Validate() error {
 
 // Resolve makes the paths of a configuration file in a folder relative to it.
 func (c *Config) Resolve(dir string) {
-	for _, path := range []*string{&c.Slurm.NodeMap, &c.Kubernetes.NodeMap} {
+	paths := []*string{&c.Slurm.NodeMap, &c.Slurm.REST.TokenFile, &c.Slurm.REST.CA, &c.Kubernetes.NodeMap, &c.Kubernetes.Nodes.TokenFile, &c.Kubernetes.Nodes.CA,
+		&c.Alertmanager.PasswordFile, &c.Alertmanager.CA}
+	for i := range c.Webhooks {
+		w := &c.Webhooks[i]
+		paths = append(paths, &w.SecretFile, &w.TLS.CA, &w.TLS.Cert, &w.TLS.Key)
+	}
+	for _, path := range paths {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}

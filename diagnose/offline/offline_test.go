@@ -83,7 +83,7 @@ func TestWhatComesWithWhichInterval(t *testing.T) {
 		Links: file("links.csv", someLinks),
 		Jobs:  &offline.File{Name: "jobs.jsonl.gz", Reader: &jobs},
 		Traffic: file("traffic.csv", "\ufefftime,job_id,rdma_read_bytes,read_bytes,write_bytes,rdma_write_bytes\n"+
-			"2026-01-05T00:01:00Z,17,2e9,,nan,0\n2026-01-05T00:00:00Z,17,1e9,5,,\n2026-01-05T00:01:00Z,99,1,,,\n"),
+			"2026-01-05T00:01:00Z,17,2e9,,,0\n2026-01-05T00:00:00Z,17,1e9,5,,\n2026-01-05T00:01:00Z,99,1,,,\n"),
 		Failures: file("failures.tsv", "time\tkind\tdevice\tport\tdetail\n2026-01-05T00:02:59Z\tprotection\t\t\tall NICs\n2026-01-05T00:00:01Z\tlink_failed\t3,3,3\tX+\tlink down\n"+
 			"# by hand\n2026-01-05T00:02:00Z\tnode_failed\tnid00002\n"),
 		NodeMap: file("map.tsv", "nid00002\t2,0,0\nnid00003\t3,0,0\n"),
@@ -150,6 +150,8 @@ func TestRefuses(t *testing.T) {
 		{traffic(header + ",17,1,2,3,4\n"), "traffic.csv:2: column time: it is empty"},
 		{traffic(header + "2026-01-05T00:00:00Z,,1,2,3,4\n"), "traffic.csv:2: column job_id: it is empty"},
 		{traffic(header + "2026-01-05T00:00:00Z,17,many,2,3,4\n"), "traffic.csv:2: column read_bytes: \"many\" is no number of bytes"},
+		{traffic(header + "2026-01-05T00:00:00Z,17,1,NaN,3,4\n"), "traffic.csv:2: column write_bytes: \"NaN\" is no number of bytes; leave the field empty"},
+		{traffic(header + "2026-01-05T00:00:00Z,17,1,2,Infinity,4\n"), "traffic.csv:2: column rdma_read_bytes: \"Infinity\""},
 		{traffic(header + "2026-01-05T00:00:00Z,17,1,2,3,-4\n"), "traffic.csv:2: column rdma_write_bytes: \"-4\""},
 		{traffic(header + "2026-01-05T00:00:00Z,17,1,2,3,4\n2026-01-05T00:00:00Z,17,1,2,3,4\n"), "traffic.csv:3: job \"17\" has a row of 2026-01-05T00:00:00Z already"},
 		{traffic(header + "2026-01-05T00:00:00Z,\xff,1,2,3,4\n"), "traffic.csv:2: field 2, byte 1 is not UTF-8"},
@@ -160,7 +162,8 @@ func TestRefuses(t *testing.T) {
 		{failures("2026-01-05T00:00:00Z\tlink_failed\t1,1,1\tW+\t\n"), "failures.tsv:1: device \"1,1,1\" has no port \"W+\""},
 		{failures("2026-01-05T00:00:00Z\tlink_failed\t\t\t\n"), "failures.tsv:1: link_failed of no device"},
 		{with(func(f *offline.Files) { f.NodeMap = file("map.tsv", "nid1 1,1,1\n") }), "map.tsv:1: "},
-		{with(func(f *offline.Files) { f.Jobs = file("jobs.jsonl.gz", someJob) }), "jobs.jsonl.gz: gzip"},
+		{with(func(f *offline.Files) { f.Jobs = file("jobs.jsonl.gz", someJob) }), "jobs.jsonl.gz: damaged, cut off or not gzip"},
+		{with(func(f *offline.Files) { f.Jobs = file("jobs.jsonl.zst", someJob) }), "jobs.jsonl.zst:1: damaged, cut off or not zstd"},
 	} {
 		_, err := run(t, "torus:4x4x4", c.files, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {

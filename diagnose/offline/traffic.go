@@ -161,18 +161,15 @@ func (t *trafficReader) id(text string) string {
 	return id
 }
 
-// measured is a number of bytes; nil if the field is empty, or no finite number by value.
+// measured is a number of bytes; nil if the field is empty.
 func measured(field string) (*float64, error) {
 	field = strings.TrimSpace(field)
 	if field == "" {
 		return nil, nil
 	}
 	v, err := strconv.ParseFloat(field, 64)
-	if err != nil || v < 0 {
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return nil, fmt.Errorf("%q is no number of bytes; leave the field empty where it was not measured", field)
-	}
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil, nil
 	}
 	return &v, nil
 }

@@ -232,7 +232,7 @@ func loadFile(cfg *Config, path string) error {
 }
 
 // resolve fills in what follows from the rest: partitions by place in the list,
-// topology and key files relative to the configuration file, and what the agent
+// topology, key and map files relative to the configuration file, and what the agent
 // takes from its fabric.
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
@@ -252,6 +252,9 @@ func (c *Config) resolve(dir string) {
 		if rig := &c.Search.Offer.Engines[i].Rig; *rig != "" && !filepath.IsAbs(*rig) {
 			*rig = filepath.Join(dir, *rig)
 		}
+	}
+	for _, group := range c.Collect.FeedGroups() {
+		group.Feeds.Resolve(dir)
 	}
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {

@@ -56,6 +56,32 @@ kafka: {embedded: false, brokers: ["k1:9092"]}
 	}
 }
 
+// Files that a configuration names lie where it does, unless their paths are absolute.
+func TestPathsAreRelativeToTheFile(t *testing.T) {
+	path := write(t, `
+fabrics: [{name: ib0, topology: "fattree:k=4"}]
+collect: {jobs: {file: {node_map: nodes.tsv}}, failures: {log: {node_map: /etc/nodes.tsv}}}
+feedback:
+  slurm: {node_map: slurm.tsv, rest: {token_file: token}}
+  webhooks: [{name: ops, secret_file: ops.key, tls: {ca: ca.pem}}]
+`)
+	c, err := config.Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(path)
+	hook := &c.Feedback.Webhooks[0]
+	for want, got := range map[string]string{
+		filepath.Join(dir, "nodes.tsv"): c.Collect.Jobs.Sections["file"].Running.NodeMap, "/etc/nodes.tsv": c.Collect.Failures.Sections["log"].Running.NodeMap,
+		filepath.Join(dir, "slurm.tsv"): c.Feedback.Slurm.NodeMap, filepath.Join(dir, "token"): c.Feedback.Slurm.REST.TokenFile,
+		filepath.Join(dir, "ops.key"): hook.SecretFile, filepath.Join(dir, "ca.pem"): hook.TLS.CA,
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestFaultsAreJoined(t *testing.T) {
 	_, err := config.Load(write(t, `
 log: {level: loud}

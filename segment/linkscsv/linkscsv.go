@@ -109,15 +109,37 @@ func Intervals(name string, r io.Reader, g *topology.Graph) iter.Seq2[*schema.Sn
 func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
 	switch {
 	case strings.HasSuffix(name, ".gz"):
-		return gzip.NewReader(r)
+		d, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, undecodable("gzip", err)
+		}
+		return compressed{d, "gzip"}, nil
 	case strings.HasSuffix(name, ".zst"):
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) // which needs no goroutine
 		if err != nil {
-			return nil, err
+			return nil, undecodable("zstd", err)
 		}
-		return d.IOReadCloser(), nil
+		return compressed{d.IOReadCloser(), "zstd"}, nil
 	}
 	return io.NopCloser(r), nil
+}
+
+// compressed says of what a decoder fails at what the file should be.
+type compressed struct {
+	io.ReadCloser
+	form string
+}
+
+func (c compressed) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = undecodable(c.form, err)
+	}
+	return n, err
+}
+
+func undecodable(form string, err error) error {
+	return fmt.Errorf("damaged, cut off or not %s, which its name says it is: %w; copy it again, or give it the name of what it is", form, err)
 }
 
 func open(r io.Reader, g *topology.Graph) (*table, error) {
