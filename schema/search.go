@@ -140,7 +140,7 @@ type SearchReport struct {
 	Seconds     float64 `json:"seconds"`   // that the experiments took
 	Gigabytes   float64 `json:"gigabytes"` // that they moved, by the engine's rates
 	Anomalies   int     `json:"anomalies"` // that stand
-	// Findings since the report before; in the answer at the end all that stand.
+	// Findings since the report before; in the answer at the end all that stand, and what was withdrawn since the last report.
 	Findings []SearchFinding `json:"findings,omitempty"`
 	// Dropped findings, which did not fit into the answer: reports before had them.
 	Dropped int `json:"dropped,omitempty"`

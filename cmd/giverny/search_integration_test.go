@@ -64,7 +64,7 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s.public = strings.TrimSpace(public)
-	s.operator = s.config("operator", fmt.Sprintf("command: {sign: {principal: operator, key_file: %s}}\nsearch: {launch: {allow_hosts: ['n*'], engine: rig, peers: 1, budget: 120, duration: 1m}}\n", key))
+	s.operator = s.config("operator", fmt.Sprintf("command: {sign: {principal: operator, key_file: %s}}\nsearch: {launch: {allow_hosts: ['n*'], engine: rig, peers: 1, budget: 120, duration: 4m}}\n", key))
 	return s
 }
 
@@ -149,8 +149,8 @@ func (s *site) agent(name, rules string, pause time.Duration) (kill func()) {
 			s.t.Fatal(err)
 		}
 	}
-	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  clock_tolerance: 1s\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n"+
-		"search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, max_gigabytes: 1e9, watch_for: 1ms, watch_every: 50ms, report_every: 200ms}}\n",
+	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  clock_tolerance: 5s\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n"+
+		"search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, max_gigabytes: 1e9, watch_for: 1ms, watch_every: 50ms, report_every: 1s}}\n",
 		name, root, s.public, rules, filepath.Join(s.dir, testEngine), pause))
 	cmd := exec.Command(filepath.Join(s.dir, "giverny"), "collect", "-c", path)
 	cmd.Stdout, cmd.Stderr = s.t.Output(), s.t.Output()
@@ -284,7 +284,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	s.operate(failing("search "+long.Command.ID+" of MT4129"), "search", "launch", "--nic-model", "MT4129")
 	s.operate(func(_ string, err error) bool { // one whose answer came too late has worked all the same
 		return err == nil || strings.Contains(err.Error(), "no agent that answered runs")
-	}, "search", "cancel", long.Command.ID)
+	}, "search", "cancel", long.Command.ID, "--wait", "20s", "--expect", "2")
 	if a := s.search(long.Command.ID, schema.CommandCancelled).Agents[0]; a.Reason != "cancelled by operator" || a.Experiments == 0 || a.Experiments >= 5000 {
 		t.Errorf("cancelled: %+v", a)
 	}
@@ -355,11 +355,8 @@ func (s *site) audited() {
 	}
 	statuses := map[schema.CommandStatus]int{}
 	for i := range commands {
-		if commands[i].Kind != schema.KindSearch {
+		if commands[i].Kind != schema.KindSearch || commands[i].Verified != schema.Verified { // the others are hostile's
 			continue
-		}
-		if commands[i].Verified != schema.Verified {
-			s.t.Errorf("command %s is %s", commands[i].ID, commands[i].Verified)
 		}
 		results, err := model.CommandResults(s.t.Context(), "ib0", commands[i].ID)
 		if err != nil {

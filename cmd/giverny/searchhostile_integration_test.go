@@ -54,7 +54,7 @@ func (s *site) hostile(done schema.Command) {
 	changed := done // the signature is true, and of other arguments
 	changed.Arguments = json.RawMessage(`{"engine":"rig","budget":1,"duration_seconds":1}`)
 	const second = schema.Instant(time.Second)
-	time.Sleep(time.Until((done.Issued + 4*second).Time())) // past the agents' clock_tolerance, and after they started
+	time.Sleep(time.Until((done.Issued + 8*second).Time())) // past the agents' clock_tolerance, and after they started
 	commands := []schema.Command{order("forged", forger, nil), changed, done,
 		order("stale", truly, func(c *schema.Command) { c.Issued, c.Expires = done.Issued+1, done.Issued+second }),
 		order("elsewhere", truly, func(c *schema.Command) {

@@ -321,6 +321,7 @@ func newSearchCancel(g *globals) *cobra.Command {
 			return nil
 		},
 	}
-	f.register(cmd, listWait)
+	const wait = 10 * time.Second // for which it is valid, too
+	f.register(cmd, wait)
 	return cmd
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
@@ -29,7 +30,7 @@ func (c *Config) Validate() error {
 	f.Under("search.offer", c.Search.Offer.Validate())
 	f.Under("search.launch", c.Search.Launch.Validate())
 	for i := range c.Search.Workloads {
-		f.Under(fmt.Sprintf("search.workloads.%d", i), c.Search.Workloads[i].Validate())
+		f.Under("search.workloads", faults.At(strconv.Itoa(i), c.Search.Workloads[i].Validate()))
 	}
 	f.Under("dashboards", c.Dashboards.Validate())
 	return f.Err()

@@ -30,6 +30,7 @@ type Findings interface {
 	NewestDiagnoses(ctx context.Context, fabric string, span read.Span, region uint64, n int) ([]schema.Diagnosis, error)
 	Searches(ctx context.Context, fabric string, s read.Span, n int) ([]read.Search, error)
 	KnownAnomalies(ctx context.Context, fabric, nicModel string) ([]read.KnownAnomaly, error)
+	Hardware(ctx context.Context, fabric, device string) ([]read.HostAdapter, error)
 }
 
 // Launcher plans and launches searches in one fabric.
@@ -46,7 +47,7 @@ type Launcher struct {
 
 // Waits of a launcher.
 const (
-	DefaultListWait  = 3 * time.Second
+	DefaultListWait  = 5 * time.Second
 	DefaultStartWait = 15 * time.Second
 )
 
@@ -79,7 +80,15 @@ func (l *Launcher) Hosts(ctx context.Context) ([]Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := l.Bus.Ask(ctx, &list, l.ListWait, 0)
+	known, err := l.Store.Hardware(ctx, l.Fabric, "")
+	if err != nil {
+		return nil, err
+	}
+	agents := map[string]bool{} // that answered before: once so many have, there is nothing to wait for
+	for i := range known {
+		agents[known[i].Agent] = true
+	}
+	answers, err := l.Bus.Ask(ctx, &list, l.ListWait, len(agents))
 	if err != nil {
 		return nil, err
 	}

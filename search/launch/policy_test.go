@@ -78,6 +78,10 @@ func (w *world) KnownAnomalies(context.Context, string, string) ([]read.KnownAno
 	return w.known, w.failing
 }
 
+func (w *world) Hardware(context.Context, string, string) ([]read.HostAdapter, error) {
+	return nil, w.failing
+}
+
 func (w *world) OutOfUse(context.Context, []string) (map[string]string, error) { return w.drained, nil }
 
 func (w *world) StoreFeedback(_ context.Context, _ string, actions []schema.FeedbackAction) error {

@@ -30,7 +30,7 @@ func newNews(state schema.SearchReport, send func(json.RawMessage), gigabytes fu
 	return &news{send: send, gigabytes: gigabytes, every: every, state: state, all: map[int]schema.SearchFinding{}}
 }
 
-// finding is reported with the next progress, which follows at once.
+// finding is reported with the next progress that is due.
 func (n *news) finding(f run.Finding) error {
 	out, err := findingOf(&f.Finding)
 	if err != nil {
@@ -44,7 +44,6 @@ func (n *news) finding(f run.Finding) error {
 		n.all[out.Experiment] = out
 	}
 	n.mu.Unlock()
-	n.now()
 	return nil
 }
 
@@ -84,7 +83,7 @@ func (n *news) now() {
 	n.send(encode(&report))
 }
 
-// last is the answer: all findings that stand, as many as fit.
+// last is the answer: all findings that stand, as many as fit, and those that were withdrawn since the last report.
 func (n *news) last(s *search.Summary) json.RawMessage {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -95,6 +94,11 @@ func (n *news) last(s *search.Summary) json.RawMessage {
 	report.Gigabytes, report.Anomalies = n.gigabytes(), len(n.all)
 	for _, experiment := range slices.Sorted(maps.Keys(n.all)) {
 		report.Findings = append(report.Findings, n.all[experiment])
+	}
+	for _, f := range n.fresh {
+		if f.Withdrawn() {
+			report.Findings = append(report.Findings, f)
+		}
 	}
 	text := encode(&report)
 	for len(text) > command.MaxOutputBytes && len(report.Findings) > 0 {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
@@ -53,7 +54,7 @@ func New(cfg Config, deps Deps) (*Handler, error) {
 		if e := &cfg.Engines[i]; e.onRig() {
 			rig, err := engine.ReadRig(e.Rig)
 			if err != nil {
-				return nil, fmt.Errorf("search.offer.engines.%d: rig: %w", i, err)
+				return nil, faults.At("search.offer", fmt.Errorf("engines.%d.rig: %w", i, err))
 			}
 			h.rigs[e.Name] = rig
 		}
