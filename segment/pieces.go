@@ -2,6 +2,7 @@ package segment
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -36,6 +37,8 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.joinWeak(t, h)
 	h.rename(c)
 	c.joinAlong(t, s, h)
+	h.rename(c)
+	c.joinPastCalm(t, s, h)
 	h.rename(c)
 	c.findTransit(s)
 	c.joinPartners(t, s, h)
@@ -215,6 +218,50 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 	for i := 1; i < len(c.meetings); i++ {
 		if a, b := c.meetings[i-1], c.meetings[i]; a.device == b.device {
 			c.sets.union(a.cause, b.cause)
+		}
+	}
+}
+
+// isOddlyCalm reports whether a link is calm though most that enter its switch from others of its level are not.
+func (t *trees) isOddlyCalm(link int32) bool {
+	w, stalled, measured := t.waits, 0, 0
+	for _, l := range w.in.of(w.to[link]) {
+		if l == link || w.fromHost(l) || t.values[l] == missing || w.level[w.from[l]] != w.level[w.from[link]] {
+			continue
+		}
+		measured++
+		if t.node[l] >= 0 {
+			stalled++
+		}
+	}
+	return stalled >= minFeeders && 2*stalled > measured
+}
+
+// joinPastCalm joins what waits at a switch with what waits behind one of its ports that reads calm, if both are
+// level: the reading is no zero.
+func (c *causes) joinPastCalm(t *trees, s *sinks, h *shares) {
+	for a := range s.all {
+		x := &s.all[a]
+		if x.links < 2 || x.port > 0 || c.levels[c.level.find(int32(a))].isExchange() {
+			continue
+		}
+		best, off := int32(-1), t.noise.meanError(x.stall, x.links, math.MaxInt32)
+		for _, l := range t.waits.out.of(x.device) {
+			if t.waits.toHost(l) || t.node[l] >= 0 || t.values[l] == missing || !t.isOddlyCalm(l) {
+				continue
+			}
+			for _, m := range t.waits.out.of(t.waits.to[l]) {
+				j := t.node[m]
+				if j < 0 || !t.waits.mayWait(l, m) || h.main(j) < 0 {
+					continue
+				}
+				if d := math.Abs(t.stall[j] - x.stall); d < off {
+					best, off = h.main(j), d
+				}
+			}
+		}
+		if best >= 0 {
+			c.sets.union(int32(a), best)
 		}
 	}
 }
