@@ -17,6 +17,8 @@ type causes struct {
 	excess   float64 // see excessOf
 	uneven   float64 // see unevenOf
 	double   [][2]int32
+	total    []float64 // by cause: stall of its links
+	top      []int32   // by cause: the leaf at which most of it waits, or -1
 	weak     []bool    // by cause: only a lone hot link makes it one
 	thin     []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count    []int     // by cause: its links

@@ -30,6 +30,8 @@ const (
 	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
 	// has few links.
 	leastMisfit, mostMisfit, misfitShare, misfitSmall = 1.8, 5, .15, 16
+	// It is a tree if the mean of its links is less than that of those at one leaf by this factor.
+	fallingShare = .8
 )
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
@@ -43,7 +45,7 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.findTransit(s)
 	c.joinPartners(t, s, h)
 	h.rename(c)
-	for c.joinMisfits(t, h) {
+	for c.joinMisfits(t, s, h) {
 		h.rename(c)
 	}
 }
@@ -103,8 +105,8 @@ func (c *causes) markFewAsWeak(h *shares) {
 
 // joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
 // exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
-func (c *causes) joinMisfits(t *trees, h *shares) (joined bool) {
-	c.measureMisfits(t, h)
+func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
+	c.measureMisfits(t, s, h)
 	c.votes = c.votes[:0]
 	for i, l := range t.links {
 		own := h.main(int32(i))
@@ -130,7 +132,8 @@ func (c *causes) joinMisfits(t *trees, h *shares) (joined bool) {
 	}
 	c.tallyVotes()
 	for _, v := range c.tally {
-		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) {
+		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
+			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) {
 			joined = joined || c.sets.find(v.cause) != c.sets.find(v.beside)
 			c.sets.union(v.cause, v.beside)
 		}
@@ -139,16 +142,37 @@ func (c *causes) joinMisfits(t *trees, h *shares) (joined bool) {
 }
 
 // measureMisfits sums by cause how far links are off what is predicted.
-func (c *causes) measureMisfits(t *trees, h *shares) {
-	c.count, c.off = resize(c.count, len(c.weak)), resize(c.off, len(c.weak))
+func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
+	n := len(c.weak)
+	c.count, c.off, c.total, c.top = resize(c.count, n), resize(c.off, n), resize(c.total, n), resize(c.top, n)
 	clear(c.count)
 	clear(c.off)
+	clear(c.total)
+	for i := range c.top {
+		c.top[i] = -1
+	}
 	for i, off := range h.misfit {
 		if own := h.main(int32(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
 			c.count[own]++
 			c.off[own] += min(mostMisfit, off)
+			c.total[own] += t.stall[i]
 		}
 	}
+	for a := range s.all {
+		if x, own := &s.all[a], c.sets.find(int32(a)); x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
+			c.top[own] = int32(a)
+		}
+	}
+}
+
+// isFalling reports whether a cause's stall falls from one leaf, as a tree's does.
+func (c *causes) isFalling(s *sinks, cause int32) bool {
+	if c.top[cause] < 0 {
+		return false
+	}
+	x := &s.all[c.top[cause]]
+	rest := float64(c.count[cause] - x.links)
+	return c.total[cause]-float64(x.links)*x.stall < fallingShare*x.stall*rest
 }
 
 // isMisfit reports whether a cause explains its links worse than noise would.
