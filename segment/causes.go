@@ -153,8 +153,9 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
-// reachesUp reports whether half of the stalled links that leave a's switch for others lead to b.
-func reachesUp(t *trees, s *sinks, a, b int32) bool {
+// reachesUp reports whether half of the stalled links that leave a's switch for others lead to b, if they are not
+// too few.
+func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 	up, reach := 0, 0
 	for _, l := range t.waits.out.of(s.all[a].device) {
 		if i := t.node[l]; i >= 0 && !t.waits.toHost(l) {
@@ -164,7 +165,7 @@ func reachesUp(t *trees, s *sinks, a, b int32) bool {
 			}
 		}
 	}
-	return up > 0 && 2*reach >= up
+	return up >= fewest && 2*reach >= up
 }
 
 // hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.

@@ -165,9 +165,9 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 }
 
-// isFalling reports whether a cause's stall falls from one leaf, as a tree's does.
+// isFalling reports whether a cause that is no exchange stalls less the farther from one leaf, as a tree does.
 func (c *causes) isFalling(s *sinks, cause int32) bool {
-	if c.top[cause] < 0 {
+	if c.top[cause] < 0 || c.isExchange(cause) {
 		return false
 	}
 	x := &s.all[c.top[cause]]
