@@ -17,6 +17,8 @@ type causes struct {
 	excess   float64 // see excessOf
 	uneven   float64 // see unevenOf
 	double   [][2]int32
+	total    []float64 // by cause: stall of its links
+	top      []int32   // by cause: the leaf at which most of it waits, or -1
 	weak     []bool    // by cause: only a lone hot link makes it one
 	thin     []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count    []int     // by cause: its links
@@ -151,8 +153,9 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
-// reachesUp reports whether half of the stalled links that leave a's switch for others lead to b.
-func reachesUp(t *trees, s *sinks, a, b int32) bool {
+// reachesUp reports whether half of the stalled links that leave a's switch for others lead to b, if they are not
+// too few.
+func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 	up, reach := 0, 0
 	for _, l := range t.waits.out.of(s.all[a].device) {
 		if i := t.node[l]; i >= 0 && !t.waits.toHost(l) {
@@ -162,7 +165,7 @@ func reachesUp(t *trees, s *sinks, a, b int32) bool {
 			}
 		}
 	}
-	return up > 0 && 2*reach >= up
+	return up >= fewest && 2*reach >= up
 }
 
 // hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.

@@ -85,7 +85,7 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
 		return true
 	}
-	return reachesUp(t, s, a, b) && reachesUp(t, s, b, a)
+	return reachesUp(t, s, a, b, 1) && reachesUp(t, s, b, a, 1)
 }
 
 const (
@@ -94,6 +94,7 @@ const (
 	unevenDeviations, leastUneven = 2, 1.2
 	unevenRatio                   = .25 // least ratio of the levels of two such leaves
 	fewestEven                    = 5   // links that show that they are even
+	fewestUp                      = 2   // stalled links from a leaf that show that it sends
 )
 
 // areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
@@ -113,7 +114,7 @@ func (c *causes) unevenness(x *sink) float64 {
 
 // sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
 func sendsTo(t *trees, s *sinks, a, b int32) bool {
-	return reachesUp(t, s, a, b) || hostShare(t, s, a, b) >= exchangeShared
+	return reachesUp(t, s, a, b, fewestUp) || hostShare(t, s, a, b) >= exchangeShared
 }
 
 // areNear reports whether the levels of two sinks may be one.

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -29,6 +30,8 @@ const (
 	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
 	// has few links.
 	leastMisfit, mostMisfit, misfitShare, misfitSmall = 1.8, 5, .15, 16
+	// It is a tree if the mean of its links is less than that of those at one leaf by this factor.
+	fallingShare = .8
 )
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
@@ -37,10 +40,12 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	h.rename(c)
 	c.joinAlong(t, s, h)
 	h.rename(c)
+	c.joinPastCalm(t, s, h)
+	h.rename(c)
 	c.findTransit(s)
 	c.joinPartners(t, s, h)
 	h.rename(c)
-	for c.joinMisfits(t, h) {
+	for c.joinMisfits(t, s, h) {
 		h.rename(c)
 	}
 }
@@ -100,8 +105,8 @@ func (c *causes) markFewAsWeak(h *shares) {
 
 // joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
 // exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
-func (c *causes) joinMisfits(t *trees, h *shares) (joined bool) {
-	c.measureMisfits(t, h)
+func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
+	c.measureMisfits(t, s, h)
 	c.votes = c.votes[:0]
 	for i, l := range t.links {
 		own := h.main(int32(i))
@@ -127,7 +132,8 @@ func (c *causes) joinMisfits(t *trees, h *shares) (joined bool) {
 	}
 	c.tallyVotes()
 	for _, v := range c.tally {
-		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) {
+		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
+			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) {
 			joined = joined || c.sets.find(v.cause) != c.sets.find(v.beside)
 			c.sets.union(v.cause, v.beside)
 		}
@@ -136,16 +142,37 @@ func (c *causes) joinMisfits(t *trees, h *shares) (joined bool) {
 }
 
 // measureMisfits sums by cause how far links are off what is predicted.
-func (c *causes) measureMisfits(t *trees, h *shares) {
-	c.count, c.off = resize(c.count, len(c.weak)), resize(c.off, len(c.weak))
+func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
+	n := len(c.weak)
+	c.count, c.off, c.total, c.top = resize(c.count, n), resize(c.off, n), resize(c.total, n), resize(c.top, n)
 	clear(c.count)
 	clear(c.off)
+	clear(c.total)
+	for i := range c.top {
+		c.top[i] = -1
+	}
 	for i, off := range h.misfit {
 		if own := h.main(int32(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
 			c.count[own]++
 			c.off[own] += min(mostMisfit, off)
+			c.total[own] += t.stall[i]
 		}
 	}
+	for a := range s.all {
+		if x, own := &s.all[a], c.sets.find(int32(a)); x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
+			c.top[own] = int32(a)
+		}
+	}
+}
+
+// isFalling reports whether a cause that is no exchange stalls less the farther from one leaf, as a tree does.
+func (c *causes) isFalling(s *sinks, cause int32) bool {
+	if c.top[cause] < 0 || c.isExchange(cause) {
+		return false
+	}
+	x := &s.all[c.top[cause]]
+	rest := float64(c.count[cause] - x.links)
+	return c.total[cause]-float64(x.links)*x.stall < fallingShare*x.stall*rest
 }
 
 // isMisfit reports whether a cause explains its links worse than noise would.
@@ -215,6 +242,50 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 	for i := 1; i < len(c.meetings); i++ {
 		if a, b := c.meetings[i-1], c.meetings[i]; a.device == b.device {
 			c.sets.union(a.cause, b.cause)
+		}
+	}
+}
+
+// isOddlyCalm reports whether a link is calm though most that enter its switch from others of its level are not.
+func (t *trees) isOddlyCalm(link int32) bool {
+	w, stalled, measured := t.waits, 0, 0
+	for _, l := range w.in.of(w.to[link]) {
+		if l == link || w.fromHost(l) || t.values[l] == missing || w.level[w.from[l]] != w.level[w.from[link]] {
+			continue
+		}
+		measured++
+		if t.node[l] >= 0 {
+			stalled++
+		}
+	}
+	return stalled >= minFeeders && 2*stalled > measured
+}
+
+// joinPastCalm joins what waits at a switch with what waits behind one of its ports that reads calm, if both are
+// level: the reading is no zero.
+func (c *causes) joinPastCalm(t *trees, s *sinks, h *shares) {
+	for a := range s.all {
+		x := &s.all[a]
+		if x.links < 2 || x.port > 0 || c.levels[c.level.find(int32(a))].isExchange() {
+			continue
+		}
+		best, off := int32(-1), t.noise.meanError(x.stall, x.links, math.MaxInt32)
+		for _, l := range t.waits.out.of(x.device) {
+			if t.waits.toHost(l) || t.node[l] >= 0 || t.values[l] == missing || !t.isOddlyCalm(l) {
+				continue
+			}
+			for _, m := range t.waits.out.of(t.waits.to[l]) {
+				j := t.node[m]
+				if j < 0 || !t.waits.mayWait(l, m) || h.main(j) < 0 {
+					continue
+				}
+				if d := math.Abs(t.stall[j] - x.stall); d < off {
+					best, off = h.main(j), d
+				}
+			}
+		}
+		if best >= 0 {
+			c.sets.union(int32(a), best)
 		}
 	}
 }

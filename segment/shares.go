@@ -22,8 +22,10 @@ type shares struct {
 
 // part is what a cause contributes to the stall of a link, in percent.
 type part struct {
-	cause int32
-	stall float64
+	cause  int32
+	of     int32 // links that it was gathered from
+	stall  float64
+	second float64 // stall of all but the most stalled of those links
 }
 
 // partList is a few parts, the largest first.
@@ -43,6 +45,8 @@ const (
 	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
 	explained                        = 2 // deviations within which what was supposed explains a link
+	// Of so many links the first is a lone hot one if it is so much above the second.
+	outlierOf, outlierFactor, outlierSigmas = 3, 1.25, 4
 
 	voteWidth = .3   // a link votes for causes that are as near, in logarithms
 	fallWidth = 1.12 // ratios that far apart are one
@@ -62,9 +66,11 @@ func (p *partList) list() []part { return p.at[:p.n] }
 // add takes in a part; of one cause the larger counts.
 func (p *partList) add(x part) {
 	for i := range p.list() {
-		if p.at[i].cause == x.cause {
-			if x.stall > p.at[i].stall {
-				p.at[i].stall = x.stall
+		if y := &p.at[i]; y.cause == x.cause {
+			y.of++
+			y.second = max(y.second, min(x.stall, y.stall))
+			if x.stall > y.stall {
+				y.stall = x.stall
 				p.sort()
 			}
 			return
@@ -89,6 +95,16 @@ func (p *partList) sort() {
 }
 
 func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
+
+// dropOutliers takes of each cause the second of three links or more, if the first is far above it: a lone hot one.
+func (p *partList) dropOutliers(noise treeNoise) {
+	for k := range p.list() {
+		if x := &p.at[k]; x.of >= outlierOf && x.stall > outlierFactor*x.second && x.stall-x.second > outlierSigmas*noise.sigma(x.second) {
+			x.stall = x.second
+		}
+	}
+	p.sort()
+}
 
 // unite sums the parts of one cause.
 func (p *partList) unite() {
@@ -176,19 +192,19 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		usual = x.stall
 	}
 	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) {
-		h.of[i].set(part{int32(len(s.all)) + a, t.stall[i]})
+		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
 		return true
 	}
 	double := c.double[a]
 	switch {
 	case double[0] == noDouble:
-		h.of[i].set(part{c.sets.find(a), t.stall[i]})
+		h.of[i].set(part{cause: c.sets.find(a), stall: t.stall[i]})
 	case double[1] != a:
-		h.of[i].set(part{c.sets.find(double[0]), c.levels[double[0]].stall()}, part{c.sets.find(double[1]), c.levels[double[1]].stall()})
+		h.of[i].set(part{cause: c.sets.find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.find(double[1]), stall: c.levels[double[1]].stall()})
 	case toHost:
-		h.of[i].set(part{c.sets.find(a), x.stall - c.levels[double[0]].stall()})
+		h.of[i].set(part{cause: c.sets.find(a), stall: x.stall - c.levels[double[0]].stall()})
 	default:
-		h.of[i].set(part{c.sets.find(double[0]), c.levels[double[0]].stall()}, part{c.sets.find(a), x.stall - c.levels[double[0]].stall()})
+		h.of[i].set(part{cause: c.sets.find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.find(a), stall: x.stall - c.levels[double[0]].stall()})
 	}
 	return true
 }
@@ -203,11 +219,12 @@ func (h *shares) predict(t *trees, c *causes, i int32) {
 			}
 			for _, p := range h.of[j].list() {
 				if c.weak[p.cause] == weak {
-					h.scratch.add(p)
+					h.scratch.add(part{cause: p.cause, of: 1, stall: p.stall})
 				}
 			}
 		}
 		if h.scratch.n > 0 {
+			h.scratch.dropOutliers(t.noise)
 			return
 		}
 	}
@@ -290,7 +307,7 @@ func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
 	h.of[i].n = 0
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
-			h.of[i].add(part{p.cause, stall * one[k] / total})
+			h.of[i].add(part{cause: p.cause, stall: stall * one[k] / total})
 		}
 	}
 }

@@ -112,7 +112,9 @@ func (s *sinks) list(t *trees) {
 			s.at[d] = int32(len(s.all))
 			s.all = append(s.all, sink{device: d, component: s.components.find(n + d), isLeaf: t.waits.isLeaf(d)})
 		}
-		s.all[s.at[d]].weight += t.stall[i]
+		x := &s.all[s.at[d]]
+		x.weight += t.stall[i]
+		x.isLeaf = x.isLeaf || t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
 		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]))
@@ -189,6 +191,9 @@ func (s *sinks) measure(t *trees) {
 	}
 	for a := range s.all {
 		s.all[a].sum()
+		if x := &s.all[a]; w.hosts[x.device] > 0 && x.fromSwitches >= mostLeastLinks {
+			x.isLeaf = true // enough waits at a higher switch for its aggregation node to be why
+		}
 		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
 			s.lone++

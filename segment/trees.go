@@ -360,7 +360,7 @@ const (
 	// hot links lie anywhere.
 	falseRegionsPerDay = .1
 	intervalsPerDay    = 1440
-	fewestLinks        = 4
+	fewestLinks        = 6
 	mostLeastLinks     = 8 // an incast of eight hosts counts on every fabric
 	leastLoneShare     = 1e-5
 )

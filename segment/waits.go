@@ -93,8 +93,8 @@ func (w *waits) isAdjacent(from, to int32) bool {
 	return false
 }
 
-// isLeaf reports whether a switch has hosts.
-func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 }
+// isLeaf reports whether a switch has hosts, and is not a higher one with an aggregation node of its own.
+func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 && w.level[device] <= 1 }
 
 // fromHost and toHost say at which end of a link a host is.
 func (w *waits) fromHost(link int32) bool { return !w.isSwitch[w.from[link]] }
