@@ -106,6 +106,8 @@ var Architecture = []Row{
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
+	{Package: "report", May: []string{"store/read"}, Tests: []string{"store", "store/engine"}},
+
 	// What acts on the results, outside of this program.
 	{Package: "feedback", May: []string{"feedback/...", "topology"}, Tests: []string{"internal/secret"}},
 	{Package: "feedback/score", May: []string{"topology"}, Kind: Pure},
