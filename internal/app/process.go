@@ -44,6 +44,8 @@ type Process struct {
 	client *kafka.Client
 	db     *store.DB
 
+	analyst func(context.Context) error // serves analysts; nil where none are
+
 	kafkaMetrics *kafka.Metrics
 }
 

@@ -273,6 +273,9 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 	if parts.pages != nil {
 		steps = append(steps, Step{{Name: "page", Run: parts.pages.Run}})
 	}
+	if p.analyst != nil {
+		steps = append(steps, Step{{Name: "analyst", Run: p.analyst}})
+	}
 	return steps, nil
 }
 
@@ -289,6 +292,9 @@ func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 		return err
 	}
 	parts, err := p.Make(r, fabrics)
+	if err == nil {
+		err = p.ListenForAnalysts()
+	}
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

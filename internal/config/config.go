@@ -30,6 +30,7 @@ import (
 	"github.com/giverny/giverny/search/ondemand"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/store/engine/readonly"
 )
 
 // Prefix of the environment variables that override keys.
@@ -124,6 +125,8 @@ type Store struct {
 	Library string `yaml:"library"`
 	// The embedded engine.
 	Engine engine.Config `yaml:"engine"`
+	// Where analysts may read the embedded store with ClickHouse HTTP clients. It is off.
+	Analyst readonly.Config `yaml:"analyst"`
 }
 
 // Collect says what an agent reads on its host.
@@ -188,7 +191,7 @@ func Default() Config {
 		StopTimeout: 15 * time.Second,
 		Kafka:       Kafka{Embedded: true, Client: kafka.DefaultConfig(), Broker: embedded.DefaultConfig()},
 		Spool:       spool.DefaultConfig(),
-		Store:       Store{Embedded: true, Tables: store.DefaultConfig(), Engine: engine.DefaultConfig()},
+		Store:       Store{Embedded: true, Tables: store.DefaultConfig(), Engine: engine.DefaultConfig(), Analyst: readonly.DefaultConfig()},
 		Collect: Collect{Polling: collectors.DefaultConfig(), Sources: registry.DefaultConfig(), Jobs: registry.DefaultFeeds(registry.JobKinds()),
 			Failures: registry.DefaultFeeds(registry.FailureKinds()), Traffic: registry.DefaultFeeds(registry.TrafficKinds())},
 		Command:    command.DefaultConfig(),

@@ -78,6 +78,8 @@ func (s *Store) Validate() error {
 	f.Check(!s.Embedded || s.Tables.Cluster == "", "cluster", "both store.embedded and store.cluster; set store.embedded: false and store.url to use the cluster")
 	f.Under("", s.Tables.Validate())
 	f.Under("engine", s.Engine.Validate())
+	f.Under("analyst", s.Analyst.Validate())
+	f.Check(s.Analyst.Listen == "" || s.Embedded, "analyst.listen", "%q: only the embedded store has this listener; a ClickHouse server has its own", s.Analyst.Listen)
 	return f.Err()
 }
 

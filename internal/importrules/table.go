@@ -104,7 +104,10 @@ var Architecture = []Row{
 	{Package: "store/read", May: []string{"store", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
+	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
+
+	{Package: "report", May: []string{"store/read"}, Tests: []string{"store", "store/engine"}},
 
 	// What acts on the results, outside of this program.
 	{Package: "feedback", May: []string{"feedback/...", "topology"}, Tests: []string{"internal/secret"}},
@@ -119,6 +122,7 @@ var Architecture = []Row{
 	{Package: "feedback/alertmanager", May: []string{"feedback/record", "internal/secret", "internal/tlsfile"}},
 
 	// What people and machines see.
+	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
 	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"dashboards/openapi", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
@@ -130,7 +134,7 @@ var Architecture = []Row{
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},
 	{Package: "internal/faults", Kind: Pure},

@@ -3,6 +3,7 @@ package read
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -338,4 +339,34 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 	return convert(found, err, func(r *row) (CauseShare, error) {
 		return CauseShare{r.Class, int(r.Regions), int(r.Diagnoses), r.Mean, int(r.Accused)}, nil
 	})
+}
+
+// StallMetrics are the metrics by which the network had a state in some interval of a span.
+func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (metrics []schema.Metric, err error) {
+	found, err := Figure[struct {
+		Metric    string `ch:"metric"`
+		Intervals uint64 `ch:"intervals"`
+	}](ctx, m, "stall_metrics", InSpan(fabric, span))
+	for _, r := range found {
+		if metric, err := schema.ParseMetric(r.Metric); err == nil {
+			metrics = append(metrics, metric)
+		}
+	}
+	return metrics, err
+}
+
+// LinkNames names links by the ports at their ends; by its number one that is not known.
+func (m *Model) LinkNames(ctx context.Context, fabric string, version uint64, links []LinkRank) ([]string, error) {
+	numbers, names := make([]uint32, len(links)), make([]string, len(links))
+	for i, l := range links {
+		numbers[i], names[i] = uint32(l.Link), fmt.Sprint(l.Link)
+	}
+	found, err := lookup[struct {
+		Link uint32 `ch:"link"`
+		Name string `ch:"name"`
+	}](ctx, m, "link_names", Args{"fabric": fabric, "version": version, "links": numbers})
+	for _, f := range found {
+		names[slices.Index(numbers, f.Link)] = f.Name
+	}
+	return names, err
 }

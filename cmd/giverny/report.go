@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/report"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+func newReport(g *globals) *cobra.Command {
+	var from, to, fabric, out string
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Say what a fabric's congestion was like over days or months",
+		Long: `Say what a fabric's congestion was like over days or months: the characterisation of
+Monet (NSDI 2020), beside the paper's numbers of Blue Waters, from what is stored. --out
+names the file: .html is one page that needs nothing else, with plots and the SQL of
+each; .json is the same for programs; - is JSON on standard output.
+
+--from and --to are RFC 3339, or days (2026-01-31, midnight UTC). --fabric may be left
+out where the configuration has one.`,
+		Example: `  giverny report --config giverny.yaml --from 2026-01-01 --to 2026-06-01 --out report.html`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			span, err := parseSpan(from, to)
+			if err != nil {
+				return err
+			}
+			write, err := reportForm(out)
+			if err != nil {
+				return err
+			}
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			entry, err := oneFabric(cfg.Fabrics, fabric)
+			if err != nil {
+				return err
+			}
+			made, err := app.New(cfg, version, log).Report(cmd.Context(), entry.Name, span, entry.Interval())
+			if errors.Is(err, report.ErrNothing) {
+				return fmt.Errorf("report on fabric %q from %s to %s: %w; is the span right, in UTC?", entry.Name, span.From, span.To, err)
+			}
+			if err != nil {
+				return err
+			}
+			if out == "-" {
+				return write(made, cmd.OutOrStdout())
+			}
+			var content bytes.Buffer
+			if err := errors.Join(write(made, &content), atomicfile.Write(out, content.Bytes())); err != nil {
+				return fmt.Errorf("write the report: %w", err)
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), "giverny report: written to", out)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&from, "from", "", "intervals that start at this instant or later")
+	flags.StringVar(&to, "to", "", "intervals that start before this instant")
+	flags.StringVar(&fabric, "fabric", "", "the fabric")
+	flags.StringVar(&out, "out", "", "file to write, .html or .json; - for JSON on standard output")
+	return cmd
+}
+
+// parseSpan reads instants, or days.
+func parseSpan(from, to string) (span read.Span, err error) {
+	for _, in := range []struct {
+		flag, text string
+		into       *schema.Instant
+	}{{"--from", from, &span.From}, {"--to", to, &span.To}} {
+		if in.text == "" {
+			return span, fmt.Errorf("%s is missing: give an instant (RFC 3339) or a day (2026-01-31)", in.flag)
+		}
+		if day, err := time.Parse(time.DateOnly, in.text); err == nil {
+			*in.into = schema.Instant(day.UnixNano())
+			continue
+		}
+		if err := in.into.UnmarshalText([]byte(in.text)); err != nil {
+			return span, fmt.Errorf("%s: %w", in.flag, err)
+		}
+	}
+	if span.To <= span.From {
+		return span, errors.New("--to is not after --from")
+	}
+	return span, nil
+}
+
+// reportForm is how a file of a name is written.
+func reportForm(out string) (func(*report.Report, io.Writer) error, error) {
+	switch ext := strings.ToLower(filepath.Ext(out)); {
+	case out == "":
+		return nil, errors.New("--out is missing: name a file that ends in .html or .json, or - for JSON on standard output")
+	case out == "-", ext == ".json":
+		return (*report.Report).WriteJSON, nil
+	case ext == ".html", ext == ".htm":
+		return (*report.Report).WriteHTML, nil
+	}
+	return nil, fmt.Errorf("--out %q: want a name that ends in .html or .json", out)
+}
+
+// oneFabric is the one of a name or, without a name, the only one.
+func oneFabric(fabrics []config.Fabric, name string) (*config.Fabric, error) {
+	var names []string
+	for i := range fabrics {
+		if names = append(names, fabrics[i].Name); fabrics[i].Name == name || name == "" && len(fabrics) == 1 {
+			return &fabrics[i], nil
+		}
+	}
+	if name == "" {
+		return nil, fmt.Errorf("--fabric is missing: the configuration has %s", strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("--fabric %q is not in the configuration; it has %s", name, strings.Join(names, ", "))
+}

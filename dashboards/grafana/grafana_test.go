@@ -1,0 +1,146 @@
+package grafana
+
+import (
+	"bytes"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	registry "github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+var update = flag.Bool("update", false, "write the dashboards")
+
+func TestDashboardsAreCurrent(t *testing.T) {
+	made := files()
+	for name, d := range made {
+		text, err := render(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(name, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		there, err := os.ReadFile(name)
+		if err != nil || !bytes.Equal(there, text) {
+			t.Errorf("%s is out of date, %v: run go generate ./dashboards/grafana", name, err)
+		}
+	}
+	there, err := filepath.Glob("*.json")
+	if err != nil || len(there) != len(made) {
+		t.Errorf("the folder holds %v, %v", there, err)
+	}
+}
+
+// Every panel has a title of its own, lies in the grid and beside the others, and asks a
+// source.
+func TestPanelsFit(t *testing.T) {
+	for name, d := range files() {
+		titles, taken := map[string]bool{}, map[[2]int]bool{}
+		for _, p := range d.Panels {
+			if p.Title == "" || titles[p.Title] || len(p.Targets) == 0 || p.GridPos.X < 0 || p.GridPos.X+p.GridPos.W > 24 || p.GridPos.W <= 0 {
+				t.Errorf("%s: panel %d %q at %+v", name, p.ID, p.Title, p.GridPos)
+			}
+			titles[p.Title] = true
+			for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+				if taken[[2]int{x, p.GridPos.Y}] {
+					t.Errorf("%s: panel %q lies over another", name, p.Title)
+				}
+				taken[[2]int{x, p.GridPos.Y}] = true
+			}
+			for _, target := range p.Targets {
+				if (target.RawSQL == "") == (target.Expr == "") || target.Datasource != p.Datasource {
+					t.Errorf("%s: panel %q asks %+v", name, p.Title, target)
+				}
+			}
+		}
+	}
+}
+
+var timeFilter = regexp.MustCompile(`\$__timeFilter\(([\w.]+)\)`)
+
+// expand does what Grafana and its ClickHouse plug-in do with variables and macros.
+func expand(sql, fabric string) string {
+	sql = timeFilter.ReplaceAllString(sql, "$1 >= toDateTime(0) AND $1 <= toDateTime(4000000000)")
+	return strings.ReplaceAll(sql, "${fabric:sqlstring}", "'"+strings.ReplaceAll(fabric, "'", "''")+"'")
+}
+
+// The tables have what the panels ask for.
+func TestEveryQueryRuns(t *testing.T) {
+	e := enginetest.Start(t)
+	db, err := store.New(e.Options(""), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: registry.NewRegistry(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	conn := enginetest.Connect(t, e, store.DefaultDatabase)
+	for name, d := range files() {
+		for _, p := range d.Panels {
+			for _, target := range p.Targets {
+				if target.RawSQL == "" {
+					continue
+				}
+				if rest := regexp.MustCompile(`\$[\w{]`).FindString(expand(target.RawSQL, "f")); rest != "" {
+					t.Errorf("%s: %s: %q is no variable or macro that is known", name, p.Title, rest)
+				}
+				if err := runs(t, conn, expand(target.RawSQL, "bob's")); err != nil {
+					t.Errorf("%s: %s: %v", name, p.Title, err)
+				}
+			}
+		}
+	}
+}
+
+func runs(t *testing.T, conn driver.Conn, sql string) error {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), sql)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
+
+var metricName = regexp.MustCompile(`giverny_\w+`)
+
+// Prometheus is asked for metrics that there are.
+func TestEveryMetricIsKnown(t *testing.T) {
+	reference, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for name, d := range files() {
+		for _, p := range d.Panels {
+			for _, target := range p.Targets {
+				for _, metric := range metricName.FindAllString(target.Expr, -1) {
+					asked++
+					if !strings.Contains(string(reference), "`"+metric+"`") {
+						t.Errorf("%s: %s: no metric %s", name, p.Title, metric)
+					}
+				}
+			}
+		}
+	}
+	if asked == 0 {
+		t.Error("Prometheus is asked nothing")
+	}
+}

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/giverny/giverny/report"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// Report makes the report of a fabric's congestion in a span from what is stored.
+func (p *Process) Report(ctx context.Context, fabric string, span read.Span, interval time.Duration) (made *report.Report, err error) {
+	if err := p.UseStore(); err != nil {
+		return nil, err
+	}
+	err = p.withStore(ctx, func(ctx context.Context) error {
+		made, err = report.Make(ctx, read.New(p.db), fabric, span, interval, schema.Instant(time.Now().UnixNano()))
+		return err
+	})
+	return made, err
+}

@@ -1,0 +1,188 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// summaryOf makes the five numbers of a box; no values: none.
+func summaryOf(name string, values []float64) Summary {
+	if len(values) == 0 {
+		return Summary{Name: name}
+	}
+	values = slices.Sorted(slices.Values(values))
+	at := func(q float64) float64 { return values[int(q*float64(len(values)-1)+.5)] }
+	return Summary{name, values[0], at(.25), at(.5), at(.75), values[len(values)-1], len(values)}
+}
+
+func mean(values []float64) *float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return ratio(sum, float64(len(values)))
+}
+
+func (m *maker) congestion(metrics []schema.Metric) func(context.Context, *Section) error {
+	return func(ctx context.Context, s *Section) error {
+		s.ID, s.Title, s.Source = "congestion", "Regions congestion events", "Monet, section 6 and figure 10"
+		s.Note = "Windows in each instant of which some region is High."
+		m.query(s, "congestion", nil)
+		events, err := m.model.Congestion(ctx, m.fabric, m.span)
+		if err != nil {
+			return err
+		}
+		var durations, gaps []float64
+		long := 0.0
+		for i, e := range events {
+			minutes := float64(e.EndNanos-e.BeginNanos) / 60e9
+			if durations = append(durations, minutes); minutes > 30 {
+				long++
+			}
+			if i > 0 {
+				gaps = append(gaps, float64(e.BeginNanos-events[i-1].EndNanos)/60e9)
+			}
+		}
+		count, over, average := m.number("events", "", "rce/count", ""), m.number("over 30 minutes", "%", "rce/over 30 minutes", ""), m.number("average duration", "minutes", "rce/average", "")
+		count.Value, over.Value, average.Value = value(len(events)), ratio(100*long, float64(len(events))), mean(durations)
+		s.Numbers = []Number{count, over, average}
+		stalls := Plot{Title: "Stall of events, by metric", Kind: Boxes, YLabel: "% of time"}
+		for _, metric := range metrics {
+			name := metric.String()
+			m.query(s, "congestion_peaks", read.Args{"metric": name})
+			peaks, err := m.model.CongestionPeaks(ctx, m.fabric, metric, m.span)
+			if err != nil {
+				return err
+			}
+			var means, highest []float64
+			for _, p := range peaks {
+				means, highest = append(means, p.Mean), append(highest, p.Highest)
+			}
+			n := m.number("average of the highest mean, "+name, "% of time", "rce/highest/"+name, name)
+			n.Value = mean(highest)
+			s.Numbers = append(s.Numbers, n)
+			stalls.Boxes = append(stalls.Boxes, summaryOf(name+", all regions", means), summaryOf(name+", highest", highest))
+		}
+		s.Plots = []Plot{stalls, {Title: "Durations, and times between", Kind: Boxes, YLabel: "minutes", LogY: true, Boxes: []Summary{summaryOf("duration", durations), summaryOf("between", gaps)}}}
+		return nil
+	}
+}
+
+func (m *maker) mitigations(ctx context.Context, s *Section) error {
+	s.ID, s.Title, s.Source = "mitigations", "Congestion mitigation events", "Monet, sections 5.3 and 6, figures 8 and 9"
+	s.Note = "Throttling of the whole fabric, coalesced by a window of 210 s. Whether it alleviated congestion is known only of those that the analysis saw; then less than nine tenths of the stall were left after five intervals."
+	m.query(s, "mitigations", read.Args{"window_ns": read.MitigationWindow.Nanoseconds()})
+	events, err := m.model.Mitigations(ctx, m.fabric, m.span, read.MitigationWindow)
+	if err != nil {
+		return err
+	}
+	var durations, gaps []float64
+	judged, failed, before, after := 0.0, 0.0, []*float64{}, []*float64{}
+	for i, e := range events {
+		durations = append(durations, float64(e.End-e.Begin)/60e9)
+		if i > 0 {
+			gaps = append(gaps, float64(e.Begin-events[i-1].Begin)/3600e9)
+		}
+		if o := e.Outcome; o != nil {
+			judged++
+			before, after = append(before, value(o.Before)), append(after, value(o.After))
+			if !o.Alleviated {
+				failed++
+			}
+		}
+	}
+	count, not, between := m.number("events", "", "cme/count", ""), m.number("that did not alleviate congestion", "%", "cme/not alleviated", ""), m.number("median time between", "hours", "cme/between", "")
+	count.Value, not.Value = value(len(events)), ratio(100*failed, judged)
+	if len(gaps) > 0 {
+		between.Value = value(summaryOf("", gaps).Mid)
+	}
+	s.Numbers = []Number{count, not, between}
+	s.Plots = []Plot{{Title: "Durations", Kind: Boxes, YLabel: "minutes", Boxes: []Summary{summaryOf("duration", durations)}},
+		{Title: "Times between", Kind: Boxes, YLabel: "hours", Boxes: []Summary{summaryOf("between", gaps)}}}
+	if n := min(len(before), 40); n > 0 {
+		p := Plot{Title: "Stall of all regions before and after, of the last of them", Kind: Bars, XLabel: "event", YLabel: "links x % of time",
+			Series: []Series{{Name: "before", Colour: "Medium", Values: before[len(before)-n:]}, {Name: "after", Colour: "Low", Values: after[len(after)-n:]}}}
+		for i := range n {
+			p.X = append(p.X, fmt.Sprint(len(before)-n+i+1))
+		}
+		s.Plots = append(s.Plots, p)
+	}
+	return nil
+}
+
+func (m *maker) jobs(ctx context.Context, s *Section) error {
+	s.ID, s.Title, s.Source = "jobs", "Jobs", "Monet, sections 4.1 and 5.3, figure 4b"
+	s.Note = "Jobs that ended in the span. A region touched a job if in some hour a link of it began or ended at a device of the job while that ran: an upper bound, as in the paper. The shares are of jobs touched by a region of that severity or a higher one. Run times are compared among jobs of one name and number of nodes, with 10 runs at least."
+	m.query(s, "job_exposure", read.Args{"metric": "", "limit": uint64(10 * read.MaxRows)})
+	jobs, err := m.model.JobExposures(ctx, m.fabric, schema.NoMetric, m.span)
+	if err != nil {
+		return err
+	}
+	count := m.number("jobs", "", "jobs/count", "")
+	count.Value = value(len(jobs))
+	s.Numbers = []Number{count}
+	for _, severity := range schema.Severities[1:] {
+		touched := 0.0
+		for _, j := range jobs {
+			if j.Worst >= severity {
+				touched++
+			}
+		}
+		n := m.number("touched by "+severity.String(), "%", "jobs/"+severity.String(), "")
+		n.Value = ratio(100*touched, float64(len(jobs)))
+		s.Numbers = append(s.Numbers, n)
+	}
+	runs := read.RunTimes(jobs, 10, 10)
+	s.Table = &Table{Head: []string{"application", "nodes", "runs", "median run", "worst over median", "correlation of run time with highest mean of a region"}}
+	for i, r := range runs {
+		s.Table.Rows = append(s.Table.Rows, []string{r.Name, fmt.Sprint(r.Nodes), fmt.Sprint(r.Runs), time.Duration(r.MedianSeconds * 1e9).Round(time.Second).String(),
+			fmt.Sprintf("%.2f", r.WorstSeconds/r.MedianSeconds), fmt.Sprintf("%.2f", r.Correlation)})
+		if i == 0 {
+			c, w := m.number("correlation, of the application with the most node time", "", "runs/correlation", ""), m.number("its worst run over the median", "", "runs/worst over the median", "")
+			c.Value, w.Value = value(r.Correlation), value(r.WorstSeconds/r.MedianSeconds)
+			s.Numbers = append(s.Numbers, c, w)
+		}
+	}
+	return nil
+}
+
+func (m *maker) causes(ctx context.Context, s *Section) error {
+	s.ID, s.Title, s.Source = "causes", "Causes", "Monet, section 7"
+	s.Note = "Diagnoses, one per region and interval, by class of the cause."
+	m.query(s, "causes", nil)
+	causes, err := m.model.Causes(ctx, m.fabric, m.span)
+	if err != nil {
+		return err
+	}
+	s.Table = &Table{Head: []string{"class", "regions", "diagnoses", "mean stall, %", "that accuse a job"}}
+	p := Plot{Title: "Diagnoses by class", Kind: Bars, XLabel: "class", YLabel: "diagnoses", Series: []Series{{Name: "diagnoses", Colour: "Low"}}}
+	for _, c := range causes {
+		s.Table.Rows = append(s.Table.Rows, []string{c.Class, fmt.Sprint(c.Regions), fmt.Sprint(c.Diagnoses), fmt.Sprintf("%.1f", c.MeanPercent), fmt.Sprint(c.Accused)})
+		p.X, p.Series[0].Values = append(p.X, c.Class), append(p.Series[0].Values, value(c.Diagnoses))
+	}
+	s.Plots = []Plot{p}
+	return nil
+}
+
+func (m *maker) forecasts(ctx context.Context, s *Section) error {
+	s.ID, s.Title = "forecasts", "How good forecasts were"
+	s.Note = "The mean Brier score, 0 (perfect) to 2, of the forecasts of regions' states, beside that of persistence, which says that every region stays as it is."
+	m.query(s, "forecast_skill", nil)
+	skills, err := m.model.ForecastSkill(ctx, m.fabric, m.span)
+	if err != nil {
+		return err
+	}
+	s.Table = &Table{Head: []string{"intervals ahead", "forecasts", "score", "persistence"}}
+	for _, k := range []struct {
+		ahead int
+		schema.ForecastSkill
+	}{{1, skills.Next}, {schema.LaterIntervals, skills.Later}} {
+		s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprint(k.ahead), fmt.Sprint(k.Forecasts), fmt.Sprintf("%.3f", k.Brier), fmt.Sprintf("%.3f", k.Persistence)})
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// maker asks the questions of one report, one after the other.
+type maker struct {
+	model  *read.Model
+	fabric string
+	span   read.Span
+	report *Report
+}
+
+// ErrNothing is returned where nothing is stored of the fabric in the span.
+var ErrNothing = errors.New("nothing is stored of it")
+
+// Make asks for everything that is known of a fabric's congestion in a span. interval is
+// the length of the fabric's intervals, made the present.
+func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
+	m := &maker{model, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made, Expected: int((int64(span.To) - int64(span.From)) / int64(interval))}}
+	metrics, err := model.StallMetrics(ctx, fabric, span)
+	if err != nil {
+		return nil, err
+	}
+	for _, metric := range metrics {
+		m.report.Metrics = append(m.report.Metrics, metric.String())
+	}
+	asked := []func(context.Context, *Section) error{m.completeness, m.network}
+	for _, metric := range metrics {
+		asked = append(asked, m.regions(metric), m.sizes(metric), m.durations(metric), m.hotspots(metric))
+	}
+	asked = append(asked, m.congestion(metrics), m.mitigations, m.jobs, m.causes, m.forecasts)
+	for _, metric := range metrics {
+		asked = append(asked, m.topLinks(metric))
+	}
+	for i, ask := range asked {
+		s := Section{}
+		began := time.Now()
+		if err := ask(ctx, &s); err != nil {
+			return nil, fmt.Errorf("section %q: %w", s.Title, err)
+		}
+		if i == 0 && len(m.report.Stored) == 0 {
+			return nil, ErrNothing
+		}
+		s.Duration = time.Since(began).Seconds()
+		m.report.Sections = append(m.report.Sections, s)
+	}
+	return m.report, nil
+}
+
+// query notes the statement that a section rests on.
+func (m *maker) query(s *Section, name string, more read.Args) {
+	a := read.InSpan(m.fabric, m.span)
+	maps.Copy(a, more)
+	s.Queries = append(s.Queries, Query{name, read.Statement(name, a), a})
+}
+
+func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
+	s.ID, s.Title = "completeness", "What is stored"
+	s.Note = "Intervals of the span, by version of the fabric's graph; links of different versions are different links. An interval that was stored again counts once, as it was stored last. The state of an interval that measured too little is unknown."
+	m.query(s, "completeness", nil)
+	if m.report.Stored, err = m.model.Completeness(ctx, m.fabric, m.span); err != nil {
+		return err
+	}
+	intervals, known := 0, 0
+	s.Table = &Table{Head: []string{"graph version", "intervals", "state known", "links", "first", "last"}}
+	for _, c := range m.report.Stored {
+		intervals, known = intervals+c.Intervals, known+c.Known
+		s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprintf("%016x", c.GraphVersion), fmt.Sprint(c.Intervals), fmt.Sprint(c.Known), fmt.Sprint(c.Links), c.First.String(), c.Last.String()})
+	}
+	s.Numbers = []Number{{Name: "intervals expected", Value: value(m.report.Expected)}, {Name: "intervals stored", Value: value(intervals)}, {Name: "with a known state", Value: value(known)},
+		{Name: "complete", Unit: "%", Value: ratio(100*float64(known), float64(m.report.Expected))}}
+	return nil
+}
+
+func (m *maker) network(ctx context.Context, s *Section) error {
+	s.ID, s.Title, s.Source = "network", "State of the network", "Monet, section 5.2 and figure 6"
+	s.Note = "The network's state is that of its worst region by any metric. Time whose state is unknown is left out of the shares."
+	m.query(s, "network_time", read.Args{"metric": ""})
+	t, err := m.model.NetworkTime(ctx, m.fabric, schema.NoMetric, m.span)
+	if err != nil {
+		return err
+	}
+	hours := max(1, int(int64(m.span.To-m.span.From)/3600e9/120))
+	m.query(s, "network_hours", read.Args{"step": int64(hours) * 3600})
+	steps, err := m.model.NetworkSteps(ctx, m.fabric, m.span, hours)
+	if err != nil {
+		return err
+	}
+	m.query(s, "network_transitions", read.Args{"metric": ""})
+	moves, err := m.model.NetworkTransitions(ctx, m.fabric, schema.NoMetric, m.span)
+	if err != nil {
+		return err
+	}
+	all := 0
+	for _, n := range t.Intervals {
+		all += n
+	}
+	for _, severity := range schema.Severities {
+		n := m.number(severity.String(), "% of time", "network/share/"+severity.String(), "")
+		if all > 0 {
+			n.Value = value(100 * t.Share(severity))
+		}
+		s.Numbers = append(s.Numbers, n)
+	}
+	notNeg := m.number("not Neg", "% of time", "network/share/not Neg", "")
+	if all > 0 {
+		notNeg.Value = value(100 * (1 - t.Share(schema.Negligible)))
+	}
+	stays := m.number("High stays High", "%", "network/stays/High", "")
+	if moves.From(schema.RegionState(schema.High)) > 0 {
+		stays.Value = value(100 * moves.Probability(schema.RegionState(schema.High), schema.RegionState(schema.High)))
+	}
+	s.Numbers = append(s.Numbers, notNeg, stays)
+	s.Plots = []Plot{networkPlot(steps, hours)}
+	s.Table = transitionTable(&moves, len(schema.Severities))
+	return nil
+}
+
+func networkPlot(steps []read.NetworkStep, hours int) Plot {
+	p := Plot{Title: fmt.Sprintf("Share of time in each state, by %d h", hours), Kind: Stacked, XLabel: "time", YLabel: "% of time", X: make([]string, len(steps))}
+	for i := len(schema.Severities) - 1; i >= -1; i-- {
+		series := Series{Name: "unknown", Colour: "unknown"}
+		if i >= 0 {
+			series = Series{Name: schema.Severities[i].String(), Colour: schema.Severities[i].String()}
+		}
+		for j, step := range steps {
+			p.X[j] = step.Begin.Time().Format("2006-01-02 15:04")
+			seconds, all := step.Unknown, step.Unknown
+			for _, v := range step.Seconds {
+				all += v
+			}
+			if i >= 0 {
+				seconds = step.Seconds[i]
+			}
+			series.Values = append(series.Values, ratio(100*seconds, all))
+		}
+		p.Series = append(p.Series, series)
+	}
+	return p
+}
+
+// transitionTable gives probabilities, a row for each of the first states before.
+func transitionTable(t *read.Transitions, states int) *Table {
+	names := []string{"Neg", "Low", "Medium", "High", "gone"}[:states]
+	table := &Table{Head: append([]string{"from \\ to"}, names...)}
+	for a, name := range names {
+		row := []string{fmt.Sprintf("%s (%d)", name, t.From(schema.RegionState(a)))}
+		for b := range names {
+			cell := "–"
+			if t.From(schema.RegionState(a)) > 0 {
+				cell = fmt.Sprintf("%.3f", t.Probability(schema.RegionState(a), schema.RegionState(b)))
+			}
+			row = append(row, cell)
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+// isPublished says by which metrics the paper's regions are.
+func isPublished(metric string) bool {
+	return metric == "" || metric == schema.CreditStall.String() || metric == schema.InqStall.String()
+}
+
+// number without a value yet, with what is published of it, where that is of the metric;
+// an empty metric: of the network.
+func (m *maker) number(name, unit, publishedAs, metric string) Number {
+	n := Number{Name: name, Unit: unit}
+	if v, ok := published[publishedAs]; ok && isPublished(metric) {
+		n.Published = &v
+	}
+	return n
+}
+
+func value[T int | float64](v T) *float64 {
+	f := float64(v)
+	return &f
+}
+
+// ratio is null over nothing.
+func ratio(a, b float64) *float64 {
+	if b == 0 {
+		return nil
+	}
+	return value(a / b)
+}

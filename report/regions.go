@@ -1,0 +1,210 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) error {
+	return func(ctx context.Context, s *Section) error {
+		name := metric.String()
+		s.ID, s.Title, s.Metric, s.Source = "regions-"+name, "Regions: links' time and transitions", name, "Monet, section 5.1 and figure 5c"
+		s.Note = "Link time is that of all links in regions of a severity, of the time of all links. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
+		m.query(s, "link_time", read.Args{"metric": name})
+		share, err := m.model.LinkTime(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		m.query(s, "region_transitions", read.Args{"metric": name})
+		moves, err := m.model.RegionTransitions(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		for _, severity := range schema.Severities {
+			n := m.number("link time in "+severity.String(), "%", "links/share/"+severity.String(), name)
+			n.Value = value(100 * share[severity])
+			s.Numbers = append(s.Numbers, n)
+		}
+		least := m.number("least likely to stay as it is, of Low, Medium and High", "%", "regions/stays/least", name)
+		for _, severity := range schema.Severities[1:] {
+			state := schema.RegionState(severity)
+			if p := 100 * moves.Probability(state, state); moves.From(state) > 0 && (least.Value == nil || p < *least.Value) {
+				least.Value = &p
+			}
+		}
+		s.Numbers = append(s.Numbers, least)
+		s.Table = transitionTable(&moves, schema.NumStates)
+		return nil
+	}
+}
+
+func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) error {
+	return func(ctx context.Context, s *Section) error {
+		name := metric.String()
+		s.ID, s.Title, s.Metric, s.Source = "sizes-"+name, "Regions: links and means", name, "Monet, section 5.1 and figure 5a"
+		s.Note = "A region counts once per interval."
+		m.query(s, "region_sizes", read.Args{"metric": name})
+		buckets, err := m.model.RegionSizes(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		m.query(s, "size_quantiles", read.Args{"metric": name})
+		sizes, err := m.model.SizeSpread(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		m.query(s, "mean_quantiles", read.Args{"metric": name})
+		means, err := m.model.MeanSpread(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		for _, severity := range schema.Severities[1:] {
+			s.Numbers = append(s.Numbers, m.spread("size", severity.String(), "links", name, sizes[severity])...)
+		}
+		for _, n := range m.spread("mean", "", "% of time", name, means) {
+			n.Name = "mean of regions: " + n.Name
+			s.Numbers = append(s.Numbers, n)
+		}
+		s.Plots = []Plot{histogram("Regions by number of links", "links, from", buckets)}
+		return nil
+	}
+}
+
+// spread are the numbers of a distribution: quantity/median/of and so on are what is
+// published of them.
+func (m *maker) spread(quantity, of, unit, metric string, spread read.Spread) (numbers []Number) {
+	for _, part := range []struct {
+		name  string
+		value float64
+	}{{"median", spread.Median}, {"p99", spread.P99}, {"max", spread.Max}} {
+		key, name := quantity+"/"+part.name, part.name
+		if of != "" {
+			key, name = key+"/"+of, of+": "+name
+		}
+		n := m.number(name, unit, key, metric)
+		if spread.N > 0 {
+			n.Value = value(part.value)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// histogram draws buckets by severity, from the first to the last.
+func histogram(title, x string, buckets []read.Bucket) Plot {
+	p := Plot{Title: title, Kind: Bars, XLabel: x, YLabel: "regions", LogY: true}
+	var places []int
+	for from := 0; ; {
+		last := true
+		for _, b := range buckets {
+			last = last && b.From <= from
+			if b.From == from && (len(places) == 0 || places[len(places)-1] != from) {
+				places = append(places, from)
+			}
+		}
+		if last {
+			break
+		}
+		if from = max(1, 2*from); len(places) > 0 {
+			places = append(places, from)
+		}
+	}
+	for _, from := range places {
+		p.X = append(p.X, fmt.Sprint(from))
+	}
+	for _, severity := range schema.Severities[1:] {
+		series := Series{Name: severity.String(), Colour: severity.String(), Values: make([]*float64, len(places))}
+		for _, b := range buckets {
+			for i, from := range places {
+				if b.From == from && b.Severity == severity {
+					series.Values[i] = value(b.Regions)
+				}
+			}
+		}
+		p.Series = append(p.Series, series)
+	}
+	return p
+}
+
+func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) error {
+	return func(ctx context.Context, s *Section) error {
+		name := metric.String()
+		s.ID, s.Title, s.Metric, s.Source = "durations-"+name, "Regions: lives", name, "Monet, section 5.1 and figure 5b"
+		s.Note = "A region counts once, under the highest severity that it reached; what was before and after the span does not count."
+		m.query(s, "region_durations", read.Args{"metric": name})
+		buckets, err := m.model.RegionDurations(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		m.query(s, "duration_quantiles", read.Args{"metric": name})
+		lives, err := m.model.DurationSpread(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		for _, severity := range schema.Severities[1:] {
+			numbers := m.spread("duration", "", "minutes", name, lives[severity])
+			for i := range numbers {
+				numbers[i].Name = severity.String() + ": " + numbers[i].Name
+			}
+			s.Numbers = append(s.Numbers, numbers...)
+		}
+		s.Note += " What is published is across all severities."
+		s.Plots = []Plot{histogram("Regions by minutes of life", "minutes, from", buckets)}
+		return nil
+	}
+}
+
+func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) error {
+	return func(ctx context.Context, s *Section) error {
+		name := metric.String()
+		s.ID, s.Title, s.Metric, s.Source = "hotspots-"+name, "Links: how long they stay hot", name, "Monet, section 3.2 and figure 3"
+		s.Note = "Episodes of links at or above a threshold, which count where they end; one that was seen once lasts 0."
+		m.query(s, "hot_episodes", read.Args{"metric": name})
+		durations, err := m.model.HotEpisodes(ctx, m.fabric, metric, m.span)
+		if err != nil {
+			return err
+		}
+		p := Plot{Title: "Duration of hot episodes", Kind: Lines, XLabel: "threshold, % of time", YLabel: "minutes", Series: []Series{{Name: "median", Colour: "Low"}, {Name: "99%", Colour: "Medium"}, {Name: "99.9%", Colour: "High"}}}
+		for _, d := range durations {
+			p.X = append(p.X, fmt.Sprint(d.ThresholdPercent))
+			for i, seconds := range []float64{d.MedianSeconds, d.P99Seconds, d.P999Seconds} {
+				p.Series[i].Values = append(p.Series[i].Values, value(seconds/60))
+			}
+			if d.ThresholdPercent == 30 {
+				median, p999 := m.number("median at 30%", "minutes", "hot/median", name), m.number("99.9% at 30%", "minutes", "hot/p999/30", name)
+				median.Value, p999.Value = value(d.MedianSeconds/60), value(d.P999Seconds/60)
+				s.Numbers = append(s.Numbers, median, p999)
+			}
+		}
+		s.Plots = []Plot{p}
+		return nil
+	}
+}
+
+func (m *maker) topLinks(metric schema.Metric) func(context.Context, *Section) error {
+	return func(ctx context.Context, s *Section) error {
+		name := metric.String()
+		s.ID, s.Title, s.Metric = "links-"+name, "The worst links", name
+		s.Note = "By their mean over the span, for each version of the graph."
+		s.Table = &Table{Head: []string{"graph version", "link", "mean", "highest"}}
+		for _, c := range m.report.Stored {
+			a := read.Args{"metric": name, "version": c.GraphVersion, "n": uint32(10), "bucket": int64(3600)}
+			m.query(s, "top_links", a)
+			links, err := m.model.TopLinks(ctx, m.fabric, c.GraphVersion, metric, m.span, 10)
+			if err != nil {
+				return err
+			}
+			names, err := m.model.LinkNames(ctx, m.fabric, c.GraphVersion, links)
+			if err != nil {
+				return err
+			}
+			for i, l := range links {
+				s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprintf("%016x", c.GraphVersion), names[i], fmt.Sprintf("%.2f", l.Mean), fmt.Sprintf("%.2f", l.Max)})
+			}
+		}
+		return nil
+	}
+}

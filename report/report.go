@@ -1,0 +1,105 @@
+// Package report says what a fabric's congestion was like over a span, after the
+// characterisation of Monet (NSDI 2020): questions of store/read go out, one document
+// comes back, which is written as JSON or as one page of HTML that needs nothing else. It
+// analyses nothing and stores nothing.
+package report
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// Form is the version of the JSON form of a Report.
+const Form = 1
+
+// Report is the whole document.
+type Report struct {
+	Form     int                 `json:"form"`
+	Fabric   string              `json:"fabric"`
+	From     schema.Instant      `json:"from"`
+	To       schema.Instant      `json:"to"`
+	Made     schema.Instant      `json:"made"`
+	Metrics  []string            `json:"metrics"`
+	Stored   []read.Completeness `json:"stored"` // by version of the graph
+	Expected int                 `json:"expected_intervals"`
+	Sections []Section           `json:"sections"`
+}
+
+// Section answers one question.
+type Section struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Metric string `json:"metric,omitempty"`
+	// Where the paper asks the same, as "Monet, figure 3".
+	Source string `json:"source,omitempty"`
+	// What was counted, and what is not.
+	Note     string   `json:"note,omitempty"`
+	Numbers  []Number `json:"numbers,omitempty"`
+	Plots    []Plot   `json:"plots,omitempty"`
+	Table    *Table   `json:"table,omitempty"`
+	Queries  []Query  `json:"queries"`
+	Duration float64  `json:"seconds"` // that the questions took
+}
+
+// Number is a measured quantity, beside what is published of Blue Waters.
+type Number struct {
+	Name      string   `json:"name"`
+	Unit      string   `json:"unit,omitempty"`
+	Value     *float64 `json:"value"`               // null: nothing to measure it on
+	Published *float64 `json:"published,omitempty"` // absent: not published, or of another metric
+}
+
+// Plot is a picture of some series over the same places.
+type Plot struct {
+	Title  string    `json:"title"`
+	Kind   PlotKind  `json:"kind"`
+	XLabel string    `json:"x_label"`
+	YLabel string    `json:"y_label"`
+	X      []string  `json:"x"` // a label for each place
+	Series []Series  `json:"series"`
+	Boxes  []Summary `json:"boxes,omitempty"` // of a box plot, instead of series
+	LogY   bool      `json:"log_y,omitempty"`
+}
+
+// PlotKind is how a plot is drawn.
+type PlotKind string
+
+// Kinds of plots.
+const (
+	Bars    PlotKind = "bars"    // side by side
+	Stacked PlotKind = "stacked" // on top of each other
+	Lines   PlotKind = "lines"
+	Boxes   PlotKind = "boxes"
+)
+
+// Series is a value for each place of a plot; null: none.
+type Series struct {
+	Name   string     `json:"name"`
+	Colour string     `json:"-"` // a name of the page's palette
+	Values []*float64 `json:"values"`
+}
+
+// Summary are the five numbers of a box.
+type Summary struct {
+	Name string  `json:"name"`
+	Min  float64 `json:"min"`
+	Q1   float64 `json:"q1"`
+	Mid  float64 `json:"median"`
+	Q3   float64 `json:"q3"`
+	Max  float64 `json:"max"`
+	N    int     `json:"n"`
+}
+
+// Table is text in rows, all with as many cells as the head.
+type Table struct {
+	Head []string   `json:"head"`
+	Rows [][]string `json:"rows"`
+}
+
+// Query is a statement that the section rests on, with {name:Type} places for its
+// parameters.
+type Query struct {
+	Name       string         `json:"name"`
+	SQL        string         `json:"sql"`
+	Parameters map[string]any `json:"parameters"`
+}

@@ -1,0 +1,114 @@
+package readonly
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// helloQuery is what clickhouse-go asks first; the engine's interface answers it.
+const helloQuery = "SELECT displayName(), version(), revision(), timezone()"
+
+// check refuses what is not a SELECT over the database's own tables. The engine parses the
+// statement, so that nothing is hidden by quotes or comments; its grants, which have no
+// files, addresses or other servers, and readonly = 1 hold beside.
+func (h *Handler) check(ctx context.Context, ask *question) error {
+	if !selects.MatchString(ask.sql) {
+		return refused("only SELECT statements are allowed")
+	}
+	parameters := url.Values{"default_format": {"TSVRaw"}}
+	for name, value := range ask.parameters {
+		if strings.HasPrefix(name, "param_") {
+			parameters[name] = value
+		}
+	}
+	response, err := h.send(ctx, "EXPLAIN AST "+ask.sql, parameters)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	tree, err := io.ReadAll(io.LimitReader(response.Body, 8<<20))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return &exception{response.StatusCode, 62, "SYNTAX_ERROR", "the statement cannot be read: " + strings.TrimSpace(string(tree))}
+	}
+	return h.checkTree(string(tree))
+}
+
+// selects matches what may begin a statement, after comments.
+var selects = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(SELECT|WITH)\b`)
+
+// tableFunctions that reach nothing.
+var tableFunctions = []string{"numbers", "zeros", "generateseries", "generate_series", "values", "null"}
+
+// deniedFunctions reach beyond the tables of a query, or say what the host is.
+var deniedFunctions = regexp.MustCompile(`(?i)^(file|dict\w*|joinget\w*|hascolumnintable|catboostevaluate|executable\w*|sleep\w*|getserverport|getmacro|getsetting\w*|servertimezone|serveruuid|reversednsquery|hostname|fqdn|fullhostname|` +
+	`getossetting|getoskernelversion|tcpport|filesystem\w*|currentuser|user|currentroles|enabledroles|defaultroles|currentprofiles|enabledprofiles|showcertificate|connectionid|initialqueryid|queryid|zookeepersessionuptime|` +
+	`transaction\w*|throwif|addresstoline\w*|addresstosymbol|demangle|naivebayesclassifier|evalmlmethod|meilimatch|ai\w+|url|s3|remote\w*|cluster\w*|merge|input|view\w*)$`)
+
+var (
+	treeLine = regexp.MustCompile(`^( *)(\w+)(?: (.*?))?(?: \(alias [^)]*\))?(?: \(children \d+\))?$`)
+	// allowed are the kinds of nodes. COLUMNS ... APPLY is not among them, for its function is
+	// not printed.
+	allowed = []string{"SelectWithUnionQuery", "SelectIntersectExceptQuery", "SelectQuery", "ExpressionList", "Function", "Identifier", "TableIdentifier", "Literal", "Asterisk", "QualifiedAsterisk", "ColumnsRegexpMatcher",
+		"ColumnsListMatcher", "ColumnsTransformerList", "ColumnsExceptTransformer", "ColumnsReplaceTransformer", "ColumnsReplaceTransformer::Replacement", "TablesInSelectQuery", "TablesInSelectQueryElement", "TableExpression", "TableJoin",
+		"ArrayJoin", "Subquery", "WithElement", "OrderByElement", "StorageOrderByElement", "InterpolateElement", "WindowDefinition", "WindowListElement", "QueryParameter", "SampleRatio", "DataTypeFunction", "DataType", "NameTypePair"}
+)
+
+// checkTree reads what EXPLAIN AST prints, a node a line, indented below its parent.
+func (h *Handler) checkTree(tree string) error {
+	var parents []string // kinds of the nodes above, by depth
+	for line := range strings.Lines(tree) {
+		line = strings.TrimRight(line, "\r\n")
+		m := treeLine.FindStringSubmatch(line)
+		if m == nil {
+			continue // the rest of a literal of several lines
+		}
+		depth, kind, name := len(m[1]), m[2], m[3]
+		parents = append(parents[:min(depth, len(parents))], kind)
+		within := ""
+		if depth > 0 && depth <= len(parents)-1 {
+			within = parents[depth-1]
+		}
+		if err := h.checkNode(kind, name, within); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Handler) checkNode(kind, name, within string) error {
+	if kind == "Function" { // an alias of several lines may follow it
+		name, _, _ = strings.Cut(name, " ")
+	}
+	switch {
+	case kind == "Set":
+		return &exception{http.StatusForbidden, 164, "READONLY", "Cannot modify settings in readonly mode: the listener sets limits itself"}
+	case !slices.Contains(allowed, kind):
+		return refused("a statement with %s is not allowed", kind)
+	case kind == "QueryParameter" && strings.Contains(strings.ToLower(name), "identifier"):
+		return refused("names may not be parameters")
+	case kind == "Function" && within == "TableExpression":
+		if !slices.Contains(tableFunctions, strings.ToLower(name)) {
+			return refused("the table function %s() is not allowed", name)
+		}
+	case kind == "Function" && deniedFunctions.MatchString(name):
+		return refused("the function %s() is not allowed", name)
+	case kind == "TableIdentifier":
+		if database, _, qualified := strings.Cut(name, "."); qualified && strings.Trim(database, "`\"") != h.database {
+			return refused("%s is not a table of %s", name, h.database)
+		}
+	case kind == "Identifier":
+		database, _, qualified := strings.Cut(name, ".")
+		if qualified && slices.Contains([]string{"system", "information_schema", "default", "_temporary_and_external_tables"}, strings.ToLower(strings.Trim(database, "`\""))) {
+			return refused("%s is not of a table of %s", name, h.database)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+// Package readonly lets an analyst's ClickHouse HTTP client ask the embedded engine: a
+// request comes in, is checked, and goes on to the engine as one that can only read the
+// database's own tables, within limits. It writes nothing, and serves nothing
+// where it is not configured.
+package readonly
+
+import (
+	"net"
+	"time"
+
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/tlsfile"
+)
+
+// Config says where analysts may ask the embedded engine, and how much.
+type Config struct {
+	// Address such as 127.0.0.1:8123 at which ClickHouse HTTP clients may read the embedded store; empty: none. One that is not loopback needs a password and TLS.
+	Listen string `yaml:"listen"`
+	// Name that clients give.
+	User string `yaml:"user"`
+	// Their password; better given by the environment or password_file.
+	Password secret.Text `yaml:"password"`
+	// A file that holds the password alone, instead of password; a newline at its end is cut.
+	PasswordFile string `yaml:"password_file"`
+	// TLS of the listener.
+	TLS tlsfile.Server `yaml:"tls"`
+	// How long a query may run.
+	Timeout time.Duration `yaml:"timeout"`
+	// Memory of a query, in bytes.
+	MaxMemoryBytes int64 `yaml:"max_memory_bytes"`
+	// Bytes of a result, before its format.
+	MaxResultBytes int64 `yaml:"max_result_bytes"`
+	// Queries that run at once; more are refused. They are among store.engine.max_queries.
+	MaxQueries int `yaml:"max_queries"`
+}
+
+// DefaultConfig listens nowhere.
+func DefaultConfig() Config {
+	return Config{User: "analyst", Timeout: 30 * time.Second, MaxMemoryBytes: 512 << 20, MaxResultBytes: 256 << 20, MaxQueries: 2}
+}
+
+// Validate reports every fault at once.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(c.Timeout >= time.Second, "timeout", "%v: want a second or more", c.Timeout)
+	f.Check(c.MaxMemoryBytes > 0, "max_memory_bytes", "%d: want more than 0", c.MaxMemoryBytes)
+	f.Check(c.MaxResultBytes > 0, "max_result_bytes", "%d: want more than 0", c.MaxResultBytes)
+	f.Check(c.MaxQueries > 0, "max_queries", "%d: want 1 or more", c.MaxQueries)
+	f.Under("tls", c.TLS.Validate())
+	if c.Listen == "" {
+		return f.Err()
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	f.Check(err == nil, "listen", "%q: want an address and a port, such as 127.0.0.1:8123", c.Listen)
+	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		f.Check(c.protected(), "password", "listen is not loopback: set a password, or password_file")
+		f.Check(c.TLS.Enabled(), "tls.cert", "listen is not loopback: name a certificate and its key, so that the password is not sent in the clear")
+	}
+	return f.Err()
+}
+
+// protected says whether clients need a password.
+func (c *Config) protected() bool { return c.Password.IsSet() || c.PasswordFile != "" }
