@@ -243,6 +243,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/known-anomalies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The knowledge base: anomalies by the subsystem (NIC model, firmware, CPU, PCIe, NPS, kernel) that has them. */
+        get: operations["listKnownAnomalies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/link-time": {
         parameters: {
             query?: never;
@@ -377,6 +394,57 @@ export interface paths {
          * @description The pages go back in time: the first has the newest, in the order of time. As Arrow: a row per region and interval; the schema's metadata have `next`.
          */
         get: operations["listRegions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/searches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The searches that agents were sent, the newest first, and how far each is. */
+        get: operations["listSearches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/searches/{search}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One search, and the answers of its agents. */
+        get: operations["getSearch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/searches/{search}/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The anomalies that a search found and that stand, each with its minimal feature set. */
+        get: operations["listFindings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -627,6 +695,34 @@ export interface components {
             level: number;
             name: string;
         };
+        /** @description diagnosed is a diagnosis with what is known of its root's NIC. */
+        Diagnosed: {
+            action: string;
+            cause: components["schemas"]["Cause"];
+            fabric?: string;
+            /** @description the likeliest first */
+            failures: components["schemas"]["NearFailure"][];
+            /** @description the accused first */
+            jobs: components["schemas"]["AccusedJob"][];
+            /** @description KnownAnomalies of the NIC at which back pressure begins; of slow hosts alone. */
+            known_anomalies: components["schemas"]["MatchedAnomaly"][];
+            links: number[];
+            mean_percent: number;
+            metric: components["schemas"]["Metric"];
+            region: string;
+            /** @description Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones. */
+            revision?: number;
+            /** @description nil: not known */
+            root: components["schemas"]["RootPort"] | null;
+            severity: components["schemas"]["Severity"];
+            text: string;
+            /**
+             * Format: date-time
+             * @description start of the interval
+             */
+            time: string;
+            victims: components["schemas"]["VictimJob"][];
+        };
         /** @description Diagnosis says why one region of one interval is congested, and who should act. Its JSON is a public interface: docs/reference has it. */
         Diagnosis: {
             action: string;
@@ -654,7 +750,7 @@ export interface components {
             victims: components["schemas"]["VictimJob"][];
         };
         DiagnosisPage: {
-            diagnoses: components["schemas"]["Diagnosis"][];
+            diagnoses: components["schemas"]["Diagnosed"][];
             /** Format: date-time */
             from: string;
             /** @description The cursor of the next page, which has older ones; empty where there are none. */
@@ -766,6 +862,25 @@ export interface components {
          * @enum {string}
          */
         FeedbackOutcome: "done" | "failed" | "refused";
+        /** @description Finding is an anomaly that stands, and where it was found. */
+        Finding: {
+            agent: string;
+            experiment: number;
+            /** @description null: withdrawn */
+            mfs: Record<string, never>;
+            /** @description the experiment at which the MFS changed */
+            revised?: number;
+            search_id: string;
+            subsystem: components["schemas"]["Subsystem"];
+            /** @description pause, throughput */
+            symptom: string;
+            /** Format: date-time */
+            time: string;
+            workload: Record<string, never>;
+        };
+        FindingList: {
+            findings: components["schemas"]["Finding"][];
+        };
         /** @description Forecast is where a region is heading. */
         Forecast: {
             /** @description links gained since it was last seen, per interval; 0 at birth */
@@ -872,6 +987,16 @@ export interface components {
             state?: string;
             user?: string;
         };
+        /** @description jobMatch is a job whose workload meets an anomaly. */
+        JobMatch: {
+            job_id: string;
+            /** @description dimensions: to change one so that it is met no more avoids the anomaly */
+            met: string[];
+            name: string;
+            unknown: string[];
+            /** @description matches, may_match */
+            verdict: string;
+        };
         JobPage: {
             /** Format: date-time */
             from: string;
@@ -896,6 +1021,23 @@ export interface components {
              */
             time: string;
             write_bytes?: number;
+        };
+        /** @description KnownAnomaly is a row of the knowledge base: an anomaly of a subsystem, however many searches found it. */
+        KnownAnomaly: {
+            /** Format: date-time */
+            first: string;
+            /** Format: date-time */
+            last: string;
+            mfs: Record<string, never>;
+            /** @description that found it, the newest first */
+            searches: string[];
+            subsystem: components["schemas"]["Subsystem"];
+            symptom: string;
+            /** @description one that showed it */
+            workload: Record<string, never>;
+        };
+        KnownList: {
+            anomalies: components["schemas"]["KnownAnomaly"][];
         };
         /** @description LinkRank is how a link fared over a span, in the metric's unit. */
         LinkRank: {
@@ -925,6 +1067,19 @@ export interface components {
             };
             /** Format: date-time */
             to: string;
+        };
+        /** @description matchedAnomaly is a known anomaly of a NIC, and which jobs meet it. */
+        MatchedAnomaly: {
+            /** @description Jobs of the diagnosis, or on the host, whose workload is known and meets it, or may. */
+            jobs: components["schemas"]["JobMatch"][];
+            mfs: Record<string, never>;
+            nic_model: string;
+            /** @description SameFirmware says that it was found with the firmware that this NIC has. */
+            same_firmware: boolean;
+            /** @description the newest that found it */
+            search_id: string;
+            symptom: string;
+            text: string;
         };
         /**
          * @description Metric is something known of a link in an interval. Its number is stable within one build only; its name is what is stored.
@@ -1040,6 +1195,12 @@ export interface components {
             start?: string;
             unknown?: components["schemas"]["Unknown"];
         };
+        /** @description oneSearch is a search with the answers of its agents. */
+        OneSearch: {
+            /** @description Answers of the agents, as the audit has them; progress without its findings. */
+            answers: components["schemas"]["SearchAnswer"][];
+            search: components["schemas"]["Search"];
+        };
         /** @description Outcome is what a mitigation came to: the regions congestion event that it met, none if that is 0, and the stall of all regions, links times percent of time, in the five intervals before and after. */
         Outcome: {
             after_link_percent: number;
@@ -1119,6 +1280,59 @@ export interface components {
             peer: string;
             port: string;
         };
+        /** @description Search is one as it was requested, and how far each agent is that answered. */
+        Search: {
+            /** @description by name */
+            agents: components["schemas"]["SearchAgent"][];
+            algorithm: string;
+            budget: number;
+            engine: string;
+            peers: string[];
+            principal: string;
+            region?: string;
+            /** Format: date-time */
+            requested: string;
+            search_id: string;
+            seed: number;
+            /** @description Subsystem that is searched; the one that was meant until an agent has said what its own is. */
+            subsystem: components["schemas"]["Subsystem"];
+            why?: string;
+        };
+        /** @description SearchAgent is how far a search is on one agent. */
+        SearchAgent: {
+            adapter?: string;
+            agent: string;
+            anomalies: number;
+            experiments: number;
+            failed: number;
+            gigabytes: number;
+            reason?: string;
+            seconds: number;
+            status: string;
+            subsystem: components["schemas"]["Subsystem"];
+            /**
+             * Format: date-time
+             * @description of its last word
+             */
+            time: string;
+        };
+        /** @description searchAnswer is one answer of an agent. */
+        SearchAnswer: {
+            agent: string;
+            reason?: string;
+            sequence?: number;
+            status: string;
+            /** Format: date-time */
+            time: string;
+        };
+        SearchList: {
+            /** Format: date-time */
+            from: string;
+            /** @description Searches, the newest first, at most 1000. */
+            searches: components["schemas"]["Search"][];
+            /** Format: date-time */
+            to: string;
+        };
         /** @description session is who asks. */
         Session: {
             /** @description loopback, insecure, token, session, proxy or certificate */
@@ -1181,6 +1395,23 @@ export interface components {
             /** @description the state is known, and of now */
             live: boolean;
             network: components["schemas"]["NetworkForecast"];
+        };
+        /** @description Subsystem is what anomalies of a NIC depend on (Collie, section 2). An empty field is not known. */
+        Subsystem: {
+            /** @description the maker's id of the board, the PSID */
+            board?: string;
+            /** @description model */
+            cpu?: string;
+            /** @description of the NIC */
+            firmware?: string;
+            /** @description release */
+            kernel?: string;
+            /** @description as the driver says it: MT4129 */
+            nic_model: string;
+            /** @description NUMA nodes per socket */
+            nps?: number;
+            /** @description speed and width of the NIC's slot as it is trained */
+            pcie?: string;
         };
         /** @description summary is a fabric by a version of its graph. */
         Summary: {
@@ -2064,6 +2295,54 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    listKnownAnomalies: {
+        parameters: {
+            query?: {
+                /** @description Of this NIC model; without it of all. */
+                nic_model?: string;
+                /** @description Of this firmware; without it of all. */
+                firmware?: string;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnownList"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getLinkTime: {
         parameters: {
             query: {
@@ -2472,6 +2751,144 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RegionPage"];
                     "application/vnd.apache.arrow.stream": string;
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listSearches: {
+        parameters: {
+            query?: {
+                /** @description Searches that were requested at this time or later; without it 30 days before to. */
+                from?: string | number;
+                /** @description Searches that were requested before this time; without it now. */
+                to?: string | number;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchList"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getSearch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+                /** @description Id of a search, that of its command. */
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneSearch"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listFindings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+                /** @description Id of a search, that of its command. */
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindingList"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
