@@ -19,7 +19,7 @@ integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | s
 
 # Packages of one goroutine, which internal/importrules keeps so: the race detector has nothing to find in them,
 # and makes minutes out of seconds of numbers.
-single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)'
+single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/search(/bench(/cmd)?|/simulated)?$'
 
 run() { # KIND: go test; the fault tests one package at a time
   local packages
