@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -95,9 +96,9 @@ func TestHostileNamesOnEveryPage(t *testing.T) {
 
 // axe-core finds no fault, in both themes.
 func TestAccessibility(t *testing.T) {
-	axe, err := os.ReadFile(filepath.Join("web", "node_modules", "axe-core", "axe.min.js"))
+	axe, err := os.ReadFile(filepath.Join(repo.Dir(t), ".deps", "axe", "axe.min.js"))
 	if err != nil {
-		t.Fatalf("%v; install it with: make web", err)
+		t.Fatalf("%v; fetch it with: make deps-test", err)
 	}
 	h := open(t, torus)
 	h.announce(hostileDay(h.graph(torus)))

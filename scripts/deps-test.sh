@@ -1,12 +1,13 @@
 #!/bin/bash
-# deps-test.sh: installs what the tests need beyond `make deps`: Debian packages (as root) and the jars of
-# Apache Kafka, into .deps/kafka. Silent when all is there. What is missing at the end is a failure where
+# deps-test.sh: installs what the tests need beyond `make deps`: Debian packages (as root), axe-core, and the jars
+# of Apache Kafka, into .deps/kafka. Silent when all is there. What is missing at the end is a failure where
 # CI=true; elsewhere the last line says which tests will fail for it.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 deps=$root/.deps
 mkdir -p "$deps"
+"$root/scripts/deps.sh" axe || true # missing says so
 exec 9>"$deps/lock" && flock 9
 trap 'rm -rf "$deps"/*.tmp' EXIT
 PATH=$PATH:/usr/sbin:/sbin # where Debian puts OpenSM and perfquery
@@ -79,6 +80,7 @@ fetch_kafka() {
 missing() {
   absent kinds
   [ -f "$deps/kafka/pom.xml" ] || echo broker
+  [ -f "$deps/axe/VERSION" ] || echo browser
 }
 
 install_packages

@@ -1,7 +1,8 @@
 #!/bin/bash
-# deps.sh [go|engine]...: fetches what Giverny needs to be built and to run, into .deps; without a name, all.
+# deps.sh [go|engine|axe]...: fetches what Giverny needs, into .deps; without a name, what it needs to be built and to run.
 #   go      a Go toolchain, unless the machine has one that is new enough for go.mod
 #   engine  libchdb, the embedded ClickHouse engine
+#   axe     axe-core, with which a test looks for barriers on the page
 # What is there already is left alone, silently. Each step prints one line.
 set -euo pipefail
 
@@ -77,35 +78,42 @@ integrity() { # of FILE, in the form of the lock
   echo "sha512-$(printf '%b' "$bytes" | base64 -w0)"
 }
 
-fetch_engine() {
-  local version tarball
-  version=$(locked $engine 2)
-  [ "$(machine)" = amd64 ] || die "the embedded ClickHouse engine exists for x86-64 only, this is $(uname -m):" \
-    "build with 'make build' and point store.url at a ClickHouse server"
+fetch_npm() { # PACKAGE FOLDER FILE SIZE: that file of the package into that folder
+  local version tarball folder=$deps/$2
+  version=$(locked "$1" 2)
   command -v npm >/dev/null || "$root/scripts/apt-install.sh" npm ca-certificates
-  say "fetching libchdb $version (178 MB, 566 MB unpacked) from the npm registry"
-  rm -rf "$deps/libchdb.tmp"
-  mkdir "$deps/libchdb.tmp"
-  (cd "$deps/libchdb.tmp" && retry npm pack --silent "$engine@$version" >/dev/null) ||
-    die "could not fetch $engine@$version; is the npm registry reachable?"
-  tarball=$(echo "$deps"/libchdb.tmp/*.tgz)
-  [ "$(integrity "$tarball")" = "$(locked $engine 3)" ] ||
-    die "$engine@$version is not what scripts/deps.lock pins: $(integrity "$tarball")"
-  tar -xzf "$tarball" -C "$deps/libchdb.tmp" --strip-components=1 package/libchdb.so
+  say "fetching $2 $version ($4) from the npm registry"
+  rm -rf "$folder.tmp"
+  mkdir "$folder.tmp"
+  (cd "$folder.tmp" && retry npm pack --silent "$1@$version" >/dev/null) ||
+    die "could not fetch $1@$version; is the npm registry reachable?"
+  tarball=$(echo "$folder".tmp/*.tgz)
+  [ "$(integrity "$tarball")" = "$(locked "$1" 3)" ] ||
+    die "$1@$version is not what scripts/deps.lock pins: $(integrity "$tarball")"
+  tar -xzf "$tarball" -C "$folder.tmp" --strip-components=1 "package/$3"
   rm "$tarball"
-  echo "$version" >"$deps/libchdb.tmp/VERSION"
-  rm -rf "$deps/libchdb"
-  mv "$deps/libchdb.tmp" "$deps/libchdb"
+  echo "$version" >"$folder.tmp/VERSION" # written last
+  rm -rf "$folder"
+  mv "$folder.tmp" "$folder"
 }
 
-need_engine() { # VERSION is written last
-  [ "$(cat "$deps/libchdb/VERSION" 2>/dev/null)" = "$(locked $engine 2)" ] || fetch_engine
+has() { [ "$(cat "$deps/$2/VERSION" 2>/dev/null)" = "$(locked "$1" 2)" ]; } # PACKAGE FOLDER
+
+need_engine() {
+  has $engine libchdb && return
+  [ "$(machine)" = amd64 ] || die "the embedded ClickHouse engine exists for x86-64 only, this is $(uname -m):" \
+    "build with 'make build' and point store.url at a ClickHouse server"
+  fetch_npm $engine libchdb libchdb.so "178 MB, 566 MB unpacked"
 }
+
+## axe
+
+need_axe() { has axe-core axe || fetch_npm axe-core axe axe.min.js "0.6 MB"; }
 
 [ $# -gt 0 ] || set -- go engine
 for part in "$@"; do
   case $part in
-    go | engine) "need_$part" ;;
-    *) die "there is no part '$part'; known are go and engine" ;;
+    go | engine | axe) "need_$part" ;;
+    *) die "there is no part '$part'; known are go, engine and axe" ;;
   esac
 done

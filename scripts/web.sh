@@ -1,16 +1,16 @@
 #!/bin/bash
 # web.sh [check]: builds the page, dashboards/web/dist, from dashboards/web/src with Node, and generates the types of the
-# API from dashboards/openapi.json. With check it says so and does nothing where Node is not to be had: the page is in the
-# repository as it was built.
+# API from dashboards/openapi.json. With check it says so and does nothing where there is no Node that Vite runs on: the
+# page is in the repository as it was built.
 set -euo pipefail
 cd "$(dirname "$0")/../dashboards/web"
 
-if ! command -v npm >/dev/null; then
+if ! command -v npm >/dev/null || [ "$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then
   if [ "${1:-}" = check ]; then
-    echo "web: not rebuilt and not compared: Node is not to be had here"
+    echo "web: not rebuilt and not compared: there is no Node 20 or later here"
     exit 0
   fi
-  echo "web: npm not found; install Node 20 or later" >&2
+  echo "web: install Node 20 or later, with npm" >&2
   exit 1
 fi
 # The modules are installed anew when the lock file is newer than what is there.
