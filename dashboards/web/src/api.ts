@@ -1,5 +1,5 @@
 // The HTTP API: every path that the page asks for stands here.
-import type { EventPage, FabricSummary, Graph, JobPage, JobTraffic, LinkSeries, NetworkStates, NodeScores, Snapshot, Span, Status, Track } from "./types.ts";
+import type { EventPage, FabricSummary, Graph, JobPage, JobTraffic, KnownAnomaly, LinkSeries, NetworkStates, NodeScores, Search, Snapshot, Span, Status, Track } from "./types.ts";
 
 const base = "api/v1/";
 
@@ -64,6 +64,8 @@ export class OfFabric {
   track = async (id: string, span: Span) => must(await get<Track>(`${this.path}/tracks/${encodeURIComponent(id)}`, { ...span }, this.signal), "track");
   traffic = async (job: string, span: Span) => must(await get<JobTraffic>(`${this.path}/jobs/${encodeURIComponent(job)}/traffic`, { ...span }, this.signal), "traffic");
   link = async (id: number, metric: string, version: string, span: Span) => must(await get<LinkSeries>(`${this.path}/links/${id}`, { metric, version, ...span }, this.signal), "link");
+  searches = async () => must(await get<{ searches: Search[] }>(this.path + "/searches", {}, this.signal), "searches").searches;
+  knownAnomalies = async () => must(await get<{ anomalies: KnownAnomaly[] }>(this.path + "/known-anomalies", {}, this.signal), "known anomalies").anomalies;
   scores = async () => must(await get<NodeScores>(this.path + "/feedback/nodes", { min: 1 }, this.signal), "scores");
 }
 

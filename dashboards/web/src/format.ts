@@ -1,4 +1,6 @@
 // Numbers, times and names as people read them.
+import type { Subsystem } from "./types.ts";
+
 export const words = (name: string) => name.replaceAll("_", " ");
 export const clock = (time: string) => time.slice(11, 19);
 export const date = (time: string) => time.slice(0, 10);
@@ -34,3 +36,24 @@ export const metricName = (m: string) => metricNames[m] ?? words(m);
 export const unknownReasons: Record<string, string> = {
   nothing_measured: "nothing measured", low_coverage: "too little measured", no_readings: "collectors silent", kafka: "Kafka away", store: "store refuses", no_interval: "no new interval",
 };
+
+/** subsystem is a network card and what it stands in, as far as that is known. */
+export function subsystem(s: Subsystem): string {
+  const parts = [s.nic_model || "unknown network card", s.firmware && "firmware " + s.firmware, s.board, s.cpu, s.pcie && "PCIe " + s.pcie, s.nps && "NPS" + s.nps, s.kernel && "Linux " + s.kernel];
+  return parts.filter(Boolean).join(", ");
+}
+
+type Bounds = { in?: unknown[]; min?: unknown; max?: unknown; all?: Bounds; any?: Bounds[] };
+
+function bounds(b: Bounds): string {
+  const parts: string[] = [];
+  if (b.in) parts.push(b.in.join(" or "));
+  if (b.min !== undefined) parts.push(`${b.min} or more`);
+  if (b.max !== undefined) parts.push(`${b.max} or less`);
+  if (b.all) parts.push("all " + bounds(b.all));
+  if (b.any) parts.push(b.any.map((one) => "some " + bounds(one)).join(" and "));
+  return parts.join(", ");
+}
+
+/** condition is a minimal feature set in words: dimensions with the values that matter. */
+export const condition = (mfs: Record<string, unknown>) => Object.entries(mfs).map(([name, b]) => `${words(name)} ${bounds(b as Bounds)}`).join("; ");

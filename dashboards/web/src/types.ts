@@ -28,6 +28,9 @@ export type JobTraffic = Schemas["TrafficSeries"];
 export type Track = Schemas["Track"];
 export type LinkSeries = Schemas["LinkSeries"];
 export type NodeScores = Schemas["NodeScores"];
+export type Search = Schemas["Search"];
+export type KnownAnomaly = Schemas["KnownAnomaly"];
+export type Subsystem = Schemas["Subsystem"];
 
 /** Span is a part of the past: from and to, or so many intervals back. */
 export interface Span { from?: string | number; to?: string | number; intervals?: number }
