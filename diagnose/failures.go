@@ -74,3 +74,43 @@ func (f *failure) broke() bool {
 	}
 	return true
 }
+
+// logged brings to the front what logs tell of a link that carries less than it did: that it failed itself, or a link
+// next to it, whose traffic does not come any more. It returns how many of them are listed.
+func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
+	from, to := s.graph.Ends(lost)
+	rank := func(f *nearFailure) int {
+		switch {
+		case !f.broke() || s.restored(rc, f):
+			return 3
+		case slices.Contains(f.links, lost):
+			return 0
+		case slices.Contains(f.devices, from) || slices.Contains(f.devices, to):
+			return 1
+		case slices.ContainsFunc(f.devices, func(d topology.DeviceID) bool { return s.adjacent(d, from) || s.adjacent(d, to) }):
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
+	n := 0
+	for n < min(len(rc.failures), s.cfg.MaxListed) && rank(&rc.failures[n]) == rank(&rc.failures[0]) && rank(&rc.failures[n]) < 3 {
+		n++
+	}
+	return n
+}
+
+// restored reports whether what failed came back so long ago that its traffic is back too.
+func (s *Stage) restored(rc *regionCase, f *nearFailure) bool {
+	return slices.ContainsFunc(rc.failures, func(o nearFailure) bool {
+		return !o.broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time && s.clock.now-s.clock.slotOf(int64(o.Time)) > settle
+	})
+}
+
+// adjacent reports whether a link joins two devices.
+func (s *Stage) adjacent(a, b topology.DeviceID) bool {
+	return slices.ContainsFunc(s.graph.LinksAt(a), func(l schema.LinkID) bool {
+		from, to := s.graph.Ends(l)
+		return from == b || to == b
+	})
+}

@@ -119,18 +119,24 @@ func (rc *regionCase) slowLink() schema.LinkID {
 	return rc.neck.link
 }
 
+// endMargin is how much better the trees at the second end of a link must fit for that end to be the root: where
+// traffic waits at both, the verdict does not change ends from interval to interval.
+const endMargin = .1
+
 // neckAt is the fit of the trees of suspects that lead to a link, from the end at which it is better.
 func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressure) neck {
-	best := neck{link: l}
 	from, to := s.graph.Ends(l)
-	for _, tail := range [2]topology.DeviceID{from, to} {
+	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
+	for end, tail := range ends {
 		for _, i := range senders {
-			if fit := s.router.grid.neckFit(rc.jobs[i].job.devices, tail, l, &s.work.held, p); fit > best.fit {
-				best.tail, best.fit = tail, fit
-			}
+			fits[end] = max(fits[end], s.router.grid.neckFit(rc.jobs[i].job.devices, tail, l, &s.work.held, p))
 		}
 	}
-	return best
+	n := neck{link: l, tail: from, fit: max(fits[0], fits[1])}
+	if fits[1] > fits[0]+endMargin {
+		n.tail = to
+	}
+	return n
 }
 
 // neckFit is treeFit for the part before a link of the routes that cross it from one of its ends, of an exchange

@@ -189,7 +189,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 		v.accused = accused
 		v.class, v.confidence = s.classOf(rc, accused), jobs/sum
 	case most == link:
-		v.class, v.confidence = schema.CauseFailure, link/sum
+		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.fit, a.fit) })
