@@ -3,6 +3,7 @@ package dashboards
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -89,6 +90,16 @@ func addDiagnosis(r *schema.IntervalResult) {
 	}
 }
 
+// aSearch is a search of the NIC at the root of a region, and what the agent found.
+func aSearch() []schema.SearchStep {
+	subsystem := schema.Subsystem{NICModel: "MT4129", Firmware: "28.39.1002", NPS: 4}
+	report := schema.SearchReport{Engine: "rig", Algorithm: "lift", Seed: 7, Budget: 100, Region: 5, Subsystem: subsystem, Peers: []string{"n2"}}
+	requested := schema.SearchStep{SearchID: "a1", Status: schema.SearchRequested, Time: schema.Instant(noon), Principal: "operator", Reason: "slow host", Report: report}
+	report.Adapter, report.Experiments, report.Failed, report.Seconds, report.Gigabytes, report.Anomalies = "mlx5_0", 60, 2, 1800, 512, 1
+	report.Findings = []schema.SearchFinding{{Experiment: 7, Symptom: "pause", Workload: json.RawMessage(`{"qps":320}`), MFS: json.RawMessage(`{"qps":{"min":320}}`)}}
+	return []schema.SearchStep{requested, {SearchID: "a1", Agent: "n1", Status: schema.CommandDone, Time: schema.Instant(noon + 60*second), Report: report}}
+}
+
 var rewrite = flag.Bool("rewrite", false, "write the answers into testdata/answers.txt")
 
 var latency = regexp.MustCompile(`"latency_seconds":[0-9.e+]+`)
@@ -103,6 +114,9 @@ func TestTheAPI(t *testing.T) {
 	}
 	h := open(t, mesh)
 	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
+	if err := h.db.StoreSearchSteps(t.Context(), mesh, aSearch()); err != nil {
+		t.Fatal(err)
+	}
 	version := summaryOf(h.fabrics[mesh], h.graph(mesh)).GraphVersion.String()
 	var out strings.Builder
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
