@@ -17,9 +17,10 @@ integration_files() { grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:
 integration_packages() { integration_files | xargs -r -n1 dirname | sort -u; }
 integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | sed 's/^func //' | sort -u | paste -sd '|'; }
 
-# Packages of one goroutine, which internal/importrules keeps so: the race detector has nothing to find in them,
-# and makes minutes out of seconds of numbers.
-single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/search(/bench(/cmd)?|/simulated)?$'
+# Packages of one goroutine, most of which internal/importrules keeps so, and the commands: the race detector has
+# nothing to find in them, and makes minutes out of seconds of numbers and queries. Tests of search/engine and
+# search/run start hundreds of processes of their own program, each of which it slows down.
+single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
 
 run() { # KIND: go test; the fault tests one package at a time
   local packages
