@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,4 +57,40 @@ func count(c prometheus.Counter) float64 {
 		panic(err)
 	}
 	return m.GetCounter().GetValue()
+}
+
+// run executes the statements of a file.
+func run(t *testing.T, db testDB, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range splitStatements(string(text)) {
+		if err := db.conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+}
+
+// row is the only row of a query whose columns are text.
+func row(t *testing.T, db testDB, query string) string {
+	t.Helper()
+	var out []string
+	rows, err := db.conn.Query(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		out = append(out, text)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return strings.Join(out, "; ")
 }

@@ -1,9 +1,9 @@
+//go:build integration
+
 package store
 
 import (
 	"fmt"
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,42 +11,6 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
-
-// run executes the statements of a file.
-func run(t *testing.T, db testDB, path string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range splitStatements(string(text)) {
-		if err := db.conn.Exec(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-	}
-}
-
-// row is the only row of a query whose columns are text.
-func row(t *testing.T, db testDB, query string) string {
-	t.Helper()
-	var out []string
-	rows, err := db.conn.Query(t.Context(), query)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		out = append(out, text)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return strings.Join(out, "; ")
-}
 
 // written says what the writers of each schema left behind (testdata/writers), and
 // how the tables of today give it back.
