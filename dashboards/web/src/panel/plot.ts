@@ -8,6 +8,8 @@ import type { Diagnosis, JobTraffic } from "../types.ts";
 
 const height = 160; // pixels
 const refresh = 3000; // ms between two questions about the same region while it lives
+// mostPoints bounds how far back a region that is old is plotted.
+const mostPoints = 3000;
 
 export class RegionPlot {
   private chart: uPlot | null = null;
@@ -39,7 +41,8 @@ export class RegionPlot {
     this.asked = Date.now();
     if (key !== this.shown) this.clear();
     this.shown = key;
-    const end = Date.parse(until) + 1000 * intervalSeconds, answer = await api.track(region.id, { from: region.birth, to: end });
+    const end = Date.parse(until) + 1000 * intervalSeconds, first = end - 1000 * intervalSeconds * mostPoints;
+    const answer = await api.track(region.id, { from: Math.max(first, region.birth ? Date.parse(region.birth) : first), to: end });
     if (this.shown !== key || answer.intervals.length === 0) return;
     const times = answer.intervals.map((i) => Date.parse(i.time) / 1000), stall = answer.intervals.map((i) => i.region.mean);
     const traffic = accused ? (await api.traffic(accused.job_id, { from: Date.parse(answer.from) - 10_000 * intervalSeconds, to: end }).catch(() => null))?.traffic ?? [] : [];
