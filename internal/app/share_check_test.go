@@ -88,8 +88,8 @@ func (s *sharing) checkFabric(conn driver.Conn, fabric string, acked []int64, un
 				t.Errorf("%s, interval at %d: %s of %d links, want %d", fabric, nanos, m, len(values), graph.NumLinks())
 				continue
 			}
-			if nanos < acked[0] || nanos >= until {
-				continue // begins before the first poll, or ends after the last
+			if !polled(acked, nanos, until) {
+				continue
 			}
 			for l, v := range values {
 				if want := share * sharePercent(graph.NumLinks())(schema.LinkID(l)); v == nil || math.Abs(float64(*v)/100-want) > .011 {
@@ -100,7 +100,6 @@ func (s *sharing) checkFabric(conn driver.Conn, fabric string, acked []int64, un
 		}
 	}
 	for i := 1; i < len(acked) && acked[i] <= until; i++ {
-		const maxGap = 3e9 // a busy machine polls late; a longer gap gives no rate
 		for start := acked[i-1]; start < acked[i] && acked[i]-acked[i-1] <= maxGap; start += 1e9 {
 			if stored[schema.CreditStall][start] == nil || stored[schema.InqStall][start] == nil {
 				t.Errorf("%s: the interval at %d is missing", fabric, start)
@@ -113,6 +112,27 @@ func (s *sharing) checkFabric(conn driver.Conn, fabric string, acked []int64, un
 		t.Errorf("%s: only %d whole intervals", fabric, whole)
 	}
 	return whole
+}
+
+// maxGap is the longest time between two polls that gives rates: a busy machine polls late.
+const maxGap = 3e9
+
+// polled reports whether polls before and after an interval give its rates.
+func polled(acked []int64, start, until int64) bool {
+	after, _ := slices.BinarySearch(acked, start+1e9)
+	before, exact := slices.BinarySearch(acked, start)
+	if !exact {
+		before--
+	}
+	if before < 0 || after == len(acked) || acked[after] > until {
+		return false
+	}
+	for i := before; i < after; i++ {
+		if acked[i+1]-acked[i] > maxGap {
+			return false
+		}
+	}
+	return true
 }
 
 // walkIntervals is the least that a walk has to leave, or it was none.

@@ -222,9 +222,10 @@ func (b *Broker) formatAndRun() error {
 	return b.run()
 }
 
-// format lays out the data folder; SCRAM logins are part of the cluster's metadata from the first record.
+// format lays out the data folder, if an earlier try with other ports has not; SCRAM logins are part of the cluster's
+// metadata from the first record.
 func (b *Broker) format() error {
-	args := []string{"kafka.tools.StorageTool", "format", "--config", propertiesFile,
+	args := []string{"kafka.tools.StorageTool", "format", "--ignore-formatted", "--config", propertiesFile,
 		"--cluster-id", "Z2l2ZXJueS10ZXN0LWthZg"}
 	if b.opts.SASL == ScramSHA256 || b.opts.SASL == ScramSHA512 {
 		args = append(args, "--add-scram",
