@@ -25,7 +25,7 @@ func newHost(sources registry.Sources, name string, log *slog.Logger) (*host, er
 	const source = "ibsysfs"
 	cfg, ok := sources[source].SourceConfig.(*ibsysfs.Config)
 	if !ok {
-		panic("app: the source ibsysfs has another configuration")
+		return nil, fmt.Errorf("collect.%s: there is no such source, by which adapters are found", source)
 	}
 	own := *cfg
 	if own.Hostname == "" {
