@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 
 	"github.com/giverny/giverny/internal/access"
 	"github.com/giverny/giverny/internal/problem"
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine/enginetest"
@@ -45,25 +45,7 @@ type house struct {
 	conn   driver.Conn
 	reg    *prometheus.Registry
 	server *httptest.Server
-	log    *journal
-}
-
-// journal keeps the log.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
+	log    *journal.Journal
 }
 
 // open serves the fabrics' dashboards until the test ends.
@@ -90,7 +72,7 @@ func serve(t *testing.T, db *store.DB, specs ...string) *house {
 	for _, spec := range specs {
 		fabrics = append(fabrics, Fabric{Graph: parse(t, spec), Interval: time.Second})
 	}
-	h := &house{t: t, db: db, reg: prometheus.NewRegistry(), log: &journal{}}
+	h := &house{t: t, db: db, reg: prometheus.NewRegistry(), log: &journal.Journal{}}
 	cfg := DefaultConfig()
 	cfg.Poll = 10 * time.Millisecond
 	var err error

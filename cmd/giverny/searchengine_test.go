@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"time"
 
-	"github.com/giverny/giverny/search"
-	"github.com/giverny/giverny/search/simulated"
+	"github.com/giverny/giverny/search/engine/enginetest"
 )
 
 // testEngine is the name under which the test binary is a program that speaks the
@@ -27,43 +24,5 @@ func answerRequests() error {
 	if err != nil {
 		return err
 	}
-	model, err := simulated.New("F", 1, simulated.Flakiness{})
-	if err != nil {
-		return err
-	}
-	space, err := search.NewSpace(model.Describe().Dimensions)
-	if err != nil {
-		return err
-	}
-	lines, out := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
-	for lines.Scan() {
-		var request struct {
-			Type     string          `json:"type"`
-			ID       int             `json:"id"`
-			Workload json.RawMessage `json:"workload"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
-			return err
-		}
-		var answer any = model.Describe()
-		switch request.Type {
-		case "describe":
-		case "measure":
-			w, err := space.ParseWorkload(request.Workload)
-			if err != nil {
-				return err
-			}
-			time.Sleep(pause)
-			answer = struct {
-				ID int `json:"id"`
-				search.Measurement
-			}{request.ID, model.Measure(w)}
-		default:
-			return nil
-		}
-		if err := out.Encode(answer); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
+	return enginetest.Serve("F", pause, os.Stdin, os.Stdout)
 }

@@ -11,24 +11,11 @@ import (
 // idle alone, is in use.
 func (s *Scheduler) OutOfUse(ctx context.Context, names []string) (map[string]string, error) {
 	out := map[string]string{}
-	var valid []string
-	for _, name := range names {
-		if s.ValidName(name) == nil {
-			valid = append(valid, name)
+	return out, s.ask(ctx, names, func(name string, n node) {
+		if n.outOfUse() {
+			out[name] = strings.Join(n.use, "+")
 		}
-	}
-	for some := range slices.Chunk(valid, perCall) {
-		nodes, err := s.way.look(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range some {
-			if n, ok := nodes[name]; ok && n.outOfUse() {
-				out[name] = strings.Join(n.use, "+")
-			}
-		}
-	}
-	return out, nil
+	})
 }
 
 // outOfUse reads the base state, which comes first, and the flags after it. A mark

@@ -56,6 +56,11 @@ const perCall = 256
 // Look asks Slurm for nodes.
 func (s *Scheduler) Look(ctx context.Context, names []string) (map[string]reconcile.State, error) {
 	states := make(map[string]reconcile.State, len(names))
+	return states, s.ask(ctx, names, func(name string, n node) { states[name] = n.state() })
+}
+
+// ask hands on those nodes that Slurm knows.
+func (s *Scheduler) ask(ctx context.Context, names []string, each func(string, node)) error {
 	var valid []string
 	for _, name := range names {
 		if s.ValidName(name) == nil {
@@ -65,15 +70,15 @@ func (s *Scheduler) Look(ctx context.Context, names []string) (map[string]reconc
 	for some := range slices.Chunk(valid, perCall) {
 		nodes, err := s.way.look(ctx, some)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, name := range some {
 			if n, ok := nodes[name]; ok {
-				states[name] = n.state()
+				each(name, n)
 			}
 		}
 	}
-	return states, nil
+	return nil
 }
 
 // Set changes nodes, those that become the same with one call. It goes on after a

@@ -91,6 +91,7 @@ var Architecture = []Row{
 	{Package: "search", Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
 	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/settings", "search", "search/simulated"}},
+	{Package: "search/engine/enginetest", May: []string{"search", "search/simulated"}, Kind: Testing},
 	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
 	{Package: "search/report", May: []string{"search"}, Kind: Pure},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
@@ -155,6 +156,7 @@ var Architecture = []Row{
 	{Package: "internal/test/proc", Kind: Testing},
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
+	{Package: "internal/test/journal", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

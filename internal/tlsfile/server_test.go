@@ -9,30 +9,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
-
-// journal keeps the log.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
 
 // secureServer answers over TLS with the files, and says whether the client showed a certificate.
 func secureServer(t *testing.T, files tlsfile.Server, log io.Writer) string {
@@ -89,7 +71,7 @@ func TestServerReloads(t *testing.T) {
 	cert, key := writePair(t)
 	time.Sleep(1100 * time.Millisecond) // certificates end at whole seconds: so the second one is another
 	newCert, newKey := writePair(t)
-	log := &journal{}
+	log := &journal.Journal{}
 	address := secureServer(t, tlsfile.Server{Cert: cert, Key: key}, log)
 	before := shown(t, address)
 	copyFile(t, newCert, cert)

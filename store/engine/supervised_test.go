@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/store/engine"
 )
 
@@ -26,26 +25,9 @@ type supervised struct {
 	*engine.Engine
 	t        *testing.T
 	registry *prometheus.Registry
-	log      *syncBuffer
+	log      *journal.Journal
 	cancel   context.CancelFunc
 	ended    chan error
-}
-
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // supervise runs an engine and checks, when the test ends, that it leaves no
@@ -53,7 +35,7 @@ func (b *syncBuffer) String() string {
 func supervise(t *testing.T, cfg engine.Config) *supervised {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
-	s := &supervised{t: t, registry: prometheus.NewRegistry(), log: &syncBuffer{}, ended: make(chan error, 1)}
+	s := &supervised{t: t, registry: prometheus.NewRegistry(), log: &journal.Journal{}, ended: make(chan error, 1)}
 	var err error
 	s.Engine, err = engine.New(cfg, engine.Deps{Logger: slog.New(slog.NewTextHandler(s.log, nil)), Registerer: s.registry})
 	if err != nil {

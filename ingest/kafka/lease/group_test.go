@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/boot"
+	"github.com/giverny/giverny/internal/test/journal"
 
 	"go.uber.org/goleak"
 
@@ -78,7 +78,7 @@ type peer struct {
 	link   *link
 	group  *lease.Group
 	leases []*lease.Lease
-	log    *journal
+	log    *journal.Journal
 	slow   time.Duration // from being asked to give a fabric back to the release
 	stop   context.CancelFunc
 	ended  sync.WaitGroup
@@ -87,26 +87,8 @@ type peer struct {
 	owned map[int]bool // guarded by mu
 }
 
-// journal is a log that is read while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 func join(b *broker, fabrics int, slow time.Duration) *peer {
-	p := &peer{link: &link{broker: b}, log: &journal{}, slow: slow, owned: map[int]bool{}}
+	p := &peer{link: &link{broker: b}, log: &journal.Journal{}, slow: slow, owned: map[int]bool{}}
 	names := map[int]string{}
 	for f := range fabrics {
 		names[f] = fmt.Sprint("f", f)
@@ -433,7 +415,7 @@ func TestJoinAndLeaveFail(t *testing.T) {
 		b := newBroker(session)
 		defer b.stop()
 		tries := 0
-		p := &peer{link: &link{broker: b}, log: &journal{}}
+		p := &peer{link: &link{broker: b}, log: &journal.Journal{}}
 		p.link.join = func() error { tries++; return errCut }
 		p.link.leave = cutOff
 		began := time.Now()
