@@ -273,7 +273,7 @@ func (a *Agent) report(ctx context.Context, c *schema.Command, output json.RawMe
 // Reachable is a Source that knows since when it has heard nothing from Kafka: now if Kafka owes no answer.
 type Reachable interface{ Answered() time.Time }
 
-// watchKafka ends a command that acts once Kafka has been silent for so long that nobody could cancel it.
+// watchKafka ends a command that acts once Kafka has been silent for so long that no cancellation could have arrived.
 func (a *Agent) watchKafka(ctx context.Context, cancel context.CancelCauseFunc) {
 	source, knows := a.deps.Source.(Reachable)
 	if !knows {

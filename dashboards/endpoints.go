@@ -131,7 +131,7 @@ func ownEndpoints() []endpoint {
 		{ID: "getDocument", Path: "/openapi.json", Tag: "api", Summary: "This document.",
 			Raw: operation.ToRaw((*Dashboards).document), RawType: operation.JSON},
 		{ID: "streamIntervals", Path: "/stream", Tag: "stream", Summary: "Server-sent events: each interval as it is stored.",
-			Description: "An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads anew.",
+			Description: "An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads everything again.",
 			Raw:         operation.ToRaw((*Dashboards).stream), RawType: eventStream},
 	}
 }

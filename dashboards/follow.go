@@ -226,7 +226,7 @@ func (f *follower) resume(ctx context.Context, had positions, known bool) error 
 	return nil
 }
 
-// reset tells the client to read everything anew.
+// reset makes the client read everything again.
 func (f *follower) reset() error {
 	f.at = f.d.newest()
 	return f.write("event: reset\nid: " + f.at.String() + "\ndata: {}\n")

@@ -282,7 +282,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 		return func(_ string, err error) bool { return err != nil && strings.Contains(err.Error(), with) }
 	}
 	s.operate(failing("search "+long.Command.ID+" of MT4129"), "search", "launch", "--nic-model", "MT4129")
-	s.operate(func(_ string, err error) bool { // one whose answer came too late has worked all the same
+	s.operate(func(_ string, err error) bool { // one whose answer came too late has worked too
 		return err == nil || strings.Contains(err.Error(), "no agent that answered runs")
 	}, "search", "cancel", long.Command.ID, "--wait", "20s", "--expect", "2")
 	if a := s.search(long.Command.ID, schema.CommandCancelled).Agents[0]; a.Reason != "cancelled by operator" || a.Experiments == 0 || a.Experiments >= 5000 {

@@ -166,7 +166,7 @@ func (c *cluster) announced(ctx context.Context) (starts []int64, err error) {
 	return starts, nil
 }
 
-// stumbled is how parts ended that nobody had ended. A broker or store without space may do so; what is Giverny's
+// stumbled is how parts ended that no fault had ended. A broker or store without space may do so; what is Giverny's
 // may not.
 func (c *cluster) stumbled() (ours, others []string) {
 	for name, part := range c.parts {

@@ -110,7 +110,7 @@ const (
 	maxQuanta   = 65535
 )
 
-// pausePercent is the share of the time for which the host told its peer to pause.
+// pausePercent is the share of the time for which the host sent pause to its peer.
 // Drivers that give the microseconds are believed (mlx5: tx_global_pause_duration,
 // tx_prioN_pause_duration); of the others the frames count for the most that each
 // can ask, so that they are an upper bound.

@@ -119,7 +119,7 @@ func (p *program) stop(timeout time.Duration) error {
 	_ = p.stdin.Close()
 	killer := time.AfterFunc(timeout, p.killGroup)
 	defer killer.Stop()
-	_ = p.cmd.Wait() // how it ends after it was told to is its own affair
+	_ = p.cmd.Wait() // it was stopped: its exit status says nothing
 	p.killGroup()    // what it has left behind
 	return p.stdout.Close()
 }

@@ -607,7 +607,7 @@ export interface paths {
         };
         /**
          * Server-sent events: each interval as it is stored.
-         * @description An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads anew.
+         * @description An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads everything again.
          */
         get: operations["streamIntervals"];
         put?: never;
