@@ -85,7 +85,11 @@ func makeRows(n int) []row {
 func TestRoundTrip(t *testing.T) {
 	conn := enginetest.Connect(t, enginetest.Start(t), "default")
 	mustExec(t, conn, rowTable)
-	want := makeRows(100_000)
+	rows := 100_000
+	if testing.Short() {
+		rows = 10_000
+	}
+	want := makeRows(rows)
 	ctx := context.Background()
 	batch, err := conn.PrepareBatch(ctx, "INSERT INTO rows")
 	if err != nil {
