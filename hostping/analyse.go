@@ -39,6 +39,7 @@ func Analyse(in Input) Analysis {
 	v.matrix(&a.Report)
 	found := v.misconfigurations()
 	v.excuse(found)
+	a.Confirm = v.doubtful()
 	for _, m := range found {
 		a.Report.Verdicts = append(a.Report.Verdicts, v.misconfigured(&m))
 		a.confirm(v, m.routes)
@@ -196,7 +197,7 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, share
 		return verdict, nil, false
 	case len(rnics) > 0:
 		verdict.Bottleneck, verdict.RNIC = RNICPCIeFailure, rnics[0]
-		verdict.Bottleneck, ask, known = v.rnicCause(d.link, routes)
+		verdict.Bottleneck, ask, known = v.rnicCause(d, routes)
 		if verdict.Bottleneck != RNICPCIeFailure {
 			verdict.Link = ""
 		}
@@ -215,10 +216,10 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, share
 }
 
 // rnicCause looks at the RNIC's curve, or asks for one on the route that suffers least.
-func (v *view) rnicCause(link int, routes []int) (b Bottleneck, ask *Pair, known bool) {
+func (v *view) rnicCause(d degraded, routes []int) (b Bottleneck, ask *Pair, known bool) {
 	best := -1
 	for _, i := range routes {
-		if v.routes[i].at[0] == link && (best < 0 || v.routes[i].m.Gbps > v.routes[best].m.Gbps) {
+		if v.routes[i].at[0] == d.link && (best < 0 || v.routes[i].m.Gbps > v.routes[best].m.Gbps) {
 			best = i
 		}
 	}
@@ -229,7 +230,7 @@ func (v *view) rnicCause(link int, routes []int) (b Bottleneck, ask *Pair, known
 		c := &v.in.Curves[i]
 		for k := range v.routes {
 			if r := &v.routes[k]; c.Pair == r.Pair && r.RNIC == v.routes[best].RNIC {
-				b, known = c.bottleneck(&r.m, v.in.Baseline.LargeBytes)
+				b, known = c.bottleneck(r.latency, math.Exp(d.lnGbps), v.in.Baseline.LargeBytes)
 				return b, nil, known
 			}
 		}

@@ -29,20 +29,21 @@ func CurveProbes(pair Pair, largeBytes int) []Probe {
 // recovers is by how much a rate must rise to count as recovered.
 const recovers = 1.2
 
-// bottleneck says which of #1, #9 and #10 a curve shows; known is false where the probes failed.
-func (c *Curve) bottleneck(m *Measured, largeBytes int) (b Bottleneck, known bool) {
+// bottleneck says which of #1, #9 and #10 a curve shows, beside a small message's latency and the rate now; known is
+// false where the probes failed.
+func (c *Curve) bottleneck(latencyMicros, now float64, largeBytes int) (b Bottleneck, known bool) {
 	if len(c.Micros) != 3 {
 		return RNICPCIeFailure, false
 	}
 	long, longest, many := c.Micros[0], c.Micros[1], c.Micros[2]
 	if long > 0 && longest > long { // the rate at which the end of a long message goes
 		known = true
-		if gbps((longestFactor-longFactor)*largeBytes, longest-long) > recovers*m.Gbps {
+		if gbps((longestFactor-longFactor)*largeBytes, longest-long) > recovers*now {
 			return RNICSlowStart, true
 		}
 	}
-	if many > m.LatencyMicros {
-		if gbps(curveQPs*largeBytes, many-m.LatencyMicros) > recovers*m.Gbps {
+	if many > latencyMicros {
+		if gbps(curveQPs*largeBytes, many-latencyMicros) > recovers*now {
 			return TxWindowTooSmall, true
 		}
 		return RNICPCIeFailure, known

@@ -244,14 +244,17 @@ func (f *fitter) gap(h *hypothesis, link int) float64 {
 	return f.search(others, link).cost - h.cost
 }
 
-// narrowed are the routes that a degraded link of h is the narrowest of, and the median share they carry of their limit.
+// narrowed are the routes that a degraded link of h is the narrowest of, and the share it carries of what the widest of
+// them would without it.
 func (f *fitter) narrowed(h *hypothesis, d degraded) (routes []int, share float64) {
-	var shares []float64
+	var rates []float64
+	widest := math.Inf(-1)
 	for _, i := range f.through[d.link] {
-		if h.bound[i] == d.lnGbps && d.lnGbps < f.limit[i]+ln(suspicious) && f.rate[i] < f.limit[i]+ln(suspicious) {
+		if h.bound[i] == d.lnGbps && f.rate[i] < f.limit[i]+ln(suspicious) {
 			routes = append(routes, i)
-			shares = append(shares, math.Exp(f.rate[i]-f.limit[i]))
+			rates = append(rates, f.rate[i])
+			widest = max(widest, f.limit[i])
 		}
 	}
-	return routes, Median(shares)
+	return routes, math.Exp(Median(rates) - widest)
 }

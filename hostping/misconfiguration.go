@@ -144,3 +144,24 @@ func (v *view) excuse(found []misconfiguration) {
 		}
 	}
 }
+
+// doubtful are the pairs without a detour where most RNICs have one: an outlier there makes ACS look like many ATS.
+func (v *view) doubtful() (pairs []Pair) {
+	slow, all := map[string]bool{}, map[string]bool{}
+	detours := v.detours()
+	for _, i := range detours {
+		slow[v.routes[i].RNIC] = true
+	}
+	for i := range v.routes {
+		if r := &v.routes[i]; r.gpu && r.near {
+			all[r.RNIC] = true
+			if !slices.Contains(detours, i) {
+				pairs = append(pairs, r.Pair)
+			}
+		}
+	}
+	if 2*len(slow) <= len(all) || len(pairs) > len(all) {
+		return nil
+	}
+	return pairs
+}

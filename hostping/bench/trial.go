@@ -251,3 +251,21 @@ func (s *Subject) visible(f *simulated.Fault) bool {
 		return slices.Contains(p.Links, f.Link) && f.Share*s.Config.LineGbps < 0.75*gbps
 	})
 }
+
+// Separable is whether two faults show beside each other: not on the same link or RNIC, and no ATS with ACS on the
+// whole host, which has the same effect.
+func (s *Subject) Separable(a, b *simulated.Fault) bool {
+	rnic := func(f *simulated.Fault) string {
+		if f.Bottleneck == hostping.RNICPCIeFailure {
+			return f.Link[len("pci:"):]
+		}
+		return f.RNIC
+	}
+	gpuSide := func(f *simulated.Fault) bool {
+		return f.Bottleneck == hostping.ACSEnabled || f.Bottleneck == hostping.ATSDisabled
+	}
+	if gpuSide(a) && gpuSide(b) {
+		return a.Bottleneck == b.Bottleneck && a.RNIC != b.RNIC
+	}
+	return (a.Link == "" || a.Link != b.Link) && (rnic(a) == "" || rnic(a) != rnic(b))
+}

@@ -79,7 +79,7 @@ func table(trials int, wrong bool) error {
 			random := rand.New(rand.NewPCG(uint64(i), 2))
 			a, ok := s.Draw(bench.Kinds[random.IntN(12)], random)
 			b, ok2 := s.Draw(bench.Kinds[random.IntN(12)], random)
-			if !ok || !ok2 || a.Bottleneck == hostping.MemoryChannelFlapping || b.Bottleneck == hostping.MemoryChannelFlapping || a.Link == b.Link && a.RNIC == b.RNIC {
+			if !ok || !ok2 || a.Bottleneck == hostping.MemoryChannelFlapping || b.Bottleneck == hostping.MemoryChannelFlapping || !s.Separable(&a, &b) {
 				continue
 			}
 			o, err := s.Play(uint64(i), []simulated.Fault{a, b}, nil)
