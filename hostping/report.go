@@ -42,14 +42,14 @@ type Report struct {
 // Verdict is one bottleneck. Link is filled for failures, flapping and overload, RNIC for 1 and 8 to 10, Endpoint
 // for 2, 3, 6 and 12; what does not apply is empty.
 type Verdict struct {
-	Bottleneck   Bottleneck  `json:"bottleneck"`
-	Link         string      `json:"link"`
-	RNIC         string      `json:"rnic"`
-	Endpoint     string      `json:"endpoint"`
-	Confidence   float64     `json:"confidence"` // share of such verdicts that are right, on simulated hosts
-	OverloadedBy []Consumer  `json:"overloaded_by"`
-	Evidence     Evidence    `json:"evidence"`
-	Text         string      `json:"text"` // for people, such as "memory channel of numa1 at 61% of its baseline"
+	Bottleneck   Bottleneck `json:"bottleneck"`
+	Link         string     `json:"link"`
+	RNIC         string     `json:"rnic"`
+	Endpoint     string     `json:"endpoint"`
+	Confidence   float64    `json:"confidence"` // share of such verdicts that are right, on simulated hosts
+	OverloadedBy []Consumer `json:"overloaded_by"`
+	Evidence     Evidence   `json:"evidence"`
+	Text         string     `json:"text"` // for people, such as "memory channel of numa1 at 61% of its baseline"
 }
 
 // Consumer is a process that uses an overloaded link.
