@@ -98,11 +98,11 @@ var Architecture = []Row{
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store", May: []string{"hostping", "hostping/order", "topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/bench", May: []string{"store/read"}},
 	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
-	{Package: "store/read", May: []string{"store", "topology"}, Tests: []string{"store/engine"}},
+	{Package: "store/read", May: []string{"hostping", "hostping/order", "store", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
