@@ -62,6 +62,10 @@ var Architecture = []Row{
 	{Package: "search/ledger", Kind: Pure},
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
+	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
+	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
+
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
