@@ -15,6 +15,8 @@ const (
 	PauseShare      = 0.03 // PFC_high: of a second
 
 	idleGPUShare = 0.05
+	// crowdedShare in use of a root port may slow the other RNICs there.
+	crowdedShare = 0.3
 	// lineRateShare of an RNIC's best baseline is line rate: memory that reaches it is affinitive.
 	lineRateShare = 0.9
 )
@@ -43,8 +45,7 @@ type view struct {
 	links    []Link
 	index    map[string]int
 	routes   []route
-	busy     map[string]bool // RNICs with service traffic
-	relative map[string]bool // RNICs judged among their own endpoints: busy, or beside a busy one at a root port
+	relative map[string]bool // RNICs judged among their own endpoints: with service traffic, or beside one that crowds their root port
 	ports    map[string]string
 	state    State
 	noise    float64 // relative standard error of a path's bandwidth
@@ -53,7 +54,7 @@ type view struct {
 
 // newView joins measurements, baseline and utilisation.
 func newView(in *Input) *view {
-	v := &view{in: in, links: in.Graph.Links, index: map[string]int{}, busy: map[string]bool{}, relative: map[string]bool{}}
+	v := &view{in: in, links: in.Graph.Links, index: map[string]int{}, relative: map[string]bool{}}
 	for i, l := range v.links {
 		v.index[l.ID] = i
 	}
@@ -62,7 +63,10 @@ func newView(in *Input) *view {
 	taken := map[string]bool{}
 	for _, r := range in.Graph.RNICs {
 		if in.Utilisation.RNICs[r.ID] > IdleRNICShare || in.Trigger == r.ID {
-			v.busy[r.ID], v.relative[r.ID], taken[v.ports[r.ID]] = true, true, true
+			v.relative[r.ID] = true
+			port := v.ports[r.ID]
+			used, known := in.Utilisation.Links[port]
+			taken[port] = taken[port] || in.Trigger == r.ID || !known || used > crowdedShare
 		}
 	}
 	for _, r := range in.Graph.RNICs {
