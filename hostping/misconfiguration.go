@@ -18,15 +18,18 @@ type misconfiguration struct {
 // RNIC's memory endpoints see too is the RNIC's own load and does not count. Of an RNIC with service traffic, which
 // hides the bandwidth, the latency alone says it: soft detours join those of others.
 func (v *view) detours() (hard, soft []int) {
-	own := map[string][]float64{}
+	own := map[string]float64{} // the least excess of each RNIC's memory endpoints
 	for i := range v.routes {
 		if r := &v.routes[i]; !r.gpu && r.near {
-			own[r.RNIC] = append(own[r.RNIC], r.m.LatencyMicros-r.latency)
+			excess := max(0, r.m.LatencyMicros-r.latency)
+			if least, ok := own[r.RNIC]; !ok || excess < least {
+				own[r.RNIC] = excess
+			}
 		}
 	}
 	for i := range v.routes {
 		r := &v.routes[i]
-		excess := r.m.LatencyMicros - r.latency - max(0, Median(own[r.RNIC]))
+		excess := r.m.LatencyMicros - r.latency - own[r.RNIC]
 		switch {
 		case !r.gpu || excess <= AbnormalShare*r.latency || v.overloaded(r):
 		case r.ratio() < 1-AbnormalShare:

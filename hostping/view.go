@@ -177,6 +177,32 @@ func (v *view) limits() {
 	}
 }
 
+// leaders are the pairs that alone set what their RNIC is said to carry now: an outlier there makes all others slow.
+func (v *view) leaders() (pairs []Pair) {
+	first, second := map[string]int{}, map[string]float64{}
+	for i := range v.routes {
+		r := &v.routes[i]
+		if !r.relative || !r.near {
+			continue
+		}
+		at, ok := first[r.RNIC]
+		switch {
+		case !ok:
+			first[r.RNIC] = i
+		case r.m.Gbps > v.routes[at].m.Gbps:
+			first[r.RNIC], second[r.RNIC] = i, v.routes[at].m.Gbps
+		default:
+			second[r.RNIC] = max(second[r.RNIC], r.m.Gbps)
+		}
+	}
+	for _, r := range v.in.Graph.RNICs {
+		if at, ok := first[r.ID]; ok && second[r.ID] < suspicious*v.routes[at].m.Gbps {
+			pairs = append(pairs, v.routes[at].Pair)
+		}
+	}
+	return pairs
+}
+
 // algorithm1 runs the paper's algorithm over the routes: abnormal ones, and as normal ones the affinitive ones of RNICs
 // that are judged by the baseline (section 4.3). Routes that a misconfiguration explains count as neither.
 func (v *view) algorithm1() map[string]LinkFinding {
