@@ -164,13 +164,13 @@ func (a *analysis) slowLinks(i int, s *stream, at []port) []cause {
 // certain or by what is possible, the NIC if they leave by one, else the one where f
 // met the longest queue by telemetry, else the first on the way.
 func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
+	if s.source == f.source {
+		return a.tr.net.nic(s.source), true
+	}
 	longest := 0.0
 	for _, p := range s.ports {
 		if !(certain && s.certain[p] && f.certain[p] || !certain && f.passes(p)) {
 			continue
-		}
-		if !a.tr.net.Nodes[p.node].Switch {
-			return p, true
 		}
 		q := f.queues[p]
 		if mean := float64(q.queue) / float64(max(q.packets, 1)); !ok || mean > longest {
