@@ -198,44 +198,40 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 		}
 		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(bytes, at), confidence: 0.9}
 		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)
 			c.evidence = "leaves the same NIC as the collective's flow"
 		} else {
-			paused, _ := a.pauses.share(at, from, to)
-			c.weight *= 1 - paused // packets that find the port paused wait for who paused it
-			if d, ok := a.incast(f, from, to); ok && (s.destination == f.destination || len(d.sources) > 2) {
-				c.class, c.object = Incast, a.switchPort(d.at)
-				c.evidence = fmt.Sprintf("one of %d flows into %s at once", len(d.sources), a.host(f.destination))
-			}
+			a.asIncast(&c, f, from, to)
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// convergence is several background flows into one host.
-type convergence struct {
-	at      port // the switch's port to the host
-	sources []int
-}
-
-// incast says whether a flow is one of several, from as many hosts, into its
-// destination between two times.
-func (a *analysis) incast(f *stream, from, to int64) (convergence, bool) {
-	var c convergence
+// asIncast makes a cause one of an incast where its flow is one of several, from as
+// many hosts, into one host that the collective sends to at the same time. Its object
+// is the switch's port to that host.
+func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
+	var sources []int
 	for _, g := range a.tr.others {
-		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(c.sources, g.source) {
-			c.sources = append(c.sources, g.source)
+		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
 		}
+	}
+	collective := slices.ContainsFunc(a.tr.all(), func(g *stream) bool {
+		return g.steps != nil && g.destination == f.destination && a.tr.bytes(g, from, to) > 0
+	})
+	if len(sources) < 2 || !collective {
+		return
 	}
 	for _, p := range f.ports {
 		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
-			c.at = p
-			return c, len(c.sources) > 1
+			c.class, c.object = Incast, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
 		}
 	}
-	return c, false
 }
 
 // collisions are the collective's own flows that shared a switch's port with step i
@@ -259,9 +255,9 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		}
 		bytes := a.tr.bytes(o, from, to)
 		if weight := a.wireNanos(bytes, at); weight > float64(to-from)/50 {
-			paused, _ := a.pauses.share(at, from, to)
 			object := a.switchPort(at)
-			out = append(out, cause{who: "collision " + object, class: SelfCollision, flow: o.name, object: object, weight: weight * (1 - paused), confidence: 0.9,
+			weight *= 1 - a.pauses.fraction(at, from, to)
+			out = append(out, cause{who: "collision " + object, class: SelfCollision, flow: o.name, object: object, weight: weight, confidence: 0.9,
 				evidence: "two flows of the collective share the port"})
 		}
 	}
