@@ -24,7 +24,7 @@ shortened_packages() { grep -rl --include='*_test.go' --exclude-dir=.deps 'giver
 # Packages of one goroutine, most of which internal/importrules keeps so, and the commands: the race detector has
 # nothing to find in them, and makes minutes out of seconds of numbers and queries. Tests of search/engine and
 # search/run start hundreds of processes of their own program, each of which it slows down.
-single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
+single='/giverny/(analysis|collective|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|hostping(/bench(/cmd)?|/draw|/order|/simulated)?|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
 
 run() { # KIND: go test; the fault tests one package at a time
   local packages
