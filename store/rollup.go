@@ -40,63 +40,6 @@ func rollupText(name string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// rollupScope is the WITH clause of statements over roll-ups: fresh, the hours whose
-// roll-ups hold and to which a condition applies, and stale, the intervals of the rest.
-func rollupScope(condition string) string {
-	fresh := strings.NewReplacer("{{hashes}}", rollupText("hashes"), "{{condition}}", condition).Replace(rollupText("fresh"))
-	return "WITH\nfresh AS\n(\n" + fresh + "\n),\nstale AS\n(\n" + rollupText("stale") + "\n)"
-}
-
-const (
-	everyHour   = "true"
-	withSamples = "samples"
-)
-
-// CountsOf is a subquery that gives the counts of a kind (store/sql/rollup) in the span
-// of the parameters from and to, milliseconds since 1970, for the parameter fabric:
-// columns graph_version, hour (seconds since 1970), metric, x, y, n, total and other. It
-// takes them from hour_counts where that holds, and counts the rest.
-func CountsOf(kind string) string {
-	return "(\n" + rollupScope(everyHour) + `
-SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, x, y, n, total, other
-FROM hour_counts
-WHERE fabric = {fabric:String} AND kind = ` + quoteText(kind) + ` AND (hour, made_of) IN (SELECT hour, made_of FROM fresh)
-UNION ALL
-SELECT graph_version, hour, metric, toInt64(x), toInt64(y), toUInt64(n), toFloat64(total), toFloat64(other)
-FROM
-(
-` + rollupText(kind) + "\n)\n)"
-}
-
-// RegionHours is a subquery like CountsOf: the rows of region_hours, by hour in seconds.
-func RegionHours() string {
-	return "(\n" + rollupScope(everyHour) + `
-SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links
-FROM region_hours
-WHERE fabric = {fabric:String} AND (hour, made_of) IN (SELECT hour, made_of FROM fresh)
-UNION ALL
-SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals), max_size, max_mean, links
-FROM
-(
-` + rollupText("region_hours") + "\n)\n)"
-}
-
-// LinkRollups is a subquery like CountsOf: the rows of link_minutes or link_hours for the
-// parameter metric, by their begin in seconds, with the links in between by the parameter
-// bucket, 300 or 3600.
-func LinkRollups(table string) string {
-	const columns = "graph_version, block, begin, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
-	return "(\n" + rollupScope(withSamples) + `
-SELECT graph_version, block, toInt64(toUnixTimestamp(time)) AS begin, measured, percent_sums, percent_maxima, rate_averages, rate_maxima
-FROM ` + table + `
-WHERE fabric = {fabric:String} AND metric = {metric:String} AND (begin - begin % 3600, made_of) IN (SELECT hour, made_of FROM fresh)
-UNION ALL
-SELECT ` + columns + `
-FROM
-(
-` + rollupText("links") + "\n)\nWHERE metric = {metric:String}\n)"
-}
-
 // staleHour is an hour that is to be rolled up.
 type staleHour struct {
 	Hour   int64  `ch:"hour"` // seconds since 1970
@@ -178,7 +121,7 @@ func (db *DB) staleHours(ctx context.Context, fabric string, last time.Duration)
 		kept = db.now().Add(-keep).Unix() + 3600
 	}
 	var hours []staleHour
-	err = db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+" AND min(stored_at) >= toDateTime64({kept:Int64}, 6, 'UTC')\n) WHERE (hour, made_of) NOT IN"+
+	err = db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
 		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String}) ORDER BY hour DESC",
 		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
 	return hours, err
@@ -187,14 +130,16 @@ func (db *DB) staleHours(ctx context.Context, fabric string, last time.Duration)
 // rollUpDay makes the roll-ups of some hours of one day, in the order of the tables and
 // the markers last. Each statement leaves out the hours that it made before.
 func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) error {
-	for _, kind := range countKinds {
-		if err := db.rollUpRows(ctx, "hour_counts", "kind = "+quoteText(kind), "graph_version, kind, metric, x, y, n, total, other",
-			"graph_version, "+quoteText(kind)+", metric, x, y, n, total, other", rollupText(kind), fabric, hours, 0); err != nil {
-			return err
-		}
+	due := rolledFor(hours)
+	kinds := make([]string, len(countKinds))
+	for i, kind := range countKinds {
+		kinds[i] = "SELECT " + quoteText(kind) + " AS kind, " + countColumns + "\nFROM\n(\n" + due.text(kind) + "\n)"
+	}
+	if err := db.rollUpRows(ctx, "hour_counts", "graph_version, kind, metric, x, y, n, total, other", strings.Join(kinds, "\nUNION ALL\n"), "part.kind, ", fabric, hours, 0); err != nil {
+		return err
 	}
 	const columns = "graph_version, metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links"
-	if err := db.rollUpRows(ctx, "region_hours", "true", columns, columns, rollupText("region_hours"), fabric, hours, 0); err != nil {
+	if err := db.rollUpRows(ctx, "region_hours", columns, due.text("region_hours"), "", fabric, hours, 0); err != nil {
 		return err
 	}
 	complete, err := db.withSamples(ctx, fabric, hours)
@@ -228,7 +173,8 @@ func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour)
 	var found []struct {
 		Hour int64 `ch:"hour"`
 	}
-	if err := db.conn.Select(db.exact(ctx), &found, rollupScope(everyHour)+"\n"+rollupText("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
+	due := rolledFor(hours)
+	if err := db.conn.Select(db.exact(ctx), &found, due.scope()+due.text("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
 		return nil, fmt.Errorf("look for the samples of links: %w", err)
 	}
 	complete := make([]bool, len(hours))
@@ -243,33 +189,36 @@ func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour)
 func (db *DB) rollUpLinks(ctx context.Context, fabric string, hour []staleHour) error {
 	const columns = "graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
 	for table, bucket := range map[string]int64{"link_minutes": 300, "link_hours": 3600} {
-		if err := db.rollUpRows(ctx, table, "true", columns, columns, rollupText("links"), fabric, hour, bucket); err != nil {
+		if err := db.rollUpRows(ctx, table, columns, rolledFor(hour).text("links"), "", fabric, hour, bucket); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rollUpRows makes the rows of one table, or of the part of one that which names, of those
-// hours that have none there yet. bucket is the length in seconds of what links are rolled up to.
-func (db *DB) rollUpRows(ctx context.Context, table, which, columns, values, source, fabric string, hours []staleHour, bucket int64) error {
+// rollUpRows makes the rows of one table of those hours of one day that have none there yet,
+// or none of a part that a column tells ("part.COLUMN, "), in one block. What is stored again meanwhile may be in them: then their made_of
+// is not what it has to be, and they never count. bucket is the length in seconds of what
+// links are rolled up to.
+func (db *DB) rollUpRows(ctx context.Context, table, columns, source, part, fabric string, hours []staleHour, bucket int64) error {
 	at := "part.hour"
 	if bucket > 0 {
 		at = "part.begin"
 	}
-	statement := "INSERT INTO " + table + " (fabric, time, made_of, stored_at, " + columns + ")\n" + rollupScope(everyHour) + `,
-due AS
+	statement := "INSERT INTO " + table + " (fabric, time, made_of, stored_at, " + columns + ")\n" + rolledFor(hours).scope() +
+		"SELECT {fabric:String}, toDateTime(" + at + ", 'UTC'), due.made_of, now(), " + columns + "\nFROM\n(\n" + source + `
+) AS part
+INNER JOIN
 (
-SELECT hour, made_of
-FROM
+SELECT pair.1 AS hour, pair.2 AS made_of
+FROM (SELECT arrayJoin(arrayZip({hours:Array(Int64)}, {made_of:Array(UInt64)})) AS pair)
+) AS due ON due.hour = part.hour
+WHERE (` + part + `due.hour, due.made_of) NOT IN
 (
-` + rollupText("hashes") + `
-)
-WHERE (hour, made_of) IN (SELECT pair.1, pair.2 FROM (SELECT arrayJoin(arrayZip({hours:Array(Int64)}, {made_of:Array(UInt64)})) AS pair))
-    AND (hour, made_of) NOT IN (SELECT toInt64(toUnixTimestamp(time)) - toInt64(toUnixTimestamp(time)) % 3600, made_of FROM ` + table + " WHERE fabric = {fabric:String} AND " + which + `
-        AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC'))
-)
-SELECT {fabric:String}, toDateTime(` + at + ", 'UTC'), due.made_of, now(), " + values + "\nFROM\n(\n" + source + "\n) AS part\nINNER JOIN due ON due.hour = part.hour"
+SELECT ` + strings.TrimPrefix(part, "part.") + `toInt64(toUnixTimestamp(time)) - toInt64(toUnixTimestamp(time)) % 3600, made_of
+FROM ` + table + `
+WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
+)`
 	settings := db.insertSettings("")
 	delete(settings, "insert_deduplication_token") // what is there already is left out above
 	maps.Copy(settings, clickhouse.Settings{"max_insert_threads": 1, "max_threads": 1, "parallel_distributed_insert_select": 0})

@@ -23,7 +23,7 @@ WITH
     (
         SELECT r.hour AS hour, arrayJoin(groupUniqArrayArray(e.pair)) AS device, toUInt8(max(r.severity)) AS severity, min(r.first) AS first,
             max(r.last + toIntervalMillisecond(r.last_ms)) AS until, max(r.max_mean) AS max_mean
-        FROM (SELECT graph_version, hour, region_id, severity, first, last, last_ms, max_mean, one FROM {{region_hours}} ARRAY JOIN links AS one WHERE severity > 'Neg' AND ({metric:String} = '' OR metric = {metric:String})) AS r
+        FROM (SELECT graph_version, hour, region_id, severity, first, last, last_ms, max_mean, one FROM {{.RegionHours}} ARRAY JOIN links AS one WHERE severity > 'Neg' AND ({metric:String} = '' OR metric = {metric:String})) AS r
         INNER JOIN ends AS e ON e.graph_version = r.graph_version AND e.link = r.one
         GROUP BY r.graph_version, r.hour, r.region_id
     ),

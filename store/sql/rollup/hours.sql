@@ -1,0 +1,13 @@
+-- The hours of a span: what their roll-ups have to be made of (made false), and what those
+-- that there are were made of. What is rolled up looks five intervals ahead, so hours of
+-- longer intervals than twelve minutes are not.
+SELECT hour, made_of, false AS made, longest_ms <= 720000 AS short, false AS with_samples
+FROM
+(
+    {{hashes}}
+)
+UNION ALL
+SELECT toInt64(toUnixTimestamp(time)) AS hour, made_of, true AS made, true AS short, max(samples) AS with_samples
+FROM rollups
+WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
+GROUP BY hour, made_of
