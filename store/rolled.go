@@ -162,14 +162,14 @@ func (r *Rolled) holds() string {
 	return text + "\n    AND (" + hour + ", made_of) NOT IN (" + strings.Join(pairs, ", ") + ")"
 }
 
-// union is a subquery over what is rolled up and what is counted.
-func (r *Rolled) union(rolled, counted, kind string) string {
+// union is a subquery over what is rolled up, and what is counted and meets a condition.
+func (r *Rolled) union(rolled, counted, kind, condition string) string {
 	var parts []string
 	if len(r.fresh) > 0 {
 		parts = append(parts, rolled+"\nWHERE "+r.holds())
 	}
 	if len(r.counted) > 0 || len(r.fresh) == 0 {
-		parts = append(parts, counted+"\nFROM\n(\n"+r.scope()+"SELECT * FROM\n(\n"+r.text(kind)+"\n)\n)")
+		parts = append(parts, counted+"\nFROM\n(\n"+r.scope()+"SELECT * FROM\n(\n"+r.text(kind)+"\n)\n)"+condition)
 	}
 	return "(\n" + strings.Join(parts, "\nUNION ALL\n") + "\n)"
 }
@@ -180,14 +180,14 @@ func (r *Rolled) union(rolled, counted, kind string) string {
 func (r *Rolled) Counts(kind string) string {
 	return r.union(`SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, x, y, n, total, other
 FROM (SELECT * FROM hour_counts WHERE kind = `+quoteText(kind)+`)`,
-		"SELECT "+countColumns, kind)
+		"SELECT "+countColumns, kind, "")
 }
 
 // RegionHours is a subquery like Counts: the rows of region_hours, by hour in seconds.
 func (r *Rolled) RegionHours() string {
 	return r.union(`SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links
 FROM region_hours`,
-		"SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals) AS intervals, max_size, max_mean, links", "region_hours")
+		"SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals) AS intervals, max_size, max_mean, links", "region_hours", "")
 }
 
 // LinkRollups is a subquery like Counts: the rows of link_minutes or link_hours for the
@@ -196,5 +196,5 @@ FROM region_hours`,
 func (r *Rolled) LinkRollups(table string) string {
 	const columns = "measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
 	return r.union("SELECT graph_version, block, toInt64(toUnixTimestamp(time)) AS begin, "+columns+"\nFROM (SELECT * FROM "+table+" WHERE metric = {metric:String})",
-		"SELECT graph_version, block, begin, "+columns, "links")
+		"SELECT graph_version, block, begin, "+columns, "links", "\nWHERE metric = {metric:String}")
 }
