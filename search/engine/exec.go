@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/giverny/giverny/internal/coprocess"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/search"
 )
@@ -47,7 +48,7 @@ type Exec struct {
 	cfg       ExecConfig
 	log       *slog.Logger
 	name      string
-	program   *program
+	program   *coprocess.Program
 	described *search.Description // its first answer to "describe"
 	failures  int                 // in a row
 }
@@ -90,7 +91,7 @@ func (e *Exec) Close() error {
 	if e.program == nil {
 		return nil
 	}
-	err := e.program.stop(e.cfg.StopTimeout)
+	err := e.program.Stop(e.cfg.StopTimeout)
 	e.program = nil
 	return err
 }
@@ -108,7 +109,7 @@ func (e *Exec) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	p, err := start(e.cfg.Command, e.log.With("engine", e.name))
+	p, err := coprocess.Start(e.cfg.Command, e.log.With("engine", e.name))
 	if err != nil {
 		return e.failed(Dead, err)
 	}
@@ -136,7 +137,7 @@ func (e *Exec) ask(ctx context.Context, r request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, reason, err := e.program.ask(ctx, text, e.cfg.Timeout)
+	line, reason, err := e.program.Ask(ctx, text, e.cfg.Timeout)
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), e.kill())
 	}
@@ -164,7 +165,7 @@ func (e *Exec) kill() error {
 	if e.program == nil {
 		return nil
 	}
-	err := e.program.kill()
+	err := e.program.Kill()
 	e.program = nil
 	return err
 }

@@ -1,0 +1,31 @@
+package hostping
+
+// Sizes of messages (section 4.1.1): the small one measures latency, and what the large one takes longer, bandwidth.
+const (
+	SmallBytes = 1
+	LargeBytes = 128 << 10 // for 200 Gb/s
+)
+
+// Measured is one pair as it was measured. Reason is empty if it was.
+type Measured struct {
+	Pair
+	LatencyMicros float64 // of a small message: T_proc + Lat_host, equation 2
+	Gbps          float64 // equation 3, from the difference of both sizes
+	Reason        string  // why it could not be measured
+}
+
+// OK is whether there is a measurement.
+func (m *Measured) OK() bool { return m.Reason == "" }
+
+// Measure makes a pair's measurement of its two probes, with the median of their repetitions (section 4.1.1,
+// equation 1 minus equation 2).
+func Measure(pair Pair, small, large []float64, largeBytes int) Measured {
+	l0, l1 := median(small), median(large)
+	if l0 <= 0 || l1 <= l0 {
+		return Measured{Pair: pair, Reason: "a large message took no longer than a small one"}
+	}
+	return Measured{Pair: pair, LatencyMicros: l0, Gbps: gbps(largeBytes-SmallBytes, l1-l0)}
+}
+
+// gbps is the rate of so many bytes in so many microseconds.
+func gbps(bytes int, micros float64) float64 { return float64(bytes) * 8 / micros / 1000 }
