@@ -21,6 +21,7 @@ type Rolled struct {
 	samples  bool        // only hours whose links are rolled up too
 	fresh    []stretch   // whole hours whose roll-ups hold
 	outdated []hourState // roll-ups of those hours that hold no longer
+	days     []hourState // whole days of those hours: what their links have to be made of, Made where they are
 	counted  []stretch   // the rest of the span
 	seen     []stretch   // the rest, with the hour after each, which says what became of forecasts
 }
@@ -33,14 +34,19 @@ type hourState struct {
 	Made    bool   `ch:"made"`
 	Short   bool   `ch:"short"` // its intervals are short enough to be rolled up
 	Samples bool   `ch:"with_samples"`
+	Day     bool   `ch:"day"` // a day of links, that begins then
 }
 
 // Rolled finds out what roll-ups hold of the intervals that start in [from, to),
 // milliseconds since 1970; with samples, which hours of links they hold.
 func (db *DB) Rolled(ctx context.Context, fabric string, from, to int64, samples bool) (*Rolled, error) {
+	return db.rolled(ctx, fabric, from, to, samples, false)
+}
+
+func (db *DB) rolled(ctx context.Context, fabric string, from, to int64, samples, exact bool) (*Rolled, error) {
 	var states []hourState
-	q := Question{Name: "rolled", SQL: strings.Replace(rollupText("hours"), "{{hashes}}", rollupText("hashes"), 1),
-		Parameters: map[string]any{"fabric": fabric, "from": from, "to": to}}
+	q := Question{Name: "rolled", Exact: exact, SQL: strings.Replace(rollupText("hours"), "{{hashes}}", rollupText("hashes"), 1),
+		Parameters: map[string]any{"fabric": fabric, "from": from, "to": to, "days": samples}}
 	if err := db.Select(ctx, q, &states); err != nil {
 		return nil, fmt.Errorf("fabric %s: %w", fabric, err)
 	}
@@ -50,16 +56,19 @@ func (db *DB) Rolled(ctx context.Context, fabric string, from, to int64, samples
 func rolledOf(from, to int64, states []hourState, samples bool) *Rolled {
 	r := &Rolled{samples: samples}
 	made := map[int64][]hourState{}
-	var stored []hourState
+	var stored, days []hourState
 	for _, s := range states {
-		if s.Made {
+		if s.Day {
+			days = append(days, s)
+		} else if s.Made {
 			made[s.Hour] = append(made[s.Hour], s)
 		} else {
 			stored = append(stored, s)
 		}
 	}
 	slices.SortFunc(stored, func(a, b hourState) int { return cmp.Compare(a.Hour, b.Hour) })
-	open := false // hours without an interval in between belong to the stretch
+	open := false                // hours without an interval in between belong to the stretch
+	madeOf := map[int64]uint64{} // by day
 	for _, s := range stored {
 		holds := false
 		var outdated []hourState
@@ -79,6 +88,10 @@ func rolledOf(from, to int64, states []hourState, samples bool) *Rolled {
 			r.fresh = append(r.fresh, stretch{s.Hour * 1000, 0})
 		}
 		open, r.fresh[len(r.fresh)-1].to = true, s.Hour*1000+hourMillis
+		madeOf[dayOf(s.Hour)] += s.MadeOf
+	}
+	if samples {
+		r.findDays(madeOf, days)
 	}
 	at := from
 	for _, f := range r.fresh {
@@ -87,6 +100,40 @@ func rolledOf(from, to int64, states []hourState, samples bool) *Rolled {
 	}
 	r.count(at, to, to)
 	return r
+}
+
+// findDays finds the days of which all is fresh, made of the sum of what their hours are
+// made of.
+func (r *Rolled) findDays(madeOf map[int64]uint64, made []hourState) {
+	const day = 24 * hourMillis
+	for _, f := range r.fresh {
+		for at := (f.from + day - 1) / day * day; at+day <= f.to; at += day {
+			d := hourState{Hour: at / 1000, MadeOf: madeOf[at/day], Day: true}
+			d.Made = slices.ContainsFunc(made, func(m hourState) bool { return m.Hour == d.Hour && m.MadeOf == d.MadeOf })
+			r.days = append(r.days, d)
+		}
+	}
+}
+
+// withoutDays takes nothing from days of links that are made, so that these can be taken
+// by themselves.
+func (r *Rolled) withoutDays() *Rolled {
+	rest := *r
+	rest.fresh = nil
+	for _, f := range r.fresh {
+		for _, d := range r.days {
+			if begin := d.Hour * 1000; d.Made && begin >= f.from && begin < f.to {
+				if begin > f.from {
+					rest.fresh = append(rest.fresh, stretch{f.from, begin})
+				}
+				f.from = begin + 24*hourMillis
+			}
+		}
+		if f.from < f.to {
+			rest.fresh = append(rest.fresh, f)
+		}
+	}
+	return &rest
 }
 
 // count makes a stretch one that is counted, in a span that ends at end.
@@ -197,4 +244,25 @@ func (r *Rolled) LinkRollups(table string) string {
 	const columns = "measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
 	return r.union("SELECT graph_version, block, toInt64(toUnixTimestamp(time)) AS begin, "+columns+"\nFROM (SELECT * FROM "+table+" WHERE metric = {metric:String})",
 		"SELECT graph_version, block, begin, "+columns, "links", "\nWHERE metric = {metric:String}")
+}
+
+// LinkDays is LinkRollups by steps of no certain length, the longest there are: days, and
+// hours where a day is not whole.
+func (r *Rolled) LinkDays() string {
+	rest := r.withoutDays().LinkRollups("link_hours")
+	var pairs []string
+	for _, d := range r.days {
+		if d.Made {
+			pairs = append(pairs, fmt.Sprintf("(%d, %d)", d.Hour, d.MadeOf))
+		}
+	}
+	if len(pairs) == 0 {
+		return rest
+	}
+	const columns = "graph_version, block, begin, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
+	return "(\nSELECT " + strings.Replace(columns, "begin", "toInt64(toUnixTimestamp(time)) AS begin", 1) + `
+FROM link_days
+WHERE fabric = {fabric:String} AND metric = {metric:String} AND (toUnixTimestamp(time), made_of) IN (` + strings.Join(pairs, ", ") + `)
+UNION ALL
+SELECT ` + columns + "\nFROM " + rest + "\n)"
 }

@@ -52,7 +52,11 @@ type staleHour struct {
 // that starts two hours after it, or later, is stored. It may be cut off anywhere and called
 // again; two at once for one fabric may not run.
 func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (made int, err error) {
-	hours, err := db.staleHours(ctx, fabric, last)
+	from, to, err := db.reach(ctx, fabric, last)
+	if err != nil || from >= to {
+		return 0, err
+	}
+	hours, err := db.staleHours(ctx, fabric, from, to)
 	if err != nil {
 		return 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
 	}
@@ -66,6 +70,9 @@ func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (ma
 		}
 		db.metrics.rollUps.WithLabelValues(fabric).Add(float64(n))
 		made, hours = made+n, hours[n:]
+	}
+	if err := db.rollUpLinkDays(ctx, fabric, from, to); err != nil {
+		return made, fmt.Errorf("roll up the days of fabric %q: %w", fabric, err)
 	}
 	if made > 0 {
 		db.log.Debug("store: rolled up", slog.String("fabric", fabric), slog.Int("hours", made))
@@ -99,29 +106,37 @@ func (db *DB) KeepRolledUp(ctx context.Context, fabric string) error {
 
 func dayOf(hour int64) int64 { return hour / 86400 }
 
-// staleHours are those that are due, the newest first: not those of which regions may
-// have been dropped since.
-func (db *DB) staleHours(ctx context.Context, fabric string, last time.Duration) ([]staleHour, error) {
-	var reach []struct {
+// reach is the event time to roll up, in milliseconds since 1970: whole hours up to the last
+// interval, of the last stretch; 0: of all.
+func (db *DB) reach(ctx context.Context, fabric string, last time.Duration) (from, to int64, err error) {
+	var stored []struct {
 		Oldest int64 `ch:"oldest"`
 		Newest int64 `ch:"newest"`
 	}
-	err := db.conn.Select(db.exact(ctx), &reach, "SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
+	err = db.conn.Select(db.exact(ctx), &stored, "SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
 		clickhouse.Named("fabric", fabric))
-	if err != nil || len(reach) == 0 {
-		return nil, err
+	if err != nil {
+		return 0, 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
 	}
-	const hour = 3_600_000
-	from, to := reach[0].Oldest/hour*hour, reach[0].Newest/hour*hour
+	if len(stored) == 0 {
+		return 0, 0, nil
+	}
+	from, to = stored[0].Oldest/hourMillis*hourMillis, stored[0].Newest/hourMillis*hourMillis
 	if last > 0 {
-		from = max(from, to-last.Milliseconds()/hour*hour)
+		from = max(from, to-last.Milliseconds()/hourMillis*hourMillis)
 	}
+	return from, to, nil
+}
+
+// staleHours are those that are due, the newest first: not those of which regions may
+// have been dropped since.
+func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]staleHour, error) {
 	kept := int64(0)
 	if keep := db.cfg.Retention.Regions; keep > 0 {
 		kept = db.now().Add(-keep).Unix() + 3600
 	}
 	var hours []staleHour
-	err = db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
+	err := db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
 		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String}) ORDER BY hour DESC",
 		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
 	return hours, err
@@ -219,14 +234,42 @@ SELECT ` + strings.TrimPrefix(part, "part.") + `toInt64(toUnixTimestamp(time)) -
 FROM ` + table + `
 WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
 )`
+	return db.insertSelected(ctx, table, statement, db.rollupParameters(fabric, hours, bucket))
+}
+
+// rollUpLinkDays makes the days of links that are missing, of hours that are rolled up, each
+// in one block.
+func (db *DB) rollUpLinkDays(ctx context.Context, fabric string, from, to int64) error {
+	rolled, err := db.rolled(ctx, fabric, from, to, true, true)
+	if err != nil {
+		return err
+	}
+	for _, d := range rolled.days {
+		if d.Made {
+			continue
+		}
+		day := Rolled{samples: true, fresh: []stretch{{d.Hour * 1000, d.Hour*1000 + 24*hourMillis}}, outdated: rolled.outdated}
+		statement := "INSERT INTO link_days (fabric, time, made_of, stored_at, graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima)\n" +
+			"SELECT {fabric:String}, toDateTime({day:Int64}, 'UTC'), {made_of:UInt64}, now(), graph_version, metric, block, intervals, sums, maxima, averages, highest\nFROM\n(\n" +
+			strings.Replace(rollupText("link_days"), "{{holds}}", day.holds(), 1) + "\n)"
+		err := db.insertSelected(ctx, "link_days", statement, []any{clickhouse.Named("fabric", fabric), clickhouse.Named("day", d.Hour), clickhouse.Named("made_of", d.MadeOf)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertSelected runs an INSERT SELECT that leaves out what is there already.
+func (db *DB) insertSelected(ctx context.Context, table, statement string, parameters []any) error {
 	settings := db.insertSettings("")
-	delete(settings, "insert_deduplication_token") // what is there already is left out above
+	delete(settings, "insert_deduplication_token")
 	maps.Copy(settings, clickhouse.Settings{"max_insert_threads": 1, "max_threads": 1, "parallel_distributed_insert_select": 0})
 	if db.cluster.Name != "" {
 		settings["select_sequential_consistency"] = 1
 	}
 	defer db.lockTable(table)()
-	if err := db.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), statement, db.rollupParameters(fabric, hours, bucket)...); err != nil {
+	if err := db.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), statement, parameters...); err != nil {
 		return fmt.Errorf("insert into %s: %w", table, err)
 	}
 	return nil
