@@ -46,7 +46,7 @@ func (db *DB) Rolled(ctx context.Context, fabric string, from, to int64, samples
 func (db *DB) rolled(ctx context.Context, fabric string, from, to int64, samples, exact bool) (*Rolled, error) {
 	var states []hourState
 	q := Question{Name: "rolled", Exact: exact, SQL: strings.Replace(rollupText("hours"), "{{hashes}}", rollupText("hashes"), 1),
-		Parameters: map[string]any{"fabric": fabric, "from": from, "to": to, "days": samples}}
+		Parameters: map[string]any{"fabric": fabric, "from": from, "to": to, "days": samples, "kinds": len(countKinds)}}
 	if err := db.Select(ctx, q, &states); err != nil {
 		return nil, fmt.Errorf("fabric %s: %w", fabric, err)
 	}
@@ -193,9 +193,9 @@ func (r *Rolled) text(name string) string {
 // holds is the condition that a row of a table of roll-ups counts.
 func (r *Rolled) holds() string {
 	hours := within("time", r.fresh, secondsBound)
-	markers := ""
+	markers := fmt.Sprintf(" AND kinds >= %d", len(countKinds))
 	if r.samples {
-		markers = " AND samples"
+		markers += " AND samples"
 	}
 	const hour = "toUnixTimestamp(time) - toUnixTimestamp(time) % 3600"
 	text := "fabric = {fabric:String} AND " + hours + "\n    AND (" + hour + ", made_of) IN (SELECT toUnixTimestamp(time), made_of FROM rollups WHERE fabric = {fabric:String} AND " + hours + markers + ")"

@@ -23,8 +23,9 @@ var rollupFiles embed.FS
 // rolled up, so that it makes no difference to an answer which hours are: it is the sum
 // of the roll-ups that hold and of a count over the rest.
 
-// countKinds are the kinds of hour_counts, each with a file of its name.
-var countKinds = []string{"network_state", "network_transition", "region_size", "region_mean", "region_transition", "hot_episode", "link_time", "congestion", "forecast"}
+// countKinds are the kinds of hour_counts, each with a file of its name. A further one goes
+// to the end: the column kinds of rollups says how many of them an hour has.
+var countKinds = []string{"network_state", "network_transition", "region_size", "region_mean", "region_transition", "hot_episode", "link_time", "congestion", "forecast", "cause"}
 
 func rollupText(name string) string {
 	text, err := fs.ReadFile(rollupFiles, "sql/rollup/"+name+".sql")
@@ -137,7 +138,8 @@ func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]
 	}
 	var hours []staleHour
 	err := db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
-		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String}) ORDER BY hour DESC",
+		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8}) ORDER BY hour DESC",
+		clickhouse.Named("kinds", len(countKinds)),
 		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
 	return hours, err
 }
@@ -171,7 +173,7 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 	n := len(hours)
 	markers := rowSet{n, []field{
 		{"fabric", repeat(fabric, n)}, {"time", each(hours, func(h *staleHour) time.Time { return time.Unix(h.Hour, 0).UTC() })},
-		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"stored_at", repeat(db.now(), n)}}}
+		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"kinds", repeat(uint8(len(countKinds)), n)}, {"stored_at", repeat(db.now(), n)}}}
 	k := key{fabric: fabric, start: time.Unix(hours[0].Hour, 0).UTC(), content: contentOf(hours, complete)}
 	return db.insert(ctx, "rollups", markers, k, 0)
 }
@@ -179,7 +181,7 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 // contentOf tells apart markers of the same hours that are made of other rows.
 func contentOf(hours []staleHour, complete []bool) uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, hours, complete)
+	fmt.Fprint(h, hours, complete, len(countKinds))
 	return h.Sum64()
 }
 

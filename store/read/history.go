@@ -329,9 +329,9 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 		Regions   uint64  `ch:"regions"`
 		Diagnoses uint64  `ch:"diagnoses"`
 		Mean      float64 `ch:"mean_percent"`
-		Accused   uint64  `ch:"accused"`
+		Accused   int64   `ch:"accused"`
 	}
-	found, err := Figure[row](ctx, m, "causes", InSpan(fabric, span))
+	found, err := rolledUp[row](ctx, m, "causes", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (CauseShare, error) {
 		return CauseShare{r.Class, int(r.Regions), int(r.Diagnoses), r.Mean, int(r.Accused)}, nil
 	})

@@ -23,6 +23,10 @@ SETTINGS index_granularity = 64, ttl_only_drop_parts = 1,
     fsync_after_insert = 1, fsync_part_directory = 1,
     non_replicated_deduplication_window = 10000, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
+-- How many kinds of counts were known when an hour was rolled up: one that lacks some is
+-- rolled up again, with the kinds that it lacks.
+ALTER TABLE rollups ADD COLUMN IF NOT EXISTS kinds UInt8 DEFAULT 9 CODEC(ZSTD(1));
+
 -- The key of each interval as it holds: of all revisions and versions of the graph with
 -- which an interval was stored, the newest revision, and of that what was stored last. Rows
 -- of other tables with other keys do not count.

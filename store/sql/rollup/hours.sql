@@ -9,7 +9,7 @@ FROM
 UNION ALL
 SELECT toInt64(toUnixTimestamp(time)) AS hour, made_of, true AS made, true AS short, max(samples) AS with_samples, false AS day
 FROM rollups
-WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
+WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
 GROUP BY hour, made_of
 UNION ALL
 SELECT DISTINCT toInt64(toUnixTimestamp(time)) AS hour, made_of, true AS made, true AS short, true AS with_samples, true AS day

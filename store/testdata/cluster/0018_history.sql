@@ -23,6 +23,12 @@ SETTINGS index_granularity = 64, ttl_only_drop_parts = 1,
 CREATE TABLE IF NOT EXISTS `giverny-1`.`link_days` ON CLUSTER `two shards` AS `giverny-1`.`link_days_local`
 ENGINE = Distributed('two shards', 'giverny-1', 'link_days_local', cityHash64(fabric));
 
+ALTER TABLE `giverny-1`.`rollups_local` ON CLUSTER `two shards`
+    ADD COLUMN IF NOT EXISTS kinds UInt8 DEFAULT 9 CODEC(ZSTD(1));
+
+ALTER TABLE `giverny-1`.`rollups` ON CLUSTER `two shards`
+    ADD COLUMN IF NOT EXISTS kinds UInt8 DEFAULT 9 CODEC(ZSTD(1));
+
 CREATE VIEW IF NOT EXISTS `giverny-1`.`current_intervals` ON CLUSTER `two shards` AS
 SELECT fabric, time, tupleElement(newest, 1) AS graph_version, tupleElement(newest, 2) AS revision
 FROM (SELECT fabric, time, argMax((graph_version, revision), (revision, stored_at)) AS newest FROM `giverny-1`.`intervals` GROUP BY fabric, time);
