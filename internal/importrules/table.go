@@ -62,6 +62,16 @@ var Architecture = []Row{
 	{Package: "search/ledger", Kind: Pure},
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
+	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
+	{Package: "hostping", Kind: Pure},
+	{Package: "hostping/draw", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/simulated", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/run", May: []string{"hostping", "hostping/simulated"}},
+	{Package: "hostping/bench", May: []string{"hostping", "hostping/run", "hostping/simulated"}},
+	{Package: "hostping/bench/cmd", May: []string{"hostping", "hostping/bench", "hostping/simulated"}},
+	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
+
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},

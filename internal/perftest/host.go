@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -59,6 +60,9 @@ func (h Host) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := h.command(argv)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.WaitDelay = killDelay
+	if h.Destination == "" { // a server that waits for its client does not outlive this process
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	}
 	var stdout, stderr capped
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
