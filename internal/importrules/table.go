@@ -97,6 +97,10 @@ var Architecture = []Row{
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
+	// Collectives: from step records to the critical path and its culprits.
+	{Package: "collective", Kind: Pure},
+	{Package: "collective/vedrfolnir", May: []string{"collective"}},
+
 	// Storage, and the engine in a child process.
 	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
