@@ -40,11 +40,10 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 		if format.name != f.format {
 			continue
 		}
-		run, err := format.read(paths)
+		d, err := format.run(paths, collective.Options{})
 		if err != nil {
 			return err
 		}
-		d := collective.Diagnose(run, collective.Options{})
 		if f.json {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 		}

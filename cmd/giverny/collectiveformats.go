@@ -12,14 +12,31 @@ import (
 type collectiveFormat struct {
 	name, help string
 	read       func(paths []string) (collective.Run, error)
+
+	// diagnose takes the place of read and collective.Diagnose where the records say
+	// no times of steps.
+	diagnose func(paths []string, opt collective.Options) (collective.Diagnosis, error)
 }
 
 // collectiveFormats are the forms that giverny collective diagnose reads. A further
 // one is a package below collective and a line here.
 func collectiveFormats() []collectiveFormat {
 	return []collectiveFormat{
-		{"vedrfolnir", "a recorded run of Vedrfolnir's ns-3 simulation, a folder", vedrfolnir.Read},
+		{name: "vedrfolnir", help: "a recorded run of Vedrfolnir's ns-3 simulation, a folder", read: vedrfolnir.Read},
+		{name: "flight-recorder", help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", diagnose: diagnoseFlightRecorder},
 	}
+}
+
+// run reads the records of one job and diagnoses them.
+func (f *collectiveFormat) run(paths []string, opt collective.Options) (collective.Diagnosis, error) {
+	if f.diagnose != nil {
+		return f.diagnose(paths, opt)
+	}
+	run, err := f.read(paths)
+	if err != nil {
+		return collective.Diagnosis{}, err
+	}
+	return collective.Diagnose(run, opt), nil
 }
 
 // collectiveFormatNames lists the forms for help and errors.

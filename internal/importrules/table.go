@@ -99,6 +99,7 @@ var Architecture = []Row{
 
 	// Collectives: from step records to the critical path and its culprits.
 	{Package: "collective", Kind: Pure},
+	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 
 	// Storage, and the engine in a child process.
