@@ -24,6 +24,7 @@ func collectiveFormats() []collectiveFormat {
 	return []collectiveFormat{
 		{name: "vedrfolnir", help: "a recorded run of Vedrfolnir's ns-3 simulation, a folder", read: vedrfolnir.Read},
 		{name: "flight-recorder", help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", diagnose: diagnoseFlightRecorder},
+		{name: "simulated", help: "the folder of giverny simulate collective", read: readSimulated},
 	}
 }
 

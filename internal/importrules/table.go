@@ -84,6 +84,7 @@ var Architecture = []Row{
 	{Package: "simulate/fluid", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
@@ -99,7 +100,9 @@ var Architecture = []Row{
 
 	// Collectives: from step records to the critical path and its culprits.
 	{Package: "collective", Kind: Pure},
+	{Package: "collective/detect", Kind: Pure},
 	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 
 	// Storage, and the engine in a child process.
