@@ -6,7 +6,10 @@
 // rigid triggers. It sends nothing, and reads no clock.
 package detect
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Mode is when a host polls.
 type Mode string
@@ -34,14 +37,15 @@ type Config struct {
 	ThresholdNanos int64   // a round trip above it is long
 	IntervalNanos  int64   // Threshold, Periodic: between polls of a flow
 	PollsPerStep   int     // StepAware
+	BackOff        bool    // StepAware: after a poll pass over 1, 2, 4, ... steps that are slow too, until one is not
 	Overdue        float64 // StepAware: a step that takes longer than this multiple of its time alone counts as waited for
 	BudgetBytes    int64   // StepAware: telemetry per collective and host; 0: no end
 }
 
-// DefaultConfig is one poll per step, as in the poster, and a second where the step
-// goes on for as long again.
+// DefaultConfig is one poll per step, as in the poster, fewer where one slow step
+// follows another, and steps that are overdue without a notification.
 func DefaultConfig() Config {
-	return Config{Mode: StepAware, ThresholdNanos: 40_000, IntervalNanos: 1_000_000, PollsPerStep: 2, Overdue: 1.25, BudgetBytes: 64 << 10}
+	return Config{Mode: StepAware, ThresholdNanos: 40_000, IntervalNanos: 1_000_000, PollsPerStep: 1, BackOff: true, Overdue: 1.25, BudgetBytes: 16 << 10}
 }
 
 // Validate names what is wrong.
@@ -61,7 +65,9 @@ func (c Config) Validate() error {
 //
 //	idle -> sending (Begin) -> armed (Waited, or overdue) -> polled (round trip long) -> idle (End)
 //
-// A poll puts the next one of the same step off by the step's time alone.
+// A poll puts the next one of the same step off by the step's time alone. With BackOff
+// a step in which it would poll is passed over where it polled in one before that was
+// slow without a break: after the k-th such poll 2^(k-1) steps.
 type Agent struct {
 	cfg     Config
 	step    int
@@ -72,7 +78,11 @@ type Agent struct {
 	ahead   map[int]bool // steps that others wait for and that have not begun
 	polls   int          // of this step
 	nextAt  int64
+	slow    bool // it polled in this step, or would have
+	skip    int  // slow steps to pass over
+	skips   int  // of the last poll
 	spent   int64
+	notices int64
 }
 
 // New makes the agent of a host.
@@ -90,10 +100,14 @@ func (a *Agent) Begin(now int64, step int, alone int64) {
 // is waited for.
 func (a *Agent) End(missing bool) (notify bool) {
 	a.sending = false
+	if !a.slow {
+		a.skip, a.skips = 0, 0
+	}
+	a.slow = false
 	if a.cfg.Mode != StepAware || !missing {
 		return false
 	}
-	a.spent += PacketBytes
+	a.notices++
 	return true
 }
 
@@ -129,7 +143,18 @@ func (a *Agent) Observe(now, roundTrip int64) (poll bool) {
 		a.cfg.BudgetBytes > 0 && a.spent >= a.cfg.BudgetBytes {
 		return false
 	}
+	first := !a.slow
+	a.slow = true
+	if a.cfg.BackOff && a.skip > 0 {
+		if first {
+			a.skip--
+		}
+		a.nextAt = math.MaxInt64 // of this step; Begin sets it for the next
+		return false
+	}
 	a.polls++
+	a.skips = max(1, 2*a.skips)
+	a.skip = a.skips
 	a.nextAt = now + a.alone
 	return true
 }
@@ -137,5 +162,8 @@ func (a *Agent) Observe(now, roundTrip int64) (poll bool) {
 // Spend notes what a poll has cost.
 func (a *Agent) Spend(bytes int64) { a.spent += bytes }
 
-// Spent is the sum of what detection cost in bytes, notifications included.
+// Spent is the sum of what polls cost in bytes.
 func (a *Agent) Spent() int64 { return a.spent }
+
+// Notices is the number of notifications that the host sent, of PacketBytes each.
+func (a *Agent) Notices() int64 { return a.notices }

@@ -13,6 +13,7 @@ func agent(cfg Config) *Agent {
 
 func TestStepAwareDetection(t *testing.T) {
 	cfg := DefaultConfig()
+	cfg.PollsPerStep, cfg.BackOff = 2, false
 	slow := cfg.ThresholdNanos + 1
 	a := agent(cfg)
 	if a.Observe(50*us, slow) {
@@ -51,8 +52,8 @@ func TestNotifications(t *testing.T) {
 	if a.Observe(50*us, cfg.ThresholdNanos+1) {
 		t.Error("polled in a step that no rank waits for")
 	}
-	if !a.End(true) || a.Spent() != PacketBytes {
-		t.Errorf("a rank whose data is missing is notified once, at %d bytes", a.Spent())
+	if !a.End(true) || a.Notices() != 1 {
+		t.Errorf("a rank whose data is missing is notified once, at %d notices", a.Notices())
 	}
 	a.Begin(100*us, 2, 100*us)
 	if !a.Observe(150*us, cfg.ThresholdNanos+1) {
@@ -65,6 +66,30 @@ func TestNotifications(t *testing.T) {
 	}
 	if a.End(false) {
 		t.Error("notified though all data is there")
+	}
+}
+
+// TestBackOff: of steps that are all slow the first, third and sixth are polled, and the
+// next after one that is not.
+func TestBackOff(t *testing.T) {
+	cfg := DefaultConfig()
+	a := New(cfg)
+	polled := ""
+	for step := range 10 {
+		now := int64(step) * 1000 * us
+		a.Begin(now, step, 100*us)
+		a.Waited(step)
+		roundTrip := cfg.ThresholdNanos + 1
+		if step == 7 {
+			roundTrip = 0
+		}
+		was := a.Observe(now+us, roundTrip)
+		again := a.Observe(now+500*us, roundTrip)
+		polled += map[bool]string{true: "x", false: "."}[was || again]
+		a.End(false)
+	}
+	if want := "x.x..x..x."; polled != want {
+		t.Errorf("polled in steps %s, want %s", polled, want)
 	}
 }
 

@@ -100,6 +100,8 @@ var Architecture = []Row{
 
 	// Collectives: from step records to the critical path and its culprits.
 	{Package: "collective", Kind: Pure},
+	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Kind: Pure},
+	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
 	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},

@@ -40,7 +40,8 @@ type Result struct {
 	Run            collective.Run
 	Finished       bool
 	MakespanNanos  int64 // to the last end of a step
-	TelemetryBytes int64
+	TelemetryBytes int64 // polls and reports
+	NoticeBytes    int64 // notifications among hosts
 	Polls          int
 }
 
@@ -64,19 +65,14 @@ type runner struct {
 	registers   *registers
 	outstanding map[packet.TransferID]*fifo
 	jitter      *rand.Rand
-	done        int // ranks that have finished
-	alone       map[aloneKey]int64
+	done        int  // ranks that have finished
+	all         bool // switches report outputs without queues too
 }
 
 // fifo holds when the packets of a transfer under way were sent.
 type fifo struct {
 	at   []packet.Time
 	head int
-}
-
-type aloneKey struct {
-	hops  int
-	bytes int64
 }
 
 // Timers are numbered by kind.
@@ -95,7 +91,7 @@ func (in *Incident) Simulate(cfg detect.Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := &runner{in: in, sim: sim, ranks: make([]rankState, numRanks), owner: map[packet.TransferID]int{}, alone: map[aloneKey]int64{},
+	r := &runner{in: in, sim: sim, all: cfg.Mode != detect.StepAware, ranks: make([]rankState, numRanks), owner: map[packet.TransferID]int{},
 		flows: append(append([]background(nil), in.noise...), in.flows...), jitter: rand.New(rand.NewPCG(in.Spec.Seed, 23)),
 		outstanding: map[packet.TransferID]*fifo{}, arrived: make([][]bool, numRanks)}
 	r.out.Run = in.header()
@@ -320,6 +316,7 @@ func (r *runner) finish() {
 	r.out.Finished = r.done == numRanks
 	for _, a := range r.agents {
 		r.out.TelemetryBytes += a.Spent()
+		r.out.NoticeBytes += a.Notices() * detect.PacketBytes
 	}
 }
 

@@ -166,8 +166,8 @@ func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 	g.roll(o)
 	node, port := g.r.in.fabric.port(ch)
 	for _, e := range []*epoch{&o.now, &o.last} {
-		if e.packets == 0 && e != &o.now {
-			continue
+		if !g.r.all && e.queueSum < e.packets && e.paused == 0 {
+			continue // nothing waited here
 		}
 		report := collective.PortReport{Record: g.records, TimeNanos: g.r.nanos(), EpochNanos: e.number * epochNanos, LastNanos: min((e.number+1)*epochNanos, g.r.nanos()),
 			Switch: node, Port: port, Packets: e.packets, QueueSum: e.queueSum, Paused: e.paused, Flows: append([]collective.FlowReport(nil), e.flows...)}
