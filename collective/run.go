@@ -73,8 +73,9 @@ type StepRecord struct {
 	Peer         int32 // the receiver; None in a step without a transfer
 
 	// AwaitsRank and AwaitsStep name the transfer whose data this step needs before
-	// it begins, of the same channel, iteration and chunk. AwaitsRank None: it needs
-	// none; AwaitsStep 0: not recorded, to be found from Peer of the others.
+	// it begins, of the same channel, iteration and chunk. AwaitsStep 0: not
+	// recorded, it is found from Peer of the others; None: the step needs no data.
+	// AwaitsStep is below Step: steps are numbered so that data flows upwards.
 	AwaitsRank int32
 	AwaitsStep int32
 
@@ -138,6 +139,7 @@ type PortReport struct {
 type FlowReport struct {
 	Source, Destination         int // indices in Fabric.Nodes
 	SourcePort, DestinationPort int
+	Collective                  bool  // it is a flow of the collective
 	MinSeq, MaxSeq              int64 // bytes from the flow's begin
 	Packets, QueueSum, Paused   int64
 }
@@ -168,4 +170,5 @@ type Link struct {
 	APort, BPort  int // from 1
 	BitsPerSecond int64
 	DelayNanos    int64
+	ErrorRate     float64 // packets lost, 0 to 1
 }
