@@ -220,7 +220,7 @@ func (r *runner) startStep(rank int) error {
 	record := collective.StepRecord{Step: int32(state.step + 1), Rank: int32(rank), Peer: int32(s.peer), AwaitsRank: int32(s.awaitsRank), AwaitsStep: int32(s.awaitsStep),
 		Bytes: s.bytes, BeginNanos: r.nanos()}
 	if s.awaitsRank == collective.None {
-		record.AwaitsStep = 0
+		record.AwaitsStep = collective.None
 	}
 	state.record = len(r.out.Run.Steps)
 	if s.peer == collective.None {

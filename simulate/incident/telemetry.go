@@ -89,7 +89,7 @@ func (r *runner) key(id packet.TransferID) collective.FlowReport {
 		return collective.FlowReport{Source: f.from, Destination: f.to, SourcePort: f.port, DestinationPort: backgroundPort}
 	}
 	s := r.out.Run.Steps[r.ranks[owner].record]
-	return collective.FlowReport{Source: rankHost(owner), Destination: rankHost(int(s.Peer)), SourcePort: collectivePort, DestinationPort: collectivePort}
+	return collective.FlowReport{Source: rankHost(owner), Destination: rankHost(int(s.Peer)), SourcePort: collectivePort, DestinationPort: collectivePort, Collective: true}
 }
 
 func (e *epoch) flow(k collective.FlowReport) *collective.FlowReport {
