@@ -33,6 +33,7 @@ type line struct {
 	Link         *collective.Link         `json:"link,omitempty"`
 	Step         *collective.StepRecord   `json:"step,omitempty"`
 	Flow         *collective.Flow         `json:"flow,omitempty"`
+	Path         *collective.Path         `json:"path,omitempty"`
 	Port         *collective.PortReport   `json:"port,omitempty"`
 	Pause        *collective.Pause        `json:"pause,omitempty"`
 }
@@ -68,6 +69,9 @@ func Write(w io.Writer, run *collective.Run) error {
 	}
 	for i := range run.Flows {
 		put(line{Type: "flow", Flow: &run.Flows[i]})
+	}
+	for i := range run.Paths {
+		put(line{Type: "path", Path: &run.Paths[i]})
 	}
 	for i := range run.Telemetry {
 		put(line{Type: "port", Port: &run.Telemetry[i]})
@@ -126,12 +130,14 @@ func add(run *collective.Run, l *line) error {
 		run.Steps = append(run.Steps, *l.Step)
 	case l.Type == "flow" && l.Flow != nil:
 		run.Flows = append(run.Flows, *l.Flow)
+	case l.Type == "path" && l.Path != nil:
+		run.Paths = append(run.Paths, *l.Path)
 	case l.Type == "port" && l.Port != nil:
 		run.Telemetry = append(run.Telemetry, *l.Port)
 	case l.Type == "pause" && l.Pause != nil:
 		run.Pauses = append(run.Pauses, *l.Pause)
 	default:
-		return fmt.Errorf("type %q without a record of that name: want node, link, rank, communicator, step, flow, port or pause", l.Type)
+		return fmt.Errorf("type %q without a record of that name: want node, link, rank, communicator, step, flow, path, port or pause", l.Type)
 	}
 	return nil
 }
@@ -167,6 +173,15 @@ func check(run *collective.Run, name string) error {
 	for i, f := range run.Flows {
 		if !node(f.Source) || !node(f.Destination) {
 			return fault("flow", i)
+		}
+	}
+	for i, p := range run.Paths {
+		bad := !node(p.Source) || !node(p.Destination)
+		for _, at := range p.Ports {
+			bad = bad || !node(at.Node)
+		}
+		if bad {
+			return fault("path", i)
 		}
 	}
 	for i, p := range run.Telemetry {

@@ -17,6 +17,7 @@ func sample() collective.Run {
 		Steps:         []collective.StepRecord{{Step: 1, Rank: 0, Peer: 1, AwaitsRank: collective.None, Bytes: 10, BeginNanos: 1, EndNanos: 2, AloneNanos: 1}},
 		Flows:         []collective.Flow{{Source: 0, Destination: 1, SourcePort: 10001, Bytes: 3}},
 		Telemetry:     []collective.PortReport{{Record: 1, Switch: 2, Port: 1, Packets: 4, Flows: []collective.FlowReport{{Source: 0, Destination: 1, Packets: 4}}}},
+		Paths:         []collective.Path{{Source: 0, Destination: 1, Ports: []collective.PathPort{{Node: 0, Port: 1}}}},
 		Pauses:        []collective.Pause{{TimeNanos: 5, Node: 2, Port: 1, Resume: true}},
 	}
 }

@@ -33,6 +33,7 @@ const (
 	epochNanos  = 500_000
 	tickNanos   = 50_000
 	jitterNanos = 2_000 // of the compute time between steps
+	startNanos  = 1_000 // of the collective: a record that ends at 0 has not ended
 )
 
 // Result is what one simulation recorded.
@@ -80,6 +81,7 @@ const (
 	timerRank = iota << 20
 	timerFlow
 	timerTick
+	timerStart
 )
 
 // limitNanos ends a run that does not finish.
@@ -125,7 +127,26 @@ func (in *Incident) header() collective.Run {
 	for rank := range numRanks {
 		run.Ranks = append(run.Ranks, collective.Rank{Node: nodeName(rankHost(rank)), Host: rankHost(rank)})
 	}
+	run.Paths = in.paths()
 	return run
+}
+
+// paths are the ways of the collective's flows: hosts trace each flow once.
+func (in *Incident) paths() (out []collective.Path) {
+	known := map[pair]bool{}
+	for _, v := range in.victims(func(victim) bool { return true }) {
+		if known[v.pair] {
+			continue
+		}
+		known[v.pair] = true
+		p := collective.Path{Source: v.from, Destination: v.to}
+		for _, ch := range in.pathOf(v.pair) {
+			node, port := in.fabric.port(ch)
+			p.Ports = append(p.Ports, collective.PathPort{Node: node, Port: port})
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 func (r *runner) begin() error {
@@ -143,12 +164,7 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	for rank := range numRanks {
-		if err := r.advance(rank); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.sim.Timer(startNanos*packet.Nanosecond, timerStart)
 }
 
 func (r *runner) play(watched bool) error {
@@ -172,6 +188,8 @@ func (r *runner) play(watched bool) error {
 
 func (r *runner) handle(n packet.Notice) error {
 	switch {
+	case n.Kind == packet.Timed && n.Timer >= timerStart:
+		return r.advanceAll()
 	case n.Kind == packet.Timed && n.Timer >= timerTick:
 		r.tick()
 		return r.sim.Timer(tickNanos*packet.Nanosecond, timerTick)
@@ -280,8 +298,12 @@ func (r *runner) ended(rank int) error {
 		r.done++
 	}
 	r.notify(rank, step)
-	for other := range numRanks {
-		if err := r.advance(other); err != nil {
+	return r.advanceAll()
+}
+
+func (r *runner) advanceAll() error {
+	for rank := range numRanks {
+		if err := r.advance(rank); err != nil {
 			return err
 		}
 	}
