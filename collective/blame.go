@@ -61,6 +61,7 @@ func (a *analysis) blame() {
 	a.borrow()
 	a.atSources()
 	a.stragglers()
+	a.knockOn()
 	a.spreadNoise()
 }
 
@@ -117,6 +118,9 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	}
 	if sum >= float64(excess)/4 {
 		return known
+	}
+	if slow := a.slowPorts(i, s); len(slow) > 0 {
+		return append(known, slow...)
 	}
 	possible := a.slowLinks(i, s, s.maybeSlow)
 	possible = append(possible, a.contention(i, s, false)...)
@@ -205,13 +209,25 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 			paused, _ := a.pauses.share(at, from, to)
 			c.weight *= 1 - paused // packets that find the port paused wait for who paused it
 			if d, ok := a.incast(f, from, to); ok && (s.destination == f.destination || len(d.sources) > 2) {
-				c.class, c.object = Incast, a.switchPort(d.at)
+				c.class, c.object = a.convergenceClass(f), a.switchPort(d.at)
 				c.evidence = fmt.Sprintf("one of %d flows into %s at once", len(d.sources), a.host(f.destination))
 			}
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// convergenceClass is incast where the flows go to a host of the collective, whose data
+// comes through the same port; else the port is off the collective's way, and pauses
+// are how it is slowed.
+func (a *analysis) convergenceClass(f *stream) Class {
+	for _, s := range a.tr.own {
+		if s.destination == f.destination {
+			return Incast
+		}
+	}
+	return PFCRoot
 }
 
 // convergence is several background flows into one host.

@@ -43,6 +43,9 @@ func (a *analysis) ofOrigin(s *stream, o origin, weight float64, from, to int64)
 // atRoot blames the flows whose packets fill the queue at a root: those beside the
 // collective, and where there are none the collective's own.
 func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []cause {
+	if a.slowPort(at, from, to) {
+		return []cause{a.slowLinkAt(at, weight)}
+	}
 	filled, others := a.fillers(s, at, from, to)
 	sum := 0.0
 	for f, w := range filled {
@@ -59,7 +62,7 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 		c := cause{who: "flow " + f.name, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85,
 			evidence: fmt.Sprintf("fills the queue at %s, from which pauses spread to the collective", a.switchPort(at))}
 		if d, ok := a.incast(f, from, to); ok && d.at == at && len(d.sources) > 2 {
-			c.class = Incast
+			c.class = a.convergenceClass(f)
 			c.evidence = fmt.Sprintf("one of %d flows into %s at once, from which pauses spread to the collective", len(d.sources), a.host(f.destination))
 		}
 		out = append(out, c)

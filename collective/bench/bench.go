@@ -87,7 +87,7 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 			continue
 		}
 		v.Blamed++
-		if Matches(truth, c) {
+		if Matches(truth, c) || slices.Contains(truth.Flows, c.Flow) {
 			guilty += c.CostNanos
 		} else {
 			v.False++

@@ -1,0 +1,54 @@
+package collective
+
+import "fmt"
+
+// A port is slow if packets wait there (this many, in the mean) although all that went
+// through needs less than this share of the time at the nominal rate, and nothing
+// pauses it.
+const (
+	standingQueue = 3.0
+	busyShare     = 0.75
+	pausedShare   = 0.2
+)
+
+// slowPorts are the ports on a step's way that were slow while it ran.
+func (a *analysis) slowPorts(i int, s *stream) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	var out []cause
+	for _, p := range s.ports {
+		if s.certain[p] && a.tr.net.Nodes[p.node].Switch && a.slowPort(p, from, to) {
+			out = append(out, a.slowLinkAt(p, float64(a.base.excess(i))))
+		}
+	}
+	return out
+}
+
+func (a *analysis) slowLinkAt(p port, weight float64) cause {
+	h, _ := a.tr.net.next(p) // a port of a path has a link
+	return cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(p), weight: weight, confidence: 0.85,
+		evidence: fmt.Sprintf("packets wait at %s for a link that carries less than its nominal rate", a.switchPort(p))}
+}
+
+// slowPort reports whether a port's link carried less than it should between two
+// times, although packets waited for it.
+func (a *analysis) slowPort(p port, from, to int64) bool {
+	h, ok := a.tr.net.next(p)
+	if !ok || to <= from {
+		return false
+	}
+	var queue, packets, paused int64
+	for _, r := range a.tr.during(p, from, to) {
+		queue, packets, paused = queue+r.QueueSum, packets+r.Packets, paused+r.Paused
+	}
+	if packets == 0 || float64(queue) < standingQueue*float64(packets) || float64(paused) > pausedShare*float64(packets) ||
+		float64(a.pauses.time(p, from, to)) > pausedShare*float64(to-from) {
+		return false
+	}
+	bytes := int64(0)
+	for _, s := range a.tr.all() {
+		if s.passes(p) {
+			bytes += a.tr.bytes(s, from, to)
+		}
+	}
+	return float64(bytes)*8*wireFactor/float64(a.tr.net.nominal[h.link])*1e9 < busyShare*float64(to-from)
+}
