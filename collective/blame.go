@@ -58,6 +58,7 @@ func (a *analysis) blame() {
 			a.explain(i, excess)
 		}
 	}
+	a.behindSlow()
 	a.borrow()
 	a.atSources()
 	a.stragglers()
@@ -208,7 +209,7 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 		} else {
 			paused, _ := a.pauses.share(at, from, to)
 			c.weight *= 1 - paused // packets that find the port paused wait for who paused it
-			if d, ok := a.incast(f, from, to); ok && (s.destination == f.destination || len(d.sources) > 2) {
+			if d, ok := a.incast(f, from, to); ok && len(d.sources) > a.fewestSources(f) {
 				c.class, c.object = a.convergenceClass(f), a.switchPort(d.at)
 				c.evidence = fmt.Sprintf("one of %d flows into %s at once", len(d.sources), a.host(f.destination))
 			}
@@ -228,6 +229,15 @@ func (a *analysis) convergenceClass(f *stream) Class {
 		}
 	}
 	return PFCRoot
+}
+
+// fewestSources is above how many sources flows into one host are an incast: the
+// collective's own flow is one more where it goes there.
+func (a *analysis) fewestSources(f *stream) int {
+	if a.convergenceClass(f) == Incast {
+		return 1
+	}
+	return 2
 }
 
 // convergence is several background flows into one host.

@@ -1,6 +1,9 @@
 package collective
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A port is slow if packets wait there (this many, in the mean) although all that went
 // through needs less than this share of the time at the nominal rate, and nothing
@@ -9,6 +12,8 @@ const (
 	standingQueue = 3.0
 	busyShare     = 0.75
 	pausedShare   = 0.2
+	slowFactor    = 1.25 // of a healthy step, that those behind a slow port last at least
+	slowSteps     = 0.8  // share of the steps behind it that do
 )
 
 // slowPorts are the ports on a step's way that were slow while it ran.
@@ -50,5 +55,55 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 			bytes += a.tr.bytes(s, from, to)
 		}
 	}
-	return float64(bytes)*8*wireFactor/float64(a.tr.net.nominal[h.link])*1e9 < busyShare*float64(to-from)
+	return float64(bytes)*8*wireFactor/float64(a.tr.net.nominal[h.link])*1e9 < busyShare*float64(to-from) && a.staysSlow(p, from)
+}
+
+// staysSlow reports whether nearly all of the collective's steps through a port last
+// too long from a time on: a link does not recover between two steps.
+func (a *analysis) staysSlow(p port, from int64) bool {
+	slow, all := 0, 0
+	for _, s := range a.tr.own {
+		if !s.passes(p) || !s.certain[p] {
+			continue
+		}
+		for _, i := range s.steps {
+			if a.t.begin[i] < from {
+				continue
+			}
+			all++
+			if float64(a.t.end[i]-a.t.begin[i]) > slowFactor*float64(a.base.of(int(i))) {
+				slow++
+			}
+		}
+	}
+	return float64(slow) >= slowSteps*float64(all)
+}
+
+// behindSlow explains open excess by a slow link on the step's way that other steps
+// have shown.
+func (a *analysis) behindSlow() {
+	at := map[string]cause{} // by the port's name
+	for _, who := range a.names() {
+		for _, s := range a.shares[who] {
+			if s.class == SlowLink {
+				at[s.object] = cause{who: who, class: SlowLink, object: s.object, confidence: s.confidence, evidence: s.evidence}
+			}
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	a.open = slices.DeleteFunc(a.open, func(o open) bool {
+		s := a.stream(int(o.step))
+		if s == nil {
+			return false
+		}
+		for _, p := range s.ports {
+			if c, ok := at[a.switchPort(p)]; ok && s.certain[p] {
+				a.give(c, o.step, o.nanos, false)
+				return true
+			}
+		}
+		return false
+	})
 }

@@ -38,14 +38,15 @@ type Config struct {
 	IntervalNanos  int64   // Threshold, Periodic: between polls of a flow
 	PollsPerStep   int     // StepAware
 	BackOff        bool    // StepAware: after a poll pass over 1, 2, 4, ... steps that are slow too, until one is not
-	Overdue        float64 // StepAware: a step that takes longer than this multiple of its time alone counts as waited for
+	Overdue        float64 // StepAware: a step that takes longer than this multiple of its time alone counts as waited for; twice as late, it polls whatever the round trip
+	HoldNanos      int64   // StepAware: a switch does not report a port again for so long
 	BudgetBytes    int64   // StepAware: telemetry per collective and host; 0: no end
 }
 
 // DefaultConfig is one poll per step, as in the poster, fewer where one slow step
 // follows another, and steps that are overdue without a notification.
 func DefaultConfig() Config {
-	return Config{Mode: StepAware, ThresholdNanos: 40_000, IntervalNanos: 1_000_000, PollsPerStep: 1, BackOff: true, Overdue: 1.25, BudgetBytes: 16 << 10}
+	return Config{Mode: StepAware, ThresholdNanos: 40_000, IntervalNanos: 1_000_000, PollsPerStep: 1, BackOff: true, Overdue: 1.25, HoldNanos: 2_000_000, BudgetBytes: 16 << 10}
 }
 
 // Validate names what is wrong.
@@ -138,9 +139,9 @@ func (a *Agent) Observe(now, roundTrip int64) (poll bool) {
 		a.nextAt = now + a.cfg.IntervalNanos
 		return true
 	}
-	overdue := float64(now-a.began) > a.cfg.Overdue*float64(a.alone)
-	if !(a.waited || overdue) || roundTrip <= a.cfg.ThresholdNanos || a.polls >= a.cfg.PollsPerStep ||
-		a.cfg.BudgetBytes > 0 && a.spent >= a.cfg.BudgetBytes {
+	late := float64(now-a.began)/float64(max(a.alone, 1)) - 1
+	armed := (a.waited || late > a.cfg.Overdue-1) && roundTrip > a.cfg.ThresholdNanos || late > 2*(a.cfg.Overdue-1)
+	if !armed || a.polls >= a.cfg.PollsPerStep || a.cfg.BudgetBytes > 0 && a.spent >= a.cfg.BudgetBytes {
 		return false
 	}
 	first := !a.slow

@@ -43,6 +43,9 @@ func TestAStepThatIsOverdueIsPolled(t *testing.T) {
 	if a.Observe(120*us, cfg.ThresholdNanos+1) || !a.Observe(126*us, cfg.ThresholdNanos+1) {
 		t.Error("want a poll from 1.25 times the time alone")
 	}
+	if a = agent(cfg); a.Observe(149*us, 0) || !a.Observe(151*us, 0) {
+		t.Error("want a poll from 1.5 times the time alone, whatever the round trip")
+	}
 }
 
 func TestNotifications(t *testing.T) {
@@ -84,7 +87,7 @@ func TestBackOff(t *testing.T) {
 			roundTrip = 0
 		}
 		was := a.Observe(now+us, roundTrip)
-		again := a.Observe(now+500*us, roundTrip)
+		again := a.Observe(now+90*us, roundTrip)
 		polled += map[bool]string{true: "x", false: "."}[was || again]
 		a.End(false)
 	}

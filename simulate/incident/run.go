@@ -102,6 +102,7 @@ func (in *Incident) Simulate(cfg detect.Config) (Result, error) {
 		r.agents = append(r.agents, detect.New(cfg))
 	}
 	r.registers = newRegisters(r)
+	r.registers.hold = cfg.HoldNanos
 	if cfg.Mode != detect.Off {
 		sim.Watch(packet.Watch{Sent: r.sent, Queued: r.registers.queued, Received: r.received, Paused: r.registers.paused})
 	}

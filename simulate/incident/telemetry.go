@@ -25,6 +25,8 @@ type epoch struct {
 type output struct {
 	now, last epoch
 	pausedNow bool
+	reported  int64 // when, if at all
+	signaled  bool  // the last report was by a signal
 }
 
 // registers are the telemetry of all switches, as Hawkeye's switches keep it: two
@@ -33,6 +35,7 @@ type registers struct {
 	r       *runner
 	outputs []output
 	records int
+	hold    int64
 	sent    map[packet.TransferID]int64 // payload that has come to its first switch
 }
 
@@ -164,6 +167,12 @@ func (g *registers) signal(ch routing.Channel, visited map[routing.Channel]bool)
 func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 	o := &g.outputs[ch]
 	g.roll(o)
+	if by := in != routing.NoChannel; !g.r.all {
+		if o.reported > 0 && (o.signaled || !by) && g.r.nanos() < o.reported+g.hold {
+			return 0
+		}
+		o.reported, o.signaled = g.r.nanos(), by
+	}
 	node, port := g.r.in.fabric.port(ch)
 	for _, e := range []*epoch{&o.now, &o.last} {
 		if !g.r.all && e.queueSum < e.packets && e.paused == 0 {
