@@ -60,6 +60,7 @@ func (a *analysis) blame() {
 	}
 	a.behindSlow()
 	a.borrow()
+	a.commonLinks()
 	a.atSources()
 	a.stragglers()
 	a.knockOn()

@@ -61,22 +61,89 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 // staysSlow reports whether nearly all of the collective's steps through a port last
 // too long from a time on: a link does not recover between two steps.
 func (a *analysis) staysSlow(p port, from int64) bool {
-	slow, all := 0, 0
+	slow, all, well := a.stepsThrough(p, from)
+	return float64(slow) >= slowSteps*float64(all) && (well == 0 || slow >= 3)
+}
+
+// stepsThrough counts the collective's steps that certainly leave by a port: the slow
+// ones and all from a time on, and those that went well before.
+func (a *analysis) stepsThrough(p port, from int64) (slow, all, well int) {
 	for _, s := range a.tr.own {
 		if !s.passes(p) || !s.certain[p] {
 			continue
 		}
 		for _, i := range s.steps {
-			if a.t.begin[i] < from {
-				continue
-			}
-			all++
-			if float64(a.t.end[i]-a.t.begin[i]) > slowFactor*float64(a.base.of(int(i))) {
-				slow++
+			late := float64(a.t.end[i]-a.t.begin[i]) > slowFactor*float64(a.base.of(int(i)))
+			switch {
+			case a.t.begin[i] >= from:
+				all++
+				if late {
+					slow++
+				}
+			case !late:
+				well++
 			}
 		}
 	}
-	return float64(slow) >= slowSteps*float64(all)
+	return slow, all, well
+}
+
+// commonLinks explains open excess without telemetry (binary tomography): a switch's
+// port through which all steps are slow, from two flows or more, while its senders'
+// other steps are not.
+func (a *analysis) commonLinks() {
+	var left []open
+	for _, o := range a.open {
+		p, ok := a.commonLink(o)
+		if !ok {
+			left = append(left, o)
+			continue
+		}
+		c := a.slowLinkAt(p, 0)
+		c.confidence = 0.6
+		c.evidence = fmt.Sprintf("all steps through %s are slow, and the same hosts' other steps are not", a.switchPort(p))
+		a.give(c, o.step, o.nanos, false)
+	}
+	a.open = left
+}
+
+func (a *analysis) commonLink(o open) (best port, ok bool) {
+	s := a.stream(int(o.step))
+	if s == nil || float64(o.nanos) < (slowFactor-1)*float64(a.base.of(int(o.step))) {
+		return port{}, false
+	}
+	most := 1
+	for _, p := range s.ports {
+		if !s.certain[p] || !a.tr.net.Nodes[p.node].Switch {
+			continue
+		}
+		if _, host := a.tr.net.toHost(p); host {
+			continue // its host may be what is slow
+		}
+		slow, all, well := a.stepsThrough(p, a.t.first)
+		if slow == all && well == 0 && slow > most && a.healthyBeside(s.source, p) {
+			best, most, ok = p, slow, true
+		}
+	}
+	return best, ok
+}
+
+// healthyBeside reports whether a host has steps that leave by other ports than p, and
+// nearly all of them last no longer than they should.
+func (a *analysis) healthyBeside(host int, p port) bool {
+	well, all := 0, 0
+	for _, s := range a.tr.own {
+		if s.source != host || s.passes(p) {
+			continue
+		}
+		for _, i := range s.steps {
+			all++
+			if float64(a.t.end[i]-a.t.begin[i]) <= slowFactor*float64(a.base.of(int(i))) {
+				well++
+			}
+		}
+	}
+	return all > 0 && float64(well) >= slowSteps*float64(all)
 }
 
 // behindSlow explains open excess by a slow link on the step's way that other steps
