@@ -16,20 +16,44 @@ func (a *analysis) knockOn() {
 	for _, s := range a.tr.own {
 		own[s.name] = s
 	}
+	var taken []share
 	for _, who := range a.names() {
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
 			o := own[s.flow]
 			if o == nil || s.idle || s.class != SelfCollision && s.class != PFCRoot || a.meets(healthy, s.step, o) {
 				return false
 			}
-			a.noise = append(a.noise, open{s.step, s.nanos})
+			taken = append(taken, s)
 			return true
 		})
 		if len(a.shares[who]) == 0 {
 			delete(a.shares, who)
 		}
 	}
+	for _, s := range taken {
+		if p, ok := a.commonLink(open{s.step, s.nanos}); ok {
+			a.give(a.slowLinkAt(p, 0), s.step, s.nanos, false)
+			continue
+		}
+		if slow := a.loneQueues(int(s.step), a.stream(int(s.step)), s.nanos); len(slow) > 0 && !a.anyBefore(s.step) {
+			a.give(slow[0], s.step, s.nanos, false)
+			continue
+		}
+		a.noise = append(a.noise, open{s.step, s.nanos})
+	}
 	a.aftermath()
+}
+
+// anyBefore says whether a culprit is known that began before a step.
+func (a *analysis) anyBefore(step int32) bool {
+	for _, shares := range a.shares {
+		for _, s := range shares {
+			if s.class != SlowLink && a.t.begin[s.step] <= a.t.begin[step] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (a *analysis) names() []string {

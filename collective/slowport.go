@@ -12,8 +12,11 @@ const (
 	standingQueue = 3.0
 	busyShare     = 0.75
 	pausedShare   = 0.2
-	slowFactor    = 1.25 // of a healthy step, that those behind a slow port last at least
-	slowSteps     = 0.8  // share of the steps behind it that do
+	epochMargin   = 100_000 // ns: what waited before an epoch has drained after it
+	lonePackets   = 32      // fewest packets of one flow that say something, and
+	loneQueue     = 6.0     // the mean queue that they found
+	slowFactor    = 1.25    // of a healthy step, that those behind a slow port last at least
+	slowSteps     = 0.8     // share of the steps behind it that do
 )
 
 // slowPorts are the ports on a step's way that were slow while it ran.
@@ -26,6 +29,33 @@ func (a *analysis) slowPorts(i int, s *stream) []cause {
 		}
 	}
 	return out
+}
+
+// loneQueues are the ports on a step's way at which its packets alone waited, while
+// nothing paused the port: a link that is as fast as the sender's keeps no queue of one
+// flow.
+func (a *analysis) loneQueues(i int, s *stream, excess int64) []cause {
+	var out []cause
+	for _, p := range s.ports {
+		if s.certain[p] && a.tr.net.Nodes[p.node].Switch && a.loneQueue(p, a.t.begin[i], a.t.end[i]) && a.staysSlow(p, a.t.begin[i]) {
+			out = append(out, a.slowLinkAt(p, float64(excess)))
+		}
+	}
+	return out
+}
+
+func (a *analysis) loneQueue(p port, from, to int64) bool {
+	h, ok := a.tr.net.next(p)
+	if !ok || a.tr.net.nominal[h.link] < a.tr.net.fastest() {
+		return false
+	}
+	for _, r := range a.tr.during(p, from, to) {
+		if r.EpochNanos+epochMargin >= from && len(r.Flows) == 1 && r.Paused == 0 && r.Packets >= lonePackets && float64(r.QueueSum) >= loneQueue*float64(r.Packets) &&
+			a.pauses.time(p, r.EpochNanos-epochMargin, r.LastNanos) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *analysis) slowLinkAt(p port, weight float64) cause {

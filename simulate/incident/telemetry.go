@@ -175,7 +175,7 @@ func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 	}
 	node, port := g.r.in.fabric.port(ch)
 	for _, e := range []*epoch{&o.now, &o.last} {
-		if !g.r.all && e.queueSum < e.packets && e.paused == 0 {
+		if !g.r.all && (e.packets == 0 || e.queueSum < e.packets) && e.paused == 0 {
 			continue // nothing waited here
 		}
 		report := collective.PortReport{Record: g.records, TimeNanos: g.r.nanos(), EpochNanos: e.number * epochNanos, LastNanos: min((e.number+1)*epochNanos, g.r.nanos()),
