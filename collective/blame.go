@@ -170,13 +170,13 @@ func (a *analysis) slowLinks(i int, s *stream, at []port) []cause {
 // certain or by what is possible, the NIC if they leave by one, else the one where f
 // met the longest queue by telemetry, else the first on the way.
 func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
+	if s.source == f.source {
+		return a.tr.net.nic(s.source), true
+	}
 	longest := 0.0
 	for _, p := range s.ports {
 		if !(certain && s.certain[p] && f.certain[p] || !certain && f.passes(p)) {
 			continue
-		}
-		if !a.tr.net.Nodes[p.node].Switch {
-			return p, true
 		}
 		q := f.queues[p]
 		if mean := float64(q.queue) / float64(max(q.packets, 1)); !ok || mean > longest {
@@ -204,65 +204,68 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 		}
 		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(bytes, at), confidence: 0.9}
 		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)
 			c.evidence = "leaves the same NIC as the collective's flow"
 		} else {
-			paused, _ := a.pauses.share(at, from, to)
-			c.weight *= 1 - paused // packets that find the port paused wait for who paused it
-			if d, ok := a.incast(f, from, to); ok && len(d.sources) > a.fewestSources(f) {
-				c.class, c.object = a.convergenceClass(f), a.switchPort(d.at)
-				c.evidence = fmt.Sprintf("one of %d flows into %s at once", len(d.sources), a.host(f.destination))
-			}
+			a.asIncast(&c, f, from, to)
+			a.asRoot(&c, f, from, to)
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// convergenceClass is incast where the flows go to a host of the collective, whose data
-// comes through the same port; else the port is off the collective's way, and pauses
-// are how it is slowed.
-func (a *analysis) convergenceClass(f *stream) Class {
-	for _, s := range a.tr.own {
-		if s.destination == f.destination {
-			return Incast
-		}
-	}
-	return PFCRoot
-}
-
-// fewestSources is above how many sources flows into one host are an incast: the
-// collective's own flow is one more where it goes there.
-func (a *analysis) fewestSources(f *stream) int {
-	if a.convergenceClass(f) == Incast {
-		return 1
-	}
-	return 2
-}
-
-// convergence is several background flows into one host.
-type convergence struct {
-	at      port // the switch's port to the host
-	sources []int
-}
-
-// incast says whether a flow is one of several, from as many hosts, into its
-// destination between two times.
-func (a *analysis) incast(f *stream, from, to int64) (convergence, bool) {
-	var c convergence
+// asIncast makes a cause one of an incast where its flow is one of several, from as
+// many hosts, into one host that the collective sends to at the same time. Its object
+// is the switch's port to that host.
+func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
+	var sources []int
 	for _, g := range a.tr.others {
-		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(c.sources, g.source) {
-			c.sources = append(c.sources, g.source)
+		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
 		}
+	}
+	collective := slices.ContainsFunc(a.tr.all(), func(g *stream) bool {
+		return g.steps != nil && g.destination == f.destination && a.tr.bytes(g, from, to) > 0
+	})
+	if len(sources) < 2 || !collective {
+		return
 	}
 	for _, p := range f.ports {
 		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
-			c.at = p
-			return c, len(c.sources) > 1
+			c.class, c.object = Incast, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
 		}
 	}
-	return c, false
+}
+
+// rootSources is how many flows into one host fill its port for sure.
+const rootSources = 3
+
+// asRoot makes a cause one of pauses where its flow is one of several into a host that
+// the collective does not send to: the queue is at the port to that host, off the
+// collective's way, and pauses are how the collective is slowed.
+func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
+	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.all(), func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
+		return
+	}
+	var sources []int
+	for _, g := range a.tr.others {
+		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
+		}
+	}
+	if len(sources) < rootSources {
+		return
+	}
+	for _, p := range f.ports {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
+			c.class, c.object = PFCRoot, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's way", len(sources), a.host(f.destination))
+		}
+	}
 }
 
 // collisions are the collective's own flows that shared a switch's port with step i
@@ -286,9 +289,9 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		}
 		bytes := a.tr.bytes(o, from, to)
 		if weight := a.wireNanos(bytes, at); weight > float64(to-from)/50 {
-			paused, _ := a.pauses.share(at, from, to)
 			object := a.switchPort(at)
-			out = append(out, cause{who: "collision " + object, class: SelfCollision, flow: o.name, object: object, weight: weight * (1 - paused), confidence: 0.9,
+			weight *= 1 - a.pauses.fraction(at, from, to)
+			out = append(out, cause{who: "collision " + object, class: SelfCollision, flow: o.name, object: object, weight: weight, confidence: 0.9,
 				evidence: "two flows of the collective share the port"})
 		}
 	}

@@ -37,21 +37,19 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64) {
 	}
 	sim := newReplayer(a)
 	none := sim.without(list...)
+	costs, alone := make([]int64, len(list)), make([]int64, len(list))
 	for i, r := range list {
 		others := slices.Delete(slices.Clone(list), i, i+1)
-		alone := sim.without(others...) - none
-		cost := makespan - sim.without(r)
-		if alone > 2*cost {
-			// Another culprit hides it: without either alone the collective is as
-			// slow as with both. Each has half of what it would cost by itself.
-			cost = (cost + alone) / 2
-		}
+		costs[i], alone[i] = makespan-sim.without(r), sim.without(others...)-none
+	}
+	a.sharedCost(list, costs, alone, makespan-none, path)
+	for i, r := range list {
 		c := a.describe(r.who, path)
 		least := leastShare
 		if c.Confidence < sureEnough {
 			least = leastUnexplained
 		}
-		if c.CostNanos, c.AloneNanos = cost, alone; float64(cost) >= least*float64(makespan) {
+		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= least*float64(makespan) {
 			out = append(out, c)
 			reported = append(reported, r)
 		}
@@ -61,6 +59,28 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64) {
 	}
 	slices.SortStableFunc(out, func(a, b Culprit) int { return compare(b.CostNanos, a.CostNanos) })
 	return out, expected
+}
+
+// sharedCost gives out the time that no culprit costs by itself, because another one
+// hides it: without either alone the collective would be as slow as with both. Each
+// has half of what it would cost if it were the only one beyond what it costs now
+// (the Shapley value of two). Overlaps under a quarter of the loss stay as they are.
+func (a *analysis) sharedCost(list []ranked, costs, alone []int64, loss int64, path []int32) {
+	rest, hidden := loss, int64(0)
+	for i := range list {
+		rest -= costs[i]
+		if a.describe(list[i].who, path).Confidence >= sureEnough || list[i].critical > 0 {
+			hidden += max(alone[i]-costs[i], 0)
+		}
+	}
+	if rest < loss/4 || hidden == 0 {
+		return
+	}
+	for i := range list {
+		if a.describe(list[i].who, path).Confidence >= sureEnough || list[i].critical > 0 {
+			costs[i] += int64(float64(rest) * float64(max(alone[i]-costs[i], 0)) / float64(hidden))
+		}
+	}
 }
 
 // rank orders those who have shares by what they took of the critical path.

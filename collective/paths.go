@@ -115,6 +115,14 @@ func (n *network) next(p port) (hop, bool) {
 	return hop{}, false
 }
 
+// nic is the port by which a host sends.
+func (n *network) nic(host int) port {
+	if hops := n.hops[host]; len(hops) > 0 {
+		return port{host, hops[0].port}
+	}
+	return port{host, 1}
+}
+
 // toHost says whether an egress port leads to a host, and to which.
 func (n *network) toHost(p port) (int, bool) {
 	h, ok := n.next(p)

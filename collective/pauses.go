@@ -80,9 +80,13 @@ func (tr *traffic) during(at port, from, to int64) []*PortReport {
 // paused is how long a port stood between two times, by frames or, where there are
 // none of it, by the share of its packets that telemetry saw waiting.
 func (p *pauses) paused(at port, from, to int64) int64 {
-	byFrames := p.time(at, from, to)
+	return int64(p.fraction(at, from, to) * float64(to-from))
+}
+
+// fraction is the part of a stretch of time for which a port stood.
+func (p *pauses) fraction(at port, from, to int64) float64 {
 	share, _ := p.share(at, from, to)
-	return max(byFrames, int64(share*float64(to-from)))
+	return max(float64(p.time(at, from, to))/float64(max(to-from, 1)), share)
 }
 
 // origin is where a pause comes from.

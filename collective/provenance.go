@@ -61,9 +61,8 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 		}
 		c := cause{who: "flow " + f.name, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85,
 			evidence: fmt.Sprintf("fills the queue at %s, from which pauses spread to the collective", a.switchPort(at))}
-		if d, ok := a.incast(f, from, to); ok && d.at == at && len(d.sources) > a.fewestSources(f) {
-			c.class = a.convergenceClass(f)
-			c.evidence = fmt.Sprintf("one of %d flows into %s at once, from which pauses spread to the collective", len(d.sources), a.host(f.destination))
+		if host, ok := a.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
+			a.asIncast(&c, f, from, to)
 		}
 		out = append(out, c)
 	}

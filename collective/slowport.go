@@ -73,6 +73,9 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 	}
 	var queue, packets, paused int64
 	for _, r := range a.tr.during(p, from, to) {
+		if a.unknownShare(r, from, to) {
+			return false
+		}
 		queue, packets, paused = queue+r.QueueSum, packets+r.Packets, paused+r.Paused
 	}
 	if packets == 0 || float64(queue) < standingQueue*float64(packets) || float64(paused) > pausedShare*float64(packets) ||
@@ -86,6 +89,22 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 		}
 	}
 	return float64(bytes)*8*wireFactor/float64(a.tr.net.nominal[h.link])*1e9 < busyShare*float64(to-from) && a.staysSlow(p, from)
+}
+
+// unknownShare reports whether a port carried flows of which only this much is known,
+// that they were there.
+func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
+	for _, row := range r.Flows {
+		if row.Collective {
+			continue
+		}
+		for _, f := range a.streams(row, from, to) {
+			if !f.recorded {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // staysSlow reports whether nearly all of the collective's steps through a port last

@@ -55,6 +55,9 @@ func newTraffic(t *table, net *network) *traffic {
 			}
 		}
 	}
+	for _, s := range tr.others {
+		tr.forwards(s)
+	}
 	for _, s := range tr.own {
 		s.route = net.way(s.source, s.destination, s.seen)
 	}
@@ -302,6 +305,38 @@ func (s *stream) backwards(lineRate int64) {
 	if first.bytes > 0 {
 		s.curve = append([]sample{{first.time - int64(float64(first.bytes)/rate), 0}}, s.curve...)
 	}
+}
+
+// forwards adds the end of a flow that switches saw and that has no record of its
+// end: half-way to the first report of one of its ports that does not list it, at the
+// rate that was seen last.
+func (tr *traffic) forwards(s *stream) {
+	if s.recorded || len(s.curve) < 2 {
+		return
+	}
+	last := s.last()
+	gone := int64(0)
+	for at := range s.seen {
+		for _, r := range tr.reads[at] {
+			if r.EpochNanos > last.time && !r.lists(s) && (gone == 0 || r.EpochNanos < gone) {
+				gone = r.EpochNanos
+			}
+		}
+	}
+	if gone > 0 {
+		rate := rateOf(s.curve[len(s.curve)-2], last, 0)
+		half := (gone - last.time) / 2
+		s.curve = append(s.curve, sample{last.time + half, last.bytes + int64(rate*float64(half))})
+	}
+}
+
+func (p *PortReport) lists(s *stream) bool {
+	for _, f := range p.Flows {
+		if f.Source == s.source && f.Destination == s.destination && !f.Collective {
+			return true
+		}
+	}
+	return false
 }
 
 // sent is how many bytes a flow sent in a stretch of time.

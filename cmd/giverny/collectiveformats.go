@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/giverny/giverny/collective"
@@ -22,22 +23,33 @@ type collectiveFormat struct {
 // one is a package below collective and a line here.
 func collectiveFormats() []collectiveFormat {
 	return []collectiveFormat{
-		{name: "vedrfolnir", help: "a recorded run of Vedrfolnir's ns-3 simulation, a folder", read: vedrfolnir.Read},
+		{name: "vedrfolnir", help: "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and as far as there are topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt", read: vedrfolnir.Read},
 		{name: "flight-recorder", help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", diagnose: diagnoseFlightRecorder},
 		{name: "simulated", help: "the folder of giverny simulate collective", read: readSimulated},
 	}
 }
 
-// run reads the records of one job and diagnoses them.
-func (f *collectiveFormat) run(paths []string, opt collective.Options) (collective.Diagnosis, error) {
+// run reads the records of one job and diagnoses them. The run is empty where the form
+// has no times of steps.
+func (f *collectiveFormat) run(paths []string, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
 	if f.diagnose != nil {
-		return f.diagnose(paths, opt)
+		d, err := f.diagnose(paths, opt)
+		return collective.Run{}, d, err
 	}
 	run, err := f.read(paths)
 	if err != nil {
-		return collective.Diagnosis{}, err
+		return run, collective.Diagnosis{}, err
 	}
-	return collective.Diagnose(run, opt), nil
+	return run, collective.Diagnose(run, opt), nil
+}
+
+func collectiveFormatOf(name string) (collectiveFormat, error) {
+	for _, f := range collectiveFormats() {
+		if f.name == name {
+			return f, nil
+		}
+	}
+	return collectiveFormat{}, fmt.Errorf("--format %q: want one of %s", name, collectiveFormatNames())
 }
 
 // collectiveFormatNames lists the forms for help and errors.
@@ -47,4 +59,13 @@ func collectiveFormatNames() string {
 		names = append(names, f.name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// collectiveFormatHelp has a line for each form.
+func collectiveFormatHelp() string {
+	var b strings.Builder
+	for _, f := range collectiveFormats() {
+		fmt.Fprintf(&b, "  %s: %s\n", f.name, f.help)
+	}
+	return b.String()
 }

@@ -43,6 +43,7 @@ func (r *reader) telemetryFile(path string) error {
 		return nil
 	}
 	s := &telemetryState{r: r, device: r.node(number), current: -1}
+	r.fabric.Nodes[s.device].Switch = true // hosts write none
 	return r.lines(path, s.line)
 }
 

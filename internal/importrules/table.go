@@ -105,6 +105,7 @@ var Architecture = []Row{
 	{Package: "collective/detect", Kind: Pure},
 	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 
 	// Storage, and the engine in a child process.
