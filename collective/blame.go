@@ -15,6 +15,7 @@ type cause struct {
 	weight     float64
 	confidence float64
 	evidence   string
+	inferred   bool // by what flows and queues did, not by a record of it
 }
 
 // share is what a culprit took of one step.
@@ -27,6 +28,7 @@ type share struct {
 	object     string
 	confidence float64
 	evidence   string
+	inferred   bool // by what flows and queues did, not by a record of it
 }
 
 // analysis is the work of one Diagnose.
@@ -91,7 +93,7 @@ func (a *analysis) explain(i int, excess int64) {
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
-	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence})
+	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred})
 }
 
 // stream is the flow that step i is a part of; nil where the hosts are unknown.
@@ -242,7 +244,7 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 }
 
 // rootSources is how many flows into one host fill its port for sure.
-const rootSources = 3
+const rootSources = 2
 
 // asRoot makes a cause one of pauses where its flow is one of several into a host that
 // the collective does not send to: the queue is at the port to that host, off the

@@ -41,6 +41,7 @@ func (a *analysis) knockOn() {
 		}
 		a.noise = append(a.noise, open{s.step, s.nanos})
 	}
+	a.slowAfter()
 	a.aftermath()
 }
 
@@ -48,7 +49,7 @@ func (a *analysis) knockOn() {
 func (a *analysis) anyBefore(step int32) bool {
 	for _, shares := range a.shares {
 		for _, s := range shares {
-			if s.class != SlowLink && a.t.begin[s.step] <= a.t.begin[step] {
+			if s.class != SlowLink && a.t.begin[s.step] < a.t.end[step] {
 				return true
 			}
 		}
@@ -99,6 +100,39 @@ func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 		}
 	}
 	return false
+}
+
+// slowAfter turns what inferred slow links are blamed for into noise where another
+// culprit came before: a link that is slow is so from its first step on, and queues of
+// ranks that are out of step look alike.
+func (a *analysis) slowAfter() {
+	earliest := a.t.last
+	for _, who := range a.names() {
+		first, sum := a.t.last, int64(0)
+		for _, s := range a.shares[who] {
+			if s.class != SlowLink && s.confidence >= sureEnough {
+				first = min(first, a.t.begin[s.step])
+				sum += s.nanos
+			}
+		}
+		if float64(sum) >= 2*leastShare*float64(a.t.last-a.t.first) {
+			earliest = min(earliest, first)
+		}
+	}
+	for _, who := range a.names() {
+		first, inferred := a.t.last, true
+		for _, s := range a.shares[who] {
+			first = min(first, a.t.begin[s.step])
+			inferred = inferred && s.inferred
+		}
+		if !inferred || first < earliest {
+			continue
+		}
+		for _, s := range a.shares[who] {
+			a.noise = append(a.noise, open{s.step, s.nanos})
+		}
+		delete(a.shares, who)
+	}
 }
 
 // aftermath turns unexplained shares into noise where a culprit with evidence came

@@ -60,7 +60,7 @@ func (a *analysis) loneQueue(p port, from, to int64) bool {
 
 func (a *analysis) slowLinkAt(p port, weight float64) cause {
 	h, _ := a.tr.net.next(p) // a port of a path has a link
-	return cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(p), weight: weight, confidence: 0.85,
+	return cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(p), weight: weight, confidence: 0.85, inferred: true,
 		evidence: fmt.Sprintf("packets wait at %s for a link that carries less than its nominal rate", a.switchPort(p))}
 }
 
@@ -202,7 +202,7 @@ func (a *analysis) behindSlow() {
 	for _, who := range a.names() {
 		for _, s := range a.shares[who] {
 			if s.class == SlowLink {
-				at[s.object] = cause{who: who, class: SlowLink, object: s.object, confidence: s.confidence, evidence: s.evidence}
+				at[s.object] = cause{who: who, class: SlowLink, inferred: s.inferred, object: s.object, confidence: s.confidence, evidence: s.evidence}
 			}
 		}
 	}

@@ -94,7 +94,8 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 		}
 	}
 	if len(d.Culprits) > 0 {
-		v.Class = d.Culprits[0].Class == truth.Class
+		class := d.Culprits[0].Class
+		v.Class = class == truth.Class || class == truth.Also
 		v.Culprit = Matches(truth, &d.Culprits[0])
 	}
 	if truth.CostNanos > 0 {

@@ -49,6 +49,7 @@ func (s Spec) Validate() error {
 // Truth is what was injected. Times are ns.
 type Truth struct {
 	Class          collective.Class     `json:"class"`
+	Also           collective.Class     `json:"also,omitempty"` // a flow into a rank's host slows one flow at its port and others by pauses: either name is right
 	Algorithm      collective.Algorithm `json:"algorithm"`
 	Seed           uint64               `json:"seed"`
 	Flows          []string             `json:"flows"`   // source->destination; each is a right answer

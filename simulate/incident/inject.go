@@ -141,6 +141,7 @@ func (in *Incident) backgroundFlow(random *rand.Rand) {
 	other := (leafOf(v.to) + 1 + random.IntN(leaves-1)) % leaves
 	in.flow(random, v, pair{free(random, other), v.to}, (spine+1)%spines)
 	in.place(leafNode(leafOf(v.to)), leafDownPort(v.to%hostsPerLeaf))
+	in.truth.Also = collective.PFCRoot
 }
 
 // selfCollision sends the flows of both ranks of a leaf over one spine in a step in
