@@ -11,6 +11,9 @@ type span struct{ from, to int64 }
 // so what follows is the culprit's (see spreadNoise). The same holds for steps that are
 // slow without a reason after a culprit that is known and took more.
 func (a *analysis) knockOn() {
+	if len(a.shares) == 0 || len(a.tr.own) == 0 {
+		return
+	}
 	healthy := a.healthy()
 	own := map[string]*stream{}
 	for _, s := range a.tr.own {
@@ -81,7 +84,7 @@ func (a *analysis) healthy() []span {
 	for i := range t.steps {
 		less[i] = a.base.excess(i)
 	}
-	t.replay(less, idle, ends)
+	t.replay(less, idle, ends, 0)
 	spans := make([]span, len(t.steps))
 	for i := range spans {
 		spans[i] = span{ends[i] - (t.end[i] - t.begin[i] - less[i]), ends[i]}
