@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/feedback/slurm"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -87,16 +88,24 @@ func (p *Process) Launcher(fabric string) (*launch.Launcher, error) {
 }
 
 func (p *Process) launcher(client *command.Client, fabric string) (*launch.Launcher, error) {
-	l := &launch.Launcher{Config: p.cfg.Search.Launch, Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now,
-		ListWait: launch.DefaultListWait, StartWait: launch.DefaultStartWait}
-	if p.cfg.Search.Launch.Slurm {
+	desk, err := p.desk(client, fabric, p.cfg.Search.Launch.Slurm)
+	if err != nil {
+		return nil, err
+	}
+	return &launch.Launcher{Desk: desk, Config: p.cfg.Search.Launch, Findings: read.New(p.db)}, nil
+}
+
+// desk sends commands by diagnoses in a fabric.
+func (p *Process) desk(client *command.Client, fabric string, askSlurm bool) (*dispatch.Desk, error) {
+	d := &dispatch.Desk{Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now, ListWait: dispatch.DefaultListWait, StartWait: dispatch.DefaultStartWait}
+	if askSlurm {
 		nodes, err := slurm.New(p.cfg.Feedback.Slurm)
 		if err != nil {
 			return nil, err
 		}
-		l.Nodes = nodes
+		d.Nodes = nodes
 	}
-	return l, nil
+	return d, nil
 }
 
 // makeSearchPolicy makes what launches searches by itself, where that is switched on.
@@ -117,7 +126,7 @@ func (parts *Parts) makeSearchPolicy() error {
 		}
 	}
 	rec := parts.feedback.Recorder(launch.SinkName, launch.Reasons())
-	parts.searchPolicy = launch.NewPolicy(cfg, launchers, rec, p.log, time.Now)
+	parts.searchPolicy = launch.NewPolicy(cfg, launchers, rec, time.Now)
 	p.ops.AddState("search policy", rec.State)
 	return nil
 }

@@ -54,11 +54,12 @@ var Architecture = []Row{
 
 	// Orders to agents and their results, and what may act at all.
 	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
+	{Package: "command/dispatch", May: []string{"command", "command/safety", "feedback/record", "store/read"}},
 	{Package: "command/safety", Kind: Pure},
 
 	// Searches on demand: from a diagnosis to an agent, and back into the store.
 	{Package: "search/known", May: []string{"search"}, Kind: Pure},
-	{Package: "search/launch", May: []string{"command", "command/safety", "feedback/record", "store/read"}, Tests: []string{"feedback/record"}},
+	{Package: "search/launch", May: []string{"command", "command/dispatch", "command/safety", "feedback/record", "store/read"}, Tests: []string{"feedback/record"}},
 	{Package: "search/ledger", Kind: Pure},
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
