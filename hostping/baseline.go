@@ -35,7 +35,7 @@ type PairBaseline struct {
 
 // Typical is what a pair of the baseline has: medians over the runs, robust to a bad host among three.
 func (p *PairBaseline) Typical() (latencyMicros, gbps float64) {
-	return median(p.LatencyMicros), median(p.Gbps)
+	return Median(p.LatencyMicros), Median(p.Gbps)
 }
 
 // NewBaseline is the baseline of one run.
@@ -138,8 +138,8 @@ func product(model string) string {
 	return name
 }
 
-// median of samples, which it does not change; 0 for none.
-func median(samples []float64) float64 {
+// Median of samples, which it does not change; 0 for none.
+func Median(samples []float64) float64 {
 	if len(samples) == 0 {
 		return 0
 	}

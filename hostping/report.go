@@ -37,6 +37,8 @@ type Report struct {
 	Notes      []string     `json:"notes"`  // what is odd and no verdict
 	Probes     int          `json:"probes"` // that the run has sent
 	Model      string       `json:"model"`
+
+	Algorithm1 map[string]LinkFinding `json:"algorithm1"` // what the published algorithm says of each link
 }
 
 // Verdict is one bottleneck. Link is filled for failures, flapping and overload, RNIC for 1 and 8 to 10, Endpoint
