@@ -138,10 +138,13 @@ func (d *Desk) Hosts(ctx context.Context, allow []string) ([]Host, error) {
 	return hosts, nil
 }
 
+// Allowed is why a host may be used that a list allows.
+const Allowed = "allowed"
+
 // free says why a host may be used.
 func free(agent string, allow []string, drained map[string]string) string {
 	if safety.Matches(allow, agent) {
-		return "allowed"
+		return Allowed
 	}
 	return drained[agent]
 }

@@ -76,12 +76,12 @@ func (r *Request) Check() error {
 
 // Outcome is what a run came to, or with Report and Baseline empty, what it is to be.
 type Outcome struct {
-	Trigger Trigger `json:"trigger"`
-	Mode    Mode    `json:"mode"`
-	Region  uint64  `json:"region,string,omitempty"`
-	Model   string  `json:"model"`
-	Seconds float64 `json:"seconds"`
-	Probes  int     `json:"probes"`
+	Trigger  Trigger            `json:"trigger"`
+	Mode     Mode               `json:"mode"`
+	Region   uint64             `json:"region,string,omitempty"`
+	Model    string             `json:"model"`
+	Seconds  float64            `json:"seconds"`
+	Probes   int                `json:"probes"`
 	Report   *hostping.Report   `json:"report,omitempty"`
 	Graph    *hostping.Graph    `json:"graph,omitempty"`
 	Baseline *hostping.Baseline `json:"baseline,omitempty"` // of mode baseline

@@ -65,6 +65,9 @@ var Architecture = []Row{
 
 	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
 	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/local", May: []string{"hostping", "hostping/order", "hostping/prober", "hostping/run", "internal/atomicfile"}},
+	{Package: "hostping/ondemand", May: []string{"command", "command/safety", "hostping/local", "hostping/order"}},
+	{Package: "hostping/launch", May: []string{"command", "command/dispatch", "command/safety", "feedback/record", "hostping", "hostping/order", "store/read"}},
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
 	// Analysis.
@@ -140,7 +143,7 @@ var Architecture = []Row{
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/ondemand", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess"},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},
