@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/hostping"
@@ -67,4 +68,36 @@ func (f *Fault) use(u *hostping.Utilisation) {
 	for _, c := range f.Processes {
 		u.Processes = append(u.Processes, hostping.Process{PID: c.PID, Name: c.Name, Links: map[string]float64{f.Link: c.Share}})
 	}
+}
+
+// NewFault makes a fault of a bottleneck at a place: a link's id, or an RNIC for ATS, slow start and the Tx window. For
+// ACS the place is a switch's uplink, empty for the whole host. The share is what is left of the line rate, and for
+// overloads what is used of the link.
+func NewFault(g *hostping.Graph, b hostping.Bottleneck, place string, share float64) (Fault, error) {
+	f := Fault{Bottleneck: b, Share: share}
+	isLink := slices.ContainsFunc(g.Links, func(l hostping.Link) bool { return l.ID == place })
+	switch b {
+	case hostping.ATSDisabled, hostping.RNICSlowStart, hostping.TxWindowTooSmall:
+		if !slices.ContainsFunc(g.RNICs, func(r hostping.RNIC) bool { return r.ID == place }) {
+			return f, fmt.Errorf("the host has no RNIC %q", place)
+		}
+		f.RNIC, f.FirstGbps, f.DoublingMicros = place, 5, 20
+		return f, nil
+	case hostping.ACSEnabled:
+		if place != "" && !isLink {
+			return f, fmt.Errorf("the host has no link %q", place)
+		}
+	case hostping.InterSocketOverloaded, hostping.MemoryChannelOverloaded:
+		f.Used, f.Share = share, max(0.05, 4*(1-share))
+		f.Processes = []hostping.Consumer{{PID: 4711, Name: "trainer", Share: 0.7 * share}, {PID: 17, Name: "copy", Share: 0.2 * share}}
+		fallthrough
+	case hostping.RNICPCIeFailure, hostping.GPUPCIeFailure, hostping.MemoryChannelFailure, hostping.InterSocketFailure, hostping.RootPortFailure, hostping.MemoryChannelFlapping:
+		if !isLink {
+			return f, fmt.Errorf("the host has no link %q; giverny hostping graph lists them", place)
+		}
+	default:
+		return f, fmt.Errorf("no bottleneck %q", b)
+	}
+	f.Link = place
+	return f, nil
 }

@@ -64,6 +64,12 @@ var Architecture = []Row{
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
 	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
+	{Package: "hostping", Kind: Pure},
+	{Package: "hostping/draw", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/simulated", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/run", May: []string{"hostping", "hostping/simulated"}},
+	{Package: "hostping/bench", May: []string{"hostping", "hostping/run", "hostping/simulated"}},
+	{Package: "hostping/bench/cmd", May: []string{"hostping", "hostping/bench", "hostping/simulated"}},
 	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
 	{Package: "hostping/local", May: []string{"hostping", "hostping/order", "hostping/prober", "hostping/run", "internal/atomicfile"}},
 	{Package: "hostping/ondemand", May: []string{"command", "command/safety", "hostping/local", "hostping/order"}},
