@@ -185,14 +185,7 @@ func printLaunched(w io.Writer, o *launched) error {
 		}
 		fmt.Fprintf(w, "would send\n%s\n", text)
 	}
-	switch {
-	case o.DryRun && o.Status == schema.CommandDone:
-		fmt.Fprintf(w, "%s would take it\n", o.Choice.Agent)
-	case o.DryRun:
-		fmt.Fprintf(w, "%s would not take it: %s: %s\n", o.Choice.Agent, o.Status, o.Reason)
-	case o.Status != "":
-		fmt.Fprintf(w, "search %s: %s\n", o.Command.ID, o.Status)
-	}
+	printTaken(w, o.DryRun, "search", o.Choice.Agent, o.Command.ID, o.Status, o.Reason)
 	return nil
 }
 
