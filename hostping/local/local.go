@@ -26,7 +26,8 @@ import (
 
 // Deps are what a host works with; all are required but Source.
 type Deps struct {
-	Source prober.Source // of utilisation, for perftest; nil: the host counts as idle
+	// Source of utilisation by the ids of a graph, for perftest; nil: the host counts as idle.
+	Source func(g *hostping.Graph) prober.Source
 	Dir    string        // where the history is kept
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -38,6 +39,7 @@ type Host struct {
 	deps     Deps
 	graph    hostping.Graph
 	baseline *hostping.Baseline // nil: there is no file
+	source   prober.Source
 	share    *Share
 	probing  sync.Mutex // held while a run goes on
 }
@@ -51,6 +53,9 @@ func New(cfg Config, deps Deps) (*Host, error) {
 	h := &Host{cfg: cfg, deps: deps, share: NewShare(cfg.SharePercent)}
 	if h.graph, err = hostping.ReadGraph(cfg.Graph, text, hostping.Format(cfg.Format)); err != nil {
 		return nil, fmt.Errorf("hostping.host.graph: %w", err)
+	}
+	if deps.Source != nil {
+		h.source = deps.Source(&h.graph)
 	}
 	if cfg.Baseline == "" {
 		return h, nil
@@ -168,7 +173,7 @@ func (h *Host) open() (run.Prober, error) {
 	if h.cfg.Prober == kindExec {
 		return prober.NewExec(prober.DefaultExecConfig(h.cfg.Command), h.deps.Log)
 	}
-	return prober.NewPerftest(h.cfg.Perftest, h.deps.Source, h.deps.Log)
+	return prober.NewPerftest(h.cfg.Perftest, h.source, h.deps.Log)
 }
 
 func (h *Host) historyFile() string { return filepath.Join(h.deps.Dir, "history.json") }

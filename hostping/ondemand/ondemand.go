@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/command"
@@ -103,13 +102,10 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 		}
 		return nil, err
 	}
-	text, err := json.Marshal(out)
-	if err == nil && len(text) > command.MaxOutputBytes {
+	text, err := command.Output(&out)
+	if err != nil {
 		out.Graph = nil // the page draws none then
-		text, err = json.Marshal(out)
-	}
-	if err == nil && len(text) > command.MaxOutputBytes {
-		err = fmt.Errorf("outcome of %d bytes: an answer has at most %d", len(text), command.MaxOutputBytes)
+		text, err = command.Output(&out)
 	}
 	return text, err
 }

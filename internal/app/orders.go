@@ -15,8 +15,6 @@ import (
 	"github.com/giverny/giverny/collectors/registry"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/feedback/slurm"
-	"github.com/giverny/giverny/hostping/local"
-	hostondemand "github.com/giverny/giverny/hostping/ondemand"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/spool"
@@ -34,9 +32,8 @@ type orders struct {
 	statePath string
 	offer     ondemand.Config // searches
 	searchDir string          // of their logs
-	probed    *local.Host     // nil: this host is not probed
-	hostOffer hostondemand.Config
-	slurm     slurm.Config // by which the host's state is asked, where cfg says so
+	probed    *probed         // nil: this host is not probed
+	slurm     slurm.Config    // by which the host's state is asked, where cfg says so
 	sources   registry.Sources
 	log       *slog.Logger
 }

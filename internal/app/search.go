@@ -28,8 +28,8 @@ func kindHandlers(o *orders, h *host) (handlers []command.Handler, err error) {
 		}
 		handlers = append(handlers, search)
 	}
-	if o.probed != nil && o.hostOffer.Enabled {
-		handlers = append(handlers, hostondemand.New(o.hostOffer, o.probed))
+	if o.probed != nil && o.probed.cfg.Offer.Enabled {
+		handlers = append(handlers, hostondemand.New(o.probed.cfg.Offer, o.probed))
 	}
 	return handlers, nil
 }

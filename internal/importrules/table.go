@@ -74,6 +74,8 @@ var Architecture = []Row{
 	{Package: "hostping/local", May: []string{"hostping", "hostping/order", "hostping/prober", "hostping/run", "internal/atomicfile"}},
 	{Package: "hostping/ondemand", May: []string{"command", "command/safety", "hostping/local", "hostping/order"}},
 	{Package: "hostping/launch", May: []string{"command", "command/dispatch", "command/safety", "feedback/record", "hostping", "hostping/order", "store/read"}},
+	{Package: "hostping/utilisation", May: []string{"hostping", "internal/perftest"}},
+	{Package: "hostping/monitor", May: []string{"hostping", "hostping/local", "hostping/order", "hostping/utilisation"}},
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
 	// Analysis.
@@ -149,7 +151,7 @@ var Architecture = []Row{
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/ondemand", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess"},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},
