@@ -28,7 +28,7 @@ import (
 type Deps struct {
 	// Source of utilisation by the ids of a graph, for perftest; nil: the host counts as idle.
 	Source func(g *hostping.Graph) prober.Source
-	Dir    string        // where the history is kept
+	Dir    string // where the history is kept
 	Log    *slog.Logger
 	Now    func() time.Time
 }
