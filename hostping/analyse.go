@@ -28,8 +28,11 @@ type Analysis struct {
 	Curves  []Pair  // RNICs that are slow to all: measure their curves
 }
 
-// fewRoutes: a verdict on as many or fewer is confirmed before it is given.
-const fewRoutes = 3
+// A verdict on fewRoutes or fewer, or one that is less than sureEnough, is confirmed before it is given.
+const (
+	fewRoutes  = 3
+	sureEnough = 0.93
+)
 
 // Analyse finds the bottlenecks of a run (section 4.3). First come settings that send GPU traffic through the root
 // complex, then the set of degraded links that explains the matrix best, then causes by utilisation, curves and history.
@@ -39,27 +42,31 @@ func Analyse(in Input) Analysis {
 	v.matrix(&a.Report)
 	found := v.misconfigurations()
 	v.excuse(found)
-	a.Confirm = v.doubtful()
+	a.Confirm = slices.Concat(v.doubtful(), v.leaders())
 	for _, m := range found {
 		a.Report.Verdicts = append(a.Report.Verdicts, v.misconfigured(&m))
-		a.confirm(v, m.routes)
+		if len(m.routes) <= fewRoutes {
+			a.confirm(v, m.routes)
+		}
 	}
 	f := newFitter(v)
 	best := f.search(f.none(), -1)
 	var failed []int
 	for _, d := range best.links {
-		routes, share := f.narrowed(&best, d)
+		routes, rate, share := f.narrowed(&best, d)
 		if len(routes) == 0 || share >= 1-AbnormalShare {
 			continue
 		}
-		verdict, ask, ok := v.verdict(f, &best, d, routes, share)
+		verdict, ask, ok := v.verdict(f, &best, d, routes, rate, share)
 		if !ok {
 			continue
 		}
 		if ask != nil {
 			a.Curves = append(a.Curves, *ask)
 		}
-		a.confirm(v, routes)
+		if len(routes) <= fewRoutes || verdict.Confidence < sureEnough {
+			a.confirm(v, routes)
+		}
 		if isFailure(verdict.Bottleneck) {
 			failed = append(failed, d.link)
 		}
@@ -75,11 +82,8 @@ func Analyse(in Input) Analysis {
 	return a
 }
 
-// confirm asks for the pairs that a verdict rests on if these are few.
+// confirm asks for the pairs that a verdict rests on.
 func (a *Analysis) confirm(v *view, routes []int) {
-	if len(routes) > fewRoutes {
-		return
-	}
 	for _, i := range routes {
 		a.Confirm = append(a.Confirm, v.routes[i].Pair)
 	}
@@ -142,7 +146,7 @@ func (v *view) misconfigured(m *misconfiguration) Verdict {
 		verdict.Evidence.Abnormal = append(verdict.Evidence.Abnormal, [2]string{r.RNIC, r.Endpoint})
 		v.clear(&verdict.Evidence, r, -1)
 	}
-	verdict.Confidence = confidence(m.bottleneck, 4*float64(len(m.routes)))
+	verdict.Confidence = confidence(routeCost / 2 * float64(len(m.routes)))
 	what := fmt.Sprintf("ACS seems to be on %s", m.where)
 	if m.bottleneck == ATSDisabled {
 		what = fmt.Sprintf("ATS seems to be off on %s", m.rnic)
@@ -173,7 +177,7 @@ func (v *view) clear(e *Evidence, r *route, accused int) {
 
 // verdict names the cause of a degraded link; ask is the pair whose curve would tell more. It is not ok where the paper
 // has no name: a PCIe link in full use is none of the twelve.
-func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, share float64) (verdict Verdict, ask *Pair, ok bool) {
+func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate, share float64) (verdict Verdict, ask *Pair, ok bool) {
 	link := v.links[d.link]
 	used := v.in.Utilisation.Links[link.ID]
 	verdict = Verdict{Link: link.ID, OverloadedBy: []Consumer{}, Evidence: Evidence{Abnormal: [][2]string{}, Cleared: map[string][2]string{}}}
@@ -197,7 +201,7 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, share
 		return verdict, nil, false
 	case len(rnics) > 0:
 		verdict.Bottleneck, verdict.RNIC = RNICPCIeFailure, rnics[0]
-		verdict.Bottleneck, ask, known = v.rnicCause(d, routes)
+		verdict.Bottleneck, ask, known = v.rnicCause(h, d.link, rate, routes)
 		if verdict.Bottleneck != RNICPCIeFailure {
 			verdict.Link = ""
 		}
@@ -207,32 +211,36 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, share
 		verdict.Bottleneck = RootPortFailure
 	}
 	verdict.OverloadedBy = v.consumers(verdict.Bottleneck, link.ID)
-	verdict.Confidence = confidence(verdict.Bottleneck, f.gap(h, d.link))
+	verdict.Confidence = confidence(f.gap(h, d.link)) * beyond(share, v.noise/math.Sqrt(float64(len(routes))))
 	if !known {
 		verdict.Confidence /= 2
 	}
-	verdict.Text = v.text(&verdict, link, d, share, used)
+	verdict.Text = v.text(&verdict, link, rate, share, used)
 	return verdict, ask, true
 }
 
-// rnicCause looks at the RNIC's curve, or asks for one on the route that suffers least.
-func (v *view) rnicCause(d degraded, routes []int) (b Bottleneck, ask *Pair, known bool) {
-	best := -1
+// rnicCause looks at the RNIC's curve, or asks for one on the route that could carry most beside the other links of h.
+func (v *view) rnicCause(h *hypothesis, link int, now float64, routes []int) (b Bottleneck, ask *Pair, known bool) {
+	best, most := -1, 0.
 	for _, i := range routes {
-		if v.routes[i].at[0] == d.link && (best < 0 || v.routes[i].m.Gbps > v.routes[best].m.Gbps) {
-			best = i
+		r := &v.routes[i]
+		could := r.limit
+		for _, other := range h.links {
+			if other.link != link && slices.Contains(r.at, other.link) {
+				could = min(could, math.Exp(other.lnGbps))
+			}
+		}
+		if r.at[0] == link && could > most {
+			best, most = i, could
 		}
 	}
-	if best < 0 || v.routes[best].relative {
+	if best < 0 {
 		return RNICPCIeFailure, nil, true
 	}
 	for i := range v.in.Curves {
-		c := &v.in.Curves[i]
-		for k := range v.routes {
-			if r := &v.routes[k]; c.Pair == r.Pair && r.RNIC == v.routes[best].RNIC {
-				b, known = c.bottleneck(r.latency, math.Exp(d.lnGbps), v.in.Baseline.LargeBytes)
-				return b, nil, known
-			}
+		if c := &v.in.Curves[i]; c.RNIC == v.routes[best].RNIC {
+			b, known = c.bottleneck(v.routes[best].latency, now, v.in.Baseline.LargeBytes)
+			return b, nil, known
 		}
 	}
 	return RNICPCIeFailure, &v.routes[best].Pair, false
@@ -254,7 +262,7 @@ func (v *view) consumers(b Bottleneck, link string) []Consumer {
 }
 
 // text is a verdict for people.
-func (v *view) text(verdict *Verdict, link Link, d degraded, share, used float64) string {
+func (v *view) text(verdict *Verdict, link Link, rate, share, used float64) string {
 	what := map[Bottleneck]string{
 		RNICPCIeFailure: "PCIe link of " + verdict.RNIC, GPUPCIeFailure: "PCIe link of " + verdict.Endpoint,
 		MemoryChannelFailure: "memory channel of " + verdict.Endpoint, MemoryChannelOverloaded: "memory channel of " + verdict.Endpoint,
@@ -262,7 +270,7 @@ func (v *view) text(verdict *Verdict, link Link, d degraded, share, used float64
 		RootPortFailure: "root port of " + link.A + " to " + link.B,
 		RNICSlowStart:   "slow start of " + verdict.RNIC, TxWindowTooSmall: "Tx window of " + verdict.RNIC,
 	}[verdict.Bottleneck]
-	text := fmt.Sprintf("%s at %.0f%% of baseline (%.0f Gb/s)", what, 100*share, math.Exp(d.lnGbps))
+	text := fmt.Sprintf("%s at %.0f%% of baseline (%.0f Gb/s)", what, 100*share, rate)
 	if used > OverloadedShare {
 		text += fmt.Sprintf(", %.0f%% in use", 100*used)
 	}

@@ -14,7 +14,7 @@ const (
 	longFactor    = 64 // of the large message
 	longestFactor = 512
 	curveQPs      = 8
-	curveRepeat   = 5
+	curveRepeat   = 11
 )
 
 // CurveProbes are the probes of a curve.

@@ -74,8 +74,10 @@ func newFitter(v *view) *fitter {
 		if r.explained {
 			continue
 		}
-		for _, l := range r.at {
-			f.through[l] = append(f.through[l], i)
+		for k, l := range r.at {
+			if k > 0 || !r.relative { // what a busy RNIC's own link carries nothing can say (section 4.3)
+				f.through[l] = append(f.through[l], i)
+			}
 		}
 	}
 	for l, link := range v.links {
@@ -244,17 +246,21 @@ func (f *fitter) gap(h *hypothesis, link int) float64 {
 	return f.search(others, link).cost - h.cost
 }
 
-// narrowed are the routes that a degraded link of h is the narrowest of, and the share it carries of what the widest of
-// them would without it.
-func (f *fitter) narrowed(h *hypothesis, d degraded) (routes []int, share float64) {
+// narrowed are the routes that show a degraded link of h, the rate it lets through, as the median of all routes that it
+// bounds, and the share this is of what the widest of them would carry.
+func (f *fitter) narrowed(h *hypothesis, d degraded) (routes []int, gbps, share float64) {
 	var rates []float64
 	widest := math.Inf(-1)
 	for _, i := range f.through[d.link] {
-		if h.bound[i] == d.lnGbps && f.rate[i] < f.limit[i]+ln(suspicious) {
+		if h.bound[i] != d.lnGbps || d.lnGbps >= f.limit[i]+ln(suspicious) {
+			continue
+		}
+		rates = append(rates, f.rate[i])
+		widest = max(widest, f.limit[i])
+		if f.rate[i] < f.limit[i]+ln(suspicious) {
 			routes = append(routes, i)
-			rates = append(rates, f.rate[i])
-			widest = max(widest, f.limit[i])
 		}
 	}
-	return routes, math.Exp(Median(rates) - widest)
+	rate := Median(rates)
+	return routes, math.Exp(rate), math.Exp(rate - widest)
 }

@@ -20,7 +20,7 @@ type PastRun struct {
 	TimeNanos int64    `json:"time_ns"`
 	Failed    []string `json:"failed"` // accused of a failure
 	Gray      []string `json:"gray"`   // on an abnormal path whose links other paths show to be sound (Algorithm 1)
-	Normal    []string `json:"normal"` // shown to be sound
+	Normal    []string `json:"normal"` // shown to be sound by most paths
 }
 
 const (
@@ -52,13 +52,19 @@ func ParseHistory(text []byte) (History, error) {
 func (v *view) pastRun(f *fitter, h *hypothesis, failed []int, algorithm map[string]LinkFinding) PastRun {
 	run := PastRun{TimeNanos: v.in.TimeNanos, Failed: []string{}, Gray: []string{}, Normal: []string{}}
 	for l, link := range v.links {
+		if algorithm[link.ID].Status == Gray {
+			run.Gray = append(run.Gray, link.ID)
+		}
+		well := 0
+		for _, i := range f.through[l] {
+			if v.routes[i].ratio() >= 1-AbnormalShare {
+				well++
+			}
+		}
 		switch {
 		case slices.Contains(failed, l):
 			run.Failed = append(run.Failed, link.ID)
-		case algorithm[link.ID].Status == Gray:
-			run.Gray = append(run.Gray, link.ID)
-		case h.has(l):
-		case slices.ContainsFunc(f.through[l], func(i int) bool { return v.routes[i].ratio() >= 1-AbnormalShare }):
+		case !h.has(l) && 2*well > len(f.through[l]):
 			run.Normal = append(run.Normal, link.ID)
 		}
 	}
@@ -135,7 +141,7 @@ func (v *view) flap(a *Analysis, link Link, gray bool) {
 		}
 	}
 	a.Report.Verdicts = append(a.Report.Verdicts, Verdict{Bottleneck: MemoryChannelFlapping, Link: link.ID, Endpoint: link.B,
-		Confidence: confidence(MemoryChannelFlapping, flappingGap), OverloadedBy: []Consumer{}, Evidence: e, Text: text})
+		Confidence: confidence(flappingGap), OverloadedBy: []Consumer{}, Evidence: e, Text: text})
 }
 
 // flappingGap: what the history says twice.

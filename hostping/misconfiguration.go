@@ -15,23 +15,30 @@ type misconfiguration struct {
 }
 
 // detours are the routes to GPUs with a latency above the baseline by Abnormal_th and a bandwidth below it. What the
-// RNIC's memory endpoints see too is the RNIC's own load and does not count.
-func (v *view) detours() []int {
-	own := map[string][]float64{}
+// RNIC's memory endpoints see too is the RNIC's own load and does not count. Of an RNIC with service traffic, which
+// hides the bandwidth, the latency alone says it: soft detours join those of others.
+func (v *view) detours() (hard, soft []int) {
+	own := map[string]float64{} // the least excess of each RNIC's memory endpoints
 	for i := range v.routes {
 		if r := &v.routes[i]; !r.gpu && r.near {
-			own[r.RNIC] = append(own[r.RNIC], r.m.LatencyMicros-r.latency)
+			excess := max(0, r.m.LatencyMicros-r.latency)
+			if least, ok := own[r.RNIC]; !ok || excess < least {
+				own[r.RNIC] = excess
+			}
 		}
 	}
-	var found []int
 	for i := range v.routes {
 		r := &v.routes[i]
-		excess := r.m.LatencyMicros - r.latency - max(0, Median(own[r.RNIC]))
-		if r.gpu && excess > AbnormalShare*r.latency && r.ratio() < 1-AbnormalShare && !v.overloaded(r) {
-			found = append(found, i)
+		excess := r.m.LatencyMicros - r.latency - own[r.RNIC]
+		switch {
+		case !r.gpu || excess <= AbnormalShare*r.latency || v.overloaded(r):
+		case r.ratio() < 1-AbnormalShare:
+			hard = append(hard, i)
+		case r.relative:
+			soft = append(soft, i)
 		}
 	}
-	return found
+	return hard, soft
 }
 
 // overloaded is whether a link of the route is: queues raise latency too.
@@ -44,7 +51,11 @@ func (v *view) overloaded(r *route) bool {
 func (v *view) misconfigurations() []misconfiguration {
 	slow := map[string][]int{}
 	near := map[string]int{}
-	for _, i := range v.detours() {
+	hard, soft := v.detours()
+	if len(hard) == 0 {
+		return nil
+	}
+	for _, i := range slices.Concat(hard, soft) {
 		if v.routes[i].near {
 			slow[v.routes[i].RNIC] = append(slow[v.routes[i].RNIC], i)
 		}
@@ -93,7 +104,10 @@ func (v *view) misconfigurations() []misconfiguration {
 			take(misconfiguration{bottleneck: ATSDisabled, rnic: r}, r)
 		}
 	}
-	return append(found, v.partial(rnics, slow)...)
+	found = append(found, v.partial(rnics, slow)...)
+	return slices.DeleteFunc(found, func(m misconfiguration) bool { // latency alone accuses nothing
+		return !slices.ContainsFunc(m.routes, func(i int) bool { return slices.Contains(hard, i) })
+	})
 }
 
 // partial are detours of RNICs that reach other GPUs near them well: ACS at the switch where these paths turn.
@@ -138,7 +152,8 @@ func (v *view) excuse(found []misconfiguration) {
 			v.routes[i].explained = true
 		}
 	}
-	for _, i := range v.detours() {
+	hard, _ := v.detours()
+	for _, i := range hard {
 		if touched[v.routes[i].RNIC] {
 			v.routes[i].explained = true
 		}
@@ -148,7 +163,8 @@ func (v *view) excuse(found []misconfiguration) {
 // doubtful are the pairs without a detour where most RNICs have one: an outlier there makes ACS look like many ATS.
 func (v *view) doubtful() (pairs []Pair) {
 	slow, all := map[string]bool{}, map[string]bool{}
-	detours := v.detours()
+	hard, soft := v.detours()
+	detours := slices.Concat(hard, soft)
 	for _, i := range detours {
 		slow[v.routes[i].RNIC] = true
 	}

@@ -15,6 +15,8 @@ const (
 	PauseShare      = 0.03 // PFC_high: of a second
 
 	idleGPUShare = 0.05
+	// crowdedShare in use of a root port may slow the other RNICs there.
+	crowdedShare = 0.3
 	// lineRateShare of an RNIC's best baseline is line rate: memory that reaches it is affinitive.
 	lineRateShare = 0.9
 )
@@ -43,8 +45,7 @@ type view struct {
 	links    []Link
 	index    map[string]int
 	routes   []route
-	busy     map[string]bool // RNICs with service traffic
-	relative map[string]bool // RNICs judged among their own endpoints: busy, or beside a busy one at a root port
+	relative map[string]bool // RNICs judged among their own endpoints: with service traffic, or beside one that crowds their root port
 	ports    map[string]string
 	state    State
 	noise    float64 // relative standard error of a path's bandwidth
@@ -53,7 +54,7 @@ type view struct {
 
 // newView joins measurements, baseline and utilisation.
 func newView(in *Input) *view {
-	v := &view{in: in, links: in.Graph.Links, index: map[string]int{}, busy: map[string]bool{}, relative: map[string]bool{}}
+	v := &view{in: in, links: in.Graph.Links, index: map[string]int{}, relative: map[string]bool{}}
 	for i, l := range v.links {
 		v.index[l.ID] = i
 	}
@@ -62,7 +63,10 @@ func newView(in *Input) *view {
 	taken := map[string]bool{}
 	for _, r := range in.Graph.RNICs {
 		if in.Utilisation.RNICs[r.ID] > IdleRNICShare || in.Trigger == r.ID {
-			v.busy[r.ID], v.relative[r.ID], taken[v.ports[r.ID]] = true, true, true
+			v.relative[r.ID] = true
+			port := v.ports[r.ID]
+			used, known := in.Utilisation.Links[port]
+			taken[port] = taken[port] || in.Trigger == r.ID || !known || used > crowdedShare
 		}
 	}
 	for _, r := range in.Graph.RNICs {
@@ -171,6 +175,32 @@ func (v *view) limits() {
 			r.limit = min(r.limit, now[r.RNIC])
 		}
 	}
+}
+
+// leaders are the pairs that alone set what their RNIC is said to carry now: an outlier there makes all others slow.
+func (v *view) leaders() (pairs []Pair) {
+	first, second := map[string]int{}, map[string]float64{}
+	for i := range v.routes {
+		r := &v.routes[i]
+		if !r.relative || !r.near {
+			continue
+		}
+		at, ok := first[r.RNIC]
+		switch {
+		case !ok:
+			first[r.RNIC] = i
+		case r.m.Gbps > v.routes[at].m.Gbps:
+			first[r.RNIC], second[r.RNIC] = i, v.routes[at].m.Gbps
+		default:
+			second[r.RNIC] = max(second[r.RNIC], r.m.Gbps)
+		}
+	}
+	for _, r := range v.in.Graph.RNICs {
+		if at, ok := first[r.ID]; ok && second[r.ID] < suspicious*v.routes[at].m.Gbps {
+			pairs = append(pairs, v.routes[at].Pair)
+		}
+	}
+	return pairs
 }
 
 // algorithm1 runs the paper's algorithm over the routes: abnormal ones, and as normal ones the affinitive ones of RNICs
