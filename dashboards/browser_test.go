@@ -58,7 +58,7 @@ func mapColours(picture image.Image) int {
 }
 
 func TestThePageInABrowser(t *testing.T) {
-	specs := []string{"torus:8x8x8", "torus:24x24x24", "fattree:k=8", "dragonfly:groups=9,routers=4,hosts=2", "mesh:12x7"}
+	specs := []string{"torus:24x24x24", "fattree:k=8", "dragonfly:groups=9,routers=4,hosts=2", "mesh:12x7"}
 	h := open(t, specs...)
 	for _, spec := range specs {
 		h.fillHistory(h.graph(spec))

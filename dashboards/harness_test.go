@@ -21,12 +21,9 @@ import (
 	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
-	"github.com/giverny/giverny/store/engine/enginetest"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
-
-func TestMain(m *testing.M) { enginetest.Main(m) }
 
 const (
 	second = int64(time.Second)
@@ -48,20 +45,12 @@ type house struct {
 	log    *journal.Journal
 }
 
-// open serves the fabrics' dashboards until the test ends.
+// open serves the fabrics' dashboards until the test ends, over a database of its own.
 func open(t *testing.T, specs ...string) *house {
 	t.Helper()
-	e := enginetest.Start(t)
-	db, err := store.New(e.Options(""), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db, conn := database(t)
 	h := serve(t, db, specs...)
-	h.conn = enginetest.Connect(t, e, store.DefaultDatabase)
+	h.conn = conn
 	return h
 }
 

@@ -14,7 +14,7 @@ import { showPage } from "./pages/pages.ts";
 import { Sharing } from "./share.ts";
 import { tipOf } from "./tip.ts";
 import type { FabricSummary, Region } from "./types.ts";
-import { read, write, type ViewState } from "./url.ts";
+import { jobsOf, read, write, type ViewState } from "./url.ts";
 
 export class App {
   state: ViewState = read();
@@ -45,7 +45,7 @@ export class App {
   }
 
   private listen() {
-    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "" }, true); void this.choose(this.state.fabric); });
+    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "" }, true); void this.choose(this.state.fabric); });
     $("metric").addEventListener("change", () => { this.picked = true; this.go({ metric: $<HTMLSelectElement>("metric").value }); });
     $("least").addEventListener("change", () => { this.go({ least: $<HTMLSelectElement>("least").value }); void this.refresh(); });
     $("theme").addEventListener("click", () => { this.theme(document.documentElement.classList.contains("light") ? "dark" : "light"); this.show(); });
@@ -118,9 +118,10 @@ export class App {
     try {
       do {
         const s = this.state;
-        if (!await model.refresh(s.at, s.compare, s.least, s.span)) return;
+        if (!await model.refresh(s)) return;
         if (model !== this.model) return;
         this.show();
+        void model.askNames(model.jobs, model.interval).then((found) => { if (found && model === this.model) this.show(); }).catch((e) => { if (!isAbort(e)) console.warn(e); });
       } while (model.takeAgain());
     } catch (e) { if (model === this.model) this.fail(e); }
   }
@@ -194,7 +195,11 @@ export class App {
     void this.refresh();
   }
 
-  live() { this.controls.pause(); this.showAt(""); }
+  live() {
+    this.controls.pause();
+    if (this.state.until) this.go({ until: "" });
+    this.showAt("");
+  }
 
   compareWith(time: string) {
     this.go({ compare: time });
@@ -204,7 +209,7 @@ export class App {
   private jobsOnMap(): Map<number, string> {
     const { model } = this, out = new Map<number, string>(), g = model?.graphInUse();
     if (!g || !this.state.job) return out;
-    this.state.job.split(",").forEach((id, n) => {
+    jobsOf(this.state).forEach((id, n) => {
       for (const node of model!.jobs.find((j) => j.job_id === id)?.nodes ?? []) { const d = g.device(node); if (d !== undefined) out.set(d, jobColour(n)); }
     });
     return out;

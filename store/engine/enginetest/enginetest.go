@@ -21,10 +21,14 @@ import (
 // verb is the first argument of a test binary that is to be the engine.
 const verb = "giverny-engine"
 
-// Main runs the tests, or the engine in a child of such a run.
-func Main(m *testing.M) {
+// Main runs the tests and then what ends what they shared, or the engine in a child of such a run.
+func Main(m *testing.M, after ...func()) {
 	if len(os.Args) < 2 || os.Args[1] != verb {
-		os.Exit(m.Run())
+		status := m.Run()
+		for _, end := range after {
+			end()
+		}
+		os.Exit(status)
 	}
 	cfg, err := engine.ParseServeArgs(os.Args[2:])
 	if err == nil {
@@ -45,16 +49,20 @@ func Config(tb testing.TB) engine.Config {
 	if err != nil {
 		tb.Fatalf("this test needs the embedded engine: %v", err)
 	}
-	binary, err := os.Executable()
-	if err != nil {
+	cfg := engine.DefaultConfig()
+	if cfg.Command, err = Command(); err != nil {
 		tb.Fatal(err)
 	}
-	cfg := engine.DefaultConfig()
 	cfg.LibraryPath = library
 	cfg.DataDir = tb.TempDir()
-	cfg.Command = []string{binary, verb}
 	cfg.StopTimeout = 3 * time.Second
 	return cfg
+}
+
+// Command is what starts this binary as an engine.
+func Command() ([]string, error) {
+	binary, err := os.Executable()
+	return []string{binary, verb}, err
 }
 
 // Start runs an engine until the end of the test and waits until it is ready.

@@ -37,7 +37,7 @@ export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.
 export function ticket(d: Diagnosis, region: Region | undefined, fabric: string, jobs: Jobs, address: string): string {
   const head = `${d.severity} congestion on ${fabric}: ${region?.name || "region " + d.region} (region ${d.region}), ${d.time}`;
   const facts = factsOf(d, jobs).flatMap(([what, lines]) => lines.map((line) => `${what}: ${line}`));
-  return [head, "", d.text, "", `cause: ${headline(d)}`, `mean stall: ${d.mean_percent.toFixed(1)}% of time on ${d.links.length} links (${words(d.metric)})`, ...facts, "", address].join("\n");
+  return [head, "", d.text, "", `cause: ${headline(d)}`, `mean stall: ${d.mean_percent.toFixed(1)}% of time on ${d.links.length} links (${metricName(d.metric)})`, ...facts, "", address].join("\n");
 }
 
 /** fillDiagnosis shows a region with its diagnosis; of a region without one what is known of it. */
