@@ -57,9 +57,19 @@ func open(t *testing.T, specs ...string) *house {
 // serve is open with a store of the caller's.
 func serve(t *testing.T, db *store.DB, specs ...string) *house {
 	t.Helper()
+	graphs := make([]*topology.Graph, len(specs))
+	for i, spec := range specs {
+		graphs[i] = parse(t, spec)
+	}
+	return serveGraphs(t, db, graphs...)
+}
+
+// serveGraphs is serve with fabrics of the caller's.
+func serveGraphs(t *testing.T, db *store.DB, graphs ...*topology.Graph) *house {
+	t.Helper()
 	var fabrics []Fabric
-	for _, spec := range specs {
-		fabrics = append(fabrics, Fabric{Graph: parse(t, spec), Interval: time.Second})
+	for _, g := range graphs {
+		fabrics = append(fabrics, Fabric{Graph: g, Interval: time.Second})
 	}
 	h := &house{t: t, db: db, reg: prometheus.NewRegistry(), log: &journal.Journal{}}
 	cfg := DefaultConfig()

@@ -27,7 +27,7 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
     ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []],
     ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${v.slowdown[0].toFixed(1)} to ${v.slowdown[1].toFixed(1)} times slower`)], ["action", d.action ? [d.action] : []],
   ];
-  return facts.filter(([, lines]) => lines.length > 0);
+  return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
 }
 
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
