@@ -79,7 +79,7 @@ integration: deps deps-test ## the tests that start Kafka, the subnet simulator 
 	@scripts/gotest.sh integration
 
 bench: toolchain ## every benchmark, briefly
-	@go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...
+	@go test -tags integration -run '^$$' -bench . -benchmem -benchtime 200ms ./...
 
 bench-diagnose: toolchain ## how often the diagnoser is right about incidents whose causes are known
 	@go run ./diagnose/bench/cmd

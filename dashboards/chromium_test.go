@@ -62,14 +62,14 @@ var sharedChromium = sync.OnceValues(func() (*chromium, error) {
 
 // tab is a page in a browser context of its own: it shares neither storage nor sessions.
 type tab struct {
-	t       *testing.T
+	t       testing.TB
 	browser *chromium
 	session string
 	errors  []string // what the page wrote on its console as errors
 }
 
 // browse opens a page.
-func browse(t *testing.T, url string) *tab {
+func browse(t testing.TB, url string) *tab {
 	t.Helper()
 	c, err := sharedChromium()
 	if err != nil {

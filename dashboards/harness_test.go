@@ -36,7 +36,7 @@ const (
 // house is a server of dashboards over a store of the test's own.
 type house struct {
 	*Dashboards
-	t      *testing.T
+	t      testing.TB
 	url    string
 	db     *store.DB
 	conn   driver.Conn
@@ -46,7 +46,7 @@ type house struct {
 }
 
 // open serves the fabrics' dashboards until the test ends, over a database of its own.
-func open(t *testing.T, specs ...string) *house {
+func open(t testing.TB, specs ...string) *house {
 	t.Helper()
 	db, conn := database(t)
 	h := serve(t, db, specs...)
@@ -55,7 +55,7 @@ func open(t *testing.T, specs ...string) *house {
 }
 
 // serve is open with a store of the caller's.
-func serve(t *testing.T, db *store.DB, specs ...string) *house {
+func serve(t testing.TB, db *store.DB, specs ...string) *house {
 	t.Helper()
 	graphs := make([]*topology.Graph, len(specs))
 	for i, spec := range specs {
@@ -65,7 +65,7 @@ func serve(t *testing.T, db *store.DB, specs ...string) *house {
 }
 
 // serveGraphs is serve with fabrics of the caller's.
-func serveGraphs(t *testing.T, db *store.DB, graphs ...*topology.Graph) *house {
+func serveGraphs(t testing.TB, db *store.DB, graphs ...*topology.Graph) *house {
 	t.Helper()
 	var fabrics []Fabric
 	for _, g := range graphs {
@@ -93,7 +93,7 @@ func serveGraphs(t *testing.T, db *store.DB, graphs ...*topology.Graph) *house {
 	return h
 }
 
-func parse(t *testing.T, spec string) *topology.Graph {
+func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
 	g, err := topology.Parse(spec, spec)
 	if err != nil {
@@ -150,7 +150,7 @@ func (h *house) problem(path string, status int) string {
 	return p.Detail
 }
 
-func decode[T any](t *testing.T, body string) (v T) {
+func decode[T any](t testing.TB, body string) (v T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
 		t.Fatalf("%v in %.200s", err, body)
@@ -178,7 +178,7 @@ func (h *house) metric(name string, values ...string) (sum float64) {
 	return sum
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {

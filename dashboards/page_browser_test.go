@@ -141,21 +141,3 @@ func TestATabLeftOpen(t *testing.T) {
 		t.Errorf("the page grew from %.0f to %.0f bytes in 16 intervals", before, after)
 	}
 }
-
-// An interval is on the screen soon after it is stored. The bound is wide: other tests may run beside this one.
-func TestFromStoreToPixel(t *testing.T) {
-	h := open(t, torus)
-	g := h.graph(torus)
-	h.announce(busy(g, noon))
-	page := browse(t, h.url)
-	page.await(shown)
-	for i := range int64(5) {
-		h.store(g, busy(g, noon+(i+1)*second, hot(g, uint64(i+1), schema.High, 0, 30)))
-		stored := time.Now()
-		if err := h.Put(t.Context(), busy(g, noon+(i+1)*second)); err != nil {
-			t.Fatal(err)
-		}
-		page.await(fmt.Sprintf(`document.documentElement.dataset.shown === %q`, time.Unix(0, noon+(i+1)*second).UTC().Format(time.RFC3339)))
-		t.Logf("stored to painted: %v", time.Since(stored).Round(time.Millisecond))
-	}
-}

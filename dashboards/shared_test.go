@@ -70,7 +70,7 @@ var sharedEngine = sync.OnceValues(func() (*engine.Engine, error) {
 })
 
 // database is an empty one of the test's own.
-func database(t *testing.T) (*store.DB, driver.Conn) {
+func database(t testing.TB) (*store.DB, driver.Conn) {
 	t.Helper()
 	e, err := sharedEngine()
 	if err != nil {

@@ -10,6 +10,7 @@ import { Find } from "./find.ts";
 import { clock, metricName } from "./format.ts";
 import { Model } from "./model.ts";
 import { Side } from "./panel/side.ts";
+import { once } from "./panel/twins.ts";
 import { showPage } from "./pages/pages.ts";
 import { Sharing } from "./share.ts";
 import { tipOf } from "./tip.ts";
@@ -158,7 +159,8 @@ export class App {
     if (!i) return "";
     const metrics = Object.keys(i.values), severity = (m: string) => rank(i.now.states.find((s) => s.metric === m)?.severity ?? "Neg");
     if (this.picked && metrics.includes(this.state.metric)) return this.state.metric;
-    const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, metrics[0] ?? "");
+    const shown = this.region()?.metric ?? "", first = metrics.includes(shown) ? shown : metrics[0] ?? ""; // of metrics that are as bad that of the region that is shown
+    const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, first);
     return metrics.includes(this.metric) && (severity(this.metric) > 0 || severity(worst) === 0) ? this.metric : worst;
   }
 
@@ -166,8 +168,8 @@ export class App {
 
   /** region is the one that was chosen, if it is there, or else the worst. */
   region(): Region | undefined {
-    const list = this.model?.interval?.now.regions ?? [];
-    return list.find((r) => String(r.id) === this.state.region) ?? [...list].sort((a, b) => rank(b.severity) - rank(a.severity) || b.mean - a.mean)[0];
+    const now = this.model?.interval?.now, list = now?.regions ?? [];
+    return list.find((r) => String(r.id) === this.state.region) ?? [...once(list, now?.diagnoses ?? []).shown].sort((a, b) => rank(b.severity) - rank(a.severity) || b.mean - a.mean)[0];
   }
 
   chooseRegion(r: Region) {

@@ -34,7 +34,7 @@ const direction: Record<string, string> = { rx: "received", tx: "sent" };
 /** metricName is a metric in words: pfc_pause_rx_prio3 is PFC pause received, priority 3. */
 export function metricName(m: string): string {
   const [, way, priority] = m.match(/^(?:pfc_)?pause_([rt]x)(?:_prio(\d))?$/) ?? [];
-  return way ? `${priority ? "PFC pause" : "pause"} ${direction[way]}${priority ? ", priority " + priority : ""}` : metricNames[m] ?? words(m);
+  return way ? `${priority ? "PFC pause" : "pause"} ${direction[way]}${priority ? ` (prio ${priority})` : ""}` : metricNames[m] ?? words(m);
 }
 
 /** inWords writes the metrics of a text so. */

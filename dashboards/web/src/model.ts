@@ -12,7 +12,9 @@ export interface Interval { now: Omit<Snapshot, "values">; values: Record<string
 
 const recentEvents = 40;
 const day = 86_400_000;
+const bulk = 20_000; // links from which on the values of an interval come as Arrow
 const kept = 24; // intervals of the past, for stepping and playing
+const keptValues = 4e6; // links of all of them, and two at least
 
 export class Model {
   readonly api: OfFabric;
@@ -59,8 +61,16 @@ export class Model {
   /** graph is the graph in force, before anything is stored. */
   graph = () => this.graphOf(this.fabric.graph_version);
 
-  private async made(answer: Snapshot): Promise<Interval> {
-    const graph = await this.graphOf(answer.graph_version), values: Interval["values"] = {};
+  /** ask is an interval: of a large fabric the values of its links come as Arrow, of others with the rest. */
+  private async ask(least: string, at?: string): Promise<Interval | null> {
+    const apart = this.fabric.links >= bulk, answer = await this.api.snapshot({ at, least, values: !apart });
+    return answer && this.made(answer, apart);
+  }
+
+  private async made(answer: Snapshot, apart: boolean): Promise<Interval> {
+    const [graph, bulkValues] = await Promise.all([this.graphOf(answer.graph_version), apart ? this.api.values(answer.interval.start) : null]);
+    if (bulkValues) { const { values: _, ...now } = answer; return { now, values: bulkValues, graph }; }
+    const values: Interval["values"] = {};
     for (const [metric, list] of Object.entries(answer.values)) {
       const v = values[metric] = new Float32Array(graph.size);
       for (let i = 0; i < v.length; i++) v[i] = list[i] ?? NaN;
@@ -73,10 +83,9 @@ export class Model {
   async at(time: string, least: string): Promise<Interval | null> {
     const key = time + least, had = this.seen.get(key);
     if (had) return had;
-    const answer = await this.api.snapshot(time, least);
-    if (!answer) return null;
-    const made = await this.made(answer);
-    if (this.seen.size >= kept) this.seen.delete(this.seen.keys().next().value!);
+    const made = await this.ask(least, time);
+    if (!made) return null;
+    if (this.seen.size >= Math.max(2, Math.min(kept, keptValues / made.graph.size))) this.seen.delete(this.seen.keys().next().value!);
     this.seen.set(key, made);
     return made;
   }
@@ -88,7 +97,7 @@ export class Model {
     try {
       const asked = this.api.status().then((s) => { this.status = s; this.asked = Date.now(); });
       const [interval] = await Promise.all([
-        w.at ? this.at(w.at, w.least) : this.api.snapshot(undefined, w.least).then((n) => n && this.made(n)),
+        w.at ? this.at(w.at, w.least) : this.ask(w.least),
         this.past.ask(w, () => asked.then(() => this.newest)), asked,
       ]);
       const [other, jobs] = await Promise.all([w.compare ? this.at(w.compare, w.least) : null, interval && this.api.jobsAt(interval.now.interval.start), this.askEvents(w, interval)]);
