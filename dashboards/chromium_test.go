@@ -92,7 +92,7 @@ func browse(t testing.TB, url string) *tab {
 	p.session = attached.SessionID
 	p.call("Runtime.enable", nil, nil)
 	p.call("Log.enable", nil, nil)
-	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": windowWidth, "height": windowHeight, "deviceScaleFactor": 1, "mobile": false}, nil)
+	p.resize(windowWidth, windowHeight)
 	p.call("Page.navigate", map[string]any{"url": url}, nil)
 	return p
 }
@@ -110,6 +110,10 @@ func (p *tab) send(method string, params map[string]any) {
 	if err != nil {
 		p.t.Errorf("%s: %v", method, err)
 	}
+}
+
+func (p *tab) resize(width, height int) {
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
 // note keeps an event that says that something went wrong on the page.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -54,7 +55,7 @@ func (h *house) storeHostileSearch(fabric string) {
 	steps := aSearch()
 	for i := range steps {
 		s := &steps[i]
-		s.Principal, s.Reason = hostile, hostile
+		s.Time, s.Principal, s.Reason = schema.Instant(time.Now().UnixNano()), hostile, hostile
 		s.Report.Subsystem, s.Report.Engine, s.Report.Adapter, s.Report.Peers = subsystem, hostile, hostile, []string{hostile}
 		for f := range s.Report.Findings {
 			mfs, err := json.Marshal(map[string]any{"d" + hostile: map[string]any{"in": []string{hostile}}})

@@ -100,6 +100,7 @@ func TestATabLeftOpen(t *testing.T) {
 	g := h.graph(torus)
 	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 30)))
 	page := browse(t, h.url+"/?layout=space")
+	page.resize(640, 420) // what is drawn without a GPU takes time by the pixel
 	page.await(shown)
 	follow := func(from, n int64) float64 {
 		for i := from; i < from+n; i++ {
