@@ -14,8 +14,9 @@ type neck struct {
 	tail   topology.DeviceID // the end from which packets enter it
 	fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
 	waits  float64           // share of time that packets wait for it
-	score  float64           // fit, by how much waits for it
+	score  float64           // share, by how much waits for it
 	lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
+	share  float64           // of the region's links that stall, how many it claims
 	slower bool              // it carries clearly less than before the onset
 }
 
@@ -34,7 +35,7 @@ const (
 )
 
 // neckOf finds the link before which the region lies: of those that are full, or carry clearly less than before,
-// and do not wait themselves, the one whose upstream tree agrees best and that most packets wait for.
+// and do not wait themselves, the one that most of the region's links lead to and most packets wait for.
 func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	best := neck{link: schema.NoLink}
 	t := s.router.grid
@@ -43,40 +44,94 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	}
 	h := &s.work.held
 	senders := rc.likeliestSenders()
-	if len(senders) == 0 {
-		return best
-	}
-	tried := 0
+	h.resetClaims()
+	h.necks = h.necks[:0]
 	for _, d := range h.devices {
 		for _, l := range s.graph.LinksAt(d) {
 			if h.tried[l] == h.round || t.keys[l].dim < 0 {
 				continue
 			}
 			h.tried[l] = h.round
-			full, slower := p.useOf(l) >= saturatedPercent-5, p.left(l) < clearlyLess
-			if !full && !slower || p.stallOf(l) > neckStall || tried == maxNecks {
+			full, slower := p.isFull(l), p.left(l) < clearlyLess && p.stallOf(l) <= neckStall
+			if !full && !slower || len(h.necks) == maxNecks {
 				continue
 			}
-			tried++
+			h.claimant, h.urgency = len(h.necks), max(leastWaits, p.waitsFor(l))
 			n := s.neckAt(rc, senders, l, p)
 			n.slower, n.waits = !full, p.waitsFor(l)
-			n.score = n.fit * math.Sqrt(max(leastWaits, n.waits))
 			if n.slower {
 				n.lost = 1 - p.left(l)
-				n.score *= n.lost
 			}
-			if n.score > best.score {
-				best = n
-			}
+			h.necks = append(h.necks, n)
+		}
+	}
+	h.countClaims()
+	for i := range h.necks {
+		n := &h.necks[i]
+		n.share = h.share(i)
+		if n.score = n.share * math.Sqrt(max(leastWaits, n.waits)); n.slower {
+			n.score *= n.lost
+		}
+		if n.score > best.score {
+			best = *n
+		}
+	}
+	if rc.drain.fit >= drainFit && !best.before(&rc.drain) {
+		if n := t.fullEnd(h, p); n.before(&rc.drain) {
+			return n
 		}
 	}
 	return best
 }
 
+// fullEnd is the full link at whose end the tree of all that the region holds back agrees best, whoever sends: what
+// is read from files comes from storage nodes, and a job may be in no table.
+func (t *gridLinks) fullEnd(h *held, p *pressure) neck {
+	best := neck{link: schema.NoLink}
+	for i := range h.necks {
+		n := h.necks[i]
+		if n.slower || n.waits < fullWaits || t.addedShare(n.link, h, p) < grewShare {
+			continue
+		}
+		from, to := t.graph.Ends(n.link)
+		n.fit = 0
+		for _, tail := range [2]topology.DeviceID{from, to} {
+			senders := t.sendersTo(tail, h)
+			if len(senders) < leastSenders {
+				continue
+			}
+			t.gather(senders, tail, h)
+			if through := h.load[n.link] > 0; t.agreement(h, p) > n.fit && !through {
+				t.gather(senders, tail, h)
+				n.fit, n.tail = t.agreement(h, p), tail
+			}
+		}
+		if n.score = n.fit * n.waits; n.score > best.score {
+			best = n
+		}
+	}
+	return best
+}
+
+// fullWaits is the least share of time that packets wait for a full link for it to be what others wait for.
+const fullWaits = .1
+
+// addedShare is the share of what a link carries that it did not before the onset.
+func (t *gridLinks) addedShare(l schema.LinkID, h *held, p *pressure) float64 {
+	return h.look(l, p).added / (p.useOf(l) / 100 * t.graph.Capacity(l))
+}
+
+// isFull reports whether a link carries what it can in a direction in which it does not stall: while a link stalls
+// it does not send, so that in one direction both together are at most all of the time.
+func (p *pressure) isFull(l schema.LinkID) bool {
+	use, stall := p.useOf(l), p.stallOf(l)
+	return use >= saturatedPercent-5 && (stall <= neckStall || use+stall > 100+neckStall)
+}
+
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds to which of the links that failed together the region leads.
+// fitFailures finds to which of the links that failed together most of the region leads.
 func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 	if s.router.grid == nil || !s.graph.Duplex() {
 		return
@@ -90,10 +145,16 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 		}
 	}
 	defer func() { h.dead = h.dead[:0] }()
+	h.resetClaims()
 	for i := range tried {
 		if f := &tried[i]; f.Port != "" && len(f.links) > 0 && s.router.grid.keys[f.links[0]].dim >= 0 {
-			f.fit = s.neckAt(rc, senders, f.links[0], p).fit
+			h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(f.links[0]))
+			s.neckAt(rc, senders, f.links[0], p)
 		}
+	}
+	h.countClaims()
+	for i := range tried {
+		tried[i].share = h.share(i)
 	}
 }
 
@@ -179,6 +240,7 @@ func (t *gridLinks) neckFit(devices []topology.DeviceID, tail topology.DeviceID,
 	if len(h.touched) == 0 {
 		return 0
 	}
+	h.claim(p)
 	return t.agreement(h, p)
 }
 
