@@ -13,9 +13,12 @@ func (h *held) resetClaims() {
 	h.claimed = h.claimed[:0]
 }
 
-// claim compares the tree before what is tried with those before the others, on the region's links that stall.
+// claim compares the tree before what is tried with those before the others, on the region's links that stall. It
+// forgets the tree.
 func (h *held) claim(p *pressure) {
 	for _, l := range h.touched {
+		load := h.load[l]
+		h.load[l] = 0
 		if h.inside[l] != h.round || p.stallOf(l) < stalledPercent {
 			continue
 		}
@@ -23,10 +26,11 @@ func (h *held) claim(p *pressure) {
 		if c.routes == 0 {
 			h.claimed = append(h.claimed, l)
 		}
-		if v := h.load[l] * h.urgency; v > c.routes {
+		if v := load * h.urgency; v > c.routes {
 			*c = claim{v, h.claimant}
 		}
 	}
+	h.touched = h.touched[:0]
 }
 
 // countClaims counts the links by claimant.

@@ -36,6 +36,7 @@ type held struct {
 	sum     float64 // of what is held back on the region
 	grew    bool    // the load on the region did
 
+	tree
 	load    []float64 // by link, of the tree that is tried
 	touched []schema.LinkID
 	tried   []uint32 // by link: the round in which it was tried as a neck
@@ -57,7 +58,7 @@ type held struct {
 
 func newHeld(g *topology.Graph) held {
 	n := g.NumLinks()
-	return held{byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	return held{tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
 }
 
 // take looks up the links of a region.
@@ -212,10 +213,10 @@ func (h *held) add(l schema.LinkID, routes float64) {
 
 // gather adds the routes of senders to a switch.
 func (t *gridLinks) gather(senders []topology.DeviceID, end topology.DeviceID, h *held) {
-	step := 1 + len(senders)/drainNodes
-	for i := 0; i < len(senders); i += step {
-		t.eachOnRoute(senders[i], end, func(l schema.LinkID) { h.add(l, 1) })
+	for _, d := range senders {
+		h.send(t.numbers[d], 1)
 	}
+	t.converge(end, h)
 }
 
 // treeFit is how well what links show agrees with the routes of senders to a switch.
