@@ -60,6 +60,9 @@ var written = []struct {
 		"(5,'High',3600,7140,60000,60,32,31.5,[0,1])"},
 	{16, "SELECT toString((measured, percent_sums, percent_maxima, rate_averages)) FROM link_minutes WHERE fabric = 'old'", "([5,0],[6000,0],[1500,0],[])"},
 	{16, "SELECT toString((measured, percent_sums, rate_averages, rate_maxima)) FROM link_hours WHERE fabric = 'old'", "([60,0],[],[1000,0],[2000,0])"},
+	{17, "SELECT toString((agent, run_id, status, trigger, mode, region_id, model, state, probes, bottlenecks, accused, confidences, sentence, rnics, endpoints, gbps, baseline_gbps, report)) FROM hostping_runs WHERE fabric = 'old'",
+		"('n1','R1','done','command','full',5,'m','idle',20,['memory_channel_failure'],['numa1'],[0.75],'n1: slow',['mlx5_0'],['numa1'],[60],[100],'{}')"},
+	{17, "SELECT toString((model, agent, run_id, pairs, document)) FROM hostping_baselines WHERE fabric = 'old'", "('m','n1','R0',1,'{}')"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

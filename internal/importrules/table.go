@@ -62,6 +62,16 @@ var Architecture = []Row{
 	{Package: "search/ledger", Kind: Pure},
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
+	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
+	{Package: "hostping", Kind: Pure},
+	{Package: "hostping/draw", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/simulated", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/run", May: []string{"hostping", "hostping/simulated"}},
+	{Package: "hostping/bench", May: []string{"hostping", "hostping/run", "hostping/simulated"}},
+	{Package: "hostping/bench/cmd", May: []string{"hostping", "hostping/bench", "hostping/simulated"}},
+	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
+
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
@@ -90,19 +100,24 @@ var Architecture = []Row{
 	// Searches for the workloads that break an RDMA subsystem.
 	{Package: "search", Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
-	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/settings", "search", "search/simulated"}},
+	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/coprocess", "internal/perftest", "internal/settings", "search", "search/simulated"}},
 	{Package: "search/engine/enginetest", May: []string{"search", "search/simulated"}, Kind: Testing},
 	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
 	{Package: "search/report", May: []string{"search"}, Kind: Pure},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
+	// Collectives: from step records to the critical path and its culprits.
+	{Package: "collective", Kind: Pure},
+	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/vedrfolnir", May: []string{"collective"}},
+
 	// Storage, and the engine in a child process.
-	{Package: "store", May: []string{"topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store", May: []string{"hostping", "hostping/order", "topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/bench", May: []string{"store/read"}},
 	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
-	{Package: "store/read", May: []string{"store", "topology"}, Tests: []string{"store/engine"}},
+	{Package: "store/read", May: []string{"hostping", "hostping/order", "store", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
@@ -136,12 +151,14 @@ var Architecture = []Row{
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
+	{Package: "internal/coprocess"},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
 	{Package: "internal/secret"},
 	{Package: "internal/lifecycle"},
+	{Package: "internal/perftest"},
 	{Package: "internal/ops", May: []string{"internal/access", "internal/problem", "internal/tlsfile"}},
 	{Package: "internal/problem"},
 	{Package: "internal/retry"},
@@ -157,6 +174,7 @@ var Architecture = []Row{
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/journal", Kind: Testing},
+	{Package: "internal/test/racing", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

@@ -237,7 +237,7 @@ func (c *Collie) measure(ctx context.Context, d *search.Description, t *collieTe
 	group, ctx := errgroup.WithContext(ctx)
 	runs := func(host *rigHost, argv []string) {
 		group.Go(func() error {
-			if _, err := host.run(ctx, argv...); err != nil {
+			if _, err := host.Run(ctx, argv...); err != nil {
 				return err
 			}
 			return errors.New("collie_engine ended before it was measured")

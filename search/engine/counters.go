@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/collectors/ethtool"
+	"github.com/giverny/giverny/internal/perftest"
 	"github.com/giverny/giverny/search"
 )
 
@@ -21,7 +22,7 @@ const sysfsRoot = "/sys/class/infiniband"
 // rigHost is a host of a rig, and what is read there.
 type rigHost struct {
 	RigHost
-	remote
+	perftest.Host
 }
 
 // counters of a host by name: "counters/port_rcv_data", "hw_counters/out_of_buffer"
@@ -36,7 +37,7 @@ func (h *rigHost) portFolder() string {
 func (h *rigHost) read(ctx context.Context) (counters, error) {
 	c := counters{}
 	// Counters that a driver does not give make grep fail although it prints the others.
-	text, err := h.run(ctx, "grep", "-r", ".", h.portFolder()+"/counters", h.portFolder()+"/hw_counters")
+	text, err := h.Run(ctx, "grep", "-r", ".", h.portFolder()+"/counters", h.portFolder()+"/hw_counters")
 	if len(text) == 0 && err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (h *rigHost) read(ctx context.Context) (counters, error) {
 	if h.Interface == "" {
 		return c, nil
 	}
-	if text, err = h.run(ctx, "ethtool", "-S", h.Interface); err != nil {
+	if text, err = h.Run(ctx, "ethtool", "-S", h.Interface); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/giverny/giverny/internal/coprocess"
 	"github.com/giverny/giverny/search"
 )
 
@@ -29,15 +30,16 @@ type Engine interface {
 var ErrGone = errors.New("the engine has failed too often in a row")
 
 // Reason of a fault.
-type Reason string
+type Reason = coprocess.Reason
 
 // Reasons of faults.
 const (
 	Nonsense Reason = "nonsense" // an answer that is none, or cannot be true
-	Late     Reason = "late"     // no answer in time
 	Doubled  Reason = "doubled"  // an answer to what was answered already
-	Dead     Reason = "dead"     // the program ended, or could not be started
-	Huge     Reason = "huge"     // an answer beyond the limit of length
+
+	Late = coprocess.Late
+	Dead = coprocess.Dead
+	Huge = coprocess.Huge
 )
 
 // Reasons lists them.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/giverny/giverny/internal/coprocess"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/search"
 )
@@ -20,11 +20,8 @@ type ExecConfig struct {
 	Timeout     time.Duration // for an answer
 	StopTimeout time.Duration // from "stop" until the program is killed
 	Restarts    int           // in a row, without an answer between them
-	Backoff     time.Duration // before the first restart in a row; doubles up to maxBackoff
+	Backoff     time.Duration // before the first restart in a row; doubles up to 5 s
 }
-
-// maxBackoff is the longest wait before a restart.
-const maxBackoff = 5 * time.Second
 
 // DefaultExecConfig waits as long as a measurement with many queue pairs takes.
 func DefaultExecConfig(command []string) ExecConfig {
@@ -45,11 +42,9 @@ func (c *ExecConfig) Validate() error {
 // does not allow is killed, and started again at the next measurement.
 type Exec struct {
 	cfg       ExecConfig
-	log       *slog.Logger
 	name      string
-	program   *program
+	program   *coprocess.Supervised
 	described *search.Description // its first answer to "describe"
-	failures  int                 // in a row
 }
 
 // NewExec makes the engine; the program is started when it is first asked.
@@ -57,7 +52,8 @@ func NewExec(cfg ExecConfig, log *slog.Logger) (*Exec, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Exec{cfg: cfg, log: log, name: filepath.Base(cfg.Command[0])}, nil
+	name := filepath.Base(cfg.Command[0])
+	return &Exec{cfg: cfg, name: name, program: coprocess.Supervise(coprocess.Config(cfg), log.With("engine", name))}, nil
 }
 
 // Describe asks the program.
@@ -79,40 +75,24 @@ func (e *Exec) Measure(ctx context.Context, id int, w search.Workload) (search.M
 	}
 	m, reason, err := parseAnswer(line, id, e.described)
 	if err != nil {
-		return search.Measurement{}, e.failed(reason, err)
+		return search.Measurement{}, e.fault(e.program.Failed(reason, err))
 	}
-	e.failures = 0
+	e.program.Worked()
 	return m, nil
 }
 
 // Close tells the program to stop, and kills it if it does not.
-func (e *Exec) Close() error {
-	if e.program == nil {
-		return nil
-	}
-	err := e.program.stop(e.cfg.StopTimeout)
-	e.program = nil
-	return err
-}
+func (e *Exec) Close() error { return e.program.Close() }
 
 // ready starts the program if it does not run, and has it describe itself.
 func (e *Exec) ready(ctx context.Context) error {
-	if e.program != nil {
+	fresh, err := e.program.Start(ctx)
+	if err != nil {
+		return e.fault(err)
+	}
+	if !fresh {
 		return nil
 	}
-	if e.failures > e.cfg.Restarts {
-		return fmt.Errorf("engine %s: %w", e.name, ErrGone)
-	}
-	if e.failures > 0 {
-		if err := sleep(ctx, min(maxBackoff, e.cfg.Backoff<<min(e.failures-1, 16))); err != nil {
-			return err
-		}
-	}
-	p, err := start(e.cfg.Command, e.log.With("engine", e.name))
-	if err != nil {
-		return e.failed(Dead, err)
-	}
-	e.program = p
 	line, err := e.ask(ctx, request{Type: "describe"})
 	if err != nil {
 		return err
@@ -120,51 +100,37 @@ func (e *Exec) ready(ctx context.Context) error {
 	d, err := parseDescription(line)
 	switch {
 	case err != nil:
-		return e.failed(Nonsense, err)
+		return e.fault(e.program.Failed(Nonsense, err))
 	case e.described == nil:
 		e.described = &d
 		e.name = d.Name
 	case !reflect.DeepEqual(*e.described, d):
-		return e.failed(Nonsense, errors.New("after a restart it describes itself in another way"))
+		return e.fault(e.program.Failed(Nonsense, errors.New("after a restart it describes itself in another way")))
 	}
 	return nil
 }
 
 // ask sends a request and reads a line.
 func (e *Exec) ask(ctx context.Context, r request) ([]byte, error) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
+	line, err := e.program.Ask(ctx, r)
+	if fault, ok := errors.AsType[*coprocess.Fault](err); ok {
+		fault.Err = fmt.Errorf("%s: %w", r.Type, fault.Err)
 	}
-	line, reason, err := e.program.ask(ctx, text, e.cfg.Timeout)
-	if ctx.Err() != nil {
-		return nil, errors.Join(ctx.Err(), e.kill())
-	}
-	if err != nil {
-		return nil, e.failed(reason, fmt.Errorf("%s: %w", r.Type, err))
-	}
-	return line, nil
+	return line, e.fault(err)
 }
 
-// failed kills the program and counts the failure.
-func (e *Exec) failed(reason Reason, err error) error {
-	if state := e.kill(); state != nil && reason == Dead {
-		err = fmt.Errorf("%w (%w)", err, state)
+// fault makes an engine's error of a program's.
+func (e *Exec) fault(err error) error {
+	if errors.Is(err, coprocess.ErrGone) {
+		return fmt.Errorf("engine %s: %w", e.name, ErrGone)
 	}
-	e.failures++
-	fault := &Fault{Engine: e.name, Reason: reason, Err: err}
-	if e.failures > e.cfg.Restarts {
+	f, ok := errors.AsType[*coprocess.Fault](err)
+	if !ok {
+		return err
+	}
+	fault := &Fault{Engine: e.name, Reason: f.Reason, Err: f.Err}
+	if f.Gone {
 		return fmt.Errorf("%w: %w after %d restarts", fault, ErrGone, e.cfg.Restarts)
 	}
 	return fault
-}
-
-// kill ends the program if it runs, and gives what its end was.
-func (e *Exec) kill() error {
-	if e.program == nil {
-		return nil
-	}
-	err := e.program.kill()
-	e.program = nil
-	return err
 }

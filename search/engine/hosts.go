@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/giverny/giverny/internal/perftest"
 	"github.com/giverny/giverny/search"
 )
 
@@ -31,14 +32,14 @@ func newHosts(rig *Rig, pair int, log *slog.Logger) (*hosts, error) {
 	}
 	p := rig.Pairs[pair]
 	return &hosts{rig: rig, port: rig.Port + portsPerPair*pair, log: log,
-		a: rigHost{p.A, remote{rig.SSH, p.A.SSH}}, b: rigHost{p.B, remote{rig.SSH, p.B.SSH}}}, nil
+		a: rigHost{p.A, perftest.Host{SSH: rig.SSH, Destination: p.A.SSH}}, b: rigHost{p.B, perftest.Host{SSH: rig.SSH, Destination: p.B.SSH}}}, nil
 }
 
 // discover fills what the rig left to the hosts: interfaces, and the line rate.
 func (h *hosts) discover(ctx context.Context) (lineRateGbps float64, err error) {
 	for _, host := range []*rigHost{&h.a, &h.b} {
 		if host.Interface == "" {
-			text, err := host.run(ctx, "cat", host.portFolder()+"/gid_attrs/ndevs/0")
+			text, err := host.Run(ctx, "cat", host.portFolder()+"/gid_attrs/ndevs/0")
 			if err != nil && ctx.Err() != nil {
 				return 0, err
 			}
@@ -49,7 +50,7 @@ func (h *hosts) discover(ctx context.Context) (lineRateGbps float64, err error) 
 		if h.rig.LineRateGbps > 0 {
 			continue
 		}
-		text, err := host.run(ctx, "cat", host.portFolder()+"/rate")
+		text, err := host.Run(ctx, "cat", host.portFolder()+"/rate")
 		if err != nil {
 			return 0, fmt.Errorf("line_rate_gbps is 0, and the adapter does not say: %w", err)
 		}
@@ -114,7 +115,7 @@ func (h *hosts) clean(ctx context.Context) {
 	}
 	for _, host := range []*rigHost{&h.a, &h.b} {
 		// It fails where nothing was left.
-		_, _ = host.run(ctx, "pkill", "-KILL", "-f", "--", strings.Join(patterns, "|"))
+		_, _ = host.Run(ctx, "pkill", "-KILL", "-f", "--", strings.Join(patterns, "|"))
 	}
 }
 
@@ -132,7 +133,7 @@ func (h *hosts) failed(ctx context.Context, name string, err error) (search.Meas
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		reason = Late
-	case !errors.Is(err, errUnreachable):
+	case !errors.Is(err, perftest.ErrUnreachable):
 		h.failures = 0
 		h.log.Info("search: set-up failed", "error", err)
 		return search.Measurement{Status: search.SetupFailed}, nil

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/giverny/giverny/internal/perftest"
 	"github.com/giverny/giverny/search"
 )
 
@@ -100,7 +99,7 @@ var messageSizes = []float64{64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 
 func (p *Perftest) mtus(ctx context.Context) (list []float64, err error) {
 	carries := math.Inf(1)
 	if p.a.Interface != "" {
-		text, err := p.a.run(ctx, "cat", "/sys/class/net/"+p.a.Interface+"/mtu")
+		text, err := p.a.Run(ctx, "cat", "/sys/class/net/"+p.a.Interface+"/mtu")
 		if err != nil {
 			return nil, err
 		}
@@ -299,20 +298,9 @@ func (p *Perftest) transfer(ctx context.Context, t perfTest) ([]search.Direction
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	args := slices.Concat(t.args, p.rig.PerftestArgs)
-	group, ctx := errgroup.WithContext(ctx)
-	ended := make(chan struct{})
-	var asked, served []byte // what client and server print
-	group.Go(func() error {
-		defer close(ended)
-		var err error
-		served, err = p.b.run(ctx, p.side(t.tool, &p.b, t.memoryB, args)...)
-		return err
-	})
-	group.Go(func() (err error) {
-		asked, err = p.connect(ctx, p.side(t.tool, &p.a, t.memoryA, append(slices.Clone(args), p.b.Address)), ended)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	served, asked, err := perftest.Exchange(ctx, perftest.Side{Host: p.b.Host, Argv: p.side(t.tool, &p.b, t.memoryB, args)},
+		perftest.Side{Host: p.a.Host, Argv: p.side(t.tool, &p.a, t.memoryA, append(slices.Clone(args), p.b.Address))})
+	if err != nil {
 		return nil, err
 	}
 	there, err := sent(asked, &t)
@@ -327,7 +315,7 @@ func (p *Perftest) transfer(ctx context.Context, t perfTest) ([]search.Direction
 // "Local results": in a test of some seconds perftest 4.5 does not exchange results,
 // so that the remote ones are random bytes, and the sum is none.
 func sent(text []byte, t *perfTest) (search.Direction, error) {
-	rows, err := parseTables(string(text))
+	rows, err := perftest.Bandwidths(string(text))
 	if err != nil {
 		return search.Direction{}, err
 	}
@@ -338,36 +326,10 @@ func sent(text []byte, t *perfTest) (search.Direction, error) {
 		}
 		row = rows[1]
 	}
-	if row.bytes != t.bytes {
-		return search.Direction{}, fmt.Errorf("result table of messages of %v bytes: asked for %v", row.bytes, t.bytes)
+	if row.Bytes != t.bytes {
+		return search.Direction{}, fmt.Errorf("result table of messages of %v bytes: asked for %v", row.Bytes, t.bytes)
 	}
-	return wire(t.bytes, t.mtu, row.mpps), nil
-}
-
-// The pause between two attempts to reach the server, which needs a while until it
-// listens; it doubles.
-const (
-	firstConnectRetry = 50 * time.Millisecond
-	maxConnectRetry   = time.Second
-)
-
-// connect runs the client, again while the server does not listen yet.
-func (p *Perftest) connect(ctx context.Context, argv []string, serverEnded <-chan struct{}) ([]byte, error) {
-	for retry := firstConnectRetry; ; retry = min(maxConnectRetry, 2*retry) {
-		text, err := p.a.run(ctx, argv...)
-		var failed *commandError
-		if !errors.As(err, &failed) || !strings.Contains(failed.said, "Couldn't connect") {
-			return text, err
-		}
-		select {
-		case <-serverEnded:
-			return text, err
-		default:
-		}
-		if err := sleep(ctx, retry); err != nil {
-			return text, err
-		}
-	}
+	return wire(t.bytes, t.mtu, row.Mpps), nil
 }
 
 // calibrate measures the packets a second of a plain workload with messages of a

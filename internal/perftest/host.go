@@ -1,4 +1,8 @@
-package engine
+// Package perftest runs the tools of linux-rdma's perftest (ib_write_bw, ib_write_lat,
+// ...) and reads their tables. In go argument vectors for this host or one that ssh
+// reaches, out comes what the two sides of a test print, and rows of the tables.
+// Which test to run, its users know.
+package perftest
 
 import (
 	"bytes"
@@ -7,24 +11,25 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// remote runs commands on a host: argument vectors, which arrive as they are given.
-type remote struct {
-	ssh         []string
-	destination string // empty: this host
+// Host runs commands on a host: argument vectors, which arrive as they are given.
+type Host struct {
+	SSH         []string // the program and its options
+	Destination string   // of ssh; empty: this host
 }
 
 // sshFailed is the exit status of ssh when it did not reach the host.
 const sshFailed = 255
 
-// errUnreachable is a host that ssh does not reach.
-var errUnreachable = errors.New("ssh does not reach the host")
+// ErrUnreachable is a host that ssh does not reach.
+var ErrUnreachable = errors.New("ssh does not reach the host")
 
 // command is the vector to execute here.
-func (r remote) command(argv []string) []string {
-	if r.destination == "" {
+func (h Host) command(argv []string) []string {
+	if h.Destination == "" {
 		return argv
 	}
 	// ssh hands one text to the shell of the account: quoted, it gives the same
@@ -33,8 +38,8 @@ func (r remote) command(argv []string) []string {
 	for i, a := range argv {
 		quoted[i] = quote(a)
 	}
-	line := append([]string{}, r.ssh...)
-	return append(line, "--", r.destination, strings.Join(quoted, " "))
+	line := append([]string{}, h.SSH...)
+	return append(line, "--", h.Destination, strings.Join(quoted, " "))
 }
 
 // quote writes an argument for a POSIX shell.
@@ -49,12 +54,15 @@ func quote(s string) string {
 // killDelay is how long after its context's end a command may go on.
 const killDelay = 2 * time.Second
 
-// run executes a command and gives what it wrote on standard output. If the command
-// fails the error is a *commandError.
-func (r remote) run(ctx context.Context, argv ...string) ([]byte, error) {
-	line := r.command(argv)
+// Run executes a command and gives what it wrote on standard output. If the command
+// fails the error is a *CommandError.
+func (h Host) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	line := h.command(argv)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.WaitDelay = killDelay
+	if h.Destination == "" { // a server that waits for its client does not outlive this process
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	}
 	var stdout, stderr capped
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -65,32 +73,33 @@ func (r remote) run(ctx context.Context, argv ...string) ([]byte, error) {
 		return stdout.Bytes(), ctx.Err()
 	}
 	var exit *exec.ExitError
-	if r.destination != "" && errors.As(err, &exit) && exit.ExitCode() == sshFailed {
-		err = errUnreachable
+	if h.Destination != "" && errors.As(err, &exit) && exit.ExitCode() == sshFailed {
+		err = ErrUnreachable
 	}
-	return stdout.Bytes(), &commandError{program: argv[0], host: r.String(), said: stdout.String() + stderr.String(), err: err}
+	return stdout.Bytes(), &CommandError{program: argv[0], host: h.String(), Said: stdout.String() + stderr.String(), err: err}
 }
 
-// commandError is the failure of a command.
-type commandError struct {
-	program, host, said string
-	err                 error
+// CommandError is the failure of a command.
+type CommandError struct {
+	program, host string
+	Said          string // on standard output and error
+	err           error
 }
 
 // Error ends with the last that the command said.
-func (e *commandError) Error() string {
-	return fmt.Sprintf("%s on %s: %v: %s", e.program, e.host, e.err, lastLine(e.said))
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("%s on %s: %v: %s", e.program, e.host, e.err, lastLine(e.Said))
 }
 
 // Unwrap is how the command ended.
-func (e *commandError) Unwrap() error { return e.err }
+func (e *CommandError) Unwrap() error { return e.err }
 
 // String names the host.
-func (r remote) String() string {
-	if r.destination == "" {
+func (h Host) String() string {
+	if h.Destination == "" {
 		return "this host"
 	}
-	return r.destination
+	return h.Destination
 }
 
 // maxOutput is what is kept of a command's output.

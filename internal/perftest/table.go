@@ -1,4 +1,4 @@
-package engine
+package perftest
 
 import (
 	"errors"
@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// tableRow is a row of perftest's result table.
-type tableRow struct {
-	bytes float64 // of a message
-	gbps  float64 // average, of the messages' bytes
-	mpps  float64 // million messages a second
+// Bandwidth is a row of the result table of a bandwidth test.
+type Bandwidth struct {
+	Bytes float64 // of a message
+	Gbps  float64 // average, of the messages' bytes
+	Mpps  float64 // million messages a second
 }
 
-// parseTables reads the result tables of a bandwidth test of perftest: a header line
+// Bandwidths reads the result tables of a bandwidth test of perftest: a header line
 // " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]" and a row
 // below it. A bidirectional test with --report-both has three: both directions, the
 // local one and the remote one. (--out_json of Debian's 4.5 is no JSON.)
-func parseTables(text string) (rows []tableRow, err error) {
+func Bandwidths(text string) (rows []Bandwidth, err error) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#bytes") {
@@ -40,16 +40,25 @@ func parseTables(text string) (rows []tableRow, err error) {
 }
 
 // parseRow finds the row below a header: bytes, iterations, peak, average, rate.
-func parseRow(lines []string) (tableRow, error) {
+func parseRow(lines []string) (Bandwidth, error) {
+	v, err := numbersBelow(lines, 5)
+	if err != nil {
+		return Bandwidth{}, err
+	}
+	return Bandwidth{Bytes: v[0], Gbps: v[3], Mpps: v[4]}, nil
+}
+
+// numbersBelow is the first line below a header that begins with n numbers.
+func numbersBelow(lines []string, n int) ([]float64, error) {
+	v := make([]float64, n)
 	for _, line := range lines {
 		f := strings.Fields(line)
-		if len(f) < 5 {
-			if len(f) > 0 && f[0] == "#bytes" {
-				break
-			}
+		if len(f) > 0 && f[0] == "#bytes" {
+			break
+		}
+		if len(f) < n {
 			continue
 		}
-		var v [5]float64
 		var err error
 		for k := range v {
 			if v[k], err = strconv.ParseFloat(f[k], 64); err != nil {
@@ -57,8 +66,8 @@ func parseRow(lines []string) (tableRow, error) {
 			}
 		}
 		if err == nil {
-			return tableRow{bytes: v[0], gbps: v[3], mpps: v[4]}, nil
+			return v, nil
 		}
 	}
-	return tableRow{}, errors.New("result table: no row below the header")
+	return nil, errors.New("result table: no row below the header")
 }

@@ -1,4 +1,8 @@
-package engine
+// Package coprocess runs a program that is asked line by line: a request on its
+// standard input, an answer on its standard output. In go an argument vector and
+// lines, out come lines; how long a program may take, how much it may write and how
+// it is ended are bounded here. What the lines mean, its users know.
+package coprocess
 
 import (
 	"bufio"
@@ -14,13 +18,23 @@ import (
 	"time"
 )
 
-// program is a running program that is asked line by line.
-type program struct {
+// Program is a running program that is asked line by line.
+type Program struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
 	lines  *bufio.Reader
 }
+
+// Reason is what kept a program from answering.
+type Reason string
+
+// Reasons.
+const (
+	Late Reason = "late" // no answer in time
+	Dead Reason = "dead" // the program ended, or could not be started
+	Huge Reason = "huge" // an answer beyond the limit of length
+)
 
 // Limits of what a program may write.
 const (
@@ -31,9 +45,9 @@ const (
 // waitDelay is how long a killed program's children may hold its standard error open.
 const waitDelay = time.Second
 
-// start runs a program in a process group of its own, so that a Ctrl-C of the
+// Start runs a program in a process group of its own, so that a Ctrl-C of the
 // terminal does not reach it and its children end with it.
-func start(command []string, log *slog.Logger) (*program, error) {
+func Start(command []string, log *slog.Logger) (*Program, error) {
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -51,11 +65,11 @@ func start(command []string, log *slog.Logger) (*program, error) {
 	if err = errors.Join(err, closed); err != nil {
 		return nil, errors.Join(fmt.Errorf("start: %w", err), inWrite.Close(), outRead.Close())
 	}
-	return &program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16)}, nil
+	return &Program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16)}, nil
 }
 
-// ask writes a line and reads one, each until the timeout or the end of ctx.
-func (p *program) ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, Reason, error) {
+// Ask writes a line and reads one, each until the timeout or the end of ctx.
+func (p *Program) Ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, Reason, error) {
 	until := time.Now().Add(timeout)
 	if err := errors.Join(p.stdin.SetDeadline(until), p.stdout.SetDeadline(until)); err != nil {
 		return nil, Dead, err
@@ -91,7 +105,7 @@ func reasonOf(err error) Reason {
 var errHuge = fmt.Errorf("its answer is longer than %d bytes", maxAnswerBytes)
 
 // readLine reads up to the end of a line.
-func (p *program) readLine() ([]byte, error) {
+func (p *Program) readLine() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := p.lines.ReadSlice('\n')
@@ -108,12 +122,12 @@ func (p *program) readLine() ([]byte, error) {
 	}
 }
 
-// stop asks the program to end, and kills it after the timeout.
-func (p *program) stop(timeout time.Duration) error {
+// Stop asks the program to end, and kills it after the timeout.
+func (p *Program) Stop(timeout time.Duration) error {
 	_ = p.stdin.SetDeadline(time.Now().Add(timeout))
 	_, err := p.stdin.Write([]byte(`{"type":"stop"}` + "\n"))
 	if err != nil { // it does not listen any more
-		_ = p.kill()
+		_ = p.Kill()
 		return nil
 	}
 	_ = p.stdin.Close()
@@ -124,9 +138,9 @@ func (p *program) stop(timeout time.Duration) error {
 	return p.stdout.Close()
 }
 
-// kill ends the program and all it has started. It returns how the program ended,
+// Kill ends the program and all it has started. It returns how the program ended,
 // nil if it ended by itself and without an error.
-func (p *program) kill() error {
+func (p *Program) Kill() error {
 	p.killGroup()
 	_ = p.stdin.Close()
 	err := p.cmd.Wait()
@@ -134,7 +148,7 @@ func (p *program) kill() error {
 	return err
 }
 
-func (p *program) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+func (p *Program) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
 // lineLogger passes lines to a log, cut to a length that a log can bear.
 type lineLogger struct {
@@ -153,7 +167,7 @@ func (l *lineLogger) Write(text []byte) (int, error) {
 		if !complete {
 			return n, nil
 		}
-		l.log.Info("search: line on an engine's standard error", "line", string(l.part))
+		l.log.Info("coprocess: line on standard error", "line", string(l.part))
 		l.part, text = l.part[:0], rest
 	}
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/prober"
+	"github.com/giverny/giverny/hostping/run"
+	"github.com/giverny/giverny/hostping/simulated"
+	"github.com/giverny/giverny/internal/config"
+)
+
+// Names of probers.
+const (
+	proberSimulated = "simulated"
+	proberExec      = "exec"
+	proberPerftest  = "perftest"
+)
+
+// proberFlags say which host is probed and by what.
+type proberFlags struct {
+	host, format, name, command string
+	timeout, runTimeout         time.Duration
+	largeBytes                  int
+	seed                        uint64
+	faults, busy                []string
+}
+
+func (f *proberFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.host, "host", "", "the host's description, as for giverny hostping graph")
+	flags.StringVar(&f.format, "format", "", "of --host: hwloc, nccl or nvidia-smi; empty: detected by the text")
+	flags.StringVar(&f.name, "prober", proberExec, "what probes: exec, perftest or simulated")
+	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell reads them")
+	flags.DurationVar(&f.timeout, "probe-timeout", 10*time.Second, "of one probe; a pair whose probe takes longer is left out")
+	flags.DurationVar(&f.runTimeout, "timeout", 5*time.Minute, "of all probes; pairs that are left then are left out")
+	if cmd.Name() == "baseline" {
+		flags.IntVar(&f.largeBytes, "large-bytes", hostping.LargeBytes, "the large message; a run takes its baseline's")
+	}
+	flags.Uint64Var(&f.seed, "seed", 1, "simulated: of the host and its noise")
+	flags.StringArrayVar(&f.faults, "fault", nil, "simulated: bottleneck,place,share: place is a link, or an RNIC for 8 to 10; share is what is left of the line rate, or used of an overloaded link; may be repeated")
+	flags.StringArrayVar(&f.busy, "busy", nil, "simulated: RNIC=share: its service traffic; may be repeated")
+}
+
+// open makes the prober. A program is started with the first probe.
+func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	log := newLog(cmd, config.Default().Log)
+	switch f.name {
+	case proberExec:
+		cfg := prober.DefaultExecConfig(strings.Fields(f.command))
+		cfg.Timeout = f.timeout
+		return prober.NewExec(cfg, log)
+	case proberPerftest:
+		return prober.NewPerftest(prober.DefaultPerftestConfig(), nil, log)
+	}
+	return f.simulated(g)
+}
+
+func (f *proberFlags) check() error {
+	switch {
+	case f.host == "":
+		return errors.New("give --host, the output of lstopo --of xml, NCCL_TOPO_DUMP_FILE or nvidia-smi topo -m")
+	case !slices.Contains([]string{proberExec, proberPerftest, proberSimulated}, f.name):
+		return fmt.Errorf("--prober %q: want exec, perftest or simulated", f.name)
+	case f.name == proberExec && strings.TrimSpace(f.command) == "":
+		return errors.New("--prober exec: give --command, a program that speaks the prober protocol")
+	case f.name != proberExec && f.command != "":
+		return fmt.Errorf("--command is for --prober exec, not for %s", f.name)
+	case f.name != proberSimulated && len(f.faults)+len(f.busy) > 0:
+		return fmt.Errorf("--fault and --busy are for --prober simulated, not for %s", f.name)
+	case f.timeout <= 0 || f.runTimeout <= 0:
+		return errors.New("--probe-timeout and --timeout must be above 0")
+	case f.largeBytes != 0 && (f.largeBytes < 1024 || f.largeBytes > 64<<20):
+		return fmt.Errorf("--large-bytes %d: want 1024 to %d", f.largeBytes, 64<<20)
+	}
+	return nil
+}
+
+// simulated makes up the host.
+func (f *proberFlags) simulated(g *hostping.Graph) (run.Prober, error) {
+	host := simulated.New(simulated.DefaultConfig(), *g, f.seed)
+	for _, text := range f.faults {
+		parts := strings.Split(text, ",")
+		for len(parts) < 3 {
+			parts = append(parts, "")
+		}
+		share := 0.5
+		if parts[2] != "" {
+			var err error
+			if share, err = strconv.ParseFloat(parts[2], 64); err != nil || !(share > 0 && share <= 1) {
+				return nil, fmt.Errorf("--fault %q: want a share above 0, up to 1", text)
+			}
+		}
+		fault, err := simulated.NewFault(g, hostping.Bottleneck(parts[0]), parts[1], share)
+		if err != nil {
+			return nil, fmt.Errorf("--fault %q: %w", text, err)
+		}
+		host.Inject(fault)
+	}
+	for _, text := range f.busy {
+		rnic, share, _ := strings.Cut(text, "=")
+		busy, err := strconv.ParseFloat(share, 64)
+		if err != nil || !(busy >= 0 && busy <= 1) {
+			return nil, fmt.Errorf("--busy %q: want RNIC=share, a share from 0 to 1", text)
+		}
+		host.SetBusy(rnic, busy)
+	}
+	return run.Simulated{Host: host}, nil
+}
+
+// printReport is a report for people.
+func printReport(w io.Writer, g *hostping.Graph, r *hostping.Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s host, %d probes, %d of %d pairs measured\n", r.State, r.Probes, len(r.Matrix), len(g.Paths))
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		fmt.Fprintf(&b, "%s (confidence %.2f): %s\n", v.Bottleneck, v.Confidence, v.Text)
+	}
+	if len(r.Verdicts) == 0 {
+		fmt.Fprintln(&b, "no bottleneck")
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	for _, u := range r.Unmeasured {
+		fmt.Fprintf(&b, "not measured: %s to %s: %s\n", u.RNIC, u.Endpoint, u.Reason)
+	}
+	fmt.Fprintf(&b, "\nGb/s (percent of baseline)\n%-10s", "")
+	for _, e := range g.Endpoints {
+		fmt.Fprintf(&b, " %10s", e.ID)
+	}
+	cells := map[hostping.Pair]hostping.Cell{}
+	for _, c := range r.Matrix {
+		cells[c.Pair] = c
+	}
+	for _, n := range g.RNICs {
+		fmt.Fprintf(&b, "\n%-10s", n.ID)
+		for _, e := range g.Endpoints {
+			text := "-"
+			if c, ok := cells[hostping.Pair{RNIC: n.ID, Endpoint: e.ID}]; ok && c.BaselineGbps > 0 {
+				text = fmt.Sprintf("%.0f (%.0f)", c.Gbps, 100*c.Gbps/c.BaselineGbps)
+			}
+			fmt.Fprintf(&b, " %10s", text)
+		}
+	}
+	_, err := io.WriteString(w, b.String()+"\n")
+	return err
+}

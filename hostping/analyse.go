@@ -1,0 +1,318 @@
+package hostping
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Input is all that an analysis sees.
+type Input struct {
+	Graph       Graph
+	Baseline    Baseline
+	Measured    []Measured
+	Curves      []Curve // of RNICs that Analysis asked for
+	Utilisation Utilisation
+	Trigger     string   // the RNIC whose pauses or drops called for the run; empty if none did
+	History     *History // of earlier runs; nil if none is kept
+	TimeNanos   int64    // of this run
+}
+
+// Analysis is a report and what would make it surer.
+type Analysis struct {
+	Report  Report
+	Run     PastRun // for the history
+	Confirm []Pair  // verdicts rest on these alone: measure them again
+	Curves  []Pair  // RNICs that are slow to all: measure their curves
+}
+
+// A verdict on fewRoutes or fewer, or one that is less than sureEnough, is confirmed before it is given.
+const (
+	fewRoutes  = 3
+	sureEnough = 0.93
+)
+
+// Analyse finds the bottlenecks of a run (section 4.3). First come settings that send GPU traffic through the root
+// complex, then the set of degraded links that explains the matrix best, then causes by utilisation, curves and history.
+func Analyse(in Input) Analysis {
+	v := newView(&in)
+	a := Analysis{Report: Report{State: v.state, Verdicts: []Verdict{}, Matrix: []Cell{}, Unmeasured: []Unmeasured{}, Notes: []string{}, Model: in.Graph.Model}}
+	v.matrix(&a.Report)
+	found := v.misconfigurations()
+	v.excuse(found)
+	a.Confirm = slices.Concat(v.doubtful(), v.leaders())
+	for _, m := range found {
+		a.Report.Verdicts = append(a.Report.Verdicts, v.misconfigured(&m))
+		if len(m.routes) <= fewRoutes {
+			a.confirm(v, m.routes)
+		}
+	}
+	f := newFitter(v)
+	best := f.search(f.none(), -1)
+	var failed []int
+	for _, d := range best.links {
+		routes, rate, share := f.narrowed(&best, d)
+		if len(routes) == 0 || share >= 1-AbnormalShare {
+			continue
+		}
+		verdict, ask, ok := v.verdict(f, &best, d, routes, rate, share)
+		if !ok {
+			continue
+		}
+		if ask != nil {
+			a.Curves = append(a.Curves, *ask)
+		}
+		if len(routes) <= fewRoutes || verdict.Confidence < sureEnough {
+			a.confirm(v, routes)
+		}
+		if isFailure(verdict.Bottleneck) {
+			failed = append(failed, d.link)
+		}
+		a.Report.Verdicts = append(a.Report.Verdicts, verdict)
+	}
+	v.triggered(&a)
+	algorithm := v.algorithm1()
+	a.Report.Algorithm1 = algorithm
+	a.Run = v.pastRun(f, &best, failed, algorithm)
+	v.flapping(&a)
+	slices.SortStableFunc(a.Report.Verdicts, func(x, y Verdict) int { return cmp.Compare(y.Confidence, x.Confidence) })
+	a.Report.Notes = append(a.Report.Notes, v.notes...)
+	return a
+}
+
+// confirm asks for the pairs that a verdict rests on.
+func (a *Analysis) confirm(v *view, routes []int) {
+	for _, i := range routes {
+		a.Confirm = append(a.Confirm, v.routes[i].Pair)
+	}
+}
+
+// matrix fills the report's cells and what is missing.
+func (v *view) matrix(r *Report) {
+	base := map[Pair]*PairBaseline{}
+	for i := range v.in.Baseline.Pairs {
+		base[v.in.Baseline.Pairs[i].Pair] = &v.in.Baseline.Pairs[i]
+	}
+	missing, tried := map[string]int{}, map[string]int{}
+	for i := range v.in.Measured {
+		m := &v.in.Measured[i]
+		tried[m.Endpoint]++
+		if !m.OK() {
+			missing[m.Endpoint]++
+			r.Unmeasured = append(r.Unmeasured, Unmeasured{Pair: m.Pair, Reason: m.Reason})
+			continue
+		}
+		cell := Cell{Pair: m.Pair, LatencyMicros: m.LatencyMicros, Gbps: m.Gbps}
+		if b := base[m.Pair]; b != nil {
+			cell.BaselineLatencyMicros, cell.BaselineGbps = b.Typical()
+		}
+		r.Matrix = append(r.Matrix, cell)
+	}
+	for _, e := range v.in.Graph.Endpoints {
+		if missing[e.ID] > 0 && missing[e.ID] == tried[e.ID] {
+			v.notes = append(v.notes, fmt.Sprintf("%s cannot be reached by any RNIC: it may have vanished from the host", e.ID))
+		}
+	}
+	v.absent()
+}
+
+// absent notes the devices that the baseline's hosts have and this one lacks.
+func (v *view) absent() {
+	here := map[string]bool{}
+	for _, p := range v.in.Graph.Paths {
+		here[p.RNIC], here[p.Endpoint] = true, true
+	}
+	noted := map[string]bool{}
+	for _, p := range v.in.Baseline.Pairs {
+		for _, id := range []string{p.RNIC, p.Endpoint} {
+			if !here[id] && !noted[id] {
+				noted[id] = true
+				v.notes = append(v.notes, fmt.Sprintf("%s of the baseline's hosts is not in this host", id))
+			}
+		}
+	}
+}
+
+// misconfigured makes the verdict of ACS or ATS.
+func (v *view) misconfigured(m *misconfiguration) Verdict {
+	verdict := Verdict{Bottleneck: m.bottleneck, RNIC: m.rnic, OverloadedBy: []Consumer{}, Evidence: Evidence{Abnormal: [][2]string{}, Cleared: map[string][2]string{}}}
+	var latency, rate []float64
+	for _, i := range m.routes {
+		r := &v.routes[i]
+		latency = append(latency, r.m.LatencyMicros/r.latency)
+		rate = append(rate, r.ratio())
+		verdict.Evidence.Abnormal = append(verdict.Evidence.Abnormal, [2]string{r.RNIC, r.Endpoint})
+		v.clear(&verdict.Evidence, r, -1)
+	}
+	verdict.Confidence = confidence(routeCost / 2 * float64(len(m.routes)))
+	what := fmt.Sprintf("ACS seems to be on %s", m.where)
+	if m.bottleneck == ATSDisabled {
+		what = fmt.Sprintf("ATS seems to be off on %s", m.rnic)
+	}
+	verdict.Text = fmt.Sprintf("%s: GPU traffic goes through the root complex, latency %.1f times its baseline, bandwidth at %.0f%%", what, Median(latency), 100*Median(rate))
+	return verdict
+}
+
+// clear names a pair for each link of a route, but for the accused one, that shows the link to carry what it should.
+func (v *view) clear(e *Evidence, r *route, accused int) {
+	for _, l := range r.at {
+		id := v.links[l].ID
+		if _, ok := e.Cleared[id]; ok || l == accused {
+			continue
+		}
+		best := -1
+		for i := range v.routes {
+			o := &v.routes[i]
+			if slices.Contains(o.at, l) && !slices.Contains(o.at, accused) && o.ratio() >= 1-AbnormalShare && (best < 0 || o.m.Gbps > v.routes[best].m.Gbps) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			e.Cleared[id] = [2]string{v.routes[best].RNIC, v.routes[best].Endpoint}
+		}
+	}
+}
+
+// verdict names the cause of a degraded link; ask is the pair whose curve would tell more. It is not ok where the paper
+// has no name: a PCIe link in full use is none of the twelve.
+func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate, share float64) (verdict Verdict, ask *Pair, ok bool) {
+	link := v.links[d.link]
+	used := v.in.Utilisation.Links[link.ID]
+	verdict = Verdict{Link: link.ID, OverloadedBy: []Consumer{}, Evidence: Evidence{Abnormal: [][2]string{}, Cleared: map[string][2]string{}}}
+	for _, i := range routes {
+		verdict.Evidence.Abnormal = append(verdict.Evidence.Abnormal, [2]string{v.routes[i].RNIC, v.routes[i].Endpoint})
+		v.clear(&verdict.Evidence, &v.routes[i], d.link)
+	}
+	rnics, endpoints := v.device(d.link)
+	known := true
+	switch {
+	case link.Kind == Memory && used > OverloadedShare:
+		verdict.Bottleneck, verdict.Endpoint = MemoryChannelOverloaded, endpoints[0]
+	case link.Kind == Memory:
+		verdict.Bottleneck, verdict.Endpoint = MemoryChannelFailure, endpoints[0]
+	case link.Kind == InterSocket && used > OverloadedShare:
+		verdict.Bottleneck = InterSocketOverloaded
+	case link.Kind == InterSocket:
+		verdict.Bottleneck = InterSocketFailure
+	case used > OverloadedShare:
+		v.notes = append(v.notes, fmt.Sprintf("%s is overloaded, %.0f%% in use: its paths carry %.0f%% of their baseline", link.ID, 100*used, 100*share))
+		return verdict, nil, false
+	case len(rnics) > 0:
+		verdict.Bottleneck, verdict.RNIC = RNICPCIeFailure, rnics[0]
+		verdict.Bottleneck, ask, known = v.rnicCause(h, d.link, rate, routes)
+		if verdict.Bottleneck != RNICPCIeFailure {
+			verdict.Link = ""
+		}
+	case len(endpoints) > 0:
+		verdict.Bottleneck, verdict.Endpoint = GPUPCIeFailure, endpoints[0]
+	default:
+		verdict.Bottleneck = RootPortFailure
+	}
+	verdict.OverloadedBy = v.consumers(verdict.Bottleneck, link.ID)
+	verdict.Confidence = confidence(f.gap(h, d.link)) * beyond(share, v.noise/math.Sqrt(float64(len(routes))))
+	if !known {
+		verdict.Confidence /= 2
+	}
+	verdict.Text = v.text(&verdict, link, rate, share, used)
+	return verdict, ask, true
+}
+
+// rnicCause looks at the RNIC's curve, or asks for one on the route that could carry most beside the other links of h.
+func (v *view) rnicCause(h *hypothesis, link int, now float64, routes []int) (b Bottleneck, ask *Pair, known bool) {
+	best, most := -1, 0.
+	for _, i := range routes {
+		r := &v.routes[i]
+		could := r.limit
+		for _, other := range h.links {
+			if other.link != link && slices.Contains(r.at, other.link) {
+				could = min(could, math.Exp(other.lnGbps))
+			}
+		}
+		if r.at[0] == link && could > most {
+			best, most = i, could
+		}
+	}
+	if best < 0 {
+		return RNICPCIeFailure, nil, true
+	}
+	for i := range v.in.Curves {
+		if c := &v.in.Curves[i]; c.RNIC == v.routes[best].RNIC {
+			b, known = c.bottleneck(v.routes[best].latency, now, v.in.Baseline.LargeBytes)
+			return b, nil, known
+		}
+	}
+	return RNICPCIeFailure, &v.routes[best].Pair, false
+}
+
+// consumers are the processes that use an overloaded link, the heaviest first.
+func (v *view) consumers(b Bottleneck, link string) []Consumer {
+	found := []Consumer{}
+	if b != MemoryChannelOverloaded && b != InterSocketOverloaded {
+		return found
+	}
+	for _, p := range v.in.Utilisation.Processes {
+		if p.Links[link] > 0 {
+			found = append(found, Consumer{PID: p.PID, Name: p.Name, Share: p.Links[link]})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Consumer) int { return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.PID, b.PID)) })
+	return found
+}
+
+// text is a verdict for people.
+func (v *view) text(verdict *Verdict, link Link, rate, share, used float64) string {
+	what := map[Bottleneck]string{
+		RNICPCIeFailure: "PCIe link of " + verdict.RNIC, GPUPCIeFailure: "PCIe link of " + verdict.Endpoint,
+		MemoryChannelFailure: "memory channel of " + verdict.Endpoint, MemoryChannelOverloaded: "memory channel of " + verdict.Endpoint,
+		InterSocketFailure: "bus of " + link.A + " and " + link.B, InterSocketOverloaded: "bus of " + link.A + " and " + link.B,
+		RootPortFailure: "root port of " + link.A + " to " + link.B,
+		RNICSlowStart:   "slow start of " + verdict.RNIC, TxWindowTooSmall: "Tx window of " + verdict.RNIC,
+	}[verdict.Bottleneck]
+	text := fmt.Sprintf("%s at %.0f%% of baseline (%.0f Gb/s)", what, 100*share, rate)
+	if used > OverloadedShare {
+		text += fmt.Sprintf(", %.0f%% in use", 100*used)
+	}
+	for i, c := range verdict.OverloadedBy {
+		if i == 0 {
+			text += fmt.Sprintf(", most by %s (process %d, %.0f%%)", c.Name, c.PID, 100*c.Share)
+		}
+	}
+	if cleared := sortedKeys(verdict.Evidence.Cleared); len(cleared) > 0 {
+		text += "; cleared: " + strings.Join(cleared, ", ")
+	}
+	return text
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// triggered is the rule for an RNIC that pauses or drops while no link is abnormal: its own PCIe link is the
+// bottleneck, by its loopback traffic or by a failure (section 4.3).
+func (v *view) triggered(a *Analysis) {
+	if v.in.Trigger == "" || len(a.Report.Verdicts) > 0 {
+		return
+	}
+	for i := range v.routes {
+		if r := &v.routes[i]; r.RNIC == v.in.Trigger {
+			link := r.Links[0]
+			if used := v.in.Utilisation.Links[link]; used > OverloadedShare {
+				v.notes = append(v.notes, fmt.Sprintf("%s is overloaded, %.0f%% in use, while %s pauses or drops: look for loopback traffic", link, 100*used, r.RNIC))
+				return
+			}
+			a.Report.Verdicts = append(a.Report.Verdicts, Verdict{Bottleneck: RNICPCIeFailure, Link: link, RNIC: r.RNIC, Confidence: lastResort, OverloadedBy: []Consumer{},
+				Evidence: Evidence{Abnormal: [][2]string{}, Cleared: map[string][2]string{}}, Text: fmt.Sprintf("%s pauses or drops and no other link is abnormal: its PCIe link", r.RNIC)})
+			return
+		}
+	}
+}
+
+// lastResort is the confidence of what is left when nothing was found.
+const lastResort = 0.3

@@ -1,0 +1,183 @@
+package hostping
+
+import (
+	"fmt"
+	"slices"
+)
+
+// misconfiguration is ACS or ATS: an RNIC is slow to GPUs near it because the packets go through the root complex, so
+// that latency and bandwidth both suffer (#7, #8), while a failed link leaves a small message's latency as it was.
+type misconfiguration struct {
+	bottleneck Bottleneck
+	rnic       string // of ATS
+	where      string // of ACS, for people
+	routes     []int
+}
+
+// detours are the routes to GPUs with a latency above the baseline by Abnormal_th and a bandwidth below it. What the
+// RNIC's memory endpoints see too is the RNIC's own load and does not count. Of an RNIC with service traffic, which
+// hides the bandwidth, the latency alone says it: soft detours join those of others.
+func (v *view) detours() (hard, soft []int) {
+	own := map[string]float64{} // the least excess of each RNIC's memory endpoints
+	for i := range v.routes {
+		if r := &v.routes[i]; !r.gpu && r.near {
+			excess := max(0, r.m.LatencyMicros-r.latency)
+			if least, ok := own[r.RNIC]; !ok || excess < least {
+				own[r.RNIC] = excess
+			}
+		}
+	}
+	for i := range v.routes {
+		r := &v.routes[i]
+		excess := r.m.LatencyMicros - r.latency - own[r.RNIC]
+		switch {
+		case !r.gpu || excess <= AbnormalShare*r.latency || v.overloaded(r):
+		case r.ratio() < 1-AbnormalShare:
+			hard = append(hard, i)
+		case r.relative:
+			soft = append(soft, i)
+		}
+	}
+	return hard, soft
+}
+
+// overloaded is whether a link of the route is: queues raise latency too.
+func (v *view) overloaded(r *route) bool {
+	return slices.ContainsFunc(r.Links, func(l string) bool { return v.in.Utilisation.Links[l] > OverloadedShare })
+}
+
+// misconfigurations groups the detours: of all RNICs of the host or of a root port it is ACS, of one RNIC among others
+// ATS, and what is left is ACS at the switch that the paths turn at.
+func (v *view) misconfigurations() []misconfiguration {
+	slow := map[string][]int{}
+	near := map[string]int{}
+	hard, soft := v.detours()
+	if len(hard) == 0 {
+		return nil
+	}
+	for _, i := range slices.Concat(hard, soft) {
+		if v.routes[i].near {
+			slow[v.routes[i].RNIC] = append(slow[v.routes[i].RNIC], i)
+		}
+	}
+	if len(slow) == 0 {
+		return nil
+	}
+	var rnics, whole []string // with GPUs near them; slow to all of these
+	for i := range v.routes {
+		if r := &v.routes[i]; r.gpu && r.near {
+			if near[r.RNIC]++; near[r.RNIC] == 1 {
+				rnics = append(rnics, r.RNIC)
+			}
+		}
+	}
+	for _, r := range rnics {
+		if len(slow[r]) == near[r] {
+			whole = append(whole, r)
+		}
+	}
+	var found []misconfiguration
+	take := func(m misconfiguration, of ...string) {
+		for _, r := range of {
+			m.routes = append(m.routes, slow[r]...)
+			delete(slow, r)
+		}
+		found = append(found, m)
+	}
+	if len(whole) == len(rnics) {
+		take(misconfiguration{bottleneck: ACSEnabled, where: "on the whole host"}, whole...)
+	}
+	for _, r := range whole {
+		if len(slow[r]) == 0 {
+			continue
+		}
+		var beside []string // RNICs at its root port
+		for _, other := range rnics {
+			if v.ports[other] == v.ports[r] {
+				beside = append(beside, other)
+			}
+		}
+		all := !slices.ContainsFunc(beside, func(o string) bool { return !slices.Contains(whole, o) || len(slow[o]) == 0 })
+		if len(beside) > 1 && all {
+			take(misconfiguration{bottleneck: ACSEnabled, where: "below " + v.ports[r]}, beside...)
+		} else {
+			take(misconfiguration{bottleneck: ATSDisabled, rnic: r}, r)
+		}
+	}
+	found = append(found, v.partial(rnics, slow)...)
+	return slices.DeleteFunc(found, func(m misconfiguration) bool { // latency alone accuses nothing
+		return !slices.ContainsFunc(m.routes, func(i int) bool { return slices.Contains(hard, i) })
+	})
+}
+
+// partial are detours of RNICs that reach other GPUs near them well: ACS at the switch where these paths turn.
+func (v *view) partial(rnics []string, slow map[string][]int) (found []misconfiguration) {
+	turns := map[string]int{} // switch -> index in found
+	for _, r := range rnics {
+		for _, i := range slow[r] {
+			turn := v.turn(&v.routes[i])
+			at, ok := turns[turn]
+			if !ok {
+				at = len(found)
+				turns[turn] = at
+				found = append(found, misconfiguration{bottleneck: ACSEnabled, where: fmt.Sprintf("at %s", turn)})
+			}
+			found[at].routes = append(found[at].routes, i)
+		}
+	}
+	return found
+}
+
+// turn is the vertex of a route that is nearest to the root: where it goes from up to down.
+func (v *view) turn(r *route) string {
+	at := ""
+	for k, l := range r.at {
+		if link := v.links[l]; k == 0 || link.B == at {
+			at = link.A
+		}
+	}
+	return at
+}
+
+// excuse takes the routes out of the search for degraded links: those of the misconfigurations, and all detours of
+// their RNICs.
+func (v *view) excuse(found []misconfiguration) {
+	if len(found) == 0 {
+		return
+	}
+	touched := map[string]bool{}
+	for _, m := range found {
+		for _, i := range m.routes {
+			touched[v.routes[i].RNIC] = true
+			v.routes[i].explained = true
+		}
+	}
+	hard, _ := v.detours()
+	for _, i := range hard {
+		if touched[v.routes[i].RNIC] {
+			v.routes[i].explained = true
+		}
+	}
+}
+
+// doubtful are the pairs without a detour where most RNICs have one: an outlier there makes ACS look like many ATS.
+func (v *view) doubtful() (pairs []Pair) {
+	slow, all := map[string]bool{}, map[string]bool{}
+	hard, soft := v.detours()
+	detours := slices.Concat(hard, soft)
+	for _, i := range detours {
+		slow[v.routes[i].RNIC] = true
+	}
+	for i := range v.routes {
+		if r := &v.routes[i]; r.gpu && r.near {
+			all[r.RNIC] = true
+			if !slices.Contains(detours, i) {
+				pairs = append(pairs, r.Pair)
+			}
+		}
+	}
+	if 2*len(slow) <= len(all) || len(pairs) > len(all) {
+		return nil
+	}
+	return pairs
+}

@@ -1,0 +1,168 @@
+package hostping
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PCI classes, the first four hexadecimal digits.
+const (
+	classBridge     = "0604"
+	class3D         = "0302"
+	classDisplay    = "0380"
+	classInfiniBand = "0207"
+)
+
+// notRDMA are network interfaces without an RDMA device of that name.
+var notRDMA = regexp.MustCompile(`^(eth|en[opsx]|bond|lo|docker|veth|ib[0-9]+$)`)
+
+// parseNCCL reads the XML of NCCL_TOPO_DUMP_FILE (or of a cloud's own topology file, which names no devices): <cpu> per
+// NUMA node, <pci> per switch or device, <gpu dev> and <net name> in them.
+func parseNCCL(root *element) (*machine, error) {
+	r := &ncclReader{m: &machine{product: "nccl"}, names: namer{}}
+	for _, cpu := range root.children {
+		if cpu.name != "cpu" {
+			continue
+		}
+		var s socket
+		if n, err := strconv.Atoi(cpu.attr("numaid")); err == nil && n >= 0 {
+			s.memory = []int{n}
+		} else {
+			s.memory = []int{-1} // numbered below
+		}
+		for _, child := range cpu.children {
+			if child.name == "pci" {
+				s.ports = append(s.ports, r.pci(child))
+			}
+		}
+		r.m.sockets = append(r.m.sockets, s)
+	}
+	if len(r.m.sockets) == 0 {
+		return nil, &fault{root.line, fmt.Errorf("<system> without <cpu>: want a file of NCCL_TOPO_DUMP_FILE")}
+	}
+	r.number()
+	for a := range r.m.sockets {
+		for b := range a {
+			r.m.buses = append(r.m.buses, [2]int{b, a})
+		}
+	}
+	r.m.assumed = append(r.m.assumed, "each NUMA node is a socket of its own: the file names no sockets")
+	if len(r.m.sockets) > 1 {
+		r.m.assumed = append(r.m.assumed, "every two sockets are joined directly: the file does not say how")
+	}
+	r.m.assumed = append(r.m.assumed, "there is no NUMA node without devices: the file leaves them out")
+	r.m.assumed = append(r.m.assumed, r.names.assign()...)
+	return r.m, nil
+}
+
+type ncclReader struct {
+	m     *machine
+	names namer
+}
+
+// number gives NUMA nodes without a number the lowest that is free.
+func (r *ncclReader) number() {
+	used := map[int]bool{}
+	for _, s := range r.m.sockets {
+		used[s.memory[0]] = true
+	}
+	for i := range r.m.sockets {
+		if r.m.sockets[i].memory[0] >= 0 {
+			continue
+		}
+		n := 0
+		for used[n] {
+			n++
+		}
+		used[n] = true
+		r.m.sockets[i].memory[0] = n
+		r.m.assumed = append(r.m.assumed, fmt.Sprintf("the NUMA node without a number is numa%d", n))
+	}
+}
+
+func (r *ncclReader) pci(e *element) *pciNode {
+	n := &pciNode{name: "switch-" + e.attr("busid")}
+	class := strings.TrimPrefix(e.attr("class"), "0x")
+	var named bool
+	for _, child := range e.children {
+		switch child.name {
+		case "pci":
+			n.children = append(n.children, r.pci(child))
+		case "gpu":
+			named = true
+			r.names.add(n, e.attr("busid"), true, numbered("gpu", child.attr("dev")))
+		case "nic":
+			for _, net := range child.children {
+				if net.name == "net" && !notRDMA.MatchString(net.attr("name")) {
+					named = true
+					r.names.add(n, e.attr("busid"), false, net.attr("name"))
+				}
+			}
+		}
+	}
+	if named || len(n.children) > 0 {
+		return n
+	}
+	switch {
+	case strings.HasPrefix(class, class3D), strings.HasPrefix(class, classDisplay):
+		r.names.add(n, e.attr("busid"), true, "")
+	case strings.HasPrefix(class, classInfiniBand):
+		r.names.add(n, e.attr("busid"), false, "")
+	}
+	return n
+}
+
+// numbered is prefix with a number, or empty if it is none.
+func numbered(prefix, number string) string {
+	if n, err := strconv.Atoi(number); err != nil || n < 0 {
+		return ""
+	}
+	return prefix + number
+}
+
+// namer gives names to devices, once all are known.
+type namer struct{ found []found }
+
+type found struct {
+	at         *pciNode
+	index      int // in its devices
+	busID, own string
+	gpu        bool
+}
+
+// add puts a device into a node. Its own name may be empty: then it gets one by its place on the PCI bus.
+func (n *namer) add(at *pciNode, busID string, gpu bool, own string) {
+	n.found = append(n.found, found{at, len(at.devices), strings.ToLower(busID), own, gpu})
+	at.devices = append(at.devices, device{id: own, gpu: gpu})
+}
+
+// assign names those without a name of their own in the order of the PCI bus, as the drivers do, and says so.
+func (n *namer) assign() (assumed []string) {
+	used := map[string]bool{}
+	for _, f := range n.found {
+		used[f.own] = true
+	}
+	slices.SortStableFunc(n.found, func(a, b found) int { return cmp.Compare(a.busID, b.busID) })
+	next := map[bool]int{}
+	for _, f := range n.found {
+		if f.own != "" {
+			continue
+		}
+		prefix, what := "mlx5_", "RNIC"
+		if f.gpu {
+			prefix, what = "gpu", "GPU"
+		}
+		id := ""
+		for id == "" || used[id] {
+			id = prefix + strconv.Itoa(next[f.gpu])
+			next[f.gpu]++
+		}
+		f.at.devices[f.index].id = id
+		assumed = append(assumed, fmt.Sprintf("the %s at %s is %s: the file names it not, so it is numbered by its PCI bus", what, f.busID, id))
+	}
+	return assumed
+}

@@ -1,0 +1,189 @@
+// Package prober measures loopback paths of a host. In goes a probe (an RNIC, an
+// endpoint, a message size, queue pairs), out come the times it took. Probers are any
+// program that speaks the prober protocol (exec), and perftest's tools over loopback.
+// A prober judges nothing.
+package prober
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/internal/coprocess"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// ExecConfig is a program that speaks the prober protocol (docs/reference/hostping-protocol.md).
+type ExecConfig struct {
+	Command     []string      // an argument vector: no shell reads it
+	Timeout     time.Duration // for an answer
+	StopTimeout time.Duration // from "stop" until the program is killed
+	Restarts    int           // in a row, without an answer between them
+	Backoff     time.Duration // before the first restart in a row; doubles up to 5 s
+}
+
+// DefaultExecConfig waits for a probe as long as it may take on a busy host.
+func DefaultExecConfig(command []string) ExecConfig {
+	return ExecConfig{Command: command, Timeout: 10 * time.Second, StopTimeout: 2 * time.Second, Restarts: 3, Backoff: 100 * time.Millisecond}
+}
+
+// Validate names every fault.
+func (c *ExecConfig) Validate() error {
+	var f faults.List
+	f.Check(len(c.Command) > 0 && c.Command[0] != "", "command", "is empty: want a program and its arguments")
+	f.Check(c.Timeout > 0, "timeout", "must be above 0")
+	f.Check(c.StopTimeout > 0, "stop_timeout", "must be above 0")
+	f.Check(c.Restarts >= 0, "restarts", "must be 0 or more")
+	return f.Err()
+}
+
+// Exec is a program behind the prober protocol. A program that does what the protocol
+// does not allow is killed, and started again at the next probe.
+type Exec struct {
+	name    string
+	program *coprocess.Supervised
+}
+
+// NewExec makes the prober; the program is started when it is first asked.
+func NewExec(cfg ExecConfig, log *slog.Logger) (*Exec, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("prober: %w", err)
+	}
+	name := filepath.Base(cfg.Command[0])
+	return &Exec{name: name, program: coprocess.Supervise(coprocess.Config(cfg), log.With("prober", name))}, nil
+}
+
+// Reasons of faults beside those of every program.
+const nonsense coprocess.Reason = "nonsense"
+
+// probeRequest is a line to the program.
+type probeRequest struct {
+	Type string `json:"type"`
+	hostping.Probe
+}
+
+// probeAnswer is a line from it. Pointers tell what is missing from what is zero.
+type probeAnswer struct {
+	ID            *int            `json:"id"`
+	Status        hostping.Status `json:"status"`
+	LatencyMicros []*float64      `json:"latency_us"`
+	Detail        string          `json:"detail"`
+}
+
+// Probe asks the program.
+func (e *Exec) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResult, error) {
+	line, err := e.ask(ctx, probeRequest{"probe", p})
+	if err != nil {
+		return hostping.ProbeResult{}, err
+	}
+	r, err := parseProbe(line, &p)
+	if err != nil {
+		return r, e.failed(nonsense, err)
+	}
+	e.program.Worked()
+	return r, nil
+}
+
+// Limits of what a program may say.
+const (
+	shown     = 80 // of a line, in an error
+	maxDetail = 200
+	maxMicros = 1e9
+)
+
+// parseProbe reads the answer to a probe.
+func parseProbe(line []byte, p *hostping.Probe) (r hostping.ProbeResult, err error) {
+	var a probeAnswer
+	if err := json.Unmarshal(line, &a); err != nil {
+		return r, fmt.Errorf("probe %d: %w: %.*q", p.ID, err, shown, line)
+	}
+	if a.ID == nil || *a.ID != p.ID {
+		return r, fmt.Errorf("probe %d: the answer has another id: %.*q", p.ID, shown, line)
+	}
+	r = hostping.ProbeResult{Status: a.Status, Detail: a.Detail[:min(len(a.Detail), maxDetail)]}
+	switch {
+	case a.Status == hostping.Invalid || a.Status == hostping.Failed:
+		return r, nil
+	case a.Status != hostping.OK:
+		return r, fmt.Errorf("probe %d: status %.40q: want ok, invalid or failed", p.ID, a.Status)
+	case len(a.LatencyMicros) == 0 || len(a.LatencyMicros) > max(1, p.Repeat):
+		return r, fmt.Errorf("probe %d: %d latencies: want 1 to %d", p.ID, len(a.LatencyMicros), max(1, p.Repeat))
+	}
+	for i, v := range a.LatencyMicros {
+		if v == nil || !(*v > 0) || *v > maxMicros {
+			return r, fmt.Errorf("probe %d: latency_us[%d]: want microseconds above 0: %.*q", p.ID, i, shown, line)
+		}
+		r.LatencyMicros = append(r.LatencyMicros, *v)
+	}
+	return r, nil
+}
+
+// Utilisation asks the program.
+func (e *Exec) Utilisation(ctx context.Context) (u hostping.Utilisation, err error) {
+	line, err := e.ask(ctx, struct {
+		Type string `json:"type"`
+	}{"utilisation"})
+	if err != nil {
+		return u, err
+	}
+	if err := json.Unmarshal(line, &u); err != nil {
+		return hostping.Utilisation{}, e.failed(nonsense, fmt.Errorf("utilisation: %w: %.*q", err, shown, line))
+	}
+	if err := checkUtilisation(&u); err != nil {
+		return hostping.Utilisation{}, e.failed(nonsense, fmt.Errorf("utilisation: %w", err))
+	}
+	e.program.Worked()
+	return u, nil
+}
+
+// overOne is how far above 1 a utilisation may lie: counters and capacities are rounded.
+const overOne = 1.5
+
+func checkUtilisation(u *hostping.Utilisation) error {
+	lists := []map[string]float64{u.RNICs, u.GPUs, u.Links}
+	for i := range u.Processes {
+		lists = append(lists, u.Processes[i].Links)
+	}
+	for _, list := range lists {
+		for id, v := range list {
+			if !(v >= 0 && v <= overOne) || math.IsNaN(v) {
+				return fmt.Errorf("%.80q is %g: want 0 to 1", id, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Close tells the program to stop, and kills it if it does not.
+func (e *Exec) Close() error { return e.program.Close() }
+
+// ask starts the program if it does not run, sends a line and reads one. A program
+// that has hung past the deadline of ctx is killed, and counts as one that failed.
+func (e *Exec) ask(ctx context.Context, request any) ([]byte, error) {
+	if _, err := e.program.Start(ctx); err != nil {
+		return nil, e.named(err)
+	}
+	line, err := e.program.Ask(ctx, request)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, e.failed(coprocess.Late, fmt.Errorf("no answer in time: %w", err))
+	}
+	return line, e.named(err)
+}
+
+func (e *Exec) failed(reason coprocess.Reason, err error) error {
+	return e.named(e.program.Failed(reason, err))
+}
+
+// named is an error with the prober's name.
+func (e *Exec) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("prober %s: %w", e.name, err)
+}

@@ -1,0 +1,275 @@
+package prober
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/perftest"
+)
+
+// PerftestConfig is how perftest's tools are run.
+type PerftestConfig struct {
+	// TCP port at which the two sides meet on this host.
+	Port int `yaml:"port"`
+	// Port of the RDMA devices.
+	DevicePort int `yaml:"device_port"`
+	// Index of the GID; 0: the tool's default.
+	GID int `yaml:"gid"`
+	// Writes of one repetition of a probe; their median counts.
+	Writes int `yaml:"writes"`
+	// More arguments of the tools, such as -m 1024.
+	Args []string `yaml:"args,flow"`
+}
+
+// DefaultPerftestConfig keeps a probe short.
+func DefaultPerftestConfig() PerftestConfig {
+	return PerftestConfig{Port: 18615, DevicePort: 1, Writes: 100}
+}
+
+// Validate names every fault.
+func (c *PerftestConfig) Validate() error {
+	var f faults.List
+	f.Check(c.Port > 0 && c.Port < 1<<16, "port", "%d: want 1 to 65535", c.Port)
+	f.Check(c.DevicePort > 0, "device_port", "%d: want 1 or more", c.DevicePort)
+	f.Check(c.GID >= 0, "gid", "%d: want 0 or more", c.GID)
+	f.Check(c.Writes >= 5 && c.Writes <= 100_000, "writes", "%d: want 5 to 100000", c.Writes)
+	return f.Err()
+}
+
+// Source says how busy the host is.
+type Source interface {
+	Read(ctx context.Context) (hostping.Utilisation, error)
+}
+
+// Perftest probes with both sides of a test of perftest on this host, over the same
+// RNIC. Of memory of a NUMA node that is ib_write_lat under numactl --membind; of a GPU
+// it is ib_read_lat --use_cuda, which takes the same path: perftest has no latency of
+// writes to a GPU. Several queue pairs are ib_write_bw with one write underway on each.
+type Perftest struct {
+	cfg    PerftestConfig
+	source Source
+	log    *slog.Logger
+	sysfs  string
+	cuda   map[string]bool // by tool, whether it was built with it
+}
+
+// NewPerftest makes the prober; source may be nil.
+func NewPerftest(cfg PerftestConfig, source Source, log *slog.Logger) (*Perftest, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("prober perftest: %w", err)
+	}
+	return &Perftest{cfg: cfg, source: source, log: log, sysfs: "/sys", cuda: map[string]bool{}}, nil
+}
+
+// Utilisation is what the source says.
+func (p *Perftest) Utilisation(ctx context.Context) (hostping.Utilisation, error) {
+	if p.source == nil {
+		return hostping.Utilisation{}, nil
+	}
+	return p.source.Read(ctx)
+}
+
+// Close has nothing to end: no tool outlives its probe.
+func (p *Perftest) Close() error { return nil }
+
+// test is one test of perftest.
+type test struct {
+	tool string
+	argv []string // of both sides
+}
+
+// Probe runs the tools once; of several queue pairs, once for each repetition.
+func (p *Perftest) Probe(ctx context.Context, probe hostping.Probe) (hostping.ProbeResult, error) {
+	t, unfit := p.plan(ctx, &probe)
+	if ctx.Err() != nil {
+		return hostping.ProbeResult{}, ctx.Err()
+	}
+	if unfit != "" {
+		return hostping.ProbeResult{Status: hostping.Invalid, Detail: unfit}, nil
+	}
+	var micros []float64
+	runs := 1
+	if probe.QPs > 1 {
+		runs = max(1, probe.Repeat)
+	}
+	for range runs {
+		some, err := p.run(ctx, t, &probe)
+		if ctx.Err() != nil {
+			return hostping.ProbeResult{}, fmt.Errorf("prober perftest: %s of %s and %s: %w", t.tool, probe.RNIC, probe.Endpoint, ctx.Err())
+		}
+		if err != nil {
+			return p.failure(&probe, err), nil
+		}
+		micros = append(micros, some...)
+	}
+	return hostping.ProbeResult{Status: hostping.OK, LatencyMicros: micros}, nil
+}
+
+// absent are the words by which the tools say that a device is not there.
+var absent = []string{"not found", "Unable to find the Infiniband", "No such device", "not a valid node", "doesn't exist", "invalid node", "out of range"}
+
+// failure is of a test that could not be run.
+func (p *Perftest) failure(probe *hostping.Probe, err error) hostping.ProbeResult {
+	r := hostping.ProbeResult{Status: hostping.Failed, Detail: err.Error()}
+	if failed, ok := errors.AsType[*perftest.CommandError](err); ok && slices.ContainsFunc(absent, func(s string) bool { return strings.Contains(failed.Said, s) }) {
+		r.Status = hostping.Invalid
+	}
+	p.log.Info("hostping: probe failed", "rnic", probe.RNIC, "endpoint", probe.Endpoint, "status", r.Status, "error", err)
+	return r
+}
+
+// minWrites of a test, by perftest's own rule.
+const minWrites = 5
+
+// plan is the test of a probe, or why there is none.
+func (p *Perftest) plan(ctx context.Context, probe *hostping.Probe) (t test, unfit string) {
+	kind, index, ok := endpointOf(probe.Endpoint)
+	switch {
+	case !ok:
+		return t, fmt.Sprintf("perftest has no endpoint %.80q: want numaN or gpuN", probe.Endpoint)
+	case !isDevice(probe.RNIC):
+		return t, fmt.Sprintf("%.80q is no RDMA device", probe.RNIC)
+	case probe.Bytes < 1 || probe.QPs < 1 || probe.Repeat < 1:
+		return t, fmt.Sprintf("%d bytes, %d queue pairs, %d repetitions: want 1 or more of each", probe.Bytes, probe.QPs, probe.Repeat)
+	}
+	writes := p.cfg.Writes
+	switch {
+	case probe.QPs > 1:
+		t.tool = "ib_write_bw"
+	case kind == hostping.GPU:
+		t.tool, writes = "ib_read_lat", writes*probe.Repeat+1
+	default:
+		t.tool, writes = "ib_write_lat", writes*probe.Repeat+1
+	}
+	if kind == hostping.GPU && !p.hasCUDA(ctx, t.tool) {
+		return t, t.tool + " of this host is built without CUDA: it has no --use_cuda"
+	}
+	t.argv = append(p.placed(probe.RNIC, kind, index), t.tool, "-F", "-d", probe.RNIC, "-i", strconv.Itoa(p.cfg.DevicePort), "-p", strconv.Itoa(p.cfg.Port),
+		"-c", "RC", "-s", strconv.Itoa(probe.Bytes), "-n", strconv.Itoa(max(minWrites, writes)))
+	if p.cfg.GID > 0 {
+		t.argv = append(t.argv, "-x", strconv.Itoa(p.cfg.GID))
+	}
+	switch t.tool {
+	case "ib_write_bw": // one write underway per queue pair
+		t.argv = append(t.argv, "--report_gbits", "-q", strconv.Itoa(probe.QPs), "-t", "1", "-Q", "1")
+	case "ib_write_lat": // not inline: the RNIC is to read the message from the endpoint
+		t.argv = append(t.argv, "-U", "-I", "0")
+	default:
+		t.argv = append(t.argv, "-U")
+	}
+	if kind == hostping.GPU {
+		t.argv = append(t.argv, "--use_cuda="+strconv.Itoa(index))
+	}
+	t.argv = append(t.argv, p.cfg.Args...)
+	return t, ""
+}
+
+// placed is what binds a test to the CPUs next to the RNIC, so that T_proc of equation
+// 1 stays the same, and to the memory of the endpoint. CUDA counts devices in the order
+// of the bus, as NVML and NCCL do.
+func (p *Perftest) placed(rnic string, kind hostping.Kind, index int) (argv []string) {
+	if kind == hostping.GPU {
+		argv = []string{"env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}
+	}
+	var bind []string
+	if node, err := os.ReadFile(filepath.Join(p.sysfs, "class/infiniband", rnic, "device/numa_node")); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(string(node))); err == nil && n >= 0 {
+			bind = append(bind, "--cpunodebind="+strconv.Itoa(n))
+		}
+	}
+	if kind == hostping.Memory {
+		bind = append(bind, "--membind="+strconv.Itoa(index))
+	}
+	if len(bind) > 0 {
+		argv = append(append(argv, "numactl"), bind...)
+	}
+	return argv
+}
+
+// hasCUDA says whether a tool was built with CUDA.
+func (p *Perftest) hasCUDA(ctx context.Context, tool string) bool {
+	has, known := p.cuda[tool]
+	if known {
+		return has
+	}
+	text, err := perftest.Host{}.Run(ctx, tool, "--help")
+	if failed, ok := errors.AsType[*perftest.CommandError](err); ok { // older versions exit with 1
+		text = []byte(failed.Said)
+	}
+	has = strings.Contains(string(text), "--use_cuda")
+	if ctx.Err() == nil {
+		p.cuda[tool] = has
+	}
+	return has
+}
+
+// run runs both sides of a test on this host.
+func (p *Perftest) run(ctx context.Context, t test, probe *hostping.Probe) ([]float64, error) {
+	const self = "127.0.0.1"
+	_, asked, err := perftest.Exchange(ctx, perftest.Side{Argv: t.argv}, perftest.Side{Argv: append(slices.Clone(t.argv), self)})
+	if err != nil {
+		return nil, err
+	}
+	if t.tool == "ib_write_bw" {
+		rows, err := perftest.Bandwidths(string(asked))
+		if err != nil {
+			return nil, err
+		}
+		if !(rows[0].Mpps > 0) || int(rows[0].Bytes) != probe.Bytes {
+			return nil, fmt.Errorf("result table of %v bytes at %v million messages a second: asked for %d bytes", rows[0].Bytes, rows[0].Mpps, probe.Bytes)
+		}
+		return []float64{float64(probe.QPs) / rows[0].Mpps}, nil
+	}
+	l, err := perftest.Latencies(string(asked))
+	if err != nil {
+		return nil, err
+	}
+	if int(l.Bytes) != probe.Bytes || !(l.TypicalMicros > 0) {
+		return nil, fmt.Errorf("result table of %v bytes in %v us: asked for %d bytes", l.Bytes, l.TypicalMicros, probe.Bytes)
+	}
+	return repetitions(l, probe.Repeat), nil
+}
+
+// repetitions are the medians of so many stretches of a test's samples.
+func repetitions(l perftest.Latency, repeat int) (micros []float64) {
+	n := len(l.SamplesMicros) / repeat
+	if n == 0 {
+		return []float64{l.TypicalMicros}
+	}
+	for i := range repeat {
+		part := slices.Sorted(slices.Values(l.SamplesMicros[i*n : (i+1)*n]))
+		if m := part[n/2]; m > 0 {
+			micros = append(micros, m)
+		}
+	}
+	if len(micros) == 0 {
+		return []float64{l.TypicalMicros}
+	}
+	return micros
+}
+
+// endpointOf is the kind of an endpoint and its number.
+func endpointOf(id string) (hostping.Kind, int, bool) {
+	for prefix, kind := range map[string]hostping.Kind{"numa": hostping.Memory, "gpu": hostping.GPU} {
+		if digits, ok := strings.CutPrefix(id, prefix); ok {
+			n, err := strconv.Atoi(digits)
+			return kind, n, err == nil && n >= 0 && n <= math.MaxInt16 && strconv.Itoa(n) == digits
+		}
+	}
+	return "", 0, false
+}
+
+// isDevice reports whether a text can be the name of a device and is no option.
+func isDevice(s string) bool {
+	return s != "" && s[0] != '-' && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00\n ")
+}

@@ -1,0 +1,251 @@
+// Package run measures a host with a prober and has hostping analyse it. In go a graph, a baseline and a prober, out
+// comes a report; a probe that fails or hangs costs its pair, not the run. It knows no prober.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+)
+
+// Prober measures loopback paths. Probe returns an error only if the prober itself has failed (it ended, hung past the
+// deadline of ctx, or answered nonsense); it must then be ready for the next call, or return the error again.
+type Prober interface {
+	Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResult, error)
+	Utilisation(ctx context.Context) (hostping.Utilisation, error)
+	Close() error
+}
+
+// Options of a run. Graph, Prober and Now are required.
+type Options struct {
+	Graph    hostping.Graph
+	Baseline hostping.Baseline
+	History  *hostping.History // of this host; the run is added to it; nil: none is kept
+	Prober   Prober
+	Now      func() time.Time // stamps the run in the history
+
+	// Trigger is the RNIC that paused its network or dropped packets, empty if none did. Then only affinitive pairs are
+	// measured (section 4.3).
+	Trigger string
+
+	LargeBytes   int           // large message of a baseline run; 0: hostping.LargeBytes. A run takes its baseline's
+	ProbeTimeout time.Duration // of each probe; 0: 10 s
+	Timeout      time.Duration // of the run; pairs that are left are unmeasured; 0: 5 min
+	Pause        time.Duration // between probes, to limit the share of a RNIC's time; 0: none
+}
+
+// Repetitions of a probe: of a run, of a baseline, and of a pair that a verdict rests on.
+const (
+	repeat         = 5
+	baselineRepeat = 25
+	confirmRepeat  = 15
+)
+
+const (
+	probeTimeout = 10 * time.Second
+	runTimeout   = 5 * time.Minute
+	// maxFailures of the prober in a row end the run's probing: it is gone, or the host hangs.
+	maxFailures = 5
+	// maxConfirmed bounds the pairs that are measured again, and confirmRounds how often.
+	maxConfirmed  = 16
+	confirmRounds = 2
+)
+
+// ErrProber is the cause where no pair at all could be measured.
+var ErrProber = errors.New("no pair could be measured")
+
+// Run measures and analyses a host once: all pairs if it is idle, affinitive ones if it is busy. The error is of bad
+// input (a graph without RNICs, a baseline of another model), of ctx, or wraps ErrProber.
+func Run(ctx context.Context, o Options) (hostping.Report, error) {
+	if len(o.Graph.RNICs) == 0 {
+		return hostping.Report{}, errors.New("the host has no RNIC: nothing to probe with")
+	}
+	if err := o.Baseline.Fits(&o.Graph); err != nil {
+		return hostping.Report{}, err
+	}
+	o.LargeBytes = o.Baseline.LargeBytes
+	s := newSession(ctx, &o)
+	defer s.cancel()
+	in := hostping.Input{Graph: o.Graph, Baseline: o.Baseline, Trigger: o.Trigger, History: o.History, TimeNanos: o.Now().UnixNano()}
+	in.Utilisation = s.utilisation()
+	busy := o.Trigger != "" || hostping.StateOf(&in.Utilisation) == hostping.Busy
+	for _, path := range o.Graph.Paths {
+		if !busy || slices.Contains(o.Graph.Affinitive[path.RNIC], path.Endpoint) {
+			in.Measured = append(in.Measured, s.measure(path.Pair, repeat))
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return hostping.Report{}, err
+	}
+	if !slices.ContainsFunc(in.Measured, func(m hostping.Measured) bool { return m.OK() }) {
+		return hostping.Report{}, fmt.Errorf("%w: %s to %s: %s", ErrProber, in.Measured[0].RNIC, in.Measured[0].Endpoint, in.Measured[0].Reason)
+	}
+	a := s.settle(&in)
+	if o.History != nil {
+		*o.History = o.History.Add(a.Run)
+	}
+	a.Report.Notes = append(a.Report.Notes, s.notes...)
+	a.Report.Probes = s.sent
+	return a.Report, ctx.Err()
+}
+
+// TakeBaseline measures every pair of a healthy host once, with more repetitions than a run.
+func TakeBaseline(ctx context.Context, o Options) (hostping.Baseline, []hostping.Unmeasured, error) {
+	if len(o.Graph.RNICs) == 0 {
+		return hostping.Baseline{}, nil, errors.New("the host has no RNIC: nothing to probe with")
+	}
+	if o.LargeBytes == 0 {
+		o.LargeBytes = hostping.LargeBytes
+	}
+	s := newSession(ctx, &o)
+	defer s.cancel()
+	if u := s.utilisation(); hostping.StateOf(&u) == hostping.Busy {
+		return hostping.Baseline{}, nil, errors.New("the host is busy: a baseline is taken while its RNICs and GPUs are idle")
+	}
+	var measured []hostping.Measured
+	var missing []hostping.Unmeasured
+	for _, path := range o.Graph.Paths {
+		m := s.measure(path.Pair, baselineRepeat)
+		if !m.OK() {
+			missing = append(missing, hostping.Unmeasured{Pair: m.Pair, Reason: m.Reason})
+		}
+		measured = append(measured, m)
+	}
+	if err := ctx.Err(); err != nil {
+		return hostping.Baseline{}, nil, err
+	}
+	if len(missing) == len(measured) {
+		return hostping.Baseline{}, missing, fmt.Errorf("%w: %s to %s: %s", ErrProber, missing[0].RNIC, missing[0].Endpoint, missing[0].Reason)
+	}
+	b, err := hostping.NewBaseline(&o.Graph, o.LargeBytes, measured)
+	return b, missing, err
+}
+
+// session is the probing of one run.
+type session struct {
+	o        *Options
+	ctx      context.Context
+	cancel   context.CancelFunc
+	sent     int
+	failures int // of the prober in a row
+	gone     string
+	notes    []string
+}
+
+func newSession(ctx context.Context, o *Options) *session {
+	if o.ProbeTimeout == 0 {
+		o.ProbeTimeout = probeTimeout
+	}
+	if o.Timeout == 0 {
+		o.Timeout = runTimeout
+	}
+	s := &session{o: o}
+	s.ctx, s.cancel = context.WithTimeout(ctx, o.Timeout)
+	return s
+}
+
+// utilisation asks the prober; without an answer the host counts as idle, and that is noted.
+func (s *session) utilisation() hostping.Utilisation {
+	ctx, cancel := context.WithTimeout(s.ctx, s.o.ProbeTimeout)
+	defer cancel()
+	u, err := s.o.Prober.Utilisation(ctx)
+	if err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("no utilisation, the host counts as idle: %v", err))
+		return hostping.Utilisation{}
+	}
+	return u
+}
+
+// measure sends the two probes of a pair.
+func (s *session) measure(pair hostping.Pair, repeat int) hostping.Measured {
+	small, reason := s.probe(hostping.Probe{Pair: pair, Bytes: hostping.SmallBytes, QPs: 1, Repeat: repeat})
+	if reason != "" {
+		return hostping.Measured{Pair: pair, Reason: reason}
+	}
+	large, reason := s.probe(hostping.Probe{Pair: pair, Bytes: s.o.LargeBytes, QPs: 1, Repeat: repeat})
+	if reason != "" {
+		return hostping.Measured{Pair: pair, Reason: reason}
+	}
+	return hostping.Measure(pair, small, large, s.o.LargeBytes)
+}
+
+// probe sends one probe within its deadline; the reason is why there is no result.
+func (s *session) probe(p hostping.Probe) (micros []float64, reason string) {
+	switch {
+	case s.gone != "":
+		return nil, s.gone
+	case s.ctx.Err() != nil:
+		return nil, "not probed: the run took too long"
+	}
+	if s.sent > 0 && s.o.Pause > 0 {
+		select {
+		case <-time.After(s.o.Pause):
+		case <-s.ctx.Done():
+			return nil, "not probed: the run took too long"
+		}
+	}
+	s.sent++
+	p.ID = s.sent
+	ctx, cancel := context.WithTimeout(s.ctx, s.o.ProbeTimeout)
+	defer cancel()
+	result, err := s.o.Prober.Probe(ctx, p)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = fmt.Errorf("no answer within %v", s.o.ProbeTimeout)
+		fallthrough
+	case err != nil:
+		if s.failures++; s.failures == maxFailures {
+			s.gone = fmt.Sprintf("not probed: the prober failed %d times in a row, at last: %v", maxFailures, err)
+		}
+		return nil, err.Error()
+	}
+	s.failures = 0
+	if result.Status != hostping.OK {
+		return nil, reasonOf(result)
+	}
+	return result.LatencyMicros, ""
+}
+
+func reasonOf(r hostping.ProbeResult) string {
+	if r.Detail != "" {
+		return fmt.Sprintf("%s: %s", r.Status, r.Detail)
+	}
+	return string(r.Status)
+}
+
+// settle analyses, measures again what verdicts rest on and the curves of RNICs that are slow to all, and analyses again.
+func (s *session) settle(in *hostping.Input) hostping.Analysis {
+	a := hostping.Analyse(*in)
+	confirmed := map[hostping.Pair]bool{}
+	for range confirmRounds {
+		asked := false
+		for _, pair := range a.Confirm {
+			if confirmed[pair] || len(confirmed) == maxConfirmed {
+				continue
+			}
+			confirmed[pair], asked = true, true
+			if m := s.measure(pair, confirmRepeat); m.OK() {
+				at := slices.IndexFunc(in.Measured, func(o hostping.Measured) bool { return o.Pair == pair })
+				in.Measured[at] = m
+			}
+		}
+		for _, pair := range a.Curves {
+			asked = true
+			c := hostping.Curve{Pair: pair}
+			for _, p := range hostping.CurveProbes(pair, s.o.LargeBytes) {
+				micros, _ := s.probe(p) // a curve that fails lowers the confidence
+				c.Micros = append(c.Micros, hostping.Median(micros))
+			}
+			in.Curves = append(in.Curves, c)
+		}
+		if !asked {
+			break
+		}
+		a = hostping.Analyse(*in)
+	}
+	return a
+}

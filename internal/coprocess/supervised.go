@@ -1,0 +1,124 @@
+package coprocess
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config of a supervised program.
+type Config struct {
+	Command     []string      // an argument vector: no shell reads it
+	Timeout     time.Duration // for an answer
+	StopTimeout time.Duration // from "stop" until the program is killed
+	Restarts    int           // in a row, without an answer between them
+	Backoff     time.Duration // before the first restart in a row; doubles up to maxBackoff
+}
+
+// maxBackoff is the longest wait before a restart.
+const maxBackoff = 5 * time.Second
+
+// Supervised is a program that is started when it is first asked, and again after it
+// has failed, up to a number of failures in a row. One call at a time.
+type Supervised struct {
+	cfg      Config
+	log      *slog.Logger
+	program  *Program
+	failures int // in a row
+}
+
+// Supervise makes one; nothing is started.
+func Supervise(cfg Config, log *slog.Logger) *Supervised { return &Supervised{cfg: cfg, log: log} }
+
+// ErrGone is the end of a program: it has failed too often in a row.
+var ErrGone = errors.New("the program has failed too often in a row")
+
+// Fault is what a program did wrong. Gone says that it is not started again.
+type Fault struct {
+	Reason Reason
+	Err    error
+	Gone   bool
+}
+
+// Error says what the program did.
+func (f *Fault) Error() string { return f.Err.Error() }
+
+// Unwrap is what lies beneath.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Start starts the program if it does not run; fresh says that it was started now.
+func (s *Supervised) Start(ctx context.Context) (fresh bool, err error) {
+	if s.program != nil {
+		return false, nil
+	}
+	if s.failures > s.cfg.Restarts {
+		return false, ErrGone
+	}
+	if s.failures > 0 {
+		timer := time.NewTimer(min(maxBackoff, s.cfg.Backoff<<min(s.failures-1, 16)))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-timer.C:
+		}
+	}
+	p, err := Start(s.cfg.Command, s.log)
+	if err != nil {
+		return false, s.Failed(Dead, err)
+	}
+	s.program = p
+	return true, nil
+}
+
+// Ask sends a request, which is encoded as JSON, to the program that Start has
+// started, and reads a line. The program is killed if ctx ends before it answers.
+func (s *Supervised) Ask(ctx context.Context, request any) ([]byte, error) {
+	text, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	line, reason, err := s.program.Ask(ctx, text, s.cfg.Timeout)
+	if ctx.Err() != nil {
+		return nil, errors.Join(ctx.Err(), s.kill())
+	}
+	if err != nil {
+		return nil, s.Failed(reason, err)
+	}
+	return line, nil
+}
+
+// Worked says that an answer was good: failures before it do not count any more.
+func (s *Supervised) Worked() { s.failures = 0 }
+
+// Failed kills the program and counts the failure. The error is a *Fault.
+func (s *Supervised) Failed(reason Reason, err error) error {
+	if state := s.kill(); state != nil && reason == Dead {
+		err = fmt.Errorf("%w (%w)", err, state)
+	}
+	s.failures++
+	return &Fault{Reason: reason, Err: err, Gone: s.failures > s.cfg.Restarts}
+}
+
+// Close tells the program to stop, and kills it if it does not.
+func (s *Supervised) Close() error {
+	if s.program == nil {
+		return nil
+	}
+	err := s.program.Stop(s.cfg.StopTimeout)
+	s.program = nil
+	return err
+}
+
+// kill ends the program if it runs, and gives what its end was.
+func (s *Supervised) kill() error {
+	if s.program == nil {
+		return nil
+	}
+	err := s.program.Kill()
+	s.program = nil
+	return err
+}

@@ -1,0 +1,68 @@
+package perftest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Latency is the row of the result table of a latency test, microseconds.
+type Latency struct {
+	Bytes         float64 // of a message
+	TypicalMicros float64 // the median
+	// SamplesMicros are all iterations in their order, where --report-unsorted was given.
+	SamplesMicros []float64
+}
+
+// maxSamples is how many iterations of a test are kept.
+const maxSamples = 1 << 20
+
+// Latencies reads what a latency test of perftest prints with --report-unsorted:
+// a line "#, usec" with lines "1, 1.25" below it, sorted as well where it prints a
+// histogram, and a header " #bytes #iterations t_min[usec] t_max[usec]
+// t_typical[usec] ..." with a row below it. Older versions have fewer columns.
+func Latencies(text string) (l Latency, err error) {
+	lines := strings.Split(text, "\n")
+	header := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#bytes") })
+	if header < 0 {
+		return l, errors.New("no result table")
+	}
+	column := slices.Index(strings.Fields(lines[header]), "t_typical[usec]")
+	if column < 0 {
+		return l, fmt.Errorf("result table: header %q: want t_typical[usec]", strings.TrimSpace(lines[header]))
+	}
+	row, err := numbersBelow(lines[header+1:], column+1)
+	if err != nil {
+		return l, err
+	}
+	l.Bytes, l.TypicalMicros = row[0], row[column]
+	l.SamplesMicros, err = samples(lines)
+	return l, err
+}
+
+// samples of the first list.
+func samples(lines []string) (list []float64, err error) {
+	inList := false
+	for i, line := range lines {
+		number, rest, found := strings.Cut(line, ", ")
+		switch {
+		case inList && (!found || strings.TrimSpace(number) == "#"):
+			return list, nil
+		case found && strings.TrimSpace(number) == "#":
+			if rest = strings.TrimSpace(rest); rest != "usec" {
+				return nil, fmt.Errorf("latency samples: in %q: want usec", rest)
+			}
+			inList = true
+		case inList && len(list) < maxSamples:
+			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("latency samples: line %d: %.80q", i+1, line)
+			}
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}

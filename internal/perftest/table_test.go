@@ -1,0 +1,59 @@
+package perftest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/internal/perftest"
+)
+
+const latencyText = ` ---------------------------------------------------------------------------------------
+                    RDMA_Write Latency Test
+ Connection type : RC		Using SRQ      : OFF
+ local address: LID 0000 QPN 0x0012 PSN 0x9da2e1 RKey 0x0005f4 VAddr 0x005620d1a00000
+---------------------------------------------------------------------------------------
+ #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] 
+#, usec
+1, 6.25
+2, 6.5
+3, 9.75
+
+#, usec
+1, 6.25
+2, 6.5
+3, 9.75
+
+ 131072  4          6.25           9.75         6.50     	       7.50        	1.20		9.75   		9.75   
+---------------------------------------------------------------------------------------
+`
+
+func TestLatencies(t *testing.T) {
+	got, err := perftest.Latencies(latencyText)
+	if err != nil || got.Bytes != 131072 || got.TypicalMicros != 6.5 || !slices.Equal(got.SamplesMicros, []float64{6.25, 6.5, 9.75}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for name, text := range map[string]string{
+		"nothing":        "",
+		"cycles":         strings.ReplaceAll(latencyText, "usec\n", "cycles\n"),
+		"no row":         " #bytes #iterations t_min[usec] t_max[usec] t_typical[usec]\n",
+		"another header": " #bytes #iterations t_avg[usec] tps average\n 2 5 1.0 1.0\n",
+		"nonsense":       strings.Replace(latencyText, "1, 6.25", "1, fast", 1),
+		"negative":       strings.Replace(latencyText, "1, 6.25", "1, -4", 1),
+	} {
+		if got, err := perftest.Latencies(text); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestBandwidths(t *testing.T) {
+	const header = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+	got, err := perftest.Bandwidths(header + " 131072     1000             98.10              97.90              0.093362\n")
+	if want := []perftest.Bandwidth{{Bytes: 131072, Gbps: 97.9, Mpps: 0.093362}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := perftest.Bandwidths(header + "no numbers\n"); err == nil {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/order"
+)
+
+const (
+	hostRunsTable      = "hostping_runs"
+	hostBaselinesTable = "hostping_baselines"
+)
+
+// StoreHostRuns keeps steps of runs that probe hosts, and the baselines that they
+// took. The same list stored again counts once. It tries until ctx ends.
+func (db *DB) StoreHostRuns(ctx context.Context, fabric string, steps []order.Step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	keyOf := func(s *order.Step) string { return fmt.Sprintf("%q %q %q", s.RunID, s.Agent, s.Status) }
+	var taken []order.Step
+	for i := range steps {
+		if steps[i].Outcome.Baseline != nil && steps[i].Agent != "" {
+			taken = append(taken, steps[i])
+		}
+	}
+	if len(taken) > 0 {
+		if err := db.insert(ctx, hostBaselinesTable, db.hostBaselineRows(fabric, taken), auditKey(fabric, taken, keyOf), 0); err != nil {
+			return err
+		}
+	}
+	return db.insert(ctx, hostRunsTable, db.hostRunRows(fabric, steps), auditKey(fabric, steps, keyOf), 0)
+}
+
+func (db *DB) hostBaselineRows(fabric string, steps []order.Step) rowSet {
+	n := len(steps)
+	return rowSet{n, []field{
+		{"fabric", repeat(fabric, n)},
+		{"model", each(steps, func(s *order.Step) string { return s.Outcome.Baseline.Model })},
+		{"agent", each(steps, func(s *order.Step) string { return s.Agent })},
+		{"run_id", each(steps, func(s *order.Step) string { return s.RunID })},
+		{"time", each(steps, func(s *order.Step) time.Time { return s.Time.Time() })},
+		{"pairs", each(steps, func(s *order.Step) uint32 { return uint32(len(s.Outcome.Baseline.Pairs)) })},
+		{"document", each(steps, func(s *order.Step) string { return document(s.Outcome.Baseline) })},
+		{"stored_at", repeat(db.now(), n)},
+	}}
+}
+
+func (db *DB) hostRunRows(fabric string, steps []order.Step) rowSet {
+	n := len(steps)
+	text := func(of func(*order.Step) string) column { return each(steps, of) }
+	return rowSet{n, append([]field{
+		{"fabric", repeat(fabric, n)},
+		{"agent", text(func(s *order.Step) string { return s.Agent })},
+		{"run_id", text(func(s *order.Step) string { return s.RunID })},
+		{"status", text(func(s *order.Step) string { return string(s.Status) })},
+		{"time", each(steps, func(s *order.Step) time.Time { return s.Time.Time() })},
+		{"principal", text(func(s *order.Step) string { return s.Principal })},
+		{"reason", text(func(s *order.Step) string { return s.Reason })},
+		{"trigger", text(func(s *order.Step) string { return string(s.Outcome.Trigger) })},
+		{"mode", text(func(s *order.Step) string { return string(s.Outcome.Mode) })},
+		{"region_id", each(steps, func(s *order.Step) uint64 { return s.Outcome.Region })},
+		{"model", text(func(s *order.Step) string { return s.Outcome.Model })},
+		{"state", text(func(s *order.Step) string { return string(reportOf(s).State) })},
+		{"seconds", each(steps, func(s *order.Step) float32 { return float32(s.Outcome.Seconds) })},
+		{"probes", each(steps, func(s *order.Step) uint32 { return uint32(s.Outcome.Probes) })},
+		{"sentence", text(sentenceOf)},
+		{"report", text(func(s *order.Step) string { return document(s.Outcome.Report) })},
+		{"graph", text(func(s *order.Step) string { return document(s.Outcome.Graph) })},
+		{"stored_at", repeat(db.now(), n)},
+	}, append(verdictFields(steps), cellFields(steps)...)...)}
+}
+
+func verdictFields(steps []order.Step) []field {
+	verdicts := func(s *order.Step) []hostping.Verdict { return reportOf(s).Verdicts }
+	return []field{
+		{"bottlenecks", eachNested(steps, func(s *order.Step) []string {
+			return each(verdicts(s), func(v *hostping.Verdict) string { return string(v.Bottleneck) })
+		})},
+		{"accused", eachNested(steps, func(s *order.Step) []string {
+			return each(verdicts(s), func(v *hostping.Verdict) string { return cmp.Or(v.Link, v.RNIC, v.Endpoint) })
+		})},
+		{"confidences", eachNested(steps, func(s *order.Step) []float32 {
+			return each(verdicts(s), func(v *hostping.Verdict) float32 { return float32(v.Confidence) })
+		})},
+	}
+}
+
+func cellFields(steps []order.Step) []field {
+	text := func(of func(*hostping.Cell) string) column {
+		return eachNested(steps, func(s *order.Step) []string { return each(reportOf(s).Matrix, of) })
+	}
+	number := func(of func(*hostping.Cell) float64) column {
+		return eachNested(steps, func(s *order.Step) []float32 {
+			return each(reportOf(s).Matrix, func(c *hostping.Cell) float32 { return float32(of(c)) })
+		})
+	}
+	return []field{
+		{"rnics", text(func(c *hostping.Cell) string { return c.RNIC })},
+		{"endpoints", text(func(c *hostping.Cell) string { return c.Endpoint })},
+		{"latency_us", number(func(c *hostping.Cell) float64 { return c.LatencyMicros })},
+		{"gbps", number(func(c *hostping.Cell) float64 { return c.Gbps })},
+		{"baseline_latency_us", number(func(c *hostping.Cell) float64 { return c.BaselineLatencyMicros })},
+		{"baseline_gbps", number(func(c *hostping.Cell) float64 { return c.BaselineGbps })},
+	}
+}
+
+// reportOf is a step's report, an empty one where it has none.
+func reportOf(s *order.Step) *hostping.Report {
+	if s.Outcome.Report == nil {
+		return &hostping.Report{}
+	}
+	return s.Outcome.Report
+}
+
+func sentenceOf(s *order.Step) string {
+	if s.Outcome.Report == nil {
+		return ""
+	}
+	g := s.Outcome.Graph
+	if g == nil {
+		g = &hostping.Graph{}
+	}
+	return order.Sentence(s.Agent, s.Outcome.Report, g)
+}
+
+// document is a value's JSON, empty for none.
+func document[T any](v *T) string {
+	if v == nil {
+		return ""
+	}
+	text, err := json.Marshal(v)
+	if err != nil { // it was decoded from JSON
+		panic("store: " + err.Error())
+	}
+	return string(text)
+}

@@ -1,0 +1,222 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/order"
+	"github.com/giverny/giverny/schema"
+)
+
+// MaxHosts is how many hosts, runs or outliers an answer has at most.
+const MaxHosts = 10_000
+
+// HostRun is a run that probed a host.
+type HostRun struct {
+	Agent     string               `json:"agent,omitempty"` // empty: none has answered
+	RunID     string               `json:"run_id"`
+	Status    schema.CommandStatus `json:"status"`
+	Time      schema.Instant       `json:"time"`
+	Principal string               `json:"principal,omitempty"` // who requested it; empty: the agent's monitor
+	Why       string               `json:"why,omitempty"`       // it was requested
+	Reason    string               `json:"reason,omitempty"`    // why it is not done
+	Trigger   order.Trigger        `json:"trigger"`
+	Mode      order.Mode           `json:"mode"`
+	Region    uint64               `json:"region,string,omitempty"`
+	Model     string               `json:"model"`
+	State     hostping.State       `json:"state"`
+	Seconds   float64              `json:"seconds"`
+	Probes    int                  `json:"probes"`
+	Verdicts  []HostVerdict        `json:"verdicts"` // the surest first
+	Sentence  string               `json:"sentence,omitempty"`
+}
+
+// HostVerdict is the short form of one; the report has the evidence.
+type HostVerdict struct {
+	Bottleneck hostping.Bottleneck `json:"bottleneck"`
+	Accused    string              `json:"accused"` // a link, else an RNIC, else an endpoint
+	Confidence float64             `json:"confidence"`
+}
+
+// Running says at a time that the agent may be at it.
+func (r *HostRun) Running(now schema.Instant) bool {
+	if r.Status == order.Requested {
+		return now-r.Time < answerWithin
+	}
+	return !r.Status.Final()
+}
+
+// hostRunRow is a run.
+type hostRunRow struct {
+	Agent       string    `ch:"agent"`
+	RunID       string    `ch:"run_id"`
+	Status      string    `ch:"status"`
+	Time        time.Time `ch:"time"`
+	Principal   string    `ch:"principal"`
+	Why         string    `ch:"why"`
+	Reason      string    `ch:"reason"`
+	Trigger     string    `ch:"trigger"`
+	Mode        string    `ch:"mode"`
+	Region      uint64    `ch:"region_id"`
+	Model       string    `ch:"model"`
+	State       string    `ch:"state"`
+	Seconds     float32   `ch:"seconds"`
+	Probes      uint32    `ch:"probes"`
+	Bottlenecks []string  `ch:"bottlenecks"`
+	Accused     []string  `ch:"accused"`
+	Confidences []float32 `ch:"confidences"`
+	Sentence    string    `ch:"sentence"`
+}
+
+func (r *hostRunRow) run() (HostRun, error) {
+	run := HostRun{Agent: r.Agent, RunID: r.RunID, Status: schema.CommandStatus(r.Status), Time: instantOf(r.Time), Principal: r.Principal, Why: r.Why, Reason: r.Reason,
+		Trigger: order.Trigger(r.Trigger), Mode: order.Mode(r.Mode), Region: r.Region, Model: r.Model, State: hostping.State(r.State), Seconds: float64(r.Seconds),
+		Probes: int(r.Probes), Sentence: r.Sentence, Verdicts: []HostVerdict{}}
+	if len(r.Accused) != len(r.Bottlenecks) || len(r.Confidences) != len(r.Bottlenecks) {
+		return run, fmt.Errorf("run %s of host %s: %d bottlenecks, %d accused, %d confidences", r.RunID, r.Agent, len(r.Bottlenecks), len(r.Accused), len(r.Confidences))
+	}
+	for i, b := range r.Bottlenecks {
+		run.Verdicts = append(run.Verdicts, HostVerdict{hostping.Bottleneck(b), r.Accused[i], float64(r.Confidences[i])})
+	}
+	return run, nil
+}
+
+// HostRunFilter says which runs are meant; what is empty does not matter.
+type HostRunFilter struct {
+	Agent, ID string
+	Region    uint64
+}
+
+// HostRuns are those of a span, the newest first.
+func (m *Model) HostRuns(ctx context.Context, fabric string, s Span, f HostRunFilter, n int) ([]HostRun, error) {
+	rows, err := Figure[hostRunRow](ctx, m, "host_runs", Args{"fabric": fabric, "agent": f.Agent, "id": f.ID, "region": f.Region, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	return convert(rows, err, (*hostRunRow).run)
+}
+
+// HostStates is each host's newest report of a span, of one model or of all (""), those with verdicts first.
+func (m *Model) HostStates(ctx context.Context, fabric string, s Span, model string, n int) ([]HostRun, error) {
+	rows, err := Figure[hostRunRow](ctx, m, "host_states", Args{"fabric": fabric, "model": model, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	return convert(rows, err, (*hostRunRow).run)
+}
+
+// HostReport is a run with all that it measured, and the host's graph.
+type HostReport struct {
+	Run    HostRun          `json:"run"`
+	Report *hostping.Report `json:"report"`
+	Graph  *hostping.Graph  `json:"graph"`
+}
+
+// HostReport is the newest of a host (id is empty), or that of one run; ErrNotFound if there is none.
+func (m *Model) HostReport(ctx context.Context, fabric, agent, id string) (r HostReport, err error) {
+	type row struct {
+		RunID  string `ch:"run_id"`
+		Report string `ch:"report"`
+		Graph  string `ch:"graph"`
+	}
+	found, err := Figure[row](ctx, m, "host_report", Args{"fabric": fabric, "agent": agent, "id": id})
+	if err != nil {
+		return r, err
+	}
+	if len(found) == 0 {
+		return r, ErrNotFound
+	}
+	runs, err := m.HostRuns(ctx, fabric, Span{From: 0, To: math.MaxInt64}, HostRunFilter{Agent: agent, ID: found[0].RunID}, 1)
+	if err != nil {
+		return r, err
+	}
+	if len(runs) == 0 {
+		return r, ErrNotFound
+	}
+	r.Run = runs[0]
+	r.Report, r.Graph = &hostping.Report{}, &hostping.Graph{}
+	if err := json.Unmarshal([]byte(found[0].Report), r.Report); err != nil {
+		return r, fmt.Errorf("report of run %s: %w", found[0].RunID, err)
+	}
+	if found[0].Graph != "" {
+		if err := json.Unmarshal([]byte(found[0].Graph), r.Graph); err != nil {
+			return r, fmt.Errorf("graph of run %s: %w", found[0].RunID, err)
+		}
+	}
+	return r, nil
+}
+
+// HostOutlier is a pair of a host that differs from the hosts of its model.
+type HostOutlier struct {
+	Agent              string         `json:"agent"`
+	RunID              string         `json:"run_id"`
+	Time               schema.Instant `json:"time"`
+	Model              string         `json:"model"`
+	RNIC               string         `json:"rnic"`
+	Endpoint           string         `json:"endpoint"`
+	Gbps               float64        `json:"gbps"`
+	LatencyMicros      float64        `json:"latency_us"`
+	FleetGbps          float64        `json:"fleet_gbps"`       // median of the hosts of the model
+	FleetLatencyMicros float64        `json:"fleet_latency_us"` // median
+	Hosts              int            `json:"hosts"`            // of the model that measured this pair
+}
+
+// HostOutliers are the pairs of a span's newest idle runs that are slower by more than so many percent than the
+// median of their model, or whose latency is longer by more; the slowest first.
+func (m *Model) HostOutliers(ctx context.Context, fabric string, s Span, model string, percent float64, n int) ([]HostOutlier, error) {
+	type row struct {
+		Agent              string    `ch:"agent"`
+		RunID              string    `ch:"run_id"`
+		Time               time.Time `ch:"time"`
+		Model              string    `ch:"model"`
+		RNIC               string    `ch:"rnic"`
+		Endpoint           string    `ch:"endpoint"`
+		Gbps               float64   `ch:"gbps"`
+		LatencyMicros      float64   `ch:"latency_us"`
+		FleetGbps          float64   `ch:"fleet_gbps"`
+		FleetLatencyMicros float64   `ch:"fleet_latency_us"`
+		Hosts              uint64    `ch:"hosts"`
+	}
+	found, err := Figure[row](ctx, m, "host_outliers", Args{"fabric": fabric, "model": model, "percent": percent, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	return convert(found, err, func(r *row) (HostOutlier, error) {
+		return HostOutlier{r.Agent, r.RunID, instantOf(r.Time), r.Model, r.RNIC, r.Endpoint, r.Gbps, r.LatencyMicros, r.FleetGbps, r.FleetLatencyMicros, int(r.Hosts)}, nil
+	})
+}
+
+// HostBaseline is what the hosts of a model measured when they were sent to take a baseline.
+type HostBaseline struct {
+	Model    string            `json:"model"`
+	Agents   []string          `json:"agents"`
+	Newest   schema.Instant    `json:"newest"`
+	Baseline hostping.Baseline `json:"baseline"` // merged, of each host its newest
+}
+
+// HostBaselines are those of a model, or of all (""), by model.
+func (m *Model) HostBaselines(ctx context.Context, fabric, model string) (list []HostBaseline, err error) {
+	type row struct {
+		Model    string    `ch:"model"`
+		Agent    string    `ch:"agent"`
+		RunID    string    `ch:"run_id"`
+		Time     time.Time `ch:"time"`
+		Document string    `ch:"document"`
+	}
+	found, err := Figure[row](ctx, m, "host_baselines", Args{"fabric": fabric, "model": model, "limit": MaxHosts})
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		r := &found[i]
+		one, err := hostping.ParseBaseline([]byte(r.Document))
+		if err != nil {
+			return nil, fmt.Errorf("baseline of run %s of host %s: %w", r.RunID, r.Agent, err)
+		}
+		if n := len(list); n == 0 || list[n-1].Model != r.Model {
+			list = append(list, HostBaseline{Model: r.Model, Agents: []string{r.Agent}, Newest: instantOf(r.Time), Baseline: one})
+			continue
+		}
+		b := &list[len(list)-1]
+		if b.Baseline, err = b.Baseline.Merge(&one); err != nil {
+			return nil, fmt.Errorf("baselines of model %s: run %s of host %s: %w", r.Model, r.RunID, r.Agent, err)
+		}
+		b.Agents = append(b.Agents, r.Agent)
+	}
+	return list, nil
+}
