@@ -18,27 +18,7 @@ type routes struct {
 	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
 	prefix, suffix []schema.Bitmap
 	nodes          []lineNodes
-}
-
-// lineNodes are the nodes of a job by the lines of one dimension of a grid, for what crosses a link of it: that goes
-// to nodes with the link's place in the dimensions before, and comes from nodes with its place in those behind.
-type lineNodes struct {
-	to   []placed // by place in the dimensions before
-	from []placed // by place in those behind
-}
-
-// placed is a node, its place without one dimension, and its coordinate in that.
-type placed struct {
-	place, at int32
-	device    topology.DeviceID
-}
-
-// with are the nodes that have a place.
-func with(nodes []placed, place int32) []placed {
-	byPlace := func(n placed, place int32) int { return cmp.Compare(n.place, place) }
-	first, _ := slices.BinarySearchFunc(nodes, place, byPlace)
-	n, _ := slices.BinarySearchFunc(nodes[first:], place+1, byPlace)
-	return nodes[first : first+n]
+	devices        []topology.DeviceID // of which they are
 }
 
 // router finds the routes of jobs on one graph. Its memory is used again by the next job.
@@ -48,6 +28,7 @@ type router struct {
 	used  []schema.LinkID
 	grid  *gridLinks // nil where there is no grid of switches
 	tree  *treeRoutes
+	known map[uint64]*routes // lately found, by hash of the devices
 }
 
 func newRouter(g *topology.Graph) *router {

@@ -1,6 +1,9 @@
 package diagnose
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -68,4 +71,25 @@ func (t *gridLinks) alongDimension(dim, stride, goal int, h *held) {
 	}
 	h.at = append(h.at[:0], h.waiting[0]...)
 	h.waiting[0] = h.waiting[0][:0]
+}
+
+// lineNodes are the nodes of a job by the lines of one dimension of a grid, for what crosses a link of it: that goes
+// to nodes with the link's place in the dimensions before, and comes from nodes with its place in those behind.
+type lineNodes struct {
+	to   []placed // by place in the dimensions before
+	from []placed // by place in those behind
+}
+
+// placed is a node, its place without one dimension, and its coordinate in that.
+type placed struct {
+	place, at int32
+	device    topology.DeviceID
+}
+
+// with are the nodes that have a place.
+func with(nodes []placed, place int32) []placed {
+	byPlace := func(n placed, place int32) int { return cmp.Compare(n.place, place) }
+	first, _ := slices.BinarySearchFunc(nodes, place, byPlace)
+	n, _ := slices.BinarySearchFunc(nodes[first:], place+1, byPlace)
+	return nodes[first : first+n]
 }
