@@ -128,6 +128,15 @@ func (l *Launcher) Diagnosis(ctx context.Context, region uint64) (schema.Diagnos
 	return found[0], nil
 }
 
+// NoHostError says that no host is there to search with; other errors of Plan say that agents, Slurm or the store
+// could not be asked.
+type NoHostError struct{ err error }
+
+func (e *NoHostError) Error() string { return e.err.Error() }
+
+// Unwrap is what lies beneath.
+func (e *NoHostError) Unwrap() error { return e.err }
+
 // Plan makes the command of a search, and sends nothing but the question who is there.
 func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	hosts, err := l.Hosts(ctx)
@@ -143,14 +152,14 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 		p.Root, err = RootOf(w.Diagnosis.Root, hosts)
 	}
 	if err != nil {
-		return p, err
+		return p, &NoHostError{err}
 	}
 	peers := w.Peers
 	if peers < 0 {
 		peers = l.Config.Peers
 	}
 	if p.Choice, err = Choose(p.Root, hosts, peers); err != nil {
-		return p, err
+		return p, &NoHostError{err}
 	}
 	if p.Request, err = l.request(ctx, w, p.Choice); err != nil {
 		return p, err

@@ -135,9 +135,12 @@ func (p *Policy) consider(ctx context.Context, d schema.Diagnosis) {
 	l := p.launchers[d.Fabric]
 	action := schema.FeedbackAction{Fabric: d.Fabric, Action: "launch", Target: cmp.Or(d.Root.Peer, d.Root.Device), DryRun: p.cfg.DryRun, Score: 100 * d.Cause.Confidence}
 	plan, err := l.Plan(ctx, Want{Diagnosis: d, Peers: -1, Seed: uint64(d.Time), SkipKnown: true})
-	if err != nil {
+	switch _, none := errors.AsType[*NoHostError](err); {
+	case none:
 		err = refuse(refusedNoHost, "%w", err)
-	} else {
+	case err != nil:
+		err = refuse(refusedFailed, "%w", err)
+	default:
 		err = p.permits(ctx, l, &plan)
 	}
 	if no, ok := errors.AsType[*refusal](err); ok {
