@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// analyser makes the parts of one whose Kafka and store are elsewhere, and away.
+// analyserThat makes the parts of an analyser whose Kafka and store are elsewhere, and away.
 func analyserThat(t *testing.T, launch string) (*Process, *Parts) {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func label(m *dto.Metric, name string) string {
 func TestAnalyserRunsTheSearchPolicy(t *testing.T) {
 	p, parts := analyserThat(t, "{allow_hosts: ['n*'], policy: {enabled: true, dry_run: false}}")
 	defer p.db.Close()
-	if parts.searchPolicy == nil {
+	if len(parts.policies) == 0 {
 		t.Fatal("search.launch.policy.enabled makes no policy")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -127,7 +127,7 @@ func TestAnalyserRunsTheSearchPolicy(t *testing.T) {
 func TestSearchPolicyIsOffByDefault(t *testing.T) {
 	p, parts := analyserThat(t, "{allow_hosts: ['n*']}")
 	defer p.db.Close()
-	if parts.searchPolicy != nil {
+	if len(parts.policies) > 0 {
 		t.Error("a policy that is not switched on is there")
 	}
 	cfg := p.cfg
