@@ -16,6 +16,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/internal/test/racing"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -26,7 +27,7 @@ func TestAllClocksJump(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		for _, ahead := range []time.Duration{-5, -30, -120, -600, -1800, -3600, -86400, 20, 120, 3600, 86400 * 365} {
 			for _, restart := range []bool{false, true} {
-				if testing.Short() && !restart {
+				if racing.On && !restart {
 					continue
 				}
 				t.Run(fmt.Sprintf("silent=%v/%ds/restart=%v", silent, ahead, restart), func(t *testing.T) {
@@ -222,7 +223,7 @@ func randomOffset(rng *rand.Rand) time.Duration {
 func TestRandomClockFaults(t *testing.T) {
 	const seconds, faultsEnd = 110, 50
 	seeds := uint64(6)
-	if testing.Short() {
+	if racing.On {
 		seeds = 2
 	}
 	for seed := range seeds {

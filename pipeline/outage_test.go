@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/internal/test/racing"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -417,7 +418,7 @@ func TestReplacingStoresANewerRevision(t *testing.T) {
 // Random outages, restarts and agents.
 func TestRandomOutagesLoseNothing(t *testing.T) {
 	seeds := uint64(12)
-	if testing.Short() {
+	if racing.On {
 		seeds = 3
 	}
 	for seed := range seeds {
@@ -452,7 +453,7 @@ func TestAnOutageLosesNothing(t *testing.T) {
 		"46 s, restart meanwhile":  {agents: 8, outages: [][2]time.Duration{seconds(60, 106)}, restart: []time.Duration{80 * time.Second}},
 		"46 s, restart afterwards": {agents: 8, outages: [][2]time.Duration{seconds(60, 106)}, restart: []time.Duration{108 * time.Second}},
 	} {
-		if testing.Short() && !o.leases && o.restart == nil {
+		if racing.On && !o.leases && o.restart == nil {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,7 @@
 # gotest.sh KIND...: runs the tests of each kind and sums them up in the last lines.
 #   unit         all that needs no service
 #   race         the same, under the race detector where there are goroutines; it makes computations ten times slower
-#                and more, so tests of many cases run few with it (-short), and all without
+#                and more, so tests of many cases run few with it, and all without
 #   integration  the tests that start a real service, but for the walks below
 #   chaos        the walks over faults (TestChaos...), minutes each, with the faults and what they count;
 #                GIVERNY_CHAOS_SEED and GIVERNY_CHAOS_FOR set the walk
@@ -19,12 +19,12 @@ integration_packages() { integration_files | xargs -r -n1 dirname | sort -u; }
 integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | sed 's/^func //' | grep -v '^TestChaos' | sort -u | paste -sd '|'; }
 
 # Packages some of whose tests run fewer cases under the race detector.
-shortened_packages() { grep -rl --include='*_test.go' --exclude-dir=.deps 'testing\.Short()' . | xargs -r -n1 dirname | xargs -r go list; }
+shortened_packages() { grep -rl --include='*_test.go' --exclude-dir=.deps 'giverny/internal/test/racing' . | xargs -r -n1 dirname | xargs -r go list; }
 
 # Packages of one goroutine, most of which internal/importrules keeps so, and the commands: the race detector has
 # nothing to find in them, and makes minutes out of seconds of numbers and queries. Tests of search/engine and
 # search/run start hundreds of processes of their own program, each of which it slows down.
-single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
+single='/giverny/(analysis|collective|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|hostping(/bench(/cmd)?|/draw|/order|/simulated)?|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
 
 run() { # KIND: go test; the fault tests one package at a time
   local packages
@@ -32,7 +32,7 @@ run() { # KIND: go test; the fault tests one package at a time
     unit) go test ./... ;;
     race)
       mapfile -t packages < <(go list ./... | grep -Ev "$single")
-      go test -race -short "${packages[@]}"
+      go test -race "${packages[@]}"
       local raced=$?
       mapfile -t packages < <({ go list ./... | grep -E "$single"; shortened_packages; } | sort -u)
       go test "${packages[@]}" && return $raced

@@ -180,6 +180,7 @@ var Architecture = []Row{
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/journal", Kind: Testing},
+	{Package: "internal/test/racing", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

@@ -14,6 +14,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/giverny/giverny/internal/test/racing"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
@@ -86,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 	conn := enginetest.Connect(t, enginetest.Start(t), "default")
 	mustExec(t, conn, rowTable)
 	rows := 100_000
-	if testing.Short() {
+	if racing.On {
 		rows = 10_000
 	}
 	want := makeRows(rows)
