@@ -33,6 +33,7 @@ type share struct {
 type analysis struct {
 	t      *table
 	tr     *traffic
+	room   *scratch
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
@@ -53,9 +54,18 @@ func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }
 
 // blame explains the excess of every step.
 func (a *analysis) blame() {
-	for i := range a.t.steps {
-		if excess := a.base.excess(i); excess > 0 {
-			a.explain(i, excess)
+	if a.t.alike && len(a.tr.own) == 0 && len(a.t.steps) > 0 {
+		healthy := a.base.of(0)
+		for i, begin := range a.t.begin {
+			if over := a.t.end[i] - begin - healthy; over > small(healthy) {
+				a.explain(i, over)
+			}
+		}
+	} else {
+		for i := range a.t.steps {
+			if excess := a.base.excess(i); excess > 0 {
+				a.explain(i, excess)
+			}
 		}
 	}
 	a.borrow()

@@ -1,9 +1,6 @@
 package collective
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // stuck is a transfer that had all it needed and did not end.
 type stuck struct {
@@ -174,6 +171,9 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 
 // begun are the records of transfers that began and did not end.
 func (a *analysis) begun(communicator int32) []stuck {
+	if !a.t.begun {
+		return nil
+	}
 	var out []stuck
 	for i := range a.t.run.Steps {
 		r := &a.t.run.Steps[i]
@@ -192,5 +192,3 @@ func (a *analysis) endOf(communicator, iteration, rank, step int32) int64 {
 	}
 	return 0
 }
-
-func (s stuck) String() string { return fmt.Sprintf("rank %d step %d", s.rank, s.step) }
