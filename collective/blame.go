@@ -253,8 +253,12 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	}
 }
 
-// rootSources is how many flows into one host fill its port for sure.
-const rootSources = 2
+// rootSources is how many flows into one host make a root of it, if what they send
+// takes rootShare of the time of its port or more.
+const (
+	rootSources = 2
+	rootShare   = 0.8
+)
 
 // asRoot makes a cause one of pauses where its flow is one of several into a host that
 // the collective does not send to: the queue is at the port to that host, off the
@@ -264,16 +268,22 @@ func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
 		return
 	}
 	var sources []int
+	bytes := int64(0)
 	for _, g := range a.tr.others {
 		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
 			sources = append(sources, g.source)
+		}
+	}
+	for _, g := range a.tr.others {
+		if g.destination == f.destination {
+			bytes += g.sent(from, to)
 		}
 	}
 	if len(sources) < rootSources {
 		return
 	}
 	for _, p := range f.ports {
-		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination && a.wireNanos(bytes, p) > rootShare*float64(to-from) {
 			c.class, c.object = PFCRoot, a.switchPort(p)
 			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's way", len(sources), a.host(f.destination))
 		}
