@@ -117,7 +117,8 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	if s == nil {
 		return nil
 	}
-	known := a.slowLinks(i, s, s.slowAt)
+	known := a.slowLinks(i, a.tr.route(s).slowAt)
+	known = append(known, a.starved(i, s)...)
 	known = append(known, a.contention(i, s, true)...)
 	known = append(known, a.collisions(i, s, true)...)
 	known = append(known, a.pausedBy(i, s, excess)...)
@@ -128,7 +129,7 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	if sum >= float64(excess)/4 {
 		return known
 	}
-	possible := a.slowLinks(i, s, s.maybeSlow)
+	possible := a.slowLinks(i, a.tr.route(s).maybeSlow)
 	possible = append(possible, a.contention(i, s, false)...)
 	possible = append(possible, a.collisions(i, s, false)...)
 	for j := range possible {
@@ -150,7 +151,7 @@ func (a *analysis) wireNanos(bytes int64, p port) float64 {
 }
 
 // slowLinks are the links on a step's way that run below their nominal rate.
-func (a *analysis) slowLinks(i int, s *stream, at []port) []cause {
+func (a *analysis) slowLinks(i int, at []port) []cause {
 	var out []cause
 	for _, p := range at {
 		h, _ := a.tr.net.next(p) // a port of a path has a link
@@ -170,6 +171,55 @@ func (a *analysis) slowLinks(i int, s *stream, at []port) []cause {
 	return out
 }
 
+// busyQueue is the mean queue, in packets, from which on a port always had one to
+// send.
+const busyQueue = 5
+
+// starved are ports of a step's way that always had packets to send, stood still for
+// no pause, and yet sent clearly less than their nominal rate: the link is slower than
+// the fabric says.
+func (a *analysis) starved(i int, s *stream) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	way := a.tr.route(s)
+	var out []cause
+	for _, p := range way.ports {
+		h, ok := a.tr.net.next(p)
+		if !ok || !way.certain[p] || a.tr.net.Links[h.link].BitsPerSecond < a.tr.net.nominal[h.link] {
+			continue
+		}
+		var packets, queue, paused, nanos, bytes int64
+		for _, r := range a.tr.during(p, from, to) {
+			if r.LastNanos-r.EpochNanos >= 500_000 && r.EpochNanos >= from && r.LastNanos <= to {
+				packets, queue, paused, nanos, bytes = packets+r.Packets, queue+r.QueueSum, paused+r.Paused, nanos+r.LastNanos-r.EpochNanos, bytes+r.payload()
+			}
+		}
+		if bytes == 0 || queue < busyQueue*packets || paused > packets/20 {
+			continue
+		}
+		rate := float64(bytes) * 8 * wireFactor / float64(nanos) * 1e9
+		if nominal := float64(a.tr.net.nominal[h.link]); rate < 0.8*nominal {
+			out = append(out, cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(p), weight: float64(to-from) * (1 - rate/nominal), confidence: 0.8,
+				evidence: fmt.Sprintf("the port always had packets to send and sent %.3g of %.3g Gb/s", rate/1e9, nominal/1e9)})
+		}
+	}
+	return out
+}
+
+// payload is how many bytes the flows of a report sent, by their sequence numbers; 0
+// where a flow has none.
+func (p *PortReport) payload() int64 {
+	sum := int64(0)
+	for _, f := range p.Flows {
+		if f.Packets > 1 && f.MaxSeq <= f.MinSeq {
+			return 0
+		}
+		if f.Packets > 1 {
+			sum += (f.MaxSeq - f.MinSeq) / (f.Packets - 1) * f.Packets
+		}
+	}
+	return sum
+}
+
 // meeting is where two flows come together: of the ports that both take, by what is
 // certain or by what is possible, the NIC if they leave by one, else the one where f
 // met the longest queue by telemetry, else the first on the way.
@@ -178,8 +228,9 @@ func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
 		return a.tr.net.nic(s.source), true
 	}
 	longest := 0.0
-	for _, p := range s.ports {
-		if !(certain && s.certain[p] && f.certain[p] || !certain && f.passes(p)) {
+	way, other := a.tr.route(s), a.tr.route(f)
+	for _, p := range way.ports {
+		if !(certain && way.certain[p] && other.certain[p] || !certain && a.tr.passes(f, p)) {
 			continue
 		}
 		q := f.queues[p]
@@ -236,7 +287,7 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	if len(sources) < 2 || !collective {
 		return
 	}
-	for _, p := range f.ports {
+	for _, p := range a.tr.route(f).ports {
 		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
 			c.class, c.object = Incast, a.switchPort(p)
 			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
@@ -256,6 +307,10 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		if o == s || o.source == s.source {
 			continue
 		}
+		bytes := a.tr.bytes(o, from, to)
+		if bytes == 0 {
+			continue
+		}
 		at, ok := a.meeting(s, o, certain)
 		if !ok {
 			continue
@@ -263,7 +318,6 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		if _, sure := a.meeting(s, o, true); sure && !certain {
 			continue
 		}
-		bytes := a.tr.bytes(o, from, to)
 		if weight := a.wireNanos(bytes, at); weight > float64(to-from)/50 {
 			object := a.switchPort(at)
 			weight *= 1 - a.pauses.fraction(at, from, to)
