@@ -44,7 +44,7 @@ type hopPort struct{ node, port int }
 type flowing struct {
 	source, destination int
 	bytes, left         float64
-	begin               int64
+	begin, end          int64
 	path                []hopPort
 	rank, step          int // of the collective; rank -1 otherwise
 	rate                float64

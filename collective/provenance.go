@@ -68,28 +68,36 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 }
 
 // fillers weighs the flows at a port by the queue that switches saw them in, and
-// where none was reported by their bytes; others says whether some of them are not of
-// the collective.
+// where none that is not of the collective was reported by their bytes; others says
+// whether some of them are not of the collective. The collective's own flows fill a
+// queue where several meet.
 func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stream]float64, others bool) {
 	filled = map[*stream]float64{}
 	for _, r := range a.tr.during(at, from-window, to+window) {
 		for _, row := range r.Flows {
 			for _, f := range a.streams(row, from, to) {
-				if f != s {
+				if f != s && a.tr.bytes(f, from, to) > 0 {
 					filled[f] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
 					others = others || f.steps == nil
 				}
 			}
 		}
 	}
-	if len(filled) > 0 {
+	if others {
 		return filled, others
 	}
+	clear(filled)
+	own := 0
 	for _, f := range a.tr.all() {
-		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && a.tr.passes(f, at) {
+		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain[at]) {
 			filled[f] = float64(bytes)
-			others = others || f.steps == nil
+			if others = others || f.steps == nil; f.steps != nil {
+				own++
+			}
 		}
+	}
+	if !others && own < 2 {
+		return nil, false
 	}
 	return filled, others
 }
