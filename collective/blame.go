@@ -15,6 +15,7 @@ type cause struct {
 	weight     float64
 	confidence float64
 	evidence   string
+	inferred   bool // by what flows and queues did, not by a record of it
 }
 
 // share is what a culprit took of one step.
@@ -27,6 +28,7 @@ type share struct {
 	object     string
 	confidence float64
 	evidence   string
+	inferred   bool // by what flows and queues did, not by a record of it
 }
 
 // analysis is the work of one Diagnose.
@@ -68,9 +70,12 @@ func (a *analysis) blame() {
 			}
 		}
 	}
+	a.behindSlow()
 	a.borrow()
+	a.commonLinks()
 	a.atSources()
 	a.stragglers()
+	a.knockOn()
 	a.spreadNoise()
 }
 
@@ -98,7 +103,7 @@ func (a *analysis) explain(i int, excess int64) {
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
-	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence})
+	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred})
 }
 
 // stream is the flow that step i is a part of; nil where the hosts are unknown.
@@ -118,7 +123,6 @@ func (a *analysis) causes(i int, excess int64) []cause {
 		return nil
 	}
 	known := a.slowLinks(i, a.tr.route(s).slowAt)
-	known = append(known, a.starved(i, s)...)
 	known = append(known, a.contention(i, s, true)...)
 	known = append(known, a.collisions(i, s, true)...)
 	known = append(known, a.pausedBy(i, s, excess)...)
@@ -128,6 +132,9 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	}
 	if sum >= float64(excess)/4 {
 		return known
+	}
+	if slow := a.slowPorts(i, s); len(slow) > 0 {
+		return append(known, slow...)
 	}
 	possible := a.slowLinks(i, a.tr.route(s).maybeSlow)
 	possible = append(possible, a.contention(i, s, false)...)
@@ -169,55 +176,6 @@ func (a *analysis) slowLinks(i int, at []port) []cause {
 		out = append(out, cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(place), weight: weight, confidence: 0.9, evidence: evidence})
 	}
 	return out
-}
-
-// busyQueue is the mean queue, in packets, from which on a port always had one to
-// send.
-const busyQueue = 5
-
-// starved are ports of a step's way that always had packets to send, stood still for
-// no pause, and yet sent clearly less than their nominal rate: the link is slower than
-// the fabric says.
-func (a *analysis) starved(i int, s *stream) []cause {
-	from, to := a.t.begin[i], a.t.end[i]
-	way := a.tr.route(s)
-	var out []cause
-	for _, p := range way.ports {
-		h, ok := a.tr.net.next(p)
-		if !ok || !way.certain[p] || a.tr.net.Links[h.link].BitsPerSecond < a.tr.net.nominal[h.link] {
-			continue
-		}
-		var packets, queue, paused, nanos, bytes int64
-		for _, r := range a.tr.during(p, from, to) {
-			if r.LastNanos-r.EpochNanos >= 500_000 && r.EpochNanos >= from && r.LastNanos <= to {
-				packets, queue, paused, nanos, bytes = packets+r.Packets, queue+r.QueueSum, paused+r.Paused, nanos+r.LastNanos-r.EpochNanos, bytes+r.payload()
-			}
-		}
-		if bytes == 0 || queue < busyQueue*packets || paused > packets/20 {
-			continue
-		}
-		rate := float64(bytes) * 8 * wireFactor / float64(nanos) * 1e9
-		if nominal := float64(a.tr.net.nominal[h.link]); rate < 0.8*nominal {
-			out = append(out, cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(p), weight: float64(to-from) * (1 - rate/nominal), confidence: 0.8,
-				evidence: fmt.Sprintf("the port always had packets to send and sent %.3g of %.3g Gb/s", rate/1e9, nominal/1e9)})
-		}
-	}
-	return out
-}
-
-// payload is how many bytes the flows of a report sent, by their sequence numbers; 0
-// where a flow has none.
-func (p *PortReport) payload() int64 {
-	sum := int64(0)
-	for _, f := range p.Flows {
-		if f.Packets > 1 && f.MaxSeq <= f.MinSeq {
-			return 0
-		}
-		if f.Packets > 1 {
-			sum += (f.MaxSeq - f.MinSeq) / (f.Packets - 1) * f.Packets
-		}
-	}
-	return sum
 }
 
 // meeting is where two flows come together: of the ports that both take, by what is
@@ -265,6 +223,7 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 			c.evidence = "leaves the same NIC as the collective's flow"
 		} else {
 			a.asIncast(&c, f, from, to)
+			a.asRoot(&c, f, from, to)
 		}
 		out = append(out, c)
 	}
@@ -291,6 +250,43 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
 			c.class, c.object = Incast, a.switchPort(p)
 			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
+		}
+	}
+}
+
+// rootSources is how many flows into one host make a root of it, if what they send
+// takes rootShare of the time of its port or more.
+const (
+	rootSources = 2
+	rootShare   = 0.8
+)
+
+// asRoot makes a cause one of pauses where its flow is one of several into a host that
+// the collective does not send to: the queue is at the port to that host, off the
+// collective's way, and pauses are how the collective is slowed.
+func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
+	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.all(), func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
+		return
+	}
+	var sources []int
+	bytes := int64(0)
+	for _, g := range a.tr.others {
+		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
+		}
+	}
+	for _, g := range a.tr.others {
+		if g.destination == f.destination {
+			bytes += g.sent(from, to)
+		}
+	}
+	if len(sources) < rootSources {
+		return
+	}
+	for _, p := range a.tr.route(f).ports {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination && a.wireNanos(bytes, p) > rootShare*float64(to-from) {
+			c.class, c.object = PFCRoot, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's way", len(sources), a.host(f.destination))
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (a *analysis) describe(who string, path []int32) Culprit {
 	var best face
 	for _, s := range a.shares[who] {
 		f := face{s.class, s.flow, s.object}
-		w := float64(s.nanos)
+		w := float64(s.nanos) * s.confidence * s.confidence
 		if critical[s.step] {
 			w *= 1e6
 		}

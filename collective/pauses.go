@@ -10,6 +10,7 @@ const window = 5_000_000
 type pauses struct {
 	intervals map[port][]interval
 	signals   map[port][]int64 // when a switch was asked because the port before it stood
+	end       int64            // of those that were not resumed
 	tr        *traffic
 }
 
@@ -40,6 +41,7 @@ func newPauses(run *Run, tr *traffic, last int64) *pauses {
 		}
 		last = max(last, f.TimeNanos)
 	}
+	p.end = last
 	for at, from := range since {
 		p.intervals[at] = append(p.intervals[at], interval{from, last})
 	}

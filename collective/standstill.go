@@ -86,7 +86,11 @@ func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 			}
 		}
 	}
-	if cycle := a.anyCycle(earliest(all)-window, last); cycle != nil {
+	cycle := a.anyCycle(earliest(all)-window, last)
+	if cycle == nil {
+		cycle = a.standingCycle()
+	}
+	if cycle != nil {
 		c := a.deadlock(cycle, 1)
 		return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
 	}
@@ -145,7 +149,10 @@ func origins(all []stuck) []int {
 // did not end, and how many steps the collective should have.
 func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 	c := a.course(communicator)
-	if c == nil || c.complete() {
+	if c == nil {
+		return a.behind(communicator)
+	}
+	if c.complete() {
 		return nil, 0
 	}
 	for _, rank := range c.members {
