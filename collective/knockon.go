@@ -108,12 +108,12 @@ func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 // fills says whether a flow meets another of the collective, from another host, at a
 // port in the healthy schedule.
 func (a *analysis) fills(healthy []span, o *stream, object string) bool {
-	for _, p := range o.ports {
+	for _, p := range a.tr.route(o).ports {
 		if a.switchPort(p) != object {
 			continue
 		}
 		for _, other := range a.tr.own {
-			if other == o || other.source == o.source || !other.passes(p) {
+			if other == o || other.source == o.source || !a.tr.passes(other, p) {
 				continue
 			}
 			for _, step := range other.steps {
