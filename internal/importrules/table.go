@@ -121,6 +121,7 @@ var Architecture = []Row{
 	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
 	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/nccl", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
@@ -152,7 +153,7 @@ var Architecture = []Row{
 
 	// What people and machines see.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"dashboards/openapi", "hostping/order", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "hostping/order", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
