@@ -57,10 +57,8 @@ func figure(v float64) string {
 		return grouped(int64(v))
 	case size >= 1000:
 		return grouped(int64(math.Round(v)))
-	case size >= 100:
-		return fmt.Sprintf("%.1f", v)
 	case size >= 1:
-		return fmt.Sprintf("%.2f", v)
+		return fmt.Sprintf("%.4g", v)
 	}
 	return fmt.Sprintf("%.3g", v)
 }
