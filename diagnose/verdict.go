@@ -276,9 +276,9 @@ func (rc *regionCase) ground(s *Stage, own *job) float64 {
 	return float64(mine) / float64(len(rc.region.Links))
 }
 
-// strangers reports whether a device is a node of another job, or the switch of one.
+// strangers reports whether a device is a node of another job, or the switch of one. A job that was requeued is itself.
 func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
-	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
+	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
 // classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
