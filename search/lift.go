@@ -6,17 +6,15 @@ import "slices"
 // more often it is among the experiments with the highest signal than among all.
 
 const (
-	refineCost   = 20 // probes that an anomaly's thresholds need, about
-	quiet        = 50 // experiments without a new anomaly after which one is refined
-	auditEvery   = 15 // proposals
-	drawsBefore  = 200
-	topShare     = .1 // of the experiments show a high signal
-	freshShare   = .1 // of the proposals regard no signal
-	relaxShare   = .3 // of the proposals take conditions of a known anomaly
-	mixShare     = .3 // take conditions of several
-	candidates   = 8  // of which the one is proposed that is most new
-	conjunctions = 48 // that this is judged by
-	keepShare    = .6 // of its conditions
+	refineCost  = 20 // probes that an anomaly's thresholds need, about
+	quiet       = 50 // experiments without a new anomaly after which one is refined
+	auditEvery  = 15 // proposals
+	drawsBefore = 200
+	topShare    = .1 // of the experiments show a high signal
+	freshShare  = .1 // of the proposals regard no signal
+	relaxShare  = .3 // of the proposals take conditions of a known anomaly
+	mixShare    = .3 // take conditions of several
+	keepShare   = .6 // of its conditions
 )
 
 // lift searches by the lift sampler, takes every anomaly apart, and checks what it
@@ -125,13 +123,13 @@ func (s *Search) outside(draw func() point) point {
 	return p
 }
 
-// propose draws by lift for one signal or two, or regards none; of some draws it takes the
-// one that would meet most of what was not ruled out.
+// propose draws by lift for one signal or two, or regards none, and may take over conditions
+// of known anomalies.
 func (s *Search) propose() point {
 	weights := s.weights()
 	known := s.popularity()
 	u := s.rnd.Float64()
-	draw := func() point {
+	return s.outside(func() point {
 		p := make(point, len(weights))
 		for i := range weights {
 			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
@@ -143,21 +141,7 @@ func (s *Search) propose() point {
 			known.mix(p, s.rnd)
 		}
 		return p
-	}
-	best := s.outside(draw)
-	n := candidates >> min(s.invalidRun, 8) // what was never had is new for ever
-	if n < 2 {
-		return best
-	}
-	groups := s.groups()
-	most := s.coverage.novelty(best, groups, s.rnd)
-	for range n - 1 {
-		p := s.outside(draw)
-		if v := s.coverage.novelty(p, groups, s.rnd); v > most {
-			best, most = p, v
-		}
-	}
-	return best
+	})
 }
 
 // weights of the bins of each dimension for a proposal.
@@ -181,21 +165,6 @@ func (s *Search) weights() [][]float64 {
 		}
 	}
 	return weights
-}
-
-// groups of dimensions that an anomaly may depend on: each is in one by its chance to
-// matter.
-func (s *Search) groups() [][]int {
-	chance := s.chances()
-	groups := make([][]int, conjunctions)
-	for i := range groups {
-		for d, c := range chance {
-			if s.rnd.Float64() < c {
-				groups[i] = append(groups[i], d)
-			}
-		}
-	}
-	return groups
 }
 
 // relax gives a proposal some of the conditions of a known anomaly: others share them.
