@@ -63,7 +63,7 @@ func expect(t *testing.T, lines <-chan string, want string) {
 		if got != want {
 			t.Fatalf("the stream says %q, want %q", got, want)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("the stream does not say %q", want)
 	}
 }

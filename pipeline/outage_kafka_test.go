@@ -77,18 +77,15 @@ type outageOfKafka struct {
 	interval time.Duration // of agents and analysis
 }
 
-// The outage table, over a real broker and real spools: Kafka stops or is killed while agents poll every second,
-// for longer than intervals are closed by the clock. In the end every interval is whole.
+// An outage over a real broker and real spools: Kafka stops while agents poll every second, for longer than
+// intervals are closed by the clock. In the end every interval is whole.
 func TestAnOutageOfApacheKafkaLosesNothing(t *testing.T) {
-	for _, o := range []outageOfKafka{
-		{agents: 8, outage: 20 * time.Second, hold: 30 * time.Second, interval: time.Second},
-		{agents: 200, kill: true, outage: 15 * time.Second, interval: time.Second},
-	} {
-		t.Run(fmt.Sprintf("%d agents, kill %v, hold %v", o.agents, o.kill, o.hold), func(t *testing.T) {
-			t.Parallel() // they wait most of the time
-			o.run(t)
-		})
-	}
+	(&outageOfKafka{agents: 8, outage: 12 * time.Second, hold: 18 * time.Second, interval: time.Second}).run(t)
+}
+
+// The same with agents as of a whole cluster, whose broker is killed and whose intervals are completed later.
+func TestChaosAnOutageForManyAgents(t *testing.T) {
+	(&outageOfKafka{agents: 200, kill: true, outage: 15 * time.Second, interval: time.Second}).run(t)
 }
 
 func (o *outageOfKafka) run(t *testing.T) {

@@ -1,9 +1,10 @@
 #!/bin/bash
 # gotest.sh KIND...: runs the tests of each kind and sums them up in the last lines.
 #   unit         all that needs no service
-#   race         the same, under the race detector where there are goroutines
-#   integration  the packages with tests that start a real service
-#   chaos        the fault tests of those packages (TestChaos...), with the faults and what they count;
+#   race         the same, under the race detector where there are goroutines; it makes computations ten times slower
+#                and more, so tests of many cases run few with it, and all without
+#   integration  the tests that start a real service, but for the walks below
+#   chaos        the walks over faults (TestChaos...), minutes each, with the faults and what they count;
 #                GIVERNY_CHAOS_SEED and GIVERNY_CHAOS_FOR set the walk
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -15,12 +16,15 @@ trap 'rm -rf "$logs" "$scratch"' EXIT
 # Files of tests that carry the tag; what else their packages have runs with the unit tests.
 integration_files() { grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:build.*\bintegration\b' .; }
 integration_packages() { integration_files | xargs -r -n1 dirname | sort -u; }
-integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | sed 's/^func //' | sort -u | paste -sd '|'; }
+integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | sed 's/^func //' | grep -v '^TestChaos' | sort -u | paste -sd '|'; }
+
+# Packages some of whose tests run fewer cases under the race detector.
+shortened_packages() { grep -rl --include='*_test.go' --exclude-dir=.deps 'giverny/internal/test/racing' . | xargs -r -n1 dirname | xargs -r go list; }
 
 # Packages of one goroutine, most of which internal/importrules keeps so, and the commands: the race detector has
 # nothing to find in them, and makes minutes out of seconds of numbers and queries. Tests of search/engine and
 # search/run start hundreds of processes of their own program, each of which it slows down.
-single='/giverny/(analysis|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
+single='/giverny/(analysis|collective|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|hostping(/bench(/cmd)?|/draw|/order|/simulated)?|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
 
 run() { # KIND: go test; the fault tests one package at a time
   local packages
@@ -30,7 +34,7 @@ run() { # KIND: go test; the fault tests one package at a time
       mapfile -t packages < <(go list ./... | grep -Ev "$single")
       go test -race "${packages[@]}"
       local raced=$?
-      mapfile -t packages < <(go list ./... | grep -E "$single")
+      mapfile -t packages < <({ go list ./... | grep -E "$single"; shortened_packages; } | sort -u)
       go test "${packages[@]}" && return $raced
       ;;
     integration | chaos)

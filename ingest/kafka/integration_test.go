@@ -38,8 +38,6 @@ func TestApacheKafkaSecurity(t *testing.T) {
 		name    string
 		options apachekafka.Options
 	}{
-		{"TLS", apachekafka.Options{TLS: apachekafka.ServerTLS}},
-		{"mutual TLS", apachekafka.Options{TLS: apachekafka.MutualTLS}},
 		{"PLAIN over TLS", apachekafka.Options{TLS: apachekafka.ServerTLS, SASL: apachekafka.Plain}},
 		{"SCRAM-SHA-256", apachekafka.Options{SASL: apachekafka.ScramSHA256}},
 		{"SCRAM-SHA-512 over mutual TLS", apachekafka.Options{TLS: apachekafka.MutualTLS, SASL: apachekafka.ScramSHA512}},

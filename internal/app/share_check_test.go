@@ -280,6 +280,9 @@ func (s *sharing) checkOwners() (late int) {
 	return late
 }
 
+// remembered is for how long a region that is not seen keeps its identity: two intervals by default, and its own.
+const remembered = 3e9
+
 // checkAnnouncements wants every stored interval in the topic of regions, with
 // the same regions whoever the owner is.
 func (s *sharing) checkAnnouncements(l *shareLoad, until int64, found *shareResult) {
@@ -320,7 +323,8 @@ func (s *sharing) checkAnnouncements(l *shareLoad, until int64, found *shareResu
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	times, regions, newest := map[key]int{}, map[string]string{}, map[string]int64{}
+	times, newest := map[key]int{}, map[string]int64{}
+	regions, seen := map[string]string{}, map[string]int64{} // the last ones announced, and when
 	for _, a := range l.announced {
 		k := key{a.fabric, a.start, a.revision}
 		if times[k]++; times[k] > 1 {
@@ -334,10 +338,10 @@ func (s *sharing) checkAnnouncements(l *shareLoad, until int64, found *shareResu
 		if a.regions == "" {
 			continue
 		}
-		if was := regions[a.fabric]; was != "" && was != a.regions {
+		if was := regions[a.fabric]; was != "" && was != a.regions && a.start-seen[a.fabric] <= remembered {
 			t.Errorf("%s: regions %s at %d, were %s", a.fabric, a.regions, a.start, was)
 		}
-		regions[a.fabric] = a.regions
+		regions[a.fabric], seen[a.fabric] = a.regions, a.start
 	}
 	for _, f := range s.fabrics {
 		if regions[f] == "" {

@@ -107,6 +107,11 @@ var Architecture = []Row{
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
+	// Collectives: from step records to the critical path and its culprits.
+	{Package: "collective", Kind: Pure},
+	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/vedrfolnir", May: []string{"collective"}},
+
 	// Storage, and the engine in a child process.
 	{Package: "store", May: []string{"hostping", "hostping/order", "topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
@@ -169,6 +174,7 @@ var Architecture = []Row{
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/journal", Kind: Testing},
+	{Package: "internal/test/racing", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

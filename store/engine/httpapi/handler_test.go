@@ -241,7 +241,7 @@ func TestRowsArriveAsTheyCome(t *testing.T) {
 func waitIdle(t *testing.T) {
 	t.Helper()
 	session := openSession(t)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var running string
 		ask := chdb.Statement{SQL: "SELECT query FROM system.processes WHERE Settings['log_comment'] != ''", Format: "TSV"}
 		err := session.Query(ask, func(chunk []byte) error {

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/draw"
+)
+
+func newCollective(*globals) *cobra.Command {
+	cmd := newFolder("collective", "Find out why collective operations are slow")
+	cmd.AddCommand(newCollectiveDiagnose())
+	return cmd
+}
+
+type collectiveFlags struct {
+	format, lineRate, svg, trace string
+	json                         bool
+}
+
+func newCollectiveDiagnose() *cobra.Command {
+	var f collectiveFlags
+	cmd := &cobra.Command{
+		Use:   "diagnose --format FORMAT DIR|FILE...",
+		Short: "Find the critical path of a collective and who lengthened it, offline",
+		Long: `Find the critical path of a collective and who lengthened it, offline.
+
+The records of one job are given as a folder or as files. The critical path is
+exact to the nanosecond; its segments (transfer, compute, wait) join end to end
+and sum to the makespan. A culprit's cost is what the makespan would lose without
+it: the run is replayed with the culprit's time taken out, every step after what
+it waits for. Classes: background_flow, self_collision, host_nic_contention,
+pfc_root, incast, deadlock, slow_link, slow_host, straggler, hang.
+
+Forms of records:
+` + collectiveFormatHelp() + `
+Exit status 1 is input that cannot be read: one line names the file, the line and
+what to do.`,
+		Example: "  giverny collective diagnose --format vedrfolnir runs/ring40 --json\n  giverny collective diagnose --format vedrfolnir runs/ring40 --svg ring.svg --trace ring.json",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runCollectiveDiagnose(cmd, f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "", "form of the records: "+collectiveFormatNames())
+	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link such as 25Gbps; without it the most frequent rate of its level in the fabric")
+	flags.BoolVar(&f.json, "json", false, "one JSON object instead of text")
+	flags.StringVar(&f.svg, "svg", "", "also draw ranks by time with the critical path into this SVG file")
+	flags.StringVar(&f.trace, "trace", "", "also write Chrome trace events, which Perfetto shows, into this JSON file")
+	_ = cmd.MarkFlagRequired("format")
+	return cmd
+}
+
+func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string) error {
+	format, err := collectiveFormatOf(f.format)
+	if err != nil {
+		return err
+	}
+	opt := collective.Options{}
+	if opt.LineRateBitsPerSecond, err = parseLineRate(f.lineRate); err != nil {
+		return err
+	}
+	run, err := format.read(paths)
+	if err != nil {
+		return err
+	}
+	d := collective.Diagnose(run, opt)
+	for _, picture := range []struct {
+		path string
+		draw func(io.Writer, collective.Run, collective.Diagnosis) error
+	}{{f.svg, draw.SVG}, {f.trace, draw.Trace}} {
+		if err := writePicture(picture.path, run, d, picture.draw); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+	}
+	return printCollective(cmd.OutOrStdout(), d)
+}
+
+// parseLineRate reads 25Gbps, 400Mbps or a plain number of bits per second.
+func parseLineRate(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, factor := text, 1.0
+	for suffix, f := range map[string]float64{"Gbps": 1e9, "Mbps": 1e6, "Gb/s": 1e9, "Mb/s": 1e6} {
+		if n, ok := strings.CutSuffix(text, suffix); ok {
+			number, factor = n, f
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if bits := v * factor; err != nil || math.IsNaN(bits) || bits < 1e3 || bits > 1e14 {
+		return 0, fmt.Errorf("--line-rate %q: want a rate such as 25Gbps", text)
+	}
+	return int64(math.Round(v * factor)), nil
+}
+
+func writePicture(path string, run collective.Run, d collective.Diagnosis, draw func(io.Writer, collective.Run, collective.Diagnosis) error) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write picture: %w", err)
+	}
+	if err := draw(file, run, d); err != nil {
+		file.Close()
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return file.Close()
+}
+
+// printedSegments is how much of the critical path is printed: its begin.
+const printedSegments = 64
+
+// printCollective prints the diagnosis and the critical path as a table.
+func printCollective(out io.Writer, d collective.Diagnosis) error {
+	var b strings.Builder
+	b.WriteString(d.Text)
+	if len(d.CriticalPath) > 0 {
+		b.WriteString("\ncritical path\n      begin_ns         end_ns  kind      rank  node  step\n")
+	}
+	for i, s := range d.CriticalPath {
+		if i == printedSegments {
+			fmt.Fprintf(&b, "... %d more segments: --json has all\n", len(d.CriticalPath)-i)
+			break
+		}
+		fmt.Fprintf(&b, "%14d %14d  %-8s %5d  %4s  %4d\n", s.BeginNanos, s.EndNanos, s.Kind, s.Rank, s.Node, s.Step)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}

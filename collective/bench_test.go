@@ -1,0 +1,67 @@
+package collective_test
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// ringIteration fills one ring all-reduce: every rank sends in every step, a late rank
+// holds the others up.
+func ringIteration(steps []collective.StepRecord, ranks, late int, at int64) []collective.StepRecord {
+	const duration = 13_858
+	steps = steps[:0]
+	end := make([]int64, ranks)
+	before := make([]int64, ranks)
+	for i := range before {
+		before[i] = at
+	}
+	for step := 1; step <= 2*(ranks-1); step++ {
+		for rank := range ranks {
+			begin := max(before[rank], before[(rank+ranks-1)%ranks])
+			if rank == late && step == ranks/2 {
+				begin += 5_000_000
+			}
+			end[rank] = begin + duration
+			steps = append(steps, collective.StepRecord{
+				Step: int32(step), Rank: int32(rank), Peer: int32((rank + 1) % ranks), Bytes: 40_000, BeginNanos: begin, EndNanos: end[rank], AloneNanos: 13_285,
+				AwaitsRank: int32((rank + ranks - 1) % ranks), AwaitsStep: int32(step - 1),
+			})
+			if step == 1 {
+				steps[len(steps)-1].AwaitsStep = collective.None
+			}
+		}
+		before, end = end, before
+	}
+	return steps
+}
+
+func ringRanks(n int) (ranks []collective.Rank, communicators []collective.Communicator) {
+	members := make([]int, n)
+	for i := range n {
+		members[i] = i
+		ranks = append(ranks, collective.Rank{Node: "n", Host: collective.None})
+	}
+	return ranks, []collective.Communicator{{Members: members, Algorithm: collective.Ring, Steps: 2 * (n - 1)}}
+}
+
+// BenchmarkDiagnose measures one iteration of a ring all-reduce: the 100 of
+// 1,024 ranks are 100 of these, one after the other through a Series.
+func BenchmarkDiagnose(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		ranks int
+	}{{"ranks=16/steps=30", 16}, {"ranks=1024/steps=2046", 1024}} {
+		b.Run(c.name, func(b *testing.B) {
+			ranks, communicators := ringRanks(c.ranks)
+			steps := ringIteration(nil, c.ranks, c.ranks/3, 1e9)
+			b.ReportAllocs()
+			for b.Loop() {
+				d := collective.Diagnose(collective.Run{Ranks: ranks, Communicators: communicators, Steps: steps}, collective.Options{})
+				if len(d.Culprits) != 1 || d.Culprits[0].Class != collective.Straggler {
+					b.Fatal(d.Text)
+				}
+			}
+		})
+	}
+}

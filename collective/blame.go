@@ -1,0 +1,265 @@
+package collective
+
+import (
+	"fmt"
+	"slices"
+)
+
+// cause is why one step took longer: who, where, and how many nanoseconds of the
+// step's time it took by the capacity that it used.
+type cause struct {
+	who        string // the culprit's identity over all steps
+	class      Class
+	flow       string
+	object     string
+	weight     float64
+	confidence float64
+	evidence   string
+}
+
+// share is what a culprit took of one step.
+type share struct {
+	step       int32
+	nanos      int64
+	idle       bool // before the step began, rather than of its duration
+	class      Class
+	flow       string
+	object     string
+	confidence float64
+	evidence   string
+}
+
+// analysis is the work of one Diagnose.
+type analysis struct {
+	t      *table
+	tr     *traffic
+	pauses *pauses
+	base   *baseline
+	shares map[string][]share
+	open   []open // excess that nothing recorded explains
+	noise  []open // small excess, such as rate control leaves behind
+}
+
+type open struct {
+	step  int32
+	nanos int64
+}
+
+func (a *analysis) switchPort(p port) string {
+	return fmt.Sprintf("switch %s port %d", a.tr.name(p.node), p.port)
+}
+
+func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }
+
+// blame explains the excess of every step.
+func (a *analysis) blame() {
+	for i := range a.t.steps {
+		if excess := a.base.excess(i); excess > 0 {
+			a.explain(i, excess)
+		}
+	}
+	a.borrow()
+	a.atSources()
+	a.stragglers()
+	a.spreadNoise()
+}
+
+// explain shares the excess of step i among its causes by the time that they took.
+func (a *analysis) explain(i int, excess int64) {
+	causes := a.causes(i, excess)
+	sum := 0.0
+	for _, c := range causes {
+		sum += c.weight
+	}
+	// Rate control reacts late and recovers slowly: a flow costs up to twice the time
+	// that its bytes need. What is far beyond has another cause.
+	explained := excess
+	if sum < float64(excess)/4 {
+		explained = int64(2 * sum)
+	}
+	for _, c := range causes {
+		if c.weight > 0 {
+			a.give(c, int32(i), int64(float64(explained)*c.weight/sum), false)
+		}
+	}
+	if rest := excess - explained; rest > 0 {
+		a.open = append(a.open, open{int32(i), rest})
+	}
+}
+
+func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
+	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence})
+}
+
+// stream is the flow that step i is a part of; nil where the hosts are unknown.
+func (a *analysis) stream(i int) *stream {
+	r := &a.t.steps[i]
+	if r.Peer < 0 {
+		return nil
+	}
+	return a.tr.own[[2]int{a.t.run.Ranks[r.Rank].Host, a.t.run.Ranks[r.Peer].Host}]
+}
+
+// causes are the reasons for the excess of step i that the records show. Those that
+// are only possible, by one of several equal paths, count where no other is known.
+func (a *analysis) causes(i int, excess int64) []cause {
+	s := a.stream(i)
+	if s == nil {
+		return nil
+	}
+	known := a.slowLinks(i, s, s.slowAt)
+	known = append(known, a.contention(i, s, true)...)
+	known = append(known, a.collisions(i, s, true)...)
+	known = append(known, a.pausedBy(i, s, excess)...)
+	sum := 0.0
+	for _, c := range known {
+		sum += c.weight
+	}
+	if sum >= float64(excess)/4 {
+		return known
+	}
+	possible := a.slowLinks(i, s, s.maybeSlow)
+	possible = append(possible, a.contention(i, s, false)...)
+	possible = append(possible, a.collisions(i, s, false)...)
+	for j := range possible {
+		possible[j].confidence /= 2
+	}
+	return append(known, possible...)
+}
+
+// wireNanos is how long bytes of payload occupy a port.
+func (a *analysis) wireNanos(bytes int64, p port) float64 {
+	rate := int64(0)
+	if h, ok := a.tr.net.next(p); ok {
+		rate = a.tr.net.Links[h.link].BitsPerSecond
+	}
+	if rate <= 0 {
+		rate = a.tr.net.fastest()
+	}
+	return float64(bytes) * 8 * wireFactor * ackFactor / float64(rate) * 1e9
+}
+
+// slowLinks are the links on a step's way that run below their nominal rate.
+func (a *analysis) slowLinks(i int, s *stream, at []port) []cause {
+	var out []cause
+	for _, p := range at {
+		h, _ := a.tr.net.next(p) // a port of a path has a link
+		link := a.tr.net.Links[h.link]
+		weight := a.wireNanos(a.t.steps[i].Bytes, p) * (1 - float64(link.BitsPerSecond)/float64(a.tr.net.nominal[h.link]))
+		evidence := fmt.Sprintf("the link runs at %.3g of %.3g Gb/s", float64(link.BitsPerSecond)/1e9, float64(a.tr.net.nominal[h.link])/1e9)
+		if link.ErrorRate > 0 {
+			weight += float64(a.t.end[i] - a.t.begin[i] - a.base.of(i))
+			evidence += fmt.Sprintf(", and loses %.3g%% of the packets", 100*link.ErrorRate)
+		}
+		place := p
+		if !a.tr.net.Nodes[p.node].Switch {
+			place = port{h.peer, h.peerPort}
+		}
+		out = append(out, cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(place), weight: weight, confidence: 0.9, evidence: evidence})
+	}
+	return out
+}
+
+// meeting is where two flows come together: of the ports that both take, by what is
+// certain or by what is possible, the NIC if they leave by one, else the one where f
+// met the longest queue by telemetry, else the first on the way.
+func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
+	if s.source == f.source {
+		return a.tr.net.nic(s.source), true
+	}
+	longest := 0.0
+	for _, p := range s.ports {
+		if !(certain && s.certain[p] && f.certain[p] || !certain && f.passes(p)) {
+			continue
+		}
+		q := f.queues[p]
+		if mean := float64(q.queue) / float64(max(q.packets, 1)); !ok || mean > longest {
+			at, ok, longest = p, true, mean
+		}
+	}
+	return at, ok
+}
+
+// contention are the other flows that shared a port with step i while it ran.
+func (a *analysis) contention(i int, s *stream, certain bool) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	var out []cause
+	for _, f := range a.tr.others {
+		bytes := f.sent(from, to)
+		if bytes <= 0 {
+			continue
+		}
+		at, ok := a.meeting(s, f, certain)
+		if !ok {
+			continue
+		}
+		if _, sure := a.meeting(s, f, true); sure && !certain {
+			continue // counted already
+		}
+		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(bytes, at), confidence: 0.9}
+		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
+		if !a.tr.net.Nodes[at.node].Switch {
+			c.class, c.object = HostNICContention, a.host(at.node)
+			c.evidence = "leaves the same NIC as the collective's flow"
+		} else {
+			a.asIncast(&c, f, from, to)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// asIncast makes a cause one of an incast where its flow is one of several, from as
+// many hosts, into one host that the collective sends to at the same time. Its object
+// is the switch's port to that host.
+func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
+	var sources []int
+	for _, g := range a.tr.others {
+		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
+		}
+	}
+	collective := slices.ContainsFunc(a.tr.all(), func(g *stream) bool {
+		return g.steps != nil && g.destination == f.destination && a.tr.bytes(g, from, to) > 0
+	})
+	if len(sources) < 2 || !collective {
+		return
+	}
+	for _, p := range f.ports {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
+			c.class, c.object = Incast, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
+		}
+	}
+}
+
+// collisions are the collective's own flows that shared a switch's port with step i
+// while it ran. Flows of one NIC are the algorithm's choice and no collision.
+func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	var out []cause
+	for _, o := range a.tr.all() {
+		if o.steps == nil {
+			break // the collective's come first
+		}
+		if o == s || o.source == s.source {
+			continue
+		}
+		at, ok := a.meeting(s, o, certain)
+		if !ok {
+			continue
+		}
+		if _, sure := a.meeting(s, o, true); sure && !certain {
+			continue
+		}
+		bytes := a.tr.bytes(o, from, to)
+		if weight := a.wireNanos(bytes, at); weight > float64(to-from)/50 {
+			object := a.switchPort(at)
+			weight *= 1 - a.pauses.fraction(at, from, to)
+			out = append(out, cause{who: "collision " + object, class: SelfCollision, flow: o.name, object: object, weight: weight, confidence: 0.9,
+				evidence: "two flows of the collective share the port"})
+		}
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package collective
+
+import (
+	"math"
+	"slices"
+)
+
+// A culprit is reported from this share of the makespan on; one without evidence in
+// the network from three times as much.
+const (
+	leastShare       = 0.01
+	leastUnexplained = 0.03
+	sureEnough       = 0.55
+)
+
+// most is how many culprits are tried one by one.
+const most = 64
+
+// ranked is a culprit with its shares.
+type ranked struct {
+	who      string
+	critical int64 // of its shares, on the critical path
+	total    int64
+}
+
+// culprits gives each its cost: the makespan less the makespan of the run replayed
+// without the culprit, every step after what it waits for. expected is the makespan
+// without any of those that are reported.
+func (a *analysis) culprits(path []int32) (out []Culprit, expected int64) {
+	t := a.t
+	makespan := t.last - t.first
+	expected = makespan
+	list := a.rank(path)
+	var reported []ranked
+	if len(list) == 0 {
+		return nil, expected
+	}
+	sim := newReplayer(a)
+	none := sim.without(list...)
+	costs, alone := make([]int64, len(list)), make([]int64, len(list))
+	for i, r := range list {
+		others := slices.Delete(slices.Clone(list), i, i+1)
+		costs[i], alone[i] = makespan-sim.without(r), sim.without(others...)-none
+	}
+	a.sharedCost(list, costs, alone, makespan-none, path)
+	for i, r := range list {
+		c := a.describe(r.who, path)
+		least := leastShare
+		if c.Confidence < sureEnough {
+			least = leastUnexplained
+		}
+		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= least*float64(makespan) {
+			out = append(out, c)
+			reported = append(reported, r)
+		}
+	}
+	if len(out) > 0 {
+		expected = sim.without(reported...)
+	}
+	slices.SortStableFunc(out, func(a, b Culprit) int { return compare(b.CostNanos, a.CostNanos) })
+	return out, expected
+}
+
+// sharedCost gives out the time that no culprit costs by itself, because another one
+// hides it: without either alone the collective would be as slow as with both. Each
+// has half of what it would cost if it were the only one beyond what it costs now
+// (the Shapley value of two). Overlaps under a quarter of the loss stay as they are.
+func (a *analysis) sharedCost(list []ranked, costs, alone []int64, loss int64, path []int32) {
+	rest, hidden := loss, int64(0)
+	for i := range list {
+		rest -= costs[i]
+		if a.describe(list[i].who, path).Confidence >= sureEnough || list[i].critical > 0 {
+			hidden += max(alone[i]-costs[i], 0)
+		}
+	}
+	if rest < loss/4 || hidden == 0 {
+		return
+	}
+	for i := range list {
+		if a.describe(list[i].who, path).Confidence >= sureEnough || list[i].critical > 0 {
+			costs[i] += int64(float64(rest) * float64(max(alone[i]-costs[i], 0)) / float64(hidden))
+		}
+	}
+}
+
+// rank orders those who have shares by what they took of the critical path.
+func (a *analysis) rank(path []int32) []ranked {
+	critical := make(map[int32]bool, len(path))
+	for _, i := range path {
+		critical[i] = true
+	}
+	var list []ranked
+	for who, shares := range a.shares {
+		r := ranked{who: who}
+		for _, s := range shares {
+			r.total += s.nanos
+			if critical[s.step] {
+				r.critical += s.nanos
+			}
+		}
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(x, y ranked) int {
+		if c := compare(y.critical, x.critical); c != 0 {
+			return c
+		}
+		if c := compare(y.total, x.total); c != 0 {
+			return c
+		}
+		return compareText(x.who, y.who)
+	})
+	return list[:min(len(list), most)]
+}
+
+// describe is what a culprit did mostly, by time on the critical path, or anywhere if
+// it is not on it.
+func (a *analysis) describe(who string, path []int32) Culprit {
+	critical := make(map[int32]bool, len(path))
+	for _, i := range path {
+		critical[i] = true
+	}
+	type face struct {
+		class        Class
+		flow, object string
+	}
+	weight := map[face]float64{}
+	example := map[face]share{}
+	var best face
+	for _, s := range a.shares[who] {
+		f := face{s.class, s.flow, s.object}
+		w := float64(s.nanos)
+		if critical[s.step] {
+			w *= 1e6
+		}
+		weight[f] += w
+		if s.confidence > example[f].confidence {
+			example[f] = s
+		}
+		if b := weight[best]; weight[f] > b || f == best {
+			best = f
+		}
+	}
+	s := example[best]
+	return Culprit{Class: best.class, Flow: best.flow, Object: best.object, Confidence: math.Round(s.confidence*100) / 100, Evidence: s.evidence}
+}
+
+// replayer holds what is taken from the steps in a counterfactual run.
+type replayer struct {
+	a          *analysis
+	less, idle []int64
+	ends       []int64
+}
+
+func newReplayer(a *analysis) *replayer {
+	n := len(a.t.steps)
+	return &replayer{a: a, less: make([]int64, n), idle: make([]int64, n), ends: make([]int64, n)}
+}
+
+// without is the makespan of the run without some culprits.
+func (r *replayer) without(list ...ranked) int64 {
+	clear(r.less)
+	clear(r.idle)
+	for _, l := range list {
+		for _, s := range r.a.shares[l.who] {
+			if s.idle {
+				r.idle[s.step] += s.nanos
+			} else {
+				r.less[s.step] += s.nanos
+			}
+		}
+	}
+	return r.a.t.replay(r.less, r.idle, r.ends)
+}

@@ -1,0 +1,184 @@
+package collective
+
+import "math/bits"
+
+// course is how far the ranks of a communicator came in its last collective, where
+// the records show which algorithm ran.
+type course struct {
+	members   []int
+	iteration int32
+	steps     int // of the whole collective
+	last      map[int]int
+	ended     map[int]int64
+	next      map[int]int // ring: the receiver of each rank; nil: halving-doubling
+	position  map[int]int
+}
+
+func (c *course) complete() bool {
+	for _, rank := range c.members {
+		if c.last[rank] < c.steps {
+			return false
+		}
+	}
+	return true
+}
+
+// receiver is whom a rank sends to in a step, sender who sends to it.
+func (c *course) receiver(rank, step int) int {
+	if c.next != nil {
+		if to, ok := c.next[rank]; ok {
+			return to
+		}
+		return None
+	}
+	return c.partner(rank, step)
+}
+
+func (c *course) sender(rank, step int) int {
+	if c.next == nil {
+		return c.partner(rank, step)
+	}
+	for from, to := range c.next {
+		if to == rank {
+			return from
+		}
+	}
+	return None
+}
+
+func (c *course) partner(rank, step int) int {
+	if step < 1 || step > c.steps {
+		return None
+	}
+	other := c.position[rank] ^ halvingDistance(step, c.steps)
+	if other >= len(c.members) {
+		return None
+	}
+	return c.members[other]
+}
+
+// halvingDistance is the distance of the partners in a step of halving-doubling: 1,
+// 2, 4 and back again.
+func halvingDistance(step, steps int) int {
+	if step > steps/2 {
+		step = steps + 1 - step
+	}
+	return 1 << (step - 1)
+}
+
+// course reads a ring or halving-doubling over a power of two ranks from who sent to
+// whom; nil for anything else.
+func (a *analysis) course(communicator int32) *course {
+	c := &course{last: map[int]int{}, ended: map[int]int64{}, position: map[int]int{}}
+	if int(communicator) < len(a.t.run.Communicators) {
+		c.members = a.t.run.Communicators[communicator].Members
+		c.steps = a.t.run.Communicators[communicator].Steps
+	}
+	for i, rank := range c.members {
+		c.position[rank] = i
+	}
+	most, before := 0, 0
+	for i := range a.t.steps {
+		if r := &a.t.steps[i]; r.Communicator == communicator && r.Iteration > c.iteration {
+			c.iteration = r.Iteration
+		}
+	}
+	for i := range a.t.steps {
+		r := &a.t.steps[i]
+		if r.Communicator != communicator {
+			continue
+		}
+		if r.Iteration != c.iteration {
+			before = max(before, int(r.Step))
+			continue
+		}
+		most = max(most, int(r.Step))
+		if rank := int(r.Rank); int(r.Step) > c.last[rank] {
+			c.last[rank], c.ended[rank] = int(r.Step), a.t.end[i]
+		}
+	}
+	if most == 0 || len(c.members) < 2 {
+		return nil
+	}
+	if !a.ring(c, communicator) && !a.halving(c, communicator) {
+		return nil
+	}
+	if c.steps == 0 {
+		c.steps = before
+	}
+	c.length(most)
+	return c
+}
+
+// length is how many steps the collective has, if that is not known: a ring that
+// everyone ended after a pass has one pass (all-gather), any other two (all-reduce).
+func (c *course) length(most int) {
+	if c.steps > 0 {
+		return
+	}
+	n := len(c.members)
+	if c.next == nil {
+		c.steps = 2 * bits.Len(uint(n-1))
+		return
+	}
+	c.steps = n - 1
+	if most == n-1 && c.complete() {
+		return
+	}
+	c.steps = max(2*(n-1), most)
+}
+
+// ring says whether every rank sends to one and the same other, and notes to whom.
+// Where a single rank has no record, it is the one that closes the ring.
+func (a *analysis) ring(c *course, communicator int32) bool {
+	next := map[int]int{}
+	for i := range a.t.steps {
+		r := &a.t.steps[i]
+		if r.Communicator != communicator || r.Peer < 0 {
+			continue
+		}
+		if to, ok := next[int(r.Rank)]; ok && to != int(r.Peer) {
+			return false
+		}
+		next[int(r.Rank)] = int(r.Peer)
+	}
+	received := map[int]bool{}
+	for _, to := range next {
+		if received[to] {
+			return false
+		}
+		received[to] = true
+	}
+	for i, rank := range c.members {
+		to := c.members[(i+1)%len(c.members)]
+		if _, ok := next[rank]; !ok && !received[to] {
+			next[rank] = to
+			received[to] = true
+		}
+	}
+	if len(next) != len(c.members) {
+		return false
+	}
+	c.next = next
+	return true
+}
+
+// halving says whether all steps are those of halving-doubling over a power of two
+// ranks.
+func (a *analysis) halving(c *course, communicator int32) bool {
+	n := len(c.members)
+	if n&(n-1) != 0 {
+		return false
+	}
+	steps := 2 * bits.Len(uint(n-1))
+	for i := range a.t.steps {
+		r := &a.t.steps[i]
+		if r.Communicator != communicator {
+			continue
+		}
+		if int(r.Step) > steps || r.Peer < 0 || c.position[int(r.Rank)]^c.position[int(r.Peer)] != halvingDistance(int(r.Step), steps) {
+			return false
+		}
+	}
+	return true
+}

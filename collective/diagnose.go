@@ -1,0 +1,87 @@
+package collective
+
+import "fmt"
+
+// Diagnose finds the critical path of a run and who lengthened it. It changes
+// nothing of the run.
+func Diagnose(run Run, opt Options) Diagnosis {
+	t := newTable(&run, opt.Limit)
+	d := Diagnosis{
+		Ranks: len(run.Ranks), Steps: t.longest, Iterations: t.iterations,
+		CriticalPath: []Segment{}, Culprits: []Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: missing(&run),
+		Notes: append([]string(nil), run.Notes...),
+	}
+	d.ClockOffsets = t.alignClocks()
+	t.bounds()
+	net := newNetwork(run.Fabric, opt.LineRateBitsPerSecond)
+	tr := newTraffic(t, net)
+	a := &analysis{t: t, tr: tr, pauses: newPauses(&run, tr, t.last), shares: map[string][]share{}}
+	a.base = newBaseline(t, tr, channels(t))
+	path := t.criticalSteps()
+	d.MakespanNanos = t.last - t.first
+	d.CriticalPath = t.segments(path)
+	a.blame()
+	d.Culprits, d.ExpectedNanos = a.culprits(path)
+	if d.Culprits == nil {
+		d.Culprits = []Culprit{}
+	}
+	d.LateRanks = a.late(d.MakespanNanos)
+	a.standstill(&d)
+	if t.doubled > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d step records were there twice", t.doubled))
+	}
+	if t.cut > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d step records are over the limit of %d and were left out", t.cut, len(run.Steps)-t.cut))
+	}
+	d.Text = d.describe(&run)
+	return d
+}
+
+func channels(t *table) int {
+	most := 1
+	for i := range t.steps {
+		most = max(most, int(t.steps[i].Channel)+1)
+	}
+	return most
+}
+
+// missing are the ranks without records, and those that a reader marked.
+func missing(run *Run) []int {
+	left := make([]bool, len(run.Ranks))
+	for i := range run.Steps {
+		if r := run.Steps[i].Rank; r >= 0 && int(r) < len(left) {
+			left[r] = true
+		}
+	}
+	for _, c := range run.Calls {
+		if c.Rank >= 0 && c.Rank < len(left) {
+			left[c.Rank] = true
+		}
+	}
+	out := []int{}
+	for i, ok := range left {
+		if !ok || run.Ranks[i].Missing {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// late are the ranks that began steps late by a share of the makespan that counts.
+func (a *analysis) late(makespan int64) []int {
+	sum := make([]int64, len(a.t.run.Ranks))
+	for _, shares := range a.shares {
+		for _, s := range shares {
+			if s.idle {
+				sum[a.t.steps[s.step].Rank] += s.nanos
+			}
+		}
+	}
+	out := []int{}
+	for rank, nanos := range sum {
+		if nanos > 0 && float64(nanos) >= leastShare*float64(makespan) {
+			out = append(out, rank)
+		}
+	}
+	return out
+}

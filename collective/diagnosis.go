@@ -1,0 +1,94 @@
+package collective
+
+// Diagnosis is what Diagnose finds. Its JSON form is the documented answer of
+// giverny collective diagnose.
+type Diagnosis struct {
+	Ranks         int       `json:"ranks"`
+	Steps         int       `json:"steps"` // of one collective, the longest where they differ
+	Iterations    int       `json:"iterations"`
+	MakespanNanos int64     `json:"makespan_ns"`   // first begin to last end; 0 without finished records
+	CriticalPath  []Segment `json:"critical_path"` // joined end to end; the sum is the makespan
+	ExpectedNanos int64     `json:"expected_ns"`   // the makespan without the culprits
+	Culprits      []Culprit `json:"culprits"`      // by falling cost
+	StoppedRanks  []int     `json:"stopped_ranks"` // where a hang begins
+	LateRanks     []int     `json:"late_ranks"`
+	MissingRanks  []int     `json:"missing_ranks"`
+
+	ClockOffsets []ClockOffset `json:"clock_offsets,omitempty"`
+	Disagreement []string      `json:"disagreement,omitempty"` // ranks whose sequences of collectives differ
+	Notes        []string      `json:"notes,omitempty"`
+	Text         string        `json:"text"`
+}
+
+// SegmentKind is what a stretch of the critical path was spent on.
+type SegmentKind string
+
+// A transfer; a wait for something that was not recorded; time between the last
+// thing a step needed and its begin, which the rank spent by itself.
+const (
+	Transfer SegmentKind = "transfer"
+	Wait     SegmentKind = "wait"
+	Compute  SegmentKind = "compute"
+)
+
+// Segment is a stretch of the critical path. Times count from the run's first begin.
+type Segment struct {
+	Rank         int         `json:"rank"`
+	Node         string      `json:"node"`
+	Step         int         `json:"step"`
+	Kind         SegmentKind `json:"kind"`
+	BeginNanos   int64       `json:"begin_ns"`
+	EndNanos     int64       `json:"end_ns"`
+	Communicator int         `json:"communicator,omitempty"`
+	Iteration    int         `json:"iteration,omitempty"`
+	Channel      int         `json:"channel,omitempty"`
+	Chunk        int         `json:"chunk,omitempty"`
+	Peer         string      `json:"peer,omitempty"` // the receiver's node
+}
+
+// Class is the kind of a culprit.
+type Class string
+
+// The taxonomy.
+const (
+	BackgroundFlow    Class = "background_flow"
+	SelfCollision     Class = "self_collision"
+	HostNICContention Class = "host_nic_contention"
+	PFCRoot           Class = "pfc_root"
+	Incast            Class = "incast"
+	Deadlock          Class = "deadlock"
+	SlowLink          Class = "slow_link"
+	SlowHost          Class = "slow_host"
+	Straggler         Class = "straggler"
+	Hang              Class = "hang"
+)
+
+// Culprit is a cause of lost time. CostNanos is what the makespan would lose if the
+// culprit were gone; of a hang or deadlock, how long the job is known to have stood.
+type Culprit struct {
+	Class      Class   `json:"class"`
+	Flow       string  `json:"flow"` // source->destination by node names; empty where there is none
+	CostNanos  int64   `json:"cost_ns"`
+	Object     string  `json:"object"` // the place: switch N port P, or host N
+	Confidence float64 `json:"confidence"`
+
+	// AloneNanos is what the culprit would cost if it were the only one.
+	AloneNanos int64  `json:"alone_ns,omitempty"`
+	Evidence   string `json:"evidence,omitempty"`
+}
+
+// ClockOffset says how far a rank's clock is ahead of the reference rank's.
+type ClockOffset struct {
+	Rank        int   `json:"rank"`
+	OffsetNanos int64 `json:"offset_ns"`
+}
+
+// Options are what the records do not say.
+type Options struct {
+	LineRateBitsPerSecond int64 // nominal rate of a link; 0: taken from the fabric
+	Limit                 int   // records at most; 0: DefaultLimit
+}
+
+// DefaultLimit bounds the step records of one Run: four iterations of the largest
+// ring that is measured (1,024 ranks of 2,046 steps).
+const DefaultLimit = 1 << 23

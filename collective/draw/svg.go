@@ -1,0 +1,131 @@
+// Package draw shows a diagnosed run: ranks by time with their steps and the critical
+// path, as an SVG picture or as Chrome trace events for Perfetto. In go a
+// collective.Run and its Diagnosis, out comes the text of the file.
+package draw
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// maxDrawn is how many steps a picture shows; of more, only those of the critical
+// path are drawn.
+const maxDrawn = 20_000
+
+// Sizes of the picture in pixels.
+const (
+	width, left, top, row = 1200, 120, 60, 22
+)
+
+// SVG writes the timeline: a row per rank, a box per transfer, those of the critical
+// path filled, time spent waiting for a late rank hatched.
+func SVG(out io.Writer, run collective.Run, d collective.Diagnosis) error {
+	w := bufio.NewWriter(out)
+	rows, order := rowsOf(run, d)
+	height := top + row*len(order) + 20*len(d.Culprits) + 40
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
+	fmt.Fprintf(w, `<rect width="%d" height="%d" fill="white"/><text x="10" y="22" font-size="15">%s</text>`+"\n", width, height, escape(title(d)))
+	for i, rank := range order {
+		fmt.Fprintf(w, `<text x="10" y="%d">%s</text>`+"\n", top+row*i+15, escape(fmt.Sprintf("rank %d (%s)", rank, run.Ranks[rank].Node)))
+	}
+	scale := newScale(d.MakespanNanos)
+	if len(run.Steps) <= maxDrawn {
+		first := firstBegin(run)
+		offset := offsets(d)
+		for _, s := range run.Steps {
+			if y, ok := rows[int(s.Rank)]; ok && s.EndNanos > s.BeginNanos {
+				box(w, scale, y, s.BeginNanos-offset[int(s.Rank)]-first, s.EndNanos-offset[int(s.Rank)]-first, "#d5dbe3", "#8894a4", "")
+			}
+		}
+	}
+	for _, s := range d.CriticalPath {
+		fill := map[collective.SegmentKind]string{collective.Transfer: "#c2410c", collective.Compute: "#7c3aed", collective.Wait: "#facc15"}[s.Kind]
+		about := fmt.Sprintf("rank %d step %d, %s, %.6f ms", s.Rank, s.Step, s.Kind, float64(s.EndNanos-s.BeginNanos)/1e6)
+		box(w, scale, rows[s.Rank], s.BeginNanos, s.EndNanos, fill, "#5b1f06", about)
+	}
+	axis(w, scale, top+row*len(order)+4)
+	for i, c := range d.Culprits {
+		fmt.Fprintf(w, `<text x="10" y="%d">%s</text>`+"\n", top+row*len(order)+44+20*i, escape(fmt.Sprintf("%s %s at %s: %.3f ms", c.Class, c.Flow, c.Object, float64(c.CostNanos)/1e6)))
+	}
+	fmt.Fprintln(w, "</svg>")
+	return w.Flush()
+}
+
+// rowsOf gives each rank that is drawn its row: all ranks, or those of the critical
+// path where there are many.
+func rowsOf(run collective.Run, d collective.Diagnosis) (rows map[int]int, order []int) {
+	rows = map[int]int{}
+	add := func(rank int) {
+		if _, ok := rows[rank]; !ok {
+			rows[rank] = len(order)
+			order = append(order, rank)
+		}
+	}
+	if len(run.Ranks) <= 64 {
+		for rank := range run.Ranks {
+			add(rank)
+		}
+	}
+	for _, s := range d.CriticalPath {
+		if len(order) < 64 || len(run.Ranks) <= 64 {
+			add(s.Rank)
+		}
+	}
+	return rows, order
+}
+
+func title(d collective.Diagnosis) string {
+	return fmt.Sprintf("%d ranks, %d steps, makespan %.6f ms", d.Ranks, d.Steps, float64(d.MakespanNanos)/1e6)
+}
+
+func firstBegin(run collective.Run) int64 {
+	first := int64(0)
+	for i, s := range run.Steps {
+		if i == 0 || s.BeginNanos < first {
+			first = s.BeginNanos
+		}
+	}
+	return first
+}
+
+func offsets(d collective.Diagnosis) map[int]int64 {
+	out := map[int]int64{}
+	for _, o := range d.ClockOffsets {
+		out[o.Rank] = o.OffsetNanos
+	}
+	return out
+}
+
+type scale struct{ nanos int64 }
+
+func newScale(nanos int64) scale { return scale{max(nanos, 1)} }
+
+func (s scale) x(nanos int64) float64 {
+	return left + float64(nanos)/float64(s.nanos)*(width-left-20)
+}
+
+func box(w io.Writer, s scale, y int, from, to int64, fill, stroke, about string) {
+	fmt.Fprintf(w, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="%s" stroke-width="0.5">`, s.x(from), top+row*y, s.x(to)-s.x(from), row-4, fill, stroke)
+	if about != "" {
+		fmt.Fprintf(w, "<title>%s</title>", escape(about))
+	}
+	fmt.Fprintln(w, "</rect>")
+}
+
+func axis(w io.Writer, s scale, y int) {
+	for i := range 11 {
+		at := s.nanos / 10 * int64(i)
+		fmt.Fprintf(w, `<line x1="%.2f" x2="%.2f" y1="%d" y2="%d" stroke="#e5e7eb"/><text x="%.2f" y="%d" text-anchor="middle">%.4g ms</text>`+"\n", s.x(at), s.x(at), top, y, s.x(at), y+14, float64(at)/1e6)
+	}
+}
+
+func escape(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a builder takes every write
+	return b.String()
+}

@@ -1,0 +1,135 @@
+package collective
+
+import "slices"
+
+// bounds sets the first begin and the last end.
+func (t *table) bounds() {
+	for i := range t.steps {
+		if i == 0 || t.begin[i] < t.first {
+			t.first = t.begin[i]
+		}
+		if i == 0 || t.end[i] > t.last {
+			t.last = t.end[i]
+		}
+	}
+}
+
+// binding is the predecessor that step i waited for: the one that ended last
+// (poster: "retain only one edge"). Where both ended in the same nanosecond it is the
+// awaited transfer if the record says that it was still missing. -1: none.
+func (t *table) binding(i int) int32 {
+	own, awaited := t.own[i], t.awaited[i]
+	switch {
+	case own < 0 || awaited < 0:
+		return max(own, awaited)
+	case t.end[awaited] > t.end[own] && t.end[awaited] <= t.end[i]:
+		return awaited
+	case t.end[awaited] == t.end[own] && t.hint[i]:
+		return awaited
+	}
+	return own
+}
+
+// ready is when step i had all it needed; the run's begin where it needs nothing.
+func (t *table) ready(i int) int64 {
+	if p := t.binding(i); p >= 0 {
+		return t.end[p]
+	}
+	return t.first
+}
+
+// criticalSteps walks back from the step that ended last; the result goes forward.
+func (t *table) criticalSteps() []int32 {
+	last := int32(-1)
+	for i := range t.steps {
+		if last < 0 || t.end[i] > t.end[last] {
+			last = int32(i)
+		}
+	}
+	var path []int32
+	for i, at := last, t.last; i >= 0 && len(path) < len(t.steps); {
+		path = append(path, i)
+		at = min(at, t.begin[i])
+		p := t.binding(int(i))
+		if p < 0 {
+			p = t.before(i, at)
+		}
+		i = p
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// before is the step of the same rank, of any communicator, that ended last by time
+// at: what a step without predecessors comes after.
+func (t *table) before(i int32, at int64) int32 {
+	best := int32(-1)
+	for j := range t.steps {
+		if int32(j) != i && t.steps[j].Rank == t.steps[i].Rank && t.end[j] <= at && (best < 0 || t.end[j] > t.end[best]) {
+			best = int32(j)
+		}
+	}
+	return best
+}
+
+// segments are the critical path from the first begin to the last end, without gaps
+// or overlaps.
+func (t *table) segments(path []int32) []Segment {
+	var out []Segment
+	at := t.first
+	for _, i := range path {
+		r := &t.steps[i]
+		s := Segment{
+			Rank: int(r.Rank), Node: t.run.Ranks[r.Rank].Node, Step: int(r.Step), Communicator: int(r.Communicator),
+			Iteration: int(r.Iteration), Channel: int(r.Channel), Chunk: int(r.Chunk),
+		}
+		if r.Peer >= 0 {
+			s.Peer = t.run.Ranks[r.Peer].Node
+		}
+		if t.begin[i] > at {
+			gap := s
+			gap.Kind, gap.BeginNanos, gap.EndNanos = Compute, at-t.first, t.begin[i]-t.first
+			if t.lost[i] {
+				gap.Kind = Wait
+			}
+			out = append(out, gap)
+			at = t.begin[i]
+		}
+		if t.end[i] > at || t.end[i] == t.begin[i] {
+			s.Kind, s.BeginNanos, s.EndNanos = Transfer, at-t.first, t.end[i]-t.first
+			out = append(out, s)
+			at = t.end[i]
+		}
+	}
+	return out
+}
+
+// replay gives the ends of all steps if step i lasted less[i] shorter and began
+// idle[i] sooner after what it needs; nil slices are zeros. Each step still comes
+// after its predecessors by the gap that was measured. ends is reused where it has
+// room; the makespan is returned.
+func (t *table) replay(less, idle []int64, ends []int64) (makespan int64) {
+	for i := range t.steps {
+		ready, was := t.first, t.first
+		if own := t.own[i]; own >= 0 {
+			ready, was = ends[own], t.end[own]
+		}
+		if a := t.awaited[i]; a >= 0 && t.end[a] <= t.end[i] {
+			if t.own[i] < 0 {
+				ready, was = ends[a], t.end[a]
+			} else {
+				ready, was = max(ready, ends[a]), max(was, t.end[a])
+			}
+		}
+		end := ready + t.end[i] - was
+		if less != nil {
+			end -= less[i]
+		}
+		if idle != nil {
+			end -= idle[i]
+		}
+		ends[i] = end
+		makespan = max(makespan, end-t.first)
+	}
+	return makespan
+}

@@ -1,0 +1,258 @@
+package collective
+
+import "slices"
+
+// port is an egress port: packets leave node through it.
+type port struct{ node, port int }
+
+// hop is a neighbour of a node.
+type hop struct {
+	port, peer, peerPort int
+	link                 int
+}
+
+// network answers questions about a fabric.
+type network struct {
+	*Fabric
+	hops    [][]hop
+	nominal []int64 // rate that a link should have, bits per second
+	routes  map[[2]int]*route
+}
+
+// route is what is known of the way from one host to another: the egress ports that
+// lie on its shortest paths, by distance from the source.
+type route struct {
+	ports   []port
+	certain map[port]bool
+	// Ports to links below their nominal rate, or that lose packets: on the way, and
+	// on one of several ways.
+	slowAt, maybeSlow []port
+	rate              int64 // lowest nominal rate on the way
+	hops              int
+}
+
+// maxPaths bounds the shortest paths between two hosts that are looked at one by one.
+const maxPaths = 256
+
+func newNetwork(f *Fabric, lineRate int64) *network {
+	if f == nil {
+		f = &Fabric{}
+	}
+	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes)), routes: map[[2]int]*route{}}
+	for i, l := range f.Links {
+		if min(l.A, l.B) < 0 || max(l.A, l.B) >= len(f.Nodes) {
+			continue
+		}
+		n.hops[l.A] = append(n.hops[l.A], hop{l.APort, l.B, l.BPort, i})
+		n.hops[l.B] = append(n.hops[l.B], hop{l.BPort, l.A, l.APort, i})
+	}
+	n.rateClasses(lineRate)
+	return n
+}
+
+// rateClasses sets the nominal rates: of the links between the same two levels of the
+// fabric (level: hops to the nearest host) the most frequent, and at least the given
+// line rate.
+func (n *network) rateClasses(lineRate int64) {
+	level := n.levels()
+	count := map[[2]int]map[int64]int{}
+	class := func(l Link) [2]int { return [2]int{min(level[l.A], level[l.B]), max(level[l.A], level[l.B])} }
+	for _, h := range n.hops {
+		for _, e := range h {
+			l := n.Links[e.link]
+			if count[class(l)] == nil {
+				count[class(l)] = map[int64]int{}
+			}
+			count[class(l)][l.BitsPerSecond]++
+		}
+	}
+	n.nominal = make([]int64, len(n.Links))
+	for i, l := range n.Links {
+		if min(l.A, l.B) < 0 || max(l.A, l.B) >= len(n.Nodes) {
+			continue
+		}
+		best, most := int64(0), 0
+		for rate, times := range count[class(l)] {
+			if times > most || times == most && rate > best {
+				best, most = rate, times
+			}
+		}
+		n.nominal[i] = max(best, lineRate)
+	}
+}
+
+func (n *network) levels() []int {
+	level := make([]int, len(n.Nodes))
+	var queue []int
+	for i, node := range n.Nodes {
+		if level[i] = -1; !node.Switch {
+			level[i] = 0
+			queue = append(queue, i)
+		}
+	}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, h := range n.hops[at] {
+			if level[h.peer] < 0 {
+				level[h.peer] = level[at] + 1
+				queue = append(queue, h.peer)
+			}
+		}
+	}
+	return level
+}
+
+// next is the hop through an egress port; ok false where the fabric has none.
+func (n *network) next(p port) (hop, bool) {
+	if p.node >= 0 && p.node < len(n.hops) {
+		for _, h := range n.hops[p.node] {
+			if h.port == p.port {
+				return h, true
+			}
+		}
+	}
+	return hop{}, false
+}
+
+// nic is the port by which a host sends.
+func (n *network) nic(host int) port {
+	if hops := n.hops[host]; len(hops) > 0 {
+		return port{host, hops[0].port}
+	}
+	return port{host, 1}
+}
+
+// toHost says whether an egress port leads to a host, and to which.
+func (n *network) toHost(p port) (int, bool) {
+	h, ok := n.next(p)
+	return h.peer, ok && !n.Nodes[h.peer].Switch
+}
+
+// way is the route between two hosts, given the ports at which the flow was seen.
+func (n *network) way(from, to int, seen map[port]bool) *route {
+	r := &route{certain: map[port]bool{}}
+	paths := n.shortest(from, to)
+	if len(seen) > 0 {
+		if kept := agreeing(paths, seen); len(kept) > 0 {
+			paths = kept
+		}
+	}
+	count := map[port]int{}
+	for _, path := range paths {
+		r.hops = len(path)
+		for _, p := range path {
+			if count[p]++; count[p] == 1 {
+				r.ports = append(r.ports, p)
+			}
+		}
+	}
+	r.order(paths)
+	for _, p := range r.ports {
+		h, _ := n.next(p) // a port of a path has a link
+		if r.rate == 0 || n.nominal[h.link] < r.rate {
+			r.rate = n.nominal[h.link]
+		}
+		r.certain[p] = count[p] == len(paths)
+		if l := n.Links[h.link]; l.BitsPerSecond >= n.nominal[h.link] && l.ErrorRate == 0 {
+			continue
+		}
+		if r.certain[p] {
+			r.slowAt = append(r.slowAt, p)
+		} else {
+			r.maybeSlow = append(r.maybeSlow, p)
+		}
+	}
+	for p := range seen {
+		if !r.certain[p] {
+			r.certain[p] = true
+			if !slices.Contains(r.ports, p) {
+				r.ports = append(r.ports, p)
+			}
+		}
+	}
+	return r
+}
+
+// order sorts the ports by their distance from the source.
+func (r *route) order(paths [][]port) {
+	depth := map[port]int{}
+	for _, path := range paths {
+		for i, p := range path {
+			depth[p] = i
+		}
+	}
+	slices.SortFunc(r.ports, func(a, b port) int {
+		if d := depth[a] - depth[b]; d != 0 {
+			return d
+		}
+		if a.node != b.node {
+			return a.node - b.node
+		}
+		return a.port - b.port
+	})
+}
+
+// agreeing are the paths that hold most of the ports at which a flow was seen.
+func agreeing(paths [][]port, seen map[port]bool) [][]port {
+	best := 0
+	var out [][]port
+	for _, path := range paths {
+		n := 0
+		for _, p := range path {
+			if seen[p] {
+				n++
+			}
+		}
+		if n > best {
+			best, out = n, nil
+		}
+		if n == best && n > 0 {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// shortest lists the shortest paths between two hosts as egress ports, at most
+// maxPaths. Hosts forward nothing.
+func (n *network) shortest(from, to int) [][]port {
+	if from < 0 || to < 0 || from >= len(n.hops) || to >= len(n.hops) || from == to {
+		return nil
+	}
+	distance := make([]int, len(n.hops))
+	for i := range distance {
+		distance[i] = -1
+	}
+	distance[to] = 0
+	for queue := []int{to}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at != to && !n.Nodes[at].Switch {
+			continue
+		}
+		for _, h := range n.hops[at] {
+			if distance[h.peer] < 0 {
+				distance[h.peer] = distance[at] + 1
+				queue = append(queue, h.peer)
+			}
+		}
+	}
+	if distance[from] < 0 {
+		return nil
+	}
+	var out [][]port
+	var walk func(at int, path []port)
+	walk = func(at int, path []port) {
+		if at == to {
+			out = append(out, slices.Clone(path))
+			return
+		}
+		for _, h := range n.hops[at] {
+			if distance[h.peer] == distance[at]-1 && (h.peer == to || n.Nodes[h.peer].Switch) && len(out) < maxPaths {
+				walk(h.peer, append(path, port{at, h.port}))
+			}
+		}
+	}
+	walk(from, nil)
+	return out
+}

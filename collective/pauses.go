@@ -1,0 +1,222 @@
+package collective
+
+import "slices"
+
+// window is how far from a step a report or a pause may lie to say something of it:
+// the simulation polls a flow once in 3 ms at most.
+const window = 5_000_000
+
+// pauses answers when which port was paused.
+type pauses struct {
+	intervals map[port][]interval
+	tr        *traffic
+}
+
+type interval struct{ from, to int64 }
+
+// newPauses pairs pauses with resumes. A port that was never resumed stays paused to
+// the end of the run.
+func newPauses(run *Run, tr *traffic, last int64) *pauses {
+	p := &pauses{intervals: map[port][]interval{}, tr: tr}
+	frames := slices.Clone(run.Pauses)
+	slices.SortStableFunc(frames, func(a, b Pause) int { return compare(a.TimeNanos, b.TimeNanos) })
+	since := map[port]int64{}
+	for _, f := range frames {
+		at := port{f.Node, f.Port}
+		from, paused := since[at]
+		switch {
+		case f.Resume && paused:
+			p.intervals[at] = append(p.intervals[at], interval{from, f.TimeNanos})
+			delete(since, at)
+		case !f.Resume && !paused:
+			since[at] = f.TimeNanos
+		}
+		last = max(last, f.TimeNanos)
+	}
+	for at, from := range since {
+		p.intervals[at] = append(p.intervals[at], interval{from, last})
+	}
+	return p
+}
+
+// time is how long a port was paused between two times by its PFC frames.
+func (p *pauses) time(at port, from, to int64) int64 {
+	list := p.intervals[at]
+	i, _ := slices.BinarySearchFunc(list, from, func(x interval, t int64) int { return compare(x.to, t) })
+	sum := int64(0)
+	for ; i < len(list) && list[i].from < to; i++ {
+		sum += min(list[i].to, to) - max(list[i].from, from)
+	}
+	return max(sum, 0)
+}
+
+// share is the share of packets that found a port paused between two times, by
+// telemetry; known false where no report covers the time.
+func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
+	var paused, packets int64
+	for _, r := range p.tr.during(at, from, to) {
+		paused += r.Paused
+		packets += r.Packets
+	}
+	if packets == 0 {
+		return 0, paused > 0
+	}
+	return min(float64(paused)/float64(packets), 1), true
+}
+
+// during are the reports of a port that cover part of a stretch of time.
+func (tr *traffic) during(at port, from, to int64) []*PortReport {
+	reads := tr.reads[at]
+	i, _ := slices.BinarySearchFunc(reads, from, func(r *PortReport, t int64) int { return compare(r.LastNanos, t) })
+	var out []*PortReport
+	for ; i < len(reads) && reads[i].EpochNanos <= to; i++ {
+		out = append(out, reads[i])
+	}
+	return out
+}
+
+// paused is how long a port stood between two times, by frames or, where there are
+// none of it, by the share of its packets that telemetry saw waiting.
+func (p *pauses) paused(at port, from, to int64) int64 {
+	return int64(p.fraction(at, from, to) * float64(to-from))
+}
+
+// fraction is the part of a stretch of time for which a port stood.
+func (p *pauses) fraction(at port, from, to int64) float64 {
+	share, _ := p.share(at, from, to)
+	return max(float64(p.time(at, from, to))/float64(max(to-from, 1)), share)
+}
+
+// origin is where a pause comes from.
+type origin struct {
+	at    port    // the egress port whose queue, or whose host, stops the network
+	host  int     // the host that pauses it; None where a queue is the cause
+	cycle []port  // the ports of a loop, in order; nil where there is none
+	score float64 // share of the pause, over all origins 1
+}
+
+// origins follows a paused port to the roots of its pause (Hawkeye's provenance, from
+// the victim downstream): each egress port of the switch behind it that its traffic
+// goes to, weighted by the queue there and the traffic's share, is a root unless it
+// is paused itself.
+func (p *pauses) origins(at port, from, to int64) []origin {
+	return p.follow(at, from, to, nil)
+}
+
+func (p *pauses) follow(at port, from, to int64, behind []port) []origin {
+	for i, b := range behind {
+		if b == at {
+			return []origin{{at: at, host: None, cycle: slices.Clone(behind[i:]), score: 1}}
+		}
+	}
+	h, ok := p.tr.net.next(at)
+	if !ok {
+		return nil
+	}
+	if !p.tr.net.Nodes[h.peer].Switch {
+		return []origin{{at: at, host: h.peer, score: 1}}
+	}
+	if len(behind) > len(p.tr.net.Nodes) {
+		return nil
+	}
+	behind = append(slices.Clone(behind), at)
+	var out []origin
+	for _, e := range p.exits(at, h, from, to) {
+		found := []origin{{at: e.at, host: None, score: 1}}
+		if p.paused(e.at, from-window, to+window) > 0 {
+			if deeper := p.follow(e.at, from, to, behind); len(deeper) > 0 {
+				found = deeper
+			}
+		}
+		for _, o := range found {
+			o.score *= e.share
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// exit is an egress port behind a paused link, and its share of the pause.
+type exit struct {
+	at    port
+	share float64
+}
+
+// exits weighs the egress ports of the switch behind a paused link.
+func (p *pauses) exits(at port, h hop, from, to int64) []exit {
+	weight := map[port]float64{}
+	for _, e := range p.tr.net.hops[h.peer] {
+		q := port{h.peer, e.port}
+		if e.port == h.peerPort {
+			continue
+		}
+		weight[q] = p.metered(q, h.peerPort, from, to)
+	}
+	if total(weight) == 0 {
+		for q := range weight {
+			weight[q] = p.tr.pressure(at, q, from, to)
+		}
+	}
+	sum, best := total(weight), 0.0
+	for _, w := range weight {
+		best = max(best, w)
+	}
+	var out []exit
+	for q, w := range weight {
+		if w > 0 && w >= best/10 {
+			out = append(out, exit{q, w / sum})
+		}
+	}
+	slices.SortFunc(out, func(a, b exit) int { return a.at.port - b.at.port })
+	return out
+}
+
+func total(weight map[port]float64) float64 {
+	sum := 0.0
+	for _, w := range weight {
+		sum += w
+	}
+	return sum
+}
+
+// metered weighs an egress port by what telemetry says: the bytes it had from the
+// paused link, and the mean queue that packets found, or whether it stood itself.
+func (p *pauses) metered(q port, in int, from, to int64) float64 {
+	sum := 0.0
+	for _, r := range p.tr.during(q, from-window, to+window) {
+		if !r.Signal || r.In != in || r.MeterBytes == 0 {
+			continue
+		}
+		queue := 0.01 // a port without a queue has hardly a part in a pause
+		if r.Packets > 0 {
+			queue += float64(r.QueueSum) / float64(r.Packets)
+			queue += 100 * float64(r.Paused) / float64(r.Packets)
+		} else if r.Paused > 0 {
+			queue += 100
+		}
+		sum += float64(r.MeterBytes) * queue
+	}
+	return sum
+}
+
+// pressure weighs an egress port behind a paused link where no meter was recorded:
+// the bytes of the known flows that go through both, if others come to the port from
+// elsewhere or it is paused.
+func (tr *traffic) pressure(at, q port, from, to int64) float64 {
+	through, beside := 0.0, 0.0
+	for _, s := range tr.all() {
+		if !s.passes(q) {
+			continue
+		}
+		bytes := tr.bytes(s, from, to)
+		if s.passes(at) {
+			through += float64(bytes)
+		} else {
+			beside += float64(bytes)
+		}
+	}
+	return through * beside
+}
+
+// passes says whether a stream may go through a port.
+func (s *stream) passes(at port) bool { return slices.Contains(s.ports, at) }

@@ -1,0 +1,131 @@
+package collective
+
+import (
+	"fmt"
+	"strings"
+)
+
+// pausedBy are the causes of the time that step i stood behind paused ports: a flow
+// at the root of the pauses that does not share a port with the step, a host that
+// pauses the network by itself, or a loop of paused ports.
+func (a *analysis) pausedBy(i int, s *stream, excess int64) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	var out []cause
+	for _, p := range s.ports {
+		if !s.certain[p] {
+			continue
+		}
+		paused := min(a.pauses.paused(p, from, to), excess)
+		if paused < excess/20 {
+			continue
+		}
+		for _, o := range a.pauses.origins(p, from, to) {
+			out = append(out, a.ofOrigin(s, o, float64(paused)*o.score, from, to)...)
+		}
+	}
+	return out
+}
+
+// ofOrigin names who is behind a root of pauses.
+func (a *analysis) ofOrigin(s *stream, o origin, weight float64, from, to int64) []cause {
+	switch {
+	case o.cycle != nil:
+		return []cause{a.deadlock(o.cycle, weight)}
+	case o.host != None:
+		return []cause{{who: "host " + a.tr.name(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
+			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))}}
+	case s != nil && s.passes(o.at) && s.certain[o.at]:
+		return nil // the step's own port: who shares it is blamed for that
+	}
+	return a.atRoot(s, o.at, weight, from, to)
+}
+
+// atRoot blames the flows whose packets fill the queue at a root: those beside the
+// collective, and where there are none the collective's own.
+func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []cause {
+	filled, others := a.fillers(s, at, from, to)
+	sum := 0.0
+	for f, w := range filled {
+		if others == (f.steps == nil) {
+			sum += w
+		}
+	}
+	var out []cause
+	for _, f := range a.tr.all() {
+		w := filled[f]
+		if w == 0 || others != (f.steps == nil) {
+			continue
+		}
+		c := cause{who: "flow " + f.name, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85,
+			evidence: fmt.Sprintf("fills the queue at %s, from which pauses spread to the collective", a.switchPort(at))}
+		if host, ok := a.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
+			a.asIncast(&c, f, from, to)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// fillers weighs the flows at a port by the queue that switches saw them in, and
+// where none was reported by their bytes; others says whether some of them are not of
+// the collective.
+func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stream]float64, others bool) {
+	filled = map[*stream]float64{}
+	for _, r := range a.tr.during(at, from-window, to+window) {
+		for _, row := range r.Flows {
+			for _, f := range a.streams(row, from, to) {
+				if f != s {
+					filled[f] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
+					others = others || f.steps == nil
+				}
+			}
+		}
+	}
+	if len(filled) > 0 {
+		return filled, others
+	}
+	for _, f := range a.tr.all() {
+		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && f.passes(at) {
+			filled[f] = float64(bytes)
+			others = others || f.steps == nil
+		}
+	}
+	return filled, others
+}
+
+// streams are the flows that a row of telemetry stands for, those active at the time
+// first.
+func (a *analysis) streams(row FlowReport, from, to int64) []*stream {
+	pair := [2]int{row.Source, row.Destination}
+	if row.Collective {
+		if s := a.tr.own[pair]; s != nil {
+			return []*stream{s}
+		}
+		return nil
+	}
+	all := a.tr.of[pair]
+	for i, f := range all {
+		if f.sent(from-window, to+window) > 0 {
+			return all[i : i+1]
+		}
+	}
+	return all[:min(len(all), 1)]
+}
+
+// deadlock is the culprit of a loop of paused ports: it names every port of it, from
+// the lowest on.
+func (a *analysis) deadlock(cycle []port, weight float64) cause {
+	first := 0
+	for i, p := range cycle {
+		if p.node < cycle[first].node || p.node == cycle[first].node && p.port < cycle[first].port {
+			first = i
+		}
+	}
+	names := make([]string, len(cycle))
+	for i := range cycle {
+		names[i] = a.switchPort(cycle[(first+i)%len(cycle)])
+	}
+	object := strings.Join(names, ", ")
+	return cause{who: "deadlock " + object, class: Deadlock, object: object, weight: weight, confidence: 0.95,
+		evidence: fmt.Sprintf("%d ports wait for each other in a loop", len(cycle))}
+}

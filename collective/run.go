@@ -1,0 +1,174 @@
+package collective
+
+// Run is what was recorded of the collectives of one job. Every part but Ranks may
+// be empty. Times are nanoseconds on one axis per rank; the axes of two ranks may
+// be apart (see Diagnosis.ClockOffsets).
+type Run struct {
+	Ranks         []Rank
+	Communicators []Communicator
+	Steps         []StepRecord // in any order; doubles are dropped
+	Calls         []Call       // whole collectives, where no steps were recorded
+	Flows         []Flow       // flows that are not of the collective
+	Telemetry     []PortReport // what switches reported of their egress ports
+	Pauses        []Pause      // PFC frames received
+	Fabric        *Fabric      // nil where unknown
+	Notes         []string     // what a reader left out or assumed
+}
+
+// Rank is a process of the job. Its number is its index in Run.Ranks.
+type Rank struct {
+	Node    string // name of its host as printed
+	Host    int    // index in Fabric.Nodes; -1 where unknown
+	Missing bool   // it belongs to the job but left no records
+}
+
+// Operation is what a collective computes.
+type Operation string
+
+// The operations that Decompose knows.
+const (
+	AllReduce     Operation = "all_reduce"
+	AllGather     Operation = "all_gather"
+	ReduceScatter Operation = "reduce_scatter"
+	Broadcast     Operation = "broadcast"
+	Reduce        Operation = "reduce"
+	AllToAll      Operation = "all_to_all"
+)
+
+// Algorithm is how a collective moves its data.
+type Algorithm string
+
+// The algorithms that Decompose knows; Custom takes its steps from the records or
+// from a table.
+const (
+	Ring            Algorithm = "ring"
+	HalvingDoubling Algorithm = "halving_doubling"
+	Tree            Algorithm = "tree"
+	DoubleTree      Algorithm = "double_tree"
+	Direct          Algorithm = "direct"
+	Custom          Algorithm = "custom"
+)
+
+// Communicator is a group of ranks that run collectives together.
+type Communicator struct {
+	Name      string
+	Members   []int // rank numbers, in the communicator's order
+	Operation Operation
+	Algorithm Algorithm // empty where unknown: the waits are then found in the records
+	Steps     int       // steps of one collective; 0 where unknown
+}
+
+// None marks a rank, step or node that is absent.
+const None = -1
+
+// StepRecord is one transfer of a collective: what one rank sent in one step. Rank,
+// channel, iteration, step and chunk identify it within its communicator.
+type StepRecord struct {
+	Communicator int32
+	Iteration    int32 // from 0
+	Channel      int32 // from 0
+	Chunk        int32 // from 0, of a pipelined step
+	Step         int32 // from 1
+	Rank         int32 // the sender
+	Peer         int32 // the receiver; None in a step without a transfer
+
+	// AwaitsRank and AwaitsStep name the transfer whose data this step needs before
+	// it begins, of the same channel, iteration and chunk. AwaitsStep 0: not
+	// recorded, it is found from Peer of the others; None: the step needs no data.
+	// AwaitsStep is below Step: steps are numbered so that data flows upwards.
+	AwaitsRank int32
+	AwaitsStep int32
+
+	Bytes      int64
+	BeginNanos int64
+	EndNanos   int64 // 0: begun, not finished
+	AloneNanos int64 // duration on an idle fabric; 0 where unknown
+}
+
+// CallState is how far a rank came with a collective.
+type CallState string
+
+// The states of a Call.
+const (
+	Scheduled CallState = "scheduled"
+	Started   CallState = "started"
+	Completed CallState = "completed"
+)
+
+// Call is one collective as one rank saw it.
+type Call struct {
+	Communicator int
+	Rank         int
+	Sequence     int64 // number of the call in its communicator
+	Operation    Operation
+	Name         string // as recorded, such as nccl:all_reduce
+	Bytes        int64
+	State        CallState
+	CreatedNanos int64
+	BeginNanos   int64 // 0: not begun
+	EndNanos     int64 // 0: not finished
+}
+
+// Flow is a flow beside the collective's.
+type Flow struct {
+	Source, Destination         int // indices in Fabric.Nodes
+	SourcePort, DestinationPort int
+	Bytes                       int64
+	BeginNanos                  int64
+	EndNanos                    int64 // 0 where unknown
+}
+
+// PortReport is what a switch knew of one egress port in one epoch.
+type PortReport struct {
+	Record     int   // reports of one telemetry record have the same number
+	TimeNanos  int64 // when the record was written
+	EpochNanos int64 // begin of the epoch
+	LastNanos  int64 // end of what the epoch covers
+	Switch     int   // index in Fabric.Nodes
+	Port       int   // the egress port, from 1
+	Signal     bool  // the record follows a paused port upstream
+	In         int   // of a signal: the ingress port it came from; 0 otherwise
+	MeterBytes int64 // of a signal: bytes from In to Port in the meter's window
+	Packets    int64
+	QueueSum   int64 // sum over packets of the queue they found, in packets
+	Paused     int64 // packets that found the port paused
+	Flows      []FlowReport
+}
+
+// FlowReport is a flow's row in a PortReport.
+type FlowReport struct {
+	Source, Destination         int // indices in Fabric.Nodes
+	SourcePort, DestinationPort int
+	Collective                  bool  // it is a flow of the collective
+	MinSeq, MaxSeq              int64 // bytes from the flow's begin
+	Packets, QueueSum, Paused   int64
+}
+
+// Pause is a PFC frame received by a node's port: the port stops, or may send again.
+type Pause struct {
+	TimeNanos int64
+	Node      int // index in Fabric.Nodes
+	Port      int // from 1
+	Resume    bool
+}
+
+// Fabric is the network between the ranks.
+type Fabric struct {
+	Nodes []Node
+	Links []Link
+}
+
+// Node is a host or a switch.
+type Node struct {
+	Name   string
+	Switch bool
+}
+
+// Link joins port APort of node A and port BPort of node B, both ways.
+type Link struct {
+	A, B          int // indices in Fabric.Nodes
+	APort, BPort  int // from 1
+	BitsPerSecond int64
+	DelayNanos    int64
+	ErrorRate     float64 // packets lost, 0 to 1
+}

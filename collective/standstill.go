@@ -1,0 +1,196 @@
+package collective
+
+import (
+	"fmt"
+	"slices"
+)
+
+// stuck is a transfer that had all it needed and did not end.
+type stuck struct {
+	rank, peer int   // peer None where unknown
+	step       int   // the step that did not end
+	since      int64 // when it could begin
+}
+
+// standstill finds where a collective stopped: the ranks at which the waiting begins,
+// and a loop of paused ports or a host that pauses the network if one is behind it.
+func (a *analysis) standstill(d *Diagnosis) {
+	var all []stuck
+	for c := range max(len(a.t.run.Communicators), 1) {
+		s, steps := a.unfinished(int32(c))
+		all = append(all, s...)
+		d.Steps = max(d.Steps, steps)
+	}
+	if len(all) == 0 {
+		return
+	}
+	last := a.lastSign()
+	if found := a.stopper(all, last); found != nil {
+		found.CostNanos = max(last-earliest(all), 0)
+		d.Culprits = append([]Culprit{*found}, d.Culprits...)
+		for _, s := range all {
+			d.StoppedRanks = append(d.StoppedRanks, s.rank)
+		}
+	} else {
+		d.StoppedRanks = origins(all)
+		for _, rank := range d.StoppedRanks {
+			node := "host " + a.t.run.Ranks[rank].Node
+			d.Culprits = append([]Culprit{{Class: Hang, Object: node, CostNanos: max(last-earliest(all), 0), Confidence: 0.8,
+				Evidence: "the collective waits for it, and it waits for nothing"}}, d.Culprits...)
+		}
+	}
+	slices.Sort(d.StoppedRanks)
+	d.StoppedRanks = slices.Compact(d.StoppedRanks)
+}
+
+func earliest(all []stuck) int64 {
+	first := all[0].since
+	for _, s := range all {
+		first = min(first, s.since)
+	}
+	return first
+}
+
+// lastSign is the last time in any record.
+func (a *analysis) lastSign() int64 {
+	last := a.t.last
+	for _, p := range a.t.run.Telemetry {
+		last = max(last, p.TimeNanos)
+	}
+	for _, p := range a.t.run.Pauses {
+		last = max(last, p.TimeNanos)
+	}
+	for _, f := range a.t.run.Flows {
+		last = max(last, f.EndNanos)
+	}
+	return last
+}
+
+// stopper looks behind the paused ports on the way of the transfers that did not end.
+func (a *analysis) stopper(all []stuck, last int64) *Culprit {
+	for _, s := range all {
+		if s.peer == None {
+			continue
+		}
+		way := a.way(s)
+		for _, p := range way {
+			if a.pauses.paused(p, s.since-window, last) == 0 {
+				continue
+			}
+			for _, o := range a.pauses.origins(p, s.since-window, last) {
+				if o.cycle != nil || o.host != None {
+					c := a.ofOrigin(nil, o, 1, s.since, last)[0]
+					return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
+				}
+			}
+		}
+	}
+	if cycle := a.anyCycle(earliest(all)-window, last); cycle != nil {
+		c := a.deadlock(cycle, 1)
+		return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
+	}
+	return nil
+}
+
+// way is the certain ports of a transfer's route.
+func (a *analysis) way(s stuck) []port {
+	from, to := a.t.run.Ranks[s.rank].Host, a.t.run.Ranks[s.peer].Host
+	own := a.tr.own[[2]int{from, to}]
+	r := (*route)(nil)
+	if own != nil {
+		r = own.route
+	} else {
+		r = a.tr.net.way(from, to, nil)
+	}
+	return r.ports
+}
+
+// anyCycle looks for a loop of paused ports anywhere in the fabric.
+func (a *analysis) anyCycle(from, to int64) []port {
+	for node, hops := range a.tr.net.hops {
+		for _, h := range hops {
+			p := port{node, h.port}
+			if a.pauses.paused(p, from, to) == 0 {
+				continue
+			}
+			for _, o := range a.pauses.origins(p, from, to) {
+				if o.cycle != nil {
+					return o.cycle
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// origins are the ranks that a standstill begins at: those that can neither receive
+// nor send, and of the remaining transfers the senders.
+func origins(all []stuck) []int {
+	var out []int
+	for _, s := range all {
+		for _, o := range all {
+			if o.peer == s.rank {
+				out = append(out, s.rank)
+			}
+		}
+	}
+	both := slices.Clone(out)
+	for _, s := range all {
+		if !slices.Contains(both, s.rank) && !slices.Contains(both, s.peer) {
+			out = append(out, s.rank)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// unfinished are the transfers of a communicator's last collective that could run and
+// did not end, and how many steps the collective should have.
+func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
+	if out = a.begun(communicator); len(out) > 0 {
+		return out, 0
+	}
+	c := a.course(communicator)
+	if c == nil || c.complete() {
+		return nil, 0
+	}
+	for _, rank := range c.members {
+		step := c.last[rank] + 1
+		if step > c.steps {
+			continue
+		}
+		from := c.sender(rank, step-1)
+		if step > 1 && from != None && c.last[from] < step-1 {
+			continue // it still waits for data
+		}
+		s := stuck{rank: rank, peer: c.receiver(rank, step), step: step, since: max(c.ended[rank], a.t.first)}
+		if from != None {
+			s.since = max(s.since, a.endOf(communicator, c.iteration, int32(from), int32(step-1)))
+		}
+		out = append(out, s)
+	}
+	return out, c.steps
+}
+
+// begun are the records of transfers that began and did not end.
+func (a *analysis) begun(communicator int32) []stuck {
+	var out []stuck
+	for i := range a.t.run.Steps {
+		r := &a.t.run.Steps[i]
+		if r.Communicator == communicator && r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(a.t.run.Ranks) && int(r.Peer) < len(a.t.run.Ranks) {
+			out = append(out, stuck{rank: int(r.Rank), peer: int(r.Peer), step: int(r.Step), since: r.BeginNanos})
+		}
+	}
+	return out
+}
+
+func (a *analysis) endOf(communicator, iteration, rank, step int32) int64 {
+	for i := range a.t.steps {
+		if r := &a.t.steps[i]; r.Rank == rank && r.Step == step && r.Iteration == iteration && r.Communicator == communicator {
+			return a.t.end[i]
+		}
+	}
+	return 0
+}
+
+func (s stuck) String() string { return fmt.Sprintf("rank %d step %d", s.rank, s.step) }

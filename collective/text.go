@@ -1,0 +1,65 @@
+package collective
+
+import (
+	"fmt"
+	"strings"
+)
+
+// milliseconds prints nanoseconds without losing any.
+func milliseconds(nanos int64) string { return fmt.Sprintf("%.6f ms", float64(nanos)/1e6) }
+
+// describe is the diagnosis in words.
+func (d *Diagnosis) describe(run *Run) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d ranks, %d steps", d.Ranks, d.Steps)
+	if d.Iterations > 1 {
+		fmt.Fprintf(&b, ", %d collectives", d.Iterations)
+	}
+	fmt.Fprintf(&b, ": makespan %s", milliseconds(d.MakespanNanos))
+	if len(d.Culprits) > 0 {
+		fmt.Fprintf(&b, ", %s without what is listed below", milliseconds(d.ExpectedNanos))
+	}
+	b.WriteString(".\n")
+	for _, c := range d.Culprits {
+		fmt.Fprintf(&b, "%s", strings.ReplaceAll(string(c.Class), "_", " "))
+		if c.Flow != "" {
+			fmt.Fprintf(&b, " %s", c.Flow)
+		}
+		fmt.Fprintf(&b, " at %s: %s (confidence %.2f)", c.Object, milliseconds(c.CostNanos), c.Confidence)
+		if c.Evidence != "" {
+			fmt.Fprintf(&b, "; %s", c.Evidence)
+		}
+		b.WriteString(".\n")
+	}
+	if len(d.Culprits) == 0 && d.MakespanNanos > 0 {
+		b.WriteString("No culprit: the steps last as long as they should.\n")
+	}
+	for _, list := range []struct {
+		what  string
+		ranks []int
+	}{{"Stopped", d.StoppedRanks}, {"Late", d.LateRanks}, {"Without records", d.MissingRanks}} {
+		if len(list.ranks) > 0 {
+			fmt.Fprintf(&b, "%s: %s.\n", list.what, rankList(run, list.ranks))
+		}
+	}
+	if len(d.ClockOffsets) > 0 {
+		fmt.Fprintf(&b, "The clocks of %d ranks were corrected, estimated from matched steps.\n", len(d.ClockOffsets))
+	}
+	for _, n := range append(d.Disagreement, d.Notes...) {
+		fmt.Fprintf(&b, "Note: %s.\n", n)
+	}
+	return b.String()
+}
+
+// rankList names up to sixteen ranks with their nodes.
+func rankList(run *Run, ranks []int) string {
+	var parts []string
+	for i, r := range ranks {
+		if i == 16 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(ranks)-16))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("rank %d (%s)", r, run.Ranks[r].Node))
+	}
+	return strings.Join(parts, ", ")
+}

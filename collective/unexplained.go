@@ -1,0 +1,220 @@
+package collective
+
+import "slices"
+
+// borrow explains an open excess by what was seen in the neighbouring steps of the
+// same flow: switches are polled once in a few milliseconds, and a flow without a
+// record of its own has no known end. A flow whose record says that it was not there
+// is not blamed.
+func (a *analysis) borrow() {
+	if len(a.open) == 0 {
+		return
+	}
+	byStep := map[int32][]cause{}
+	for who, shares := range a.shares {
+		for _, s := range shares {
+			byStep[s.step] = append(byStep[s.step], cause{who: who, class: s.class, flow: s.flow, object: s.object, weight: float64(s.nanos), confidence: s.confidence, evidence: s.evidence})
+		}
+	}
+	var left []open
+	for _, o := range a.open {
+		causes := a.neighbours(o.step, byStep)
+		sum := 0.0
+		for _, c := range causes {
+			sum += c.weight
+		}
+		if sum == 0 {
+			left = append(left, o)
+			continue
+		}
+		for _, c := range causes {
+			c.confidence *= 0.9
+			a.give(c, o.step, int64(float64(o.nanos)*c.weight/sum), false)
+		}
+	}
+	a.open = left
+}
+
+// neighbours are the causes of the nearest explained step of the same flow, over
+// steps that all took too long.
+func (a *analysis) neighbours(step int32, byStep map[int32][]cause) []cause {
+	s := a.stream(int(step))
+	if s == nil {
+		return nil
+	}
+	at := slices.Index(s.steps, step)
+	small := a.base.excess(int(step)) < a.base.of(int(step))/8
+	for distance := 0; distance < len(s.steps); distance++ {
+		going := false
+		for _, k := range []int{at - distance, at + distance} {
+			if k < 0 || k >= len(s.steps) || distance > 0 && !a.connected(s, at, k) {
+				continue
+			}
+			going = true
+			var out []cause
+			for _, c := range byStep[s.steps[k]] {
+				if small || !a.ended(c) {
+					out = append(out, c)
+				}
+			}
+			if len(out) > 0 {
+				slices.SortFunc(out, func(x, y cause) int { return compareText(x.who, y.who) })
+				return out
+			}
+		}
+		if !going {
+			return nil
+		}
+	}
+	return nil
+}
+
+func compareText(a, b string) int {
+	if a < b {
+		return -1
+	} else if a > b {
+		return 1
+	}
+	return 0
+}
+
+// connected says whether all steps of a flow between two of them took too long.
+func (a *analysis) connected(s *stream, i, j int) bool {
+	for k := min(i, j); k <= max(i, j); k++ {
+		if a.base.excess(int(s.steps[k])) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ended says whether a cause is a flow whose begin and end are recorded.
+func (a *analysis) ended(c cause) bool {
+	if c.flow == "" {
+		return false
+	}
+	for _, f := range a.tr.others {
+		if f.name == c.flow && !f.recorded {
+			return false
+		}
+	}
+	return c.class != SelfCollision
+}
+
+// The share of a host's steps that take too long without a reason in the network:
+// from here on the host is slow, below it something else used its NIC for a while.
+const alwaysSlow = 0.8
+
+// atSources explains what is left: no switch saw a reason, so it lies at the sender
+// (or at a receiver whose own sending is slow too). Protocol noise, below 8% of a
+// step, waits for spreadNoise.
+func (a *analysis) atSources() {
+	slow, all := map[int32]int{}, map[int32]int{}
+	for i := range a.t.steps {
+		all[a.t.steps[i].Rank]++
+	}
+	var left []open
+	for _, o := range a.open {
+		if o.nanos > a.base.of(int(o.step))*8/100 {
+			left = append(left, o)
+			slow[a.t.steps[o.step].Rank]++
+		} else {
+			a.noise = append(a.noise, o)
+		}
+	}
+	always := func(rank int32) bool {
+		return rank >= 0 && all[rank] > 2 && float64(slow[rank]) >= alwaysSlow*float64(all[rank])
+	}
+	for _, o := range left {
+		r := &a.t.steps[o.step]
+		rank := r.Rank
+		if !always(rank) && always(r.Peer) {
+			rank = r.Peer
+		}
+		node := "host " + a.t.run.Ranks[rank].Node
+		c := cause{who: "nic " + node, class: HostNICContention, object: node, confidence: 0.5, evidence: "the host's steps are slow for a while, and no switch saw a reason"}
+		if always(rank) {
+			c.class, c.evidence = SlowHost, "the host's steps are slow all the time, and no switch saw a reason"
+		}
+		a.give(c, o.step, o.nanos, false)
+	}
+	a.open = nil
+}
+
+// stragglers blames ranks that had all they needed and began a step late, beyond what
+// is usual for that step: the lower median over the ranks, which holds the time that
+// every rank computes.
+func (a *analysis) stragglers() {
+	t := a.t
+	for from := 0; from < len(t.steps); {
+		to, widest := from, int64(0)
+		for ; to < len(t.steps) && sameStep(&t.steps[to], &t.steps[from]); to++ {
+			widest = max(widest, t.begin[to]-t.ready(to))
+		}
+		if widest > 20_000 {
+			a.idle(from, to)
+		}
+		from = to
+	}
+}
+
+func sameStep(a, b *StepRecord) bool {
+	return a.Step == b.Step && a.Iteration == b.Iteration && a.Communicator == b.Communicator
+}
+
+func (a *analysis) idle(from, to int) {
+	t := a.t
+	var gaps []int64
+	for i := from; i < to; i++ {
+		gaps = append(gaps, t.begin[i]-t.ready(i))
+	}
+	slices.Sort(gaps)
+	usual := max(gaps[(len(gaps)-1)/2], 0)
+	for i := from; i < to; i++ {
+		late := t.begin[i] - t.ready(i) - usual
+		if t.lost[i] || late < 20_000 || late < a.base.of(i)/20 {
+			continue
+		}
+		node := "host " + t.run.Ranks[t.steps[i].Rank].Node
+		a.give(cause{who: "rank " + node, class: Straggler, object: node, confidence: 0.9, evidence: "it began late although it had all that the step needs"}, int32(i), late, true)
+	}
+}
+
+// spreadNoise shares out what is left. The ranks of a healthy collective keep in step;
+// culprits put them out of step, so that their flows meet each other's
+// acknowledgements and rate control slows them a little long after. Such losses
+// belong to the culprits that came before, by what these took; without a culprit they
+// belong to nothing.
+func (a *analysis) spreadNoise() {
+	type taken struct {
+		first int64
+		nanos float64
+		cause cause
+	}
+	var all []taken
+	for who, shares := range a.shares {
+		x := taken{first: a.t.last}
+		for _, s := range shares {
+			x.first = min(x.first, a.t.begin[s.step])
+			x.nanos += float64(s.nanos)
+			x.cause = cause{who: who, class: s.class, flow: s.flow, object: s.object, evidence: s.evidence}
+		}
+		if x.nanos >= leastShare*float64(a.t.last-a.t.first) {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(x, y taken) int { return compareText(x.cause.who, y.cause.who) })
+	for _, o := range a.noise {
+		sum := 0.0
+		for _, x := range all {
+			if x.first <= a.t.begin[o.step] {
+				sum += x.nanos
+			}
+		}
+		for _, x := range all {
+			if x.first <= a.t.begin[o.step] {
+				a.give(x.cause, o.step, int64(float64(o.nanos)*x.nanos/sum), false)
+			}
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package vedrfolnir
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// Bounds of what is read of one file. A run of the published simulation has 200
+// lines of transfers and 20 KB of telemetry.
+const (
+	maxLine    = 4096
+	maxRecords = 4 << 20
+	maxNodes   = 1 << 20
+)
+
+// files are the parts of a run by what they hold.
+type files struct {
+	transfers, topology, flows, pauses string
+	telemetry                          []string
+}
+
+// Read reads one run: a folder as the simulation leaves it (out/fct.txt,
+// out/pfc.txt, data/telemetry_N.txt, topology.txt, flow.txt, with or without the
+// inner folders), or these files by name.
+func Read(paths []string) (collective.Run, error) {
+	found, err := find(paths)
+	if err != nil {
+		return collective.Run{}, err
+	}
+	r := newReader()
+	for _, part := range []struct {
+		path string
+		read func(path string, line int, fields []string) error
+	}{
+		{found.topology, r.topologyLine},
+		{found.transfers, r.transferLine},
+		{found.flows, r.flowLine},
+		{found.pauses, r.pauseLine},
+	} {
+		if err := r.lines(part.path, part.read); err != nil {
+			return collective.Run{}, err
+		}
+	}
+	for _, path := range found.telemetry {
+		if err := r.telemetryFile(path); err != nil {
+			return collective.Run{}, err
+		}
+	}
+	return r.run(found), nil
+}
+
+// find sorts the given folders and files into the parts of a run.
+func find(paths []string) (files, error) {
+	var found files
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return files{}, fmt.Errorf("records: %w; give the folder of a run", err)
+		}
+		if !info.IsDir() {
+			if !found.take(path) {
+				return files{}, fmt.Errorf("%s: not a file of a run; want fct.txt, topology.txt, telemetry_N.txt, flow.txt or pfc.txt", path)
+			}
+			continue
+		}
+		for _, inner := range []string{".", "out", "data"} {
+			entries, err := os.ReadDir(filepath.Join(path, inner))
+			if err != nil {
+				continue // the folder may lack out or data
+			}
+			for _, e := range entries {
+				if !e.IsDir() {
+					found.take(filepath.Join(path, inner, e.Name()))
+				}
+			}
+		}
+	}
+	if found.transfers == "" && len(found.telemetry) == 0 {
+		return files{}, fmt.Errorf("%s: neither out/fct.txt nor data/telemetry_N.txt; give the folder of a run", strings.Join(paths, ", "))
+	}
+	sort.Strings(found.telemetry)
+	return found, nil
+}
+
+func (f *files) take(path string) bool {
+	name := filepath.Base(path)
+	for base, at := range map[string]*string{"fct.txt": &f.transfers, "topology.txt": &f.topology, "flow.txt": &f.flows, "pfc.txt": &f.pauses} {
+		if name == base {
+			*at = path
+			return true
+		}
+	}
+	if strings.HasPrefix(name, "telemetry_") && strings.HasSuffix(name, ".txt") {
+		f.telemetry = append(f.telemetry, path)
+		return true
+	}
+	return name == "qlen.txt" // queue lengths at intervals, which nothing needs
+}
+
+// errLine marks a line that cannot be read: it is left out, with a note.
+var errLine = errors.New("unreadable line")
+
+// lines gives the blank-separated fields of each line to read. A file of which
+// no line can be read is an error; an empty path is a part that was not recorded.
+func (r *reader) lines(path string, read func(path string, line int, fields []string) error) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read run: %w", err)
+	}
+	defer file.Close()
+	return r.scan(path, file, read)
+}
+
+func (r *reader) scan(path string, in io.Reader, read func(path string, line int, fields []string) error) error {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(make([]byte, 0, maxLine), maxLine)
+	number, good, firstBad := 0, 0, 0
+	for scanner.Scan() {
+		number++
+		fields := strings.Fields(scanner.Text())
+		if len(fields) == 0 {
+			continue
+		}
+		err := read(path, number, fields)
+		if err == nil {
+			good++
+			continue
+		}
+		if !errors.Is(err, errLine) {
+			return fmt.Errorf("%s:%d: %w", path, number, err)
+		}
+		if r.leftOut[path]++; firstBad == 0 {
+			firstBad = number
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("%s:%d: %w; is this a text file of the simulation?", path, number+1, err)
+	}
+	if good == 0 && firstBad > 0 {
+		return fmt.Errorf("%s:%d: no line can be read; want the simulation's %s", path, firstBad, filepath.Base(path))
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package vedrfolnir
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// reader gathers the parts of a run. Nodes are the simulation's numbers.
+type reader struct {
+	nodes     map[int]int // number -> index in fabric
+	fabric    collective.Fabric
+	ports     map[int]int // node number -> ports so far
+	transfers []transfer
+	flows     []collective.Flow
+	reports   []collective.PortReport
+	pauses    []collective.Pause
+	record    int // telemetry records so far
+	leftOut   map[string]int
+	hasLinks  bool
+	linksLeft int // of topology.txt, still to come
+}
+
+func newReader() *reader {
+	return &reader{nodes: map[int]int{}, ports: map[int]int{}, leftOut: map[string]int{}}
+}
+
+// node is the index of a node number, made known where it was not.
+func (r *reader) node(number int) int {
+	if i, ok := r.nodes[number]; ok {
+		return i
+	}
+	r.nodes[number] = len(r.fabric.Nodes)
+	r.fabric.Nodes = append(r.fabric.Nodes, collective.Node{Name: strconv.Itoa(number)})
+	return len(r.fabric.Nodes) - 1
+}
+
+// numbers parses whole numbers of at least 0.
+func numbers(fields []string) ([]int64, error) {
+	out := make([]int64, len(fields))
+	for i, f := range fields {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/4 {
+			return nil, errLine
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+// seconds parses a decimal number of seconds as nanoseconds, rounded.
+func seconds(text string) (int64, bool) {
+	s, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(s >= 0 && s < 1e9) {
+		return 0, false
+	}
+	return int64(math.Round(s * 1e9)), true
+}
+
+// topologyLine reads "N S L", the switches, and links "a b rate delay error".
+func (r *reader) topologyLine(path string, line int, fields []string) error {
+	switch line {
+	case 1:
+		n, err := numbers(fields)
+		if err != nil || len(n) < 3 || n[0] > maxNodes || n[2] > maxRecords {
+			return fmt.Errorf("want the number of nodes (at most %d), switches and links", maxNodes)
+		}
+		for i := range int(n[0]) {
+			r.node(i)
+		}
+		r.linksLeft = int(n[2])
+		return nil
+	case 2:
+		ids, err := numbers(fields)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if id < int64(len(r.fabric.Nodes)) {
+				r.fabric.Nodes[id].Switch = true
+			}
+		}
+		return nil
+	}
+	if r.linksLeft == 0 {
+		return nil // what follows the links are remarks
+	}
+	if len(fields) < 4 {
+		return errLine
+	}
+	r.linksLeft--
+	ends, err := numbers(fields[:2])
+	if err != nil {
+		return err
+	}
+	rate, okRate := bitsPerSecond(fields[2])
+	delay, okDelay := delayNanos(fields[3])
+	if !okRate || !okDelay || ends[0] == ends[1] || ends[0] >= int64(len(r.fabric.Nodes)) || ends[1] >= int64(len(r.fabric.Nodes)) {
+		return errLine
+	}
+	a, b := int(ends[0]), int(ends[1])
+	loss := 0.0
+	if len(fields) > 4 {
+		if v, err := strconv.ParseFloat(fields[4], 64); err == nil && v > 0 && v <= 1 {
+			loss = v
+		}
+	}
+	r.ports[a]++
+	r.ports[b]++
+	r.fabric.Links = append(r.fabric.Links, collective.Link{
+		A: a, B: b, APort: r.ports[a], BPort: r.ports[b], BitsPerSecond: rate, DelayNanos: delay, ErrorRate: loss,
+	})
+	r.hasLinks = true
+	return nil
+}
+
+// bitsPerSecond reads ns-3's data rates: 25Gbps, 400Mbps, 10Gb/s.
+func bitsPerSecond(text string) (int64, bool) {
+	for _, u := range []struct {
+		suffix string
+		factor float64
+	}{{"Gbps", 1e9}, {"Gb/s", 1e9}, {"Mbps", 1e6}, {"Mb/s", 1e6}, {"Kbps", 1e3}, {"kbps", 1e3}, {"bps", 1}} {
+		if number, ok := strings.CutSuffix(text, u.suffix); ok {
+			v, err := strconv.ParseFloat(number, 64)
+			return int64(v * u.factor), err == nil && v > 0 && v*u.factor < 1e15
+		}
+	}
+	return 0, false
+}
+
+// delayNanos reads ns-3's times: 0.003ms, 5us, 1000ns, 1s.
+func delayNanos(text string) (int64, bool) {
+	for _, u := range []struct {
+		suffix string
+		factor float64
+	}{{"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"s", 1e9}} {
+		if number, ok := strings.CutSuffix(text, u.suffix); ok {
+			v, err := strconv.ParseFloat(number, 64)
+			return int64(math.Round(v * u.factor)), err == nil && v >= 0 && v*u.factor < 1e12
+		}
+	}
+	return 0, false
+}
+
+// flowLine reads flow.txt: a count, then "src dst pg dport bytes start_s".
+func (r *reader) flowLine(path string, line int, fields []string) error {
+	if len(fields) == 1 {
+		_, err := numbers(fields)
+		return err
+	}
+	if len(fields) < 6 {
+		return errLine
+	}
+	n, err := numbers(fields[:5])
+	begin, ok := seconds(fields[5])
+	if err != nil || !ok || n[0] >= maxNodes || n[1] >= maxNodes || len(r.flows) >= maxRecords {
+		return errLine
+	}
+	r.flows = append(r.flows, collective.Flow{
+		Source: r.node(int(n[0])), Destination: r.node(int(n[1])), DestinationPort: int(n[3]), Bytes: n[4], BeginNanos: begin,
+	})
+	return nil
+}
+
+// pauseLine reads pfc.txt: "t node nodetype port type", type 1 a pause received.
+func (r *reader) pauseLine(path string, line int, fields []string) error {
+	n, err := numbers(fields)
+	if err != nil || len(n) < 5 || n[1] >= maxNodes || n[4] > 1 || len(r.pauses) >= maxRecords {
+		return errLine
+	}
+	r.pauses = append(r.pauses, collective.Pause{TimeNanos: n[0], Node: r.node(int(n[1])), Port: int(n[3]), Resume: n[4] == 0})
+	return nil
+}
+
+// run puts the parts together. Ranks count in the order of node numbers.
+func (r *reader) run(found files) collective.Run {
+	r.markCollective()
+	run := collective.Run{Telemetry: r.reports, Pauses: r.pauses, Fabric: &r.fabric}
+	ranks := r.ranks()
+	rankOf := map[int]int32{}
+	for i, number := range ranks {
+		rankOf[number] = int32(i)
+		run.Ranks = append(run.Ranks, collective.Rank{Node: strconv.Itoa(number), Host: r.node(number)})
+	}
+	members := make([]int, len(ranks))
+	for i := range members {
+		members[i] = i
+	}
+	run.Communicators = []collective.Communicator{{Name: "ns-3", Members: members}}
+	run.Steps = steps(r.transfers, rankOf)
+	run.Flows = r.others()
+	for _, absent := range []struct {
+		missing bool
+		note    string
+	}{
+		{found.transfers == "", "no fct.txt: finished transfers are unknown"},
+		{!r.hasLinks, "no topology: paths and rates are unknown"},
+		{len(found.telemetry) == 0, "no switch telemetry: shared ports are unknown"},
+	} {
+		if absent.missing {
+			run.Notes = append(run.Notes, absent.note)
+		}
+	}
+	var paths []string
+	for path := range r.leftOut {
+		paths = append(paths, path)
+	}
+	sort.Strings(paths)
+	for _, path := range paths {
+		run.Notes = append(run.Notes, fmt.Sprintf("%s: %d lines left out that cannot be read", filepath.Base(path), r.leftOut[path]))
+	}
+	return run
+}
+
+// others are the flows beside the collective's: those that finished, and those of
+// flow.txt that did not.
+func (r *reader) others() []collective.Flow {
+	finished := map[collective.Flow]bool{}
+	var out []collective.Flow
+	for _, t := range r.transfers {
+		if t.step != 0 {
+			continue
+		}
+		f := collective.Flow{Source: r.node(t.source), Destination: r.node(t.destination), SourcePort: t.sourcePort, DestinationPort: t.destinationPort, Bytes: t.bytes, BeginNanos: t.begin, EndNanos: t.begin + t.duration}
+		out = append(out, f)
+		finished[collective.Flow{Source: f.Source, Destination: f.Destination, DestinationPort: f.DestinationPort, Bytes: f.Bytes, BeginNanos: f.BeginNanos}] = true
+	}
+	for _, f := range r.flows {
+		if !finished[f] {
+			out = append(out, f)
+		}
+	}
+	return out
+}

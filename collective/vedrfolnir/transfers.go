@@ -1,0 +1,165 @@
+package vedrfolnir
+
+import (
+	"sort"
+	"strconv"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// collectivePort is the destination port of the simulation's collective flows.
+const collectivePort = 10000
+
+// transfer is a line of fct.txt. Step 0 marks a flow beside the collective's.
+type transfer struct {
+	source, destination         int // node numbers
+	step, awaited, previous     int // send_step, recv_step, and whom it receives from in recv_step
+	sourcePort, destinationPort int
+	bytes                       int64
+	begin, duration, alone      int64
+}
+
+// transferLine reads a line of fct.txt: of the collective
+// "sid did send_step recv_step prev sport dport bytes start fct standalone", of
+// another flow "### sid did sport dport bytes start fct standalone".
+func (r *reader) transferLine(path string, line int, fields []string) error {
+	if len(r.transfers) >= maxRecords {
+		return errLine
+	}
+	if fields[0] == "###" {
+		n, err := numbers(fields[1:])
+		if err != nil || len(n) < 7 || n[0] >= maxNodes || n[1] >= maxNodes {
+			return errLine
+		}
+		r.transfers = append(r.transfers, transfer{source: int(n[0]), destination: int(n[1]), sourcePort: int(n[2]), destinationPort: int(n[3]), bytes: n[4], begin: n[5], duration: n[6]})
+		return nil
+	}
+	n, err := numbers(fields)
+	if err != nil || len(n) < 10 || n[0] >= maxNodes || n[1] >= maxNodes || n[0] == n[1] || n[2] < 1 || n[2] > maxRecords || n[3] > maxRecords || n[4] >= maxNodes {
+		return errLine
+	}
+	t := transfer{
+		source: int(n[0]), destination: int(n[1]), step: int(n[2]), awaited: int(n[3]), previous: int(n[4]),
+		sourcePort: int(n[5]), destinationPort: int(n[6]), bytes: n[7], begin: n[8], duration: n[9],
+	}
+	if len(n) > 10 {
+		t.alone = n[10]
+	}
+	r.transfers = append(r.transfers, t)
+	return nil
+}
+
+// ranks are the node numbers of the collective's ranks, ascending: who sent, who
+// received, and whom they still waited for. Without transfers they are the ends of
+// the collective's flows in the telemetry.
+func (r *reader) ranks() []int {
+	seen := map[int]bool{}
+	for _, t := range r.transfers {
+		if t.step == 0 {
+			continue
+		}
+		seen[t.source], seen[t.destination] = true, true
+		if i, ok := r.nodes[t.previous]; ok && t.awaited == t.step && !r.fabric.Nodes[i].Switch && (t.previous > 0 || r.hasLinks) {
+			seen[t.previous] = true
+		}
+	}
+	if len(seen) == 0 {
+		for _, p := range r.reports {
+			for _, f := range p.Flows {
+				if f.Collective {
+					seen[r.number(f.Source)], seen[r.number(f.Destination)] = true, true
+				}
+			}
+		}
+	}
+	var out []int
+	for number := range seen {
+		out = append(out, number)
+	}
+	sort.Ints(out)
+	return out
+}
+
+// number is the node number of an index.
+func (r *reader) number(index int) int {
+	n, _ := strconv.Atoi(r.fabric.Nodes[index].Name) // node gave it a number for a name
+	return n
+}
+
+// steps turns the collective's transfers into step records. The lines of one source
+// are ordered by their begin, doubles dropped; a step number that does not grow
+// begins the next collective.
+func steps(transfers []transfer, rankOf map[int]int32) []collective.StepRecord {
+	of := map[int][]transfer{}
+	var sources []int
+	for _, t := range transfers {
+		if t.step == 0 {
+			continue
+		}
+		if of[t.source] == nil {
+			sources = append(sources, t.source)
+		}
+		of[t.source] = append(of[t.source], t)
+	}
+	sort.Ints(sources)
+	var out []collective.StepRecord
+	for _, source := range sources {
+		out = append(out, stepsOf(of[source], rankOf)...)
+	}
+	return out
+}
+
+func stepsOf(lines []transfer, rankOf map[int]int32) []collective.StepRecord {
+	sort.SliceStable(lines, func(i, j int) bool {
+		if lines[i].begin != lines[j].begin {
+			return lines[i].begin < lines[j].begin
+		}
+		return lines[i].step < lines[j].step
+	})
+	var out []collective.StepRecord
+	iteration := int32(0)
+	var last transfer
+	for i, t := range lines {
+		if i > 0 && t == last {
+			continue
+		}
+		s := collective.StepRecord{
+			Iteration: iteration, Step: int32(t.step), Rank: rankOf[t.source], Peer: rankOf[t.destination],
+			AwaitsRank: collective.None, Bytes: t.bytes, BeginNanos: t.begin, EndNanos: t.begin + t.duration, AloneNanos: t.alone,
+		}
+		if i > 0 && t.step <= last.step {
+			iteration++
+			s.Iteration = iteration
+		}
+		if i > 0 && s.Iteration == out[len(out)-1].Iteration && last.awaited == last.step {
+			if rank, ok := rankOf[last.previous]; ok {
+				s.AwaitsRank, s.AwaitsStep = rank, int32(last.awaited)
+			}
+		}
+		out = append(out, s)
+		last = t
+	}
+	return out
+}
+
+// markCollective says of every flow that a switch saw whether it is the collective's:
+// by the ports of the transfers, and by the simulation's port.
+func (r *reader) markCollective() {
+	type key struct{ source, destination, sourcePort, destinationPort int }
+	own, other := map[key]bool{}, map[key]bool{}
+	for _, t := range r.transfers {
+		k := key{r.node(t.source), r.node(t.destination), t.sourcePort, t.destinationPort}
+		if t.step > 0 {
+			own[k] = true
+		} else {
+			other[k] = true
+		}
+	}
+	for i := range r.reports {
+		for j := range r.reports[i].Flows {
+			f := &r.reports[i].Flows[j]
+			k := key{f.Source, f.Destination, f.SourcePort, f.DestinationPort}
+			f.Collective = own[k] || f.DestinationPort == collectivePort && !other[k]
+		}
+	}
+}

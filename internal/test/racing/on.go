@@ -1,0 +1,6 @@
+//go:build race
+
+package racing
+
+// On says whether this binary runs under the race detector.
+const On = true
