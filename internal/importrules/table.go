@@ -64,8 +64,8 @@ var Architecture = []Row{
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
 	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
-	{Package: "hostping", Kind: Pure},
-	{Package: "hostping/draw", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping", Tests: []string{"hostping/simulated"}, Kind: Pure},
+	{Package: "hostping/draw", May: []string{"hostping"}, Tests: []string{"hostping/simulated"}, Kind: Pure},
 	{Package: "hostping/simulated", May: []string{"hostping"}, Kind: Pure},
 	{Package: "hostping/run", May: []string{"hostping", "hostping/simulated"}},
 	{Package: "hostping/bench", May: []string{"hostping", "hostping/run", "hostping/simulated"}},
