@@ -1,5 +1,5 @@
 // The HTTP API: every path that the page asks for stands here.
-import type { EventPage, FabricSummary, Graph, JobPage, JobTraffic, KnownAnomaly, LinkSeries, NetworkStates, NodeScores, Search, Snapshot, Span, Status, Track } from "./types.ts";
+import type { EventPage, FabricSummary, Graph, HostReport, HostRun, JobPage, JobTraffic, KnownAnomaly, LinkSeries, NetworkStates, NodeScores, Search, Snapshot, Span, Status, Track } from "./types.ts";
 
 const base = "api/v1/";
 
@@ -66,6 +66,8 @@ export class OfFabric {
   link = async (id: number, metric: string, version: string, span: Span) => must(await get<LinkSeries>(`${this.path}/links/${id}`, { metric, version, ...span }, this.signal), "link");
   searches = async () => must(await get<{ searches: Search[] }>(this.path + "/searches", {}, this.signal), "searches").searches;
   knownAnomalies = async () => must(await get<{ anomalies: KnownAnomaly[] }>(this.path + "/known-anomalies", {}, this.signal), "known anomalies").anomalies;
+  hosts = async () => must(await get<{ hosts: HostRun[] }>(this.path + "/hosts", {}, this.signal), "hosts").hosts;
+  host = async (name: string, run: string) => must(await get<HostReport>(`${this.path}/hosts/${encodeURIComponent(name)}`, { run }, this.signal), "host");
   scores = async () => must(await get<NodeScores>(this.path + "/feedback/nodes", { min: 1 }, this.signal), "scores");
 }
 
