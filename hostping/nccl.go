@@ -11,10 +11,12 @@ import (
 
 // PCI classes, the first four hexadecimal digits.
 const (
-	classBridge     = "0604"
 	class3D         = "0302"
 	classDisplay    = "0380"
+	classVGA        = "0300" // of a GPU, or of the board's own management
 	classInfiniBand = "0207"
+
+	nvidia = "[10de:"
 )
 
 // notRDMA are network interfaces without an RDMA device of that name.
