@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 
-	"github.com/giverny/giverny/hostping"
-	"github.com/giverny/giverny/hostping/simulated"
+	"github.com/giverny/giverny/hostping/prober/probertest"
 )
 
 // testProber is the name under which the test binary is a program that speaks the prober protocol. Its arguments are a
@@ -41,37 +37,16 @@ func answerProbes(args []string) error {
 	if err != nil {
 		return err
 	}
-	return serveProbes(p.Host, hangs)
+	return probertest.Serve(p.Host, hangs, os.Stdin, os.Stdout)
 }
 
-// serveProbes answers line by line.
-func serveProbes(host *simulated.Host, hangs string) error {
-	out := json.NewEncoder(os.Stdout)
-	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() {
-		var request struct {
-			Type string `json:"type"`
-			hostping.Probe
-		}
-		if err := json.Unmarshal(in.Bytes(), &request); err != nil {
-			return err
-		}
-		var err error
-		switch request.Type {
-		case "stop":
-			return nil
-		case "utilisation":
-			err = out.Encode(host.Utilisation())
-		default:
-			if request.Endpoint == hangs {
-				time.Sleep(time.Hour)
-			}
-			r := host.Probe(request.Probe)
-			err = out.Encode(map[string]any{"id": request.ID, "status": r.Status, "latency_us": r.LatencyMicros, "detail": r.Detail})
-		}
-		if err != nil {
-			return err
-		}
+// testHost is the name under which it is a program over a simulated host whose fault
+// comes and goes: see probertest.Main.
+const testHost = "giverny-test-host"
+
+func serveTestHost() {
+	if err := probertest.Main(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	return in.Err()
 }
