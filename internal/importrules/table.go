@@ -101,6 +101,7 @@ var Architecture = []Row{
 	{Package: "simulate/fluid", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
@@ -116,6 +117,11 @@ var Architecture = []Row{
 
 	// Collectives: from step records to the critical path and its culprits.
 	{Package: "collective", Kind: Pure},
+	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Kind: Pure},
+	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
+	{Package: "collective/detect", Kind: Pure},
+	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 
