@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -285,5 +286,20 @@ func TestRecordedHosts(t *testing.T) {
 		if want := []int{c.gpus, c.rnics, c.memory, c.ports}; !slices.Equal(got, want) {
 			t.Errorf("%s: GPUs, RNICs, memory nodes, root ports are %v, want %v", c.file, got, want)
 		}
+	}
+}
+
+// Bridges without bus ids, as in a description that was trimmed, keep names of their own.
+func TestBridgesWithoutBusIDs(t *testing.T) {
+	m := simulated.Machines()[0].XML()
+	text := regexp.MustCompile(`(<object type="Bridge"[^>]*?) pci_busid="[^"]*"`).ReplaceAllString(m, "$1")
+	g, err := hostping.ReadGraph("host.xml", []byte(text), hostping.Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, &g)
+	whole := machine(t, "fig2")
+	if len(g.Links) != len(whole.Links) || g.Model != whole.Model {
+		t.Errorf("%d links of %s, want %d of %s", len(g.Links), g.Model, len(whole.Links), whole.Model)
 	}
 }

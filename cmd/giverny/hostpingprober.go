@@ -15,6 +15,7 @@ import (
 	"github.com/giverny/giverny/hostping/prober"
 	"github.com/giverny/giverny/hostping/run"
 	"github.com/giverny/giverny/hostping/simulated"
+	"github.com/giverny/giverny/hostping/utilisation"
 	"github.com/giverny/giverny/internal/config"
 )
 
@@ -62,7 +63,8 @@ func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, e
 		cfg.Timeout = f.timeout
 		return prober.NewExec(cfg, log)
 	case proberPerftest:
-		return prober.NewPerftest(prober.DefaultPerftestConfig(), nil, log)
+		source := utilisation.New(utilisation.DefaultConfig(), g, &utilisation.RNICs{Now: time.Now})
+		return prober.NewPerftest(prober.DefaultPerftestConfig(), source, log)
 	}
 	return f.simulated(g)
 }
