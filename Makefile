@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench bench-collective bench-segment bench-diagnose bench-search bench-history chaos fuzz-api rdma-vm clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos fuzz-api rdma-vm clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ bench-segment: toolchain ## how well and how fast each method finds the regions 
 
 bench-search: toolchain ## how well each search finds the anomalies of subsystems whose truth is known, beside the paper's figures
 	@go run ./search/bench/cmd
+
+bench-hostping: toolchain ## how often each bottleneck inside a host is named, and the paper's twelve cases; options go into ARGS
+	@go run ./hostping/bench/cmd $(ARGS)
 
 SEED ?= $(shell echo $$RANDOM)
 FOR ?= 3m

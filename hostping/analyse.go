@@ -63,6 +63,7 @@ func Analyse(in Input) Analysis {
 		}
 		if ask != nil {
 			a.Curves = append(a.Curves, *ask)
+			a.Confirm = append(a.Confirm, *ask) // the curve is held against its rate
 		}
 		if len(routes) <= fewRoutes || verdict.Confidence < sureEnough {
 			a.confirm(v, routes)
@@ -201,7 +202,7 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate,
 		return verdict, nil, false
 	case len(rnics) > 0:
 		verdict.Bottleneck, verdict.RNIC = RNICPCIeFailure, rnics[0]
-		verdict.Bottleneck, ask, known = v.rnicCause(h, d.link, rate, routes)
+		verdict.Bottleneck, ask, known = v.rnicCause(h, d.link, routes)
 		if verdict.Bottleneck != RNICPCIeFailure {
 			verdict.Link = ""
 		}
@@ -220,7 +221,7 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate,
 }
 
 // rnicCause looks at the RNIC's curve, or asks for one on the route that could carry most beside the other links of h.
-func (v *view) rnicCause(h *hypothesis, link int, now float64, routes []int) (b Bottleneck, ask *Pair, known bool) {
+func (v *view) rnicCause(h *hypothesis, link int, routes []int) (b Bottleneck, ask *Pair, known bool) {
 	best, most := -1, 0.
 	for _, i := range routes {
 		r := &v.routes[i]
@@ -238,9 +239,11 @@ func (v *view) rnicCause(h *hypothesis, link int, now float64, routes []int) (b 
 		return RNICPCIeFailure, nil, true
 	}
 	for i := range v.in.Curves {
-		if c := &v.in.Curves[i]; c.RNIC == v.routes[best].RNIC {
-			b, known = c.bottleneck(v.routes[best].latency, now, v.in.Baseline.LargeBytes)
-			return b, nil, known
+		for k := range v.routes {
+			if r, c := &v.routes[k], &v.in.Curves[i]; r.Pair == c.Pair && r.RNIC == v.routes[best].RNIC {
+				b, known = c.bottleneck(r.latency, r.m.Gbps, v.in.Baseline.LargeBytes)
+				return b, nil, known
+			}
 		}
 	}
 	return RNICPCIeFailure, &v.routes[best].Pair, false

@@ -136,10 +136,7 @@ func (b *builder) place(id string, at place, kind Kind) error {
 
 // tree adds the links of a switch or device and of what is below; above are the links from its upper end to the socket.
 func (b *builder) tree(n *pciNode, s int, above []string, root int) error {
-	name, kind, upper := n.name, PCIe, socketName(s)
-	if len(n.devices) > 0 {
-		name = n.devices[0].id
-	}
+	name, kind, upper := b.nameOf(n), PCIe, socketName(s)
 	if len(above) == 0 {
 		kind = RootPort
 	} else {
@@ -161,6 +158,26 @@ func (b *builder) tree(n *pciNode, s int, above []string, root int) error {
 		}
 	}
 	return nil
+}
+
+// nameOf is a device's name, or a switch's: by its bus id, or where the file has none by the first device below.
+func (b *builder) nameOf(n *pciNode) string {
+	if len(n.devices) > 0 {
+		return n.devices[0].id
+	}
+	name := n.name
+	if strings.HasSuffix(name, "-") {
+		first := n
+		for len(first.devices) == 0 {
+			first = first.children[0] // prune has left no switch without
+		}
+		name += first.devices[0].id
+	}
+	for taken := name; ; taken += "-below" {
+		if !slices.ContainsFunc(b.g.Links, func(l Link) bool { return l.B == taken }) {
+			return taken
+		}
+	}
 }
 
 // routes adds the buses and finds the fewest of them between each two sockets.

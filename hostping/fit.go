@@ -15,6 +15,7 @@ import (
 const (
 	tolerance   = 0.05 // relative error of the model itself: loads, encodings, differences between hosts
 	routeCost   = 9.   // the most that one route can cost: outliers exist
+	rnicCost    = 0.5  // that a route slower than its degraded RNIC costs at most: a window's rate falls with the latency
 	busyWeight  = 0.6  // of routes that service traffic disturbs
 	usedBonus   = 2.   // for a link that counters show to be in use beyond Util_high
 	suspicious  = 0.88 // ratio below which a route takes part in the choice of capacities
@@ -38,6 +39,7 @@ type degraded struct {
 type hypothesis struct {
 	links []degraded
 	bound []float64 // of each route, ln Gb/s
+	own   []bool    // whether what bounds a route is its RNIC
 	cost  float64
 }
 
@@ -54,11 +56,12 @@ type fitter struct {
 	sigma   float64
 	through [][]int // link -> routes
 	prior   []float64
+	rnic    []bool // links of RNICs, where there are several: what one shares with others, others show
 }
 
 func newFitter(v *view) *fitter {
 	n := len(v.routes)
-	f := &fitter{v: v, rate: make([]float64, n), limit: make([]float64, n), weight: make([]float64, n), through: make([][]int, len(v.links)), prior: make([]float64, len(v.links))}
+	f := &fitter{v: v, rate: make([]float64, n), limit: make([]float64, n), weight: make([]float64, n), through: make([][]int, len(v.links)), prior: make([]float64, len(v.links)), rnic: make([]bool, len(v.links))}
 	f.sigma = math.Hypot(v.noise, tolerance)
 	ends := map[int]bool{}
 	for i := range v.routes {
@@ -68,6 +71,7 @@ func newFitter(v *view) *fitter {
 			f.weight[i] = busyWeight
 		}
 		ends[r.at[0]] = true
+		f.rnic[r.at[0]] = len(v.in.Graph.RNICs) > 1
 		if r.gpu {
 			ends[r.at[len(r.at)-1]] = true
 		}
@@ -92,18 +96,27 @@ func newFitter(v *view) *fitter {
 	return f
 }
 
-// routeCost of a route whose links bound it.
-func (f *fitter) cost(route int, bound float64) float64 {
+// cost of a route that is bounded so, by its RNIC or by another link.
+func (f *fitter) cost(route int, bound float64, own bool) float64 {
 	z := (f.rate[route] - bound) / f.sigma
-	return f.weight[route] * min(routeCost, z*z/2)
+	most := routeCost
+	if own && z < 0 {
+		most = rnicCost
+	}
+	return f.weight[route] * min(most, z*z/2)
+}
+
+// now is what a route costs under a hypothesis.
+func (f *fitter) now(h *hypothesis, route int) float64 {
+	return f.cost(route, h.bound[route], h.own[route])
 }
 
 // none is the hypothesis that nothing is degraded.
 func (f *fitter) none() hypothesis {
-	h := hypothesis{bound: slices.Clone(f.limit)}
+	h := hypothesis{bound: slices.Clone(f.limit), own: make([]bool, len(f.limit))}
 	for i := range f.rate {
 		if !f.v.routes[i].explained {
-			h.cost += f.cost(i, h.bound[i])
+			h.cost += f.now(&h, i)
 		}
 	}
 	return h
@@ -127,7 +140,7 @@ func (f *fitter) best(h *hypothesis, link int) (degraded, float64, bool) {
 		change := 0.
 		for _, i := range f.through[link] {
 			if trial < h.bound[i] {
-				change += f.cost(i, trial) - f.cost(i, h.bound[i])
+				change += f.cost(i, trial, f.rnic[link]) - f.now(h, i)
 			}
 		}
 		if change < least {
@@ -138,9 +151,11 @@ func (f *fitter) best(h *hypothesis, link int) (degraded, float64, bool) {
 }
 
 func (f *fitter) with(h *hypothesis, d degraded, cost float64) hypothesis {
-	next := hypothesis{links: append(slices.Clone(h.links), d), bound: slices.Clone(h.bound), cost: cost}
+	next := hypothesis{links: append(slices.Clone(h.links), d), bound: slices.Clone(h.bound), own: slices.Clone(h.own), cost: cost}
 	for _, i := range f.through[d.link] {
-		next.bound[i] = min(next.bound[i], d.lnGbps)
+		if d.lnGbps < next.bound[i] {
+			next.bound[i], next.own[i] = d.lnGbps, f.rnic[d.link]
+		}
 	}
 	return next
 }
@@ -229,7 +244,7 @@ func (f *fitter) add(h *hypothesis, d degraded) hypothesis {
 	cost := h.cost + f.prior[d.link]
 	for _, i := range f.through[d.link] {
 		if d.lnGbps < h.bound[i] {
-			cost += f.cost(i, d.lnGbps) - f.cost(i, h.bound[i])
+			cost += f.cost(i, d.lnGbps, f.rnic[d.link]) - f.now(h, i)
 		}
 	}
 	return f.with(h, d, cost)

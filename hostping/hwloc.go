@@ -177,7 +177,7 @@ func (h *hwlocReader) bridges(e *element, above []*element) {
 	if object(e) != "Bridge" && object(e) != "PCIDev" {
 		return
 	}
-	isHost := strings.HasPrefix(e.attr("bridge_type"), "0-")
+	isHost := strings.HasPrefix(e.attr("bridge_type"), "0-") || object(e) == "Bridge" && e.attr("bridge_type") == "" && e.attr("pci_busid") == ""
 	if parent := above[len(above)-1]; object(parent) == "Bridge" && !isHost { // taken with its parent
 		return
 	}
@@ -256,6 +256,8 @@ func (h *hwlocReader) node(e *element) *pciNode {
 		h.names.add(n, bus, true, gpu)
 	case strings.HasPrefix(class, class3D), strings.HasPrefix(class, classDisplay):
 		h.names.add(n, bus, true, "")
+	case strings.HasPrefix(class, classVGA) && strings.Contains(class, nvidia):
+		h.names.add(n, bus, true, "")
 	case rdma == "" && strings.HasPrefix(class, classInfiniBand):
 		h.names.add(n, bus, false, "")
 	}
@@ -268,14 +270,17 @@ var osGPU = regexp.MustCompile(`^(nvml|cuda|rsmi|ze)([0-9]+)$`)
 // isRDMA: type 3 up to version 2, a set of bits from version 3 on, in which 32 is an RDMA device.
 func (h *hwlocReader) isRDMA(e *element) bool {
 	kind, err := strconv.Atoi(e.attr("osdev_type"))
-	if err != nil {
-		return e.attr("osdev_type") == "OpenFabrics" || e.attr("subtype") == "OpenFabrics"
+	switch {
+	case rdmaName.MatchString(e.attr("name")), e.attr("osdev_type") == "OpenFabrics":
+		return true
+	case err != nil:
+		return false
 	}
-	if h.v3 {
-		return kind&32 != 0
-	}
-	return kind == 3
+	return kind&32 != 0 || !h.v3 && kind == 3
 }
+
+// rdmaName are names that the drivers of RDMA devices give.
+var rdmaName = regexp.MustCompile(`^(mlx[45]|bnxt_re|irdma|hfi1|efa|hns|qedr|cxgb4|erdma|mana|roce|rdma|rxe|siw)_?[0-9a-z_]*$`)
 
 // buses joins the sockets: each to those at the least distance from it, by the latencies of their NUMA nodes, or all.
 func (h *hwlocReader) buses(root *element) {

@@ -160,24 +160,27 @@ func (v *view) excuse(found []misconfiguration) {
 	}
 }
 
-// doubtful are the pairs without a detour where most RNICs have one: an outlier there makes ACS look like many ATS.
+// doubtful are the pairs without a detour whose RNIC has one to another GPU, and where most RNICs have one all pairs
+// without: an outlier there makes ATS look like ACS at a switch, and ACS like many ATS.
 func (v *view) doubtful() (pairs []Pair) {
 	slow, all := map[string]bool{}, map[string]bool{}
 	hard, soft := v.detours()
 	detours := slices.Concat(hard, soft)
 	for _, i := range detours {
-		slow[v.routes[i].RNIC] = true
+		if v.routes[i].near {
+			slow[v.routes[i].RNIC] = true
+		}
 	}
 	for i := range v.routes {
 		if r := &v.routes[i]; r.gpu && r.near {
 			all[r.RNIC] = true
-			if !slices.Contains(detours, i) {
-				pairs = append(pairs, r.Pair)
-			}
 		}
 	}
-	if 2*len(slow) <= len(all) || len(pairs) > len(all) {
-		return nil
+	most := 2*len(slow) > len(all)
+	for i := range v.routes {
+		if r := &v.routes[i]; r.gpu && r.near && (slow[r.RNIC] || most) && !slices.Contains(detours, i) {
+			pairs = append(pairs, r.Pair)
+		}
 	}
 	return pairs
 }

@@ -11,10 +11,12 @@ import (
 
 // PCI classes, the first four hexadecimal digits.
 const (
-	classBridge     = "0604"
 	class3D         = "0302"
 	classDisplay    = "0380"
+	classVGA        = "0300" // of a GPU, or of the board's own management
 	classInfiniBand = "0207"
+
+	nvidia = "[10de:"
 )
 
 // notRDMA are network interfaces without an RDMA device of that name.
@@ -148,13 +150,14 @@ func (n *namer) assign() (assumed []string) {
 	}
 	slices.SortStableFunc(n.found, func(a, b found) int { return cmp.Compare(a.busID, b.busID) })
 	next := map[bool]int{}
+	given := map[bool][]string{}
 	for _, f := range n.found {
 		if f.own != "" {
 			continue
 		}
-		prefix, what := "mlx5_", "RNIC"
+		prefix := "mlx5_"
 		if f.gpu {
-			prefix, what = "gpu", "GPU"
+			prefix = "gpu"
 		}
 		id := ""
 		for id == "" || used[id] {
@@ -162,7 +165,12 @@ func (n *namer) assign() (assumed []string) {
 			next[f.gpu]++
 		}
 		f.at.devices[f.index].id = id
-		assumed = append(assumed, fmt.Sprintf("the %s at %s is %s: the file names it not, so it is numbered by its PCI bus", what, f.busID, id))
+		given[f.gpu] = append(given[f.gpu], f.busID+" is "+id)
+	}
+	for _, gpu := range []bool{true, false} {
+		if what := map[bool]string{true: "GPUs", false: "RNICs"}[gpu]; len(given[gpu]) > 0 {
+			assumed = append(assumed, fmt.Sprintf("%s without a name are numbered by their PCI bus: %s", what, strings.Join(given[gpu], ", ")))
+		}
 	}
 	return assumed
 }

@@ -27,7 +27,7 @@ func TestHostpingOnDemandOverApacheKafka(t *testing.T) {
 	graph, fault := filepath.Join(s.dir, "host.xml"), filepath.Join(s.dir, "fault")
 	writeText(t, graph, probertest.Machine("2x4-rails"))
 	s.start("n1", "[{principals: [operator], kinds: [hostping], run_time: 5m}]", fmt.Sprintf(
-		"hostping: {host: {prober: exec, command: [%s, %s, %s], graph: %s, share_percent: 100}, offer: {enabled: true}}\n", filepath.Join(s.dir, testProber), graph, fault, graph))
+		"hostping: {host: {prober: exec, command: [%s, %s, %s], graph: %s, share_percent: 100}, offer: {enabled: true}}\n", filepath.Join(s.dir, testHost), graph, fault, graph))
 	s.run("analyze", "-c", s.config("analyser", fmt.Sprintf("command: {principals: [{name: operator, keys: [%s]}]}\n", s.public)))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/giverny/giverny/hostping/prober"
 	"github.com/giverny/giverny/hostping/run"
 	"github.com/giverny/giverny/hostping/simulated"
+	"github.com/giverny/giverny/hostping/utilisation"
 	"github.com/giverny/giverny/internal/config"
 )
 
@@ -62,7 +63,8 @@ func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, e
 		cfg.Timeout = f.timeout
 		return prober.NewExec(cfg, log)
 	case proberPerftest:
-		return prober.NewPerftest(prober.DefaultPerftestConfig(), nil, log)
+		source := utilisation.New(utilisation.DefaultConfig(), g, &utilisation.RNICs{Now: time.Now})
+		return prober.NewPerftest(prober.DefaultPerftestConfig(), source, log)
 	}
 	return f.simulated(g)
 }
@@ -88,7 +90,7 @@ func (f *proberFlags) check() error {
 }
 
 // simulated makes up the host.
-func (f *proberFlags) simulated(g *hostping.Graph) (run.Prober, error) {
+func (f *proberFlags) simulated(g *hostping.Graph) (run.Simulated, error) {
 	host := simulated.New(simulated.DefaultConfig(), *g, f.seed)
 	for _, text := range f.faults {
 		parts := strings.Split(text, ",")
@@ -99,12 +101,12 @@ func (f *proberFlags) simulated(g *hostping.Graph) (run.Prober, error) {
 		if parts[2] != "" {
 			var err error
 			if share, err = strconv.ParseFloat(parts[2], 64); err != nil || !(share > 0 && share <= 1) {
-				return nil, fmt.Errorf("--fault %q: want a share above 0, up to 1", text)
+				return run.Simulated{}, fmt.Errorf("--fault %q: want a share above 0, up to 1", text)
 			}
 		}
 		fault, err := simulated.NewFault(g, hostping.Bottleneck(parts[0]), parts[1], share)
 		if err != nil {
-			return nil, fmt.Errorf("--fault %q: %w", text, err)
+			return run.Simulated{}, fmt.Errorf("--fault %q: %w", text, err)
 		}
 		host.Inject(fault)
 	}
@@ -112,7 +114,7 @@ func (f *proberFlags) simulated(g *hostping.Graph) (run.Prober, error) {
 		rnic, share, _ := strings.Cut(text, "=")
 		busy, err := strconv.ParseFloat(share, 64)
 		if err != nil || !(busy >= 0 && busy <= 1) {
-			return nil, fmt.Errorf("--busy %q: want RNIC=share, a share from 0 to 1", text)
+			return run.Simulated{}, fmt.Errorf("--busy %q: want RNIC=share, a share from 0 to 1", text)
 		}
 		host.SetBusy(rnic, busy)
 	}

@@ -144,7 +144,7 @@ func (s *site) start(name, rules, offers string) (kill func()) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, command := range []string{"giverny", testEngine, testProber} {
+	for _, command := range []string{"giverny", testEngine, testHost} {
 		if err := os.Symlink(self, filepath.Join(s.dir, command)); err != nil && !os.IsExist(err) {
 			s.t.Fatal(err)
 		}

@@ -20,9 +20,9 @@ func Sentence(host string, r *hostping.Report, g *hostping.Graph) string {
 	var said []string
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
-		text := v.Text
+		text, _, _ := strings.Cut(v.Text, "; cleared:") // by link ids, which the report has
 		if text == "" {
-			text = strings.ReplaceAll(string(v.Bottleneck), "_", " ") + " " + strings.TrimSpace(v.Link+" "+v.RNIC+" "+v.Endpoint)
+			text = strings.Join(strings.Fields(strings.ReplaceAll(string(v.Bottleneck), "_", " ")+" "+v.Link+" "+v.RNIC+" "+v.Endpoint), " ")
 		}
 		if len(v.OverloadedBy) > 0 {
 			text += ", by " + consumers(v.OverloadedBy)

@@ -54,7 +54,7 @@ func Steps(results []schema.CommandResult) (steps []Step) {
 		if len(r.Output) > 0 && json.Unmarshal(r.Output, &step.Outcome) != nil {
 			continue
 		}
-		if ofMonitor(r.CommandID) == (step.Outcome.Trigger == Commanded && len(r.Output) > 0) {
+		if own := step.Outcome.Trigger != Commanded && len(r.Output) > 0; own != ofMonitor(r.CommandID) {
 			continue // a monitor obeys no command, and a command is no monitor's
 		}
 		steps = append(steps, step)

@@ -148,14 +148,13 @@ func newSession(ctx context.Context, o *Options) *session {
 	return s
 }
 
-// utilisation asks the prober; without an answer the host counts as idle, and that is noted.
+// utilisation asks the prober. What it could not say is noted, and counts as idle.
 func (s *session) utilisation() hostping.Utilisation {
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.ProbeTimeout)
 	defer cancel()
 	u, err := s.o.Prober.Utilisation(ctx)
 	if err != nil {
-		s.notes = append(s.notes, fmt.Sprintf("no utilisation, the host counts as idle: %v", err))
-		return hostping.Utilisation{}
+		s.notes = append(s.notes, fmt.Sprintf("utilisation is missing or incomplete, and counts as idle: %v", err))
 	}
 	return u
 }

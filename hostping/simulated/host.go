@@ -16,6 +16,7 @@ type Config struct {
 	LineGbps                         float64                   // of each RNIC
 	CapacityGbps                     map[hostping.Kind]float64 // of links in order
 	Micros                           map[hostping.Kind]float64 // of links
+	SwitchMicros                     float64                   // of a PCIe link between two switches, instead
 	ProcessMicros, RootComplexMicros float64                   // T_proc of equation 1; what GPU traffic through the root complex takes more
 	OutstandingKB                    float64                   // of read requests an RNIC has at most: its rate is this over the latency (section 3.2.2)
 	Spread                           float64                   // relative deviation of one link's capacity from another's, fixed for a host
@@ -31,6 +32,7 @@ func DefaultConfig() Config {
 		LineGbps:          200,
 		CapacityGbps:      map[hostping.Kind]float64{hostping.PCIe: 252, hostping.RootPort: 252, hostping.InterSocket: 480, hostping.Memory: 1600},
 		Micros:            map[hostping.Kind]float64{hostping.PCIe: 0.5, hostping.RootPort: 0.05, hostping.InterSocket: 0.2, hostping.Memory: 0.35},
+		SwitchMicros:      0.02,
 		ProcessMicros:     0.6,
 		RootComplexMicros: 1.1,
 		OutstandingKB:     34.5,
@@ -98,8 +100,12 @@ func (h *Host) Probe(p hostping.Probe) hostping.ProbeResult {
 func (h *Host) path(pair hostping.Pair, links []string) (latency, rate float64) {
 	rate = h.cfg.LineGbps
 	crosses := h.crosses(links)
-	for _, l := range links {
-		latency += h.cfg.Micros[h.kinds[l]]
+	for i, l := range links {
+		if h.kinds[l] == hostping.PCIe && i > 0 && i < len(links)-1 {
+			latency += h.cfg.SwitchMicros
+		} else {
+			latency += h.cfg.Micros[h.kinds[l]]
+		}
 		capacity := h.cfg.CapacityGbps[h.kinds[l]] * h.scale[l]
 		for i := range h.faults {
 			capacity, latency = h.faults[i].onLink(l, capacity, latency)

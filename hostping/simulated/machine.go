@@ -78,20 +78,28 @@ func (w *xmlWriter) close() { w.b.WriteString("</object>\n") }
 
 // tree writes what hangs from a port: each child of a switch from a downstream port of its own.
 func (w *xmlWriter) tree(text string) {
+	depth := 0 // of switches
 	for _, c := range text {
+		if c == ')' {
+			w.close() // the upstream port
+			depth--
+		} else if depth > 0 {
+			w.open() // a downstream port
+		}
 		switch c {
 		case '(':
-			w.open() // the upstream port
-			w.open() // a downstream port
-		case ')':
-			w.close()
-			w.close()
+			w.open()
+			depth++
+			continue
 		case 'G':
 			w.device("0302", fmt.Sprintf("<object type=\"OSDev\" name=\"nvml%d\" osdev_type=\"5\"/>", w.gpus))
 			w.gpus++
 		case 'N':
 			w.device("0207", fmt.Sprintf("<object type=\"OSDev\" name=\"mlx5_%d\" osdev_type=\"3\"/>", w.nics))
 			w.nics++
+		}
+		if depth > 0 {
+			w.close()
 		}
 	}
 }

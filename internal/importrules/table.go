@@ -64,8 +64,8 @@ var Architecture = []Row{
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
 	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
-	{Package: "hostping", Kind: Pure},
-	{Package: "hostping/draw", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping", Tests: []string{"hostping/simulated"}, Kind: Pure},
+	{Package: "hostping/draw", May: []string{"hostping"}, Tests: []string{"hostping/simulated"}, Kind: Pure},
 	{Package: "hostping/simulated", May: []string{"hostping"}, Kind: Pure},
 	{Package: "hostping/run", May: []string{"hostping", "hostping/simulated"}},
 	{Package: "hostping/bench", May: []string{"hostping", "hostping/run", "hostping/simulated"}},
@@ -73,7 +73,7 @@ var Architecture = []Row{
 	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
 	{Package: "hostping/local", May: []string{"hostping", "hostping/order", "hostping/prober", "hostping/run", "internal/atomicfile"}},
 	{Package: "hostping/prober/probertest", May: []string{"hostping", "hostping/simulated"}, Kind: Testing},
-	{Package: "hostping/ondemand", May: []string{"command", "command/safety", "hostping/local", "hostping/order"}},
+	{Package: "hostping/ondemand", May: []string{"command", "command/safety", "hostping/local", "hostping/order"}, Tests: []string{"hostping"}},
 	{Package: "hostping/launch", May: []string{"command", "command/dispatch", "command/safety", "feedback/record", "hostping", "hostping/order", "store/read"}},
 	{Package: "hostping/utilisation", May: []string{"hostping", "internal/perftest"}},
 	{Package: "hostping/monitor", May: []string{"hostping", "hostping/local", "hostping/order", "hostping/utilisation"}},

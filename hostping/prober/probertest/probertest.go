@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/simulated"
@@ -46,11 +47,12 @@ func Main(args []string, in io.Reader, out io.Writer) error {
 		}
 		host.Inject(simulated.Fault{Bottleneck: hostping.Bottleneck(f[0]), Link: f[1], Share: share})
 	}
-	return Serve(host, in, out)
+	return Serve(host, "", in, out)
 }
 
-// Serve answers until it is told to stop.
-func Serve(host *simulated.Host, in io.Reader, out io.Writer) error {
+// Serve answers until it is told to stop; a probe of the endpoint hangs, unless it is
+// empty, has no answer.
+func Serve(host *simulated.Host, hangs string, in io.Reader, out io.Writer) error {
 	answers := json.NewEncoder(out)
 	requests := bufio.NewScanner(in)
 	for requests.Scan() {
@@ -68,12 +70,16 @@ func Serve(host *simulated.Host, in io.Reader, out io.Writer) error {
 		case "utilisation":
 			answer = host.Utilisation()
 		case "probe":
+			if r.Endpoint == hangs {
+				time.Sleep(time.Hour)
+			}
 			result := host.Probe(r.Probe)
 			answer = struct {
 				ID            int             `json:"id"`
 				Status        hostping.Status `json:"status"`
 				LatencyMicros []float64       `json:"latency_us"`
-			}{r.ID, result.Status, result.LatencyMicros}
+				Detail        string          `json:"detail"`
+			}{r.ID, result.Status, result.LatencyMicros, result.Detail}
 		default:
 			return fmt.Errorf("request %q", r.Type)
 		}
