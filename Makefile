@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos rdma-vm clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench fuzz-api bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos rdma-vm clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,7 +79,7 @@ integration: deps deps-test ## the tests that start Kafka, the subnet simulator 
 	@scripts/gotest.sh integration
 
 bench: toolchain ## every benchmark, briefly
-	@go test -run '^$$' -bench . -benchmem -benchtime 200ms ./...
+	@go test -tags integration -run '^$$' -bench . -benchmem -benchtime 200ms ./...
 
 bench-collective: toolchain ## how often the diagnosis of collectives is right about simulated incidents, and the bytes of telemetry
 	@go run ./collective/bench/cmd $(ARGS)
@@ -104,6 +104,9 @@ SEED ?= $(shell echo $$RANDOM)
 FOR ?= 3m
 chaos: deps deps-test ## a random walk over faults, then the tables against every reading taken in: SEED=7 FOR=2h, as root
 	@GIVERNY_CHAOS_SEED=$(SEED) GIVERNY_CHAOS_FOR=$(FOR) scripts/gotest.sh chaos
+
+fuzz-api: deps ## requests made of the OpenAPI document (schemathesis, of PyPI) against the API of a demonstration
+	@scripts/fuzz-api.sh $(ARGS)
 
 rdma-vm: toolchain ## a search with perftest over soft-RoCE between two guests of a QEMU machine, as root: minutes
 	@scripts/rdma-vm.sh .deps/rdma-vm

@@ -4,91 +4,116 @@ package dashboards
 
 import (
 	"bufio"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 )
 
-// tab is a page in a new headless Chromium, driven over the pipes of its
-// DevTools protocol: a JSON message each, ended by a zero byte. (An open event
-// stream keeps --virtual-time-budget from ever ending.)
-type tab struct {
-	t       *testing.T
-	to      *os.File
-	from    *bufio.Reader
-	session string
-	id      int
-	errors  []string // what the page wrote on its console as errors
+// chromium is a headless browser of all tests, driven over the pipes of its DevTools
+// protocol: a JSON message each, ended by a zero byte. (An open event stream keeps
+// --virtual-time-budget from ever ending.)
+type chromium struct {
+	to   *os.File
+	from *bufio.Reader
+	id   int
 }
 
-// browse starts Chromium on a page. Every host but this one is unknown to it: the
-// page must work where there is no way out.
-func browse(t *testing.T, url string) *tab {
-	t.Helper()
-	chromium, err := exec.LookPath("chromium")
+// sharedChromium is started once: that takes longer than most tests. Every host but this
+// one is unknown to it: the page must work where there is no way out.
+var sharedChromium = sync.OnceValues(func() (*chromium, error) {
+	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatalf("%v; install it with: make deps-test", err)
+		return nil, fmt.Errorf("%w; install it with: make deps-test", err)
+	}
+	dir, err := os.MkdirTemp("", "dashboards-chromium-")
+	if err != nil {
+		return nil, err
 	}
 	toRead, toWrite, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	fromRead, fromWrite, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 4*time.Minute)
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--user-data-dir="+t.TempDir(), "--window-size=1440,900", "--remote-debugging-pipe",
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--user-data-dir="+dir, "--window-size=1440,900", "--remote-debugging-pipe",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "about:blank")
 	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // 3 and 4, as the protocol wants
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	toRead.Close()
 	fromWrite.Close()
-	p := &tab{t: t, to: toWrite, from: bufio.NewReader(fromRead)}
+	whenAllEnd(func() {
+		toWrite.Close() // without its pipe it ends
+		_ = cmd.Wait()
+		fromRead.Close()
+		_ = os.RemoveAll(dir)
+	})
+	return &chromium{to: toWrite, from: bufio.NewReader(fromRead)}, nil
+})
+
+// tab is a page in a browser context of its own: it shares neither storage nor sessions.
+type tab struct {
+	t       testing.TB
+	browser *chromium
+	session string
+	errors  []string // what the page wrote on its console as errors
+}
+
+// browse opens a page.
+func browse(t testing.TB, url string) *tab {
+	t.Helper()
+	c, err := sharedChromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &tab{t: t, browser: c}
+	var profile struct{ BrowserContextID string }
+	p.call("Target.createBrowserContext", nil, &profile)
 	t.Cleanup(func() {
 		for _, e := range p.errors {
 			t.Errorf("on the console: %s", e)
 		}
-		p.session = ""
-		p.send("Browser.close", nil)
-		_ = cmd.Wait()
-		stop()
-		toWrite.Close()
-		fromRead.Close()
+		p.t, p.session = t, ""
+		p.call("Target.disposeBrowserContext", map[string]any{"browserContextId": profile.BrowserContextID}, nil)
 	})
 	var target struct{ TargetID string }
-	p.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	p.call("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": profile.BrowserContextID}, &target)
 	var attached struct{ SessionID string }
 	p.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	p.session = attached.SessionID
 	p.call("Runtime.enable", nil, nil)
 	p.call("Log.enable", nil, nil)
-	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": windowWidth, "height": windowHeight, "deviceScaleFactor": 1, "mobile": false}, nil)
+	p.resize(windowWidth, windowHeight)
 	p.call("Page.navigate", map[string]any{"url": url}, nil)
 	return p
 }
 
 func (p *tab) send(method string, params map[string]any) {
-	p.id++
-	message := map[string]any{"id": p.id, "method": method, "params": params}
+	p.browser.id++
+	message := map[string]any{"id": p.browser.id, "method": method, "params": params}
 	if p.session != "" {
 		message["sessionId"] = p.session
 	}
 	line, err := json.Marshal(message)
 	if err == nil {
-		_, err = p.to.Write(append(line, 0))
+		_, err = p.browser.to.Write(append(line, 0))
 	}
 	if err != nil {
 		p.t.Errorf("%s: %v", method, err)
 	}
+}
+
+func (p *tab) resize(width, height int) {
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
 // note keeps an event that says that something went wrong on the page.
@@ -120,23 +145,26 @@ func (p *tab) call(method string, params map[string]any, result any) {
 	p.t.Helper()
 	p.send(method, params)
 	for {
-		line, err := p.from.ReadBytes(0)
+		line, err := p.browser.from.ReadBytes(0)
 		if err != nil {
 			p.t.Fatalf("%s: chromium has ended: %v", method, err)
 		}
 		var answer struct {
-			ID     int
-			Method string
-			Params json.RawMessage
-			Result json.RawMessage
-			Error  *struct{ Message string }
+			ID        int
+			SessionID string
+			Method    string
+			Params    json.RawMessage
+			Result    json.RawMessage
+			Error     *struct{ Message string }
 		}
 		if err := json.Unmarshal(line[:len(line)-1], &answer); err != nil {
 			p.t.Fatal(err)
 		}
 		switch {
-		case answer.ID != p.id:
-			p.note(answer.Method, answer.Params)
+		case answer.ID != p.browser.id:
+			if answer.SessionID == p.session {
+				p.note(answer.Method, answer.Params)
+			}
 			continue
 		case answer.Error != nil:
 			p.t.Fatalf("%s: %s", method, answer.Error.Message)
@@ -160,7 +188,7 @@ func (p *tab) eval(expression string) string {
 // await waits until a JavaScript expression is true.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); p.eval(expression) != "true"; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); p.eval(expression) != "true"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("the page never gets to %s; it says: %s", expression, p.eval("document.body.innerText"))
 		}

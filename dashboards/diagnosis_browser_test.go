@@ -38,7 +38,7 @@ func hostileDay(g *topology.Graph) *schema.IntervalResult {
 func TestThePageSaysWhy(t *testing.T) {
 	h := open(t, torus)
 	h.announce(hostileDay(h.graph(torus)))
-	page := browse(t, h.url)
+	page := browse(t, h.url+flat)
 	page.await(shown)
 	page.await(`!document.getElementById("diagnosis").hidden`)
 	verdict := page.eval(`document.getElementById("verdict").innerText`)

@@ -16,7 +16,7 @@ const pagesGoBack = "The pages go back in time: the first has the newest, in the
 // answer, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the reference.
 func Endpoints() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), feedbackEndpoints(), searchEndpoints(), hostEndpoints(), ownEndpoints()} {
+	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(), feedbackEndpoints(), searchEndpoints(), hostEndpoints(), ownEndpoints()} {
 		all = append(all, group...)
 	}
 	return all
@@ -48,6 +48,9 @@ func timeEndpoints() []endpoint {
 	return []endpoint{
 		{ID: "listNetworkStates", Path: "/fabrics/{fabric}/network", Tag: "time", Summary: "The state of the network, interval by interval.",
 			Handler: operation.To((*Dashboards).network)},
+		{ID: "listNetworkSteps", Path: "/fabrics/{fabric}/network-steps", Tag: "time", Summary: "For how long the network was in each state, by steps of a long span.",
+			Description: "`seconds` of a step are those in [Neg, Low, Medium, High]. Steps in which nothing is stored are left out. Steps of an hour or more come from the roll-ups; shorter ones from the intervals, of which there may be 100,000.",
+			Handler:     operation.To((*Dashboards).networkSteps)},
 		{ID: "listEvents", Path: "/fabrics/{fabric}/events", Tag: "time", Summary: "What happened: to regions, jobs, links, switches, nodes and the graph.",
 			Description: pagesGoBack + " Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, and those of failures.",
 			Handler:     operation.To((*Dashboards).events)},
@@ -71,6 +74,9 @@ func timeEndpoints() []endpoint {
 		{ID: "listLinkValues", Path: "/fabrics/{fabric}/link-values", Tag: "time", Summary: "The values of all links in the intervals of a span, as an Arrow stream.",
 			Description: "A batch per interval, a row per link: `time`, `link`, and a column per metric, null where it is missing. Intervals of other versions of the graph are left out. At most 200 million values.",
 			ArrowOnly:   true, Timeout: bulkTimeout, Handler: operation.To((*Dashboards).linkValues)},
+		{ID: "getLinkHistory", Path: "/fabrics/{fabric}/links/{link}/history", Tag: "time", Summary: "A metric of a link over weeks or months: mean and highest value by steps.",
+			Description: "By 5 minutes up to 8 days, by hours beyond, of the roll-ups; steps in which the link was not measured are left out.",
+			Handler:     operation.To((*Dashboards).linkHistory)},
 		{ID: "listTopLinks", Path: "/fabrics/{fabric}/top-links", Tag: "time", Summary: "The links with the highest mean of a metric.",
 			Handler: operation.To((*Dashboards).topLinks)},
 	}
@@ -95,6 +101,16 @@ func figureEndpoints() []endpoint {
 			Handler: operation.To((*Dashboards).regionDurations)},
 		{ID: "getLinkTime", Path: "/fabrics/{fabric}/link-time", Tag: "figures", Summary: "The share of all link time in regions of each severity of a stall metric (Monet, Fig. 5c).",
 			Handler: operation.To((*Dashboards).linkTime)},
+	}
+}
+
+// storedEndpoints are figures about what is stored, and about diagnoses.
+func storedEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "listCauses", Path: "/fabrics/{fabric}/causes", Tag: "figures", Summary: "Why regions were congested: how often each class of cause was diagnosed, the most frequent first.",
+			Handler: operation.To((*Dashboards).causes)},
+		{ID: "getCompleteness", Path: "/fabrics/{fabric}/completeness", Tag: "figures", Summary: "What is stored of a span, by version of the graph.",
+			Handler: operation.To((*Dashboards).completeness)},
 	}
 }
 

@@ -21,12 +21,9 @@ import (
 	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
-	"github.com/giverny/giverny/store/engine/enginetest"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
-
-func TestMain(m *testing.M) { enginetest.Main(m) }
 
 const (
 	second = int64(time.Second)
@@ -39,7 +36,7 @@ const (
 // house is a server of dashboards over a store of the test's own.
 type house struct {
 	*Dashboards
-	t      *testing.T
+	t      testing.TB
 	url    string
 	db     *store.DB
 	conn   driver.Conn
@@ -48,29 +45,31 @@ type house struct {
 	log    *journal.Journal
 }
 
-// open serves the fabrics' dashboards until the test ends.
-func open(t *testing.T, specs ...string) *house {
+// open serves the fabrics' dashboards until the test ends, over a database of its own.
+func open(t testing.TB, specs ...string) *house {
 	t.Helper()
-	e := enginetest.Start(t)
-	db, err := store.New(e.Options(""), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db, conn := database(t)
 	h := serve(t, db, specs...)
-	h.conn = enginetest.Connect(t, e, store.DefaultDatabase)
+	h.conn = conn
 	return h
 }
 
 // serve is open with a store of the caller's.
-func serve(t *testing.T, db *store.DB, specs ...string) *house {
+func serve(t testing.TB, db *store.DB, specs ...string) *house {
+	t.Helper()
+	graphs := make([]*topology.Graph, len(specs))
+	for i, spec := range specs {
+		graphs[i] = parse(t, spec)
+	}
+	return serveGraphs(t, db, graphs...)
+}
+
+// serveGraphs is serve with fabrics of the caller's.
+func serveGraphs(t testing.TB, db *store.DB, graphs ...*topology.Graph) *house {
 	t.Helper()
 	var fabrics []Fabric
-	for _, spec := range specs {
-		fabrics = append(fabrics, Fabric{Graph: parse(t, spec), Interval: time.Second})
+	for _, g := range graphs {
+		fabrics = append(fabrics, Fabric{Graph: g, Interval: time.Second})
 	}
 	h := &house{t: t, db: db, reg: prometheus.NewRegistry(), log: &journal.Journal{}}
 	cfg := DefaultConfig()
@@ -94,7 +93,7 @@ func serve(t *testing.T, db *store.DB, specs ...string) *house {
 	return h
 }
 
-func parse(t *testing.T, spec string) *topology.Graph {
+func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
 	g, err := topology.Parse(spec, spec)
 	if err != nil {
@@ -151,7 +150,7 @@ func (h *house) problem(path string, status int) string {
 	return p.Detail
 }
 
-func decode[T any](t *testing.T, body string) (v T) {
+func decode[T any](t testing.TB, body string) (v T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
 		t.Fatalf("%v in %.200s", err, body)
@@ -179,7 +178,7 @@ func (h *house) metric(name string, values ...string) (sum float64) {
 	return sum
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {

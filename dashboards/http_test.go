@@ -58,7 +58,7 @@ func (h *house) getRaw(path string, header http.Header) *http.Response {
 }
 
 // decoded is the body of an answer without its compression.
-func decoded(t *testing.T, response *http.Response) io.Reader {
+func decoded(t testing.TB, response *http.Response) io.Reader {
 	t.Helper()
 	var r io.Reader = response.Body
 	var err error

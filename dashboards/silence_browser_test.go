@@ -25,7 +25,7 @@ func TestThePageShowsSilence(t *testing.T) {
 	h.announce(busy(g, now-second, hot(g, 1, schema.High, 0, 30)))
 	state := schema.NetworkForecast{Severity: schema.High}
 	h.Watch(torus, func() schema.NetworkForecast { return state })
-	page := browse(t, h.url)
+	page := browse(t, h.url+flat)
 	page.await(live)
 
 	since := schema.Instant(now)
@@ -54,7 +54,7 @@ func TestThePageShowsSilence(t *testing.T) {
 func TestThePageDatesOldData(t *testing.T) {
 	h := open(t, torus)
 	h.announce(busy(h.graph(torus), noon))
-	page := browse(t, h.url)
+	page := browse(t, h.url+flat)
 	page.await(`document.getElementById("status").textContent.startsWith("2023-11-14 22:13:21 UTC, ")`)
 	if got := page.eval(said); strings.Contains(got, "live") || !strings.Contains(got, "years old") && !strings.Contains(got, "days old") || !strings.Contains(got, "calm, 2023-11-14 22:13:21 UTC") {
 		t.Errorf("old data: %s", got)

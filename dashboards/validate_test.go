@@ -29,7 +29,7 @@ var contract = sync.OnceValues(func() (routers.Router, error) {
 
 // validate checks an answer against the document: the status is one that it lists for this path, and the body has the
 // type and the schema that it says. What is not below the API's prefix, or has no path there, is no part of it.
-func validate(t *testing.T, request *http.Request, response *http.Response, body []byte) {
+func validate(t testing.TB, request *http.Request, response *http.Response, body []byte) {
 	t.Helper()
 	router, err := contract()
 	if err != nil {

@@ -152,7 +152,7 @@ var Architecture = []Row{
 
 	// What people and machines see.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"dashboards/openapi", "hostping/order", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "hostping/order", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 

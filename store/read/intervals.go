@@ -118,6 +118,20 @@ func (m *Model) StoredAt(ctx context.Context, fabric string, at schema.Instant) 
 	return found[0].toStored()
 }
 
+// FirstStored is the start of the first interval of a fabric that is still stored. ErrNotFound: there is none.
+func (m *Model) FirstStored(ctx context.Context, fabric string) (schema.Instant, error) {
+	found, err := lookup[struct {
+		Time time.Time `ch:"time"`
+	}](ctx, m, "first_interval", Args{"fabric": fabric})
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, fmt.Errorf("first interval of fabric %q: %w", fabric, ErrNotFound)
+	}
+	return instantOf(found[0].Time), nil
+}
+
 // Intervals lists the stored intervals that start in a span, in order.
 func (m *Model) Intervals(ctx context.Context, fabric string, span Span) ([]Stored, error) {
 	found, err := lookup[storedRow](ctx, m, "intervals", InSpan(fabric, span))

@@ -38,6 +38,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/causes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Why regions were congested: how often each class of cause was diagnosed, the most frequent first. */
+        get: operations["listCauses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/completeness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is stored of a span, by version of the graph. */
+        get: operations["getCompleteness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/congestion": {
         parameters: {
             query?: never;
@@ -314,6 +348,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/links/{link}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A metric of a link over weeks or months: mean and highest value by steps.
+         * @description By 5 minutes up to 8 days, by hours beyond, of the roll-ups; steps in which the link was not measured are left out.
+         */
+        get: operations["getLinkHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/mitigations": {
         parameters: {
             query?: never;
@@ -340,6 +394,26 @@ export interface paths {
         };
         /** The state of the network, interval by interval. */
         get: operations["listNetworkStates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/network-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * For how long the network was in each state, by steps of a long span.
+         * @description `seconds` of a step are those in [Neg, Low, Medium, High]. Steps in which nothing is stored are left out. Steps of an hour or more come from the roll-ups; shorter ones from the intervals, of which there may be 100,000.
+         */
+        get: operations["listNetworkSteps"];
         put?: never;
         post?: never;
         delete?: never;
@@ -663,6 +737,31 @@ export interface components {
          * @enum {string}
          */
         CauseClass: "system" | "failure" | "intra_application" | "slow_host" | "unknown";
+        /** @description CauseShare says how often regions were congested for one class of cause. */
+        CauseShare: {
+            /** @description diagnoses that accuse a job */
+            accused: number;
+            class: string;
+            /** @description regions, once per interval */
+            diagnoses: number;
+            mean_percent: number;
+            /** @description that had it in some interval */
+            regions: number;
+        };
+        Causes: {
+            causes: components["schemas"]["CauseShare"][];
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+        };
+        Completeness: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            versions: components["schemas"]["StoredOf"][];
+        };
         Congestion: {
             events: components["schemas"]["CongestionEvent"][];
             /** Format: date-time */
@@ -1039,6 +1138,17 @@ export interface components {
         KnownList: {
             anomalies: components["schemas"]["KnownAnomaly"][];
         };
+        LinkHistory: {
+            /** Format: date-time */
+            from: string;
+            graph_version: string;
+            link: number;
+            metric: components["schemas"]["Metric"];
+            step_seconds: number;
+            steps: components["schemas"]["LinkStep"][];
+            /** Format: date-time */
+            to: string;
+        };
         /** @description LinkRank is how a link fared over a span, in the metric's unit. */
         LinkRank: {
             link: number;
@@ -1055,6 +1165,15 @@ export interface components {
             points: components["schemas"]["Point"][];
             /** Format: date-time */
             to: string;
+        };
+        /** @description LinkStep is how a link fared in a step, in the metric's unit. */
+        LinkStep: {
+            /** Format: date-time */
+            begin: string;
+            /** @description in which it was measured */
+            intervals: number;
+            max: number;
+            mean: number;
         };
         /** @description linkTime is the share of link time by severity. */
         LinkTime: {
@@ -1156,6 +1275,26 @@ export interface components {
             from: string;
             interval_seconds: number;
             states: components["schemas"]["NetworkAt"][];
+            /** Format: date-time */
+            to: string;
+        };
+        /** @description NetworkStep is a stretch of some hours, and for how long the network was in each state in it, by any metric. */
+        NetworkStep: {
+            /** Format: date-time */
+            begin: string;
+            seconds: number[];
+            unknown_seconds: number;
+        };
+        NetworkSteps: {
+            /**
+             * Format: date-time
+             * @description Start of the first interval that is stored; null where there is none.
+             */
+            first: string | null;
+            /** Format: date-time */
+            from: string;
+            step_seconds: number;
+            steps: components["schemas"]["NetworkStep"][];
             /** Format: date-time */
             to: string;
         };
@@ -1395,6 +1534,25 @@ export interface components {
             /** @description the state is known, and of now */
             live: boolean;
             network: components["schemas"]["NetworkForecast"];
+        };
+        /** @description storedOf is what is stored of a span under one version of the graph. */
+        StoredOf: {
+            /**
+             * Format: date-time
+             * @description start of the first interval
+             */
+            first: string;
+            graph_version: string;
+            intervals: number;
+            /** @description whose state is known */
+            known: number;
+            /**
+             * Format: date-time
+             * @description start of the last
+             */
+            last: string;
+            links: number;
+            seconds: number;
         };
         /** @description Subsystem is what anomalies of a NIC depend on (Collie, section 2). An empty field is not known. */
         Subsystem: {
@@ -1696,6 +1854,106 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Summary"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listCauses: {
+        parameters: {
+            query?: {
+                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                from?: string | number;
+                /** @description End of the span, not included; without it the end of the newest interval. */
+                to?: string | number;
+                /** @description Length of the span in intervals, instead of from. */
+                intervals?: number;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Causes"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getCompleteness: {
+        parameters: {
+            query?: {
+                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                from?: string | number;
+                /** @description End of the span, not included; without it the end of the newest interval. */
+                to?: string | number;
+                /** @description Length of the span in intervals, instead of from. */
+                intervals?: number;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Completeness"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -2505,6 +2763,62 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getLinkHistory: {
+        parameters: {
+            query: {
+                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                from?: string | number;
+                /** @description End of the span, not included; without it the end of the newest interval. */
+                to?: string | number;
+                /** @description Length of the span in intervals, instead of from. */
+                intervals?: number;
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                version?: string;
+                /** @description one, such as credit_stall */
+                metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+                /** @description Number of a link in the version of the graph. */
+                link: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkHistory"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listMitigations: {
         parameters: {
             query?: {
@@ -2588,6 +2902,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NetworkStates"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listNetworkSteps: {
+        parameters: {
+            query?: {
+                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                from?: string | number;
+                /** @description End of the span, not included; without it the end of the newest interval. */
+                to?: string | number;
+                /** @description Length of the span in intervals, instead of from. */
+                intervals?: number;
+                /** @description How many steps at most; their length follows from it: 1, 5 or 15 minutes, 1, 3, 6, 12 or 24 hours, or a week. */
+                most?: number;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkSteps"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */

@@ -10,11 +10,12 @@ import { Find } from "./find.ts";
 import { clock, metricName } from "./format.ts";
 import { Model } from "./model.ts";
 import { Side } from "./panel/side.ts";
+import { once } from "./panel/twins.ts";
 import { showPage } from "./pages/pages.ts";
 import { Sharing } from "./share.ts";
 import { tipOf } from "./tip.ts";
 import type { FabricSummary, Region } from "./types.ts";
-import { read, write, type ViewState } from "./url.ts";
+import { jobsOf, read, write, type ViewState } from "./url.ts";
 
 export class App {
   state: ViewState = read();
@@ -45,7 +46,7 @@ export class App {
   }
 
   private listen() {
-    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "" }, true); void this.choose(this.state.fabric); });
+    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "" }, true); void this.choose(this.state.fabric); });
     $("metric").addEventListener("change", () => { this.picked = true; this.go({ metric: $<HTMLSelectElement>("metric").value }); });
     $("least").addEventListener("change", () => { this.go({ least: $<HTMLSelectElement>("least").value }); void this.refresh(); });
     $("theme").addEventListener("click", () => { this.theme(document.documentElement.classList.contains("light") ? "dark" : "light"); this.show(); });
@@ -118,9 +119,10 @@ export class App {
     try {
       do {
         const s = this.state;
-        if (!await model.refresh(s.at, s.compare, s.least, s.span)) return;
+        if (!await model.refresh(s)) return;
         if (model !== this.model) return;
         this.show();
+        void model.askNames(model.jobs, model.interval).then((found) => { if (found && model === this.model) this.show(); }).catch((e) => { if (!isAbort(e)) console.warn(e); });
       } while (model.takeAgain());
     } catch (e) { if (model === this.model) this.fail(e); }
   }
@@ -157,7 +159,8 @@ export class App {
     if (!i) return "";
     const metrics = Object.keys(i.values), severity = (m: string) => rank(i.now.states.find((s) => s.metric === m)?.severity ?? "Neg");
     if (this.picked && metrics.includes(this.state.metric)) return this.state.metric;
-    const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, metrics[0] ?? "");
+    const shown = this.region()?.metric ?? "", first = metrics.includes(shown) ? shown : metrics[0] ?? ""; // of metrics that are as bad that of the region that is shown
+    const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, first);
     return metrics.includes(this.metric) && (severity(this.metric) > 0 || severity(worst) === 0) ? this.metric : worst;
   }
 
@@ -165,8 +168,8 @@ export class App {
 
   /** region is the one that was chosen, if it is there, or else the worst. */
   region(): Region | undefined {
-    const list = this.model?.interval?.now.regions ?? [];
-    return list.find((r) => String(r.id) === this.state.region) ?? [...list].sort((a, b) => rank(b.severity) - rank(a.severity) || b.mean - a.mean)[0];
+    const now = this.model?.interval?.now, list = now?.regions ?? [];
+    return list.find((r) => String(r.id) === this.state.region) ?? [...once(list, now?.diagnoses ?? []).shown].sort((a, b) => rank(b.severity) - rank(a.severity) || b.mean - a.mean)[0];
   }
 
   chooseRegion(r: Region) {
@@ -194,7 +197,11 @@ export class App {
     void this.refresh();
   }
 
-  live() { this.controls.pause(); this.showAt(""); }
+  live() {
+    this.controls.pause();
+    if (this.state.until) this.go({ until: "" });
+    this.showAt("");
+  }
 
   compareWith(time: string) {
     this.go({ compare: time });
@@ -204,7 +211,7 @@ export class App {
   private jobsOnMap(): Map<number, string> {
     const { model } = this, out = new Map<number, string>(), g = model?.graphInUse();
     if (!g || !this.state.job) return out;
-    this.state.job.split(",").forEach((id, n) => {
+    jobsOf(this.state).forEach((id, n) => {
       for (const node of model!.jobs.find((j) => j.job_id === id)?.nodes ?? []) { const d = g.device(node); if (d !== undefined) out.set(d, jobColour(n)); }
     });
     return out;

@@ -30,7 +30,15 @@ export function amount(feature: string, value: number): string {
 }
 
 const metricNames: Record<string, string> = { credit_stall: "credit stall", inq_stall: "input-queue stall", xmit_wait: "transmit wait", pause: "PFC pause" };
-export const metricName = (m: string) => metricNames[m] ?? words(m);
+const direction: Record<string, string> = { rx: "received", tx: "sent" };
+/** metricName is a metric in words: pfc_pause_rx_prio3 is PFC pause received, priority 3. */
+export function metricName(m: string): string {
+  const [, way, priority] = m.match(/^(?:pfc_)?pause_([rt]x)(?:_prio(\d))?$/) ?? [];
+  return way ? `${priority ? "PFC pause" : "pause"} ${direction[way]}${priority ? ` (prio ${priority})` : ""}` : metricNames[m] ?? words(m);
+}
+
+/** inWords writes the metrics of a text so. */
+export const inWords = (text: string) => text.replace(/\b(?:pfc_)?pause_[rt]x(?:_prio\d)?\b/g, metricName).replace(/\b(?:credit|inq)_stall\b/g, metricName);
 
 /** unknownReasons says why the state of a network is not known. */
 export const unknownReasons: Record<string, string> = {

@@ -3,14 +3,18 @@
 // it is not of.
 import { isAbort, OfFabric, Problem } from "./api.ts";
 import { Graph } from "./graph.ts";
-import type { FabricSummary, History, Job, Snapshot, Span, Status } from "./types.ts";
+import { Past, type Wanted } from "./time/past.ts";
+import { iso } from "./format.ts";
+import type { FabricEvent, FabricSummary, Job, Snapshot, Status } from "./types.ts";
 
 /** Interval is one as it is shown: the values of links by metric, NaN where not measured. */
 export interface Interval { now: Omit<Snapshot, "values">; values: Record<string, Float32Array>; graph: Graph }
 
-const usual = 240; // intervals on the time strip
-const most = 10_000;
+const recentEvents = 40;
+const day = 86_400_000;
+const bulk = 20_000; // links from which on the values of an interval come as Arrow
 const kept = 24; // intervals of the past, for stepping and playing
+const keptValues = 4e6; // links of all of them, and two at least
 
 export class Model {
   readonly api: OfFabric;
@@ -21,14 +25,24 @@ export class Model {
   private again = false;
   interval: Interval | null = null;
   other: Interval | null = null; // with which it is compared
-  history: History = { states: [], events: [] };
+  readonly past: Past;
+  events: FabricEvent[] = []; // that led to the instant that is shown
+  private eventsOf = "";
+  readonly names = new Map<string, string>(); // of regions that ended, by id
+  private named = 0; // when they were asked for
   status: Status | null = null;
   asked = Date.now(); // when the status was asked for
   jobs: Job[] = [];
   truncated = false;
   loaded = false;
 
-  constructor(readonly fabric: FabricSummary) { this.api = new OfFabric(fabric.name, this.abort.signal); }
+  constructor(readonly fabric: FabricSummary) {
+    this.api = new OfFabric(fabric.name, this.abort.signal);
+    this.past = new Past(this.api, fabric);
+  }
+
+  /** newest is the end of the newest interval in milliseconds, as far as it is known. */
+  get newest() { return this.status?.end ? Date.parse(this.status.end) : this.interval ? Date.parse(this.interval.now.interval.end) : Date.now(); }
 
   close() { this.abort.abort(); this.seen.clear(); }
   get closed() { return this.abort.signal.aborted; }
@@ -47,8 +61,16 @@ export class Model {
   /** graph is the graph in force, before anything is stored. */
   graph = () => this.graphOf(this.fabric.graph_version);
 
-  private async made(answer: Snapshot): Promise<Interval> {
-    const graph = await this.graphOf(answer.graph_version), values: Interval["values"] = {};
+  /** ask is an interval: of a large fabric the values of its links come as Arrow, of others with the rest. */
+  private async ask(least: string, at?: string): Promise<Interval | null> {
+    const apart = this.fabric.links >= bulk, answer = await this.api.snapshot({ at, least, values: !apart });
+    return answer && this.made(answer, apart);
+  }
+
+  private async made(answer: Snapshot, apart: boolean): Promise<Interval> {
+    const [graph, bulkValues] = await Promise.all([this.graphOf(answer.graph_version), apart ? this.api.values(answer.interval.start) : null]);
+    if (bulkValues) { const { values: _, ...now } = answer; return { now, values: bulkValues, graph }; }
+    const values: Interval["values"] = {};
     for (const [metric, list] of Object.entries(answer.values)) {
       const v = values[metric] = new Float32Array(graph.size);
       for (let i = 0; i < v.length; i++) v[i] = list[i] ?? NaN;
@@ -61,33 +83,29 @@ export class Model {
   async at(time: string, least: string): Promise<Interval | null> {
     const key = time + least, had = this.seen.get(key);
     if (had) return had;
-    const answer = await this.api.snapshot(time, least);
-    if (!answer) return null;
-    const made = await this.made(answer);
-    if (this.seen.size >= kept) this.seen.delete(this.seen.keys().next().value!);
+    const made = await this.ask(least, time);
+    if (!made) return null;
+    if (this.seen.size >= Math.max(2, Math.min(kept, keptValues / made.graph.size))) this.seen.delete(this.seen.keys().next().value!);
     this.seen.set(key, made);
     return made;
   }
 
   /** refresh asks for all that is shown; while it does, a further call makes it ask once more. */
-  async refresh(at: string, compare: string, least: string, span: string): Promise<boolean> {
+  async refresh(w: Wanted & { compare: string }): Promise<boolean> {
     if (this.busy) { this.again = true; return false; }
     this.busy = true;
     try {
-      const [interval, history, status] = await Promise.all([
-        at ? this.at(at, least) : this.api.snapshot(undefined, least).then((n) => n && this.made(n)),
-        this.past(span, least), this.api.status(),
+      const asked = this.api.status().then((s) => { this.status = s; this.asked = Date.now(); });
+      const [interval] = await Promise.all([
+        w.at ? this.at(w.at, w.least) : this.ask(w.least),
+        this.past.ask(w, () => asked.then(() => this.newest)), asked,
       ]);
-      this.other = compare ? await this.at(compare, least) : null;
-      this.status = status;
-      this.asked = Date.now();
-      this.history = history;
-      this.interval = interval;
-      if (interval) {
-        const jobs = await this.api.jobsAt(interval.now.interval.start);
-        this.jobs = jobs.jobs;
-        this.truncated = jobs.truncated;
-      } else if (!this.loaded) await this.graph();
+      const [other, jobs] = await Promise.all([w.compare ? this.at(w.compare, w.least) : null, interval && this.api.jobsAt(interval.now.interval.start), this.askEvents(w, interval)]);
+      if (!interval && !this.loaded) await this.graph();
+      this.interval = interval; // all of an instant is shown at once
+      this.other = other;
+      this.jobs = jobs?.jobs ?? [];
+      this.truncated = jobs?.truncated ?? false;
       this.loaded = true;
       return true;
     } finally { this.busy = false; }
@@ -96,11 +114,25 @@ export class Model {
   /** takeAgain says whether a refresh was asked for while one ran. */
   takeAgain(): boolean { const a = this.again; this.again = false; return a; }
 
-  /** past is what the time strip shows: the latest intervals, or those of so many seconds. */
-  private async past(seconds: string, least: string): Promise<History> {
-    const intervals = Math.min(most, Number(seconds) > 0 ? Math.max(2, Math.round(Number(seconds) / this.fabric.interval_seconds)) : usual), range: Span = { intervals };
-    const [network, events] = await Promise.all([this.api.network(range), this.api.events(range, least)]);
-    return { states: network.states, events: events.events };
+  /** askEvents are those up to the instant that is shown: of the time strip, if it is the latest that that has, or asked for. */
+  private async askEvents(w: Wanted, shown: Interval | null) {
+    const { history } = this.past;
+    if (!w.at && !w.span && !w.until || !shown) { this.events = history.events; this.eventsOf = ""; return; }
+    const to = Date.parse(shown.now.interval.end) + 1, key = to + w.least;
+    if (key === this.eventsOf) return;
+    this.events = (await this.api.events({ from: iso(to - day), to: iso(to) }, { least: w.least, n: recentEvents })).events;
+    this.eventsOf = key;
+  }
+
+  /** askNames asks what the regions were called that these jobs had to do with and that are over, once in a while. */
+  async askNames(jobs: Job[], shown: Interval | null): Promise<boolean> {
+    const now = new Set(shown?.now.regions.map((r) => String(r.id))), wanted = jobs.flatMap((j) => j.regions).filter((r) => !now.has(r.region) && !this.names.has(r.region));
+    if (wanted.length === 0 || Date.now() - this.named < 10_000) return false;
+    this.named = Date.now();
+    const from = Math.min(...wanted.map((r) => Date.parse(r.from))), to = Math.max(...wanted.map((r) => Date.parse(r.to))) + 1, { tracks } = await this.api.tracks({ from: iso(from), to: iso(to) });
+    for (const r of wanted) this.names.set(r.region, `a ${r.severity} region`);
+    for (const t of tracks) if (t.name) this.names.set(String(t.region), t.name);
+    return true;
   }
 
   async askStatus() {

@@ -15,6 +15,11 @@ export type NearFailure = Schemas["NearFailure"];
 export type Unknown = Omit<Schemas["Unknown"], "reason"> & { reason: string };
 export type Snapshot = Schemas["Snapshot"];
 export type StateAt = Schemas["NetworkAt"];
+export type NetworkSteps = Schemas["NetworkSteps"];
+export type NetworkStep = Schemas["NetworkStep"];
+export type CongestionEvent = Schemas["CongestionEvent"];
+export type Congestion = Schemas["Congestion"];
+export type LinkHistory = Schemas["LinkHistory"];
 export type NetworkStates = Schemas["NetworkStates"];
 export type FabricEvent = Schemas["Event"];
 export type EventPage = Schemas["EventPage"];
@@ -26,6 +31,9 @@ export type Job = Schemas["Job"];
 export type JobPage = Schemas["JobPage"];
 export type JobTraffic = Schemas["TrafficSeries"];
 export type Track = Schemas["Track"];
+export type TrackList = Schemas["TrackList"];
+export type DiagnosisPage = Schemas["DiagnosisPage"];
+export type MatchedAnomaly = Schemas["MatchedAnomaly"];
 export type LinkSeries = Schemas["LinkSeries"];
 export type NodeScores = Schemas["NodeScores"];
 export type Search = Schemas["Search"];
@@ -34,5 +42,3 @@ export type Subsystem = Schemas["Subsystem"];
 
 /** Span is a part of the past: from and to, or so many intervals back. */
 export interface Span { from?: string | number; to?: string | number; intervals?: number }
-/** History is what led to the interval that is shown. */
-export interface History { states: StateAt[]; events: FabricEvent[] }

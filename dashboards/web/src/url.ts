@@ -12,10 +12,15 @@ export interface ViewState {
   from: string; // of the path view
   to: string;
   least: string; // severity
-  span: string; // seconds that the time strip reaches back; empty: the server's own
+  span: string; // seconds of the time strip, or "all" that is stored; empty: the latest intervals
+  until: string; // RFC 3339 of the end of the time strip; empty: the newest interval
 }
 
-const keys: (keyof ViewState)[] = ["fabric", "page", "layout", "metric", "region", "select", "at", "compare", "job", "from", "to", "least", "span"];
+const keys: (keyof ViewState)[] = ["fabric", "page", "layout", "metric", "region", "select", "at", "compare", "job", "from", "to", "least", "span", "until"];
+
+/** jobsOf are the ids of the jobs that are chosen: separated by commas, those of an id written as %2C. */
+export const jobsOf = (s: Pick<ViewState, "job">): string[] => s.job.split(",").filter(Boolean).map((id) => { try { return decodeURIComponent(id); } catch { return id; } });
+export const jobList = (ids: string[]) => ids.map((id) => id.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
 
 export function read(search = location.search): ViewState {
   const q = new URLSearchParams(search);

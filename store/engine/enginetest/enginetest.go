@@ -22,10 +22,14 @@ import (
 // verb is the first argument of a test binary that is to be the engine.
 const verb = "giverny-engine"
 
-// Main runs the tests, or the engine in a child of such a run.
-func Main(m *testing.M) {
+// Main runs the tests and then what ends what they shared, or the engine in a child of such a run.
+func Main(m *testing.M, after ...func()) {
 	serveInChild()
-	os.Exit(m.Run())
+	status := m.Run()
+	for _, end := range after {
+		end()
+	}
+	os.Exit(status)
 }
 
 // MainShared is Main for tests that share one engine, which has a keeper for tests of
@@ -102,15 +106,19 @@ func configIn(dir string) (engine.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	binary, err := os.Executable()
-	if err != nil {
+	if cfg.Command, err = Command(); err != nil {
 		return cfg, err
 	}
 	cfg.LibraryPath = library
 	cfg.DataDir = dir
-	cfg.Command = []string{binary, verb}
 	cfg.StopTimeout = 3 * time.Second
 	return cfg, nil
+}
+
+// Command is what starts this binary as an engine.
+func Command() ([]string, error) {
+	binary, err := os.Executable()
+	return []string{binary, verb}, err
 }
 
 // Start runs an engine until the end of the test and waits until it is ready.

@@ -1,9 +1,13 @@
 // What is written over the torus: axes, the names of regions, root ports, the selection, jobs.
 import { Vector3, type PerspectiveCamera } from "three";
-import { colours } from "../colour.ts";
+import { colours, rank } from "../colour.ts";
 import type { Graph } from "../graph.ts";
 import type { Frame } from "./frame.ts";
 import type { Hull, Lattice } from "./lattice.ts";
+
+const nameFont = "600 12px system-ui, sans-serif";
+const mostNames = 8; // of regions on the map
+const mostShift = 40; // pixels that a name may be moved
 
 export class Overlay {
   readonly canvas = document.createElement("canvas");
@@ -38,21 +42,33 @@ export class Overlay {
     this.axes(c);
     if (!frame) return;
     this.jobs(c, frame);
-    const named: [number, number][] = [];
-    frame.regions.forEach((r, i) => {
-      if (!hulls[i] || frame.focus !== null && r.id !== frame.focus) return;
-      let [x, y] = this.at(hulls[i].top[0], hulls[i].top[1] + .9, hulls[i].top[2]);
-      while (named.some(([a, b]) => Math.abs(a - x) < 190 && Math.abs(b - y) < 16)) y -= 4; // names do not cover each other
-      named.push([x, y]);
-      this.say(c, `${r.severity}, ${r.size} links, mean ${r.mean.toFixed(0)}%`, x, y, colours().severity[r.severity], "center");
-    });
+    this.names(c, frame, hulls);
     for (const r of frame.roots) this.mark(c, r.device, r.link, 9, colours().severity.High, "root");
     if (frame.selected) this.mark(c, "device" in frame.selected ? frame.selected.device : -1, "link" in frame.selected ? frame.selected.link : -1, 11, colours().accent, "");
     this.canvas.textContent = [`${this.graph.fabric.dims!.join(" x ")} ${this.graph.fabric.wrap ? "torus" : "mesh"} in space`, ...frame.regions.map((r) => `${r.severity} region ${r.name ?? r.id}`)].join(", ");
   }
 
+  /** names writes the worst regions at their hulls; one that would cover another's name is moved up a little, and left out where that is not enough. */
+  private names(c: CanvasRenderingContext2D, frame: Frame, hulls: Hull[]) {
+    const taken: { x: number; y: number; half: number }[] = [], order = frame.regions.map((_, i) => i).sort((a, b) => rank(frame.regions[b].severity) - rank(frame.regions[a].severity) || frame.regions[b].mean - frame.regions[a].mean);
+    let left = 0;
+    c.font = nameFont;
+    for (const i of order) {
+      const r = frame.regions[i];
+      if (!hulls[i] || frame.focus !== null && r.id !== frame.focus) continue;
+      const text = `${r.severity}, ${r.size} links, mean ${r.mean.toFixed(0)}%`, half = c.measureText(text).width / 2 + 4, [px, top] = this.at(hulls[i].top[0], hulls[i].top[1] + .9, hulls[i].top[2]), x = Math.max(half, Math.min(this.w - half, px));
+      let y = Math.max(14, top);
+      const covers = () => taken.some((t) => Math.abs(t.x - x) < t.half + half && Math.abs(t.y - y) < 16);
+      while (covers() && top - y < mostShift && y > 14) y -= 4;
+      if (taken.length >= mostNames || covers()) { left++; continue; }
+      taken.push({ x, y, half });
+      this.say(c, text, x, y, colours().severity[r.severity], "center");
+    }
+    if (left) this.say(c, `${left} more ${left === 1 ? "region" : "regions"} without a name here; the list has all`, 12, this.h - 12, colours().faint, "left");
+  }
+
   private say(c: CanvasRenderingContext2D, text: string, x: number, y: number, colour: string, align: CanvasTextAlign) {
-    c.font = "600 12px system-ui, sans-serif";
+    c.font = nameFont;
     c.textAlign = align;
     c.lineWidth = 4;
     c.lineJoin = "round";

@@ -5,6 +5,7 @@ import { colours } from "../colour.ts";
 import { h } from "../dom.ts";
 import { clock, date, many, secondsBetween, share, span } from "../format.ts";
 import { blame, jobTitle } from "../panel/jobs.ts";
+import { jobList, jobsOf } from "../url.ts";
 import type { Exposure, Job, JobPage } from "../types.ts";
 
 let shown = ""; // which fabric and instant is on the page
@@ -28,7 +29,7 @@ export function jobsPage(app: App, into: HTMLElement) {
 function fill(app: App, into: HTMLElement, a: JobPage) {
   const jobs = [...a.jobs].sort((x, y) => blame(y) - blame(x) || y.start.localeCompare(x.start));
   const times = jobs.flatMap((j) => [j.start, j.end ?? a.to]).map((t) => Date.parse(t)), from = Math.max(Date.parse(a.from), Math.min(...times)), to = Date.parse(a.to);
-  const chosen = jobs.find((j) => app.state.job.split(",").includes(j.job_id));
+  const chosen = jobs.find((j) => jobsOf(app.state).includes(j.job_id));
   into.replaceChildren(h("h2", null, "Jobs"),
     h("p", null, jobs.length ? `${many(jobs.length, "job")}${a.truncated ? " or more" : ""} ran between ${date(a.from)} ${clock(a.from)} and ${date(a.to)} ${clock(a.to)} UTC; those that regions had to do with come first.` : "No job ran in this time, or none is known: docs/how-to/feed-jobs-and-failures.md says how jobs get here."),
     chosen ? card(app, chosen, a) : null as unknown as Node,
@@ -36,11 +37,11 @@ function fill(app: App, into: HTMLElement, a: JobPage) {
 }
 
 function card(app: App, j: Job, a: JobPage) {
-  const rows = j.regions.map((r) => h("tr", null, h("td", null, button(r.region, () => app.go({ page: "map", at: r.from, region: r.region }, true))), h("td", { class: r.severity }, r.severity), h("td", null, `${clock(r.from)} to ${clock(r.to)}`),
+  const rows = j.regions.map((r) => h("tr", null, h("td", null, button(app.model?.names.get(r.region) ?? app.model?.interval?.now.regions.find((x) => String(x.id) === r.region)?.name ?? `${r.severity} region ${r.region}`, () => app.go({ page: "map", at: r.from, region: r.region }, true))), h("td", { class: r.severity }, r.severity), h("td", null, `${clock(r.from)} to ${clock(r.to)}`),
     h("td", null, r.accused_intervals ? `accused, blame ${share(r.blame)}` : "victim"), h("td", { class: "number" }, span((r.accused_intervals || r.victim_intervals) * (app.model?.fabric.interval_seconds ?? 1)))));
   return h("div", { class: "card" }, h("h3", null, jobTitle(j)), h("p", null, [j.user, many(j.node_count, "node"), j.state, `started ${date(j.start)} ${clock(j.start)} UTC`, j.end ? `ended ${clock(j.end)} UTC after ${span(secondsBetween(j.start, j.end))}` : `runs for ${span(secondsBetween(j.start, a.to))}`].filter(Boolean).join(", ")),
     rows.length ? h("table", null, h("thead", null, h("tr", null, ...["region", "worst", "from, to", "as", "for"].map((t) => h("th", null, t)))), h("tbody", null, ...rows)) : h("p", { class: "Neg" }, "No region touched it."),
-    h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => app.go({ page: "map", job: j.job_id }, true) } }, "Show its nodes on the map")));
+    h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => app.go({ page: "map", job: jobList([j.job_id]) }, true) } }, "Show its nodes on the map")));
 }
 
 const button = (text: string, click: () => void) => h("button", { class: "link", attrs: { type: "button" }, on: { click } }, text);
@@ -49,7 +50,7 @@ function table(app: App, jobs: Job[], a: JobPage, from: number, to: number) {
   const worst = (j: Job) => j.regions.reduce((m, r) => Math.max(m, ["Neg", "Low", "Medium", "High"].indexOf(r.severity)), 0), names = ["none", "Low", "Medium", "High"];
   const rows = jobs.slice(0, 300).map((j) => {
     const accused = j.regions.filter((r) => r.accused_intervals).length, victim = j.regions.filter((r) => r.victim_intervals && !r.accused_intervals).length;
-    return h("tr", { class: app.state.job.split(",").includes(j.job_id) ? "chosen" : "" }, h("td", null, button(jobTitle(j), () => app.go({ job: j.job_id }, true))), h("td", null, j.user ?? ""), h("td", { class: "number" }, String(j.node_count)),
+    return h("tr", { class: jobsOf(app.state).includes(j.job_id) ? "chosen" : "" }, h("td", null, button(jobTitle(j), () => app.go({ job: jobList([j.job_id]) }, true))), h("td", null, j.user ?? ""), h("td", { class: "number" }, String(j.node_count)),
       h("td", null, exposure(j, a, from, to)), h("td", { class: names[worst(j)] }, names[worst(j)]), h("td", { class: "number" }, accused ? String(accused) : ""), h("td", { class: "number" }, victim ? String(victim) : ""), h("td", { class: "number" }, blame(j) >= .005 ? share(blame(j)) : ""));
   });
   const heads = [["job", ""], ["user", ""], ["nodes", "number"], ["exposure over time", ""], ["worst region", ""], ["accused of", "number"], ["victim of", "number"], ["blame", "number"]];

@@ -27,7 +27,7 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
     ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []],
     ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${v.slowdown[0].toFixed(1)} to ${v.slowdown[1].toFixed(1)} times slower`)], ["action", d.action ? [d.action] : []],
   ];
-  return facts.filter(([, lines]) => lines.length > 0);
+  return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
 }
 
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
@@ -37,7 +37,7 @@ export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.
 export function ticket(d: Diagnosis, region: Region | undefined, fabric: string, jobs: Jobs, address: string): string {
   const head = `${d.severity} congestion on ${fabric}: ${region?.name || "region " + d.region} (region ${d.region}), ${d.time}`;
   const facts = factsOf(d, jobs).flatMap(([what, lines]) => lines.map((line) => `${what}: ${line}`));
-  return [head, "", d.text, "", `cause: ${headline(d)}`, `mean stall: ${d.mean_percent.toFixed(1)}% of time on ${d.links.length} links (${words(d.metric)})`, ...facts, "", address].join("\n");
+  return [head, "", d.text, "", `cause: ${headline(d)}`, `mean stall: ${d.mean_percent.toFixed(1)}% of time on ${d.links.length} links (${metricName(d.metric)})`, ...facts, "", address].join("\n");
 }
 
 /** fillDiagnosis shows a region with its diagnosis; of a region without one what is known of it. */

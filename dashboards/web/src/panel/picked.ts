@@ -4,7 +4,8 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { colours } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
-import { metricName, percent } from "../format.ts";
+import { iso, metricName, percent } from "../format.ts";
+import { label } from "../time/past.ts";
 import type { Interval } from "../model.ts";
 
 const value = (v: number) => percent(v === v ? v : null);
@@ -34,27 +35,29 @@ function fillLink(app: App, i: Interval, id: number, close: HTMLElement) {
   const end = (d: number) => h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.select({ device: d }) } }, g.name(d));
   const facts: [string, Node | string][] = [["from", end(g.from[id])], ["port", l.from_port[id]], ["to", end(g.to[id])], ["port", l.to_port[id]], ["class", l.class[id] + (l.up[id] ? "" : ", down")],
     ...Object.entries(i.values).map(([m, v]): [string, string] => [metricName(m), value(v[id])])];
-  const list = h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])), key = `${app.model!.fabric.name} ${id} ${metric} ${i.now.interval.start}`;
+  const window = app.model!.past.history, list = h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])), key = `${app.model!.fabric.name} ${id} ${metric} ${window.stepSeconds ? window.from + " " + window.to : i.now.interval.start}`;
   const plot = $("pickedbody").querySelector<HTMLElement>(".series") ?? h("div", { class: "series" });
   $("pickedbody").replaceChildren(h("h3", null, `${g.linkShort(id)}`), list, plot, h("div", { class: "actions" }, close));
   if (key === asked) return;
   asked = key;
-  const end1 = Date.parse(i.now.interval.end), from = app.model!.history.states[0]?.time ?? i.now.interval.start;
-  app.model!.api.link(id, metric, i.now.graph_version, { from, to: end1 }).then((a) => { if (asked === key) draw(plot, a.points, metricName(metric)); }).catch((e) => { if (!isAbort(e)) plot.replaceChildren(); });
+  const { from, to, stepSeconds } = app.model!.past.history, ask = { from: iso(from), to: iso(Math.max(to, from + 1)) }, { api } = app.model!;
+  const points = stepSeconds ? api.linkHistory(id, metric, i.now.graph_version, ask).then((a) => a.steps.map((s) => ({ time: s.begin, value: s.mean, max: s.max })))
+    : api.link(id, metric, i.now.graph_version, ask).then((a) => a.points.map((s) => ({ ...s, max: null })));
+  points.then((list) => { if (asked === key) draw(plot, list, metricName(metric)); }).catch((e) => { if (!isAbort(e)) plot.replaceChildren(); });
 }
 
-function draw(into: HTMLElement, points: { time: string; value: number }[], name: string) {
+function draw(into: HTMLElement, points: { time: string; value: number; max: number | null }[], name: string) {
   chart?.destroy();
   chart = null;
   into.replaceChildren();
   if (points.length < 2) return;
-  const p = colours(), axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
+  const length = Date.parse(points[points.length - 1].time) - Date.parse(points[0].time), p = colours(), axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
   into.setAttribute("role", "img");
-  into.setAttribute("aria-label", `${name} of the link over time`);
+  into.setAttribute("aria-label", `${name} of the link over time${points[0].max === null ? "" : ", mean and (dashed) highest value by steps"}`);
   chart = new uPlot({
     width: into.clientWidth || 330, height: 130, legend: { show: false }, cursor: { show: false }, padding: [8, 14, 0, 0],
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(5, max * 1.1)] } },
-    series: [{}, { stroke: p.severity.Low, width: 1.5 }],
-    axes: [{ ...axis, size: 30, space: 70, values: (_, t) => t.map((s) => new Date(s * 1000).toISOString().slice(11, 19)) }, { ...axis, size: 40, values: (_, t) => t.map((s) => s + "%") }],
-  }, [points.map((q) => Date.parse(q.time) / 1000), points.map((q) => q.value)], into);
+    series: [{}, { stroke: p.severity.Low, width: 1.5 }, { stroke: p.severity.High, width: 1, dash: [3, 3], show: points[0].max !== null }],
+    axes: [{ ...axis, size: 30, space: 70, values: (_, t) => t.map((s) => label(s * 1000, length)) }, { ...axis, size: 40, values: (_, t) => t.map((s) => s + "%") }],
+  }, [points.map((q) => Date.parse(q.time) / 1000), points.map((q) => q.value), points.map((q) => q.max)], into);
 }

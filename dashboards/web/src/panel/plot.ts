@@ -4,6 +4,7 @@ import type { OfFabric } from "../api.ts";
 import { colours } from "../colour.ts";
 import { h } from "../dom.ts";
 import { amount, words } from "../format.ts";
+import { label } from "../time/past.ts";
 import type { Diagnosis, JobTraffic } from "../types.ts";
 
 const height = 160; // pixels
@@ -43,7 +44,7 @@ export class RegionPlot {
     this.shown = key;
     const end = Date.parse(until) + 1000 * intervalSeconds, first = end - 1000 * intervalSeconds * mostPoints;
     const answer = await api.track(region.id, { from: Math.max(first, region.birth ? Date.parse(region.birth) : first), to: end });
-    if (this.shown !== key || answer.intervals.length === 0) return;
+    if (this.shown !== key || answer.intervals.length < 2) return; // one point is no course
     const times = answer.intervals.map((i) => Date.parse(i.time) / 1000), stall = answer.intervals.map((i) => i.region.mean);
     const traffic = accused ? (await api.traffic(accused.job_id, { from: Date.parse(answer.from) - 10_000 * intervalSeconds, to: end }).catch(() => null))?.traffic ?? [] : [];
     if (this.shown !== key) return;
@@ -55,7 +56,7 @@ export class RegionPlot {
     const hasFactor = points.some(([, v]) => v !== null);
     const data = hasFactor ? uPlot.join([[times, stall], [points.map(([t]) => t), points.map(([, v]) => v) as number[]]] as unknown as uPlot.AlignedData[]) : [times, stall] as uPlot.AlignedData;
     const axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
-    const utc = (s: number) => new Date(s * 1000).toISOString().slice(11, 19);
+    const utc = (s: number) => label(s * 1000, 1000 * (times[times.length - 1] - times[0]));
     const options: uPlot.Options = {
       width: Math.max(120, this.into.clientWidth), height, legend: { show: false }, cursor: { show: false }, padding: [8, hasFactor ? 4 : 14, 0, 0],
       scales: { x: { time: true }, stall: { range: (_, __, max) => [0, Math.max(10, max * 1.1)] }, factor: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },

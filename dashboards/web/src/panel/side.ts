@@ -4,14 +4,16 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { rank } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
-import { clock, count, metricName, percent, secondsBetween, span, unknownReasons, when, words } from "../format.ts";
+import { clock, count, inWords, metricName, percent, secondsBetween, span, unknownReasons, when, words } from "../format.ts";
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
+import { Anomalies } from "./anomalies.ts";
 import { copyText, fillDiagnosis, ticket, type Jobs } from "./diagnosis.ts";
 import { fillForecast } from "./forecast.ts";
 import { fillJobs } from "./jobs.ts";
 import { fillPicked } from "./picked.ts";
 import { RegionPlot } from "./plot.ts";
 import { RegionList, regionName } from "./regions.ts";
+import { eventsOnce, once } from "./twins.ts";
 
 const called = (state: string) => state === "Neg" ? "calm" : state + " congestion";
 const reason = (u: Unknown) => unknownReasons[u.reason] ?? words(u.reason);
@@ -19,9 +21,11 @@ const reason = (u: Unknown) => unknownReasons[u.reason] ?? words(u.reason);
 export class Side {
   private readonly list: RegionList;
   private readonly plot = new RegionPlot($("plot"));
+  private readonly anomalies: Anomalies;
   private fault = ""; // of what went wrong
 
   constructor(private readonly app: App) {
+    this.anomalies = new Anomalies(app);
     this.list = new RegionList($("regions"), () => app.paint(), (r) => app.chooseRegion(r));
     const copied = h("output", { id: "copied", attrs: { role: "status" } });
     $("actions").append(h("button", { id: "copy", attrs: { type: "button" }, on: { click: () => void this.copy(copied) } }, "Copy as ticket"),
@@ -53,14 +57,15 @@ export class Side {
     this.fault = "";
     if (!model!.interval) { this.wait(); return; }
     const { now } = this.interval;
-    this.list.show(now.regions, String(this.shownRegion()?.id ?? ""), this.duration);
+    const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
+    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration);
     this.state();
     this.why();
     this.compared();
     fillPicked(this.app);
     fillJobs($("jobs"), this.app, now.regions, this.duration);
     this.hot();
-    this.events(model!.history.events);
+    this.events(model!.events);
     this.status();
   }
 
@@ -87,7 +92,7 @@ export class Side {
       $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
     }
     const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
-      ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", now.latency_seconds.toFixed(2) + " s"]];
+      ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", now.latency_seconds < 120 ? now.latency_seconds.toFixed(2) + " s" : span(now.latency_seconds)]];
     $("facts").replaceChildren(...facts.filter(([, v]) => v).flatMap(([k, v]) => [h("dt", null, k), h("dd", null, typeof v === "number" ? count(v) : v)]));
   }
 
@@ -130,6 +135,7 @@ export class Side {
     $("diagnosis").hidden = !d && !r;
     if (!d && !r) { this.plot.clear(); return; }
     fillDiagnosis($("verdict"), d, r, this.jobs(), r?.age_intervals ? this.duration(r.age_intervals) : "");
+    this.anomalies.show(r, d);
     $("copy").hidden = !d;
     $("toroot").hidden = !d?.root && !r?.root;
     $("tobirth").hidden = !r?.birth;
@@ -178,7 +184,7 @@ export class Side {
   }
 
   private events(events: FabricEvent[]) {
-    const items = events.slice(-40).reverse().map((e) => h("li", { class: e.kind === "story" ? "story" : "" },
+    const items = eventsOnce(events.slice(-60)).slice(-40).reverse().map((e) => h("li", { class: e.kind === "story" ? "story" : "" },
       h("time", null, h("button", { class: "link", title: "Go to this instant", attrs: { type: "button" }, on: { click: () => this.app.showAt(e.time) } }, clock(e.time))), eventText(e)));
     $("events").replaceChildren(...items.length ? items : [h("li", { class: "none" }, "none yet")]);
   }
@@ -188,6 +194,6 @@ const worst = (a?: Region, b?: Region) => Math.max(rank(a?.severity ?? "Neg"), r
 
 /** eventText says what happened; the detail alone where it is a sentence of its own. */
 export function eventText(e: FabricEvent): string {
-  if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.detail;
+  if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.kind === "story" ? e.detail : inWords(e.detail);
   return [words(e.kind), e.device, e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
 }

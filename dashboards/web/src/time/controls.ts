@@ -1,10 +1,12 @@
-// The controls of time: live, step, play, jump to an incident, compare.
+// The controls of time: live, step, play, jump to an incident, compare, and how much of the past the strip shows.
+import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { $, h, setText } from "../dom.ts";
-import { clock, date } from "../format.ts";
+import { clock, date, iso, span } from "../format.ts";
 import { Strip } from "./strip.ts";
 
 const perStep = 450; // ms that playing rests on an interval
+const choices = [["", "latest"], ["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"], ["86400", "1 day"], ["604800", "1 week"], ["2592000", "30 days"], ["all", "all stored"]];
 
 export class Controls {
   private readonly strip: Strip;
@@ -17,38 +19,66 @@ export class Controls {
   private playing: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly app: App) {
-    this.strip = new Strip($("strip"), $<HTMLCanvasElement>("timeline"), (time, other) => { this.pause(); if (other) app.compareWith(time); else app.showAt(time); });
+    this.strip = new Strip($("strip"), $<HTMLCanvasElement>("timeline"), {
+      pick: (time, other) => { this.pause(); if (other) app.compareWith(time); else app.showAt(time); },
+      zoom: (from, to) => this.window(from, to),
+    });
     this.strip.hover = (text) => setText(this.hint, text || this.usual());
-    this.spans = h("select", { attrs: { "aria-label": "How far back" }, on: { change: () => { app.go({ span: this.spans.value }); void app.refresh(); } } },
-      ...[["", "latest"], ["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"], ["86400", "1 day"]].map(([v, t]) => new Option(t, v)));
-    $("controls").append(this.live, this.button("\u25c0", () => this.step(-1), "One interval back"), this.play, this.button("\u25b6", () => this.step(1), "One interval on"),
-      this.button("\u21e4 Incident", () => this.incident(-1), "To the incident before"), this.button("Incident \u21e5", () => this.incident(1), "To the next incident"), this.compare, this.spans, this.at, this.hint);
+    this.spans = h("select", { attrs: { "aria-label": "How much of the past" }, on: { change: () => { app.go({ span: this.spans.value, until: "" }); void app.refresh(); } } }, ...choices.map(([v, t]) => new Option(t, v)));
+    $("controls").append(this.live, this.button("\u25c0", () => void this.step(-1), "One interval back"), this.play, this.button("\u25b6", () => void this.step(1), "One interval on"),
+      this.button("\u21e4 Incident", () => void this.incident(-1), "To the incident before"), this.button("Incident \u21e5", () => void this.incident(1), "To the next incident"), this.compare, this.spans,
+      this.button("\u2039", () => this.strip.pan(-.5), "Earlier"), this.button("\u203a", () => this.strip.pan(.5), "Later"), this.button("+", () => this.strip.zoom(.5), "Less of the past, in more detail"),
+      this.button("\u2212", () => this.strip.zoom(2), "More of the past"), this.at, this.hint);
   }
 
   private button(text: string, does: () => void, title: string) {
     return h("button", { title, attrs: { type: "button", ...(/[a-z]/i.test(text) ? {} : { "aria-label": title }) }, on: { click: does } }, text);
   }
 
-  private usual() { return this.app.state.compare ? `compared with ${clock(this.app.state.compare)} UTC` : "click or drag the strip; with Shift to compare"; }
+  private usual() {
+    const step = this.app.model?.past.history.stepSeconds;
+    return this.app.state.compare ? `compared with ${clock(this.app.state.compare)} UTC` : step ? `bars: share of time, by ${span(step)}` : "wheel: zoom; Shift: compare";
+  }
 
   private shown() { return this.app.model?.interval?.now.interval.start ?? ""; }
 
   show() {
     const { app } = this, model = app.model!;
-    this.strip.show(model.history, model.fabric.interval_seconds, this.shown(), app.state.compare);
+    this.strip.show(model.past.history, model.fabric.interval_seconds, this.shown(), app.state.compare);
     this.live.setAttribute("aria-pressed", String(!app.state.at));
     this.compare.setAttribute("aria-pressed", String(app.state.compare !== ""));
     setText(this.play, this.playing ? "Pause" : "Play");
+    const own = this.spans.options[choices.length];
+    if (choices.some(([v]) => v === app.state.span)) own?.remove();
+    else if (own) { own.value = app.state.span; setText(own, span(Number(app.state.span))); } else this.spans.add(new Option(span(Number(app.state.span)), app.state.span));
     this.spans.value = app.state.span;
     const t = this.shown();
     setText(this.at, t ? `${date(t)} ${clock(t)} UTC` : "");
-    setText(this.hint, this.usual());
+    if (!$("strip").matches(":hover")) setText(this.hint, this.usual());
   }
 
-  private step(by: number) {
+  /** window shows another part of the past; one that reaches the newest interval follows it. */
+  private window(from: number, to: number) {
+    const newest = this.app.model?.newest ?? 0, seconds = Math.max(1, Math.round((to - from) / 1000));
+    this.app.go({ span: String(seconds), until: to >= newest ? "" : iso(Math.round(to / 1000) * 1000) });
+    void this.app.refresh();
+  }
+
+  private async step(by: number) {
     this.pause();
-    const times = this.strip.times, i = this.strip.indexOf(this.shown()) + by;
-    if (times[i]) this.app.showAt(times[i]);
+    const model = this.app.model, now = model?.interval?.now.interval, times = this.strip.times, i = this.strip.indexOf(this.shown()) + by;
+    if (!model || !now) return;
+    if (!model.past.history.stepSeconds && times[i]) { this.app.showAt(times[i]); return; }
+    if (by < 0) this.app.showAt(iso(Date.parse(now.start) - 1));
+    else await this.asked(model.past.after(now.end), "no later interval");
+  }
+
+  /** asked goes to an instant that the server is asked for. */
+  private async asked(answer: Promise<string>, none: string) {
+    try {
+      const to = await answer;
+      if (to) this.app.showAt(to); else setText(this.hint, none);
+    } catch (e) { if (!isAbort(e)) setText(this.hint, (e as Error).message); }
   }
 
   private start() {
@@ -76,11 +106,8 @@ export class Controls {
   /** incident goes to the next instant at which the network became Medium or High, or something failed. */
   private incident(by: number) {
     this.pause();
-    const { states, events } = this.app.model!.history, bad = (s: string) => s === "High" || s === "Medium", found: string[] = [];
-    states.forEach((s, i) => { if (bad(s.state) && (i === 0 || !bad(states[i - 1].state))) found.push(s.time); });
-    for (const e of events) if (/_failed$|^congestion_began$|^congestion_protection$/.test(e.kind)) found.push(this.strip.times[this.strip.indexOf(e.time)] ?? e.time);
-    const shown = Date.parse(this.shown()), sorted = [...new Set(found)].sort(), to = by > 0 ? sorted.find((t) => Date.parse(t) > shown) : sorted.findLast((t) => Date.parse(t) < shown);
-    if (to) this.app.showAt(to); else setText(this.hint, by > 0 ? "no later incident" : "no earlier incident");
+    const from = this.app.state.at || this.shown(), past = this.app.model?.past;
+    return past && from ? this.asked(past.incident(from, by), by > 0 ? "no later incident" : "no earlier incident") : undefined;
   }
 
   private comparing() {

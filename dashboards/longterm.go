@@ -1,0 +1,152 @@
+package dashboards
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// steps are the lengths that a long span is cut into, the shortest that is allowed first. Those of whole hours come
+// from the roll-ups, the shorter ones from the intervals.
+var steps = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
+
+// stepOf is the shortest step that cuts a span into no more than most. One below an hour must not need more
+// than maxStates intervals.
+func stepOf(length, interval time.Duration, most int) time.Duration {
+	for _, step := range steps {
+		if step < interval || length > time.Duration(most)*step || step < time.Hour && length > maxStates*interval {
+			continue
+		}
+		return step
+	}
+	return steps[len(steps)-1]
+}
+
+type stepParameters struct {
+	overSpan
+	Most int `query:"most" min:"10" max:"5000" default:"1000" doc:"How many steps at most; their length follows from it: 1, 5 or 15 minutes, 1, 3, 6, 12 or 24 hours, or a week."`
+}
+
+type networkSteps struct {
+	inSpan
+	// Start of the first interval that is stored; null where there is none.
+	First       *schema.Instant    `json:"first"`
+	StepSeconds float64            `json:"step_seconds"`
+	Steps       []read.NetworkStep `json:"steps"`
+}
+
+// networkSteps are for how long the network was in each state, by steps of a long span. Steps without data are left out.
+func (d *Dashboards) networkSteps(ctx context.Context, p *stepParameters) (*networkSteps, error) {
+	q, err := d.question(ctx, &p.overSpan)
+	if err != nil {
+		return nil, err
+	}
+	step := stepOf(time.Duration(q.span.To-q.span.From), q.fabric.interval, p.Most)
+	out := &networkSteps{StepSeconds: step.Seconds()}
+	q.span.From -= q.span.From % schema.Instant(step) // whole steps
+	out.inSpan = spanOf(q)
+	first, err := d.model.FirstStored(ctx, q.fabric.name)
+	switch {
+	case err == nil:
+		out.First = &first
+	case !errors.Is(err, read.ErrNotFound):
+		return nil, err
+	}
+	if step%time.Hour == 0 {
+		out.Steps, err = d.model.NetworkSteps(ctx, q.fabric.name, q.span, int(step/time.Hour))
+	} else {
+		var states []read.NetworkAt
+		states, err = d.model.Network(ctx, q.fabric.name, q.span)
+		out.Steps = sumSteps(states, q.fabric.interval, step)
+	}
+	out.Steps = append([]read.NetworkStep{}, out.Steps...)
+	return out, err
+}
+
+// sumSteps adds up the states of intervals, which are in the order of time, by steps.
+func sumSteps(states []read.NetworkAt, interval, step time.Duration) (out []read.NetworkStep) {
+	for i := range states {
+		s := &states[i]
+		if begin := s.Time - s.Time%schema.Instant(step); len(out) == 0 || out[len(out)-1].Begin != begin {
+			out = append(out, read.NetworkStep{Begin: begin})
+		}
+		last := &out[len(out)-1]
+		if s.Unknown != "" {
+			last.Unknown += interval.Seconds()
+		} else {
+			last.Seconds[s.Severity] += interval.Seconds()
+		}
+	}
+	return out
+}
+
+type linkHistory struct {
+	inSpan
+	Metric       schema.Metric   `json:"metric"`
+	GraphVersion read.Version    `json:"graph_version"`
+	Link         uint32          `json:"link"`
+	StepSeconds  float64         `json:"step_seconds"`
+	Steps        []read.LinkStep `json:"steps"`
+}
+
+// finestLinkSpan is the longest that a link's history is given by five minutes; what is longer comes by hours.
+const finestLinkSpan = 8 * 24 * time.Hour
+
+func (d *Dashboards) linkHistory(ctx context.Context, p *linkSeriesParameters) (*linkHistory, error) {
+	q, version, err := d.wantLinks(ctx, &p.linkSpan)
+	if err != nil {
+		return nil, err
+	}
+	step := read.ByMinutes
+	if time.Duration(q.span.To-q.span.From) > finestLinkSpan {
+		step = read.ByHours
+	}
+	found, err := d.model.LinkHistory(ctx, q.fabric.name, uint64(version), p.Metric, schema.LinkID(p.Link), q.span, step)
+	return &linkHistory{spanOf(q), p.Metric, version, p.Link, time.Duration(step).Seconds(), append([]read.LinkStep{}, found...)}, err
+}
+
+type causes struct {
+	inSpan
+	Causes []read.CauseShare `json:"causes"`
+}
+
+func (d *Dashboards) causes(ctx context.Context, p *overSpan) (*causes, error) {
+	q, err := d.question(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.model.Causes(ctx, q.fabric.name, q.span)
+	return &causes{spanOf(q), append([]read.CauseShare{}, found...)}, err
+}
+
+type completeness struct {
+	inSpan
+	Versions []storedOf `json:"versions"`
+}
+
+// storedOf is what is stored of a span under one version of the graph.
+type storedOf struct {
+	GraphVersion read.Version   `json:"graph_version"`
+	Intervals    int            `json:"intervals"`
+	Known        int            `json:"known"` // whose state is known
+	Seconds      float64        `json:"seconds"`
+	Links        int            `json:"links"`
+	First        schema.Instant `json:"first"` // start of the first interval
+	Last         schema.Instant `json:"last"`  // start of the last
+}
+
+func (d *Dashboards) completeness(ctx context.Context, p *overSpan) (*completeness, error) {
+	q, err := d.question(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.model.Completeness(ctx, q.fabric.name, q.span)
+	out := &completeness{inSpan: spanOf(q), Versions: make([]storedOf, len(found))}
+	for i, c := range found {
+		out.Versions[i] = storedOf{read.Version(c.GraphVersion), c.Intervals, c.Known, c.Seconds, c.Links, c.First, c.Last}
+	}
+	return out, err
+}
