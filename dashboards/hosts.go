@@ -95,9 +95,10 @@ type hostReportParameters struct {
 
 // hostReport is what a run measured, and the host's graph.
 type hostReport struct {
-	Run    read.HostRun     `json:"run"`
-	Report *hostping.Report `json:"report"`
-	Graph  *hostGraph       `json:"graph"`
+	Run    read.HostRun    `json:"run"`
+	Report hostping.Report `json:"report"`
+	// Graph of the host; empty where it did not fit into the agent's answer.
+	Graph hostGraph `json:"graph"`
 }
 
 // hostGraph is the inside of a host: its RNICs, GPUs and memory, the links between them, and the path of each pair.
@@ -112,7 +113,7 @@ func (d *Dashboards) hostReport(ctx context.Context, p *hostReportParameters) (*
 	if errors.Is(err, read.ErrNotFound) {
 		return nil, problem.NotFound("no report of host %s; GET %s/fabrics/%s/hosts lists those that were probed", p.Host, Prefix, f.name)
 	}
-	return &hostReport{r.Run, r.Report, (*hostGraph)(r.Graph)}, err
+	return &hostReport{r.Run, r.Report, hostGraph(r.Graph)}, err
 }
 
 type hostOutlierParameters struct {

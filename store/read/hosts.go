@@ -106,9 +106,9 @@ func (m *Model) HostStates(ctx context.Context, fabric string, s Span, model str
 
 // HostReport is a run with all that it measured, and the host's graph.
 type HostReport struct {
-	Run    HostRun          `json:"run"`
-	Report *hostping.Report `json:"report"`
-	Graph  *hostping.Graph  `json:"graph"`
+	Run    HostRun         `json:"run"`
+	Report hostping.Report `json:"report"`
+	Graph  hostping.Graph  `json:"graph"` // empty where the agent's answer had no room for it
 }
 
 // HostReport is the newest of a host (id is empty), or that of one run; ErrNotFound if there is none.
@@ -133,12 +133,13 @@ func (m *Model) HostReport(ctx context.Context, fabric, agent, id string) (r Hos
 		return r, ErrNotFound
 	}
 	r.Run = runs[0]
-	r.Report, r.Graph = &hostping.Report{}, &hostping.Graph{}
-	if err := json.Unmarshal([]byte(found[0].Report), r.Report); err != nil {
+	r.Report = hostping.Report{Verdicts: []hostping.Verdict{}, Matrix: []hostping.Cell{}, Unmeasured: []hostping.Unmeasured{}, Notes: []string{}, Algorithm1: map[string]hostping.LinkFinding{}}
+	r.Graph = hostping.Graph{Endpoints: []hostping.Endpoint{}, RNICs: []hostping.RNIC{}, Links: []hostping.Link{}, Paths: []hostping.Path{}, Affinitive: map[string][]string{}, Assumed: []string{}}
+	if err := json.Unmarshal([]byte(found[0].Report), &r.Report); err != nil {
 		return r, fmt.Errorf("report of run %s: %w", found[0].RunID, err)
 	}
 	if found[0].Graph != "" {
-		if err := json.Unmarshal([]byte(found[0].Graph), r.Graph); err != nil {
+		if err := json.Unmarshal([]byte(found[0].Graph), &r.Graph); err != nil {
 			return r, fmt.Errorf("graph of run %s: %w", found[0].RunID, err)
 		}
 	}

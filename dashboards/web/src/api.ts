@@ -1,6 +1,6 @@
 // The HTTP API: every path that the page asks for stands here.
 import { floatColumns } from "./arrow.ts";
-import type { Congestion, DiagnosisPage, EventPage, FabricSummary, Graph, JobPage, JobTraffic, KnownAnomaly, LinkHistory, LinkSeries, NetworkStates, NetworkSteps, NodeScores, Search, Snapshot, Span, Status, Track, TrackList } from "./types.ts";
+import type { Congestion, DiagnosisPage, EventPage, FabricSummary, Graph, HostReport, HostRun, JobPage, JobTraffic, KnownAnomaly, LinkHistory, LinkSeries, NetworkStates, NetworkSteps, NodeScores, Search, Snapshot, Span, Status, Track, TrackList } from "./types.ts";
 
 const base = "api/v1/";
 
@@ -80,6 +80,8 @@ export class OfFabric {
   linkHistory = async (id: number, metric: string, version: string, span: Span) => must(await get<LinkHistory>(`${this.path}/links/${id}/history`, { metric, version, ...span }, this.signal), "link");
   searches = async () => must(await get<{ searches: Search[] }>(this.path + "/searches", {}, this.signal), "searches").searches;
   knownAnomalies = async () => must(await get<{ anomalies: KnownAnomaly[] }>(this.path + "/known-anomalies", {}, this.signal), "known anomalies").anomalies;
+  hosts = async () => must(await get<{ hosts: HostRun[] }>(this.path + "/hosts", {}, this.signal), "hosts").hosts;
+  host = async (name: string, run: string) => must(await get<HostReport>(`${this.path}/hosts/${encodeURIComponent(name)}`, { run }, this.signal), "host");
   scores = async () => must(await get<NodeScores>(this.path + "/feedback/nodes", { min: 1 }, this.signal), "scores");
 }
 

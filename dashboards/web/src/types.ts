@@ -9,7 +9,8 @@ export type Severity = Schemas["Severity"];
 export type Region = Schemas["Region"];
 export type Forecast = Schemas["Forecast"];
 export type Odds = Forecast["next"];
-export type Diagnosis = Schemas["Diagnosis"];
+/** Diagnosis is one; of a slow host with what probes inside that host came to. */
+export type Diagnosis = Schemas["Diagnosis"] & Partial<Pick<Schemas["Diagnosed"], "probed_host">>;
 export type AccusedJob = Schemas["AccusedJob"];
 export type NearFailure = Schemas["NearFailure"];
 export type Unknown = Omit<Schemas["Unknown"], "reason"> & { reason: string };
@@ -38,6 +39,9 @@ export type LinkSeries = Schemas["LinkSeries"];
 export type NodeScores = Schemas["NodeScores"];
 export type Search = Schemas["Search"];
 export type KnownAnomaly = Schemas["KnownAnomaly"];
+export type HostRun = Schemas["HostRun"];
+export type HostReport = Schemas["HostReport"];
+export type HostGraph = Schemas["HostGraph"];
 export type Subsystem = Schemas["Subsystem"];
 
 /** Span is a part of the past: from and to, or so many intervals back. */

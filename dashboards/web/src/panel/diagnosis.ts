@@ -24,7 +24,7 @@ const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} $
 /** factsOf are the parts of a diagnosis that have something to say. */
 function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
   const facts: [string, string[]][] = [
-    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []],
+    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
     ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${v.slowdown[0].toFixed(1)} to ${v.slowdown[1].toFixed(1)} times slower`)], ["action", d.action ? [d.action] : []],
   ];
   return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
