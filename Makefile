@@ -11,7 +11,7 @@ ARGS ?=
 CHECKS := deps deps-test format vet staticcheck imports generated compose conformance race integration
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench bench-segment bench-diagnose bench-search bench-history chaos fuzz-api rdma-vm clean
+.PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench bench-collective bench-segment bench-diagnose bench-search bench-history chaos fuzz-api rdma-vm clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ integration: deps deps-test ## the tests that start Kafka, the subnet simulator 
 
 bench: toolchain ## every benchmark, briefly
 	@go test -tags integration -run '^$$' -bench . -benchmem -benchtime 200ms ./...
+
+bench-collective: toolchain ## how often the diagnosis of collectives is right about simulated incidents, and the bytes of telemetry
+	@go run ./collective/bench/cmd $(ARGS)
 
 bench-diagnose: toolchain ## how often the diagnoser is right about incidents whose causes are known
 	@go run ./diagnose/bench/cmd

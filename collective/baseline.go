@@ -26,7 +26,7 @@ type baseline struct {
 	tr     *traffic
 	factor float64           // measured over nominal, of healthy steps
 	group  map[sizeKey]int64 // by what steps have in common
-	key    sizeKey           // the last one asked for
+	last   sizeKey           // what was asked for last, and the answer
 	value  int64
 }
 
@@ -72,7 +72,7 @@ func (b *baseline) keyOf(i int) sizeKey {
 		return key
 	}
 	from, to := &b.t.run.Ranks[r.Rank], &b.t.run.Ranks[r.Peer]
-	key.local = from.Node == to.Node
+	key.local = b.t.node[r.Rank] == b.t.node[r.Peer]
 	if s := b.tr.own[[2]int{from.Host, to.Host}]; s != nil && s.route != nil {
 		key.rate = s.rate
 	}
@@ -98,10 +98,10 @@ func aloneNanos(key sizeKey) int64 {
 // of is how long step i lasts when nothing is wrong.
 func (b *baseline) of(i int) int64 {
 	key := b.keyOf(i)
-	if key == b.key && b.value > 0 {
+	if key == b.last && b.value > 0 {
 		return b.value
 	}
-	b.key = key
+	b.last = key
 	if alone := aloneNanos(key); alone > 0 {
 		b.value = int64(b.factor * float64(alone))
 	} else {
@@ -113,8 +113,11 @@ func (b *baseline) of(i int) int64 {
 // excess is what step i lasted beyond that; 0 where the difference is small.
 func (b *baseline) excess(i int) int64 {
 	healthy := b.of(i)
-	if over := b.t.end[i] - b.t.begin[i] - healthy; over > healthy/50+5_000 {
+	if over := b.t.end[i] - b.t.begin[i] - healthy; over > small(healthy) {
 		return over
 	}
 	return 0
 }
+
+// small is the excess that is no excess.
+func small(healthy int64) int64 { return healthy/50 + 5_000 }

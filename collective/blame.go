@@ -15,6 +15,7 @@ type cause struct {
 	weight     float64
 	confidence float64
 	evidence   string
+	inferred   bool // by what flows and queues did, not by a record of it
 }
 
 // share is what a culprit took of one step.
@@ -27,12 +28,14 @@ type share struct {
 	object     string
 	confidence float64
 	evidence   string
+	inferred   bool // by what flows and queues did, not by a record of it
 }
 
 // analysis is the work of one Diagnose.
 type analysis struct {
 	t      *table
 	tr     *traffic
+	room   *scratch
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
@@ -53,14 +56,26 @@ func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }
 
 // blame explains the excess of every step.
 func (a *analysis) blame() {
-	for i := range a.t.steps {
-		if excess := a.base.excess(i); excess > 0 {
-			a.explain(i, excess)
+	if a.t.alike && len(a.tr.own) == 0 && len(a.t.steps) > 0 {
+		healthy := a.base.of(0)
+		for i, begin := range a.t.begin {
+			if over := a.t.end[i] - begin - healthy; over > small(healthy) {
+				a.explain(i, over)
+			}
+		}
+	} else {
+		for i := range a.t.steps {
+			if excess := a.base.excess(i); excess > 0 {
+				a.explain(i, excess)
+			}
 		}
 	}
+	a.behindSlow()
 	a.borrow()
+	a.commonLinks()
 	a.atSources()
 	a.stragglers()
+	a.knockOn()
 	a.spreadNoise()
 }
 
@@ -88,7 +103,7 @@ func (a *analysis) explain(i int, excess int64) {
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
-	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence})
+	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred})
 }
 
 // stream is the flow that step i is a part of; nil where the hosts are unknown.
@@ -117,6 +132,9 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	}
 	if sum >= float64(excess)/4 {
 		return known
+	}
+	if slow := a.slowPorts(i, s); len(slow) > 0 {
+		return append(known, slow...)
 	}
 	possible := a.slowLinks(i, s, s.maybeSlow)
 	possible = append(possible, a.contention(i, s, false)...)
@@ -204,6 +222,7 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 			c.evidence = "leaves the same NIC as the collective's flow"
 		} else {
 			a.asIncast(&c, f, from, to)
+			a.asRoot(&c, f, from, to)
 		}
 		out = append(out, c)
 	}
@@ -230,6 +249,33 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
 			c.class, c.object = Incast, a.switchPort(p)
 			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
+		}
+	}
+}
+
+// rootSources is how many flows into one host fill its port for sure.
+const rootSources = 2
+
+// asRoot makes a cause one of pauses where its flow is one of several into a host that
+// the collective does not send to: the queue is at the port to that host, off the
+// collective's way, and pauses are how the collective is slowed.
+func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
+	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.all(), func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
+		return
+	}
+	var sources []int
+	for _, g := range a.tr.others {
+		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
+		}
+	}
+	if len(sources) < rootSources {
+		return
+	}
+	for _, p := range f.ports {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
+			c.class, c.object = PFCRoot, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's way", len(sources), a.host(f.destination))
 		}
 	}
 }

@@ -15,13 +15,9 @@ func (t *table) alignClocks() []ClockOffset {
 	type edge struct{ from, to int32 }
 	shortest := map[edge]int64{}
 	violated := int64(0)
-	for i := range t.steps {
-		a := t.awaited[i]
-		if a < 0 {
-			continue
-		}
-		if delay := t.begin[i] - t.end[a]; delay < 0 {
-			violated = max(violated, -delay)
+	for i, a := range t.awaited {
+		if a >= 0 {
+			violated = max(violated, t.end[a]-t.begin[i])
 		}
 	}
 	if violated == 0 {

@@ -39,6 +39,9 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64) {
 	none := sim.without(list...)
 	costs, alone := make([]int64, len(list)), make([]int64, len(list))
 	for i, r := range list {
+		if costs[i], alone[i] = makespan-none, makespan-none; len(list) == 1 {
+			break
+		}
 		others := slices.Delete(slices.Clone(list), i, i+1)
 		costs[i], alone[i] = makespan-sim.without(r), sim.without(others...)-none
 	}
@@ -54,7 +57,9 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64) {
 			reported = append(reported, r)
 		}
 	}
-	if len(out) > 0 {
+	if len(reported) == len(list) {
+		expected = none
+	} else if len(out) > 0 {
 		expected = sim.without(reported...)
 	}
 	slices.SortStableFunc(out, func(a, b Culprit) int { return compare(b.CostNanos, a.CostNanos) })
@@ -128,7 +133,7 @@ func (a *analysis) describe(who string, path []int32) Culprit {
 	var best face
 	for _, s := range a.shares[who] {
 		f := face{s.class, s.flow, s.object}
-		w := float64(s.nanos)
+		w := float64(s.nanos) * s.confidence * s.confidence
 		if critical[s.step] {
 			w *= 1e6
 		}
@@ -153,21 +158,33 @@ type replayer struct {
 
 func newReplayer(a *analysis) *replayer {
 	n := len(a.t.steps)
-	return &replayer{a: a, less: make([]int64, n), idle: make([]int64, n), ends: make([]int64, n)}
+	r := &replayer{a: a, less: grow(&a.room.less, n), idle: grow(&a.room.idle, n), ends: grow(&a.room.ends, n)}
+	clear(r.less)
+	clear(r.idle)
+	return r
 }
 
 // without is the makespan of the run without some culprits.
 func (r *replayer) without(list ...ranked) int64 {
-	clear(r.less)
-	clear(r.idle)
+	from := r.add(list, 1)
+	makespan := r.a.t.replay(r.less, r.idle, r.ends, from)
+	r.add(list, -1)
+	return makespan
+}
+
+// add takes the shares of culprits from the steps, or gives them back, and says which
+// step is the first.
+func (r *replayer) add(list []ranked, sign int64) (first int) {
+	first = len(r.less)
 	for _, l := range list {
 		for _, s := range r.a.shares[l.who] {
+			first = min(first, int(s.step))
 			if s.idle {
-				r.idle[s.step] += s.nanos
+				r.idle[s.step] += sign * s.nanos
 			} else {
-				r.less[s.step] += s.nanos
+				r.less[s.step] += sign * s.nanos
 			}
 		}
 	}
-	return r.a.t.replay(r.less, r.idle, r.ends)
+	return first
 }

@@ -77,25 +77,9 @@ func (a *analysis) course(communicator int32) *course {
 	for i, rank := range c.members {
 		c.position[rank] = i
 	}
-	most, before := 0, 0
-	for i := range a.t.steps {
-		if r := &a.t.steps[i]; r.Communicator == communicator && r.Iteration > c.iteration {
-			c.iteration = r.Iteration
-		}
-	}
-	for i := range a.t.steps {
-		r := &a.t.steps[i]
-		if r.Communicator != communicator {
-			continue
-		}
-		if r.Iteration != c.iteration {
-			before = max(before, int(r.Step))
-			continue
-		}
-		most = max(most, int(r.Step))
-		if rank := int(r.Rank); int(r.Step) > c.last[rank] {
-			c.last[rank], c.ended[rank] = int(r.Step), a.t.end[i]
-		}
+	most := a.progress(c, communicator)
+	if c.steps > 0 && c.complete() {
+		return c
 	}
 	if most == 0 || len(c.members) < 2 {
 		return nil
@@ -103,11 +87,36 @@ func (a *analysis) course(communicator int32) *course {
 	if !a.ring(c, communicator) && !a.halving(c, communicator) {
 		return nil
 	}
-	if c.steps == 0 {
-		c.steps = before
-	}
 	c.length(most)
 	return c
+}
+
+// progress notes how far each rank came in the communicator's last collective, and
+// returns the highest step. The steps come in order: looking from the end, a rank's
+// first is its last. Where there was a collective before, its length is this one's.
+func (a *analysis) progress(c *course, communicator int32) (most int) {
+	t := a.t
+	inner := false
+	for i := len(t.steps) - 1; i >= 0; i-- {
+		r := &t.steps[i]
+		switch {
+		case r.Communicator < communicator || inner && len(c.last) == len(c.members) && c.iteration == 0:
+			return most
+		case r.Communicator > communicator:
+			continue
+		case !inner:
+			inner, c.iteration, most = true, r.Iteration, int(r.Step)
+		case r.Iteration < c.iteration:
+			if c.steps == 0 {
+				c.steps = int(r.Step)
+			}
+			return most
+		}
+		if _, ok := c.last[int(r.Rank)]; !ok {
+			c.last[int(r.Rank)], c.ended[int(r.Rank)] = int(r.Step), t.end[i]
+		}
+	}
+	return most
 }
 
 // length is how many steps the collective has, if that is not known: a ring that
@@ -131,16 +140,25 @@ func (c *course) length(most int) {
 // ring says whether every rank sends to one and the same other, and notes to whom.
 // Where a single rank has no record, it is the one that closes the ring.
 func (a *analysis) ring(c *course, communicator int32) bool {
-	next := map[int]int{}
+	to := make([]int32, len(a.t.run.Ranks))
+	for i := range to {
+		to[i] = None
+	}
 	for i := range a.t.steps {
 		r := &a.t.steps[i]
 		if r.Communicator != communicator || r.Peer < 0 {
 			continue
 		}
-		if to, ok := next[int(r.Rank)]; ok && to != int(r.Peer) {
+		if at := to[r.Rank]; at != None && at != r.Peer {
 			return false
 		}
-		next[int(r.Rank)] = int(r.Peer)
+		to[r.Rank] = r.Peer
+	}
+	next := map[int]int{}
+	for rank, peer := range to {
+		if peer != None {
+			next[rank] = int(peer)
+		}
 	}
 	received := map[int]bool{}
 	for _, to := range next {

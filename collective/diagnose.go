@@ -4,19 +4,31 @@ import "fmt"
 
 // Diagnose finds the critical path of a run and who lengthened it. It changes
 // nothing of the run.
-func Diagnose(run Run, opt Options) Diagnosis {
-	t := newTable(&run, opt.Limit)
+func Diagnose(run Run, opt Options) Diagnosis { return NewAnalyser(opt).Diagnose(run) }
+
+// Analyser diagnoses one run after the other in the same memory.
+type Analyser struct {
+	opt  Options
+	room scratch
+}
+
+// NewAnalyser makes an Analyser.
+func NewAnalyser(opt Options) *Analyser { return &Analyser{opt: opt} }
+
+// Diagnose is as the function of this name.
+func (z *Analyser) Diagnose(run Run) Diagnosis {
+	t := newTable(&run, z.opt.Limit, &z.room)
 	d := Diagnosis{
 		Ranks: len(run.Ranks), Steps: t.longest, Iterations: t.iterations,
-		CriticalPath: []Segment{}, Culprits: []Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: missing(&run),
+		CriticalPath: []Segment{}, Culprits: []Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: t.missing(),
 		Notes: append([]string(nil), run.Notes...),
 	}
 	d.ClockOffsets = t.alignClocks()
 	t.bounds()
-	net := newNetwork(run.Fabric, opt.LineRateBitsPerSecond)
+	net := newNetwork(run.Fabric, z.opt.LineRateBitsPerSecond)
 	tr := newTraffic(t, net)
-	a := &analysis{t: t, tr: tr, pauses: newPauses(&run, tr, t.last), shares: map[string][]share{}}
-	a.base = newBaseline(t, tr, channels(t))
+	a := &analysis{t: t, tr: tr, room: &z.room, pauses: newPauses(&run, tr, t.last), shares: map[string][]share{}}
+	a.base = newBaseline(t, tr, t.channels)
 	path := t.criticalSteps()
 	d.MakespanNanos = t.last - t.first
 	d.CriticalPath = t.segments(path)
@@ -37,30 +49,16 @@ func Diagnose(run Run, opt Options) Diagnosis {
 	return d
 }
 
-func channels(t *table) int {
-	most := 1
-	for i := range t.steps {
-		most = max(most, int(t.steps[i].Channel)+1)
-	}
-	return most
-}
-
 // missing are the ranks without records, and those that a reader marked.
-func missing(run *Run) []int {
-	left := make([]bool, len(run.Ranks))
-	for i := range run.Steps {
-		if r := run.Steps[i].Rank; r >= 0 && int(r) < len(left) {
-			left[r] = true
-		}
-	}
-	for _, c := range run.Calls {
-		if c.Rank >= 0 && c.Rank < len(left) {
-			left[c.Rank] = true
+func (t *table) missing() []int {
+	for _, c := range t.run.Calls {
+		if c.Rank >= 0 && c.Rank < len(t.recorded) {
+			t.recorded[c.Rank] = true
 		}
 	}
 	out := []int{}
-	for i, ok := range left {
-		if !ok || run.Ranks[i].Missing {
+	for i, ok := range t.recorded {
+		if !ok || t.run.Ranks[i].Missing {
 			out = append(out, i)
 		}
 	}

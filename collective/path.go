@@ -2,14 +2,24 @@ package collective
 
 import "slices"
 
-// bounds sets the first begin and the last end.
+// shortestGap is the least time between the last thing a step needs and its begin
+// that can be a rank's delay.
+const shortestGap = 20_000
+
+// bounds sets the first begin and the last end, and finds the steps that began later
+// than they could.
 func (t *table) bounds() {
-	for i := range t.steps {
+	for i := range t.begin {
 		if i == 0 || t.begin[i] < t.first {
 			t.first = t.begin[i]
 		}
 		if i == 0 || t.end[i] > t.last {
-			t.last = t.end[i]
+			t.last, t.lastStep = t.end[i], int32(i)
+		}
+	}
+	for i := range t.begin {
+		if t.begin[i]-t.ready(i) > shortestGap {
+			t.gaps = append(t.gaps, int32(i))
 		}
 	}
 }
@@ -24,7 +34,7 @@ func (t *table) binding(i int) int32 {
 		return max(own, awaited)
 	case t.end[awaited] > t.end[own] && t.end[awaited] <= t.end[i]:
 		return awaited
-	case t.end[awaited] == t.end[own] && t.hint[i]:
+	case t.end[awaited] == t.end[own] && (t.hint == nil || t.hint[i]):
 		return awaited
 	}
 	return own
@@ -40,14 +50,8 @@ func (t *table) ready(i int) int64 {
 
 // criticalSteps walks back from the step that ended last; the result goes forward.
 func (t *table) criticalSteps() []int32 {
-	last := int32(-1)
-	for i := range t.steps {
-		if last < 0 || t.end[i] > t.end[last] {
-			last = int32(i)
-		}
-	}
 	var path []int32
-	for i, at := last, t.last; i >= 0 && len(path) < len(t.steps); {
+	for i, at := t.lastStep, t.last; i >= 0 && len(path) < len(t.steps); {
 		path = append(path, i)
 		at = min(at, t.begin[i])
 		p := t.binding(int(i))
@@ -64,6 +68,9 @@ func (t *table) criticalSteps() []int32 {
 // at: what a step without predecessors comes after.
 func (t *table) before(i int32, at int64) int32 {
 	best := int32(-1)
+	if at <= t.first {
+		return best
+	}
 	for j := range t.steps {
 		if int32(j) != i && t.steps[j].Rank == t.steps[i].Rank && t.end[j] <= at && (best < 0 || t.end[j] > t.end[best]) {
 			best = int32(j)
@@ -89,7 +96,7 @@ func (t *table) segments(path []int32) []Segment {
 		if t.begin[i] > at {
 			gap := s
 			gap.Kind, gap.BeginNanos, gap.EndNanos = Compute, at-t.first, t.begin[i]-t.first
-			if t.lost[i] {
+			if t.lost != nil && t.lost[i] {
 				gap.Kind = Wait
 			}
 			out = append(out, gap)
@@ -105,31 +112,31 @@ func (t *table) segments(path []int32) []Segment {
 }
 
 // replay gives the ends of all steps if step i lasted less[i] shorter and began
-// idle[i] sooner after what it needs; nil slices are zeros. Each step still comes
-// after its predecessors by the gap that was measured. ends is reused where it has
-// room; the makespan is returned.
-func (t *table) replay(less, idle []int64, ends []int64) (makespan int64) {
-	for i := range t.steps {
+// idle[i] sooner after what it needs; steps before from are as they were. Each step
+// still comes after its predecessors by the gap that was measured. The makespan is
+// returned.
+func (t *table) replay(less, idle, ends []int64, from int) (makespan int64) {
+	copy(ends[:from], t.end[:from])
+	last := t.first
+	for _, end := range t.end[:from] {
+		last = max(last, end)
+	}
+	for i := from; i < len(t.steps); i++ {
 		ready, was := t.first, t.first
-		if own := t.own[i]; own >= 0 {
+		own, a := t.own[i], t.awaited[i]
+		if own >= 0 {
 			ready, was = ends[own], t.end[own]
 		}
-		if a := t.awaited[i]; a >= 0 && t.end[a] <= t.end[i] {
-			if t.own[i] < 0 {
+		if a >= 0 && t.end[a] <= t.end[i] {
+			if own < 0 {
 				ready, was = ends[a], t.end[a]
 			} else {
 				ready, was = max(ready, ends[a]), max(was, t.end[a])
 			}
 		}
-		end := ready + t.end[i] - was
-		if less != nil {
-			end -= less[i]
-		}
-		if idle != nil {
-			end -= idle[i]
-		}
+		end := ready + t.end[i] - was - less[i] - idle[i]
 		ends[i] = end
-		makespan = max(makespan, end-t.first)
+		last = max(last, end)
 	}
-	return makespan
+	return last - t.first
 }

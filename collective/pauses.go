@@ -9,6 +9,7 @@ const window = 5_000_000
 // pauses answers when which port was paused.
 type pauses struct {
 	intervals map[port][]interval
+	end       int64 // of those that were not resumed
 	tr        *traffic
 }
 
@@ -33,6 +34,7 @@ func newPauses(run *Run, tr *traffic, last int64) *pauses {
 		}
 		last = max(last, f.TimeNanos)
 	}
+	p.end = last
 	for at, from := range since {
 		p.intervals[at] = append(p.intervals[at], interval{from, last})
 	}

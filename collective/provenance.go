@@ -43,6 +43,9 @@ func (a *analysis) ofOrigin(s *stream, o origin, weight float64, from, to int64)
 // atRoot blames the flows whose packets fill the queue at a root: those beside the
 // collective, and where there are none the collective's own.
 func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []cause {
+	if a.slowPort(at, from, to) {
+		return []cause{a.slowLinkAt(at, weight)}
+	}
 	filled, others := a.fillers(s, at, from, to)
 	sum := 0.0
 	for f, w := range filled {

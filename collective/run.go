@@ -9,6 +9,7 @@ type Run struct {
 	Steps         []StepRecord // in any order; doubles are dropped
 	Calls         []Call       // whole collectives, where no steps were recorded
 	Flows         []Flow       // flows that are not of the collective
+	Paths         []Path       // of the collective's flows, where hosts traced them
 	Telemetry     []PortReport // what switches reported of their egress ports
 	Pauses        []Pause      // PFC frames received
 	Fabric        *Fabric      // nil where unknown
@@ -117,6 +118,15 @@ type Flow struct {
 	BeginNanos                  int64
 	EndNanos                    int64 // 0 where unknown
 }
+
+// Path is the way that the collective's flow between two hosts takes.
+type Path struct {
+	Source, Destination int // indices in Fabric.Nodes
+	Ports               []PathPort
+}
+
+// PathPort is an egress port on a way.
+type PathPort struct{ Node, Port int }
 
 // PortReport is what a switch knew of one egress port in one epoch.
 type PortReport struct {

@@ -1,9 +1,6 @@
 package collective
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // stuck is a transfer that had all it needed and did not end.
 type stuck struct {
@@ -85,7 +82,11 @@ func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 			}
 		}
 	}
-	if cycle := a.anyCycle(earliest(all)-window, last); cycle != nil {
+	cycle := a.anyCycle(earliest(all)-window, last)
+	if cycle == nil {
+		cycle = a.standingCycle()
+	}
+	if cycle != nil {
 		c := a.deadlock(cycle, 1)
 		return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
 	}
@@ -151,7 +152,10 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 		return out, 0
 	}
 	c := a.course(communicator)
-	if c == nil || c.complete() {
+	if c == nil {
+		return a.behind(communicator)
+	}
+	if c.complete() {
 		return nil, 0
 	}
 	for _, rank := range c.members {
@@ -174,6 +178,9 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 
 // begun are the records of transfers that began and did not end.
 func (a *analysis) begun(communicator int32) []stuck {
+	if !a.t.begun {
+		return nil
+	}
 	var out []stuck
 	for i := range a.t.run.Steps {
 		r := &a.t.run.Steps[i]
@@ -192,5 +199,3 @@ func (a *analysis) endOf(communicator, iteration, rank, step int32) int64 {
 	}
 	return 0
 }
-
-func (s stuck) String() string { return fmt.Sprintf("rank %d step %d", s.rank, s.step) }

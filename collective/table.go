@@ -11,13 +11,21 @@ type table struct {
 
 	begin, end   []int64 // on the common clock
 	own, awaited []int32 // predecessors; -1 none
-	lost         []bool  // the awaited transfer is not in the records
-	hint         []bool  // the record itself names what it waited for
+	lost         []bool  // the awaited transfer is not in the records; nil: all are
+	hint         []bool  // the record itself names what it waited for; nil: all do
 	iterations   int
 	longest      int // steps of the longest collective
-	doubled      int // records that were there already
-	cut          int // records over the limit
+	channels     int
+	doubled      int     // records that were there already
+	cut          int     // records over the limit
+	begun        bool    // some records have no end
+	derive       bool    // some records do not name what they await
+	alike        bool    // all have the same size and the same time alone, between nodes
+	recorded     []bool  // by rank: it left records
+	node         []int32 // by rank: equal for ranks of one node
+	gaps         []int32 // steps that began clearly later than they could
 	first, last  int64
+	lastStep     int32 // the step that ended last; -1 none
 }
 
 // slots finds records by their place. Dense where the places are nearly all taken.
@@ -29,20 +37,13 @@ type slots struct {
 
 type place struct{ communicator, iteration, step, chunk, channel, rank int32 }
 
-func newSlots(steps []StepRecord, ranks int) *slots {
-	s := &slots{ranks: ranks}
-	for i := range steps {
-		r := &steps[i]
-		s.iterations = max(s.iterations, int(r.Iteration)+1)
-		s.steps = max(s.steps, int(r.Step))
-		s.chunks = max(s.chunks, int(r.Chunk)+1)
-		s.channels = max(s.channels, int(r.Channel)+1)
-		s.communicators = max(s.communicators, int(r.Communicator)+1)
-	}
-	size, room := 1, 4*len(steps)+4096
+// newSlots makes room for records of the given extent.
+func newSlots(extent slots, records int) *slots {
+	s := &extent
+	size, room := 1, 4*records+4096
 	for _, n := range []int{s.iterations, s.steps, s.chunks, s.channels, s.ranks, s.communicators} {
 		if n = max(n, 1); size > room/n {
-			s.sparse = make(map[place]int32, len(steps))
+			s.sparse = make(map[place]int32, records)
 			return s
 		}
 		size *= n
@@ -91,57 +92,93 @@ func placeOf(r *StepRecord) place {
 }
 
 // newTable orders the records, drops doubles and what cannot be, and joins them.
-func newTable(run *Run, limit int) *table {
-	t := &table{run: run}
+func newTable(run *Run, limit int, room *scratch) *table {
+	t := &table{run: run, recorded: make([]bool, len(run.Ranks)), lastStep: -1, alike: true}
+	t.nodes()
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	sane := t.sane(run.Steps, limit)
-	index := newSlots(sane, len(run.Ranks))
-	t.keep(sane, index)
-	t.begin, t.end = make([]int64, len(t.steps)), make([]int64, len(t.steps))
-	for i := range t.steps {
-		t.begin[i], t.end[i] = t.steps[i].BeginNanos, t.steps[i].EndNanos
-		t.longest = max(t.longest, int(t.steps[i].Step))
-	}
-	t.iterations = index.iterations
-	t.join(index)
-	return t
-}
-
-// sane are the finished records that can be. The slice of the run itself is
-// returned where all are.
-func (t *table) sane(steps []StepRecord, limit int) []StepRecord {
+	steps := run.Steps
 	if len(steps) > limit {
 		t.cut = len(steps) - limit
 		steps = steps[:limit]
 	}
-	ok := func(r *StepRecord) bool {
-		return r.EndNanos != 0 && r.EndNanos >= r.BeginNanos && r.Step >= 1 && r.Iteration >= 0 && r.Chunk >= 0 &&
-			r.Channel >= 0 && r.Communicator >= 0 && r.Rank >= 0 && int(r.Rank) < len(t.run.Ranks) && int(r.Peer) < len(t.run.Ranks)
+	steps, extent := t.sane(steps)
+	t.iterations, t.longest, t.channels = extent.iterations, extent.steps, max(extent.channels, 1)
+	n := len(steps)
+	t.begin, t.end = grow(&room.begin, n), grow(&room.end, n)
+	t.own, t.awaited = grow(&room.own, n), grow(&room.awaited, n)
+	if t.joinWhole(steps, extent) {
+		return t
 	}
+	index := newSlots(extent, n)
+	t.keep(steps, index)
+	n = len(t.steps)
+	t.begin, t.end, t.own, t.awaited = t.begin[:n], t.end[:n], t.own[:n], t.awaited[:n]
+	for i := range t.steps {
+		t.begin[i], t.end[i] = t.steps[i].BeginNanos, t.steps[i].EndNanos
+	}
+	t.join(index)
+	return t
+}
+
+// nodes numbers the nodes of the ranks.
+func (t *table) nodes() {
+	number := map[string]int32{}
+	for _, r := range t.run.Ranks {
+		n, ok := number[r.Node]
+		if !ok {
+			n = int32(len(number))
+			number[r.Node] = n
+		}
+		t.node = append(t.node, n)
+	}
+}
+
+// sane are the finished records that can be, and how far their numbers go. The slice
+// of the run itself is returned where all are.
+func (t *table) sane(steps []StepRecord) ([]StepRecord, slots) {
+	extent := slots{ranks: len(t.run.Ranks)}
 	for i := range steps {
-		if ok(&steps[i]) {
-			continue
-		}
-		kept := append([]StepRecord(nil), steps[:i]...)
-		for ; i < len(steps); i++ {
-			if ok(&steps[i]) {
-				kept = append(kept, steps[i])
+		if !t.take(&steps[i], &steps[0], &extent) {
+			kept := append([]StepRecord(nil), steps[:i]...)
+			for j := i + 1; j < len(steps); j++ {
+				if t.take(&steps[j], &steps[0], &extent) {
+					kept = append(kept, steps[j])
+				}
 			}
+			return kept, extent
 		}
-		return kept
 	}
-	return steps
+	return steps, extent
+}
+
+// take says whether a record can be, and widens the extent to hold it.
+func (t *table) take(r, first *StepRecord, extent *slots) bool {
+	if r.Rank < 0 || int(r.Rank) >= len(t.recorded) || int(r.Peer) >= len(t.recorded) || r.Step < 1 || r.Iteration < 0 || r.Chunk < 0 || r.Channel < 0 || r.Communicator < 0 {
+		return false
+	}
+	t.recorded[r.Rank] = true
+	if r.EndNanos == 0 {
+		t.begun = true
+		return false
+	}
+	if r.EndNanos < r.BeginNanos {
+		return false
+	}
+	t.derive = t.derive || r.AwaitsStep == 0
+	t.alike = t.alike && r.Bytes == first.Bytes && r.AloneNanos == first.AloneNanos && r.Peer >= 0 && t.node[r.Peer] != t.node[r.Rank]
+	extent.iterations = max(extent.iterations, int(r.Iteration)+1)
+	extent.steps = max(extent.steps, int(r.Step))
+	extent.chunks = max(extent.chunks, int(r.Chunk)+1)
+	extent.channels = max(extent.channels, int(r.Channel)+1)
+	extent.communicators = max(extent.communicators, int(r.Communicator)+1)
+	return true
 }
 
 // keep orders the records by communicator, iteration, step, chunk, channel and rank.
 // Of two of one place the first stays.
 func (t *table) keep(steps []StepRecord, index *slots) {
-	if index.dense != nil && inOrder(steps, index) {
-		t.steps = steps
-		return
-	}
 	for i := range steps {
 		if p := placeOf(&steps[i]); index.at(p) < 0 {
 			index.set(p, int32(i))
@@ -168,21 +205,35 @@ func (t *table) keep(steps []StepRecord, index *slots) {
 	}
 }
 
-// inOrder says whether the records come in the table's order without doubles, and
-// enters them if so.
-func inOrder(steps []StepRecord, index *slots) bool {
-	last := -1
-	for i := range steps {
-		n := index.number(placeOf(&steps[i]))
-		if n <= last {
-			for j := range steps[:i] {
-				index.set(placeOf(&steps[j]), -1)
-			}
-			return false
-		}
-		index.dense[n] = int32(i)
-		last = n
+// joinWhole is keep and join at once for the common large run: one communicator, a
+// channel, no chunks, every rank in every step, in order, and every record names what
+// it awaits. It says whether the run is one.
+func (t *table) joinWhole(steps []StepRecord, extent slots) bool {
+	ranks := extent.ranks
+	if t.derive || extent.communicators != 1 || extent.chunks != 1 || extent.channels != 1 || len(steps) != extent.iterations*extent.steps*ranks {
+		return false
 	}
+	i := 0
+	for iteration := range int32(extent.iterations) {
+		for step := int32(1); step <= int32(extent.steps); step++ {
+			for rank := range int32(ranks) {
+				r := &steps[i]
+				if r.Rank != rank || r.Step != step || r.Iteration != iteration {
+					return false
+				}
+				t.begin[i], t.end[i] = r.BeginNanos, r.EndNanos
+				t.own[i], t.awaited[i] = int32(max(i-ranks, -1)), -1
+				if r.AwaitsStep > 0 {
+					if r.AwaitsStep >= step || r.AwaitsRank < 0 || int(r.AwaitsRank) >= ranks {
+						return false
+					}
+					t.awaited[i] = int32(i - int(step-r.AwaitsStep)*ranks + int(r.AwaitsRank-rank))
+				}
+				i++
+			}
+		}
+	}
+	t.steps = steps
 	return true
 }
 
@@ -198,7 +249,7 @@ func (p place) before(q place) bool {
 // join finds the two predecessors of every step.
 func (t *table) join(index *slots) {
 	n := len(t.steps)
-	t.own, t.awaited, t.lost, t.hint = make([]int32, n), make([]int32, n), make([]bool, n), make([]bool, n)
+	t.lost, t.hint = make([]bool, n), make([]bool, n)
 	incoming := t.incoming(index)
 	latest := make([]int32, len(t.run.Ranks)*max(index.channels, 1)*max(index.communicators, 1))
 	for i := range latest {
@@ -238,15 +289,11 @@ func (t *table) pipelined(index *slots, r *StepRecord, otherwise int32) int32 {
 // incoming finds transfers by their receiver, for records that do not name what they
 // await; nil where all do.
 func (t *table) incoming(index *slots) *slots {
-	need := false
-	for i := range t.steps {
-		need = need || t.steps[i].AwaitsStep == 0
-	}
-	if !need {
+	if !t.derive {
 		return nil
 	}
 	in := *index
-	if index.dense != nil {
+	if index.sparse == nil {
 		in.dense = make([]int32, len(index.dense))
 		for i := range in.dense {
 			in.dense[i] = -1

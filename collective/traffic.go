@@ -48,6 +48,13 @@ func newTraffic(t *table, net *network) *traffic {
 	for i := range t.run.Telemetry {
 		tr.see(&t.run.Telemetry[i])
 	}
+	for _, p := range t.run.Paths {
+		if s := tr.own[[2]int{p.Source, p.Destination}]; s != nil {
+			for _, at := range p.Ports {
+				s.seen[port{at.Node, at.Port}] = true
+			}
+		}
+	}
 	for _, s := range tr.others {
 		tr.forwards(s)
 	}

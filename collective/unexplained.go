@@ -13,7 +13,7 @@ func (a *analysis) borrow() {
 	byStep := map[int32][]cause{}
 	for who, shares := range a.shares {
 		for _, s := range shares {
-			byStep[s.step] = append(byStep[s.step], cause{who: who, class: s.class, flow: s.flow, object: s.object, weight: float64(s.nanos), confidence: s.confidence, evidence: s.evidence})
+			byStep[s.step] = append(byStep[s.step], cause{who: who, class: s.class, flow: s.flow, object: s.object, weight: float64(s.nanos), confidence: s.confidence, evidence: s.evidence, inferred: s.inferred})
 		}
 	}
 	var left []open
@@ -109,6 +109,9 @@ const alwaysSlow = 0.8
 // (or at a receiver whose own sending is slow too). Protocol noise, below 8% of a
 // step, waits for spreadNoise.
 func (a *analysis) atSources() {
+	if len(a.open) == 0 {
+		return
+	}
 	slow, all := map[int32]int{}, map[int32]int{}
 	for i := range a.t.steps {
 		all[a.t.steps[i].Rank]++
@@ -145,16 +148,20 @@ func (a *analysis) atSources() {
 // is usual for that step: the lower median over the ranks, which holds the time that
 // every rank computes.
 func (a *analysis) stragglers() {
-	t := a.t
-	for from := 0; from < len(t.steps); {
-		to, widest := from, int64(0)
-		for ; to < len(t.steps) && sameStep(&t.steps[to], &t.steps[from]); to++ {
-			widest = max(widest, t.begin[to]-t.ready(to))
+	t, done := a.t, 0
+	for _, gap := range t.gaps {
+		from, to := int(gap), int(gap)
+		if from < done {
+			continue
 		}
-		if widest > 20_000 {
-			a.idle(from, to)
+		for from > done && sameStep(&t.steps[from-1], &t.steps[gap]) {
+			from--
 		}
-		from = to
+		for to < len(t.steps) && sameStep(&t.steps[to], &t.steps[gap]) {
+			to++
+		}
+		a.idle(from, to)
+		done = to
 	}
 }
 
@@ -172,7 +179,7 @@ func (a *analysis) idle(from, to int) {
 	usual := max(gaps[(len(gaps)-1)/2], 0)
 	for i := from; i < to; i++ {
 		late := t.begin[i] - t.ready(i) - usual
-		if t.lost[i] || late < 20_000 || late < a.base.of(i)/20 {
+		if t.lost != nil && t.lost[i] || late < shortestGap || late < a.base.of(i)/20 {
 			continue
 		}
 		node := "host " + t.run.Ranks[t.steps[i].Rank].Node

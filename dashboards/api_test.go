@@ -21,6 +21,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/dashboards/operation"
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
@@ -100,6 +102,25 @@ func aSearch() []schema.SearchStep {
 	return []schema.SearchStep{requested, {SearchID: "a1", Agent: "n1", Status: schema.CommandDone, Time: schema.Instant(noon + 60*second), Report: report}}
 }
 
+// aProbedHost is a run that probed a host for a region, and the baseline of its model.
+func aProbedHost() []order.Step {
+	pair := hostping.Pair{RNIC: "mlx5_0", Endpoint: "numa1"}
+	requested := order.Step{RunID: "h1", Status: order.Requested, Time: schema.Instant(noon), Principal: "operator", Reason: "slow host", Outcome: order.Outcome{Mode: order.Full, Region: 5}}
+	report := hostping.Report{State: hostping.Idle, Model: "DGX #1", Probes: 2, Unmeasured: []hostping.Unmeasured{}, Notes: []string{}, Algorithm1: map[string]hostping.LinkFinding{},
+		Matrix: []hostping.Cell{{Pair: pair, LatencyMicros: 2, Gbps: 61, BaselineLatencyMicros: 2, BaselineGbps: 100}},
+		Verdicts: []hostping.Verdict{{Bottleneck: hostping.MemoryChannelFailure, Link: "numa1", Endpoint: "numa1", Confidence: 0.75, OverloadedBy: []hostping.Consumer{},
+			Text: "memory channel of numa1 at 61% of its baseline", Evidence: hostping.Evidence{Abnormal: [][2]string{{"mlx5_0", "numa1"}}, Cleared: map[string][2]string{"mlx5_0": {"mlx5_0", "numa0"}}}}}}
+	graph := hostping.Graph{Model: "DGX #1", RNICs: []hostping.RNIC{{ID: "mlx5_0"}}, Endpoints: []hostping.Endpoint{{ID: "numa1", Kind: hostping.Memory}}, Assumed: []string{},
+		Links:      []hostping.Link{{ID: "mlx5_0", A: "socket1", B: "mlx5_0", Kind: hostping.PCIe}, {ID: "numa1", A: "socket1", B: "numa1", Kind: hostping.Memory}},
+		Paths:      []hostping.Path{{Pair: pair, Links: []string{"mlx5_0", "numa1"}}},
+		Affinitive: map[string][]string{"mlx5_0": {"numa1"}}}
+	done := order.Step{RunID: "h1", Agent: "n1", Status: schema.CommandDone, Time: schema.Instant(noon + 60*second),
+		Outcome: order.Outcome{Trigger: order.Commanded, Mode: order.Full, Region: 5, Model: "DGX #1", Seconds: 1.5, Probes: 2, Report: &report, Graph: &graph,
+			Baseline: &hostping.Baseline{Version: hostping.BaselineVersion, Model: "DGX #1", LargeBytes: hostping.LargeBytes, Runs: 1,
+				Pairs: []hostping.PairBaseline{{Pair: pair, Links: []string{"mlx5_0", "numa1"}, LatencyMicros: []float64{2}, Gbps: []float64{100}}}}}}
+	return []order.Step{requested, done}
+}
+
 var rewrite = flag.Bool("rewrite", false, "write the answers into testdata/answers.txt")
 
 var latency = regexp.MustCompile(`"latency_seconds":[0-9.e+]+`)
@@ -115,6 +136,9 @@ func TestTheAPI(t *testing.T) {
 	h := open(t, mesh)
 	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
 	if err := h.db.StoreSearchSteps(t.Context(), mesh, aSearch()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.db.StoreHostRuns(t.Context(), mesh, aProbedHost()); err != nil {
 		t.Fatal(err)
 	}
 	version := summaryOf(h.fabrics[mesh], h.graph(mesh)).GraphVersion.String()

@@ -16,7 +16,7 @@ const pagesGoBack = "The pages go back in time: the first has the newest, in the
 // answer, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the reference.
 func Endpoints() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(), feedbackEndpoints(), searchEndpoints(), ownEndpoints()} {
+	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(), feedbackEndpoints(), searchEndpoints(), hostEndpoints(), ownEndpoints()} {
 		all = append(all, group...)
 	}
 	return all
@@ -135,6 +135,22 @@ func searchEndpoints() []endpoint {
 			Handler: operation.To((*Dashboards).searchFindings)},
 		{ID: "listKnownAnomalies", Path: "/fabrics/{fabric}/known-anomalies", Tag: "searches", Summary: "The knowledge base: anomalies by the subsystem (NIC model, firmware, CPU, PCIe, NPS, kernel) that has them.",
 			Handler: operation.To((*Dashboards).knownAnomalies)},
+	}
+}
+
+// hostEndpoints are about probes inside hosts (Hostping, NSDI'23).
+func hostEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "listHosts", Path: "/fabrics/{fabric}/hosts", Tag: "hosts", Summary: "The hosts that were probed, each with its newest verdicts.",
+			Handler: operation.To((*Dashboards).hosts)},
+		{ID: "getHost", Path: "/fabrics/{fabric}/hosts/{host}", Tag: "hosts", Summary: "A host's newest report, or that of one run: its verdicts with their evidence, the matrix of its pairs, and its graph.",
+			Handler: operation.To((*Dashboards).hostReport)},
+		{ID: "listHostRuns", Path: "/fabrics/{fabric}/hosts/{host}/runs", Tag: "hosts", Summary: "The runs that probed a host, the newest first.",
+			Handler: operation.To((*Dashboards).hostRuns)},
+		{ID: "listHostOutliers", Path: "/fabrics/{fabric}/host-outliers", Tag: "hosts", Summary: "Pairs of hosts that differ from the median of the hosts of their model.",
+			Handler: operation.To((*Dashboards).hostOutliers)},
+		{ID: "listHostModels", Path: "/fabrics/{fabric}/host-models", Tag: "hosts", Summary: "The models of hosts that have a baseline, and which hosts it was taken on.",
+			Handler: operation.To((*Dashboards).hostModels)},
 	}
 }
 

@@ -130,11 +130,13 @@ func (d *Dashboards) knownAnomalies(ctx context.Context, p *knownParameters) (*k
 // WorkloadsOf says what the workloads of jobs are known to be.
 func (d *Dashboards) WorkloadsOf(list []known.WorkloadConfig) { d.workloads = list }
 
-// diagnosed is a diagnosis with what is known of its root's NIC.
+// diagnosed is a diagnosis with what is known of its root's NIC and host.
 type diagnosed struct {
 	schema.Diagnosis
 	// KnownAnomalies of the NIC at which back pressure begins; of slow hosts alone.
 	KnownAnomalies []matchedAnomaly `json:"known_anomalies"`
+	// ProbedHost is what probes inside the host at which back pressure begins came to; of slow hosts alone, null where it was not probed.
+	ProbedHost *probedHost `json:"probed_host"`
 }
 
 // matchedAnomaly is a known anomaly of a NIC, and which jobs meet it.
@@ -159,19 +161,22 @@ type jobMatch struct {
 	Unknown []string      `json:"unknown"`
 }
 
-// withKnown joins diagnoses of slow hosts with the knowledge base.
+// withKnown joins diagnoses of slow hosts with the knowledge base and with what probes inside the hosts found.
 func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema.Diagnosis) ([]diagnosed, error) {
 	out := make([]diagnosed, len(list))
 	byHost := map[string]*hostKnowledge{}
 	for i := range list {
-		out[i] = diagnosed{list[i], []matchedAnomaly{}}
+		out[i] = diagnosed{list[i], []matchedAnomaly{}, nil}
 		if list[i].Cause.Class != schema.CauseSlowHost || list[i].Root == nil {
 			continue
+		}
+		var err error
+		if out[i].ProbedHost, err = d.probedOf(ctx, &list[i]); err != nil {
+			return nil, err
 		}
 		host := cmp.Or(list[i].Root.Peer, list[i].Root.Device)
 		k := byHost[host]
 		if k == nil {
-			var err error
 			if k, err = d.knowledgeOf(ctx, fabric, host); err != nil {
 				return nil, err
 			}

@@ -32,7 +32,6 @@ func (m *maker) congestion(metrics []schema.Metric) func(context.Context, *Secti
 	return func(ctx context.Context, s *Section) error {
 		s.ID, s.Title, s.Source = "congestion", "Regions congestion events", "Monet, section 6 and figure 10"
 		s.Note = "Windows in each instant of which some region is High."
-		m.query(s, "congestion", nil)
 		events, err := m.model.Congestion(ctx, m.fabric, m.span)
 		if err != nil {
 			return err
@@ -54,7 +53,6 @@ func (m *maker) congestion(metrics []schema.Metric) func(context.Context, *Secti
 		stalls := Plot{Title: "Stall of events, by metric", Kind: Boxes, YLabel: "% of time"}
 		for _, metric := range metrics {
 			name := metric.String()
-			m.query(s, "congestion_peaks", read.Args{"metric": name})
 			peaks, err := m.model.CongestionPeaks(ctx, m.fabric, metric, m.span)
 			if err != nil {
 				return err
@@ -76,7 +74,6 @@ func (m *maker) congestion(metrics []schema.Metric) func(context.Context, *Secti
 func (m *maker) mitigations(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "mitigations", "Congestion mitigation events", "Monet, sections 5.3 and 6, figures 8 and 9"
 	s.Note = "Throttling of the whole fabric, coalesced by a window of 210 s. Whether it alleviated congestion is known only of those that the analysis saw; then less than nine tenths of the stall were left after five intervals."
-	m.query(s, "mitigations", read.Args{"window_ns": read.MitigationWindow.Nanoseconds()})
 	events, err := m.model.Mitigations(ctx, m.fabric, m.span, read.MitigationWindow)
 	if err != nil {
 		return err
@@ -118,7 +115,6 @@ func (m *maker) mitigations(ctx context.Context, s *Section) error {
 func (m *maker) jobs(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "jobs", "Jobs", "Monet, sections 4.1 and 5.3, figure 4b"
 	s.Note = "Jobs that ended in the span. A region touched a job if in some hour a link of it began or ended at a device of the job while that ran: an upper bound, as in the paper. The shares are of jobs touched by a region of that severity or a higher one. Run times are compared among jobs of one name and number of nodes, with 10 runs at least."
-	m.query(s, "job_exposure", read.Args{"metric": "", "limit": uint64(10 * read.MaxRows)})
 	jobs, err := m.model.JobExposures(ctx, m.fabric, schema.NoMetric, m.span)
 	if err != nil {
 		return err
@@ -154,7 +150,6 @@ func (m *maker) jobs(ctx context.Context, s *Section) error {
 func (m *maker) causes(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "causes", "Causes", "Monet, section 7"
 	s.Note = "Diagnoses, one per region and interval, by class of the cause."
-	m.query(s, "causes", nil)
 	causes, err := m.model.Causes(ctx, m.fabric, m.span)
 	if err != nil {
 		return err
@@ -172,7 +167,6 @@ func (m *maker) causes(ctx context.Context, s *Section) error {
 func (m *maker) forecasts(ctx context.Context, s *Section) error {
 	s.ID, s.Title = "forecasts", "How good forecasts were"
 	s.Note = "The mean Brier score, 0 (perfect) to 2, of the forecasts of regions' states, beside that of persistence, which says that every region stays as it is."
-	m.query(s, "forecast_skill", nil)
 	skills, err := m.model.ForecastSkill(ctx, m.fabric, m.span)
 	if err != nil {
 		return err

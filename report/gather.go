@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/giverny/giverny/schema"
@@ -25,7 +24,7 @@ var ErrNothing = errors.New("nothing is stored of it")
 // Make asks for everything that is known of a fabric's congestion in a span. interval is
 // the length of the fabric's intervals, made the present.
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
-	m := &maker{model, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made, Expected: int((int64(span.To) - int64(span.From)) / int64(interval))}}
+	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made, Expected: int((int64(span.To) - int64(span.From)) / int64(interval))}}
 	metrics, err := model.StallMetrics(ctx, fabric, span)
 	if err != nil {
 		return nil, err
@@ -43,6 +42,7 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 	}
 	for i, ask := range asked {
 		s := Section{}
+		m.model = model.Noting(func(st read.Statement) { s.Queries = append(s.Queries, st) })
 		began := time.Now()
 		if err := ask(ctx, &s); err != nil {
 			return nil, fmt.Errorf("section %q: %w", s.Title, err)
@@ -56,17 +56,9 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 	return m.report, nil
 }
 
-// query notes the statement that a section rests on.
-func (m *maker) query(s *Section, name string, more read.Args) {
-	a := read.InSpan(m.fabric, m.span)
-	maps.Copy(a, more)
-	s.Queries = append(s.Queries, Query{name, read.Statement(name, a), a})
-}
-
 func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 	s.ID, s.Title = "completeness", "What is stored"
 	s.Note = "Intervals of the span, by version of the fabric's graph; links of different versions are different links. An interval that was stored again counts once, as it was stored last. The state of an interval that measured too little is unknown."
-	m.query(s, "completeness", nil)
 	if m.report.Stored, err = m.model.Completeness(ctx, m.fabric, m.span); err != nil {
 		return err
 	}
@@ -84,18 +76,15 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 func (m *maker) network(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "network", "State of the network", "Monet, section 5.2 and figure 6"
 	s.Note = "The network's state is that of its worst region by any metric. Time whose state is unknown is left out of the shares."
-	m.query(s, "network_time", read.Args{"metric": ""})
 	t, err := m.model.NetworkTime(ctx, m.fabric, schema.NoMetric, m.span)
 	if err != nil {
 		return err
 	}
 	hours := max(1, int(int64(m.span.To-m.span.From)/3600e9/120))
-	m.query(s, "network_hours", read.Args{"step": int64(hours) * 3600})
 	steps, err := m.model.NetworkSteps(ctx, m.fabric, m.span, hours)
 	if err != nil {
 		return err
 	}
-	m.query(s, "network_transitions", read.Args{"metric": ""})
 	moves, err := m.model.NetworkTransitions(ctx, m.fabric, schema.NoMetric, m.span)
 	if err != nil {
 		return err

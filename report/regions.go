@@ -13,12 +13,10 @@ func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) er
 		name := metric.String()
 		s.ID, s.Title, s.Metric, s.Source = "regions-"+name, "Regions: links' time and transitions", name, "Monet, section 5.1 and figure 5c"
 		s.Note = "Link time is that of all links in regions of a severity, of the time of all links. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
-		m.query(s, "link_time", read.Args{"metric": name})
 		share, err := m.model.LinkTime(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
 		}
-		m.query(s, "region_transitions", read.Args{"metric": name})
 		moves, err := m.model.RegionTransitions(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
@@ -46,17 +44,14 @@ func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) erro
 		name := metric.String()
 		s.ID, s.Title, s.Metric, s.Source = "sizes-"+name, "Regions: links and means", name, "Monet, section 5.1 and figure 5a"
 		s.Note = "A region counts once per interval."
-		m.query(s, "region_sizes", read.Args{"metric": name})
 		buckets, err := m.model.RegionSizes(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
 		}
-		m.query(s, "size_quantiles", read.Args{"metric": name})
 		sizes, err := m.model.SizeSpread(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
 		}
-		m.query(s, "mean_quantiles", read.Args{"metric": name})
 		means, err := m.model.MeanSpread(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
@@ -134,12 +129,10 @@ func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) 
 		name := metric.String()
 		s.ID, s.Title, s.Metric, s.Source = "durations-"+name, "Regions: lives", name, "Monet, section 5.1 and figure 5b"
 		s.Note = "A region counts once, under the highest severity that it reached; what was before and after the span does not count."
-		m.query(s, "region_durations", read.Args{"metric": name})
 		buckets, err := m.model.RegionDurations(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
 		}
-		m.query(s, "duration_quantiles", read.Args{"metric": name})
 		lives, err := m.model.DurationSpread(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
@@ -162,7 +155,6 @@ func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) e
 		name := metric.String()
 		s.ID, s.Title, s.Metric, s.Source = "hotspots-"+name, "Links: how long they stay hot", name, "Monet, section 3.2 and figure 3"
 		s.Note = "Episodes of links at or above a threshold, which count where they end; one that was seen once lasts 0."
-		m.query(s, "hot_episodes", read.Args{"metric": name})
 		durations, err := m.model.HotEpisodes(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
@@ -191,8 +183,6 @@ func (m *maker) topLinks(metric schema.Metric) func(context.Context, *Section) e
 		s.Note = "By their mean over the span, for each version of the graph."
 		s.Table = &Table{Head: []string{"graph version", "link", "mean", "highest"}}
 		for _, c := range m.report.Stored {
-			a := read.Args{"metric": name, "version": c.GraphVersion, "n": uint32(10), "bucket": int64(3600)}
-			m.query(s, "top_links", a)
 			links, err := m.model.TopLinks(ctx, m.fabric, c.GraphVersion, metric, m.span, 10)
 			if err != nil {
 				return err

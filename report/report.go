@@ -33,12 +33,13 @@ type Section struct {
 	// Where the paper asks the same, as "Monet, figure 3".
 	Source string `json:"source,omitempty"`
 	// What was counted, and what is not.
-	Note     string   `json:"note,omitempty"`
-	Numbers  []Number `json:"numbers,omitempty"`
-	Plots    []Plot   `json:"plots,omitempty"`
-	Table    *Table   `json:"table,omitempty"`
-	Queries  []Query  `json:"queries"`
-	Duration float64  `json:"seconds"` // that the questions took
+	Note    string   `json:"note,omitempty"`
+	Numbers []Number `json:"numbers,omitempty"`
+	Plots   []Plot   `json:"plots,omitempty"`
+	Table   *Table   `json:"table,omitempty"`
+	// The statements that were sent, in their order.
+	Queries  []read.Statement `json:"queries"`
+	Duration float64          `json:"seconds"` // that the questions took
 }
 
 // Number is a measured quantity, beside what is published of Blue Waters.
@@ -94,12 +95,4 @@ type Summary struct {
 type Table struct {
 	Head []string   `json:"head"`
 	Rows [][]string `json:"rows"`
-}
-
-// Query is a statement that the section rests on, with {name:Type} places for its
-// parameters.
-type Query struct {
-	Name       string         `json:"name"`
-	SQL        string         `json:"sql"`
-	Parameters map[string]any `json:"parameters"`
 }

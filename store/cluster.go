@@ -26,7 +26,7 @@ const shardingKey = "cityHash64(fabric)"
 
 var (
 	createTable = regexp.MustCompile(`^CREATE TABLE IF NOT EXISTS (\w+)\s*\(`)
-	createView  = regexp.MustCompile(`^CREATE VIEW IF NOT EXISTS (\w+) AS\b`)
+	createView  = regexp.MustCompile(`^(CREATE VIEW IF NOT EXISTS|CREATE OR REPLACE VIEW) (\w+) AS\b`)
 	alterTable  = regexp.MustCompile(`^ALTER TABLE (\w+)\s+`)
 	source      = regexp.MustCompile(`\b(ARRAY\s+)?(FROM|JOIN)\s+([a-z_]+)\b`)
 )
@@ -51,13 +51,13 @@ func render(statement string, c ClusterConfig) ([]string, error) {
 		}, nil
 	}
 	if m := createView.FindStringSubmatch(statement); m != nil {
-		return []string{"CREATE VIEW IF NOT EXISTS " + c.table(m[1]) + c.on() + " AS" + c.qualify(statement[len(m[0]):])}, nil
+		return []string{m[1] + " " + c.table(m[2]) + c.on() + " AS" + c.qualify(statement[len(m[0]):])}, nil
 	}
 	if m := alterTable.FindStringSubmatch(statement); m != nil {
 		change := statement[len(m[0]):]
 		return []string{"ALTER TABLE " + c.local(m[1]) + c.on() + "\n    " + change, "ALTER TABLE " + c.table(m[1]) + c.on() + "\n    " + change}, nil
 	}
-	return nil, fmt.Errorf("render for a cluster: %.40q is none of CREATE TABLE IF NOT EXISTS, CREATE VIEW IF NOT EXISTS and ALTER TABLE", statement)
+	return nil, fmt.Errorf("render for a cluster: %.40q is none of CREATE TABLE IF NOT EXISTS, CREATE VIEW IF NOT EXISTS, CREATE OR REPLACE VIEW and ALTER TABLE", statement)
 }
 
 // migrationTable is the statement that makes the table of applied steps. In a

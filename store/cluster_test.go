@@ -55,7 +55,7 @@ func compareFile(t *testing.T, path, got string) {
 }
 
 func TestRenderRefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, statement := range []string{"DROP TABLE a", "CREATE TABLE a (x UInt8) ORDER BY x", "CREATE TABLE IF NOT EXISTS a (x String DEFAULT ')' ORDER BY x", "INSERT INTO a SELECT 1"} {
+	for _, statement := range []string{"DROP TABLE a", "CREATE TABLE a (x UInt8) ORDER BY x", "CREATE TABLE IF NOT EXISTS a (x String DEFAULT ')' ORDER BY x", "INSERT INTO a SELECT 1", "CREATE VIEW a AS SELECT 1"} {
 		if got, err := render(statement, testCluster); err == nil {
 			t.Errorf("%s becomes %q", statement, got)
 		}

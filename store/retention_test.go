@@ -76,7 +76,7 @@ func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 func TestRetentionDoesNotFlip(t *testing.T) {
 	e := enginetest.Start(t)
 	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "jobs": 0, "failures": 0, "job_traffic": 0, "diagnoses": 0, "mitigations": 0, "commands": 0, "command_results": 0, "feedback_audit": 0, "host_hardware": 0, "hostping_runs": 0, "analysis_states": 7 * day,
-		"link_minutes": 0, "link_hours": 0, "region_hours": 0, "hour_counts": 0, "rollups": 0}
+		"link_minutes": 0, "link_hours": 0, "link_days": 0, "region_hours": 0, "hour_counts": 0, "rollups": 0}
 	open := func(r Retention) testDB {
 		cfg := DefaultConfig()
 		cfg.Retention = r

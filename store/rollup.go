@@ -23,8 +23,9 @@ var rollupFiles embed.FS
 // rolled up, so that it makes no difference to an answer which hours are: it is the sum
 // of the roll-ups that hold and of a count over the rest.
 
-// countKinds are the kinds of hour_counts, each with a file of its name.
-var countKinds = []string{"network_state", "network_transition", "region_size", "region_mean", "region_transition", "hot_episode", "link_time", "congestion", "forecast"}
+// countKinds are the kinds of hour_counts, each with a file of its name. A further one goes
+// to the end: the column kinds of rollups says how many of them an hour has.
+var countKinds = []string{"network_state", "network_transition", "region_size", "region_mean", "region_transition", "hot_episode", "link_time", "congestion", "forecast", "cause"}
 
 func rollupText(name string) string {
 	text, err := fs.ReadFile(rollupFiles, "sql/rollup/"+name+".sql")
@@ -40,63 +41,6 @@ func rollupText(name string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// rollupScope is the WITH clause of statements over roll-ups: fresh, the hours whose
-// roll-ups hold and to which a condition applies, and stale, the intervals of the rest.
-func rollupScope(condition string) string {
-	fresh := strings.NewReplacer("{{hashes}}", rollupText("hashes"), "{{condition}}", condition).Replace(rollupText("fresh"))
-	return "WITH\nfresh AS\n(\n" + fresh + "\n),\nstale AS\n(\n" + rollupText("stale") + "\n)"
-}
-
-const (
-	everyHour   = "true"
-	withSamples = "samples"
-)
-
-// CountsOf is a subquery that gives the counts of a kind (store/sql/rollup) in the span
-// of the parameters from and to, milliseconds since 1970, for the parameter fabric:
-// columns graph_version, hour (seconds since 1970), metric, x, y, n, total and other. It
-// takes them from hour_counts where that holds, and counts the rest.
-func CountsOf(kind string) string {
-	return "(\n" + rollupScope(everyHour) + `
-SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, x, y, n, total, other
-FROM hour_counts
-WHERE fabric = {fabric:String} AND kind = ` + quoteText(kind) + ` AND (hour, made_of) IN (SELECT hour, made_of FROM fresh)
-UNION ALL
-SELECT graph_version, hour, metric, toInt64(x), toInt64(y), toUInt64(n), toFloat64(total), toFloat64(other)
-FROM
-(
-` + rollupText(kind) + "\n)\n)"
-}
-
-// RegionHours is a subquery like CountsOf: the rows of region_hours, by hour in seconds.
-func RegionHours() string {
-	return "(\n" + rollupScope(everyHour) + `
-SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links
-FROM region_hours
-WHERE fabric = {fabric:String} AND (hour, made_of) IN (SELECT hour, made_of FROM fresh)
-UNION ALL
-SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals), max_size, max_mean, links
-FROM
-(
-` + rollupText("region_hours") + "\n)\n)"
-}
-
-// LinkRollups is a subquery like CountsOf: the rows of link_minutes or link_hours for the
-// parameter metric, by their begin in seconds, with the links in between by the parameter
-// bucket, 300 or 3600.
-func LinkRollups(table string) string {
-	const columns = "graph_version, block, begin, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
-	return "(\n" + rollupScope(withSamples) + `
-SELECT graph_version, block, toInt64(toUnixTimestamp(time)) AS begin, measured, percent_sums, percent_maxima, rate_averages, rate_maxima
-FROM ` + table + `
-WHERE fabric = {fabric:String} AND metric = {metric:String} AND (begin - begin % 3600, made_of) IN (SELECT hour, made_of FROM fresh)
-UNION ALL
-SELECT ` + columns + `
-FROM
-(
-` + rollupText("links") + "\n)\nWHERE metric = {metric:String}\n)"
-}
-
 // staleHour is an hour that is to be rolled up.
 type staleHour struct {
 	Hour   int64  `ch:"hour"` // seconds since 1970
@@ -109,7 +53,11 @@ type staleHour struct {
 // that starts two hours after it, or later, is stored. It may be cut off anywhere and called
 // again; two at once for one fabric may not run.
 func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (made int, err error) {
-	hours, err := db.staleHours(ctx, fabric, last)
+	from, to, err := db.reach(ctx, fabric, last)
+	if err != nil || from >= to {
+		return 0, err
+	}
+	hours, err := db.staleHours(ctx, fabric, from, to)
 	if err != nil {
 		return 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
 	}
@@ -123,6 +71,9 @@ func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (ma
 		}
 		db.metrics.rollUps.WithLabelValues(fabric).Add(float64(n))
 		made, hours = made+n, hours[n:]
+	}
+	if err := db.rollUpLinkDays(ctx, fabric, from, to); err != nil {
+		return made, fmt.Errorf("roll up the days of fabric %q: %w", fabric, err)
 	}
 	if made > 0 {
 		db.log.Debug("store: rolled up", slog.String("fabric", fabric), slog.Int("hours", made))
@@ -156,30 +107,39 @@ func (db *DB) KeepRolledUp(ctx context.Context, fabric string) error {
 
 func dayOf(hour int64) int64 { return hour / 86400 }
 
-// staleHours are those that are due, the newest first: not those of which regions may
-// have been dropped since.
-func (db *DB) staleHours(ctx context.Context, fabric string, last time.Duration) ([]staleHour, error) {
-	var reach []struct {
+// reach is the event time to roll up, in milliseconds since 1970: whole hours up to the last
+// interval, of the last stretch; 0: of all.
+func (db *DB) reach(ctx context.Context, fabric string, last time.Duration) (from, to int64, err error) {
+	var stored []struct {
 		Oldest int64 `ch:"oldest"`
 		Newest int64 `ch:"newest"`
 	}
-	err := db.conn.Select(db.exact(ctx), &reach, "SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
+	err = db.conn.Select(db.exact(ctx), &stored, "SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
 		clickhouse.Named("fabric", fabric))
-	if err != nil || len(reach) == 0 {
-		return nil, err
+	if err != nil {
+		return 0, 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
 	}
-	const hour = 3_600_000
-	from, to := reach[0].Oldest/hour*hour, reach[0].Newest/hour*hour
+	if len(stored) == 0 {
+		return 0, 0, nil
+	}
+	from, to = stored[0].Oldest/hourMillis*hourMillis, stored[0].Newest/hourMillis*hourMillis
 	if last > 0 {
-		from = max(from, to-last.Milliseconds()/hour*hour)
+		from = max(from, to-last.Milliseconds()/hourMillis*hourMillis)
 	}
+	return from, to, nil
+}
+
+// staleHours are those that are due, the newest first: not those of which regions may
+// have been dropped since.
+func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]staleHour, error) {
 	kept := int64(0)
 	if keep := db.cfg.Retention.Regions; keep > 0 {
 		kept = db.now().Add(-keep).Unix() + 3600
 	}
 	var hours []staleHour
-	err = db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+" AND min(stored_at) >= toDateTime64({kept:Int64}, 6, 'UTC')\n) WHERE (hour, made_of) NOT IN"+
-		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String}) ORDER BY hour DESC",
+	err := db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
+		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8}) ORDER BY hour DESC",
+		clickhouse.Named("kinds", len(countKinds)),
 		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
 	return hours, err
 }
@@ -187,14 +147,16 @@ func (db *DB) staleHours(ctx context.Context, fabric string, last time.Duration)
 // rollUpDay makes the roll-ups of some hours of one day, in the order of the tables and
 // the markers last. Each statement leaves out the hours that it made before.
 func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) error {
-	for _, kind := range countKinds {
-		if err := db.rollUpRows(ctx, "hour_counts", "kind = "+quoteText(kind), "graph_version, kind, metric, x, y, n, total, other",
-			"graph_version, "+quoteText(kind)+", metric, x, y, n, total, other", rollupText(kind), fabric, hours, 0); err != nil {
-			return err
-		}
+	due := rolledFor(hours)
+	kinds := make([]string, len(countKinds))
+	for i, kind := range countKinds {
+		kinds[i] = "SELECT " + quoteText(kind) + " AS kind, " + countColumns + "\nFROM\n(\n" + due.text(kind) + "\n)"
+	}
+	if err := db.rollUpRows(ctx, "hour_counts", "graph_version, kind, metric, x, y, n, total, other", strings.Join(kinds, "\nUNION ALL\n"), "part.kind, ", fabric, hours, 0); err != nil {
+		return err
 	}
 	const columns = "graph_version, metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links"
-	if err := db.rollUpRows(ctx, "region_hours", "true", columns, columns, rollupText("region_hours"), fabric, hours, 0); err != nil {
+	if err := db.rollUpRows(ctx, "region_hours", columns, due.text("region_hours"), "", fabric, hours, 0); err != nil {
 		return err
 	}
 	complete, err := db.withSamples(ctx, fabric, hours)
@@ -211,7 +173,7 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 	n := len(hours)
 	markers := rowSet{n, []field{
 		{"fabric", repeat(fabric, n)}, {"time", each(hours, func(h *staleHour) time.Time { return time.Unix(h.Hour, 0).UTC() })},
-		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"stored_at", repeat(db.now(), n)}}}
+		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"kinds", repeat(uint8(len(countKinds)), n)}, {"stored_at", repeat(db.now(), n)}}}
 	k := key{fabric: fabric, start: time.Unix(hours[0].Hour, 0).UTC(), content: contentOf(hours, complete)}
 	return db.insert(ctx, "rollups", markers, k, 0)
 }
@@ -219,7 +181,7 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 // contentOf tells apart markers of the same hours that are made of other rows.
 func contentOf(hours []staleHour, complete []bool) uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, hours, complete)
+	fmt.Fprint(h, hours, complete, len(countKinds))
 	return h.Sum64()
 }
 
@@ -228,7 +190,8 @@ func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour)
 	var found []struct {
 		Hour int64 `ch:"hour"`
 	}
-	if err := db.conn.Select(db.exact(ctx), &found, rollupScope(everyHour)+"\n"+rollupText("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
+	due := rolledFor(hours)
+	if err := db.conn.Select(db.exact(ctx), &found, due.scope()+due.text("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
 		return nil, fmt.Errorf("look for the samples of links: %w", err)
 	}
 	complete := make([]bool, len(hours))
@@ -243,41 +206,72 @@ func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour)
 func (db *DB) rollUpLinks(ctx context.Context, fabric string, hour []staleHour) error {
 	const columns = "graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
 	for table, bucket := range map[string]int64{"link_minutes": 300, "link_hours": 3600} {
-		if err := db.rollUpRows(ctx, table, "true", columns, columns, rollupText("links"), fabric, hour, bucket); err != nil {
+		if err := db.rollUpRows(ctx, table, columns, rolledFor(hour).text("links"), "", fabric, hour, bucket); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rollUpRows makes the rows of one table, or of the part of one that which names, of those
-// hours that have none there yet. bucket is the length in seconds of what links are rolled up to.
-func (db *DB) rollUpRows(ctx context.Context, table, which, columns, values, source, fabric string, hours []staleHour, bucket int64) error {
+// rollUpRows makes the rows of one table of those hours of one day that have none there yet,
+// or none of a part that a column tells ("part.COLUMN, "), in one block. What is stored again meanwhile may be in them: then their made_of
+// is not what it has to be, and they never count. bucket is the length in seconds of what
+// links are rolled up to.
+func (db *DB) rollUpRows(ctx context.Context, table, columns, source, part, fabric string, hours []staleHour, bucket int64) error {
 	at := "part.hour"
 	if bucket > 0 {
 		at = "part.begin"
 	}
-	statement := "INSERT INTO " + table + " (fabric, time, made_of, stored_at, " + columns + ")\n" + rollupScope(everyHour) + `,
-due AS
+	statement := "INSERT INTO " + table + " (fabric, time, made_of, stored_at, " + columns + ")\n" + rolledFor(hours).scope() +
+		"SELECT {fabric:String}, toDateTime(" + at + ", 'UTC'), due.made_of, now(), " + columns + "\nFROM\n(\n" + source + `
+) AS part
+INNER JOIN
 (
-SELECT hour, made_of
-FROM
+SELECT pair.1 AS hour, pair.2 AS made_of
+FROM (SELECT arrayJoin(arrayZip({hours:Array(Int64)}, {made_of:Array(UInt64)})) AS pair)
+) AS due ON due.hour = part.hour
+WHERE (` + part + `due.hour, due.made_of) NOT IN
 (
-` + rollupText("hashes") + `
-)
-WHERE (hour, made_of) IN (SELECT pair.1, pair.2 FROM (SELECT arrayJoin(arrayZip({hours:Array(Int64)}, {made_of:Array(UInt64)})) AS pair))
-    AND (hour, made_of) NOT IN (SELECT toInt64(toUnixTimestamp(time)) - toInt64(toUnixTimestamp(time)) % 3600, made_of FROM ` + table + " WHERE fabric = {fabric:String} AND " + which + `
-        AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC'))
-)
-SELECT {fabric:String}, toDateTime(` + at + ", 'UTC'), due.made_of, now(), " + values + "\nFROM\n(\n" + source + "\n) AS part\nINNER JOIN due ON due.hour = part.hour"
+SELECT ` + strings.TrimPrefix(part, "part.") + `toInt64(toUnixTimestamp(time)) - toInt64(toUnixTimestamp(time)) % 3600, made_of
+FROM ` + table + `
+WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
+)`
+	return db.insertSelected(ctx, table, statement, db.rollupParameters(fabric, hours, bucket))
+}
+
+// rollUpLinkDays makes the days of links that are missing, of hours that are rolled up, each
+// in one block.
+func (db *DB) rollUpLinkDays(ctx context.Context, fabric string, from, to int64) error {
+	rolled, err := db.rolled(ctx, fabric, from, to, true, true)
+	if err != nil {
+		return err
+	}
+	for _, d := range rolled.days {
+		if d.Made {
+			continue
+		}
+		day := Rolled{samples: true, fresh: []stretch{{d.Hour * 1000, d.Hour*1000 + 24*hourMillis}}, outdated: rolled.outdated}
+		statement := "INSERT INTO link_days (fabric, time, made_of, stored_at, graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima)\n" +
+			"SELECT {fabric:String}, toDateTime({day:Int64}, 'UTC'), {made_of:UInt64}, now(), graph_version, metric, block, intervals, sums, maxima, averages, highest\nFROM\n(\n" +
+			strings.Replace(rollupText("link_days"), "{{holds}}", day.holds(), 1) + "\n)"
+		err := db.insertSelected(ctx, "link_days", statement, []any{clickhouse.Named("fabric", fabric), clickhouse.Named("day", d.Hour), clickhouse.Named("made_of", d.MadeOf)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertSelected runs an INSERT SELECT that leaves out what is there already.
+func (db *DB) insertSelected(ctx context.Context, table, statement string, parameters []any) error {
 	settings := db.insertSettings("")
-	delete(settings, "insert_deduplication_token") // what is there already is left out above
+	delete(settings, "insert_deduplication_token")
 	maps.Copy(settings, clickhouse.Settings{"max_insert_threads": 1, "max_threads": 1, "parallel_distributed_insert_select": 0})
 	if db.cluster.Name != "" {
 		settings["select_sequential_consistency"] = 1
 	}
 	defer db.lockTable(table)()
-	if err := db.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), statement, db.rollupParameters(fabric, hours, bucket)...); err != nil {
+	if err := db.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), statement, parameters...); err != nil {
 		return fmt.Errorf("insert into %s: %w", table, err)
 	}
 	return nil

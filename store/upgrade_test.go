@@ -54,7 +54,7 @@ var written = []struct {
 		"('S1','n1','progress',2,5,['n2'],7,100,'MT4129','28.39.1002',4,40,1200.5,300.25,1)"},
 	{15, "SELECT toString((search_id, experiment, symptom, mfs, nic_model)) FROM search_findings WHERE fabric = 'old'", "('S1',12,'pause','{\"qps\":{\"min\":320}}','MT4129')"},
 	{15, "SELECT toString((agent, adapter, device, board)) FROM host_hardware WHERE fabric = 'old'", "('n1','mlx5_0','n1 HCA-1','MT_0000000838')"},
-	{16, "SELECT toString((toUnixTimestamp(time), made_of, samples)) FROM rollups WHERE fabric = 'old'", "(3600,99,true)"},
+	{16, "SELECT toString((toUnixTimestamp(time), made_of, samples, kinds)) FROM rollups WHERE fabric = 'old'", "(3600,99,true,9)"},
 	{16, "SELECT toString((kind, metric, x, y, n, total, other)) FROM hour_counts WHERE fabric = 'old'", "('region_size','credit_stall',3,32,60,115200000,0)"},
 	{16, "SELECT toString((region_id, severity, toUnixTimestamp(first), toUnixTimestamp(last), last_ms, intervals, max_size, max_mean, links)) FROM region_hours WHERE fabric = 'old'",
 		"(5,'High',3600,7140,60000,60,32,31.5,[0,1])"},
@@ -63,6 +63,10 @@ var written = []struct {
 	{17, "SELECT toString((agent, run_id, status, trigger, mode, region_id, model, state, probes, bottlenecks, accused, confidences, sentence, rnics, endpoints, gbps, baseline_gbps, report)) FROM hostping_runs WHERE fabric = 'old'",
 		"('n1','R1','done','command','full',5,'m','idle',20,['memory_channel_failure'],['numa1'],[0.75],'n1: slow',['mlx5_0'],['numa1'],[60],[100],'{}')"},
 	{17, "SELECT toString((model, agent, run_id, pairs, document)) FROM hostping_baselines WHERE fabric = 'old'", "('m','n1','R0',1,'{}')"},
+	{18, "SELECT toString((measured, percent_sums)) FROM link_days WHERE fabric = 'old'", "([1440,0],[6000,0])"},
+	{18, "SELECT toString((graph_version, revision)) FROM current_intervals WHERE fabric = 'old' AND time = toDateTime64(1080, 3)", "(8,1)"},
+	{18, "SELECT toString((link, value)) FROM link_values WHERE fabric = 'old' AND metric = 'inq_stall' AND time = toDateTime64(1080, 3)", "(0,2)"},
+	{18, "SELECT toString((state_after, regions)) FROM region_transitions WHERE fabric = 'old' AND metric = 'inq_stall'", "(3,2)"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

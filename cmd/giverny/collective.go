@@ -67,11 +67,10 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 	if opt.LineRateBitsPerSecond, err = parseLineRate(f.lineRate); err != nil {
 		return err
 	}
-	run, err := format.read(paths)
+	run, d, err := format.run(paths, opt)
 	if err != nil {
 		return err
 	}
-	d := collective.Diagnose(run, opt)
 	for _, picture := range []struct {
 		path string
 		draw func(io.Writer, collective.Run, collective.Diagnosis) error

@@ -13,14 +13,34 @@ import (
 type collectiveFormat struct {
 	name, help string
 	read       func(paths []string) (collective.Run, error)
+
+	// diagnose takes the place of read and collective.Diagnose where the records say
+	// no times of steps.
+	diagnose func(paths []string, opt collective.Options) (collective.Diagnosis, error)
 }
 
 // collectiveFormats are the forms that giverny collective diagnose reads. A further
 // one is a package below collective and a line here.
 func collectiveFormats() []collectiveFormat {
 	return []collectiveFormat{
-		{"vedrfolnir", "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and as far as there are topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt", vedrfolnir.Read},
+		{name: "vedrfolnir", help: "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and as far as there are topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt", read: vedrfolnir.Read},
+		{name: "flight-recorder", help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", diagnose: diagnoseFlightRecorder},
+		{name: "simulated", help: "the folder of giverny simulate collective", read: readSimulated},
 	}
+}
+
+// run reads the records of one job and diagnoses them. The run is empty where the form
+// has no times of steps.
+func (f *collectiveFormat) run(paths []string, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
+	if f.diagnose != nil {
+		d, err := f.diagnose(paths, opt)
+		return collective.Run{}, d, err
+	}
+	run, err := f.read(paths)
+	if err != nil {
+		return run, collective.Diagnosis{}, err
+	}
+	return run, collective.Diagnose(run, opt), nil
 }
 
 func collectiveFormatOf(name string) (collectiveFormat, error) {

@@ -19,9 +19,9 @@ import (
 	"github.com/giverny/giverny/internal/atomicfile"
 )
 
-func newHostping() *cobra.Command {
+func newHostping(g *globals) *cobra.Command {
 	cmd := newFolder("hostping", "Find bottlenecks inside a host by loopback probes of its RNICs")
-	cmd.AddCommand(newHostpingGraph(), newHostpingBaseline(), newHostpingRun())
+	cmd.AddCommand(newHostpingGraph(), newHostpingBaseline(), newHostpingRun(), newHostpingLaunch(g), newHostpingFleet(g))
 	return cmd
 }
 

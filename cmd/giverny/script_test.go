@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	testscript.Main(m, map[string]func(){"giverny": main, testEngine: serveTestEngine})
+	testscript.Main(m, map[string]func(){"giverny": main, testEngine: serveTestEngine, testProber: serveTestProber})
 }
 
 // The scripts run the binary as a user does. What the commands of their own do

@@ -64,7 +64,7 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s.public = strings.TrimSpace(public)
-	s.operator = s.config("operator", fmt.Sprintf("command: {sign: {principal: operator, key_file: %s}}\nsearch: {launch: {allow_hosts: ['n*'], engine: rig, peers: 1, budget: 120, duration: 4m}}\n", key))
+	s.operator = s.config("operator", fmt.Sprintf("command: {sign: {principal: operator, key_file: %s}}\nsearch: {launch: {allow_hosts: ['n*'], engine: rig, peers: 1, budget: 120, duration: 4m}}\nhostping: {launch: {allow_hosts: ['n*']}}\n", key))
 	return s
 }
 
@@ -130,14 +130,21 @@ func (s *site) run(args ...string) {
 	})
 }
 
-// agent starts one in a process of its own; the result ends it at once, by SIGKILL.
+// agent starts one that searches, in a process of its own; the result ends it at once, by SIGKILL.
 func (s *site) agent(name, rules string, pause time.Duration) (kill func()) {
+	s.t.Helper()
+	return s.start(name, rules, fmt.Sprintf("search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, max_gigabytes: 1e9, watch_for: 1ms, watch_every: 50ms, report_every: 1s}}\n",
+		filepath.Join(s.dir, testEngine), pause))
+}
+
+// start starts an agent with what it offers.
+func (s *site) start(name, rules, offers string) (kill func()) {
 	s.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, command := range []string{"giverny", testEngine} {
+	for _, command := range []string{"giverny", testEngine, testProber} {
 		if err := os.Symlink(self, filepath.Join(s.dir, command)); err != nil && !os.IsExist(err) {
 			s.t.Fatal(err)
 		}
@@ -149,9 +156,8 @@ func (s *site) agent(name, rules string, pause time.Duration) (kill func()) {
 			s.t.Fatal(err)
 		}
 	}
-	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  clock_tolerance: 5s\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n"+
-		"search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, max_gigabytes: 1e9, watch_for: 1ms, watch_every: 50ms, report_every: 1s}}\n",
-		name, root, s.public, rules, filepath.Join(s.dir, testEngine), pause))
+	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  clock_tolerance: 5s\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n",
+		name, root, s.public, rules)+offers)
 	cmd := exec.Command(filepath.Join(s.dir, "giverny"), "collect", "-c", path)
 	cmd.Stdout, cmd.Stderr = s.t.Output(), s.t.Output()
 	if err := cmd.Start(); err != nil {

@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/launch"
@@ -123,7 +124,7 @@ func (f *launchFlags) want() (w launch.Want, err error) {
 // launched is what the command prints with --json.
 type launched struct {
 	DryRun  bool                 `json:"dry_run"`
-	Root    launch.Root          `json:"root"`
+	Root    dispatch.Root        `json:"root"`
 	Choice  launch.Choice        `json:"choice"`
 	Command schema.Command       `json:"command"`
 	Status  schema.CommandStatus `json:"status"`
@@ -184,14 +185,7 @@ func printLaunched(w io.Writer, o *launched) error {
 		}
 		fmt.Fprintf(w, "would send\n%s\n", text)
 	}
-	switch {
-	case o.DryRun && o.Status == schema.CommandDone:
-		fmt.Fprintf(w, "%s would take it\n", o.Choice.Agent)
-	case o.DryRun:
-		fmt.Fprintf(w, "%s would not take it: %s: %s\n", o.Choice.Agent, o.Status, o.Reason)
-	case o.Status != "":
-		fmt.Fprintf(w, "search %s: %s\n", o.Command.ID, o.Status)
-	}
+	printTaken(w, o.DryRun, "search", o.Choice.Agent, o.Command.ID, o.Status, o.Reason)
 	return nil
 }
 

@@ -3,10 +3,13 @@ package grafana
 // The fabric that is chosen, quoted by Grafana whatever its name.
 const ofFabric = "fabric = ${fabric:sqlstring}"
 
+// asHeld leaves out what was stored again since, of a table with the keys of intervals.
+const asHeld = "(fabric, time, graph_version, revision) IN (SELECT fabric, time, graph_version, revision FROM giverny.current_intervals WHERE " + ofFabric + " AND $__timeFilter(time))"
+
 // live is what happens now.
 var live = []view{
 	{title: "Regions by severity", kind: "timeseries", unit: "short", width: 16, stacked: true,
-		sql: "SELECT time, severity, count() AS regions FROM giverny.regions WHERE " + ofFabric + " AND $__timeFilter(time) GROUP BY time, severity ORDER BY time"},
+		sql: "SELECT time, severity, count() AS regions FROM giverny.regions WHERE " + ofFabric + " AND $__timeFilter(time) AND " + asHeld + " GROUP BY time, severity ORDER BY time"},
 	{title: "Links measured", kind: "timeseries", unit: "percentunit", width: 8, expressions: [][2]string{{`giverny_coverage_ratio{fabric="$fabric"}`, "{{metric}}"}}},
 	{title: "Regions now", kind: "table", unit: "short", width: 16,
 		sql: "SELECT region_id, severity, metric, name, size AS links, round(mean, 1) AS mean_percent, round(max, 1) AS max_percent, birth, root_device, root_port FROM giverny.regions WHERE " + ofFabric +
@@ -15,11 +18,11 @@ var live = []view{
 		sql: "SELECT time, kind, device, port, detail FROM giverny.events WHERE " + ofFabric + " AND $__timeFilter(time) ORDER BY time DESC LIMIT 200"},
 	{title: "Diagnoses", about: "Why regions at Low or above are congested, the latest of each region.", kind: "table", unit: "short", width: 16,
 		sql: "SELECT max(time) AS last, region_id, argMax(severity, time) AS severity, argMax(class, time) AS class, round(argMax(confidence, time), 2) AS confidence, argMax(job_ids, time) AS jobs, argMax(root_device, time) AS root, argMax(action, time) AS action, argMax(text, time) AS text" +
-			" FROM giverny.diagnoses WHERE " + ofFabric + " AND $__timeFilter(time) GROUP BY region_id ORDER BY last DESC LIMIT 100"},
+			" FROM giverny.diagnoses WHERE " + ofFabric + " AND $__timeFilter(time) AND " + asHeld + " GROUP BY region_id ORDER BY last DESC LIMIT 100"},
 	{title: "Causes", kind: "timeseries", unit: "short", width: 8, stacked: true,
-		sql: "SELECT toStartOfFiveMinutes(time) AS at, class, uniq(region_id) AS regions FROM giverny.diagnoses WHERE " + ofFabric + " AND $__timeFilter(time) GROUP BY at, class ORDER BY at"},
+		sql: "SELECT toStartOfFiveMinutes(time) AS at, class, uniq(region_id) AS regions FROM giverny.diagnoses WHERE " + ofFabric + " AND $__timeFilter(time) AND " + asHeld + " GROUP BY at, class ORDER BY at"},
 	{title: "Jobs that were accused", kind: "table", unit: "short", width: 12,
-		sql: "SELECT job, uniq(region_id) AS regions, count() AS diagnoses, round(avg(blame), 2) AS blame FROM giverny.diagnoses ARRAY JOIN job_ids AS job, blames AS blame WHERE " + ofFabric + " AND $__timeFilter(time) GROUP BY job ORDER BY diagnoses DESC LIMIT 20"},
+		sql: "SELECT job, uniq(region_id) AS regions, count() AS diagnoses, round(avg(blame), 2) AS blame FROM giverny.diagnoses ARRAY JOIN job_ids AS job, blames AS blame WHERE " + ofFabric + " AND $__timeFilter(time) AND " + asHeld + " GROUP BY job ORDER BY diagnoses DESC LIMIT 20"},
 	{title: "Searches of NICs", about: "The latest step of each.", kind: "table", unit: "short", width: 12,
 		sql: "SELECT search_id, agent, argMax(status, sequence) AS status, max(time) AS last, argMax(algorithm, sequence) AS algorithm, max(experiments) AS experiments, max(anomalies) AS anomalies, argMax(nic_model, sequence) AS nic" +
 			" FROM giverny.search_steps WHERE " + ofFabric + " AND $__timeFilter(time) GROUP BY search_id, agent ORDER BY last DESC LIMIT 50"},
@@ -56,9 +59,11 @@ var history = []view{
 	{title: "Skill of the forecasts by day", about: "Mean Brier score, lower is better, beside that of persistence.", kind: "timeseries", unit: "short", width: 12,
 		sql: counts("toStartOfDay(c.time) AS day, concat('ahead ', toString(x)) AS ahead, sum(total) / sum(n) AS forecast, sum(other) / sum(n) AS persistence", "forecast", "GROUP BY day, x, ahead ORDER BY day")},
 	{title: "Link time in regions, % by day", kind: "timeseries", unit: "percent", width: 12, stacked: true,
-		sql: counts("toStartOfDay(c.time) AS day, "+severityOf+" AS severity, 100 * sum(total) / (SELECT sum(links * duration_ms) / greatest(1, uniq(toDate(time))) FROM giverny.intervals WHERE "+ofFabric+" AND $__timeFilter(time)) AS percent", "region_size", "AND x > 0 GROUP BY day, x, severity ORDER BY day")},
+		sql: "SELECT day, " + severityOf + " AS severity, percent FROM (SELECT day, x, 100 * sum(spent) / any(whole) AS percent FROM (" +
+			counts("toStartOfDay(c.time) AS day, x, sum(total) AS spent", "region_size", "AND x > 0 GROUP BY day, x") + ") AS s INNER JOIN (" +
+			counts("toStartOfDay(c.time) AS day, sum(total) AS whole", "link_time", "GROUP BY day") + ") AS w ON w.day = s.day GROUP BY day, x) ORDER BY day"},
 	{title: "Causes by day", kind: "timeseries", unit: "short", width: 12, stacked: true,
-		sql: "SELECT toStartOfDay(time) AS day, class, uniq(region_id) AS regions FROM giverny.diagnoses WHERE " + ofFabric + " AND $__timeFilter(time) GROUP BY day, class ORDER BY day"},
+		sql: counts("toStartOfDay(c.time) AS day, metric AS class, uniqExact(x) AS regions", "cause", "GROUP BY day, class ORDER BY day")},
 	{title: "Mitigation events", kind: "table", unit: "short", width: 12,
 		sql: "SELECT begin, end, throttlings, round(stall_before) AS stall_before, round(stall_after) AS stall_after, alleviated FROM giverny.mitigations WHERE " + ofFabric + " AND $__timeFilter(begin) ORDER BY begin DESC LIMIT 100"},
 	{title: "Failures", kind: "table", unit: "short", width: 12,

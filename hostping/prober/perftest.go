@@ -71,12 +71,17 @@ func NewPerftest(cfg PerftestConfig, source Source, log *slog.Logger) (*Perftest
 	return &Perftest{cfg: cfg, source: source, log: log, sysfs: "/sys", cuda: map[string]bool{}}, nil
 }
 
-// Utilisation is what the source says.
+// Utilisation is what the source says. Where some of it is not known the rest counts.
 func (p *Perftest) Utilisation(ctx context.Context) (hostping.Utilisation, error) {
 	if p.source == nil {
 		return hostping.Utilisation{}, nil
 	}
-	return p.source.Read(ctx)
+	u, err := p.source.Read(ctx)
+	if err != nil && len(u.RNICs)+len(u.GPUs)+len(u.Links) > 0 {
+		p.log.Warn("hostping: utilisation not complete", "error", err)
+		err = nil
+	}
+	return u, err
 }
 
 // Close has nothing to end: no tool outlives its probe.

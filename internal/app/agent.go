@@ -62,9 +62,13 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	probed, err := newProbed(cfg, deps.Log)
+	if err != nil {
+		return nil, err
+	}
 	return &Agent{deps: deps, name: name, sources: sources, feeds: set, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
 		orders: orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"), offer: cfg.Search.Offer,
-			searchDir: filepath.Join(cfg.DataDir, "searches"), slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log}}, nil
+			searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log}}, nil
 }
 
 // Stages opens the spool, and returns the pollers and what sends their records, in
@@ -105,7 +109,11 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(pollers, taking...), []lifecycle.Stage{{Name: "spool", Run: func(ctx context.Context) error {
+	monitoring, err := a.monitorStage(sink)
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(append(pollers, taking...), monitoring...), []lifecycle.Stage{{Name: "spool", Run: func(ctx context.Context) error {
 		return errors.Join(sink.Run(ctx), queue.Close())
 	}}}, nil
 }

@@ -38,9 +38,7 @@ func (parts *Parts) feedbackSteps() []Step {
 	for _, part := range parts.feedback.Parts() {
 		acting = append(acting, supervised(lifecycle.Stage{Name: part.Name, Run: part.Run}, parts.process.log))
 	}
-	if parts.searchPolicy != nil {
-		acting = append(acting, parts.searchStage())
-	}
+	acting = append(acting, parts.policyStages()...)
 	if len(acting) == 0 {
 		return nil
 	}

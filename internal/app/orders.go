@@ -32,6 +32,7 @@ type orders struct {
 	statePath string
 	offer     ondemand.Config // searches
 	searchDir string          // of their logs
+	probed    *probed         // nil: this host is not probed
 	slurm     slurm.Config    // by which the host's state is asked, where cfg says so
 	sources   registry.Sources
 	log       *slog.Logger

@@ -14,7 +14,6 @@ import (
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
-	"github.com/giverny/giverny/search/launch"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/read"
@@ -38,8 +37,7 @@ type Parts struct {
 	leases    *lease.Group // of the fabrics; nil: they are this process's alone
 	watcher   *topologyWatcher
 	feedback  *feedback.Hub // nil where nothing is analysed
-	// nil where no search is launched by itself
-	searchPolicy *launch.Policy
+	policies  []policy      // that launch searches and probes of hosts by themselves
 }
 
 // Make makes all parts of a role, inert, and joins all that stands in the way.
@@ -69,7 +67,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 		if err := parts.makeFeedback(); err != nil {
 			errs = append(errs, err)
 		} else {
-			errs = append(errs, parts.makeSearchPolicy())
+			errs = append(errs, parts.makeSearchPolicy(), parts.makeHostPolicy())
 		}
 		errs = append(errs, parts.makePipelines(r.Sinks), parts.makeAudit())
 	}
@@ -175,8 +173,8 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 				own = append(own, s)
 			}
 		}
-		if parts.searchPolicy != nil {
-			own = append(own, parts.searchPolicy)
+		for _, made := range parts.policies {
+			own = append(own, made)
 		}
 		owner, fence := parts.ownership(f.Partition)
 		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own, Owner: owner,

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/feedback/slurm"
-	"github.com/giverny/giverny/internal/lifecycle"
+	hostondemand "github.com/giverny/giverny/hostping/ondemand"
+	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/launch"
 	"github.com/giverny/giverny/search/ledger"
@@ -25,6 +27,9 @@ func kindHandlers(o *orders, h *host) (handlers []command.Handler, err error) {
 			return nil, err
 		}
 		handlers = append(handlers, search)
+	}
+	if o.probed != nil && o.probed.cfg.Offer.Enabled {
+		handlers = append(handlers, hostondemand.New(o.probed.cfg.Offer, o.probed))
 	}
 	return handlers, nil
 }
@@ -53,22 +58,28 @@ func (s *slurmHost) Drained(ctx context.Context) (bool, string, error) {
 	return drained, state, err
 }
 
-// busRecords keep the audit, and what of it is a search or hardware of a host in
-// tables of its own.
+// busRecords keep the audit, and what of it is a search, a run that probes a host, or
+// hardware of a host in tables of its own.
 type busRecords struct{ db *store.DB }
 
-// StoreCommands keeps commands, and the searches that they request.
+// StoreCommands keeps commands, and the searches and runs that they request.
 func (r busRecords) StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error {
 	if err := r.db.StoreSearchSteps(ctx, fabric, ledger.Requests(commands)); err != nil {
+		return err
+	}
+	if err := r.db.StoreHostRuns(ctx, fabric, order.Requests(commands)); err != nil {
 		return err
 	}
 	return r.db.StoreCommands(ctx, fabric, commands)
 }
 
-// StoreCommandResults keeps results, the steps of searches and the hardware of hosts.
+// StoreCommandResults keeps results, the steps of searches and runs, and the hardware of hosts.
 // The audit comes last: what is in it is in the other tables.
 func (r busRecords) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
 	if err := r.db.StoreSearchSteps(ctx, fabric, ledger.Steps(results)); err != nil {
+		return err
+	}
+	if err := r.db.StoreHostRuns(ctx, fabric, order.Steps(results)); err != nil {
 		return err
 	}
 	if err := r.db.StoreHardware(ctx, fabric, ledger.Hardware(results)); err != nil {
@@ -87,16 +98,24 @@ func (p *Process) Launcher(fabric string) (*launch.Launcher, error) {
 }
 
 func (p *Process) launcher(client *command.Client, fabric string) (*launch.Launcher, error) {
-	l := &launch.Launcher{Config: p.cfg.Search.Launch, Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now,
-		ListWait: launch.DefaultListWait, StartWait: launch.DefaultStartWait}
-	if p.cfg.Search.Launch.Slurm {
+	desk, err := p.desk(client, fabric, p.cfg.Search.Launch.Slurm)
+	if err != nil {
+		return nil, err
+	}
+	return &launch.Launcher{Desk: desk, Config: p.cfg.Search.Launch, Findings: read.New(p.db)}, nil
+}
+
+// desk sends commands by diagnoses in a fabric.
+func (p *Process) desk(client *command.Client, fabric string, askSlurm bool) (*dispatch.Desk, error) {
+	d := &dispatch.Desk{Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now, ListWait: dispatch.DefaultListWait, StartWait: dispatch.DefaultStartWait}
+	if askSlurm {
 		nodes, err := slurm.New(p.cfg.Feedback.Slurm)
 		if err != nil {
 			return nil, err
 		}
-		l.Nodes = nodes
+		d.Nodes = nodes
 	}
-	return l, nil
+	return d, nil
 }
 
 // makeSearchPolicy makes what launches searches by itself, where that is switched on.
@@ -117,12 +136,6 @@ func (parts *Parts) makeSearchPolicy() error {
 		}
 	}
 	rec := parts.feedback.Recorder(launch.SinkName, launch.Reasons())
-	parts.searchPolicy = launch.NewPolicy(cfg, launchers, rec, p.log, time.Now)
-	p.ops.AddState("search policy", rec.State)
+	parts.addPolicy(launch.NewPolicy(cfg, launchers, rec, time.Now), rec.State)
 	return nil
-}
-
-// searchStage runs the policy.
-func (parts *Parts) searchStage() lifecycle.Stage {
-	return lifecycle.Stage{Name: "search policy", Run: parts.searchPolicy.Run}
 }

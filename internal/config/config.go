@@ -75,6 +75,8 @@ type Config struct {
 	Feedback feedback.Config `yaml:"feedback"`
 	// Searches for anomalies of NICs: what this host takes part in, and what is launched.
 	Search Search `yaml:"search"`
+	// Probes inside hosts (Hostping): how this host is probed, and which hosts are by diagnoses.
+	Hostping Hostping `yaml:"hostping"`
 	// The API and the page.
 	Dashboards dashboards.Config `yaml:"dashboards"`
 }
@@ -197,6 +199,7 @@ func Default() Config {
 		Command:    command.DefaultConfig(),
 		Feedback:   feedback.DefaultConfig(),
 		Search:     Search{Offer: ondemand.DefaultConfig(), Launch: launch.DefaultConfig()},
+		Hostping:   defaultHostping(),
 		Dashboards: dashboards.DefaultConfig(),
 	}
 	c.Kafka.Client.Brokers = nil
@@ -259,6 +262,7 @@ func (c *Config) resolve(dir string) {
 			*rig = filepath.Join(dir, *rig)
 		}
 	}
+	c.Hostping.resolve(dir)
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {
 		polling.Fabric = c.Fabrics[0].Name

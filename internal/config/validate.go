@@ -29,6 +29,7 @@ func (c *Config) Validate() error {
 	f.Under("feedback", c.Feedback.Validate())
 	f.Under("search.offer", c.Search.Offer.Validate())
 	f.Under("search.launch", c.Search.Launch.Validate())
+	f.Under("hostping", c.Hostping.Validate())
 	for i := range c.Search.Workloads {
 		f.Under("search.workloads", faults.At(strconv.Itoa(i), c.Search.Workloads[i].Validate()))
 	}

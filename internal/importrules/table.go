@@ -54,11 +54,12 @@ var Architecture = []Row{
 
 	// Orders to agents and their results, and what may act at all.
 	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
+	{Package: "command/dispatch", May: []string{"command", "command/safety", "feedback/record", "store/read"}},
 	{Package: "command/safety", Kind: Pure},
 
 	// Searches on demand: from a diagnosis to an agent, and back into the store.
 	{Package: "search/known", May: []string{"search"}, Kind: Pure},
-	{Package: "search/launch", May: []string{"command", "command/safety", "feedback/record", "store/read"}, Tests: []string{"feedback/record"}},
+	{Package: "search/launch", May: []string{"command", "command/dispatch", "command/safety", "feedback/record", "store/read"}, Tests: []string{"feedback/record"}},
 	{Package: "search/ledger", Kind: Pure},
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
@@ -70,6 +71,12 @@ var Architecture = []Row{
 	{Package: "hostping/bench", May: []string{"hostping", "hostping/run", "hostping/simulated"}},
 	{Package: "hostping/bench/cmd", May: []string{"hostping", "hostping/bench", "hostping/simulated"}},
 	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
+	{Package: "hostping/local", May: []string{"hostping", "hostping/order", "hostping/prober", "hostping/run", "internal/atomicfile"}},
+	{Package: "hostping/prober/probertest", May: []string{"hostping", "hostping/simulated"}, Kind: Testing},
+	{Package: "hostping/ondemand", May: []string{"command", "command/safety", "hostping/local", "hostping/order"}},
+	{Package: "hostping/launch", May: []string{"command", "command/dispatch", "command/safety", "feedback/record", "hostping", "hostping/order", "store/read"}},
+	{Package: "hostping/utilisation", May: []string{"hostping", "internal/perftest"}},
+	{Package: "hostping/monitor", May: []string{"hostping", "hostping/local", "hostping/order", "hostping/utilisation"}},
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
 	// Analysis.
@@ -94,6 +101,7 @@ var Architecture = []Row{
 	{Package: "simulate/fluid", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
@@ -109,6 +117,11 @@ var Architecture = []Row{
 
 	// Collectives: from step records to the critical path and its culprits.
 	{Package: "collective", Kind: Pure},
+	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Kind: Pure},
+	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
+	{Package: "collective/detect", Kind: Pure},
+	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 
@@ -139,7 +152,7 @@ var Architecture = []Row{
 
 	// What people and machines see.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "simulate/scenario", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "hostping/order", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
@@ -150,7 +163,7 @@ var Architecture = []Row{
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collectors", "collectors/registry", "command", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess"},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},

@@ -7,59 +7,13 @@ package launch
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/schema"
 )
-
-// Host is an agent's host.
-type Host struct {
-	Agent    string
-	Hardware schema.HostHardware
-	Searches bool   // the agent takes searches
-	Free     string // why it may be used: "allowed", or Slurm's state; empty: it is in use
-}
-
-// adapterOf finds the host's adapter of a device of the topology, which may be the
-// host's name.
-func (h *Host) adapterOf(device string) *schema.Adapter {
-	for i := range h.Hardware.Adapters {
-		if a := &h.Hardware.Adapters[i]; a.Device == device {
-			return a
-		}
-	}
-	if h.Agent == device && len(h.Hardware.Adapters) > 0 {
-		return &h.Hardware.Adapters[0]
-	}
-	return nil
-}
-
-// Root is the adapter at which back pressure begins.
-type Root struct {
-	Device    string
-	Agent     string
-	Adapter   string
-	Subsystem schema.Subsystem
-}
-
-// RootOf finds the host that a diagnosis' root is, or is connected to.
-func RootOf(root *schema.RootPort, hosts []Host) (Root, error) {
-	if root == nil {
-		return Root{}, errors.New("the diagnosis has no root: where back pressure begins is not known; name a host or a NIC model")
-	}
-	for _, device := range []string{root.Peer, root.Device} {
-		for i := range hosts {
-			if a := hosts[i].adapterOf(device); device != "" && a != nil {
-				return Root{device, hosts[i].Agent, a.Name, hosts[i].Hardware.Subsystem(a)}, nil
-			}
-		}
-	}
-	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %q or %q; is an agent with its command section there? Or name a NIC model", len(hosts), root.Peer, root.Device)
-}
 
 // Choice is who is to search.
 type Choice struct {
@@ -76,9 +30,9 @@ type Passed struct{ Agent, Why string }
 
 // Choose picks the host that searches and its peers: free hosts of the root's NIC
 // model, those of its firmware first, then the root itself, then by name.
-func Choose(root Root, hosts []Host, peers int) (c Choice, err error) {
+func Choose(root dispatch.Root, hosts []dispatch.Host, peers int) (c Choice, err error) {
 	type candidate struct {
-		host    *Host
+		host    *dispatch.Host
 		adapter *schema.Adapter
 	}
 	var free []candidate
@@ -90,7 +44,7 @@ func Choose(root Root, hosts []Host, peers int) (c Choice, err error) {
 			c.Passed = append(c.Passed, Passed{h.Agent, "has no " + root.Subsystem.NICModel})
 		case h.Free == "":
 			c.Passed = append(c.Passed, Passed{h.Agent, "is in use: neither in search.launch.allow_hosts nor drained"})
-		case !h.Searches:
+		case !slices.Contains(h.Kinds, schema.KindSearch):
 			c.Passed = append(c.Passed, Passed{h.Agent, "takes no searches: search.offer.engines of that agent is empty"})
 		default:
 			free = append(free, candidate{h, &h.Hardware.Adapters[k]})
@@ -130,12 +84,4 @@ func describePassed(passed []Passed) string {
 		parts = append(parts, p.Agent+" "+p.Why)
 	}
 	return cmp.Or(strings.Join(parts, "; "), "no agent answered")
-}
-
-// free says why a host may be used.
-func free(agent string, allow []string, drained map[string]string) string {
-	if safety.Matches(allow, agent) {
-		return "allowed"
-	}
-	return drained[agent]
 }

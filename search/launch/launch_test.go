@@ -6,18 +6,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/launch"
 )
 
 // hostOf is an agent's host with one adapter.
-func hostOf(agent, model, firmware, free string) launch.Host {
-	return launch.Host{Agent: agent, Searches: true, Free: free, Hardware: schema.HostHardware{CPU: "EPYC", NPS: 4,
+func hostOf(agent, model, firmware, free string) dispatch.Host {
+	return dispatch.Host{Agent: agent, Kinds: []string{schema.KindSearch}, Free: free, Hardware: schema.HostHardware{CPU: "EPYC", NPS: 4,
 		Adapters: []schema.Adapter{{Name: "mlx5_0", Device: agent + " HCA-1", Model: model, Firmware: firmware}}}}
 }
 
 func TestRootOf(t *testing.T) {
-	hosts := []launch.Host{hostOf("n1", "MT4129", "28", ""), hostOf("n2", "MT4125", "22", "")}
+	hosts := []dispatch.Host{hostOf("n1", "MT4129", "28", ""), hostOf("n2", "MT4125", "22", "")}
 	for name, c := range map[string]struct {
 		root  *schema.RootPort
 		agent string // empty: none
@@ -29,7 +30,7 @@ func TestRootOf(t *testing.T) {
 		"between switches":            {&schema.RootPort{Device: "leaf0"}, ""},
 		"not known":                   {nil, ""},
 	} {
-		root, err := launch.RootOf(c.root, hosts)
+		root, err := dispatch.RootOf(c.root, hosts)
 		if root.Agent != c.agent || (err == nil) != (c.agent != "") {
 			t.Errorf("%s: %+v, %v", name, root, err)
 		}
@@ -40,11 +41,11 @@ func TestRootOf(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	root := launch.Root{Agent: "n3", Subsystem: schema.Subsystem{NICModel: "MT4129", Firmware: "28"}}
+	root := dispatch.Root{Agent: "n3", Subsystem: schema.Subsystem{NICModel: "MT4129", Firmware: "28"}}
 	deaf := hostOf("n0", "MT4129", "28", "allowed")
-	deaf.Searches = false
-	all := []launch.Host{deaf, hostOf("n1", "MT4129", "27", "allowed"), hostOf("n2", "MT4129", "28", "allowed"), hostOf("n3", "MT4129", "28", "IDLE+DRAIN"),
-		hostOf("n4", "MT4129", "28", ""), hostOf("n5", "MT4125", "28", "allowed"), {Agent: "n6", Free: "allowed", Searches: true}}
+	deaf.Kinds = nil
+	all := []dispatch.Host{deaf, hostOf("n1", "MT4129", "27", "allowed"), hostOf("n2", "MT4129", "28", "allowed"), hostOf("n3", "MT4129", "28", "IDLE+DRAIN"),
+		hostOf("n4", "MT4129", "28", ""), hostOf("n5", "MT4125", "28", "allowed"), {Agent: "n6", Free: "allowed", Kinds: []string{schema.KindSearch}}}
 	passed := []launch.Passed{{Agent: "n0", Why: "takes no searches: search.offer.engines of that agent is empty"},
 		{Agent: "n4", Why: "is in use: neither in search.launch.allow_hosts nor drained"}, {Agent: "n5", Why: "has no MT4129"}, {Agent: "n6", Why: "has no MT4129"}}
 	for peers, want := range map[int]launch.Choice{

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/launch"
@@ -25,7 +26,7 @@ import (
 // world is a bus with agents, a store and Slurm, all of a test's making.
 type world struct {
 	mu      sync.Mutex
-	hosts   []launch.Host
+	hosts   []dispatch.Host
 	sent    []schema.SearchRequest // guarded by mu
 	targets []string               // guarded by mu
 	actions []schema.FeedbackAction
@@ -98,7 +99,7 @@ func slowHost(agent string, confidence float64) schema.Diagnosis {
 
 // newWorld has four hosts of a model, the first two of which are drained, and two of another that are.
 func newWorld() *world {
-	return &world{drained: map[string]string{"n1": "IDLE+DRAIN", "n2": "IDLE+DRAIN", "m1": "IDLE+DRAIN", "m2": "IDLE+DRAIN"}, hosts: []launch.Host{hostOf("n1", "MT4129", "28", ""), hostOf("n2", "MT4129", "28", ""),
+	return &world{drained: map[string]string{"n1": "IDLE+DRAIN", "n2": "IDLE+DRAIN", "m1": "IDLE+DRAIN", "m2": "IDLE+DRAIN"}, hosts: []dispatch.Host{hostOf("n1", "MT4129", "28", ""), hostOf("n2", "MT4129", "28", ""),
 		hostOf("n3", "MT4129", "28", ""), hostOf("n4", "MT4129", "28", ""), hostOf("m1", "MT4125", "22", ""), hostOf("m2", "MT4125", "22", "")}}
 }
 
@@ -116,8 +117,8 @@ func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...sch
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	trail := record.NewTrail(w, metrics)
-	launcher := &launch.Launcher{Config: cfg, Fabric: "f", Bus: w, Nodes: w, Store: w, Now: time.Now, ListWait: time.Second, StartWait: time.Second}
-	p := launch.NewPolicy(cfg.Policy, map[string]*launch.Launcher{"f": launcher}, record.New(launch.SinkName, launch.Reasons(), metrics, trail, log), log, time.Now)
+	launcher := &launch.Launcher{Desk: &dispatch.Desk{Fabric: "f", Bus: w, Nodes: w, Store: w, Now: time.Now, ListWait: time.Second, StartWait: time.Second}, Config: cfg, Findings: w}
+	p := launch.NewPolicy(cfg.Policy, map[string]*launch.Launcher{"f": launcher}, record.New(launch.SinkName, launch.Reasons(), metrics, trail, log), time.Now)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = p.Run(ctx) })

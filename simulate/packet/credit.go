@@ -1,5 +1,7 @@
 package packet
 
+import "github.com/giverny/giverny/simulate/routing"
+
 // release returns a packet's room in a buffer at a time, the end of its way
 // out. A packet in a NIC's queue makes room as soon as it begins to leave.
 func (s *Sim) release(lane int32, bytes int64, at Time) {
@@ -110,6 +112,9 @@ func (s *Sim) drain(lane int32) {
 func (s *Sim) setPaused(lane int32) {
 	b := &s.buffers[lane]
 	b.paused = !b.paused
+	if s.watch.Paused != nil {
+		s.watch.Paused(routing.Channel(lane>>s.shift), b.paused)
+	}
 	if b.paused {
 		b.pausedAt = s.now
 		return

@@ -174,6 +174,10 @@ func (s *Sim) arriveAtSwitch(i int32) {
 	}
 	s.setHop(p, p.hop+1)
 	p.from = lane
+	if s.watch.Queued != nil && p.role == payload {
+		s.watch.Queued(Queued{From: routing.Channel(lane >> s.shift), To: routing.Channel(s.wants(p)), Transfer: TransferID(p.transfer),
+			Bytes: p.size, Ahead: s.channels[s.wants(p)].queued, Paused: s.buffers[p.lane].paused})
+	}
 	if s.cfg.OutputQueued {
 		lane = int32(s.outputs) + p.lane
 	}

@@ -13,12 +13,13 @@ type nic struct {
 	lastEnd     Time       // packets leave DMA in the order in which they entered
 	lastServed  int32      // transfer
 	carry       [2]float64 // fractions of DMA times, sending and receiving
+	dma         pace       // of one DMA channel
 }
 
 func (s *Sim) makeNICs() {
 	s.nics = make([]nic, s.graph.NumDevices())
 	for i := range s.nics {
-		s.nics[i] = nic{first: none, last: none, resend: none, pumpAt: Never, lastServed: none}
+		s.nics[i] = nic{first: none, last: none, resend: none, pumpAt: Never, lastServed: none, dma: s.dma}
 	}
 	s.dmaFree = make([]Time, len(s.nics)*2*s.cfg.DMAChannels)
 }
@@ -191,6 +192,9 @@ func (s *Sim) startDMA(node, slot, i int32) {
 	end = max(end, n.lastEnd)
 	n.lastEnd, s.dmaFree[slot] = end, end
 	n.inDMA++
+	if s.watch.Sent != nil && p.role == payload {
+		s.watch.Sent(TransferID(p.transfer), p.size)
+	}
 	ready := end
 	if t.src != t.dst {
 		n.queued += int64(p.wire)
@@ -207,7 +211,7 @@ func (s *Sim) fetch(n *nic, t *transfer, size int64) Time {
 		lines := (size + s.cfg.InlineHeader + s.cfg.InlineLineBytes - 1) / s.cfg.InlineLineBytes
 		return Nanos(float64(lines-1) * s.cfg.InlineLineNanos)
 	}
-	return s.dma.next(size, &n.carry[0])
+	return n.dma.next(size, &n.carry[0])
 }
 
 // early is when a packet may leave: where the NIC sends while DMA goes on, as
@@ -360,7 +364,10 @@ func (s *Sim) store(t *transfer, p *pkt, ch int32) Time {
 		begin = free
 	}
 	n.lastServed = p.transfer
-	end = max(end, begin+s.dma.next(int64(p.size), &n.carry[1]))
+	if s.watch.Received != nil {
+		s.watch.Received(TransferID(p.transfer), p.size)
+	}
+	end = max(end, begin+n.dma.next(int64(p.size), &n.carry[1]))
 	s.dmaFree[slot] = end
 	t.pending--
 	t.arriving = max(t.arriving, end)

@@ -85,6 +85,7 @@ type Sim struct {
 	flowOf   map[uint64]int32
 	faults   []Fault
 	observer func(waiting, holder TransferID, d Time, where Place)
+	watch    Watch
 	events   uint64
 	lost     uint64
 	unrouted uint64

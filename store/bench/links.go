@@ -40,7 +40,7 @@ func LoadLinks(ctx context.Context, conn driver.Conn, cfg Config, progress func(
 			return fmt.Errorf("samples of day %d: %w", day, err)
 		}
 	}
-	return conn.Exec(ctx, "INSERT INTO rollups (fabric, time, made_of, samples, stored_at) SELECT fabric, time, made_of, true, now() FROM rollups WHERE NOT samples AND fabric = '"+Fabric+"'")
+	return conn.Exec(ctx, "INSERT INTO rollups (fabric, time, made_of, samples, kinds, stored_at) SELECT fabric, time, made_of, true, kinds, now() FROM rollups WHERE NOT samples AND fabric = '"+Fabric+"'")
 }
 
 // rollUps draws the roll-ups of a day by so many minutes.

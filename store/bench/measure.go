@@ -46,6 +46,10 @@ func (b *Bench) Fill(ctx context.Context, rollUp func(context.Context) (int, err
 	if err := LoadLinks(ctx, b.Conn, b.Config, progress); err != nil {
 		return err
 	}
+	progress("links by days")
+	if _, err := rollUp(ctx); err != nil {
+		return err
+	}
 	progress("done")
 	return nil
 }

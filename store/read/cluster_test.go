@@ -2,37 +2,22 @@ package read
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
-	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
 func newClusterModel(t *testing.T) testModel {
 	t.Helper()
-	cfg := enginetest.Config(t)
-	cfg.TestKeeper = true
-	e := enginetest.Run(t, cfg, engine.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	storeConfig := store.DefaultConfig()
-	storeConfig.Cluster = enginetest.Cluster
-	db, err := store.New(enginetest.ClusterOptions(e.Options("")), storeConfig, store.Deps{Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Registerer: prometheus.NewRegistry(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return testModel{New(db), db, enginetest.Connect(t, e, store.DefaultDatabase)}
+	cfg := store.DefaultConfig()
+	cfg.Cluster = enginetest.Cluster
+	return modelOf(t, enginetest.ClusterOptions(shared.Options("distributed")), cfg)
 }
 
 // Every question has the same answer over distributed tables.

@@ -29,7 +29,7 @@ func (m *Model) HotEpisodes(ctx context.Context, fabric string, metric schema.Me
 		Episodes    uint64  `ch:"episodes"`
 		DurationsMs []int64 `ch:"durations_ms"`
 	}
-	found, err := Figure[row](ctx, m, "hot_episodes", InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[row](ctx, m, "hot_episodes", InSpan(fabric, span).With("metric", metric.String()))
 	return convert(found, err, func(r *row) (HotDurations, error) {
 		seconds := func(quantile int) float64 { return float64(r.DurationsMs[quantile]) / 1e3 }
 		return HotDurations{r.Level, int(r.Episodes), seconds(0), seconds(1), seconds(2)}, nil
@@ -61,7 +61,7 @@ func (m *Model) histogram(ctx context.Context, query, fabric string, metric sche
 		Bucket   uint64 `ch:"bucket"`
 		Regions  uint64 `ch:"regions"`
 	}
-	found, err := Figure[row](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[row](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
 	return convert(found, err, func(r *row) (Bucket, error) {
 		return Bucket{Severity: schema.Severity(r.Severity), From: int(r.Bucket), Regions: int(r.Regions)}, nil
 	})
@@ -116,7 +116,7 @@ func (m *Model) transitions(ctx context.Context, query, fabric string, metric sc
 	if metric != schema.NoMetric {
 		name = metric.String()
 	}
-	found, err := Figure[struct {
+	found, err := rolledUp[struct {
 		Before      uint8  `ch:"before"`
 		After       uint8  `ch:"after"`
 		Transitions uint64 `ch:"transitions"`
@@ -132,7 +132,7 @@ func (m *Model) transitions(ctx context.Context, query, fabric string, metric sc
 // LinkTime is the share of all link time spent at each severity (figure 5c, the
 // boxes).
 func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (share [len(schema.Severities)]float64, err error) {
-	found, err := Figure[struct {
+	found, err := rolledUp[struct {
 		Severity int8    `ch:"severity"`
 		LinkMs   float64 `ch:"link_ms"`
 	}](ctx, m, "link_time", InSpan(fabric, span).With("metric", metric.String()))
@@ -160,7 +160,7 @@ func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]sch
 		End   time.Time `ch:"end"`
 		Peak  float32   `ch:"peak"`
 	}
-	found, err := Figure[row](ctx, m, "congestion", InSpan(fabric, span))
+	found, err := rolledUp[row](ctx, m, "congestion", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (schema.CongestionEvent, error) {
 		return schema.CongestionEvent{BeginNanos: r.Begin.UnixNano(), EndNanos: r.End.UnixNano(), PeakMeanPercent: float64(r.Peak)}, nil
 	})
@@ -168,7 +168,7 @@ func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]sch
 
 // ForecastSkill compares the forecasts of a span with what then happened in it.
 func (m *Model) ForecastSkill(ctx context.Context, fabric string, span Span) (skills schema.ForecastSkills, err error) {
-	found, err := Figure[struct {
+	found, err := rolledUp[struct {
 		Ahead       uint8   `ch:"ahead"`
 		Forecasts   uint64  `ch:"forecasts"`
 		Brier       float64 `ch:"brier"`
@@ -276,6 +276,6 @@ func (m *Model) TopLinks(ctx context.Context, fabric string, version uint64, met
 		Mean float64 `ch:"mean"`
 		Max  float64 `ch:"max"`
 	}
-	found, err := Figure[row](ctx, m, "top_links", InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("n", uint32(n)).With("bucket", int64(3600)))
+	found, err := rolledLinks[row](ctx, m, "top_links", InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("n", uint32(n)).With("bucket", int64(3600)), true)
 	return convert(found, err, func(r *row) (LinkRank, error) { return LinkRank{schema.LinkID(r.Link), r.Mean, r.Max}, nil })
 }

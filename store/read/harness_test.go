@@ -1,29 +1,41 @@
 package read
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	enginetest.MainShared(m, func(e *engine.Engine) { shared = e })
+}
+
+// shared is the engine of all tests, which run one after the other, and migrated the
+// databases of it that have their tables.
+var (
+	shared   *engine.Engine
+	migrated = map[string]bool{}
+)
 
 const (
 	minute = int64(60e9)
 	stall  = schema.CreditStall
 )
 
-// testModel reads an engine of the test's own, which the test writes by db, or by
-// SQL.
+// testModel reads a database that is the test's own until its end, which the test writes
+// by db, or by SQL.
 type testModel struct {
 	*Model
 	db   *store.DB
@@ -32,17 +44,45 @@ type testModel struct {
 
 func newModel(tb testing.TB) testModel {
 	tb.Helper()
-	e := enginetest.Start(tb)
-	db, err := store.New(e.Options(""), store.DefaultConfig(), store.Deps{Log: slog.New(slog.NewTextHandler(tb.Output(), nil)),
-		Registerer: prometheus.NewRegistry(), Now: time.Now})
+	return modelOf(tb, shared.Options(store.DefaultDatabase), store.DefaultConfig())
+}
+
+// modelOf is a model of the empty database that options name.
+func modelOf(tb testing.TB, options *clickhouse.Options, cfg store.Config) testModel {
+	tb.Helper()
+	db, err := store.New(options, cfg, store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { db.Close() })
-	if err := db.Migrate(tb.Context()); err != nil {
+	database := options.Auth.Database
+	if !migrated[database] {
+		if err := db.Migrate(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+		migrated[database] = true
+	}
+	m := testModel{New(db), db, enginetest.Connect(tb, shared, database)}
+	tb.Cleanup(func() { m.empty(tb, database) })
+	return m
+}
+
+// empty drops the rows of all tables that have some, but for what says that they are migrated.
+func (m testModel) empty(tb testing.TB, database string) {
+	tb.Helper()
+	ctx := context.WithoutCancel(tb.Context())
+	var filled []struct {
+		Name string `ch:"name"`
+	}
+	err := m.conn.Select(ctx, &filled, "SELECT DISTINCT table AS name FROM system.parts WHERE active AND database = {database:String} AND table != 'giverny_migrations'", clickhouse.Named("database", database))
+	if err != nil {
 		tb.Fatal(err)
 	}
-	return testModel{New(db), db, enginetest.Connect(tb, e, store.DefaultDatabase)}
+	for _, table := range filled {
+		if err := m.conn.Exec(ctx, "TRUNCATE TABLE "+table.Name); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }
 
 func (m testModel) store(tb testing.TB, results ...*schema.IntervalResult) {

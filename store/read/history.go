@@ -12,10 +12,6 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// Statement is query/NAME.sql as the server is sent it, with {name:Type} places for a's
-// values.
-func Statement(name string, a Args) string { return statement(name, a) }
-
 // Spread says how values are distributed: of N, half are no higher than Median, and so on.
 type Spread struct {
 	N      int     `json:"n"`
@@ -35,7 +31,7 @@ type spreadRow struct {
 type SeveritySpreads [len(schema.Severities)]Spread
 
 func (m *Model) severitySpreads(ctx context.Context, query, fabric string, metric schema.Metric, span Span) (s SeveritySpreads, err error) {
-	found, err := Figure[spreadRow](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[spreadRow](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
 	for _, r := range found {
 		s[r.Severity] = Spread{int(r.N), r.Quantiles[0], r.Quantiles[1], r.Max}
 	}
@@ -56,7 +52,7 @@ func (m *Model) DurationSpread(ctx context.Context, fabric string, metric schema
 // MeanSpread says what mean, in percent of time, regions at Low or above have
 // (section 5.1), once per interval and to a tenth.
 func (m *Model) MeanSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (Spread, error) {
-	found, err := Figure[struct {
+	found, err := rolledUp[struct {
 		N         uint64    `ch:"regions"`
 		Quantiles []float64 `ch:"quantiles"`
 		Max       float64   `ch:"highest"`
@@ -89,7 +85,7 @@ func (t *NetworkTime) Share(s schema.Severity) float64 {
 
 // NetworkTime is the time in each state by a metric; NoMetric means any.
 func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (t NetworkTime, err error) {
-	found, err := Figure[struct {
+	found, err := rolledUp[struct {
 		State     int8    `ch:"state"`
 		Intervals uint64  `ch:"intervals"`
 		Ms        float64 `ch:"total_ms"`
@@ -126,7 +122,7 @@ func (m *Model) NetworkSteps(ctx context.Context, fabric string, span Span, hour
 		Begin int64     `ch:"begin"`
 		Ms    []float64 `ch:"state_ms"`
 	}
-	found, err := Figure[row](ctx, m, "network_hours", InSpan(fabric, span).With("step", int64(hours)*3600))
+	found, err := rolledUp[row](ctx, m, "network_hours", InSpan(fabric, span).With("step", int64(hours)*3600))
 	return convert(found, err, func(r *row) (NetworkStep, error) {
 		step := NetworkStep{Begin: schema.Instant(r.Begin * 1e9), Unknown: r.Ms[0] / 1e3}
 		for i := range step.Seconds {
@@ -152,7 +148,7 @@ func (m *Model) CongestionPeaks(ctx context.Context, fabric string, metric schem
 		Mean    float64   `ch:"mean"`
 		Highest float64   `ch:"highest"`
 	}
-	found, err := Figure[row](ctx, m, "congestion_peaks", InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[row](ctx, m, "congestion_peaks", InSpan(fabric, span).With("metric", metric.String()))
 	return convert(found, err, func(r *row) (Peak, error) { return Peak{instantOf(r.Begin), r.Mean, r.Highest}, nil })
 }
 
@@ -205,7 +201,7 @@ func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.M
 		Worst   uint8   `ch:"worst"`
 		Highest float64 `ch:"highest"`
 	}
-	found, err := Figure[row](ctx, m, "job_exposure", InSpan(fabric, span).With("metric", nameOf(metric)).With("limit", uint64(MaxRows*10)))
+	found, err := rolledUp[row](ctx, m, "job_exposure", InSpan(fabric, span).With("metric", nameOf(metric)).With("limit", uint64(MaxRows*10)))
 	return convert(found, err, func(r *row) (JobExposure, error) {
 		return JobExposure{r.ID, r.Name, int(r.Size), r.Seconds, schema.Severity(r.Worst), r.Highest}, nil
 	})
@@ -311,7 +307,7 @@ func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, 
 	}
 	a := InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("table", table).With("bucket", int64(time.Duration(step)/time.Second)).
 		With("block", uint32(link)/store.LinksPerBlock).With("element", uint32(link)%store.LinksPerBlock+1)
-	found, err := Figure[row](ctx, m, "link_history", a)
+	found, err := rolledLinks[row](ctx, m, "link_history", a, true)
 	return convert(found, err, func(r *row) (LinkStep, error) {
 		return LinkStep{schema.Instant(r.Begin * 1e9), int(r.Intervals), r.Average, r.Highest}, nil
 	})
@@ -333,9 +329,9 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 		Regions   uint64  `ch:"regions"`
 		Diagnoses uint64  `ch:"diagnoses"`
 		Mean      float64 `ch:"mean_percent"`
-		Accused   uint64  `ch:"accused"`
+		Accused   int64   `ch:"accused"`
 	}
-	found, err := Figure[row](ctx, m, "causes", InSpan(fabric, span))
+	found, err := rolledUp[row](ctx, m, "causes", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (CauseShare, error) {
 		return CauseShare{r.Class, int(r.Regions), int(r.Diagnoses), r.Mean, int(r.Accused)}, nil
 	})
@@ -343,7 +339,7 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 
 // StallMetrics are the metrics by which the network had a state in some interval of a span.
 func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (metrics []schema.Metric, err error) {
-	found, err := Figure[struct {
+	found, err := rolledUp[struct {
 		Metric    string `ch:"metric"`
 		Intervals uint64 `ch:"intervals"`
 	}](ctx, m, "stall_metrics", InSpan(fabric, span))

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -220,3 +221,43 @@ func (m *Model) HostBaselines(ctx context.Context, fabric, model string) (list [
 	}
 	return list, nil
 }
+
+// How far in time a run of a host may lie from a diagnosis that names the host and still speaks for it.
+const (
+	runBefore = schema.Instant(time.Hour)
+	runAfter  = schema.Instant(2 * time.Hour)
+)
+
+// HostRunOf is the run that says whether the host at the root of a diagnosis has a bottleneck inside: the newest that
+// was asked for by the region, else the one of the host that is nearest in time; nil: there is none.
+func (m *Model) HostRunOf(ctx context.Context, d *schema.Diagnosis) (*HostRun, error) {
+	if d.Cause.Class != schema.CauseSlowHost || d.Root == nil {
+		return nil, nil
+	}
+	host := cmp.Or(d.Root.Peer, d.Root.Device)
+	adapters, err := m.Hardware(ctx, d.Fabric, host)
+	if err != nil {
+		return nil, err
+	}
+	if len(adapters) > 0 {
+		host = adapters[0].Agent
+	}
+	runs, err := m.HostRuns(ctx, d.Fabric, Span{From: max(0, d.Time-runBefore), To: d.Time + runAfter}, HostRunFilter{Agent: host}, MaxHosts)
+	if err != nil {
+		return nil, err
+	}
+	var best *HostRun
+	for i := range runs {
+		r := &runs[i]
+		switch {
+		case r.Sentence == "":
+		case r.Region != 0 && r.Region == d.Region:
+			return r, nil
+		case best == nil || distance(r.Time, d.Time) < distance(best.Time, d.Time):
+			best = r
+		}
+	}
+	return best, nil
+}
+
+func distance(a, b schema.Instant) schema.Instant { return max(a-b, b-a) }

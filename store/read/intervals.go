@@ -108,7 +108,7 @@ func (m *Model) LastStored(ctx context.Context, fabric string) (Stored, error) {
 // StoredAt is the last interval that is stored in full and starts at an instant or
 // earlier. ErrNotFound: there is none.
 func (m *Model) StoredAt(ctx context.Context, fabric string, at schema.Instant) (Stored, error) {
-	found, err := rows[storedRow](ctx, m, "last_interval", Args{"fabric": fabric, "at": int64(at) / 1e6}, store.Question{Exact: true})
+	found, err := rows[storedRow](ctx, m, "last_interval", scope{Args: Args{"fabric": fabric, "at": int64(at) / 1e6}}, store.Question{Exact: true})
 	if err != nil {
 		return Stored{}, err
 	}

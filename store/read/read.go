@@ -32,15 +32,30 @@ var (
 
 // What a question about a span may cost the server.
 const (
-	maxTime   = 30 * time.Second
-	maxMemory = 2_000_000_000
+	maxTime      = 30 * time.Second
+	maxMemory    = 2_000_000_000
+	maxStatement = 16_000_000 // bytes
 )
 
 // Model answers questions about what is stored. It is safe for concurrent use.
-type Model struct{ db *store.DB }
+type Model struct {
+	db    *store.DB
+	asked func(Statement) // nil: nothing is noted
+}
 
 // New makes a model of what a database holds.
-func New(db *store.DB) *Model { return &Model{db} }
+func New(db *store.DB) *Model { return &Model{db: db} }
+
+// Statement is a statement that a question has put, with {name:Type} places for its
+// parameters.
+type Statement struct {
+	Name       string         `json:"name"` // of its file, without .sql
+	SQL        string         `json:"sql"`
+	Parameters map[string]any `json:"parameters"`
+}
+
+// Noting is a model that calls asked with each statement that was answered.
+func (m *Model) Noting(asked func(Statement)) *Model { return &Model{m.db, asked} }
 
 // Span is the half-open stretch [From, To) of event time.
 type Span struct {
@@ -80,16 +95,20 @@ func ceilMillis(i schema.Instant) int64 {
 //go:embed query/*.sql
 var queries embed.FS
 
-// parsed are the queries with what they take from roll-ups: {{counts "KIND"}},
-// {{region_hours}} and {{link_rollups "TABLE"}} stand for subqueries of store.
-var parsed = template.Must(template.New("").Funcs(template.FuncMap{
-	"counts": store.CountsOf, "region_hours": store.RegionHours, "link_rollups": store.LinkRollups,
-}).ParseFS(queries, "query/*.sql"))
+// parsed are the queries with what they take from roll-ups: {{.Counts "KIND"}},
+// {{.RegionHours}} and {{.LinkRollups "TABLE"}} stand for subqueries of store.Rolled.
+var parsed = template.Must(template.New("").ParseFS(queries, "query/*.sql"))
+
+// scope is what a query's text depends on.
+type scope struct {
+	*store.Rolled // nil for queries that take nothing from roll-ups
+	Args          Args
+}
 
 // statement is query/NAME.sql as the server is sent it.
-func statement(name string, a Args) string {
+func statement(name string, s scope) string {
 	var text strings.Builder
-	if err := parsed.ExecuteTemplate(&text, name+".sql", a); err != nil {
+	if err := parsed.ExecuteTemplate(&text, name+".sql", s); err != nil {
 		panic("store/read: " + err.Error()) // the folder is embedded above
 	}
 	return text.String()
@@ -97,14 +116,17 @@ func statement(name string, a Args) string {
 
 // rows runs query/NAME.sql, in the way that how says, and scans what comes into T's
 // fields.
-func rows[T any](ctx context.Context, m *Model, name string, a Args, how store.Question) ([]T, error) {
-	how.Name, how.SQL, how.Parameters = name, statement(name, a), a
+func rows[T any](ctx context.Context, m *Model, name string, s scope, how store.Question) ([]T, error) {
+	how.Name, how.SQL, how.Parameters = name, statement(name, s), s.Args
 	var found []T
 	if err := m.db.Select(ctx, how, &found); err != nil {
 		if exceedsLimits(err) {
 			err = errors.Join(ErrTooExpensive, err)
 		}
-		return nil, fmt.Errorf("fabric %v: %w", a["fabric"], err)
+		return nil, fmt.Errorf("fabric %v: %w", s.Args["fabric"], err)
+	}
+	if m.asked != nil {
+		m.asked(Statement{name, how.SQL, s.Args})
 	}
 	return found, nil
 }
@@ -118,14 +140,35 @@ func exceedsLimits(err error) bool {
 
 // lookup answers a question about one interval or graph.
 func lookup[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
-	return rows[T](ctx, m, name, a, store.Question{})
+	return rows[T](ctx, m, name, scope{Args: a}, store.Question{})
+}
+
+// limits are the server's settings for a question about a span, whose statement may name
+// thousands of hours.
+func limits() map[string]any {
+	return map[string]any{"max_execution_time": int(maxTime.Seconds()), "max_memory_usage": maxMemory, "max_query_size": maxStatement}
 }
 
 // Figure answers a question about a span, which may be long: it runs query/NAME.sql,
 // within limits of time and memory, and scans each row by its columns' names into
 // T's fields tagged `ch`.
 func Figure[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
-	return rows[T](ctx, m, name, a, store.Question{Settings: map[string]any{"max_execution_time": int(maxTime.Seconds()), "max_memory_usage": maxMemory}})
+	return rows[T](ctx, m, name, scope{Args: a}, store.Question{Settings: limits()})
+}
+
+// rolledUp is Figure for a question that takes hours from roll-ups where they hold.
+func rolledUp[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
+	return rolledLinks[T](ctx, m, name, a, false)
+}
+
+// rolledLinks is rolledUp, about links where links is true.
+func rolledLinks[T any](ctx context.Context, m *Model, name string, a Args, links bool) ([]T, error) {
+	fabric, from, to := a["fabric"].(string), a["from"].(int64), a["to"].(int64)
+	rolled, err := m.db.Rolled(ctx, fabric, from, to, links)
+	if err != nil {
+		return nil, err
+	}
+	return rows[T](ctx, m, name, scope{rolled, a}, store.Question{Settings: limits()})
 }
 
 // convert makes an R of each row.

@@ -200,7 +200,7 @@ func replacedBy(w, old twin) (replaced twin) {
 }
 
 func TestQueriesAgreeWithTheTwin(t *testing.T) {
-	if err := flag.Set("rapid.checks", "10"); err != nil {
+	if err := flag.Set("rapid.checks", "4"); err != nil {
 		t.Fatal(err)
 	}
 	m, n := newModel(t), 0

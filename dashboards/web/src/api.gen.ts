@@ -223,6 +223,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/host-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The models of hosts that have a baseline, and which hosts it was taken on. */
+        get: operations["listHostModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/host-outliers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Pairs of hosts that differ from the median of the hosts of their model. */
+        get: operations["listHostOutliers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The hosts that were probed, each with its newest verdicts. */
+        get: operations["listHosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/hosts/{host}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A host's newest report, or that of one run: its verdicts with their evidence, the matrix of its pairs, and its graph. */
+        get: operations["getHost"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/hosts/{host}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The runs that probed a host, the newest first. */
+        get: operations["listHostRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/hotspots": {
         parameters: {
             query?: never;
@@ -755,6 +840,15 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
+        /** @description Cell is a measured pair beside its baseline. A baseline of 0 is one that is missing. */
+        Cell: {
+            baseline_gbps: number;
+            baseline_latency_us: number;
+            endpoint: string;
+            gbps: number;
+            latency_us: number;
+            rnic: string;
+        };
         Completeness: {
             /** Format: date-time */
             from: string;
@@ -780,6 +874,13 @@ export interface components {
             end: string;
             peak_mean_percent: number;
         };
+        /** @description Consumer is a process that uses an overloaded link. */
+        Consumer: {
+            name: string;
+            pid: number;
+            /** @description of the link's capacity, 0 to 1 */
+            share: number;
+        };
         /** @description device of a graph. Its place in the list is its number. */
         Device: {
             /** @description on a grid */
@@ -794,7 +895,7 @@ export interface components {
             level: number;
             name: string;
         };
-        /** @description diagnosed is a diagnosis with what is known of its root's NIC. */
+        /** @description diagnosed is a diagnosis with what is known of its root's NIC and host. */
         Diagnosed: {
             action: string;
             cause: components["schemas"]["Cause"];
@@ -808,6 +909,8 @@ export interface components {
             links: number[];
             mean_percent: number;
             metric: components["schemas"]["Metric"];
+            /** @description ProbedHost is what probes inside the host at which back pressure begins came to; of slow hosts alone, null where it was not probed. */
+            probed_host: components["schemas"]["ProbedHost"] | null;
             region: string;
             /** @description Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones. */
             revision?: number;
@@ -859,6 +962,12 @@ export interface components {
             /** @description There are older ones. */
             truncated: boolean;
         };
+        /** @description Endpoint is where a probe's memory lies: gpuN or numaN. */
+        Endpoint: {
+            id: string;
+            /** @description GPU or Memory */
+            kind: string;
+        };
         /** @description Event is something that happened to a fabric at an instant. */
         Event: {
             detail?: string;
@@ -881,6 +990,14 @@ export interface components {
             to: string;
             /** @description There are older ones. */
             truncated: boolean;
+        };
+        /** @description Evidence is what a verdict rests on: pairs as [RNIC, endpoint]. */
+        Evidence: {
+            abnormal: string[][];
+            /** @description other links of these paths, each with a pair that shows it sound */
+            cleared: {
+                [key: string]: string[];
+            };
         };
         /** @description Exposure is a region that a job had to do with. */
         Exposure: {
@@ -1033,6 +1150,110 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
+        /** @description hostGraph is the inside of a host: its RNICs, GPUs and memory, the links between them, and the path of each pair. */
+        HostGraph: {
+            affinitive: {
+                [key: string]: string[];
+            };
+            assumed: string[];
+            endpoints: components["schemas"]["Endpoint"][];
+            links: components["schemas"]["Link"][];
+            model: string;
+            paths: components["schemas"]["Path"][];
+            rnics: components["schemas"]["RNIC"][];
+        };
+        HostList: {
+            /** Format: date-time */
+            from: string;
+            /** @description Hosts that were probed, each with its newest report, those with a verdict first, at most 10000. */
+            hosts: components["schemas"]["HostRun"][];
+            /** Format: date-time */
+            to: string;
+        };
+        /** @description hostModel is a model of hosts, and what its baseline was taken on. */
+        HostModel: {
+            hosts: string[];
+            model: string;
+            /** Format: date-time */
+            newest: string;
+            pairs: number;
+        };
+        HostModelList: {
+            /** @description Models of hosts with a baseline in the store. */
+            models: components["schemas"]["HostModel"][];
+        };
+        /** @description HostOutlier is a pair of a host that differs from the hosts of its model. */
+        HostOutlier: {
+            agent: string;
+            endpoint: string;
+            /** @description median of the hosts of the model */
+            fleet_gbps: number;
+            /** @description median */
+            fleet_latency_us: number;
+            gbps: number;
+            /** @description of the model that measured this pair */
+            hosts: number;
+            latency_us: number;
+            model: string;
+            rnic: string;
+            run_id: string;
+            /** Format: date-time */
+            time: string;
+        };
+        HostOutlierList: {
+            /** Format: date-time */
+            from: string;
+            /** @description Outliers, the slowest first, at most 10000. */
+            outliers: components["schemas"]["HostOutlier"][];
+            /** Format: date-time */
+            to: string;
+        };
+        /** @description hostReport is what a run measured, and the host's graph. */
+        HostReport: {
+            graph: components["schemas"]["HostGraph"] | null;
+            report: components["schemas"]["Report"] | null;
+            run: components["schemas"]["HostRun"];
+        };
+        /** @description HostRun is a run that probed a host. */
+        HostRun: {
+            /** @description empty: none has answered */
+            agent?: string;
+            mode: string;
+            model: string;
+            /** @description who requested it; empty: the agent's monitor */
+            principal?: string;
+            probes: number;
+            /** @description why it is not done */
+            reason?: string;
+            region?: string;
+            run_id: string;
+            seconds: number;
+            sentence?: string;
+            state: string;
+            status: string;
+            /** Format: date-time */
+            time: string;
+            trigger: string;
+            /** @description the surest first */
+            verdicts: components["schemas"]["HostVerdict"][];
+            /** @description it was requested */
+            why?: string;
+        };
+        HostRunList: {
+            /** Format: date-time */
+            from: string;
+            /** @description Runs, the newest first, at most 1000. */
+            runs: components["schemas"]["HostRun"][];
+            /** Format: date-time */
+            to: string;
+        };
+        /** @description HostVerdict is the short form of one; the report has the evidence. */
+        HostVerdict: {
+            /** @description a link, else an RNIC, else an endpoint */
+            accused: string;
+            bottleneck: string;
+            confidence: number;
+        };
         /** @description HotDurations says for how long links stayed at or above a threshold of stall. */
         HotDurations: {
             episodes: number;
@@ -1137,6 +1358,20 @@ export interface components {
         };
         KnownList: {
             anomalies: components["schemas"]["KnownAnomaly"][];
+        };
+        /** @description Link joins two vertices. Its id rests on its lower end alone, so that it stays when other devices vanish. */
+        Link: {
+            /** @description the end nearer to the socket */
+            a: string;
+            b: string;
+            id: string;
+            kind: string;
+        };
+        /** @description LinkFinding is a link's row of Algorithm 1. */
+        LinkFinding: {
+            /** @description how many RNICs mark it abnormal */
+            abnormal_cnt: number;
+            status: string;
         };
         LinkHistory: {
             /** Format: date-time */
@@ -1349,11 +1584,27 @@ export interface components {
             /** Format: date-time */
             congestion?: string;
         };
+        /** @description Path is the links between an RNIC and an endpoint, from the RNIC on. */
+        Path: {
+            endpoint: string;
+            links: string[];
+            rnic: string;
+        };
         /** @description Point is a value at the start of an interval. */
         Point: {
             /** Format: date-time */
             time: string;
             value: number;
+        };
+        /** @description probedHost is what the probes inside a diagnosis' host came to. */
+        ProbedHost: {
+            host: string;
+            run_id: string;
+            text: string;
+            /** Format: date-time */
+            time: string;
+            /** @description empty: nothing inside the host is slow */
+            verdicts: components["schemas"]["HostVerdict"][];
         };
         /** @description Problem is an error that a client sees. */
         Problem: {
@@ -1363,6 +1614,10 @@ export interface components {
             status: number;
             /** @description what the status means */
             title: string;
+        };
+        /** @description RNIC is an RDMA device, by its name such as mlx5_0. */
+        RNIC: {
+            id: string;
         };
         /** @description Region is a set of near links with similar stall (Monet, section 4). */
         Region: {
@@ -1404,6 +1659,24 @@ export interface components {
             to: string;
             /** @description There are older ones. */
             truncated: boolean;
+        };
+        /** @description Report is the result of a run; its JSON is that of `giverny hostping run --json`. */
+        Report: {
+            /** @description what the published algorithm says of each link */
+            algorithm1: {
+                [key: string]: components["schemas"]["LinkFinding"];
+            };
+            /** @description of the pairs that were measured */
+            matrix: components["schemas"]["Cell"][];
+            model: string;
+            /** @description what is odd and no verdict */
+            notes: string[];
+            /** @description that the run has sent */
+            probes: number;
+            state: string;
+            unmeasured: components["schemas"]["Unmeasured"][];
+            /** @description the surest first; empty for a healthy host */
+            verdicts: components["schemas"]["Verdict"][];
         };
         /** @description Root is where a congestion tree begins: the port that cannot send on what the region's links bring it. Port is empty, and Link NoLink, where the switch is certain but not its port. */
         Root: {
@@ -1664,6 +1937,25 @@ export interface components {
          * @enum {string}
          */
         UnknownReason: "nothing_measured" | "low_coverage" | "no_readings" | "kafka" | "store" | "no_interval";
+        /** @description Unmeasured is a pair without a measurement, and why. */
+        Unmeasured: {
+            endpoint: string;
+            reason: string;
+            rnic: string;
+        };
+        /** @description Verdict is one bottleneck. Link is filled for failures, flapping and overload, RNIC for 1 and 8 to 10, Endpoint for 2, 3, 6 and 12; what does not apply is empty. */
+        Verdict: {
+            bottleneck: string;
+            /** @description share of such verdicts that are right, on simulated hosts */
+            confidence: number;
+            endpoint: string;
+            evidence: components["schemas"]["Evidence"];
+            link: string;
+            overloaded_by: components["schemas"]["Consumer"][];
+            rnic: string;
+            /** @description for people, such as "memory channel of numa1 at 61% of its baseline" */
+            text: string;
+        };
         /** @description VictimJob is a job that the region slows down, by a factor within bounds. */
         VictimJob: {
             job_id: string;
@@ -2372,6 +2664,249 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Graph"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listHostModels: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostModelList"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listHostOutliers: {
+        parameters: {
+            query?: {
+                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                from?: string | number;
+                /** @description Runs that ended before this time; without it now. */
+                to?: string | number;
+                /** @description Hosts of this model; without it all. */
+                model?: string;
+                /** @description How far a pair must be from the median of its model. */
+                percent?: number;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostOutlierList"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listHosts: {
+        parameters: {
+            query?: {
+                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                from?: string | number;
+                /** @description Runs that ended before this time; without it now. */
+                to?: string | number;
+                /** @description Hosts of this model; without it all. */
+                model?: string;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostList"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getHost: {
+        parameters: {
+            query?: {
+                /** @description Id of a run; without it the newest with a report. */
+                run?: string;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+                /** @description Name of the host's agent. */
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostReport"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listHostRuns: {
+        parameters: {
+            query?: {
+                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                from?: string | number;
+                /** @description Runs that ended before this time; without it now. */
+                to?: string | number;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+                /** @description Name of the host's agent. */
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostRunList"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */

@@ -4,6 +4,7 @@ package enginetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,14 +22,56 @@ import (
 // verb is the first argument of a test binary that is to be the engine.
 const verb = "giverny-engine"
 
-// Main runs the tests and then what ends what they shared, or the engine in a child of such a run.
-func Main(m *testing.M, after ...func()) {
+// Main runs the tests, or the engine in a child of such a run.
+func Main(m *testing.M) {
+	serveInChild()
+	os.Exit(m.Run())
+}
+
+// MainShared is Main for tests that share one engine, which has a keeper for tests of
+// clusters too: use is given it before they run. What else they share ends in after.
+func MainShared(m *testing.M, use func(*engine.Engine), after ...func()) {
+	serveInChild()
+	code, err := runShared(m, use)
+	for _, end := range after {
+		end()
+	}
+	if err != nil {
+		fail(err)
+	}
+	os.Exit(code)
+}
+
+func runShared(m *testing.M, use func(*engine.Engine)) (code int, err error) {
+	dir, err := os.MkdirTemp("", "giverny-enginetest-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	cfg, err := configIn(dir)
+	if err != nil {
+		return 0, err
+	}
+	cfg.TestKeeper = true
+	e, err := engine.New(cfg, quiet())
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	if err = e.Ready(ctx); err == nil {
+		use(e)
+		code = m.Run()
+	}
+	cancel()
+	return code, errors.Join(err, <-ended)
+}
+
+// serveInChild is the engine, in a child of a run of tests, and does not return there.
+func serveInChild() {
 	if len(os.Args) < 2 || os.Args[1] != verb {
-		status := m.Run()
-		for _, end := range after {
-			end()
-		}
-		os.Exit(status)
+		return
 	}
 	cfg, err := engine.ParseServeArgs(os.Args[2:])
 	if err == nil {
@@ -41,34 +84,42 @@ func Main(m *testing.M, after ...func()) {
 	os.Exit(0)
 }
 
+func quiet() engine.Deps {
+	return engine.Deps{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry()}
+}
+
 // Config is the configuration of an engine in a directory of the test. It
 // fails the test if libchdb is not there.
 func Config(tb testing.TB) engine.Config {
 	tb.Helper()
-	library, err := engine.FindLibrary("")
+	cfg, err := configIn(tb.TempDir())
 	if err != nil {
 		tb.Fatalf("this test needs the embedded engine: %v", err)
 	}
-	cfg := engine.DefaultConfig()
-	if cfg.Command, err = Command(); err != nil {
-		tb.Fatal(err)
-	}
-	cfg.LibraryPath = library
-	cfg.DataDir = tb.TempDir()
-	cfg.StopTimeout = 3 * time.Second
 	return cfg
 }
 
-// Command is what starts this binary as an engine.
-func Command() ([]string, error) {
+func configIn(dir string) (engine.Config, error) {
+	cfg := engine.DefaultConfig()
+	library, err := engine.FindLibrary("")
+	if err != nil {
+		return cfg, err
+	}
 	binary, err := os.Executable()
-	return []string{binary, verb}, err
+	if err != nil {
+		return cfg, err
+	}
+	cfg.LibraryPath = library
+	cfg.DataDir = dir
+	cfg.Command = []string{binary, verb}
+	cfg.StopTimeout = 3 * time.Second
+	return cfg, nil
 }
 
 // Start runs an engine until the end of the test and waits until it is ready.
 func Start(tb testing.TB) *engine.Engine {
 	tb.Helper()
-	return Run(tb, Config(tb), engine.Deps{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry()})
+	return Run(tb, Config(tb), quiet())
 }
 
 // Run is Start with a configuration and dependencies of the caller's own.

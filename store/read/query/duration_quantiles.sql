@@ -4,7 +4,7 @@ SELECT worst AS severity, count() AS regions, quantilesExactLow(0.5, 0.99)(life_
 FROM
 (
     SELECT region_id, toUInt8(max(severity)) AS worst, dateDiff('millisecond', min(first), max(last)) + argMax(last_ms, last) AS life_ms
-    FROM {{region_hours}}
+    FROM {{.RegionHours}}
     WHERE metric = {metric:String}
     GROUP BY region_id
 )

@@ -4,6 +4,6 @@
 -- A forecast counts if the intervals up to its own are stored without a gap and have
 -- the same length.
 SELECT toUInt8(x) AS ahead, sum(n) AS forecasts, sum(total) / forecasts AS brier, sum(other) / forecasts AS persistence
-FROM {{counts "forecast"}}
+FROM {{.Counts "forecast"}}
 GROUP BY ahead
 ORDER BY ahead

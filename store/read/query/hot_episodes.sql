@@ -4,7 +4,7 @@
 -- is from the first to the last interval, so that one seen once lasts 0, as in the
 -- paper.
 SELECT x / 100 AS level, sum(n) AS episodes, quantilesExactWeighted(0.5, 0.99, 0.999)(y, n) AS durations_ms
-FROM {{counts "hot_episode"}}
+FROM {{.Counts "hot_episode"}}
 WHERE metric = {metric:String}
 GROUP BY level
 ORDER BY level

@@ -3,6 +3,6 @@
 SELECT begin, measured[{element:UInt32}] AS intervals,
     if(empty(rate_averages), percent_sums[{element:UInt32}] / intervals / 100, toFloat64(rate_averages[{element:UInt32}])) AS average,
     if(empty(rate_maxima), percent_maxima[{element:UInt32}] / 100, toFloat64(rate_maxima[{element:UInt32}])) AS highest
-FROM {{link_rollups .table}}
+FROM {{.LinkRollups .Args.table}}
 WHERE block = {block:UInt32} AND graph_version = {version:UInt64} AND intervals > 0
 ORDER BY begin

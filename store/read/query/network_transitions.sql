@@ -3,7 +3,7 @@
 -- is empty. Intervals that do not follow each other make no transition, nor do those
 -- whose state is not known.
 SELECT toUInt8(x) AS before, toUInt8(y) AS after, sum(n) AS transitions
-FROM {{counts "network_transition"}}
+FROM {{.Counts "network_transition"}}
 WHERE metric = {metric:String}
 GROUP BY before, after
 ORDER BY before, after

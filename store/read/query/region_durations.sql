@@ -6,7 +6,7 @@ SELECT worst AS severity, toUInt64(roundToExp2(toUInt64(intDiv(life_ms, 60000)))
 FROM
 (
     SELECT region_id, toUInt8(max(severity)) AS worst, dateDiff('millisecond', min(first), max(last)) + argMax(last_ms, last) AS life_ms
-    FROM {{region_hours}}
+    FROM {{.RegionHours}}
     WHERE metric = {metric:String}
     GROUP BY region_id
 )

@@ -2,7 +2,7 @@
 -- that were in one state and then in another, of one metric, or of all if it is
 -- empty.
 SELECT toUInt8(x) AS before, toUInt8(y) AS after, sum(n) AS transitions
-FROM {{counts "region_transition"}}
+FROM {{.Counts "region_transition"}}
 WHERE {metric:String} = '' OR metric = {metric:String}
 GROUP BY before, after
 ORDER BY before, after

@@ -5,7 +5,7 @@ FROM
 (
     SELECT block, sumForEach(measured) AS counts, sumForEach(percent_sums) AS percents, maxForEach(percent_maxima) AS percent_peaks,
         sumForEach(arrayMap((r, k) -> toFloat64(r) * k, rate_averages, arrayResize(measured, length(rate_averages)))) AS rates, maxForEach(rate_maxima) AS rate_peaks
-    FROM {{link_rollups "link_hours"}}
+    FROM {{.LinkDays}}
     WHERE graph_version = {version:UInt64}
     GROUP BY block
 )

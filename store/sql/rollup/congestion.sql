@@ -4,19 +4,16 @@
 -- means, and the highest of those, other.
 WITH on AS
     (
-        SELECT time, graph_version, revision, toUnixTimestamp64Milli(rce_begin) AS begun, toUnixTimestamp64Milli(rce_end) AS ended, toFloat64(rce_peak) AS peak,
-            intDiv(toUnixTimestamp64Milli(time), 3600000) * 3600 AS hour
-        FROM intervals
-        WHERE fabric = {fabric:String} AND rce_begin != toDateTime64(0, 9, 'UTC')
-            AND (time, graph_version, revision) IN (SELECT time, graph_version, revision FROM stale WHERE counts)
+        SELECT time, graph_version, revision, toUnixTimestamp64Milli(rce_begin) AS begun, toUnixTimestamp64Milli(rce_end) AS ended, toFloat64(rce_peak) AS peak, hour
+        FROM stale
+        WHERE counts AND rce_begin != toDateTime64(0, 9, 'UTC')
     )
 SELECT graph_version, hour, '' AS metric, begun AS x, max(ended) AS y, count() AS n, 0 AS total, max(peak) AS other
 FROM on
 GROUP BY graph_version, hour, x
 UNION ALL
 SELECT r.graph_version AS graph_version, o.hour AS hour, toString(r.metric) AS metric, o.begun AS x, 0 AS y, count() AS n, sum(r.mean) AS total, max(r.mean) AS other
-FROM regions AS r
+FROM (SELECT time, graph_version, revision, metric, mean FROM regions WHERE fabric = {fabric:String} AND {{counted}}) AS r
 INNER JOIN on AS o ON o.time = r.time AND o.graph_version = r.graph_version AND o.revision = r.revision
-WHERE r.fabric = {fabric:String} AND (r.time, r.graph_version, r.revision) IN (SELECT time, graph_version, revision FROM on)
-    AND toUnixTimestamp64Milli(o.time) < o.ended
+WHERE toUnixTimestamp64Milli(o.time) < o.ended
 GROUP BY graph_version, hour, metric, x

@@ -26,16 +26,19 @@ FROM
     (
         SELECT k.graph_version AS graph_version, k.hour AS hour, k.ahead AS ahead, k.after AS after, x.region_id AS region_id, x.severity AS severity,
             if(ahead = 1, x.odds_next, x.odds_later) AS odds, arraySum(p -> p * p, odds) AS squares
-        FROM regions AS x
+        FROM
+        (
+            SELECT time, graph_version, revision, region_id, severity, odds_next, odds_later
+            FROM regions
+            WHERE fabric = {fabric:String} AND region_id != 0 AND notEmpty(odds_next) AND {{counted}}
+        ) AS x
         INNER JOIN outcome_known AS k ON k.time = x.time AND k.graph_version = x.graph_version AND k.revision = x.revision
-        WHERE x.fabric = {fabric:String} AND x.region_id != 0 AND notEmpty(x.odds_next)
-            AND (x.time, x.graph_version, x.revision) IN (SELECT time, graph_version, revision FROM stale WHERE counts)
     ) AS r
     LEFT ANY JOIN
     (
         SELECT time, region_id, severity
         FROM regions
-        WHERE fabric = {fabric:String} AND region_id != 0 AND (time, graph_version, revision) IN (SELECT time, graph_version, revision FROM stale)
+        WHERE fabric = {fabric:String} AND region_id != 0 AND {{seen}} AND (time, graph_version, revision) IN (SELECT time, graph_version, revision FROM stale)
     ) AS later ON later.region_id = r.region_id AND later.time = r.after
 )
 GROUP BY graph_version, hour, x

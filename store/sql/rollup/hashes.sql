@@ -1,11 +1,14 @@
--- What the roll-up of each hour has to be made of.
-SELECT hour, sum(sipHash64(toUnixTimestamp64Milli(time), graph_version, revision, toUnixTimestamp64Micro(stored_at))) AS made_of
+-- What the roll-up of each whole hour of a span has to be made of, with the longest
+-- interval and the oldest row of it and of the hour after it. Numbers of hours are seconds since 1970.
+SELECT begin - back AS hour, sum(part) AS made_of, max(longest) AS longest_ms, min(oldest) AS oldest
 FROM
 (
-    SELECT time, graph_version, revision, stored_at, duration_ms, arrayJoin([0, 3600]) AS back, intDiv(toUnixTimestamp64Milli(time), 3600000) * 3600 - back AS hour
+    SELECT intDiv(toUnixTimestamp64Milli(time), 3600000) * 3600 AS begin, sum(sipHash64(toUnixTimestamp64Milli(time), graph_version, revision, toUnixTimestamp64Micro(stored_at))) AS part,
+        max(duration_ms) AS longest, min(stored_at) AS oldest
     FROM intervals
     WHERE fabric = {fabric:String} AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+    GROUP BY begin
 )
-WHERE hour * 1000 >= {from:Int64} AND hour * 1000 + 7200000 <= {to:Int64}
+ARRAY JOIN [0, 3600] AS back
 GROUP BY hour
-HAVING max(duration_ms) <= 720000 AND min(back) = 0
+HAVING min(back) = 0 AND hour * 1000 >= {from:Int64} AND hour * 1000 + 7200000 <= {to:Int64}

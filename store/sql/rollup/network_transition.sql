@@ -7,11 +7,10 @@ FROM
     SELECT *, leadInFrame((time, worst), 1) OVER (PARTITION BY part ORDER BY time ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS next
     FROM
     (
-        SELECT time, any(c.graph_version) AS graph_version, any(c.hour) AS hour, any(c.duration_ms) AS length_ms, any(c.counts) AS counted, part, max(toInt64(s.state)) AS worst
-        FROM network_states AS s
-        INNER JOIN (SELECT * FROM stale WHERE unknown = '') AS c ON c.time = s.time AND c.graph_version = s.graph_version AND c.revision = s.revision
+        SELECT c.time AS time, any(c.graph_version) AS graph_version, any(c.hour) AS hour, any(c.duration_ms) AS length_ms, any(c.counts) AS counted, part, max(toInt64(s.state)) AS worst
+        FROM (SELECT time, graph_version, revision, metric, state FROM network_states WHERE fabric = {fabric:String} AND {{seen}}) AS s
+        INNER JOIN (SELECT time, graph_version, revision, hour, duration_ms, counts FROM stale WHERE unknown = '') AS c ON c.time = s.time AND c.graph_version = s.graph_version AND c.revision = s.revision
         ARRAY JOIN [toString(s.metric), ''] AS part
-        WHERE s.fabric = {fabric:String} AND (s.time, s.graph_version, s.revision) IN (SELECT time, graph_version, revision FROM stale)
         GROUP BY time, part
     )
 )

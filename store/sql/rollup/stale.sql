@@ -1,10 +1,10 @@
--- The intervals of the span, each in the revision and under the version that hold, that
--- no roll-up has, and those of the hours after them (which do not count, but
--- become what was forecast).
+-- The intervals that are counted one by one, each in the revision and under the version that
+-- hold, and those of the hours after them (which do not count, but become what was
+-- forecast).
 SELECT time, graph_version, revision, duration_ms, links, unknown, unknown != '' OR arraySum(mapValues(measured)) = 0 AS blind,
-    intDiv(toUnixTimestamp64Milli(time), 3600000) * 3600 AS hour, hour NOT IN (SELECT hour FROM fresh) AS counts
+    intDiv(toUnixTimestamp64Milli(time), 3600000) * 3600 AS hour, {{counted}} AS counts, measured, rce_begin, rce_end, rce_peak,
+    move_metrics, move_from, move_to, move_regions, spell_metrics, spell_thresholds, spell_intervals, spell_links
 FROM intervals
-WHERE fabric = {fabric:String} AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-    AND (hour NOT IN (SELECT hour FROM fresh) OR hour - 3600 NOT IN (SELECT hour FROM fresh))
+WHERE fabric = {fabric:String} AND {{seen}}
 ORDER BY revision DESC, stored_at DESC
 LIMIT 1 BY time

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/flightrecorder"
+)
+
+// diagnoseFlightRecorder reads the dumps of a job, one a rank. Of a folder the files
+// whose names end in a number are dumps; files that are given are all.
+func diagnoseFlightRecorder(paths []string, _ collective.Options) (collective.Diagnosis, error) {
+	var dumps []*flightrecorder.Dump
+	files, err := filesOf(paths, func(name string) bool { _, ok := flightrecorder.RankOf(name); return ok })
+	if err != nil {
+		return collective.Diagnosis{}, err
+	}
+	for _, file := range files {
+		data, err := readAtMost(file, flightrecorder.MaxBytes)
+		if err != nil {
+			return collective.Diagnosis{}, err
+		}
+		dump, err := flightrecorder.Parse(file, data)
+		if err != nil {
+			return collective.Diagnosis{}, err
+		}
+		dumps = append(dumps, dump)
+	}
+	return flightrecorder.Diagnose(dumps)
+}
+
+// filesOf are the files that are given, and of folders those that are wanted.
+func filesOf(paths []string, wanted func(name string) bool) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if !e.IsDir() && wanted(e.Name()) {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	return files, nil
+}
+
+// readAtMost reads a file that has no more than limit bytes.
+func readAtMost(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: more than %d bytes: give a file of one job alone", path, limit)
+	}
+	return data, err
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/hostping/launch"
+	"github.com/giverny/giverny/hostping/order"
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/schema"
+)
+
+type hostLaunchFlags struct {
+	fabric, region, host                string
+	duration                            time.Duration
+	full, baseline, again, dryRun, json bool
+}
+
+func newHostpingLaunch(g *globals) *cobra.Command {
+	var f hostLaunchFlags
+	cmd := &cobra.Command{
+		Use:   "launch",
+		Short: "Have the agent at a region's root probe its host",
+		Long: `Have the agent of the host at which a region's back pressure begins probe that host.
+
+The region's newest diagnosis names its root; the agents, asked over Kafka, say which
+of them it is. If it may be probed (hostping.launch.allow_hosts, or drained in Slurm)
+it is sent a signed command of the kind hostping. Its agent refuses what its own
+configuration does not allow (command.allow, hostping.offer). A host in use has the
+RNIC at the root probed, to its own endpoints; one that is drained, and one that
+--host names, every pair. The outcome goes to the store: giverny hostping fleet, and
+the diagnosis of the region.
+
+With --baseline the host measures a baseline of its model, which the store keeps and
+later commands bring to hosts that have none of their own.
+
+With --dry-run the command is printed and not sent; the agent is asked whether it
+would take it.`,
+		Example: `  giverny hostping launch --region 1882497176567809 --dry-run
+  giverny hostping launch --host gpu-17
+  giverny hostping launch --host gpu-17 --baseline`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			want, err := f.want()
+			if err != nil {
+				return err
+			}
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			return app.New(cfg, version, log).HostLaunching(cmd.Context(), f.fabric, func(ctx context.Context, l *launch.Launcher) error {
+				return f.launch(ctx, cmd.OutOrStdout(), l, want)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
+	flags.StringVar(&f.region, "region", "", "the region whose root is probed")
+	flags.StringVar(&f.host, "host", "", "an agent or a device instead of a region's root")
+	flags.DurationVar(&f.duration, "duration", 0, "how long it may take (hostping.launch.duration)")
+	flags.BoolVar(&f.full, "full", false, "every pair, also of a host in use; while its RNICs are busy it measures their own endpoints alone")
+	flags.BoolVar(&f.baseline, "baseline", false, "take a baseline of the host's model")
+	flags.BoolVar(&f.again, "again", false, "launch though a run of this host goes on")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
+	flags.BoolVar(&f.json, "json", false, "one JSON object")
+	return cmd
+}
+
+func (f *hostLaunchFlags) want() (w launch.Want, err error) {
+	switch {
+	case (f.region == "") == (f.host == ""):
+		return w, errors.New("probe which host? give --region or --host")
+	case f.full && f.baseline:
+		return w, errors.New("--full and --baseline: give one of them; a baseline is of every pair")
+	}
+	w = launch.Want{Host: f.host, Duration: f.duration}
+	if f.full {
+		w.Mode = order.Full
+	}
+	if f.baseline {
+		w.Mode = order.Baseline
+	}
+	if f.region != "" {
+		if w.Diagnosis.Region, err = strconv.ParseUint(f.region, 10, 64); err != nil || w.Diagnosis.Region == 0 {
+			return w, fmt.Errorf("--region %q: want the id of a region, a number", f.region)
+		}
+	}
+	return w, nil
+}
+
+// hostLaunched is what the command prints with --json.
+type hostLaunched struct {
+	DryRun  bool                 `json:"dry_run"`
+	Root    dispatch.Root        `json:"root"`
+	Free    string               `json:"free"`
+	Request order.Request        `json:"request"`
+	Command schema.Command       `json:"command"`
+	Status  schema.CommandStatus `json:"status"`
+	Reason  string               `json:"reason,omitempty"`
+}
+
+func (f *hostLaunchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launcher, want launch.Want) error {
+	var err error
+	if want.Diagnosis.Region != 0 {
+		if want.Diagnosis, err = l.Diagnosis(ctx, want.Diagnosis.Region); err != nil {
+			return err
+		}
+	}
+	plan, err := l.Plan(ctx, want)
+	if err != nil {
+		return err
+	}
+	if running, err := l.Running(ctx, plan.Root.Agent); err != nil {
+		return err
+	} else if running != nil && !f.again {
+		return fmt.Errorf("run %s of %s goes on; wait, or give --again", running.RunID, plan.Root.Agent)
+	}
+	out := hostLaunched{DryRun: f.dryRun, Root: plan.Root, Free: plan.Free, Request: plan.Request, Command: plan.Command}
+	var refused error
+	if f.dryRun {
+		out.Status, out.Reason, err = l.Try(ctx, &plan.Command)
+		if err != nil {
+			return err
+		}
+	} else {
+		answer, err := l.Send(ctx, &plan)
+		out.Status, out.Reason, refused = answer.Status, answer.Reason, err
+	}
+	if f.json {
+		return errors.Join(json.NewEncoder(w).Encode(&out), refused)
+	}
+	return errors.Join(printHostLaunched(w, &out), refused)
+}
+
+func printHostLaunched(w io.Writer, o *hostLaunched) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if o.Root.Device != "" {
+		fmt.Fprintf(table, "root\t%s: %s of agent %s, %v\n", o.Root.Device, o.Root.Adapter, o.Root.Agent, o.Root.Subsystem)
+	}
+	probed := map[order.Mode]string{order.Full: "every pair", order.Affinitive: o.Request.RNIC + " to its own endpoints", order.Baseline: "every pair, for a baseline"}[o.Request.Mode]
+	fmt.Fprintf(table, "probed\t%s, %s (%s)\n", o.Root.Agent, probed, o.Free)
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if o.DryRun {
+		text, err := json.MarshalIndent(&o.Command, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "would send\n%s\n", text)
+	}
+	printTaken(w, o.DryRun, "run", o.Root.Agent, o.Command.ID, o.Status, o.Reason)
+	return nil
+}
+
+// printTaken says what an agent answered to a command, or to its dry run.
+func printTaken(w io.Writer, dryRun bool, what, agent, id string, status schema.CommandStatus, reason string) {
+	switch {
+	case dryRun && status == schema.CommandDone:
+		fmt.Fprintf(w, "%s would take it\n", agent)
+	case dryRun:
+		fmt.Fprintf(w, "%s would not take it: %s: %s\n", agent, status, reason)
+	case status != "":
+		fmt.Fprintf(w, "%s %s: %s\n", what, id, status)
+	}
+}

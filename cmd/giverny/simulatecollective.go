@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/detect"
+	"github.com/giverny/giverny/collective/simulated"
+	"github.com/giverny/giverny/simulate/incident"
+)
+
+func newSimulateCollective() *cobra.Command {
+	var out, class, algorithm, mode string
+	var chunk int64
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "collective --class CLASS --out DIR",
+		Short: "Simulate a collective with an injected culprit",
+		Long: `Simulate a collective of 8 ranks on a leaf-spine fabric of 16 hosts, packet by
+packet with PFC, and something that goes wrong. The folder gets
+
+  run.jsonl   what hosts and switches would have recorded: steps, other flows, the
+              telemetry that detection asked for, PFC frames, the fabric
+  truth.json  what was injected, and what the same simulation saves without it
+
+Classes: ` + join(incident.Classes()) + `.
+Algorithms: ` + join(incident.Algorithms()) + `.
+Detection: step-aware (Vedrfolnir's), threshold (Hawkeye's), periodic or off.`,
+		Example: "  giverny simulate collective --class incast --algorithm ring --seed 7 --out incast\n  giverny collective diagnose --format simulated incast",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in, err := incident.New(incident.Spec{Class: collective.Class(class), Algorithm: collective.Algorithm(algorithm), ChunkBytes: chunk, Seed: seed})
+			if err != nil {
+				return err
+			}
+			cfg := detect.DefaultConfig()
+			cfg.Mode = detect.Mode(mode)
+			if err := cfg.Validate(); err != nil {
+				return err
+			}
+			result, err := in.Simulate(cfg)
+			if err != nil {
+				return err
+			}
+			truth, err := in.Truth(result)
+			if err != nil {
+				return err
+			}
+			return writeIncident(out, &result.Run, &truth)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&out, "out", "o", "", "folder to write to")
+	flags.StringVar(&class, "class", string(incident.Healthy), "what goes wrong")
+	flags.StringVar(&algorithm, "algorithm", string(collective.Ring), "how the collective moves its data")
+	flags.StringVar(&mode, "detection", string(detect.StepAware), "when hosts ask switches for telemetry")
+	flags.Int64Var(&chunk, "chunk", 2<<20, "bytes of a step of a ring or all-to-all; an eighth of the data of the others")
+	flags.Uint64Var(&seed, "seed", 1, "of everything random")
+	_ = cmd.MarkFlagRequired("out")
+	return cmd
+}
+
+func join[T ~string](names []T) string {
+	var all []string
+	for _, n := range names {
+		all = append(all, string(n))
+	}
+	return strings.Join(all, ", ")
+}
+
+func writeIncident(dir string, run *collective.Run, truth *incident.Truth) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(dir, simulated.FileName))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(simulated.Write(file, run), file.Close()); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(truth, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, simulated.TruthName), append(text, '\n'), 0o644)
+}
+
+// readSimulated reads the records of one simulated collective.
+func readSimulated(paths []string) (collective.Run, error) {
+	files, err := filesOf(paths, func(name string) bool { return name == simulated.FileName })
+	if err != nil {
+		return collective.Run{}, err
+	}
+	if len(files) != 1 {
+		return collective.Run{}, fmt.Errorf("%s: %d files of records: give one folder with a %s", strings.Join(paths, " "), len(files), simulated.FileName)
+	}
+	file, err := os.Open(files[0])
+	if err != nil {
+		return collective.Run{}, err
+	}
+	defer file.Close()
+	return simulated.Read(file, files[0])
+}

@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/detect"
+	"github.com/giverny/giverny/simulate/incident"
+)
+
+// TestFloors: two incidents of each class, half of the sizes of make bench-collective,
+// whose 200 have 95% of the classes, 90% of the culprits and under 3% of false blame.
+// The floors are three standard errors below, of 22 incidents.
+func TestFloors(t *testing.T) {
+	var all Score
+	for _, spec := range Specs(22, 2_000_000, 1<<19) {
+		c, err := Play(spec, detect.StepAware, detect.Periodic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := collective.Diagnose(c.Run, collective.Options{})
+		v := Judge(&c.Truth, &d)
+		if !v.Class || !v.Culprit {
+			t.Logf("%+v: %s", spec, d.Text)
+		}
+		all.Add(&c, v)
+	}
+	if all.Class < 18 || all.Culprit < 17 || all.FalsePercent() > 14 {
+		t.Errorf("of %d: %d classes and %d culprits right, %.1f%% false blame", all.Cases, all.Class, all.Culprit, all.FalsePercent())
+	}
+	if aware, rigid := all.Bytes[detect.StepAware], all.Bytes[detect.Periodic]; aware*10 > rigid || aware == 0 {
+		t.Errorf("step-aware detection cost %d bytes, polling at a fixed rate %d", aware, rigid)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	flow := incident.Truth{Class: collective.Incast, Flows: []string{"1->2", "3->2"}, Objects: []string{"switch 5 port 1"}, CostNanos: 100}
+	port := incident.Truth{Class: collective.SlowLink, Objects: []string{"switch 5 port 1"}, CostNanos: 100}
+	loop := incident.Truth{Class: collective.Deadlock, Objects: []string{"switch 5 port 1", "switch 6 port 2"}, Flows: []string{"1->2"}}
+	rank := incident.Truth{Class: collective.Hang, Objects: []string{"host 4"}, Ranks: []int{3}}
+	for name, c := range map[string]struct {
+		truth    incident.Truth
+		culprits []collective.Culprit
+		want     Verdict
+	}{
+		"right":               {flow, []collective.Culprit{{Class: collective.Incast, Flow: "3->2", CostNanos: 50}}, Verdict{Class: true, Culprit: true, Blamed: 1}},
+		"an innocent flow":    {flow, []collective.Culprit{{Class: collective.Incast, Flow: "9->2", Object: "switch 5 port 1", CostNanos: 50}}, Verdict{Class: true, Blamed: 1, False: 1}},
+		"another, small":      {flow, []collective.Culprit{{Class: collective.Incast, Flow: "1->2", CostNanos: 50}, {Class: collective.SlowLink, CostNanos: 1}}, Verdict{Class: true, Culprit: true, Blamed: 1}},
+		"another, large":      {flow, []collective.Culprit{{Class: collective.Incast, Flow: "1->2", CostNanos: 50}, {Class: collective.SlowLink, CostNanos: 40}}, Verdict{Class: true, Culprit: true, Blamed: 2, False: 1}},
+		"port 1 is not 12":    {port, []collective.Culprit{{Class: collective.SlowLink, Object: "switch 5 port 12", CostNanos: 50}}, Verdict{Class: true, Blamed: 1, False: 1}},
+		"a port":              {port, []collective.Culprit{{Class: collective.SlowLink, Object: "switch 5 port 1", CostNanos: 50}}, Verdict{Class: true, Culprit: true, Blamed: 1}},
+		"half of a deadlock":  {loop, []collective.Culprit{{Class: collective.Deadlock, Object: "switch 5 port 1"}}, Verdict{Class: true, Blamed: 1, False: 1}},
+		"a deadlock":          {loop, []collective.Culprit{{Class: collective.Deadlock, Object: "switch 6 port 2, switch 5 port 1"}}, Verdict{Class: true, Culprit: true, Blamed: 1}},
+		"a rank":              {rank, []collective.Culprit{{Class: collective.Hang, Object: "rank 3"}}, Verdict{Class: true, Culprit: true, Blamed: 1}},
+		"nothing":             {rank, nil, Verdict{}},
+		"healthy, and blamed": {incident.Truth{Class: incident.Healthy}, []collective.Culprit{{Class: collective.Hang}}, Verdict{Blamed: 1, False: 1}},
+		"healthy":             {incident.Truth{Class: incident.Healthy}, nil, Verdict{Class: true, Culprit: true}},
+	} {
+		d := collective.Diagnosis{MakespanNanos: 1000, ExpectedNanos: 900, Culprits: c.culprits}
+		got := Judge(&c.truth, &d)
+		if c.want.HasCost, c.want.Cost = got.HasCost, got.Cost; got != c.want || got.Cost != 0 {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package flightrecorder
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// Diagnose is the report on the dumps of a job in the form of all collectives: a hang
+// for each rank that stopped or disagrees. Its cost is how long some rank is known to
+// have gone on enqueueing after the operation that it waits in.
+func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
+	report, err := Analyse(dumps)
+	if err != nil {
+		return collective.Diagnosis{}, err
+	}
+	d := collective.Diagnosis{Ranks: report.Ranks, CriticalPath: []collective.Segment{}, Culprits: []collective.Culprit{},
+		StoppedRanks: orEmpty(report.Stopped), LateRanks: orEmpty(report.Late), MissingRanks: orEmpty(report.Missing),
+		Notes: report.Notes, Text: report.Text()}
+	cost := stood(dumps)
+	for _, r := range report.Stopped {
+		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: fmt.Sprintf("rank %d", r), Confidence: 0.9, Evidence: report.evidence(r)})
+	}
+	for _, dis := range report.Disagreements {
+		d.Disagreement = append(d.Disagreement, fmt.Sprintf("%s: %s instead of %s as collective %d of group %s", rankList(dis.Ranks), dis.Enqueued, dis.Op, dis.Seq, dis.Group))
+		for _, r := range dis.Ranks {
+			if !slices.Contains(report.Stopped, r) && report.Hung {
+				d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: fmt.Sprintf("rank %d", r), Confidence: 0.8,
+					Evidence: fmt.Sprintf("it disagrees on collective %d of group %s", dis.Seq, dis.Group)})
+			}
+		}
+	}
+	if len(d.Culprits) == 0 && report.Hung {
+		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: report.place(), Confidence: 0.5, Evidence: "all ranks take part and the operation does not complete"})
+	}
+	for _, r := range report.Late {
+		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Straggler, Object: fmt.Sprintf("rank %d", r), Confidence: 0.6})
+	}
+	for _, s := range report.Skews {
+		d.ClockOffsets = append(d.ClockOffsets, collective.ClockOffset{Rank: s.Rank, OffsetNanos: s.Nanos})
+	}
+	return d, nil
+}
+
+func orEmpty(ranks []int) []int { return append([]int{}, ranks...) }
+
+// evidence is who waits for a rank, or that its device failed.
+func (r *Report) evidence(rank int) string {
+	var waiting []int
+	for _, w := range r.Waits {
+		if slices.Contains(w.On, rank) {
+			waiting = append(waiting, w.Rank)
+		}
+	}
+	for _, w := range r.Waits {
+		if w.Rank == rank {
+			return fmt.Sprintf("its %s %d of group %s does not complete; its peers went on", w.Op, w.Seq, w.Group)
+		}
+	}
+	return rankList(waiting) + " wait for it"
+}
+
+// place of a hang that no rank can be blamed for.
+func (r *Report) place() string {
+	for _, w := range r.Waits {
+		if len(w.On) == 0 {
+			return "group " + w.Group
+		}
+	}
+	return ""
+}
+
+// stood is the longest time from the creation of a rank's head to its last entry.
+func stood(dumps []*Dump) (longest int64) {
+	for _, d := range dumps {
+		if i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 {
+			longest = max(longest, d.latest()-d.Entries[i].CreatedNanos)
+		}
+	}
+	return longest
+}

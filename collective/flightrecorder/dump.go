@@ -1,0 +1,363 @@
+package flightrecorder
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Dump is what one rank recorded.
+type Dump struct {
+	Rank    int
+	Version string           // of the format, such as 2.9
+	Groups  map[string]Group // by name
+	Status  map[int]Status   // by the rank's own number of the group
+	Entries []Entry          // by RecordID; usually those that had not completed
+
+	groupOf map[int]string // name of the group that has a number
+}
+
+// Group is a process group.
+type Group struct {
+	Name, Desc string
+	Ranks      []int // of the job, in the group's order
+}
+
+// Status is a rank's progress in one group, in sequence numbers; -1 is none.
+type Status struct{ Enqueued, Started, Completed int64 }
+
+// State of an entry.
+type State uint8
+
+// States.
+const (
+	Scheduled State = iota
+	Started
+	Completed
+)
+
+// Entry is one operation that a rank enqueued.
+type Entry struct {
+	RecordID       int64
+	GroupID        int    // the rank's own number
+	Group          string // name
+	Seq            int64  // of the group's collectives
+	P2PSeq         int64
+	Op             string // such as nccl:all_reduce
+	Sizes          string // of the inputs and their types, for comparison
+	CreatedNanos   int64  // by the rank's clock
+	StartedNanos   int64  // 0: not known
+	CompletedNanos int64  // 0: not known
+	State          State
+	TimeoutMillis  int64
+	P2P            bool
+}
+
+// RankOf is the rank in a dump's file name, its last number: _dump_12,
+// nccl_trace_rank_12, trace_12.json. Other files are no dumps.
+func RankOf(name string) (int, bool) {
+	base := path.Base(strings.ReplaceAll(name, "\\", "/"))
+	for _, suffix := range []string{".json", ".pickle", ".pkl"} {
+		base = strings.TrimSuffix(base, suffix)
+	}
+	digits := base[len(strings.TrimRight(base, "0123456789")):]
+	rank, err := strconv.Atoi(digits)
+	return rank, err == nil && rank < maxRanks
+}
+
+const maxRanks = 1 << 20
+
+// Parse reads one dump. The rank is that of the file's name.
+func Parse(name string, data []byte) (*Dump, error) {
+	d, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; write the dump again, or take the file away to diagnose without this rank", name, err)
+	}
+	rank, ok := RankOf(name)
+	if !ok {
+		return nil, fmt.Errorf("%s: no rank at the end of the file's name: want one as in _dump_12", name)
+	}
+	d.Rank = rank
+	return d, nil
+}
+
+func parse(data []byte) (*Dump, error) {
+	var root any
+	var err error
+	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
+	case len(data) == 0:
+		return nil, fmt.Errorf("byte 0: the file is empty")
+	case len(trimmed) > 0 && trimmed[0] == '{':
+		root, err = readJSON(data)
+	default:
+		root, err = unpickle(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, ok := root.(*dict)
+	if !ok {
+		return nil, fmt.Errorf("byte 0: want a dict with entries")
+	}
+	return decode(d)
+}
+
+// readJSON gives the values of the JSON form the types of a pickle's.
+func readJSON(data []byte) (any, error) {
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("byte 0: %d bytes are more than a dump has (%d)", len(data), MaxBytes)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var root any
+	if err := decoder.Decode(&root); err != nil {
+		return nil, fmt.Errorf("byte %d: JSON: %w", decoder.InputOffset(), err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("byte %d: more follows the JSON object", decoder.InputOffset())
+	}
+	return fromJSON(root), nil
+}
+
+func fromJSON(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		d := &dict{at: make(map[string]any, len(v))}
+		for key, x := range v {
+			d.at[key] = fromJSON(x)
+		}
+		return d
+	case []any:
+		l := &list{items: make([]any, len(v))}
+		for i, x := range v {
+			l.items[i] = fromJSON(x)
+		}
+		return l
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // beyond its range: an infinity, which no field takes
+		return f
+	}
+	return v
+}
+
+// decoder turns values into a Dump. A list that a pickle refers to many times is
+// read each time: budget bounds the work.
+type decoder struct {
+	budget int
+	errs   []string
+}
+
+func (d *decoder) fault(format string, args ...any) {
+	d.errs = append(d.errs, fmt.Sprintf(format, args...))
+}
+
+func decode(root *dict) (*Dump, error) {
+	d := &decoder{budget: maxValues}
+	out := &Dump{Version: text(root.at["version"]), Groups: map[string]Group{}, Status: map[int]Status{}, groupOf: map[int]string{}}
+	entries, ok := root.at["entries"].(*list)
+	if !ok && root.at["pg_status"] == nil {
+		return nil, fmt.Errorf("byte 0: neither entries nor pg_status: no Flight Recorder dump")
+	}
+	d.groups(out, root)
+	d.status(out, root)
+	if entries != nil {
+		for i, v := range entries.items {
+			if len(d.errs) > 0 || d.budget < 0 {
+				break
+			}
+			out.Entries = append(out.Entries, d.entry(i, v))
+		}
+	}
+	switch {
+	case d.budget < 0:
+		return nil, fmt.Errorf("byte 0: more than %d values in entries", maxValues)
+	case len(d.errs) > 0:
+		return nil, fmt.Errorf("byte 0: %s", d.errs[0])
+	}
+	out.tidy()
+	return out, nil
+}
+
+// tidy orders entries, drops doubled ones and names the groups of numbers.
+func (d *Dump) tidy() {
+	slices.SortStableFunc(d.Entries, func(a, b Entry) int { return int(clamp(a.RecordID - b.RecordID)) })
+	d.Entries = slices.CompactFunc(d.Entries, func(a, b Entry) bool { return a.RecordID == b.RecordID })
+	for _, e := range d.Entries {
+		d.groupOf[e.GroupID] = e.Group
+	}
+	// A rank numbers its groups in the order of their creation, and so do the names:
+	// where both lists are whole the k-th number is the k-th name.
+	var names []int
+	for name := range d.Groups {
+		if n, err := strconv.Atoi(name); err == nil {
+			names = append(names, n)
+		}
+	}
+	if len(names) != len(d.Groups) || len(names) != len(d.Status) {
+		return
+	}
+	var ids []int
+	for id := range d.Status {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	slices.Sort(names)
+	for k, id := range ids {
+		if _, known := d.groupOf[id]; !known {
+			d.groupOf[id] = strconv.Itoa(names[k])
+		}
+	}
+}
+
+func clamp(d int64) int64 { return max(-1, min(1, d)) }
+
+func (d *decoder) groups(out *Dump, root *dict) {
+	config, _ := root.at["pg_config"].(*dict)
+	if config == nil {
+		return
+	}
+	for name, v := range config.at {
+		g, ok := v.(*dict)
+		if !ok {
+			d.fault("pg_config %q: want a dict", name)
+			return
+		}
+		ranks, err := ranksOf(g.at["ranks"])
+		if err != nil {
+			d.fault("pg_config %q: %v", name, err)
+		}
+		out.Groups[name] = Group{Name: name, Desc: text(g.at["desc"]), Ranks: ranks}
+	}
+}
+
+// ranksOf reads "[0, 1, 2]", or a list.
+func ranksOf(v any) ([]int, error) {
+	var fields []string
+	switch v := v.(type) {
+	case nil:
+	case string:
+		fields = strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("[](), ", r) })
+	case *list:
+		for _, item := range v.items {
+			fields = append(fields, text(item))
+		}
+	default:
+		return nil, fmt.Errorf("ranks: want a list")
+	}
+	var ranks []int
+	for _, f := range fields {
+		r, err := strconv.Atoi(f)
+		if err != nil || r < 0 || r >= maxRanks || len(ranks) >= maxRanks {
+			return nil, fmt.Errorf("ranks: %q is no rank", f)
+		}
+		ranks = append(ranks, r)
+	}
+	return ranks, nil
+}
+
+func (d *decoder) status(out *Dump, root *dict) {
+	status, _ := root.at["pg_status"].(*dict)
+	if status == nil {
+		return
+	}
+	for key, v := range status.at {
+		id, err := strconv.Atoi(key)
+		s, ok := v.(*dict)
+		if err != nil || !ok {
+			d.fault("pg_status %q: want a dict under the group's number", key)
+			return
+		}
+		out.Status[id] = Status{number(s.at["last_enqueued_collective"], -1), number(s.at["last_started_collective"], -1), number(s.at["last_completed_collective"], -1)}
+	}
+}
+
+func (d *decoder) entry(i int, v any) Entry {
+	e, ok := v.(*dict)
+	if !ok {
+		d.fault("entry %d: want a dict", i)
+		return Entry{}
+	}
+	d.budget -= len(e.at)
+	out := Entry{
+		RecordID: number(e.at["record_id"], number(e.at["id"], int64(i))), GroupID: int(number(e.at["pg_id"], 0)),
+		Seq: number(e.at["collective_seq_id"], number(e.at["seq_id"], -1)), P2PSeq: number(e.at["p2p_seq_id"], 0),
+		Op: text(e.at["profiling_name"]), CreatedNanos: number(e.at["time_created_ns"], 0),
+		StartedNanos: number(e.at["time_discovered_started_ns"], 0), CompletedNanos: number(e.at["time_discovered_completed_ns"], 0),
+		TimeoutMillis: number(e.at["timeout_ms"], 0), P2P: e.at["is_p2p"] == true,
+	}
+	switch group := e.at["process_group"].(type) {
+	case *list:
+		if len(group.items) > 0 {
+			out.Group = text(group.items[0])
+		}
+	case string:
+		out.Group = group
+	}
+	switch state := text(e.at["state"]); {
+	case state == "completed" || e.at["retired"] == true:
+		out.State = Completed
+	case state == "started":
+		out.State = Started
+	case state != "scheduled" && state != "":
+		d.fault("entry %d: state %q: want scheduled, started or completed", i, state)
+	}
+	var sizes strings.Builder
+	d.write(&sizes, e.at["input_dtypes"], 0)
+	d.write(&sizes, e.at["input_sizes"], 0)
+	out.Sizes = sizes.String()
+	return out
+}
+
+// write prints the numbers and strings of nested lists.
+func (d *decoder) write(b *strings.Builder, v any, depth int) {
+	if d.budget--; d.budget < 0 || depth > 4 {
+		return
+	}
+	if l, ok := v.(*list); ok {
+		b.WriteByte('[')
+		for i, item := range l.items {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			d.write(b, item, depth+1)
+		}
+		b.WriteByte(']')
+		return
+	}
+	s := text(v)
+	d.budget -= len(s)
+	b.WriteString(s)
+}
+
+// text of a value; containers have none.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case *big.Int:
+		if v.BitLen() < 256 {
+			return v.String()
+		}
+	}
+	return ""
+}
+
+// number of a value, or otherwise where there is none.
+func number(v any, otherwise int64) int64 {
+	if n, ok := v.(int64); ok {
+		return n
+	}
+	return otherwise
+}

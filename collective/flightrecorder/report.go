@@ -1,0 +1,391 @@
+package flightrecorder
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Report is what the dumps say about a hang. Lists of ranks are sorted.
+type Report struct {
+	Ranks         int   // of the job
+	Hung          bool  // some rank waits in an operation
+	Stopped       []int // others wait for them and they wait for nobody, or their devices no longer complete
+	Late          []int // they come late to collectives that still complete
+	Missing       []int // ranks of the job without a dump
+	Waits         []Wait
+	Disagreements []Disagreement
+	Skews         []Skew
+	Notes         []string // what was doubled, missing or assumed
+}
+
+// Wait is a rank in the operation that it cannot complete.
+type Wait struct {
+	Rank  int
+	On    []int // ranks that it waits for; empty: all have come, and the operation itself does not complete
+	Group string
+	Op    string
+	Seq   int64
+}
+
+// Disagreement is a collective of a group that its ranks do not agree on.
+type Disagreement struct {
+	Group    string
+	Seq      int64
+	Op       string // what most ranks enqueued
+	Ranks    []int  // that enqueued something else; all of them where no choice has a majority
+	Enqueued string // what these enqueued
+}
+
+// Skew is how far a rank's clock is ahead of the other ranks'.
+type Skew struct {
+	Rank  int
+	Nanos int64
+}
+
+// analysis is the dumps of a job, by rank.
+type analysis struct {
+	dumps map[int]*Dump
+	ranks []int // that have a dump
+	heads map[int]*Entry
+	out   Report
+}
+
+// Analyse finds the ranks that stopped, by the graph of waits: each rank waits in its
+// oldest operation that has not completed, its head, for the ranks that have not
+// enqueued it. Ranks that are waited for and wait for nobody have stopped.
+func Analyse(dumps []*Dump) (Report, error) {
+	a := &analysis{dumps: map[int]*Dump{}, heads: map[int]*Entry{}}
+	for _, d := range dumps {
+		a.add(d)
+	}
+	if len(a.dumps) == 0 {
+		return Report{}, fmt.Errorf("no Flight Recorder dumps: want files whose names end in the rank, as in _dump_12")
+	}
+	a.findMissing()
+	for _, r := range a.ranks {
+		if i := slices.IndexFunc(a.dumps[r].Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 {
+			a.heads[r] = &a.dumps[r].Entries[i]
+		}
+	}
+	a.out.Hung = len(a.heads) > 0
+	a.disagree()
+	a.stop()
+	a.late()
+	return a.out, nil
+}
+
+// add takes the newer dump of a rank that has two.
+func (a *analysis) add(d *Dump) {
+	before, doubled := a.dumps[d.Rank]
+	if doubled {
+		a.note("rank %d has several dumps: the one with the latest operation counts", d.Rank)
+		if before.latest() >= d.latest() {
+			return
+		}
+	} else {
+		a.ranks = append(a.ranks, d.Rank)
+		slices.Sort(a.ranks)
+	}
+	a.dumps[d.Rank] = d
+}
+
+func (d *Dump) latest() int64 {
+	if len(d.Entries) == 0 {
+		return 0
+	}
+	return d.Entries[len(d.Entries)-1].CreatedNanos
+}
+
+func (a *analysis) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(a.out.Notes, text) {
+		a.out.Notes = append(a.out.Notes, text)
+	}
+}
+
+func (a *analysis) findMissing() {
+	for _, r := range a.ranks {
+		for _, g := range a.dumps[r].Groups {
+			for _, member := range g.Ranks {
+				a.out.Ranks = max(a.out.Ranks, member+1)
+				if a.dumps[member] == nil && !slices.Contains(a.out.Missing, member) {
+					a.out.Missing = append(a.out.Missing, member)
+				}
+			}
+		}
+		a.out.Ranks = max(a.out.Ranks, r+1)
+	}
+	slices.Sort(a.out.Missing)
+	if len(a.out.Missing) > 0 {
+		a.note("no dump of %s", rankList(a.out.Missing))
+	}
+}
+
+// status of a rank in a group, by the group's name; from its entries where the dump
+// has no pg_status.
+func (d *Dump) status(group string) (Status, bool) {
+	for id, s := range d.Status {
+		if d.groupOf[id] == group {
+			return s, true
+		}
+	}
+	s, known := Status{-1, -1, -1}, false
+	for _, e := range d.Entries {
+		if e.Group != group || e.P2P {
+			continue
+		}
+		known = true
+		s.Enqueued = max(s.Enqueued, e.Seq)
+		if e.State == Completed {
+			s.Completed = max(s.Completed, e.Seq)
+		}
+	}
+	return s, known
+}
+
+// members of an entry's group, in the group's order.
+func (a *analysis) members(r int, e *Entry) []int { return a.dumps[r].Groups[e.Group].Ranks }
+
+// stop fills Waits and Stopped.
+func (a *analysis) stop() {
+	waitedFor := map[int]bool{}
+	waits := map[int]bool{}
+	var dead []int
+	for _, r := range a.ranks {
+		if a.deviceDead(r) {
+			dead = append(dead, r)
+		}
+	}
+	for _, r := range a.ranks {
+		head := a.heads[r]
+		if head == nil {
+			continue
+		}
+		w := Wait{Rank: r, Group: a.groupName(r, head), Op: head.Op, Seq: head.Seq, On: a.waitsOn(r, head)}
+		if head.P2P {
+			w.Seq = head.P2PSeq
+		}
+		slices.Sort(w.On)
+		a.out.Waits = append(a.out.Waits, w)
+		waits[r] = len(w.On) > 0
+		for _, on := range w.On {
+			waitedFor[on] = true
+		}
+	}
+	a.out.Stopped = dead
+	var absent []int
+	for on := range waitedFor {
+		switch {
+		case a.dumps[on] == nil:
+			absent = append(absent, on)
+		case !waits[on] && a.heads[on] == nil, !waits[on] && a.behind(on):
+			a.out.Stopped = append(a.out.Stopped, on)
+		}
+	}
+	if len(a.out.Stopped) == 0 && len(a.out.Disagreements) == 0 {
+		a.out.Stopped = absent
+	} else if len(absent) > 0 {
+		slices.Sort(absent)
+		a.note("ranks wait for %s without a dump: stopped too, or waiting in its turn", rankList(absent))
+	}
+	slices.Sort(a.out.Stopped)
+	a.out.Stopped = slices.Compact(a.out.Stopped)
+}
+
+func (a *analysis) groupName(r int, e *Entry) string {
+	if desc := a.dumps[r].Groups[e.Group].Desc; desc != "" {
+		return e.Group + " " + desc
+	}
+	return e.Group
+}
+
+// synchronising operations complete on no rank before all ranks take part.
+func synchronising(op string) bool {
+	for _, name := range []string{"all_reduce", "allreduce", "all_gather", "allgather", "reduce_scatter", "all_to_all", "alltoall", "barrier"} {
+		if strings.Contains(strings.ToLower(op), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// deviceDead reports whether a peer completed a collective that the rank took part in
+// and does not complete: its device failed.
+func (a *analysis) deviceDead(r int) bool {
+	for i := range a.dumps[r].Entries {
+		e := &a.dumps[r].Entries[i]
+		if e.State == Completed || e.P2P || !synchronising(e.Op) {
+			continue
+		}
+		for _, peer := range a.members(r, e) {
+			d := a.dumps[peer]
+			if d == nil || peer == r {
+				continue
+			}
+			if s, known := d.status(e.Group); known && s.Completed >= e.Seq {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// behind reports whether a rank that waits for nobody has not enqueued a collective
+// that another rank waits in.
+func (a *analysis) behind(r int) bool {
+	for _, other := range a.ranks {
+		head := a.heads[other]
+		if head == nil || head.P2P || other == r || !slices.Contains(a.members(other, head), r) {
+			continue
+		}
+		if s, known := a.dumps[r].status(head.Group); known && s.Enqueued < head.Seq {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsOn is whom a rank waits for in its head.
+func (a *analysis) waitsOn(r int, head *Entry) []int {
+	if head.P2P {
+		return a.waitsOnPeer(r, head)
+	}
+	var absent, behind, earlier, unstarted []int
+	for _, peer := range a.members(r, head) {
+		d := a.dumps[peer]
+		switch {
+		case peer == r:
+		case d == nil:
+			absent = append(absent, peer)
+		default:
+			s, known := d.status(head.Group)
+			at := a.heads[peer]
+			switch {
+			case known && s.Enqueued < head.Seq:
+				behind = append(behind, peer)
+			case at != nil && (at.Group != head.Group || at.Seq != head.Seq || at.P2P) && s.Completed < head.Seq:
+				earlier = append(earlier, peer)
+			case at != nil && at.State == Scheduled && head.State == Started:
+				unstarted = append(unstarted, peer)
+			}
+		}
+	}
+	for _, on := range [][]int{behind, earlier, unstarted, absent} {
+		if len(on) > 0 {
+			return on
+		}
+	}
+	return nil
+}
+
+// waitsOnPeer is whom a rank waits for in a send or receive: its peer, unless that
+// is in the matching operation.
+func (a *analysis) waitsOnPeer(r int, head *Entry) []int {
+	from, to, ok := ends(head.Op)
+	members := a.members(r, head)
+	if !ok || from >= len(members) || to >= len(members) {
+		return nil
+	}
+	peer := members[from]
+	if peer == r {
+		peer = members[to]
+	}
+	if at := a.heads[peer]; at != nil && at.P2P && at.Group == head.Group {
+		if f, t, ok := ends(at.Op); ok && f == from && t == to {
+			return nil
+		}
+	}
+	return []int{peer}
+}
+
+// ends of "nccl:send 0->3" or "nccl:recv 2<-3", in ranks of the group.
+func ends(op string) (from, to int, ok bool) {
+	_, pair, found := strings.Cut(op, " ")
+	if !found {
+		return 0, 0, false
+	}
+	if n, _ := fmt.Sscanf(pair, "%d->%d", &from, &to); n == 2 {
+		return from, to, from >= 0 && to >= 0
+	}
+	n, _ := fmt.Sscanf(pair, "%d<-%d", &to, &from)
+	return from, to, n == 2 && from >= 0 && to >= 0
+}
+
+// disagree compares what the ranks of a group enqueued under one sequence number.
+func (a *analysis) disagree() {
+	type key struct {
+		group string
+		seq   int64
+	}
+	choices := map[key]map[string][]int{}
+	var keys []key
+	for _, r := range a.ranks {
+		for _, e := range a.dumps[r].Entries {
+			if e.P2P || e.Seq < 0 || len(a.dumps[r].Groups[e.Group].Ranks) == 1 {
+				continue
+			}
+			k := key{a.groupName(r, &e), e.Seq}
+			if choices[k] == nil {
+				choices[k] = map[string][]int{}
+				keys = append(keys, k)
+			}
+			what := operation(&e)
+			if !slices.Contains(choices[k][what], r) {
+				choices[k][what] = append(choices[k][what], r)
+			}
+		}
+	}
+	slices.SortFunc(keys, func(x, y key) int { return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.seq, y.seq)) })
+	said := map[string]bool{} // the first of a group counts: later ones follow from it
+	for _, k := range keys {
+		if len(choices[k]) > 1 && !said[k.group] {
+			said[k.group] = true
+			a.out.Disagreements = append(a.out.Disagreements, minority(k.group, k.seq, choices[k]))
+		}
+	}
+}
+
+// operation that ranks must agree on; the sizes of an uneven all-to-all may differ,
+// and so may those of ranks that send nothing.
+func operation(e *Entry) string {
+	_, name, found := strings.Cut(e.Op, ":")
+	if !found {
+		name = e.Op
+	}
+	name = strings.TrimPrefix(name, "_")
+	if strings.Contains(name, "all_reduce") || strings.Contains(name, "allreduce") || strings.HasSuffix(name, "_base") {
+		return name + " " + e.Sizes
+	}
+	return name
+}
+
+func minority(group string, seq int64, choices map[string][]int) Disagreement {
+	var ops []string
+	for op := range choices {
+		ops = append(ops, op)
+	}
+	slices.SortFunc(ops, func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(choices[y]), len(choices[x])), cmp.Compare(x, y))
+	})
+	d := Disagreement{Group: group, Seq: seq, Op: ops[0]}
+	rest := ops[1:]
+	if len(choices[ops[0]]) == len(choices[ops[1]]) {
+		rest = ops
+	}
+	for _, op := range rest {
+		d.Ranks = append(d.Ranks, choices[op]...)
+	}
+	slices.Sort(d.Ranks)
+	d.Enqueued = strings.Join(ops[1:], " and ")
+	return d
+}
+
+// rankList is "rank 3", or "ranks 3, 5".
+func rankList(ranks []int) string {
+	word := "rank "
+	if len(ranks) > 1 {
+		word = "ranks "
+	}
+	return word + strings.Trim(strings.ReplaceAll(fmt.Sprint(ranks), " ", ", "), "[]")
+}

@@ -1,0 +1,179 @@
+package flightrecorder
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const ms = int64(1_000_000)
+
+// job makes the dumps of n ranks in one group that enqueue the same collectives, 100 ms
+// apart and completed except the last; change may alter an entry or drop it.
+func job(t *testing.T, n, collectives int, change func(rank int, e *Entry) bool) []*Dump {
+	t.Helper()
+	var dumps []*Dump
+	for r := range n {
+		var entries []string
+		enqueued, completed := -1, -1
+		for seq := range collectives {
+			e := Entry{RecordID: int64(seq), Seq: int64(seq), Op: "nccl:all_reduce", Sizes: "[[1024]]", State: Completed, CreatedNanos: int64(seq)*100*ms + int64(r)*1000}
+			if seq == collectives-1 {
+				e.State = Started
+			}
+			if change != nil && !change(r, &e) {
+				continue
+			}
+			enqueued = seq
+			if e.State == Completed {
+				completed = seq
+			}
+			entries = append(entries, fmt.Sprintf(`{"record_id":%d,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":%d,"p2p_seq_id":%d,"profiling_name":%q,"time_created_ns":%d,"input_sizes":%s,"input_dtypes":["Float"],"state":%q,"is_p2p":%v}`,
+				e.RecordID, e.Seq, e.P2PSeq, e.Op, e.CreatedNanos, e.Sizes, []string{"scheduled", "started", "completed"}[e.State], e.P2P))
+		}
+		ranks := strings.ReplaceAll(fmt.Sprint(upTo(n)), " ", ", ")
+		data := fmt.Sprintf(`{"version":"2.9","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":%q}},"pg_status":{"0":{"last_enqueued_collective":%d,"last_started_collective":-1,"last_completed_collective":%d}},"entries":[%s]}`,
+			ranks, enqueued, completed, strings.Join(entries, ","))
+		d, err := Parse(fmt.Sprintf("trace_%d.json", r), []byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dumps = append(dumps, d)
+	}
+	return dumps
+}
+
+func upTo(n int) (ranks []int) {
+	for r := range n {
+		ranks = append(ranks, r)
+	}
+	return ranks
+}
+
+func analyse(t *testing.T, dumps []*Dump) Report {
+	t.Helper()
+	report, err := Analyse(dumps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestARankThatDoesNotEnqueue(t *testing.T) {
+	report := analyse(t, job(t, 8, 6, func(r int, e *Entry) bool { return r != 5 || e.Seq < 5 }))
+	if !slices.Equal(report.Stopped, []int{5}) || !report.Hung || len(report.Waits) != 7 {
+		t.Errorf("%+v, want rank 5 stopped and 7 waits", report)
+	}
+}
+
+func TestARankWithoutDumpThatAllWaitFor(t *testing.T) {
+	dumps := job(t, 8, 6, nil)
+	report := analyse(t, slices.Delete(dumps, 3, 4))
+	if !slices.Equal(report.Stopped, []int{3}) || !slices.Equal(report.Missing, []int{3}) {
+		t.Errorf("%+v, want rank 3 missing and stopped", report)
+	}
+}
+
+func TestNobodyWaits(t *testing.T) {
+	report := analyse(t, job(t, 4, 6, func(_ int, e *Entry) bool { e.State = Completed; return true }))
+	if report.Hung || len(report.Stopped)+len(report.Late)+len(report.Skews) > 0 || report.Text() != "no rank waits: no hang" {
+		t.Errorf("%+v %q, want no hang", report, report.Text())
+	}
+}
+
+func TestAnOperationThatAllAreIn(t *testing.T) {
+	report := analyse(t, job(t, 4, 6, nil))
+	if !report.Hung || len(report.Stopped) > 0 || !strings.Contains(report.Text(), "do not complete") {
+		t.Errorf("%+v %q, want a hang without a rank to blame", report, report.Text())
+	}
+}
+
+func TestAKernelThatDoesNotStart(t *testing.T) {
+	report := analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
+		if r == 2 && e.Seq >= 4 {
+			e.State = Scheduled
+		}
+		return true
+	}))
+	if !slices.Equal(report.Stopped, []int{2}) {
+		t.Errorf("%+v, want rank 2, whose peers completed what it did not", report)
+	}
+}
+
+func TestADisagreement(t *testing.T) {
+	report := analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
+		if r == 1 && e.Seq == 5 {
+			e.Op = "nccl:broadcast"
+		}
+		return true
+	}))
+	if len(report.Disagreements) != 1 || !slices.Equal(report.Disagreements[0].Ranks, []int{1}) || report.Disagreements[0].Seq != 5 ||
+		!strings.Contains(report.Text(), "rank 1 disagree") {
+		t.Errorf("%+v %q, want rank 1 named", report, report.Text())
+	}
+	report = analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
+		if r == 3 && e.Seq == 5 {
+			e.Sizes = "[[2048]]"
+		}
+		return true
+	}))
+	if len(report.Disagreements) != 1 || !slices.Equal(report.Disagreements[0].Ranks, []int{3}) {
+		t.Errorf("%+v, want rank 3 named for its size", report)
+	}
+}
+
+func TestAPipelineStageThatStops(t *testing.T) {
+	report := analyse(t, job(t, 3, 2, func(r int, e *Entry) bool {
+		e.P2P, e.P2PSeq = true, e.Seq
+		if e.Seq == 1 {
+			e.Op = []string{"nccl:send 0->1", "nccl:send 1->2", ""}[r]
+		} else {
+			e.Op = []string{"nccl:send 0->1", "nccl:recv 1<-0", "nccl:recv 2<-1"}[r]
+		}
+		return e.Op != ""
+	}))
+	if !slices.Equal(report.Stopped, []int{2}) {
+		t.Errorf("%+v, want rank 2, which rank 1 sends to", report)
+	}
+}
+
+func TestAStragglerAndClocksOffByHours(t *testing.T) {
+	const hours = 5 * 3600 * 1000 * ms
+	report := analyse(t, job(t, 4, 12, func(r int, e *Entry) bool {
+		e.State = Completed
+		if r == 2 && e.Seq%3 > 0 {
+			e.CreatedNanos += 40 * ms
+		}
+		if r == 1 {
+			e.CreatedNanos += hours
+		}
+		return true
+	}))
+	if report.Hung || !slices.Equal(report.Late, []int{2}) || len(report.Skews) != 1 || report.Skews[0].Rank != 1 {
+		t.Errorf("%+v, want rank 2 late and rank 1's clock ahead", report)
+	}
+	if off := report.Skews[0].Nanos - hours; off < -ms || off > ms {
+		t.Errorf("clock ahead by %d, want %d", report.Skews[0].Nanos, hours)
+	}
+}
+
+func TestDoubledDumpsAndRecords(t *testing.T) {
+	dumps := job(t, 4, 6, func(r int, e *Entry) bool { return r != 1 || e.Seq < 5 })
+	again := job(t, 4, 3, nil)
+	report := analyse(t, append(dumps, again...))
+	if !slices.Equal(report.Stopped, []int{1}) || len(report.Notes) != 4 {
+		t.Errorf("%+v, want rank 1 stopped and 4 notes", report)
+	}
+	if _, err := Analyse(nil); err == nil {
+		t.Error("no dumps at all gave no error")
+	}
+}
+
+func TestRankOf(t *testing.T) {
+	for name, want := range map[string]int{"_dump_12": 12, "a/nccl_trace_rank_3": 3, "trace_7.json": 7, "fr_0.pickle": 0, "fault_injection.log": -1, "": -1, "dump_99999999": -1} {
+		if got, ok := RankOf(name); ok != (want >= 0) || ok && got != want {
+			t.Errorf("RankOf(%q) = %d, %v, want %d", name, got, ok, want)
+		}
+	}
+}

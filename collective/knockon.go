@@ -1,0 +1,181 @@
+package collective
+
+import "slices"
+
+// span is when a step runs in the healthy schedule.
+type span struct{ from, to int64 }
+
+// knockOn takes back what the collective's own flows are blamed for where they would
+// not meet in the healthy schedule, in which every step lasts as long as its healthy
+// ones and begins when all that it needs is there: a culprit put the ranks out of step,
+// so what follows is the culprit's (see spreadNoise). The same holds for steps that are
+// slow without a reason after a culprit that is known and took more.
+func (a *analysis) knockOn() {
+	if len(a.shares) == 0 || len(a.tr.own) == 0 {
+		return
+	}
+	healthy := a.healthy()
+	own := map[string]*stream{}
+	for _, s := range a.tr.own {
+		own[s.name] = s
+	}
+	var taken []share
+	for _, who := range a.names() {
+		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
+			o := own[s.flow]
+			if o == nil || s.idle || s.class != SelfCollision && s.class != PFCRoot || a.meets(healthy, s.step, o) {
+				return false
+			}
+			taken = append(taken, s)
+			return true
+		})
+		if len(a.shares[who]) == 0 {
+			delete(a.shares, who)
+		}
+	}
+	for _, s := range taken {
+		if p, ok := a.commonLink(open{s.step, s.nanos}); ok {
+			a.give(a.slowLinkAt(p, 0), s.step, s.nanos, false)
+			continue
+		}
+		if slow := a.loneQueues(int(s.step), a.stream(int(s.step)), s.nanos); len(slow) > 0 && !a.anyBefore(s.step) {
+			a.give(slow[0], s.step, s.nanos, false)
+			continue
+		}
+		a.noise = append(a.noise, open{s.step, s.nanos})
+	}
+	a.slowAfter()
+	a.aftermath()
+}
+
+// anyBefore says whether a culprit is known that began before a step.
+func (a *analysis) anyBefore(step int32) bool {
+	for _, shares := range a.shares {
+		for _, s := range shares {
+			if s.class != SlowLink && a.t.begin[s.step] < a.t.end[step] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *analysis) names() []string {
+	var names []string
+	for who := range a.shares {
+		names = append(names, who)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// healthy is the schedule without any excess.
+func (a *analysis) healthy() []span {
+	t := a.t
+	less, ends := make([]int64, len(t.steps)), make([]int64, len(t.steps))
+	idle := make([]int64, len(t.steps))
+	for _, shares := range a.shares {
+		for _, s := range shares {
+			if s.idle {
+				idle[s.step] += s.nanos
+			}
+		}
+	}
+	for i := range t.steps {
+		less[i] = a.base.excess(i)
+	}
+	t.replay(less, idle, ends, 0)
+	spans := make([]span, len(t.steps))
+	for i := range spans {
+		spans[i] = span{ends[i] - (t.end[i] - t.begin[i] - less[i]), ends[i]}
+	}
+	return spans
+}
+
+// meets says whether a flow runs for a quarter of a step's time or more while the step
+// does, in the healthy schedule.
+func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
+	s := healthy[step]
+	for _, other := range o.steps {
+		x := healthy[other]
+		if overlap := min(s.to, x.to) - max(s.from, x.from); overlap > 0 && 4*overlap >= min(s.to-s.from, x.to-x.from) {
+			return true
+		}
+	}
+	return false
+}
+
+// slowAfter turns what inferred slow links are blamed for into noise where another
+// culprit came before: a link that is slow is so from its first step on, and queues of
+// ranks that are out of step look alike.
+func (a *analysis) slowAfter() {
+	earliest := a.t.last
+	for _, who := range a.names() {
+		first, sum := a.t.last, int64(0)
+		for _, s := range a.shares[who] {
+			if s.class != SlowLink && s.confidence >= sureEnough {
+				first = min(first, a.t.begin[s.step])
+				sum += s.nanos
+			}
+		}
+		if float64(sum) >= 2*leastShare*float64(a.t.last-a.t.first) {
+			earliest = min(earliest, first)
+		}
+	}
+	for _, who := range a.names() {
+		first, inferred := a.t.last, true
+		for _, s := range a.shares[who] {
+			first = min(first, a.t.begin[s.step])
+			inferred = inferred && s.inferred
+		}
+		if !inferred || first < earliest {
+			continue
+		}
+		for _, s := range a.shares[who] {
+			a.noise = append(a.noise, open{s.step, s.nanos})
+		}
+		delete(a.shares, who)
+	}
+}
+
+// aftermath turns unexplained shares into noise where a culprit with evidence came
+// before and took more.
+func (a *analysis) aftermath() {
+	type taken struct{ first, nanos int64 }
+	var known []taken
+	for _, who := range a.names() {
+		x := taken{first: a.t.last}
+		for _, s := range a.shares[who] {
+			if s.confidence >= sureEnough {
+				x.nanos += s.nanos
+				x.first = min(x.first, a.t.begin[s.step])
+			}
+		}
+		if x.nanos > 0 {
+			known = append(known, x)
+		}
+	}
+	for _, who := range a.names() {
+		sum := int64(0)
+		for _, s := range a.shares[who] {
+			if s.class != HostNICContention || s.flow != "" || s.confidence >= sureEnough {
+				sum = -1
+				break
+			}
+			sum += s.nanos
+		}
+		if sum <= 0 {
+			continue
+		}
+		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
+			after := slices.ContainsFunc(known, func(k taken) bool { return k.nanos > sum && k.first <= a.t.begin[s.step] })
+			if after {
+				a.noise = append(a.noise, open{s.step, s.nanos})
+			}
+			return after
+		})
+		if len(a.shares[who]) == 0 {
+			delete(a.shares, who)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+// Package simulated writes and reads the records of giverny simulate collective: one
+// JSON object per line, each a part of a collective.Run under the name of its type. In
+// goes a Run and out come lines, or the other way round; a line that cannot be read, or
+// refers to what does not exist, is an error that names it. It simulates nothing.
+package simulated
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// FileName is that of the records in a folder; TruthName that of what was injected.
+const (
+	FileName  = "run.jsonl"
+	TruthName = "truth.json"
+)
+
+// maxLine bounds a line: a switch's report with some thousand flows.
+const maxLine = 4 << 20
+
+// line is one record. Type says which field is there.
+type line struct {
+	Type         string                   `json:"type"`
+	Rank         *collective.Rank         `json:"rank,omitempty"`
+	Communicator *collective.Communicator `json:"communicator,omitempty"`
+	Node         *collective.Node         `json:"node,omitempty"`
+	Link         *collective.Link         `json:"link,omitempty"`
+	Step         *collective.StepRecord   `json:"step,omitempty"`
+	Flow         *collective.Flow         `json:"flow,omitempty"`
+	Path         *collective.Path         `json:"path,omitempty"`
+	Port         *collective.PortReport   `json:"port,omitempty"`
+	Pause        *collective.Pause        `json:"pause,omitempty"`
+}
+
+// Write writes a run: the fabric, ranks and communicators first.
+func Write(w io.Writer, run *collective.Run) error {
+	buffered := bufio.NewWriter(w)
+	encoder := json.NewEncoder(buffered)
+	var errs []error
+	put := func(l line) {
+		if len(errs) == 0 {
+			if err := encoder.Encode(l); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if run.Fabric != nil {
+		for i := range run.Fabric.Nodes {
+			put(line{Type: "node", Node: &run.Fabric.Nodes[i]})
+		}
+		for i := range run.Fabric.Links {
+			put(line{Type: "link", Link: &run.Fabric.Links[i]})
+		}
+	}
+	for i := range run.Ranks {
+		put(line{Type: "rank", Rank: &run.Ranks[i]})
+	}
+	for i := range run.Communicators {
+		put(line{Type: "communicator", Communicator: &run.Communicators[i]})
+	}
+	for i := range run.Steps {
+		put(line{Type: "step", Step: &run.Steps[i]})
+	}
+	for i := range run.Flows {
+		put(line{Type: "flow", Flow: &run.Flows[i]})
+	}
+	for i := range run.Paths {
+		put(line{Type: "path", Path: &run.Paths[i]})
+	}
+	for i := range run.Telemetry {
+		put(line{Type: "port", Port: &run.Telemetry[i]})
+	}
+	for i := range run.Pauses {
+		put(line{Type: "pause", Pause: &run.Pauses[i]})
+	}
+	return errors.Join(append(errs, buffered.Flush())...)
+}
+
+// Read reads what Write wrote. Name is the file's, for errors.
+func Read(r io.Reader, name string) (collective.Run, error) {
+	run := collective.Run{Fabric: &collective.Fabric{}}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 1<<16), maxLine)
+	number := 0
+	for lines.Scan() {
+		number++
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		var l line
+		err := json.Unmarshal(text, &l)
+		if err == nil {
+			err = add(&run, &l)
+		}
+		if err != nil {
+			return run, fmt.Errorf("%s:%d: %w; write the run again with giverny simulate collective", name, number, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return run, fmt.Errorf("%s:%d: %w", name, number+1, err)
+	}
+	if len(run.Fabric.Nodes) == 0 {
+		run.Fabric = nil
+	}
+	if len(run.Ranks) == 0 {
+		return run, fmt.Errorf("%s:%d: no rank in the file: give the %s of a simulated collective", name, number, FileName)
+	}
+	return run, check(&run, name)
+}
+
+// add appends a record to its part of the run.
+func add(run *collective.Run, l *line) error {
+	switch {
+	case l.Type == "rank" && l.Rank != nil:
+		run.Ranks = append(run.Ranks, *l.Rank)
+	case l.Type == "communicator" && l.Communicator != nil:
+		run.Communicators = append(run.Communicators, *l.Communicator)
+	case l.Type == "node" && l.Node != nil:
+		run.Fabric.Nodes = append(run.Fabric.Nodes, *l.Node)
+	case l.Type == "link" && l.Link != nil:
+		run.Fabric.Links = append(run.Fabric.Links, *l.Link)
+	case l.Type == "step" && l.Step != nil:
+		run.Steps = append(run.Steps, *l.Step)
+	case l.Type == "flow" && l.Flow != nil:
+		run.Flows = append(run.Flows, *l.Flow)
+	case l.Type == "path" && l.Path != nil:
+		run.Paths = append(run.Paths, *l.Path)
+	case l.Type == "port" && l.Port != nil:
+		run.Telemetry = append(run.Telemetry, *l.Port)
+	case l.Type == "pause" && l.Pause != nil:
+		run.Pauses = append(run.Pauses, *l.Pause)
+	default:
+		return fmt.Errorf("type %q without a record of that name: want node, link, rank, communicator, step, flow, path, port or pause", l.Type)
+	}
+	return nil
+}
+
+// check sees that every number refers to something.
+func check(run *collective.Run, name string) error {
+	nodes := 0
+	if run.Fabric != nil {
+		nodes = len(run.Fabric.Nodes)
+	}
+	rank := func(r int) bool { return r >= collective.None && r < len(run.Ranks) }
+	node := func(n int) bool { return n >= 0 && n < nodes }
+	fault := func(what string, i int) error {
+		return fmt.Errorf("%s: %s %d refers to a rank, node or communicator that the file does not have", name, what, i)
+	}
+	for i, r := range run.Ranks {
+		if r.Host != collective.None && !node(r.Host) {
+			return fault("rank", i)
+		}
+	}
+	for i, c := range run.Communicators {
+		for _, m := range c.Members {
+			if !rank(m) || m < 0 {
+				return fault("communicator", i)
+			}
+		}
+	}
+	for i, s := range run.Steps {
+		if !rank(int(s.Rank)) || s.Rank < 0 || !rank(int(s.Peer)) || !rank(int(s.AwaitsRank)) || s.Communicator < 0 || int(s.Communicator) >= len(run.Communicators) {
+			return fault("step", i)
+		}
+	}
+	for i, f := range run.Flows {
+		if !node(f.Source) || !node(f.Destination) {
+			return fault("flow", i)
+		}
+	}
+	for i, p := range run.Paths {
+		bad := !node(p.Source) || !node(p.Destination)
+		for _, at := range p.Ports {
+			bad = bad || !node(at.Node)
+		}
+		if bad {
+			return fault("path", i)
+		}
+	}
+	for i, p := range run.Telemetry {
+		bad := !node(p.Switch)
+		for _, f := range p.Flows {
+			bad = bad || !node(f.Source) || !node(f.Destination)
+		}
+		if bad {
+			return fault("port report", i)
+		}
+	}
+	for i, p := range run.Pauses {
+		if !node(p.Node) {
+			return fault("pause", i)
+		}
+	}
+	if run.Fabric == nil {
+		return nil
+	}
+	for i, l := range run.Fabric.Links {
+		if !node(l.A) || !node(l.B) {
+			return fault("link", i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package simulated
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/collective"
+)
+
+func sample() collective.Run {
+	return collective.Run{
+		Fabric:        &collective.Fabric{Nodes: []collective.Node{{Name: "0"}, {Name: "1"}, {Name: "2", Switch: true}}, Links: []collective.Link{{A: 0, B: 2, APort: 1, BPort: 1, BitsPerSecond: 25e9, DelayNanos: 1000}}},
+		Ranks:         []collective.Rank{{Node: "0", Host: 0}, {Node: "1", Host: 1}},
+		Communicators: []collective.Communicator{{Name: "0", Members: []int{1, 0}, Operation: collective.AllReduce, Algorithm: collective.Ring, Steps: 2}},
+		Steps:         []collective.StepRecord{{Step: 1, Rank: 0, Peer: 1, AwaitsRank: collective.None, Bytes: 10, BeginNanos: 1, EndNanos: 2, AloneNanos: 1}},
+		Flows:         []collective.Flow{{Source: 0, Destination: 1, SourcePort: 10001, Bytes: 3}},
+		Telemetry:     []collective.PortReport{{Record: 1, Switch: 2, Port: 1, Packets: 4, Flows: []collective.FlowReport{{Source: 0, Destination: 1, Packets: 4}}}},
+		Paths:         []collective.Path{{Source: 0, Destination: 1, Ports: []collective.PathPort{{Node: 0, Port: 1}}}},
+		Pauses:        []collective.Pause{{TimeNanos: 5, Node: 2, Port: 1, Resume: true}},
+	}
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	run := sample()
+	var b bytes.Buffer
+	if err := Write(&b, &run); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read(&b, "run.jsonl")
+	if err != nil || !reflect.DeepEqual(run, again) {
+		t.Errorf("%+v, %v, want %+v", again, err, run)
+	}
+}
+
+func TestWhatIsNoRun(t *testing.T) {
+	rank := `{"type":"rank","rank":{"Node":"0","Host":-1}}` + "\n"
+	for text, want := range map[string]string{
+		"":                         "run.jsonl:0: no rank",
+		"\n{":                      "run.jsonl:2: ",
+		`{"type":"rank"}`:          "run.jsonl:1: type \"rank\"",
+		`{"type":"odd","rank":{}}`: "want node, link",
+		rank + `{"type":"step","step":{"Rank":0,"Peer":7}}`:                                    "step 0 refers",
+		rank + `{"type":"flow","flow":{"Source":-1}}`:                                          "flow 0 refers",
+		rank + `{"type":"port","port":{"Switch":4}}`:                                           "port report 0 refers",
+		rank + `{"type":"pause","pause":{"Node":4}}`:                                           "pause 0 refers",
+		rank + `{"type":"node","node":{"Name":"x"}}` + "\n" + `{"type":"link","link":{"A":9}}`: "link 0 refers",
+		rank + `{"type":"communicator","communicator":{"Members":[4]}}`:                        "communicator 0 refers",
+		`{"type":"rank","rank":{"Node":"0","Host":3}}`:                                         "rank 0 refers",
+	} {
+		if _, err := Read(strings.NewReader(text), "run.jsonl"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	run := sample()
+	var b bytes.Buffer
+	if err := Write(&b, &run); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		run, err := Read(bytes.NewReader(data), "run.jsonl")
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := Write(&b, &run); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Read(&b, "again"); err != nil || len(again.Steps) != len(run.Steps) {
+			t.Fatalf("what was written is not read: %v", err)
+		}
+	})
+}

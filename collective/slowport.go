@@ -1,0 +1,225 @@
+package collective
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A port is slow if packets wait there (this many, in the mean) although all that went
+// through needs less than this share of the time at the nominal rate, and nothing
+// pauses it.
+const (
+	standingQueue = 3.0
+	busyShare     = 0.75
+	pausedShare   = 0.2
+	epochMargin   = 100_000 // ns: what waited before an epoch has drained after it
+	lonePackets   = 32      // fewest packets of one flow that say something, and
+	loneQueue     = 6.0     // the mean queue that they found
+	slowFactor    = 1.25    // of a healthy step, that those behind a slow port last at least
+	slowSteps     = 0.8     // share of the steps behind it that do
+)
+
+// slowPorts are the ports on a step's way that were slow while it ran.
+func (a *analysis) slowPorts(i int, s *stream) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	var out []cause
+	for _, p := range s.ports {
+		if s.certain[p] && a.tr.net.Nodes[p.node].Switch && a.slowPort(p, from, to) {
+			out = append(out, a.slowLinkAt(p, float64(a.base.excess(i))))
+		}
+	}
+	return out
+}
+
+// loneQueues are the ports on a step's way at which its packets alone waited, while
+// nothing paused the port: a link that is as fast as the sender's keeps no queue of one
+// flow.
+func (a *analysis) loneQueues(i int, s *stream, excess int64) []cause {
+	var out []cause
+	for _, p := range s.ports {
+		if s.certain[p] && a.tr.net.Nodes[p.node].Switch && a.loneQueue(p, a.t.begin[i], a.t.end[i]) && a.staysSlow(p, a.t.begin[i]) {
+			out = append(out, a.slowLinkAt(p, float64(excess)))
+		}
+	}
+	return out
+}
+
+func (a *analysis) loneQueue(p port, from, to int64) bool {
+	h, ok := a.tr.net.next(p)
+	if !ok || a.tr.net.nominal[h.link] < a.tr.net.fastest() {
+		return false
+	}
+	for _, r := range a.tr.during(p, from, to) {
+		if r.EpochNanos+epochMargin >= from && len(r.Flows) == 1 && r.Paused == 0 && r.Packets >= lonePackets && float64(r.QueueSum) >= loneQueue*float64(r.Packets) &&
+			a.pauses.time(p, r.EpochNanos-epochMargin, r.LastNanos) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *analysis) slowLinkAt(p port, weight float64) cause {
+	h, _ := a.tr.net.next(p) // a port of a path has a link
+	return cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(p), weight: weight, confidence: 0.85, inferred: true,
+		evidence: fmt.Sprintf("packets wait at %s for a link that carries less than its nominal rate", a.switchPort(p))}
+}
+
+// slowPort reports whether a port's link carried less than it should between two
+// times, although packets waited for it.
+func (a *analysis) slowPort(p port, from, to int64) bool {
+	h, ok := a.tr.net.next(p)
+	if !ok || to <= from {
+		return false
+	}
+	var queue, packets, paused int64
+	for _, r := range a.tr.during(p, from, to) {
+		if a.unknownShare(r, from, to) {
+			return false
+		}
+		queue, packets, paused = queue+r.QueueSum, packets+r.Packets, paused+r.Paused
+	}
+	if packets == 0 || float64(queue) < standingQueue*float64(packets) || float64(paused) > pausedShare*float64(packets) ||
+		float64(a.pauses.time(p, from, to)) > pausedShare*float64(to-from) {
+		return false
+	}
+	bytes := int64(0)
+	for _, s := range a.tr.all() {
+		if s.passes(p) {
+			bytes += a.tr.bytes(s, from, to)
+		}
+	}
+	return float64(bytes)*8*wireFactor/float64(a.tr.net.nominal[h.link])*1e9 < busyShare*float64(to-from) && a.staysSlow(p, from)
+}
+
+// unknownShare reports whether a port carried flows of which only this much is known,
+// that they were there.
+func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
+	for _, row := range r.Flows {
+		if row.Collective {
+			continue
+		}
+		for _, f := range a.streams(row, from, to) {
+			if !f.recorded {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// staysSlow reports whether nearly all of the collective's steps through a port last
+// too long from a time on: a link does not recover between two steps.
+func (a *analysis) staysSlow(p port, from int64) bool {
+	slow, all, well := a.stepsThrough(p, from)
+	return float64(slow) >= slowSteps*float64(all) && (well == 0 || slow >= 3)
+}
+
+// stepsThrough counts the collective's steps that certainly leave by a port: the slow
+// ones and all from a time on, and those that went well before.
+func (a *analysis) stepsThrough(p port, from int64) (slow, all, well int) {
+	for _, s := range a.tr.own {
+		if !s.passes(p) || !s.certain[p] {
+			continue
+		}
+		for _, i := range s.steps {
+			late := float64(a.t.end[i]-a.t.begin[i]) > slowFactor*float64(a.base.of(int(i)))
+			switch {
+			case a.t.begin[i] >= from:
+				all++
+				if late {
+					slow++
+				}
+			case !late:
+				well++
+			}
+		}
+	}
+	return slow, all, well
+}
+
+// commonLinks explains open excess without telemetry (binary tomography): a switch's
+// port through which all steps are slow, from two flows or more, while its senders'
+// other steps are not.
+func (a *analysis) commonLinks() {
+	var left []open
+	for _, o := range a.open {
+		p, ok := a.commonLink(o)
+		if !ok {
+			left = append(left, o)
+			continue
+		}
+		c := a.slowLinkAt(p, 0)
+		c.confidence = 0.6
+		c.evidence = fmt.Sprintf("all steps through %s are slow, and the same hosts' other steps are not", a.switchPort(p))
+		a.give(c, o.step, o.nanos, false)
+	}
+	a.open = left
+}
+
+func (a *analysis) commonLink(o open) (best port, ok bool) {
+	s := a.stream(int(o.step))
+	if s == nil || float64(o.nanos) < (slowFactor-1)*float64(a.base.of(int(o.step))) {
+		return port{}, false
+	}
+	most := 1
+	for _, p := range s.ports {
+		if !s.certain[p] || !a.tr.net.Nodes[p.node].Switch {
+			continue
+		}
+		if _, host := a.tr.net.toHost(p); host {
+			continue // its host may be what is slow
+		}
+		slow, all, well := a.stepsThrough(p, a.t.first)
+		if slow == all && well == 0 && slow > most && a.healthyBeside(s.source, p) {
+			best, most, ok = p, slow, true
+		}
+	}
+	return best, ok
+}
+
+// healthyBeside reports whether a host has steps that leave by other ports than p, and
+// nearly all of them last no longer than they should.
+func (a *analysis) healthyBeside(host int, p port) bool {
+	well, all := 0, 0
+	for _, s := range a.tr.own {
+		if s.source != host || s.passes(p) {
+			continue
+		}
+		for _, i := range s.steps {
+			all++
+			if float64(a.t.end[i]-a.t.begin[i]) <= slowFactor*float64(a.base.of(int(i))) {
+				well++
+			}
+		}
+	}
+	return all > 0 && float64(well) >= slowSteps*float64(all)
+}
+
+// behindSlow explains open excess by a slow link on the step's way that other steps
+// have shown.
+func (a *analysis) behindSlow() {
+	at := map[string]cause{} // by the port's name
+	for _, who := range a.names() {
+		for _, s := range a.shares[who] {
+			if s.class == SlowLink {
+				at[s.object] = cause{who: who, class: SlowLink, inferred: s.inferred, object: s.object, confidence: s.confidence, evidence: s.evidence}
+			}
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	a.open = slices.DeleteFunc(a.open, func(o open) bool {
+		s := a.stream(int(o.step))
+		if s == nil {
+			return false
+		}
+		for _, p := range s.ports {
+			if c, ok := at[a.switchPort(p)]; ok && s.certain[p] {
+				a.give(c, o.step, o.nanos, false)
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,97 @@
+package collective
+
+import "slices"
+
+// standingCycle is a shortest loop among the switch ports that were paused and never
+// resumed, each of which leads to the switch of the next: a deadlock shows in the PFC
+// frames alone where telemetry has no way through it. It is nil where there is none.
+func (a *analysis) standingCycle() []port {
+	var standing []port
+	for at, list := range a.pauses.intervals {
+		if last := list[len(list)-1]; a.tr.has(at.node) || last.to < a.pauses.end {
+			continue
+		}
+		standing = append(standing, at)
+	}
+	slices.SortFunc(standing, func(x, y port) int {
+		if x.node != y.node {
+			return x.node - y.node
+		}
+		return x.port - y.port
+	})
+	var best []port
+	for _, start := range standing {
+		if loop := a.loop(start, standing); loop != nil && (best == nil || len(loop) < len(best)) {
+			best = loop
+		}
+	}
+	return best
+}
+
+// loop is the shortest way from a port back to itself.
+func (a *analysis) loop(start port, standing []port) []port {
+	before := map[port]port{}
+	queue := []port{start}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		h, ok := a.tr.net.next(at)
+		if !ok || !a.tr.net.Nodes[h.peer].Switch {
+			continue
+		}
+		for _, next := range standing {
+			if next.node != h.peer || next.port == h.peerPort {
+				continue // packets do not go back where they come from
+			}
+			if next == start {
+				loop := []port{at}
+				for at != start {
+					at = before[at]
+					loop = append(loop, at)
+				}
+				slices.Reverse(loop)
+				return loop
+			}
+			if _, seen := before[next]; !seen {
+				before[next] = at
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}
+
+// behind are the transfers that the ranks furthest behind did not begin, where the
+// records do not show which algorithm ran but how many steps it has: data flows from
+// lower steps to higher ones, so who is furthest behind waits for nobody.
+func (a *analysis) behind(communicator int32) (out []stuck, steps int) {
+	if int(communicator) >= len(a.t.run.Communicators) {
+		return nil, 0
+	}
+	c := a.t.run.Communicators[communicator]
+	last, ended := map[int]int{}, map[int]int64{}
+	iteration := int32(0)
+	for i := range a.t.steps {
+		if r := &a.t.steps[i]; r.Communicator == communicator {
+			iteration = max(iteration, r.Iteration)
+		}
+	}
+	for i := range a.t.steps {
+		if r := &a.t.steps[i]; r.Communicator == communicator && r.Iteration == iteration && int(r.Step) > last[int(r.Rank)] {
+			last[int(r.Rank)], ended[int(r.Rank)] = int(r.Step), a.t.end[i]
+		}
+	}
+	if len(last) == 0 {
+		return nil, 0
+	}
+	least := c.Steps
+	for _, rank := range c.Members {
+		least = min(least, last[rank])
+	}
+	for _, rank := range c.Members {
+		if last[rank] == least && least < c.Steps {
+			out = append(out, stuck{rank: rank, peer: None, step: least + 1, since: max(ended[rank], a.t.first)})
+		}
+	}
+	return out, c.Steps
+}

@@ -1,0 +1,137 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/schema"
+)
+
+// ConsiderAgain is how long a root is left alone after it was considered, acted on or not: a diagnosis comes with
+// every interval.
+const ConsiderAgain = 10 * time.Minute
+
+// RefusedBusy is the reason for which a queue drops a diagnosis: another is being considered.
+const RefusedBusy = "busy"
+
+// Queue hands on diagnoses of slow hosts one at a time. It is a sink of results that never waits and never holds
+// them up.
+type Queue struct {
+	name       string
+	confidence float64
+	fabrics    map[string]bool
+	record     *record.Recorder
+	now        func() time.Time
+	queue      chan schema.Diagnosis
+
+	mu         sync.Mutex
+	considered map[rootKey]time.Time // guarded by mu
+}
+
+type rootKey struct{ fabric, device, peer string }
+
+// NewQueue makes a queue of diagnoses of some fabrics from a confidence on.
+func NewQueue(name string, confidence float64, fabrics []string, rec *record.Recorder, now func() time.Time) *Queue {
+	q := &Queue{name: name, confidence: confidence, fabrics: map[string]bool{}, record: rec, now: now, queue: make(chan schema.Diagnosis, 1), considered: map[rootKey]time.Time{}}
+	for _, f := range fabrics {
+		q.fabrics[f] = true
+	}
+	return q
+}
+
+// Name of the sink.
+func (q *Queue) Name() string { return q.name }
+
+// Put queues the first diagnosis of an interval that counts.
+func (q *Queue) Put(_ context.Context, r *schema.IntervalResult) error {
+	for i := range r.Diagnoses {
+		d := r.Diagnoses[i]
+		if d.Cause.Class != schema.CauseSlowHost || d.Cause.Confidence < q.confidence || d.Root == nil || !q.fabrics[d.Fabric] {
+			continue
+		}
+		key := rootKey{d.Fabric, d.Root.Device, d.Root.Peer}
+		if !q.due(key) {
+			continue
+		}
+		select {
+		case q.queue <- d:
+		default:
+			q.record.Dropped(RefusedBusy, 1)
+			q.forget(key)
+		}
+	}
+	return nil
+}
+
+func (q *Queue) due(key rootKey) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	if last, seen := q.considered[key]; seen && now.Sub(last) < ConsiderAgain {
+		return false
+	}
+	for k, at := range q.considered {
+		if now.Sub(at) >= ConsiderAgain {
+			delete(q.considered, k)
+		}
+	}
+	q.considered[key] = now
+	return true
+}
+
+func (q *Queue) forget(key rootKey) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.considered, key)
+}
+
+// Each hands on diagnoses until ctx ends.
+func (q *Queue) Each(ctx context.Context, consider func(context.Context, schema.Diagnosis)) error {
+	for {
+		select {
+		case d := <-q.queue:
+			consider(ctx, d)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Refusal is why nothing is sent for a diagnosis.
+type Refusal struct {
+	Reason string // a label
+	Err    error
+}
+
+// Error says why, for people.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap is what lies beneath.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Refuse makes a *Refusal.
+func Refuse(reason, format string, args ...any) error {
+	return &Refusal{reason, fmt.Errorf(format, args...)}
+}
+
+// Daily counts what was sent within a day. One goroutine uses it.
+type Daily struct {
+	times []time.Time
+}
+
+// Day is the time for which it counts.
+const Day = 24 * time.Hour
+
+// Add notes what is sent now.
+func (d *Daily) Add(now time.Time) { d.times = append(d.times, now) }
+
+// Count is how many were sent within the day before now.
+func (d *Daily) Count(now time.Time) int {
+	for len(d.times) > 0 && now.Sub(d.times[0]) >= Day {
+		d.times = d.times[1:]
+	}
+	return len(d.times)
+}

@@ -1,0 +1,183 @@
+package dashboards
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/internal/problem"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// hostSpan is how far back hosts and their runs are listed that no span is given for.
+const hostSpan = 7 * 24 * time.Hour
+
+// hostQuestion is a question about what was probed inside hosts.
+type hostQuestion struct {
+	ofFabric
+	From *moment `query:"from" doc:"Runs that ended at this time or later; without it 7 days before to."`
+	To   *moment `query:"to" doc:"Runs that ended before this time; without it now."`
+}
+
+// span of a question.
+func (q *hostQuestion) span() (read.Span, error) {
+	s := read.Span{To: schema.Instant(time.Now().UnixNano())}
+	if q.To != nil {
+		s.To = schema.Instant(*q.To)
+	}
+	s.From = max(0, s.To-schema.Instant(hostSpan))
+	if q.From != nil {
+		s.From = schema.Instant(*q.From)
+	}
+	if s.From >= s.To {
+		return s, problem.BadRequest("from is not before to")
+	}
+	return s, nil
+}
+
+// ask answers a question about a fabric and a span.
+func ask[T any](d *Dashboards, q *hostQuestion, of func(fabric string, s read.Span) ([]T, error)) (inSpan, []T, error) {
+	f, err := d.fabricOf(q.Fabric)
+	if err != nil {
+		return inSpan{}, nil, err
+	}
+	s, err := q.span()
+	if err != nil {
+		return inSpan{}, nil, err
+	}
+	list, err := of(f.name, s)
+	return inSpan{s.From, s.To}, append([]T{}, list...), err
+}
+
+type hostParameters struct {
+	hostQuestion
+	Model string `query:"model" doc:"Hosts of this model; without it all."`
+}
+
+type hostList struct {
+	inSpan
+	// Hosts that were probed, each with its newest report, those with a verdict first, at most 10000.
+	Hosts []read.HostRun `json:"hosts"`
+}
+
+func (d *Dashboards) hosts(ctx context.Context, p *hostParameters) (*hostList, error) {
+	span, list, err := ask(d, &p.hostQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
+		return d.model.HostStates(ctx, fabric, s, p.Model, read.MaxHosts)
+	})
+	return &hostList{span, list}, err
+}
+
+type hostRunParameters struct {
+	hostQuestion
+	Host string `path:"host" doc:"Name of the host's agent."`
+}
+
+type hostRunList struct {
+	inSpan
+	// Runs, the newest first, at most 1000.
+	Runs []read.HostRun `json:"runs"`
+}
+
+func (d *Dashboards) hostRuns(ctx context.Context, p *hostRunParameters) (*hostRunList, error) {
+	span, list, err := ask(d, &p.hostQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
+		return d.model.HostRuns(ctx, fabric, s, read.HostRunFilter{Agent: p.Host}, read.MaxSearches)
+	})
+	return &hostRunList{span, list}, err
+}
+
+type hostReportParameters struct {
+	ofFabric
+	Host string `path:"host" doc:"Name of the host's agent."`
+	Run  string `query:"run" doc:"Id of a run; without it the newest with a report."`
+}
+
+// hostReport is what a run measured, and the host's graph.
+type hostReport struct {
+	Run    read.HostRun     `json:"run"`
+	Report *hostping.Report `json:"report"`
+	Graph  *hostGraph       `json:"graph"`
+}
+
+// hostGraph is the inside of a host: its RNICs, GPUs and memory, the links between them, and the path of each pair.
+type hostGraph hostping.Graph
+
+func (d *Dashboards) hostReport(ctx context.Context, p *hostReportParameters) (*hostReport, error) {
+	f, err := d.fabricOf(p.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.model.HostReport(ctx, f.name, p.Host, p.Run)
+	if errors.Is(err, read.ErrNotFound) {
+		return nil, problem.NotFound("no report of host %s; GET %s/fabrics/%s/hosts lists those that were probed", p.Host, Prefix, f.name)
+	}
+	return &hostReport{r.Run, r.Report, (*hostGraph)(r.Graph)}, err
+}
+
+type hostOutlierParameters struct {
+	hostQuestion
+	Model   string  `query:"model" doc:"Hosts of this model; without it all."`
+	Percent float64 `query:"percent" default:"20" min:"1" max:"100" doc:"How far a pair must be from the median of its model."`
+}
+
+type hostOutlierList struct {
+	inSpan
+	// Outliers, the slowest first, at most 10000.
+	Outliers []read.HostOutlier `json:"outliers"`
+}
+
+func (d *Dashboards) hostOutliers(ctx context.Context, p *hostOutlierParameters) (*hostOutlierList, error) {
+	span, list, err := ask(d, &p.hostQuestion, func(fabric string, s read.Span) ([]read.HostOutlier, error) {
+		return d.model.HostOutliers(ctx, fabric, s, p.Model, p.Percent, read.MaxHosts)
+	})
+	return &hostOutlierList{span, list}, err
+}
+
+type hostModelParameters struct {
+	ofFabric
+}
+
+type hostModelList struct {
+	// Models of hosts with a baseline in the store.
+	Models []hostModel `json:"models"`
+}
+
+// hostModel is a model of hosts, and what its baseline was taken on.
+type hostModel struct {
+	Model  string         `json:"model"`
+	Hosts  []string       `json:"hosts"`
+	Newest schema.Instant `json:"newest"`
+	Pairs  int            `json:"pairs"`
+}
+
+func (d *Dashboards) hostModels(ctx context.Context, p *hostModelParameters) (*hostModelList, error) {
+	f, err := d.fabricOf(p.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	list, err := d.model.HostBaselines(ctx, f.name, "")
+	out := &hostModelList{Models: []hostModel{}}
+	for _, b := range list {
+		out.Models = append(out.Models, hostModel{b.Model, b.Agents, b.Newest, len(b.Baseline.Pairs)})
+	}
+	return out, err
+}
+
+// probedHost is what the probes inside a diagnosis' host came to.
+type probedHost struct {
+	Host     string             `json:"host"`
+	RunID    string             `json:"run_id"`
+	Time     schema.Instant     `json:"time"`
+	Verdicts []read.HostVerdict `json:"verdicts"` // empty: nothing inside the host is slow
+	Text     string             `json:"text"`
+}
+
+// probedOf is that of a diagnosis; nil: its host was not probed then.
+func (d *Dashboards) probedOf(ctx context.Context, diagnosis *schema.Diagnosis) (*probedHost, error) {
+	r, err := d.model.HostRunOf(ctx, diagnosis)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return &probedHost{r.Agent, r.RunID, r.Time, r.Verdicts, r.Sentence}, nil
+}

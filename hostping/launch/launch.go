@@ -1,0 +1,143 @@
+// Package launch takes a region to a run that probes the host at its root. In go
+// diagnoses, what agents say of their hosts, Slurm's states, and the store's runs and
+// baselines; out go signed commands of the kind "hostping". A policy does so without a
+// person, off by default and within limits. It probes nothing itself: agents do.
+package launch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/order"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// Runs are what the store knows of probed hosts.
+type Runs interface {
+	HostRuns(ctx context.Context, fabric string, s read.Span, f read.HostRunFilter, n int) ([]read.HostRun, error)
+	HostBaselines(ctx context.Context, fabric, model string) ([]read.HostBaseline, error)
+}
+
+// Launcher plans and launches runs in one fabric.
+type Launcher struct {
+	*dispatch.Desk
+	Config Config
+	Runs   Runs
+}
+
+// Want is what a person or the policy asks for; what is empty is the launcher's choice.
+type Want struct {
+	Diagnosis schema.Diagnosis // of the region
+	Host      string           // an agent or device instead of a region's root
+	Mode      order.Mode
+	Duration  time.Duration
+}
+
+// Plan is a command that is ready, and how it came about.
+type Plan struct {
+	Root    dispatch.Root
+	Free    string // why the host may be probed
+	Request order.Request
+	Command schema.Command
+}
+
+// errInUse: the host may not be probed.
+var errInUse = errors.New("the host is in use: it is neither in hostping.launch.allow_hosts nor drained")
+
+// Plan makes the command of a run, and sends nothing but the question who is there.
+func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
+	hosts, err := l.Hosts(ctx, l.Config.AllowHosts)
+	if err != nil {
+		return p, err
+	}
+	root := w.Diagnosis.Root
+	if w.Host != "" {
+		root = &schema.RootPort{Peer: w.Host}
+	}
+	if p.Root, err = dispatch.RootOf(root, hosts); err != nil {
+		return p, err
+	}
+	host := &hosts[slices.IndexFunc(hosts, func(h dispatch.Host) bool { return h.Agent == p.Root.Agent })]
+	switch {
+	case !slices.Contains(host.Kinds, order.Kind):
+		return p, fmt.Errorf("agent %s takes no runs: its hostping.offer.enabled is false, or its hostping.host.prober is empty", host.Agent)
+	case host.Free == "":
+		return p, fmt.Errorf("agent %s: %w", host.Agent, errInUse)
+	}
+	p.Free = host.Free
+	if p.Request, err = l.request(ctx, &w, p.Root, p.Free); err != nil {
+		return p, err
+	}
+	arguments, err := json.Marshal(p.Request)
+	if err != nil {
+		return p, fmt.Errorf("hostping request: %w", err)
+	}
+	p.Command, err = l.Bus.New(command.Order{Kind: order.Kind, Targets: []string{p.Root.Agent}, Arguments: arguments, ValidFor: l.StartWait})
+	return p, err
+}
+
+// request is about every pair of a host that is out of use, and else about the RNIC at
+// the root and its own endpoints.
+func (l *Launcher) request(ctx context.Context, w *Want, root dispatch.Root, free string) (order.Request, error) {
+	r := order.Request{Mode: w.Mode, DurationSeconds: cmp.Or(w.Duration, l.Config.Duration).Seconds(), Region: w.Diagnosis.Region, Reason: dispatch.Reason(&w.Diagnosis)}
+	if r.Mode == "" {
+		r.Mode = order.Full
+		if w.Diagnosis.Region != 0 && free == dispatch.Allowed {
+			r.Mode = order.Affinitive
+		}
+	}
+	if r.Mode == order.Affinitive {
+		r.RNIC = root.Adapter
+	}
+	if r.Mode != order.Baseline {
+		var err error
+		if r.Baseline, err = l.baseline(ctx, root.Agent); err != nil {
+			return r, err
+		}
+	}
+	return r, r.Check()
+}
+
+// baseline is that of the agent's model, as its last run said; nil if the store has
+// none. Of each pair it has the median of the hosts.
+func (l *Launcher) baseline(ctx context.Context, agent string) (*hostping.Baseline, error) {
+	const month = 30 * 24 * time.Hour
+	runs, err := l.Runs.HostRuns(ctx, l.Fabric, l.Past(month), read.HostRunFilter{Agent: agent}, 10)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(runs, func(r read.HostRun) bool { return r.Model != "" })
+	if at < 0 {
+		return nil, nil
+	}
+	list, err := l.Runs.HostBaselines(ctx, l.Fabric, runs[at].Model)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	b := list[0].Baseline
+	b.Pairs = slices.Clone(b.Pairs)
+	for i := range b.Pairs {
+		latency, gbps := b.Pairs[i].Typical()
+		b.Pairs[i].LatencyMicros, b.Pairs[i].Gbps = []float64{latency}, []float64{gbps}
+	}
+	return &b, nil
+}
+
+// Send sends a plan's command and waits until the agent has begun or refused.
+func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
+	return l.Desk.Send(ctx, &p.Command, p.Root.Agent)
+}
+
+// past are the runs of an agent, or of all (""), within a time.
+func (l *Launcher) past(ctx context.Context, agent string, within time.Duration) ([]read.HostRun, error) {
+	return l.Runs.HostRuns(ctx, l.Fabric, l.Past(within), read.HostRunFilter{Agent: agent}, read.MaxHosts)
+}

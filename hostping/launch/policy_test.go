@@ -1,0 +1,245 @@
+package launch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/launch"
+	"github.com/giverny/giverny/hostping/order"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// world is a bus with agents, a store and Slurm, all of a test's making.
+type world struct {
+	mu        sync.Mutex
+	agents    map[string][]string // kinds that each takes
+	sent      []order.Request     // guarded by mu
+	targets   []string            // guarded by mu
+	actions   []schema.FeedbackAction
+	past      []read.HostRun
+	baselines []read.HostBaseline
+	drained   map[string]string
+	failing   error // of the store
+	refuses   bool  // the agents do
+}
+
+func (w *world) New(o command.Order) (schema.Command, error) {
+	return schema.Command{ID: fmt.Sprintf("C%d", time.Now().UnixNano()), Kind: o.Kind, Targets: o.Targets, Arguments: o.Arguments, Principal: "policy"}, nil
+}
+
+func (w *world) Ask(_ context.Context, c *schema.Command, _ time.Duration, _ int) (answers []command.Answer, err error) {
+	for agent, kinds := range w.agents {
+		hardware := schema.HostHardware{Adapters: []schema.Adapter{{Name: "mlx5_2", Device: agent + " HCA-1", Model: "MT4129"}}}
+		output, err := json.Marshal(command.AgentStatus{Hardware: &hardware, Kinds: kinds})
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, command.Answer{CommandResult: schema.CommandResult{CommandID: c.ID, Agent: agent, Status: schema.CommandDone, Output: output}})
+	}
+	return answers, nil
+}
+
+func (w *world) Begin(_ context.Context, c *schema.Command, _ time.Duration, _ int) ([]command.Answer, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var r order.Request
+	if err := json.Unmarshal(c.Arguments, &r); err != nil {
+		return nil, err
+	}
+	w.sent, w.targets = append(w.sent, r), append(w.targets, c.Targets...)
+	status := schema.CommandAccepted
+	if w.refuses {
+		status = schema.CommandRefused
+	}
+	return []command.Answer{{CommandResult: schema.CommandResult{Agent: c.Targets[0], Status: status, Reason: "so there"}}}, nil
+}
+
+func (w *world) NewestDiagnoses(context.Context, string, read.Span, uint64, int) ([]schema.Diagnosis, error) {
+	return nil, w.failing
+}
+
+func (w *world) Hardware(context.Context, string, string) ([]read.HostAdapter, error) {
+	return nil, w.failing
+}
+
+func (w *world) HostRuns(_ context.Context, _ string, s read.Span, f read.HostRunFilter, _ int) ([]read.HostRun, error) {
+	return slices.DeleteFunc(slices.Clone(w.past), func(r read.HostRun) bool {
+		return r.Time < s.From || r.Time >= s.To || f.Agent != "" && r.Agent != f.Agent
+	}), w.failing
+}
+
+func (w *world) HostBaselines(_ context.Context, _, model string) ([]read.HostBaseline, error) {
+	return slices.DeleteFunc(slices.Clone(w.baselines), func(b read.HostBaseline) bool { return b.Model != model }), w.failing
+}
+
+func (w *world) OutOfUse(context.Context, []string) (map[string]string, error) { return w.drained, nil }
+
+func (w *world) StoreFeedback(_ context.Context, _ string, actions []schema.FeedbackAction) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.actions = append(w.actions, actions...)
+	return nil
+}
+
+func slowHost(agent string, confidence float64) schema.Diagnosis {
+	return schema.Diagnosis{Fabric: "f", Time: schema.Instant(time.Now().UnixNano()), Region: 5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: confidence},
+		Root: &schema.RootPort{Device: "leaf0", Port: "1", Peer: agent + " HCA-1"}}
+}
+
+func newWorld() *world {
+	return &world{agents: map[string][]string{"n1": {order.Kind}, "n2": {order.Kind}, "n3": nil}, drained: map[string]string{"n2": "IDLE+DRAIN"}}
+}
+
+func (w *world) launcher(cfg launch.Config) *launch.Launcher {
+	return &launch.Launcher{Desk: &dispatch.Desk{Fabric: "f", Bus: w, Nodes: w, Store: w, Now: time.Now, ListWait: time.Second, StartWait: time.Second}, Config: cfg, Runs: w}
+}
+
+// judged gives diagnoses to a policy one after the other and returns the audit: outcome and reason of each.
+func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...schema.Diagnosis) (audit []string) {
+	t.Helper()
+	cfg := launch.DefaultConfig()
+	cfg.AllowHosts, cfg.Slurm, cfg.Policy.Enabled, cfg.Policy.DryRun = []string{"n1", "n3"}, true, true, false
+	if edit != nil {
+		edit(&cfg)
+	}
+	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	trail := record.NewTrail(w, metrics)
+	p := launch.NewPolicy(cfg.Policy, map[string]*launch.Launcher{"f": w.launcher(cfg)}, record.New(launch.SinkName, launch.Reasons(), metrics, trail, log), time.Now)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = p.Run(ctx) })
+	running.Go(func() { _ = trail.Run(ctx) })
+	for _, d := range diagnoses {
+		if err := p.Put(ctx, &schema.IntervalResult{Diagnoses: []schema.Diagnosis{d}}); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	}
+	cancel()
+	running.Wait()
+	for _, a := range w.actions {
+		if a.Sink != launch.SinkName || a.Action != "launch" || a.Fabric != "f" {
+			t.Errorf("action %+v", a)
+		}
+		audit = append(audit, fmt.Sprintf("%s %s: %s", a.Outcome, a.Target, a.Reason))
+	}
+	return audit
+}
+
+func TestPolicy(t *testing.T) {
+	past := func(agent string, ago time.Duration, status schema.CommandStatus) read.HostRun {
+		return read.HostRun{RunID: "R1", Agent: agent, Time: schema.Instant(time.Now().Add(-ago).UnixNano()), Principal: "policy", Status: status}
+	}
+	for name, c := range map[string]struct {
+		edit   func(*launch.Config)
+		world  func(*world)
+		agents []string // roots of diagnoses, in turn
+		audit  []string // a part of each, in order
+		sent   int
+	}{
+		"launches":            {nil, nil, []string{"n1"}, []string{"done n1: region 5, slow_host with confidence 0.90"}, 1},
+		"a dry run":           {func(c *launch.Config) { c.Policy.DryRun = true }, nil, []string{"n1"}, []string{"done n1"}, 0},
+		"confidence":          {func(c *launch.Config) { c.Policy.Confidence = 0.95 }, nil, []string{"n1"}, nil, 0},
+		"an agent of others":  {nil, nil, []string{"n9"}, []string{"refused n9 HCA-1: none of the 3 agents"}, 0},
+		"takes no runs":       {nil, nil, []string{"n3"}, []string{"refused n3 HCA-1: agent n3 takes no runs"}, 0},
+		"in use":              {func(c *launch.Config) { c.AllowHosts = nil }, nil, []string{"n1"}, []string{"refused n1 HCA-1: agent n1: the host is in use"}, 0},
+		"so many a day":       {func(c *launch.Config) { c.Policy.PerDay = 1 }, nil, []string{"n1", "n2"}, []string{"done n1", "refused n2 HCA-1: 1 runs were launched within a day"}, 1},
+		"probed an hour ago":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", 59*time.Minute, schema.CommandDone)} }, []string{"n1"}, []string{"refused n1 HCA-1: n1 was probed 59m0s ago: R1"}, 0},
+		"a run that goes on":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandAccepted)} }, []string{"n1"}, []string{"refused n1 HCA-1: run R1 of n1 goes on"}, 0},
+		"another host's runs": {nil, func(w *world) { w.past = []read.HostRun{past("n2", time.Minute, schema.CommandDone)} }, []string{"n1"}, []string{"done n1"}, 1},
+		"one that failed":     {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandFailed)} }, []string{"n1"}, []string{"done n1"}, 1},
+		"the store is away":   {nil, func(w *world) { w.failing = errors.New("no store") }, []string{"n1"}, []string{"refused n1 HCA-1: no store"}, 0},
+		"the agent refuses":   {nil, func(w *world) { w.refuses = true }, []string{"n1"}, []string{"failed n1: agent n1: refused: so there"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				if c.world != nil {
+					c.world(w)
+				}
+				var diagnoses []schema.Diagnosis
+				for _, agent := range c.agents {
+					diagnoses = append(diagnoses, slowHost(agent, .9))
+				}
+				got := w.judged(t, c.edit, diagnoses...)
+				ok := len(got) == len(c.audit) && len(w.sent) == c.sent
+				for i := range min(len(got), len(c.audit)) {
+					ok = ok && strings.Contains(got[i], c.audit[i])
+				}
+				if !ok {
+					t.Errorf("%d sent, want %d; audit %q, want %q", len(w.sent), c.sent, got, c.audit)
+				}
+			})
+		})
+	}
+}
+
+// A host in use has the RNIC at the root probed, a drained one every pair; the store's baseline of the host's model
+// comes along, with the median of its hosts.
+func TestWhatIsSent(t *testing.T) {
+	pair := hostping.Pair{RNIC: "mlx5_2", Endpoint: "numa0"}
+	w := newWorld()
+	w.past = []read.HostRun{{RunID: "R1", Agent: "n1", Time: schema.Instant(time.Now().Add(-time.Hour).UnixNano()), Model: "m"}}
+	w.baselines = []read.HostBaseline{{Model: "m", Baseline: hostping.Baseline{Version: hostping.BaselineVersion, Model: "m", LargeBytes: hostping.LargeBytes, Runs: 3,
+		Pairs: []hostping.PairBaseline{{Pair: pair, Links: []string{"l"}, LatencyMicros: []float64{2, 9, 3}, Gbps: []float64{100, 40, 99}}}}}}
+	cfg := launch.DefaultConfig()
+	cfg.AllowHosts, cfg.Slurm = []string{"n1"}, true
+	for agent, want := range map[string]struct {
+		mode order.Mode
+		rnic string
+		has  bool // a baseline
+	}{"n1": {order.Affinitive, "mlx5_2", true}, "n2": {order.Full, "", false}} {
+		p, err := w.launcher(cfg).Plan(t.Context(), launch.Want{Diagnosis: slowHost(agent, .9)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := p.Request
+		if r.Mode != want.mode || r.RNIC != want.rnic || r.Region != 5 || r.DurationSeconds != 300 || (r.Baseline != nil) != want.has {
+			t.Errorf("%s: %+v, want %+v", agent, r, want)
+		}
+		if r.Baseline != nil && (r.Baseline.Pairs[0].LatencyMicros[0] != 3 || r.Baseline.Pairs[0].Gbps[0] != 99) {
+			t.Errorf("baseline %+v: want the medians", r.Baseline.Pairs)
+		}
+	}
+	if p, err := w.launcher(cfg).Plan(t.Context(), launch.Want{Host: "n2", Mode: order.Baseline}); err != nil || p.Request.Mode != order.Baseline || p.Request.Baseline != nil {
+		t.Errorf("%+v, %v", p.Request, err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	cfg := launch.DefaultConfig()
+	if err := cfg.Validate(); err != nil || cfg.Policy.Enabled || !cfg.Policy.DryRun {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	cfg.Policy.Enabled = true
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "allow_hosts: empty, and slurm is off") {
+		t.Errorf("a policy that could launch nowhere: %v", err)
+	}
+	bad := launch.Config{AllowHosts: []string{"["}}
+	err := bad.Validate()
+	for _, key := range []string{"allow_hosts.0", "duration", "policy.confidence", "policy.again_after", "policy.per_day"} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("no fault of %s in %v", key, err)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package local
+
+import (
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/prober"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// Config is how this host is probed.
+type Config struct {
+	// perftest, or exec, a program behind the prober protocol; empty: this host is not probed.
+	Prober string `yaml:"prober"`
+	// Of exec: the program and its arguments, no shell.
+	Command []string `yaml:"command,flow"`
+	// Of perftest.
+	Perftest prober.PerftestConfig `yaml:"perftest"`
+	// The file that describes this host: lstopo --of xml, NCCL_TOPO_DUMP_FILE or nvidia-smi topo -m.
+	Graph string `yaml:"graph"`
+	// Of that file: hwloc, nccl or nvidia-smi; empty: by its text.
+	Format string `yaml:"format"`
+	// The baseline of this host's model, as giverny hostping baseline writes it; empty: commands bring one.
+	Baseline string `yaml:"baseline"`
+	// The longest that a probe may take.
+	ProbeTimeout time.Duration `yaml:"probe_timeout"`
+	// The longest that a run may take.
+	Timeout time.Duration `yaml:"timeout"`
+	// The pause between two probes.
+	Pause time.Duration `yaml:"pause"`
+	// The most of a RNIC's time that probes have, percent, over 5 minutes and more; a run waits, or leaves pairs out.
+	SharePercent float64 `yaml:"share_percent"`
+}
+
+// Kinds of probers.
+const (
+	kindPerftest = "perftest"
+	kindExec     = "exec"
+)
+
+// DefaultConfig does not probe.
+func DefaultConfig() Config {
+	return Config{Perftest: prober.DefaultPerftestConfig(), ProbeTimeout: 10 * time.Second, Timeout: 5 * time.Minute, SharePercent: 5}
+}
+
+// Enabled says whether this host may be probed at all.
+func (c *Config) Enabled() bool { return c.Prober != "" }
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(slices.Contains([]string{"", kindPerftest, kindExec}, c.Prober), "prober", "%q: want perftest or exec", c.Prober)
+	f.Check(c.Prober != kindExec || len(c.Command) > 0 && c.Command[0] != "", "command", "empty; want a program and its arguments")
+	f.Check(!c.Enabled() || c.Graph != "", "graph", "empty; want a file that describes this host, such as the output of lstopo --of xml")
+	f.Check(slices.Contains([]hostping.Format{hostping.Auto, hostping.Hwloc, hostping.NCCL, hostping.NvidiaSMI}, hostping.Format(c.Format)), "format", "%q: want hwloc, nccl or nvidia-smi", c.Format)
+	f.Under("perftest", c.Perftest.Validate())
+	f.Check(c.ProbeTimeout > 0, "probe_timeout", "%v: want a positive duration", c.ProbeTimeout)
+	f.Check(c.Timeout >= c.ProbeTimeout, "timeout", "%v: want probe_timeout or more", c.Timeout)
+	f.Check(c.Pause >= 0, "pause", "%v: want 0s or more", c.Pause)
+	f.Check(c.SharePercent > 0 && c.SharePercent <= 100, "share_percent", "%g: want above 0, up to 100", c.SharePercent)
+	return f.Err()
+}

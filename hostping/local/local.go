@@ -1,0 +1,209 @@
+// Package local probes the host that it runs on. In goes which pairs to probe and why,
+// out comes an outcome: what was measured and what it means. It reads the host's graph
+// and the baseline of its model from files, keeps the history of its runs, runs once at
+// a time, and keeps to a share of each RNIC's time. When to run, its users decide.
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/order"
+	"github.com/giverny/giverny/hostping/prober"
+	"github.com/giverny/giverny/hostping/run"
+	"github.com/giverny/giverny/internal/atomicfile"
+)
+
+// Deps are what a host works with; all are required but Source.
+type Deps struct {
+	// Source of utilisation by the ids of a graph, for perftest; nil: the host counts as idle.
+	Source func(g *hostping.Graph) prober.Source
+	Dir    string // where the history is kept
+	Log    *slog.Logger
+	Now    func() time.Time
+}
+
+// Host is this host.
+type Host struct {
+	cfg      Config
+	deps     Deps
+	graph    hostping.Graph
+	baseline *hostping.Baseline // nil: there is no file
+	source   prober.Source
+	share    *Share
+	probing  sync.Mutex // held while a run goes on
+}
+
+// New reads the files of a valid configuration that is enabled.
+func New(cfg Config, deps Deps) (*Host, error) {
+	text, err := os.ReadFile(cfg.Graph)
+	if err != nil {
+		return nil, fmt.Errorf("hostping.host.graph: %w", err)
+	}
+	h := &Host{cfg: cfg, deps: deps, share: NewShare(cfg.SharePercent)}
+	if h.graph, err = hostping.ReadGraph(cfg.Graph, text, hostping.Format(cfg.Format)); err != nil {
+		return nil, fmt.Errorf("hostping.host.graph: %w", err)
+	}
+	if deps.Source != nil {
+		h.source = deps.Source(&h.graph)
+	}
+	if cfg.Baseline == "" {
+		return h, nil
+	}
+	if text, err = os.ReadFile(cfg.Baseline); err != nil {
+		return nil, fmt.Errorf("hostping.host.baseline: %w", err)
+	}
+	b, err := hostping.ParseBaseline(text)
+	if err == nil {
+		err = b.Fits(&h.graph)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("hostping.host.baseline: %s: %w", cfg.Baseline, err)
+	}
+	h.baseline = &b
+	return h, nil
+}
+
+// Graph is the host's.
+func (h *Host) Graph() *hostping.Graph { return &h.graph }
+
+// ErrRunning is that a run goes on.
+var ErrRunning = errors.New("another run of this host goes on")
+
+// Order is a run that is wanted.
+type Order struct {
+	order.Request
+	Trigger order.Trigger
+}
+
+// Check says what this host cannot do of an order.
+func (h *Host) Check(o *Order) error {
+	known := func(id string) bool {
+		return slices.ContainsFunc(h.graph.RNICs, func(r hostping.RNIC) bool { return r.ID == id })
+	}
+	switch {
+	case o.Mode == order.Affinitive && !known(o.RNIC):
+		return fmt.Errorf("this host has no RNIC %.80q", o.RNIC)
+	case o.Mode != order.Baseline && h.baselineOf(o) == nil:
+		return fmt.Errorf("no baseline of model %s: take one on idle hosts of this model (giverny hostping launch --baseline), or name a file in hostping.host.baseline", h.graph.Model)
+	case o.Mode != order.Baseline:
+		return h.baselineOf(o).Fits(&h.graph)
+	}
+	return nil
+}
+
+// baselineOf is the host's own, or else the order's.
+func (h *Host) baselineOf(o *Order) *hostping.Baseline {
+	if h.baseline != nil {
+		return h.baseline
+	}
+	return o.Baseline
+}
+
+// Outcome is an order's without results.
+func (h *Host) Outcome(o *Order) order.Outcome {
+	return order.Outcome{Trigger: o.Trigger, Mode: o.Mode, Region: o.Region, Model: h.graph.Model}
+}
+
+// Run probes the host. Another run that goes on is ErrRunning.
+func (h *Host) Run(ctx context.Context, o *Order) (out order.Outcome, err error) {
+	if err := h.Check(o); err != nil {
+		return out, err
+	}
+	if !h.probing.TryLock() {
+		return out, ErrRunning
+	}
+	defer h.probing.Unlock()
+	began := h.deps.Now()
+	out = h.Outcome(o)
+	p, err := h.open()
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	options := run.Options{Graph: h.graph, Prober: &metered{p, h.share, h.deps.Now}, Now: h.deps.Now, ProbeTimeout: h.cfg.ProbeTimeout,
+		Timeout: h.timeout(o), Pause: h.cfg.Pause}
+	if o.Mode == order.Baseline {
+		b, missing, err := run.TakeBaseline(ctx, options)
+		if err != nil {
+			return out, err
+		}
+		for _, u := range missing {
+			h.deps.Log.Warn("hostping: pair not measured", "rnic", u.RNIC, "endpoint", u.Endpoint, "reason", u.Reason)
+		}
+		out.Baseline, out.Seconds = &b, h.deps.Now().Sub(began).Seconds()
+		return out, nil
+	}
+	options.Baseline = *h.baselineOf(o)
+	if o.Mode == order.Affinitive {
+		options.Trigger = o.RNIC
+	}
+	history, err := h.history()
+	if err != nil {
+		h.deps.Log.Warn("hostping: history not read, starting over", "error", err)
+	}
+	options.History = &history
+	report, err := run.Run(ctx, options)
+	if err != nil {
+		return out, err
+	}
+	out.Report, out.Graph, out.Probes, out.Seconds = &report, &h.graph, report.Probes, h.deps.Now().Sub(began).Seconds()
+	return out, h.keep(&history)
+}
+
+// timeout is the shorter of the order's and this host's.
+func (h *Host) timeout(o *Order) time.Duration {
+	if o.DurationSeconds > 0 {
+		return min(h.cfg.Timeout, time.Duration(o.DurationSeconds*float64(time.Second)))
+	}
+	return h.cfg.Timeout
+}
+
+func (h *Host) open() (run.Prober, error) {
+	if h.cfg.Prober == kindExec {
+		return prober.NewExec(prober.DefaultExecConfig(h.cfg.Command), h.deps.Log)
+	}
+	return prober.NewPerftest(h.cfg.Perftest, h.source, h.deps.Log)
+}
+
+func (h *Host) historyFile() string { return filepath.Join(h.deps.Dir, "history.json") }
+
+func (h *Host) history() (hostping.History, error) {
+	fresh := hostping.History{Version: hostping.HistoryVersion}
+	text, err := os.ReadFile(h.historyFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
+	}
+	if err != nil {
+		return fresh, err
+	}
+	known, err := hostping.ParseHistory(text)
+	if err != nil {
+		return fresh, fmt.Errorf("%s: %w", h.historyFile(), err)
+	}
+	return known, nil
+}
+
+func (h *Host) keep(history *hostping.History) error {
+	text, err := json.Marshal(history)
+	if err != nil {
+		return fmt.Errorf("history of runs: %w", err)
+	}
+	if err := os.MkdirAll(h.deps.Dir, 0o750); err != nil {
+		return fmt.Errorf("history of runs: %w", err)
+	}
+	if err := atomicfile.Write(h.historyFile(), text); err != nil {
+		return fmt.Errorf("history of runs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package monitor
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/hostping/order"
+)
+
+// Reasons why a run was not begun.
+const (
+	skippedHoldOff    = "hold_off"   // the RNIC has called for one within hold_off
+	skippedBusy       = "busy"       // an RNIC or a GPU is
+	skippedUnreadable = "unreadable" // the counters of an RNIC, or the use of GPUs, are not known
+	skippedRunning    = "running"    // another run goes on
+)
+
+// Outcomes of runs.
+const (
+	outcomeHealthy = "healthy"
+	outcomeVerdict = "verdict"
+	outcomeFailed  = "failed"
+)
+
+type metrics struct {
+	runs    *prometheus.CounterVec
+	skipped *prometheus.CounterVec
+	lost    prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		runs:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_hostping_monitor_runs_total", Help: "Runs that this host's monitor has begun, by what called for them and what they came to."}, []string{"trigger", "outcome"}),
+		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_hostping_monitor_skipped_total", Help: "Runs that were due and not begun, by reason."}, []string{"reason"}),
+		lost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_hostping_monitor_reports_dropped_total", Help: "Reports of runs that could not be handed on."}),
+	}
+	for _, t := range []order.Trigger{order.IdleHost, order.Paused, order.Dropped} {
+		for _, o := range []string{outcomeHealthy, outcomeVerdict, outcomeFailed} {
+			m.runs.WithLabelValues(string(t), o)
+		}
+	}
+	for _, r := range []string{skippedHoldOff, skippedBusy, skippedUnreadable, skippedRunning} {
+		m.skipped.WithLabelValues(r)
+	}
+	return m, errors.Join(reg.Register(m.runs), reg.Register(m.skipped), reg.Register(m.lost))
+}

@@ -1,0 +1,188 @@
+package monitor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/local"
+	"github.com/giverny/giverny/hostping/monitor"
+	"github.com/giverny/giverny/hostping/order"
+	"github.com/giverny/giverny/hostping/utilisation"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestDecider(t *testing.T) {
+	quiet := utilisation.Change{Share: 0.01}
+	both := func(c utilisation.Change) map[string]utilisation.Change {
+		return map[string]utilisation.Change{"mlx5_0": quiet, "mlx5_1": c}
+	}
+	for name, c := range map[string]struct {
+		at      time.Duration // since the start
+		changes map[string]utilisation.Change
+		due     string
+		skipped string
+	}{
+		"too early":         {4 * time.Minute, both(quiet), "", ""},
+		"idle":              {5 * time.Minute, both(quiet), "idle ", ""},
+		"at the threshold":  {5 * time.Minute, both(utilisation.Change{Share: 0.05}), "idle ", ""},
+		"busy":              {5 * time.Minute, both(utilisation.Change{Share: 0.051}), "", "busy"},
+		"not known":         {5 * time.Minute, both(utilisation.Change{Share: -1}), "", "unreadable"},
+		"no RNIC":           {5 * time.Minute, nil, "", "unreadable"},
+		"a pause of 3%":     {time.Second, both(utilisation.Change{PauseShare: 0.03}), "", ""},
+		"a longer pause":    {time.Second, both(utilisation.Change{PauseShare: 0.031}), "pause mlx5_1", ""},
+		"a drop":            {time.Second, both(utilisation.Change{Drops: 1, Share: 0.9}), "drop mlx5_1", ""},
+		"pause before idle": {5 * time.Minute, both(utilisation.Change{PauseShare: 0.5}), "pause mlx5_1", ""},
+	} {
+		due, skipped := monitor.NewDecider(monitor.DefaultConfig(), start).Step(start.Add(c.at), c.changes)
+		got := ""
+		if due != nil {
+			got = fmt.Sprintf("%s %s", due.Trigger, due.RNIC)
+		}
+		if got != c.due || skipped != c.skipped {
+			t.Errorf("%s: due %q, skipped %q; want %q, %q", name, got, skipped, c.due, c.skipped)
+		}
+	}
+}
+
+// An RNIC that goes on pausing calls for one run in 5 minutes, and does not hide another's.
+func TestHoldOff(t *testing.T) {
+	d := monitor.NewDecider(monitor.DefaultConfig(), start)
+	pausing := utilisation.Change{PauseShare: 0.5}
+	var runs []string
+	for second := 1; second <= 320; second++ {
+		changes := map[string]utilisation.Change{"mlx5_0": pausing, "mlx5_1": {}}
+		if second == 10 {
+			changes["mlx5_1"] = utilisation.Change{Drops: 3}
+		}
+		if due, _ := d.Step(start.Add(time.Duration(second)*time.Second), changes); due != nil {
+			runs = append(runs, fmt.Sprintf("%d %s %s", second, due.Trigger, due.RNIC))
+		}
+	}
+	if want := []string{"1 pause mlx5_0", "10 drop mlx5_1", "300 idle ", "301 pause mlx5_0"}; !slices.Equal(runs, want) {
+		t.Errorf("runs %q, want %q", runs, want)
+	}
+}
+
+// fake is a host with one RNIC and one GPU.
+type fake struct {
+	graph   hostping.Graph
+	reading func() utilisation.Reading
+	gpus    map[string]float64
+	runs    []string
+	err     error
+}
+
+func (f *fake) Graph() *hostping.Graph { return &f.graph }
+
+func (f *fake) Run(_ context.Context, o *local.Order) (order.Outcome, error) {
+	f.runs = append(f.runs, fmt.Sprintf("%s %s %s", o.Trigger, o.Mode, o.RNIC))
+	return order.Outcome{Trigger: o.Trigger, Report: &hostping.Report{Verdicts: []hostping.Verdict{{Text: "slow"}}}}, f.err
+}
+
+type reader func() utilisation.Reading
+
+func (r reader) Read(string) (utilisation.Reading, error) { return r(), nil }
+
+type source map[string]float64
+
+func (s source) Read(context.Context) (hostping.Utilisation, error) {
+	return hostping.Utilisation{GPUs: s}, nil
+}
+
+func TestMonitor(t *testing.T) {
+	idle := func() utilisation.Reading { return utilisation.Reading{At: time.Now(), RateGbps: 100} }
+	for name, c := range map[string]struct {
+		reading func() utilisation.Reading
+		gpus    map[string]float64
+		err     error
+		runs    []string
+		skipped string // a reason that is counted
+	}{
+		"an idle host":        {idle, map[string]float64{"gpu0": 0}, nil, []string{"idle full ", "idle full "}, ""},
+		"a GPU at work":       {idle, map[string]float64{"gpu0": 0.9}, nil, nil, "busy"},
+		"a GPU not known":     {idle, nil, nil, nil, "unreadable"},
+		"another run goes on": {idle, map[string]float64{"gpu0": 0}, local.ErrRunning, []string{"idle full ", "idle full "}, "running"},
+		"pausing": {func() utilisation.Reading {
+			return utilisation.Reading{At: time.Now(), RateGbps: 100, PauseMicros: uint64(time.Since(time.Unix(0, 0)).Microseconds() / 2)}
+		}, map[string]float64{"gpu0": 1}, nil, []string{"pause affinitive mlx5_0", "pause affinitive mlx5_0", "pause affinitive mlx5_0"}, "hold_off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{graph: hostping.Graph{RNICs: []hostping.RNIC{{ID: "mlx5_0"}}, Endpoints: []hostping.Endpoint{{ID: "gpu0", Kind: hostping.GPU}}}, err: c.err}
+				reg := prometheus.NewRegistry()
+				reported := 0
+				cfg := monitor.DefaultConfig()
+				cfg.Enabled = true
+				m, err := monitor.New(cfg, monitor.Deps{Host: f, RNICs: reader(c.reading), Source: source(c.gpus), Log: slog.New(slog.DiscardHandler), Registerer: reg, Now: time.Now,
+					Report: func(context.Context, order.Outcome) error { reported++; return errors.New("no room") }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute+10*time.Second)
+				defer cancel()
+				if err := m.Run(ctx); err != nil {
+					t.Error(err)
+				}
+				want := len(c.runs)
+				if c.err != nil {
+					want = 0
+				}
+				if !slices.Equal(f.runs, c.runs) || reported != want {
+					t.Errorf("runs %q, %d reported; want %q", f.runs, reported, c.runs)
+				}
+				if got := counted(t, reg, "giverny_hostping_monitor_reports_dropped_total"); got != float64(want) {
+					t.Errorf("%g reports dropped, want %d", got, want)
+				}
+				if n, err := testutil.GatherAndCount(reg, "giverny_hostping_monitor_skipped_total"); err != nil || n != 4 {
+					t.Errorf("%d reasons, %v", n, err)
+				}
+				if c.skipped != "" && skippedFor(t, reg, c.skipped) == 0 {
+					t.Errorf("nothing is counted as %s", c.skipped)
+				}
+			})
+		})
+	}
+}
+
+func counted(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+func skippedFor(t *testing.T, reg *prometheus.Registry, reason string) (sum float64) {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "giverny_hostping_monitor_skipped_total" && m.GetLabel()[0].GetValue() == reason {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,85 @@
+// Package probertest makes a program of a test behind the prober protocol, over a
+// simulated host.
+package probertest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/simulated"
+)
+
+// Machine is a description, in the form of lstopo, of the simulated machine with that name.
+func Machine(name string) string {
+	for _, m := range simulated.Machines() {
+		if m.Name == name {
+			return m.XML()
+		}
+	}
+	panic("probertest: no machine " + name) // a test names one that there is
+}
+
+// Main is the program: its arguments are the file of a host's description and, of a
+// fault, a file with the bottleneck, the link and the share that is left, separated by
+// blanks; while that file is missing the host is healthy.
+func Main(args []string, in io.Reader, out io.Writer) error {
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	g, err := hostping.ReadGraph(args[0], text, hostping.Auto)
+	if err != nil {
+		return err
+	}
+	host := simulated.New(simulated.DefaultConfig(), g, 1)
+	if fault, err := os.ReadFile(args[1]); err == nil {
+		f := strings.Fields(string(fault))
+		share, err := strconv.ParseFloat(f[2], 64)
+		if err != nil {
+			return err
+		}
+		host.Inject(simulated.Fault{Bottleneck: hostping.Bottleneck(f[0]), Link: f[1], Share: share})
+	}
+	return Serve(host, in, out)
+}
+
+// Serve answers until it is told to stop.
+func Serve(host *simulated.Host, in io.Reader, out io.Writer) error {
+	answers := json.NewEncoder(out)
+	requests := bufio.NewScanner(in)
+	for requests.Scan() {
+		var r struct {
+			Type string `json:"type"`
+			hostping.Probe
+		}
+		if err := json.Unmarshal(requests.Bytes(), &r); err != nil {
+			return err
+		}
+		var answer any
+		switch r.Type {
+		case "stop":
+			return nil
+		case "utilisation":
+			answer = host.Utilisation()
+		case "probe":
+			result := host.Probe(r.Probe)
+			answer = struct {
+				ID            int             `json:"id"`
+				Status        hostping.Status `json:"status"`
+				LatencyMicros []float64       `json:"latency_us"`
+			}{r.ID, result.Status, result.LatencyMicros}
+		default:
+			return fmt.Errorf("request %q", r.Type)
+		}
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+	}
+	return requests.Err()
+}

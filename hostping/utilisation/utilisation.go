@@ -1,0 +1,150 @@
+// Package utilisation says how busy a host is: its RNICs by their counters in sysfs,
+// its GPUs by nvidia-smi, its memory and the buses between its sockets by Intel PCM or
+// AMD uProf. In go argument vectors of tools and the host's graph, out come shares by
+// the graph's ids. What a host lacks is left out.
+package utilisation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/perftest"
+)
+
+// Config of the tools. Those whose vectors are empty are not run.
+type Config struct {
+	// nvidia-smi: its program, such as [nvidia-smi]; what it is asked for is added.
+	NvidiaSMI []string `yaml:"nvidia_smi,flow"`
+	// Intel PCM of memory, such as [pcm-memory, "0.5", -nc, -csv, -i=1].
+	PCMMemory []string `yaml:"pcm_memory,flow"`
+	// Intel PCM of the buses between sockets, such as [pcm, "0.5", -nc, -csv, -i=1].
+	PCM []string `yaml:"pcm,flow"`
+	// AMD uProf, such as [AMDuProfPcm, -m, "memory,xgmi", -a, -A, package, -d, "1"].
+	UProf []string `yaml:"uprof,flow"`
+	// How long RNICs are watched.
+	Window time.Duration `yaml:"window"`
+
+	Capacities `yaml:",inline"`
+}
+
+// DefaultConfig runs no tools.
+func DefaultConfig() Config { return Config{Window: 200 * time.Millisecond} }
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	for _, tool := range []struct {
+		key    string
+		vector []string
+	}{{"nvidia_smi", c.NvidiaSMI}, {"pcm_memory", c.PCMMemory}, {"pcm", c.PCM}, {"uprof", c.UProf}} {
+		f.Check(len(tool.vector) == 0 || tool.vector[0] != "", tool.key, "the program is empty")
+	}
+	f.Check(c.Window > 0 && c.Window <= 10*time.Second, "window", "%v: want above 0s, up to 10s", c.Window)
+	f.Check(c.MemoryGBps >= 0, "memory_gbytes_per_second", "%g: want 0 or more", c.MemoryGBps)
+	f.Check(c.InterSocketGBps >= 0, "inter_socket_gbytes_per_second", "%g: want 0 or more", c.InterSocketGBps)
+	return f.Err()
+}
+
+// Source reads the utilisation of one host.
+type Source struct {
+	cfg   Config
+	graph *hostping.Graph
+	rnics *RNICs
+}
+
+// New makes the source of a valid configuration.
+func New(cfg Config, g *hostping.Graph, rnics *RNICs) *Source { return &Source{cfg, g, rnics} }
+
+// Read asks all tools once. One that fails is joined to the error; what the others say
+// is returned with it.
+func (s *Source) Read(ctx context.Context) (hostping.Utilisation, error) {
+	u := hostping.Utilisation{RNICs: map[string]float64{}, GPUs: map[string]float64{}, Links: map[string]float64{}}
+	errs := []error{s.readRNICs(ctx, &u), s.readGPUs(ctx, &u)}
+	t := newTraffic()
+	for _, tool := range []struct {
+		vector []string
+		read   func(string, *traffic) error
+	}{{s.cfg.PCMMemory, pcmMemory}, {s.cfg.PCM, pcmSystem}, {s.cfg.UProf, uProf}} {
+		if len(tool.vector) == 0 {
+			continue
+		}
+		text, err := output(ctx, tool.vector)
+		if err == nil {
+			err = tool.read(text, &t)
+		}
+		errs = append(errs, err)
+	}
+	for id, share := range t.links(s.graph, s.cfg.Capacities) {
+		u.Links[id] = share
+	}
+	return u, errors.Join(errs...)
+}
+
+func (s *Source) readRNICs(ctx context.Context, u *hostping.Utilisation) error {
+	var errs []error
+	before := map[string]Reading{}
+	for _, r := range s.graph.RNICs {
+		reading, err := s.rnics.Read(r.ID)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		before[r.ID] = reading
+	}
+	if len(before) == 0 {
+		return errors.Join(errs...)
+	}
+	timer := time.NewTimer(s.cfg.Window)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for id, first := range before {
+		last, err := s.rnics.Read(id)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if c := last.Since(first); c.Share >= 0 {
+			u.RNICs[id] = c.Share
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Source) readGPUs(ctx context.Context, u *hostping.Utilisation) error {
+	if len(s.cfg.NvidiaSMI) == 0 {
+		return nil
+	}
+	text, err := output(ctx, append(s.cfg.NvidiaSMI[:len(s.cfg.NvidiaSMI):len(s.cfg.NvidiaSMI)], "--query-gpu="+gpuColumns, "--format=csv,noheader,nounits"))
+	if err != nil {
+		return err
+	}
+	gpus, err := readGPUs(text)
+	if err != nil {
+		return err
+	}
+	moved := map[int]float64{}
+	traffic, err := output(ctx, append(s.cfg.NvidiaSMI[:len(s.cfg.NvidiaSMI):len(s.cfg.NvidiaSMI)], "dmon", "-s", "t", "-c", "1"))
+	if err == nil {
+		moved = readGPUTraffic(traffic)
+	}
+	noteGPUs(u, s.graph, gpus, moved)
+	return err
+}
+
+// output runs a tool and returns what it prints.
+func output(ctx context.Context, vector []string) (string, error) {
+	text, err := perftest.Host{}.Run(ctx, vector...)
+	if err != nil && errors.Is(err, exec.ErrNotFound) {
+		return "", fmt.Errorf("%s is not installed: %w", vector[0], err)
+	}
+	return string(text), err
+}

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/giverny/giverny/collectors/ethtool"
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/hostping"
+	"github.com/giverny/giverny/hostping/launch"
+	"github.com/giverny/giverny/hostping/local"
+	"github.com/giverny/giverny/hostping/monitor"
+	"github.com/giverny/giverny/hostping/order"
+	"github.com/giverny/giverny/hostping/prober"
+	"github.com/giverny/giverny/hostping/utilisation"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/pipeline"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// probed is this host, where it is probed.
+type probed struct {
+	*local.Host
+	cfg    config.Hostping
+	source *utilisation.Source
+	rnics  *utilisation.RNICs
+}
+
+// newProbed makes what probes this host; nil where it is not to be probed.
+func newProbed(cfg *config.Config, log *slog.Logger) (*probed, error) {
+	if !cfg.Hostping.Enabled() {
+		return nil, nil
+	}
+	p := &probed{cfg: cfg.Hostping, rnics: &utilisation.RNICs{Now: time.Now}}
+	if linux, err := ethtool.OpenLinux(); err == nil {
+		p.rnics.Stats = linux
+	} else {
+		log.Warn("hostping: pauses of RNICs stay unseen", "error", err)
+	}
+	source := func(g *hostping.Graph) prober.Source {
+		p.source = utilisation.New(cfg.Hostping.Utilisation, g, p.rnics)
+		return p.source
+	}
+	var err error
+	p.Host, err = local.New(cfg.Hostping.Host, local.Deps{Source: source, Dir: filepath.Join(cfg.DataDir, "hostping"), Log: log, Now: time.Now})
+	return p, err
+}
+
+// monitorStage probes this host by itself, and hands its reports to where answers to
+// commands go: none where that is off.
+func (a *Agent) monitorStage(sink command.Sink) ([]lifecycle.Stage, error) {
+	p := a.orders.probed
+	if p == nil || !p.cfg.Monitor.Enabled {
+		return nil, nil
+	}
+	report := func(ctx context.Context, out order.Outcome) error {
+		text, err := command.Output(&out)
+		if err != nil {
+			out.Graph = nil // the page draws none then
+			if text, err = command.Output(&out); err != nil {
+				return err
+			}
+		}
+		now := schema.Instant(time.Now().UnixNano())
+		result := schema.CommandResult{CommandID: order.MonitorID(a.name, now), Fabric: a.orders.fabric, Agent: a.name, Time: now, Status: schema.CommandDone, Kind: order.Kind, Output: text}
+		return command.Volunteer(ctx, sink, a.parts[a.orders.fabric], &result)
+	}
+	m, err := monitor.New(p.cfg.Monitor, monitor.Deps{Host: p.Host, RNICs: p.rnics, Source: p.source, Report: report, Log: a.deps.Log, Registerer: a.deps.Registerer, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	return []lifecycle.Stage{supervised(lifecycle.Stage{Name: "hostping monitor", Run: m.Run}, a.deps.Log)}, nil
+}
+
+// hostLauncher launches runs in a fabric.
+func (p *Process) hostLauncher(client *command.Client, fabric string) (*launch.Launcher, error) {
+	desk, err := p.desk(client, fabric, p.cfg.Hostping.Launch.Slurm)
+	if err != nil {
+		return nil, err
+	}
+	return &launch.Launcher{Desk: desk, Config: p.cfg.Hostping.Launch, Runs: read.New(p.db)}, nil
+}
+
+// HostLaunching calls back with what launches runs in a fabric, or in the only one,
+// once the store is ready.
+func (p *Process) HostLaunching(ctx context.Context, fabric string, do func(context.Context, *launch.Launcher) error) error {
+	if err := p.UseStore(); err != nil {
+		return err
+	}
+	client, f, err := p.commandClient(fabric)
+	if err != nil {
+		return err
+	}
+	l, err := p.hostLauncher(client, f.Name)
+	if err != nil {
+		return err
+	}
+	return p.withStore(ctx, func(ctx context.Context) error { return do(ctx, l) })
+}
+
+// policy is what launches commands by diagnoses: a sink of results that runs.
+type policy interface {
+	pipeline.Sink
+	Run(ctx context.Context) error
+}
+
+// makeHostPolicy makes what probes hosts by itself, where that is switched on.
+func (parts *Parts) makeHostPolicy() error {
+	p := parts.process
+	cfg := p.cfg.Hostping.Launch.Policy
+	if !cfg.Enabled {
+		return nil
+	}
+	launchers := map[string]*launch.Launcher{}
+	for _, f := range parts.fabrics {
+		client, err := p.clientOf(f.Fabric)
+		if err != nil {
+			return fmt.Errorf("hostping.launch.policy: %w", err)
+		}
+		if launchers[f.Name], err = p.hostLauncher(client, f.Name); err != nil {
+			return err
+		}
+	}
+	rec := parts.feedback.Recorder(launch.SinkName, launch.Reasons())
+	parts.addPolicy(launch.NewPolicy(cfg, launchers, rec, time.Now), rec.State)
+	return nil
+}
+
+// addPolicy has a policy see results and run.
+func (parts *Parts) addPolicy(made policy, state func() string) {
+	parts.policies = append(parts.policies, made)
+	parts.process.ops.AddState(made.Name(), state)
+}
+
+// policyStages run the policies.
+func (parts *Parts) policyStages() (stages Step) {
+	for _, made := range parts.policies {
+		stages = append(stages, lifecycle.Stage{Name: made.Name(), Run: made.Run})
+	}
+	return stages
+}

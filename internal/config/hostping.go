@@ -1,0 +1,55 @@
+package config
+
+import (
+	"path/filepath"
+
+	"github.com/giverny/giverny/hostping/launch"
+	"github.com/giverny/giverny/hostping/local"
+	"github.com/giverny/giverny/hostping/monitor"
+	"github.com/giverny/giverny/hostping/ondemand"
+	"github.com/giverny/giverny/hostping/utilisation"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// Hostping is the configuration of probes inside hosts.
+type Hostping struct {
+	// How this host is probed.
+	Host local.Config `yaml:"host"`
+	// What this host's agent probes for others.
+	Offer ondemand.Config `yaml:"offer"`
+	// When this host is probed by itself.
+	Monitor monitor.Config `yaml:"monitor"`
+	// The tools that say how busy this host is.
+	Utilisation utilisation.Config `yaml:"utilisation"`
+	// Which hosts are probed by diagnoses.
+	Launch launch.Config `yaml:"launch"`
+}
+
+func defaultHostping() Hostping {
+	return Hostping{Host: local.DefaultConfig(), Offer: ondemand.DefaultConfig(), Monitor: monitor.DefaultConfig(), Utilisation: utilisation.DefaultConfig(), Launch: launch.DefaultConfig()}
+}
+
+// Enabled says whether this host is probed at all.
+func (h *Hostping) Enabled() bool { return h.Offer.Enabled || h.Monitor.Enabled }
+
+// resolve makes files relative to the configuration's folder absolute.
+func (h *Hostping) resolve(dir string) {
+	for _, file := range []*string{&h.Host.Graph, &h.Host.Baseline} {
+		if *file != "" && !filepath.IsAbs(*file) {
+			*file = filepath.Join(dir, *file)
+		}
+	}
+}
+
+// Validate joins all faults.
+func (h *Hostping) Validate() error {
+	var f faults.List
+	f.Under("host", h.Host.Validate())
+	f.Under("offer", h.Offer.Validate())
+	f.Under("monitor", h.Monitor.Validate())
+	f.Under("utilisation", h.Utilisation.Validate())
+	f.Check(!h.Monitor.Enabled || h.Host.Baseline != "" || h.Host.Prober == "", "host.baseline", "empty; the monitor judges by the baseline of this host's model")
+	f.Under("launch", h.Launch.Validate())
+	f.Check(!h.Enabled() || h.Host.Enabled(), "host.prober", "empty; want perftest or exec where this host is probed")
+	return f.Err()
+}

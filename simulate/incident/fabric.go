@@ -1,0 +1,120 @@
+package incident
+
+import (
+	"strconv"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/topology"
+)
+
+// The fabric: leaves with hosts, each leaf joined to each spine. The first two hosts
+// of a leaf are the ranks', the others are free.
+const (
+	leaves, spines, hostsPerLeaf = 4, 4, 4
+	ranksPerLeaf                 = 2
+	numHosts                     = leaves * hostsPerLeaf
+	numRanks                     = leaves * ranksPerLeaf
+	bitsPerSecond                = 25_000_000_000
+	cableNanos                   = 1000
+)
+
+// fabric is the leaf-spine in the forms of the records and of the simulator. Nodes are
+// numbered hosts, leaves, spines, and named by their numbers.
+type fabric struct {
+	record   *collective.Fabric
+	graph    *topology.Graph
+	channels *routing.Channels
+}
+
+func leafOf(host int) int       { return host / hostsPerLeaf }
+func leafNode(leaf int) int     { return numHosts + leaf }
+func spineNode(spine int) int   { return numHosts + leaves + spine }
+func host(leaf, slot int) int   { return leaf*hostsPerLeaf + slot }
+func rankHost(rank int) int     { return host(rank/ranksPerLeaf, rank%ranksPerLeaf) }
+func nodeName(node int) string  { return strconv.Itoa(node) }
+func leafDownPort(slot int) int { return slot + 1 }
+func leafUpPort(spine int) int  { return hostsPerLeaf + spine + 1 }
+
+// portName is a culprit's place.
+func portName(node, port int) string {
+	return "switch " + nodeName(node) + " port " + strconv.Itoa(port)
+}
+
+func newFabric() (*fabric, error) {
+	f := &fabric{record: &collective.Fabric{}}
+	b := topology.NewBuilder("collective")
+	for node := range numHosts + leaves + spines {
+		d := topology.Device{Name: nodeName(node), Kind: topology.Host, Level: 0}
+		if node >= numHosts {
+			d.Kind = topology.Switch
+		}
+		b.Device(d)
+		f.record.Nodes = append(f.record.Nodes, collective.Node{Name: d.Name, Switch: node >= numHosts})
+	}
+	cable := func(a, aPort, z, zPort int) {
+		b.Both(topology.Link{From: topology.DeviceID(a), To: topology.DeviceID(z), FromPort: strconv.Itoa(aPort), ToPort: strconv.Itoa(zPort)})
+		f.record.Links = append(f.record.Links, collective.Link{A: a, APort: aPort, B: z, BPort: zPort, BitsPerSecond: bitsPerSecond, DelayNanos: cableNanos})
+	}
+	for h := range numHosts {
+		cable(h, 1, leafNode(leafOf(h)), leafDownPort(h%hostsPerLeaf))
+	}
+	for leaf := range leaves {
+		for spine := range spines {
+			cable(leafNode(leaf), leafUpPort(spine), spineNode(spine), leaf+1)
+		}
+	}
+	var err error
+	if f.graph, err = b.Build(); err != nil {
+		return nil, err
+	}
+	f.channels = routing.NewChannels(f.graph)
+	return f, nil
+}
+
+// out is the channel that leaves a port.
+func (f *fabric) out(node, port int) routing.Channel {
+	egress, _ := f.channels.Ports(topology.DeviceID(node), strconv.Itoa(port))
+	return egress
+}
+
+// port that a channel leaves.
+func (f *fabric) port(ch routing.Channel) (node, port int) {
+	from, _ := f.channels.Ends(ch)
+	for _, l := range f.record.Links {
+		if l.A == int(from) && f.out(l.A, l.APort) == ch {
+			return l.A, l.APort
+		}
+		if l.B == int(from) && f.out(l.B, l.BPort) == ch {
+			return l.B, l.BPort
+		}
+	}
+	panic("a channel that no link of the fabric has")
+}
+
+// path from host to host over a spine, which counts only between leaves.
+func (f *fabric) path(from, to, spine int) []routing.Channel {
+	if leafOf(from) == leafOf(to) {
+		return f.through(from, to)
+	}
+	return f.through(from, to, leafNode(leafOf(from)), spineNode(spine), leafNode(leafOf(to)))
+}
+
+// through is the path from host to host over the given switches, or over their leaf.
+func (f *fabric) through(from, to int, switches ...int) []routing.Channel {
+	if len(switches) == 0 {
+		switches = []int{leafNode(leafOf(from))}
+	}
+	path := []routing.Channel{f.out(from, 1)}
+	for i, at := range switches {
+		switch {
+		case i == len(switches)-1:
+			path = append(path, f.out(at, leafDownPort(to%hostsPerLeaf)))
+		case at < spineNode(0):
+			path = append(path, f.out(at, leafUpPort(switches[i+1]-spineNode(0))))
+		default:
+			path = append(path, f.out(at, switches[i+1]-numHosts+1))
+		}
+	}
+	return path
+}

@@ -1,0 +1,166 @@
+package incident
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/simulate/routing"
+)
+
+// Healthy is the class of an incident without a culprit.
+const Healthy collective.Class = "healthy"
+
+// Classes of incidents: the taxonomy, and healthy.
+func Classes() []collective.Class {
+	return []collective.Class{Healthy, collective.BackgroundFlow, collective.SelfCollision, collective.HostNICContention, collective.PFCRoot,
+		collective.Incast, collective.Deadlock, collective.SlowLink, collective.SlowHost, collective.Straggler, collective.Hang}
+}
+
+// Algorithms that are simulated.
+func Algorithms() []collective.Algorithm {
+	return []collective.Algorithm{collective.Ring, collective.HalvingDoubling, collective.Tree, collective.Direct}
+}
+
+// Spec is what to simulate. The same Spec gives the same incident.
+type Spec struct {
+	Class      collective.Class
+	Algorithm  collective.Algorithm
+	ChunkBytes int64 // of a ring's or all-to-all's step; an eighth of the data of the others
+	Seed       uint64
+}
+
+// Validate names what is wrong.
+func (s Spec) Validate() error {
+	for _, c := range Classes() {
+		if c != s.Class {
+			continue
+		}
+		for _, a := range Algorithms() {
+			if a == s.Algorithm && s.ChunkBytes >= 1<<16 && s.ChunkBytes <= 1<<30 {
+				return nil
+			}
+		}
+		return fmt.Errorf("collective %q of chunks of %d bytes: want one of %v, and 65536 to 1073741824 bytes", s.Algorithm, s.ChunkBytes, Algorithms())
+	}
+	return fmt.Errorf("class %q: want one of %v", s.Class, Classes())
+}
+
+// Truth is what was injected. Times are ns.
+type Truth struct {
+	Class          collective.Class     `json:"class"`
+	Also           collective.Class     `json:"also,omitempty"` // a flow into a rank's host slows one flow at its port and others by pauses: either name is right
+	Algorithm      collective.Algorithm `json:"algorithm"`
+	Seed           uint64               `json:"seed"`
+	Flows          []string             `json:"flows"`   // source->destination; each is a right answer
+	Objects        []string             `json:"objects"` // ports or hosts; of a deadlock all are wanted, else each is right
+	Ranks          []int                `json:"ranks"`   // of a straggler or hang
+	MakespanNanos  int64                `json:"makespan_ns"`
+	WithoutNanos   int64                `json:"without_ns"` // the makespan of the same simulation without the culprit
+	CostNanos      int64                `json:"cost_ns"`    // the difference; of what never ends 0
+	TelemetryBytes int64                `json:"telemetry_bytes"`
+}
+
+// pair is a flow's ends, as hosts.
+type pair struct{ from, to int }
+
+func (p pair) String() string { return nodeName(p.from) + "->" + nodeName(p.to) }
+
+// background is a flow beside the collective.
+type background struct {
+	pair
+	path    []routing.Channel
+	bytes   int64
+	atNanos int64
+	port    int // its source port
+	culprit bool
+}
+
+// slowing takes speed from a link or a NIC.
+type slowing struct {
+	channel routing.Channel
+	host    int // where it is a NIC, else -1
+	share   float64
+}
+
+// delay is time that a rank spends before steps from to to.
+type delay struct {
+	rank, from, to int
+	nanos          int64
+}
+
+// Incident is a Spec worked out.
+type Incident struct {
+	Spec    Spec
+	fabric  *fabric
+	order   []int // ranks in the order of the communicator
+	prog    program
+	spine   map[pair]int // of the collective's flows between leaves, if not the usual
+	noise   []background // decoys that touch nothing of the collective
+	flows   []background // culprits
+	slow    *slowing
+	late    *delay
+	hang    *delay
+	control bool // congestion control is on
+	truth   Truth
+}
+
+// New draws an incident.
+func New(spec Spec) (*Incident, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	f, err := newFabric()
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(spec.Seed, 17))
+	in := &Incident{Spec: spec, fabric: f, order: random.Perm(numRanks), spine: map[pair]int{}, control: random.IntN(2) == 0,
+		truth: Truth{Class: spec.Class, Algorithm: spec.Algorithm, Seed: spec.Seed, Flows: []string{}, Objects: []string{}, Ranks: []int{}}}
+	in.prog = newProgram(spec.Algorithm, in.order, spec.ChunkBytes)
+	in.decoys(random)
+	in.inject(random)
+	for i := range in.noise {
+		in.noise[i].port = 10001 + i
+	}
+	for i := range in.flows {
+		in.flows[i].port = 10101 + i
+	}
+	return in, nil
+}
+
+// pathOf is the path of the collective's flow between two hosts. Without collisions:
+// a spine belongs to a sender's slot in its leaf and a receiver's in its own.
+func (in *Incident) pathOf(p pair) []routing.Channel {
+	spine, moved := in.spine[p]
+	if !moved {
+		spine = usualSpine(p)
+	}
+	return in.fabric.path(p.from, p.to, spine)
+}
+
+func usualSpine(p pair) int {
+	return p.from%hostsPerLeaf%ranksPerLeaf*ranksPerLeaf + p.to%hostsPerLeaf%ranksPerLeaf
+}
+
+// without is the incident without its culprit.
+func (in *Incident) without() *Incident {
+	w := *in
+	w.flows, w.slow, w.late, w.hang, w.spine = nil, nil, nil, nil, map[pair]int{}
+	return &w
+}
+
+// stepNanos is how long a step of a chunk takes alone, about.
+func (in *Incident) stepNanos() int64 { return in.Spec.ChunkBytes * 8 * 1e9 / bitsPerSecond }
+
+// lengthNanos is how long the collective takes, about.
+func (in *Incident) lengthNanos() (sum int64) {
+	for s := range in.prog[0] {
+		var longest int64
+		for _, steps := range in.prog {
+			longest = max(longest, steps[s].bytes)
+		}
+		sum += longest * 8 * 1e9 / bitsPerSecond
+	}
+	return sum
+}

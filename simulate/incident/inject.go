@@ -1,0 +1,256 @@
+package incident
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// decoys are flows among the free hosts of a leaf: they touch nothing that the
+// collective uses.
+func (in *Incident) decoys(random *rand.Rand) {
+	for leaf := range leaves {
+		if random.IntN(2) == 0 {
+			p := pair{host(leaf, 2), host(leaf, 3)}
+			in.noise = append(in.noise, background{pair: p, path: in.fabric.path(p.from, p.to, 0),
+				bytes: in.Spec.ChunkBytes * int64(1+random.IntN(6)), atNanos: random.Int64N(in.lengthNanos()/2 + 1)})
+		}
+	}
+}
+
+// victim is a flow of the collective: what it sends in a step.
+type victim struct {
+	pair
+	rank, step int
+	bytes      int64
+}
+
+// victims are the sends that satisfy a condition.
+func (in *Incident) victims(is func(v victim) bool) []victim {
+	var all []victim
+	for rank, steps := range in.prog {
+		for s, send := range steps {
+			if send.peer == collective.None {
+				continue
+			}
+			v := victim{pair{rankHost(rank), rankHost(send.peer)}, rank, s + 1, send.bytes}
+			if is(v) {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
+func crossesLeaves(v victim) bool { return leafOf(v.from) != leafOf(v.to) }
+
+// pick draws a victim, of the larger sends: what happens to a small one costs little.
+func (in *Incident) pick(random *rand.Rand, is func(v victim) bool) victim {
+	all := in.victims(is)
+	var largest int64
+	for _, v := range all {
+		largest = max(largest, v.bytes)
+	}
+	all = slices.DeleteFunc(all, func(v victim) bool { return v.bytes < largest })
+	return all[random.IntN(len(all))]
+}
+
+// at is the time at which a step of a healthy run begins, about.
+func (in *Incident) at(v victim) (nanos int64) {
+	for s := range v.step - 1 {
+		var longest int64
+		for _, steps := range in.prog {
+			longest = max(longest, steps[s].bytes)
+		}
+		nanos += longest * 8 * 1e9 / bitsPerSecond
+	}
+	return nanos
+}
+
+// flow adds a background flow of the culprit: about as long as two to four steps of
+// the victim, beginning a little before it.
+func (in *Incident) flow(random *rand.Rand, v victim, p pair, spine int) {
+	at := max(0, in.at(v)-v.bytes*8*1e9/bitsPerSecond*random.Int64N(50)/100)
+	in.flows = append(in.flows, background{pair: p, path: in.fabric.path(p.from, p.to, spine), atNanos: at,
+		bytes: v.bytes * int64(10+random.IntN(15)) / 10, culprit: true})
+	in.truth.Flows = append(in.truth.Flows, p.String())
+}
+
+func (in *Incident) place(node, port int) {
+	in.truth.Objects = append(in.truth.Objects, portName(node, port))
+}
+
+// free is a free host of a leaf.
+func free(random *rand.Rand, leaf int) int {
+	return host(leaf, ranksPerLeaf+random.IntN(hostsPerLeaf-ranksPerLeaf))
+}
+
+// inject draws the culprit.
+func (in *Incident) inject(random *rand.Rand) {
+	switch in.Spec.Class {
+	case collective.BackgroundFlow:
+		in.backgroundFlow(random)
+	case collective.SelfCollision:
+		in.selfCollision(random)
+	case collective.HostNICContention:
+		v := in.pick(random, crossesLeaves)
+		to := free(random, (leafOf(v.from)+1+random.IntN(leaves-1))%leaves)
+		in.flow(random, v, pair{v.from, to}, (usualSpine(v.pair)+ranksPerLeaf*(v.from%hostsPerLeaf)+1)%spines)
+		in.truth.Objects = append(in.truth.Objects, "host "+nodeName(v.from))
+	case collective.PFCRoot:
+		in.pfcRoot(random)
+	case collective.Incast:
+		v := in.pick(random, crossesLeaves)
+		for k, n := 0, 2+random.IntN(3); k < n; k++ {
+			leaf := (leafOf(v.to) + k) % leaves
+			in.flow(random, v, pair{host(leaf, 2+k%2), v.to}, (usualSpine(v.pair)+1+k)%spines)
+		}
+		in.place(leafNode(leafOf(v.to)), leafDownPort(v.to%hostsPerLeaf))
+	case collective.Deadlock:
+		in.deadlock(random)
+	case collective.SlowLink:
+		in.slowLink(random)
+	case collective.SlowHost:
+		v := in.pick(random, func(victim) bool { return true })
+		in.slow = &slowing{host: v.from, share: 0.25 + 0.3*random.Float64()}
+		in.truth.Objects = append(in.truth.Objects, "host "+nodeName(v.from))
+	case collective.Straggler:
+		v := in.pick(random, func(v victim) bool { return v.step > 1 })
+		in.late = &delay{v.rank, v.step, v.step + random.IntN(3), v.bytes * 8 * 1e9 / bitsPerSecond * int64(50+random.IntN(150)) / 100}
+		in.truth.Ranks = append(in.truth.Ranks, v.rank)
+		in.truth.Objects = append(in.truth.Objects, "host "+nodeName(v.from))
+	case collective.Hang:
+		v := in.pick(random, func(v victim) bool { return v.step > 1 })
+		in.hang = &delay{rank: v.rank, from: v.step}
+		in.truth.Ranks = append(in.truth.Ranks, v.rank)
+		in.truth.Objects = append(in.truth.Objects, "host "+nodeName(v.from))
+	}
+}
+
+// backgroundFlow shares the victim's spine, or its last link.
+func (in *Incident) backgroundFlow(random *rand.Rand) {
+	v := in.pick(random, crossesLeaves)
+	spine := usualSpine(v.pair)
+	from := free(random, leafOf(v.from))
+	if random.IntN(2) == 0 {
+		in.flow(random, v, pair{from, free(random, leafOf(v.to))}, spine)
+		in.place(leafNode(leafOf(v.from)), leafUpPort(spine))
+		return
+	}
+	other := (leafOf(v.to) + 1 + random.IntN(leaves-1)) % leaves
+	in.flow(random, v, pair{free(random, other), v.to}, (spine+1)%spines)
+	in.place(leafNode(leafOf(v.to)), leafDownPort(v.to%hostsPerLeaf))
+	in.truth.Also = collective.PFCRoot
+}
+
+// selfCollision sends the flows of both ranks of a leaf over one spine in a step in
+// which both leave it.
+func (in *Incident) selfCollision(random *rand.Rand) {
+	leaves := func(v victim) (other victim, both bool) {
+		rank := v.rank ^ 1
+		s := in.prog[rank][v.step-1]
+		if s.peer == collective.None || !crossesLeaves(v) {
+			return victim{}, false
+		}
+		other = victim{pair{rankHost(rank), rankHost(s.peer)}, rank, v.step, s.bytes}
+		return other, crossesLeaves(other)
+	}
+	both := func(v victim) bool { _, both := leaves(v); return both }
+	if len(in.victims(both)) == 0 {
+		// Of a ring's order or a tree some have none: the order by slots has.
+		in.order = []int{0, 2, 4, 6, 1, 3, 5, 7}
+		in.prog = newProgram(in.Spec.Algorithm, in.order, in.Spec.ChunkBytes)
+	}
+	if len(in.victims(both)) == 0 {
+		in.sameTarget(random)
+		return
+	}
+	v := in.pick(random, both)
+	other, _ := leaves(v)
+	in.spine[other.pair] = usualSpine(v.pair)
+	in.truth.Flows = append(in.truth.Flows, v.String(), other.String())
+	in.place(leafNode(leafOf(v.from)), leafUpPort(usualSpine(v.pair)))
+}
+
+// sameTarget sends two flows of one step to different leaves' ranks over one spine
+// into one leaf.
+func (in *Incident) sameTarget(random *rand.Rand) {
+	all := in.victims(crossesLeaves)
+	random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	for _, v := range all {
+		for _, w := range all {
+			if v.step == w.step && v.to != w.to && leafOf(v.to) == leafOf(w.to) && v.from != w.from {
+				in.spine[w.pair] = usualSpine(v.pair)
+				in.truth.Flows = append(in.truth.Flows, v.String(), w.String())
+				in.place(spineNode(usualSpine(v.pair)), leafOf(v.to)+1)
+				return
+			}
+		}
+	}
+}
+
+// pfcRoot is an incast to a free host of the victim's leaf. One of its flows comes over
+// the victim's spine: its packets wait for the free host's port in the leaf's input
+// from that spine, which pauses the spine, and the victim with it.
+func (in *Incident) pfcRoot(random *rand.Rand) {
+	in.control = false
+	v := in.pick(random, crossesLeaves)
+	leaf := leafOf(v.to)
+	target := host(leaf, 2)
+	spine := usualSpine(v.pair)
+	in.flow(random, v, pair{free(random, (leaf+1+random.IntN(leaves-1))%leaves), target}, spine)
+	in.flow(random, v, pair{host(leaf, 3), target}, 0)
+	for k := range 2 + random.IntN(2) {
+		p := pair{host((leaf+1+k)%leaves, 3), target}
+		if slices.Contains(in.truth.Flows, p.String()) {
+			p.from--
+		}
+		in.flow(random, v, p, (spine+ranksPerLeaf)%spines)
+	}
+	for i := range in.flows {
+		in.flows[i].atNanos, in.flows[i].bytes = in.flows[0].atNanos, in.flows[0].bytes
+	}
+	in.place(leafNode(leaf), leafDownPort(2))
+}
+
+// slowLink takes speed from a link between switches that the victim crosses.
+func (in *Incident) slowLink(random *rand.Rand) {
+	v := in.pick(random, crossesLeaves)
+	path := in.pathOf(v.pair)
+	ch := path[1+random.IntN(2)]
+	in.slow = &slowing{channel: ch, host: -1, share: 0.25 + 0.3*random.Float64()}
+	in.place(in.fabric.port(ch))
+}
+
+// deadlock closes a cycle of pauses over two leaves and two spines: flows that go down
+// to a leaf and up again, as misrouted ones do, meet the collective's.
+func (in *Incident) deadlock(random *rand.Rand) {
+	in.control = false
+	v := in.pick(random, crossesLeaves)
+	a, b := leafOf(v.from), leafOf(v.to)
+	s := usualSpine(v.pair)
+	t := (s + 1 + random.IntN(spines-1)) % spines
+	var others []int
+	for leaf := range leaves {
+		if leaf != a && leaf != b {
+			others = append(others, leaf)
+		}
+	}
+	c, d := others[0], others[1]
+	A, B, C, D, S, T := leafNode(a), leafNode(b), leafNode(c), leafNode(d), spineNode(s), spineNode(t)
+	valley := func(from, to int, switches ...int) {
+		p := pair{from, to}
+		in.flows = append(in.flows, background{pair: p, path: in.fabric.through(from, to, switches...), bytes: 64 * in.Spec.ChunkBytes,
+			atNanos: max(0, in.at(v)-in.stepNanos()/2), culprit: true})
+		in.truth.Flows = append(in.truth.Flows, p.String())
+	}
+	valley(host(c, 2), host(d, 2), C, S, B, T, D)
+	valley(host(d, 3), host(c, 3), D, T, A, S, C)
+	valley(host(a, 2), host(b, 2), A, S, B)
+	valley(host(b, 3), host(a, 3), B, T, A)
+	in.place(A, leafUpPort(s))
+	in.place(S, b+1)
+	in.place(B, leafUpPort(t))
+	in.place(T, a+1)
+}

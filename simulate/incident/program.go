@@ -1,0 +1,104 @@
+package incident
+
+import (
+	"math/bits"
+
+	"github.com/giverny/giverny/collective"
+)
+
+// send is one step of one rank.
+type send struct {
+	peer       int // rank; collective.None: nothing is sent
+	bytes      int64
+	awaitsRank int // whose data the step needs, or collective.None
+	awaitsStep int // from 1
+}
+
+// program is what each rank sends, by rank and step.
+type program [][]send
+
+// newProgram decomposes a collective of the ranks in order; bytes are the chunk of a
+// ring and of an all-to-all, and an eighth of the data otherwise.
+func newProgram(algorithm collective.Algorithm, order []int, bytes int64) program {
+	p := len(order)
+	prog := make(program, p)
+	step := func(at, peer int, bytes int64, awaits, awaitsStep int) {
+		s := send{peer: collective.None, bytes: bytes, awaitsRank: collective.None, awaitsStep: awaitsStep}
+		if peer >= 0 {
+			s.peer = order[peer]
+		}
+		if awaits >= 0 && awaitsStep > 0 {
+			s.awaitsRank = order[awaits]
+		}
+		prog[order[at]] = append(prog[order[at]], s)
+	}
+	switch algorithm {
+	case collective.Ring:
+		for s := range 2 * (p - 1) {
+			for at := range p {
+				step(at, (at+1)%p, bytes, (at+p-1)%p, s)
+			}
+		}
+	case collective.Direct:
+		for s := 1; s < p; s++ {
+			for at := range p {
+				step(at, (at+s)%p, bytes, -1, 0)
+			}
+		}
+	case collective.HalvingDoubling:
+		rounds := bits.Len(uint(p)) - 1
+		for s := range 2 * rounds {
+			k, before := min(s, 2*rounds-1-s), min(s-1, 2*rounds-s)
+			for at := range p {
+				awaits := -1
+				if s > 0 {
+					awaits = at ^ 1<<before
+				}
+				step(at, at^1<<k, bytes*int64(p)/2>>k, awaits, s)
+			}
+		}
+	case collective.Tree:
+		binomial(p, bytes*int64(p), step)
+	}
+	return prog
+}
+
+// binomial reduces to the first rank and broadcasts from it, in log2 p rounds each. A
+// rank that receives in a round has a step without a transfer there.
+func binomial(p int, bytes int64, step func(at, peer int, bytes int64, awaits, awaitsStep int)) {
+	rounds := bits.Len(uint(p)) - 1
+	// from is who sends to at in round s, or -1; to is whom at sends to.
+	from := func(at, s int) int {
+		k := min(s, 2*rounds-1-s)
+		switch {
+		case s < rounds && at%(2<<k) == 0:
+			return at + 1<<k
+		case s >= rounds && at%(2<<k) == 1<<k:
+			return at - 1<<k
+		}
+		return -1
+	}
+	to := func(at, s int) int {
+		k := min(s, 2*rounds-1-s)
+		switch {
+		case s < rounds && at%(2<<k) == 1<<k:
+			return at - 1<<k
+		case s >= rounds && at%(2<<k) == 0:
+			return at + 1<<k
+		}
+		return -1
+	}
+	for s := range 2 * rounds {
+		for at := range p {
+			awaits := -1
+			if s > 0 {
+				awaits = from(at, s-1)
+			}
+			peer, size := to(at, s), bytes
+			if peer < 0 {
+				size = 0
+			}
+			step(at, peer, size, awaits, s)
+		}
+	}
+}
