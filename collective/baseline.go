@@ -73,8 +73,8 @@ func (b *baseline) keyOf(i int) sizeKey {
 	}
 	from, to := &b.t.run.Ranks[r.Rank], &b.t.run.Ranks[r.Peer]
 	key.local = b.t.node[r.Rank] == b.t.node[r.Peer]
-	if s := b.tr.own[[2]int{from.Host, to.Host}]; s != nil && s.route != nil {
-		key.rate = s.rate
+	if len(b.tr.own) > 0 && !key.local {
+		key.rate = b.tr.net.between(from.Host, to.Host)
 	}
 	return key
 }

@@ -122,7 +122,7 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	if s == nil {
 		return nil
 	}
-	known := a.slowLinks(i, s, s.slowAt)
+	known := a.slowLinks(i, a.tr.route(s).slowAt)
 	known = append(known, a.contention(i, s, true)...)
 	known = append(known, a.collisions(i, s, true)...)
 	known = append(known, a.pausedBy(i, s, excess)...)
@@ -136,7 +136,7 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	if slow := a.slowPorts(i, s); len(slow) > 0 {
 		return append(known, slow...)
 	}
-	possible := a.slowLinks(i, s, s.maybeSlow)
+	possible := a.slowLinks(i, a.tr.route(s).maybeSlow)
 	possible = append(possible, a.contention(i, s, false)...)
 	possible = append(possible, a.collisions(i, s, false)...)
 	for j := range possible {
@@ -158,7 +158,7 @@ func (a *analysis) wireNanos(bytes int64, p port) float64 {
 }
 
 // slowLinks are the links on a step's way that run below their nominal rate.
-func (a *analysis) slowLinks(i int, s *stream, at []port) []cause {
+func (a *analysis) slowLinks(i int, at []port) []cause {
 	var out []cause
 	for _, p := range at {
 		h, _ := a.tr.net.next(p) // a port of a path has a link
@@ -186,8 +186,9 @@ func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
 		return a.tr.net.nic(s.source), true
 	}
 	longest := 0.0
-	for _, p := range s.ports {
-		if !(certain && s.certain[p] && f.certain[p] || !certain && f.passes(p)) {
+	way, other := a.tr.route(s), a.tr.route(f)
+	for _, p := range way.ports {
+		if !(certain && way.certain[p] && other.certain[p] || !certain && a.tr.passes(f, p)) {
 			continue
 		}
 		q := f.queues[p]
@@ -245,7 +246,7 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	if len(sources) < 2 || !collective {
 		return
 	}
-	for _, p := range f.ports {
+	for _, p := range a.tr.route(f).ports {
 		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
 			c.class, c.object = Incast, a.switchPort(p)
 			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
@@ -253,8 +254,12 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	}
 }
 
-// rootSources is how many flows into one host fill its port for sure.
-const rootSources = 2
+// rootSources is how many flows into one host make a root of it, if what they send
+// takes rootShare of the time of its port or more.
+const (
+	rootSources = 2
+	rootShare   = 0.8
+)
 
 // asRoot makes a cause one of pauses where its flow is one of several into a host that
 // the collective does not send to: the queue is at the port to that host, off the
@@ -264,16 +269,22 @@ func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
 		return
 	}
 	var sources []int
+	bytes := int64(0)
 	for _, g := range a.tr.others {
 		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
 			sources = append(sources, g.source)
 		}
 	}
+	for _, g := range a.tr.others {
+		if g.destination == f.destination {
+			bytes += g.sent(from, to)
+		}
+	}
 	if len(sources) < rootSources {
 		return
 	}
-	for _, p := range f.ports {
-		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
+	for _, p := range a.tr.route(f).ports {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination && a.wireNanos(bytes, p) > rootShare*float64(to-from) {
 			c.class, c.object = PFCRoot, a.switchPort(p)
 			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's way", len(sources), a.host(f.destination))
 		}
@@ -292,6 +303,10 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		if o == s || o.source == s.source {
 			continue
 		}
+		bytes := a.tr.bytes(o, from, to)
+		if bytes == 0 {
+			continue
+		}
 		at, ok := a.meeting(s, o, certain)
 		if !ok {
 			continue
@@ -299,7 +314,6 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		if _, sure := a.meeting(s, o, true); sure && !certain {
 			continue
 		}
-		bytes := a.tr.bytes(o, from, to)
 		if weight := a.wireNanos(bytes, at); weight > float64(to-from)/50 {
 			object := a.switchPort(at)
 			weight *= 1 - a.pauses.fraction(at, from, to)

@@ -117,16 +117,18 @@ func (a *analysis) rank(path []int32) []ranked {
 	return list[:min(len(list), most)]
 }
 
+// face is a class of what a culprit did, at a place.
+type face struct {
+	class        Class
+	flow, object string
+}
+
 // describe is what a culprit did mostly, by time on the critical path, or anywhere if
 // it is not on it.
 func (a *analysis) describe(who string, path []int32) Culprit {
 	critical := make(map[int32]bool, len(path))
 	for _, i := range path {
 		critical[i] = true
-	}
-	type face struct {
-		class        Class
-		flow, object string
 	}
 	weight := map[face]float64{}
 	example := map[face]share{}
@@ -145,8 +147,35 @@ func (a *analysis) describe(who string, path []int32) Culprit {
 			best = f
 		}
 	}
+	if best.class == PFCRoot {
+		best = a.direct(who, best, path)
+	}
 	s := example[best]
 	return Culprit{Class: best.class, Flow: best.flow, Object: best.object, Confidence: math.Round(s.confidence*100) / 100, Evidence: s.evidence}
+}
+
+// direct is what a flow at the root of pauses did to steps that cross the root
+// themselves, if these were as good as critical: then it is a flow in the way, and the
+// pauses are what it did besides.
+func (a *analysis) direct(who string, paused face, path []int32) face {
+	slack := a.t.slack()
+	near := leastShare * float64(a.t.last-a.t.first)
+	behind, weight, best := 0.0, map[face]float64{}, paused
+	for _, s := range a.shares[who] {
+		f := face{s.class, s.flow, s.object}
+		switch {
+		case s.class == PFCRoot && slices.Contains(path, s.step):
+			behind += float64(s.nanos)
+		case s.class != PFCRoot && float64(slack[s.step]) <= near:
+			if weight[f] += float64(s.nanos); best == paused || weight[f] > weight[best] {
+				best = f
+			}
+		}
+	}
+	if weight[best] < 0.8*behind {
+		return paused
+	}
+	return best
 }
 
 // replayer holds what is taken from the steps in a counterfactual run.

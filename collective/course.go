@@ -96,20 +96,18 @@ func (a *analysis) course(communicator int32) *course {
 // first is its last. Where there was a collective before, its length is this one's.
 func (a *analysis) progress(c *course, communicator int32) (most int) {
 	t := a.t
-	inner := false
-	for i := len(t.steps) - 1; i >= 0; i-- {
+	from, to := t.of(communicator)
+	for i := to - 1; i >= from; i-- {
 		r := &t.steps[i]
 		switch {
-		case r.Communicator < communicator || inner && len(c.last) == len(c.members) && c.iteration == 0:
-			return most
-		case r.Communicator > communicator:
-			continue
-		case !inner:
-			inner, c.iteration, most = true, r.Iteration, int(r.Step)
+		case i == to-1:
+			c.iteration, most = r.Iteration, int(r.Step)
 		case r.Iteration < c.iteration:
 			if c.steps == 0 {
 				c.steps = int(r.Step)
 			}
+			return most
+		case len(c.last) == len(c.members) && (c.iteration == 0 || c.steps > 0):
 			return most
 		}
 		if _, ok := c.last[int(r.Rank)]; !ok {
@@ -144,9 +142,10 @@ func (a *analysis) ring(c *course, communicator int32) bool {
 	for i := range to {
 		to[i] = None
 	}
-	for i := range a.t.steps {
+	first, last := a.t.of(communicator)
+	for i := first; i < last; i++ {
 		r := &a.t.steps[i]
-		if r.Communicator != communicator || r.Peer < 0 {
+		if r.Peer < 0 {
 			continue
 		}
 		if at := to[r.Rank]; at != None && at != r.Peer {
@@ -189,11 +188,9 @@ func (a *analysis) halving(c *course, communicator int32) bool {
 		return false
 	}
 	steps := 2 * bits.Len(uint(n-1))
-	for i := range a.t.steps {
+	from, to := a.t.of(communicator)
+	for i := from; i < to; i++ {
 		r := &a.t.steps[i]
-		if r.Communicator != communicator {
-			continue
-		}
 		if int(r.Step) > steps || r.Peer < 0 || c.position[int(r.Rank)]^c.position[int(r.Peer)] != halvingDistance(int(r.Step), steps) {
 			return false
 		}

@@ -17,6 +17,12 @@ func NewAnalyser(opt Options) *Analyser { return &Analyser{opt: opt} }
 
 // Diagnose is as the function of this name.
 func (z *Analyser) Diagnose(run Run) Diagnosis {
+	d, _ := z.diagnose(run)
+	return d
+}
+
+// diagnose also returns the first begin, which the diagnosis counts times from.
+func (z *Analyser) diagnose(run Run) (Diagnosis, int64) {
 	t := newTable(&run, z.opt.Limit, &z.room)
 	d := Diagnosis{
 		Ranks: len(run.Ranks), Steps: t.longest, Iterations: t.iterations,
@@ -46,7 +52,7 @@ func (z *Analyser) Diagnose(run Run) Diagnosis {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d step records are over the limit of %d and were left out", t.cut, len(run.Steps)-t.cut))
 	}
 	d.Text = d.describe(&run)
-	return d
+	return d, t.first
 }
 
 // missing are the ranks without records, and those that a reader marked.

@@ -23,7 +23,7 @@ func (a *analysis) knockOn() {
 	for _, who := range a.names() {
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
 			o := own[s.flow]
-			if o == nil || s.idle || s.class != SelfCollision && s.class != PFCRoot || a.meets(healthy, s.step, o) {
+			if o == nil || s.idle || s.class != SelfCollision && s.class != PFCRoot || s.class == SelfCollision && a.meets(healthy, s.step, o) || s.class == PFCRoot && a.fills(healthy, o, s.object) {
 				return false
 			}
 			taken = append(taken, s)
@@ -105,36 +105,59 @@ func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 	return false
 }
 
+// fills says whether a flow meets another of the collective, from another host, at a
+// port in the healthy schedule.
+func (a *analysis) fills(healthy []span, o *stream, object string) bool {
+	for _, p := range a.tr.route(o).ports {
+		if a.switchPort(p) != object {
+			continue
+		}
+		for _, other := range a.tr.own {
+			if other == o || other.source == o.source || !a.tr.passes(other, p) {
+				continue
+			}
+			for _, step := range other.steps {
+				if a.meets(healthy, step, o) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // slowAfter turns what inferred slow links are blamed for into noise where another
 // culprit came before: a link that is slow is so from its first step on, and queues of
 // ranks that are out of step look alike.
 func (a *analysis) slowAfter() {
-	earliest := a.t.last
+	type blamed struct {
+		who        string
+		first, sum int64
+		inferred   bool
+	}
+	var all []blamed
 	for _, who := range a.names() {
-		first, sum := a.t.last, int64(0)
+		b := blamed{who: who, first: a.t.last, inferred: true}
 		for _, s := range a.shares[who] {
-			if s.class != SlowLink && s.confidence >= sureEnough {
-				first = min(first, a.t.begin[s.step])
-				sum += s.nanos
+			if s.confidence >= sureEnough {
+				b.first = min(b.first, a.t.begin[s.step])
+				b.sum += s.nanos
 			}
+			b.inferred = b.inferred && s.inferred
 		}
-		if float64(sum) >= 2*leastShare*float64(a.t.last-a.t.first) {
-			earliest = min(earliest, first)
+		if float64(b.sum) >= 2*leastShare*float64(a.t.last-a.t.first) {
+			all = append(all, b)
 		}
 	}
-	for _, who := range a.names() {
-		first, inferred := a.t.last, true
-		for _, s := range a.shares[who] {
-			first = min(first, a.t.begin[s.step])
-			inferred = inferred && s.inferred
-		}
-		if !inferred || first < earliest {
+	for _, b := range all {
+		before := func(o blamed) bool { return o.who != b.who && o.first <= b.first && (!o.inferred || o.sum > b.sum) }
+		if !b.inferred || !slices.ContainsFunc(all, before) {
 			continue
 		}
-		for _, s := range a.shares[who] {
+		for _, s := range a.shares[b.who] {
 			a.noise = append(a.noise, open{s.step, s.nanos})
 		}
-		delete(a.shares, who)
+		delete(a.shares, b.who)
 	}
 }
 

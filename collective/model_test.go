@@ -21,10 +21,11 @@ type model struct {
 	steps    int
 	program  func(rank, step int) (peer int, bytes int64)
 	others   []*flowing
-	delay    map[[2]int]int64 // rank, step: begins so much later
-	stop     map[[2]int]bool  // rank, step: never begins
-	paused   map[hopPort]bool // by the host behind it
-	choose   int              // which of equal paths the flows take
+	delay    map[[2]int]int64    // rank, step: begins so much later
+	stop     map[[2]int]bool     // rank, step: never begins
+	paused   map[hopPort]bool    // by the host behind it
+	degraded map[hopPort]float64 // share of its rate that a port really has
+	choose   int                 // which of equal paths the flows take
 
 	now     float64
 	running []*flowing
@@ -43,7 +44,7 @@ type hopPort struct{ node, port int }
 type flowing struct {
 	source, destination int
 	bytes, left         float64
-	begin               int64
+	begin, end          int64
 	path                []hopPort
 	rank, step          int // of the collective; rank -1 otherwise
 	rate                float64
@@ -85,7 +86,7 @@ func halfFatTree() collective.Fabric {
 }
 
 func newModel() *model {
-	m := &model{fabric: halfFatTree(), pfc: true, delay: map[[2]int]int64{}, stop: map[[2]int]bool{}, paused: map[hopPort]bool{}, steps: 14}
+	m := &model{fabric: halfFatTree(), pfc: true, delay: map[[2]int]int64{}, stop: map[[2]int]bool{}, paused: map[hopPort]bool{}, degraded: map[hopPort]float64{}, steps: 14}
 	for h := 12; h < 20; h++ {
 		m.ranks = append(m.ranks, h)
 	}
@@ -218,7 +219,7 @@ func (m *model) pause(limit map[*flowing]cap) (changed bool) {
 
 // congested says whether a port has more than it can send, from several ports.
 func (m *model) congested(p hopPort) bool {
-	if m.paused[p] {
+	if m.paused[p] || m.degraded[p] > 0 {
 		return true
 	}
 	from := map[int]bool{}
@@ -283,6 +284,9 @@ func (m *model) run() collective.Run {
 	}
 	for p := range m.paused {
 		m.capacity[p] *= 0.4
+	}
+	for p, share := range m.degraded {
+		m.capacity[p] *= share
 	}
 	m.waiting = nil
 	m.now, m.running, m.done, m.begun = 0, nil, map[[2]int]int64{}, map[[2]int]bool{}

@@ -99,7 +99,7 @@ func (m *model) move(d float64) {
 		}
 		f.gone = true
 		end := int64(math.Round(m.now + d))
-		if f.rank < 0 {
+		if f.end = end; f.rank < 0 {
 			continue
 		}
 		m.done[[2]int{f.rank, f.step}] = end

@@ -140,3 +140,29 @@ func (t *table) replay(less, idle, ends []int64, from int) (makespan int64) {
 	}
 	return last - t.first
 }
+
+// slack is by how much every step could have ended later without a longer makespan.
+func (t *table) slack() []int64 {
+	latest := make([]int64, len(t.steps))
+	for i := range latest {
+		latest[i] = t.last
+	}
+	for i := len(t.steps) - 1; i >= 0; i-- {
+		own, a := t.own[i], t.awaited[i]
+		ready := t.first
+		if own >= 0 {
+			ready = t.end[own]
+		}
+		if a >= 0 && t.end[a] <= t.end[i] {
+			ready = max(ready, t.end[a])
+		}
+		must := latest[i] - (t.end[i] - ready)
+		for _, p := range [2]int32{own, a} {
+			if p >= 0 {
+				latest[p] = min(latest[p], must)
+			}
+		}
+		latest[i] -= t.end[i]
+	}
+	return latest
+}

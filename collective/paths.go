@@ -16,7 +16,7 @@ type network struct {
 	*Fabric
 	hops    [][]hop
 	nominal []int64 // rate that a link should have, bits per second
-	routes  map[[2]int]*route
+	least   int64   // lowest nominal rate between switches; 0: none
 }
 
 // route is what is known of the way from one host to another: the egress ports that
@@ -27,8 +27,6 @@ type route struct {
 	// Ports to links below their nominal rate, or that lose packets: on the way, and
 	// on one of several ways.
 	slowAt, maybeSlow []port
-	rate              int64 // lowest nominal rate on the way
-	hops              int
 }
 
 // maxPaths bounds the shortest paths between two hosts that are looked at one by one.
@@ -38,7 +36,7 @@ func newNetwork(f *Fabric, lineRate int64) *network {
 	if f == nil {
 		f = &Fabric{}
 	}
-	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes)), routes: map[[2]int]*route{}}
+	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes))}
 	for i, l := range f.Links {
 		if min(l.A, l.B) < 0 || max(l.A, l.B) >= len(f.Nodes) {
 			continue
@@ -78,7 +76,24 @@ func (n *network) rateClasses(lineRate int64) {
 			}
 		}
 		n.nominal[i] = max(best, lineRate)
+		if n.Nodes[l.A].Switch && n.Nodes[l.B].Switch && (n.least == 0 || n.nominal[i] < n.least) {
+			n.least = n.nominal[i]
+		}
 	}
+}
+
+// between is the nominal rate between two hosts: that of their own links, or of the
+// slowest between switches if they hang on different ones; 0 where it is unknown.
+func (n *network) between(from, to int) int64 {
+	if min(from, to) < 0 || max(from, to) >= len(n.hops) || len(n.hops[from]) == 0 || len(n.hops[to]) == 0 {
+		return 0
+	}
+	a, b := n.hops[from][0], n.hops[to][0]
+	rate := min(n.nominal[a.link], n.nominal[b.link])
+	if a.peer != b.peer && n.least > 0 {
+		rate = min(rate, n.least)
+	}
+	return rate
 }
 
 func (n *network) levels() []int {
@@ -140,7 +155,6 @@ func (n *network) way(from, to int, seen map[port]bool) *route {
 	}
 	count := map[port]int{}
 	for _, path := range paths {
-		r.hops = len(path)
 		for _, p := range path {
 			if count[p]++; count[p] == 1 {
 				r.ports = append(r.ports, p)
@@ -150,9 +164,6 @@ func (n *network) way(from, to int, seen map[port]bool) *route {
 	r.order(paths)
 	for _, p := range r.ports {
 		h, _ := n.next(p) // a port of a path has a link
-		if r.rate == 0 || n.nominal[h.link] < r.rate {
-			r.rate = n.nominal[h.link]
-		}
 		r.certain[p] = count[p] == len(paths)
 		if l := n.Links[h.link]; l.BitsPerSecond >= n.nominal[h.link] && l.ErrorRate == 0 {
 			continue

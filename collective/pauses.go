@@ -9,7 +9,8 @@ const window = 5_000_000
 // pauses answers when which port was paused.
 type pauses struct {
 	intervals map[port][]interval
-	end       int64 // of those that were not resumed
+	signals   map[port][]int64 // when a switch was asked because the port before it stood
+	end       int64            // of those that were not resumed
 	tr        *traffic
 }
 
@@ -18,7 +19,13 @@ type interval struct{ from, to int64 }
 // newPauses pairs pauses with resumes. A port that was never resumed stays paused to
 // the end of the run.
 func newPauses(run *Run, tr *traffic, last int64) *pauses {
-	p := &pauses{intervals: map[port][]interval{}, tr: tr}
+	p := &pauses{intervals: map[port][]interval{}, signals: map[port][]int64{}, tr: tr}
+	for _, r := range run.Telemetry {
+		if before, ok := tr.net.next(port{r.Switch, r.In}); ok && r.Signal {
+			at := port{before.peer, before.peerPort}
+			p.signals[at] = append(p.signals[at], r.TimeNanos)
+		}
+	}
 	frames := slices.Clone(run.Pauses)
 	slices.SortStableFunc(frames, func(a, b Pause) int { return compare(a.TimeNanos, b.TimeNanos) })
 	since := map[port]int64{}
@@ -60,8 +67,10 @@ func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
 		paused += r.Paused
 		packets += r.Packets
 	}
-	if packets == 0 {
-		return 0, paused > 0
+	if packets == 0 && paused > 0 {
+		return 1, true
+	} else if packets == 0 {
+		return 0, false
 	}
 	return min(float64(paused)/float64(packets), 1), true
 }
@@ -87,6 +96,12 @@ func (p *pauses) paused(at port, from, to int64) int64 {
 func (p *pauses) fraction(at port, from, to int64) float64 {
 	share, _ := p.share(at, from, to)
 	return max(float64(p.time(at, from, to))/float64(max(to-from, 1)), share)
+}
+
+// stands says whether a port was paused at all between two times, by frames, by its
+// packets, or because the switch behind it was asked for that.
+func (p *pauses) stands(at port, from, to int64) bool {
+	return p.fraction(at, from, to) > 0 || slices.ContainsFunc(p.signals[at], func(t int64) bool { return t >= from && t <= to })
 }
 
 // origin is where a pause comes from.
@@ -125,7 +140,7 @@ func (p *pauses) follow(at port, from, to int64, behind []port) []origin {
 	var out []origin
 	for _, e := range p.exits(at, h, from, to) {
 		found := []origin{{at: e.at, host: None, score: 1}}
-		if p.paused(e.at, from-window, to+window) > 0 {
+		if p.stands(e.at, from-window, to+window) {
 			if deeper := p.follow(e.at, from, to, behind); len(deeper) > 0 {
 				found = deeper
 			}
@@ -207,11 +222,11 @@ func (p *pauses) metered(q port, in int, from, to int64) float64 {
 func (tr *traffic) pressure(at, q port, from, to int64) float64 {
 	through, beside := 0.0, 0.0
 	for _, s := range tr.all() {
-		if !s.passes(q) {
+		if !tr.passes(s, q) {
 			continue
 		}
 		bytes := tr.bytes(s, from, to)
-		if s.passes(at) {
+		if tr.passes(s, at) {
 			through += float64(bytes)
 		} else {
 			beside += float64(bytes)
@@ -219,6 +234,3 @@ func (tr *traffic) pressure(at, q port, from, to int64) float64 {
 	}
 	return through * beside
 }
-
-// passes says whether a stream may go through a port.
-func (s *stream) passes(at port) bool { return slices.Contains(s.ports, at) }

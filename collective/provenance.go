@@ -11,8 +11,9 @@ import (
 func (a *analysis) pausedBy(i int, s *stream, excess int64) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	var out []cause
-	for _, p := range s.ports {
-		if !s.certain[p] {
+	way := a.tr.route(s)
+	for _, p := range way.ports {
+		if !way.certain[p] {
 			continue
 		}
 		paused := min(a.pauses.paused(p, from, to), excess)
@@ -34,7 +35,7 @@ func (a *analysis) ofOrigin(s *stream, o origin, weight float64, from, to int64)
 	case o.host != None:
 		return []cause{{who: "host " + a.tr.name(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
 			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))}}
-	case s != nil && s.passes(o.at) && s.certain[o.at]:
+	case s != nil && a.tr.route(s).certain[o.at]:
 		return nil // the step's own port: who shares it is blamed for that
 	}
 	return a.atRoot(s, o.at, weight, from, to)
@@ -70,28 +71,36 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 }
 
 // fillers weighs the flows at a port by the queue that switches saw them in, and
-// where none was reported by their bytes; others says whether some of them are not of
-// the collective.
+// where none that is not of the collective was reported by their bytes; others says
+// whether some of them are not of the collective. The collective's own flows fill a
+// queue where several meet.
 func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stream]float64, others bool) {
 	filled = map[*stream]float64{}
 	for _, r := range a.tr.during(at, from-window, to+window) {
 		for _, row := range r.Flows {
 			for _, f := range a.streams(row, from, to) {
-				if f != s {
+				if f != s && a.tr.bytes(f, from, to) > 0 {
 					filled[f] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
 					others = others || f.steps == nil
 				}
 			}
 		}
 	}
-	if len(filled) > 0 {
+	if others {
 		return filled, others
 	}
+	clear(filled)
+	own := 0
 	for _, f := range a.tr.all() {
-		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && f.passes(at) {
+		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain[at]) {
 			filled[f] = float64(bytes)
-			others = others || f.steps == nil
+			if others = others || f.steps == nil; f.steps != nil {
+				own++
+			}
 		}
+	}
+	if !others && own < 2 {
+		return nil, false
 	}
 	return filled, others
 }

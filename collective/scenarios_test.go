@@ -12,9 +12,8 @@ type scenario struct {
 	name    string
 	inject  func(m *model)
 	class   collective.Class
-	flows   []string // of the culprits; empty: not checked
-	object  string   // of the first culprit
-	cost    func(m *model) *model
+	flows   []string       // of the culprits; empty: not checked
+	object  string         // of the first culprit
 	without func(m *model) // takes the culprits out, for the true cost
 }
 
@@ -39,6 +38,7 @@ func scenarios() []scenario {
 		}, without: noOthers},
 		{name: "slow host link", class: collective.SlowLink, object: "switch 1 port 1", inject: func(m *model) { m.rate(1, 1, 10) }, without: func(m *model) { m.rate(1, 1, 25) }},
 		{name: "slow link of the fabric", class: collective.SlowLink, object: "switch 0 port 3", inject: func(m *model) { m.rate(0, 3, 10) }, without: func(m *model) { m.rate(0, 3, 25) }},
+		{name: "slow link that the fabric does not show", class: collective.SlowLink, object: "switch 0 port 3", inject: func(m *model) { m.degraded[hopPort{0, 3}] = 0.4 }, without: func(m *model) { clear(m.degraded) }},
 		{name: "slow host", class: collective.SlowHost, object: "host 16", inject: func(m *model) { m.paused[hopPort{2, 1}] = true }, without: func(m *model) { clear(m.paused) }},
 		{name: "straggler", class: collective.Straggler, object: "host 17", inject: func(m *model) { m.delay[[2]int{5, 4}] = 25e6 }, without: func(m *model) { clear(m.delay) }},
 		{name: "late from the begin", class: collective.Straggler, object: "host 12", inject: func(m *model) { m.delay[[2]int{0, 1}] = 25e6 }, without: func(m *model) { clear(m.delay) }},

@@ -4,7 +4,6 @@ package collective
 type scratch struct {
 	begin, end       []int64
 	own, awaited     []int32
-	lost, hint       []bool
 	less, idle, ends []int64
 }
 

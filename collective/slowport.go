@@ -23,8 +23,8 @@ const (
 func (a *analysis) slowPorts(i int, s *stream) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	var out []cause
-	for _, p := range s.ports {
-		if s.certain[p] && a.tr.net.Nodes[p.node].Switch && a.slowPort(p, from, to) {
+	for _, p := range a.tr.route(s).ports {
+		if a.tr.route(s).certain[p] && a.tr.net.Nodes[p.node].Switch && a.slowPort(p, from, to) {
 			out = append(out, a.slowLinkAt(p, float64(a.base.excess(i))))
 		}
 	}
@@ -36,8 +36,8 @@ func (a *analysis) slowPorts(i int, s *stream) []cause {
 // flow.
 func (a *analysis) loneQueues(i int, s *stream, excess int64) []cause {
 	var out []cause
-	for _, p := range s.ports {
-		if s.certain[p] && a.tr.net.Nodes[p.node].Switch && a.loneQueue(p, a.t.begin[i], a.t.end[i]) && a.staysSlow(p, a.t.begin[i]) {
+	for _, p := range a.tr.route(s).ports {
+		if a.tr.route(s).certain[p] && a.tr.net.Nodes[p.node].Switch && a.loneQueue(p, a.t.begin[i], a.t.end[i]) && a.staysSlow(p, a.t.begin[i]) {
 			out = append(out, a.slowLinkAt(p, float64(excess)))
 		}
 	}
@@ -84,7 +84,7 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 	}
 	bytes := int64(0)
 	for _, s := range a.tr.all() {
-		if s.passes(p) {
+		if a.tr.passes(s, p) {
 			bytes += a.tr.bytes(s, from, to)
 		}
 	}
@@ -118,7 +118,7 @@ func (a *analysis) staysSlow(p port, from int64) bool {
 // ones and all from a time on, and those that went well before.
 func (a *analysis) stepsThrough(p port, from int64) (slow, all, well int) {
 	for _, s := range a.tr.own {
-		if !s.passes(p) || !s.certain[p] {
+		if !a.tr.passes(s, p) || !a.tr.route(s).certain[p] {
 			continue
 		}
 		for _, i := range s.steps {
@@ -162,8 +162,8 @@ func (a *analysis) commonLink(o open) (best port, ok bool) {
 		return port{}, false
 	}
 	most := 1
-	for _, p := range s.ports {
-		if !s.certain[p] || !a.tr.net.Nodes[p.node].Switch {
+	for _, p := range a.tr.route(s).ports {
+		if !a.tr.route(s).certain[p] || !a.tr.net.Nodes[p.node].Switch {
 			continue
 		}
 		if _, host := a.tr.net.toHost(p); host {
@@ -182,7 +182,7 @@ func (a *analysis) commonLink(o open) (best port, ok bool) {
 func (a *analysis) healthyBeside(host int, p port) bool {
 	well, all := 0, 0
 	for _, s := range a.tr.own {
-		if s.source != host || s.passes(p) {
+		if s.source != host || a.tr.passes(s, p) {
 			continue
 		}
 		for _, i := range s.steps {
@@ -214,8 +214,8 @@ func (a *analysis) behindSlow() {
 		if s == nil {
 			return false
 		}
-		for _, p := range s.ports {
-			if c, ok := at[a.switchPort(p)]; ok && s.certain[p] {
+		for _, p := range a.tr.route(s).ports {
+			if c, ok := at[a.switchPort(p)]; ok && a.tr.route(s).certain[p] {
 				a.give(c, o.step, o.nanos, false)
 				return true
 			}

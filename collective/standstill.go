@@ -12,16 +12,20 @@ type stuck struct {
 // standstill finds where a collective stopped: the ranks at which the waiting begins,
 // and a loop of paused ports or a host that pauses the network if one is behind it.
 func (a *analysis) standstill(d *Diagnosis) {
-	var all []stuck
+	all, open := a.begun()
 	for c := range max(len(a.t.run.Communicators), 1) {
+		if open[int32(c)] {
+			continue // the records name what did not end
+		}
 		s, steps := a.unfinished(int32(c))
 		all = append(all, s...)
 		d.Steps = max(d.Steps, steps)
 	}
+	last := a.lastSign()
 	if len(all) == 0 {
+		a.nothingEnded(d, last)
 		return
 	}
-	last := a.lastSign()
 	if found := a.stopper(all, last); found != nil {
 		found.CostNanos = max(last-earliest(all), 0)
 		d.Culprits = append([]Culprit{*found}, d.Culprits...)
@@ -71,7 +75,7 @@ func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 		}
 		way := a.way(s)
 		for _, p := range way {
-			if a.pauses.paused(p, s.since-window, last) == 0 {
+			if !a.pauses.stands(p, s.since-window, last) {
 				continue
 			}
 			for _, o := range a.pauses.origins(p, s.since-window, last) {
@@ -93,17 +97,13 @@ func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 	return nil
 }
 
-// way is the certain ports of a transfer's route.
+// way is the ports that a transfer may go through.
 func (a *analysis) way(s stuck) []port {
 	from, to := a.t.run.Ranks[s.rank].Host, a.t.run.Ranks[s.peer].Host
-	own := a.tr.own[[2]int{from, to}]
-	r := (*route)(nil)
-	if own != nil {
-		r = own.route
-	} else {
-		r = a.tr.net.way(from, to, nil)
+	if own := a.tr.own[[2]int{from, to}]; own != nil {
+		return a.tr.route(own).ports
 	}
-	return r.ports
+	return a.tr.net.way(from, to, nil).ports
 }
 
 // anyCycle looks for a loop of paused ports anywhere in the fabric.
@@ -111,7 +111,7 @@ func (a *analysis) anyCycle(from, to int64) []port {
 	for node, hops := range a.tr.net.hops {
 		for _, h := range hops {
 			p := port{node, h.port}
-			if a.pauses.paused(p, from, to) == 0 {
+			if !a.pauses.stands(p, from, to) {
 				continue
 			}
 			for _, o := range a.pauses.origins(p, from, to) {
@@ -148,9 +148,6 @@ func origins(all []stuck) []int {
 // unfinished are the transfers of a communicator's last collective that could run and
 // did not end, and how many steps the collective should have.
 func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
-	if out = a.begun(communicator); len(out) > 0 {
-		return out, 0
-	}
 	c := a.course(communicator)
 	if c == nil {
 		return a.behind(communicator)
@@ -176,24 +173,45 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 	return out, c.steps
 }
 
-// begun are the records of transfers that began and did not end.
-func (a *analysis) begun(communicator int32) []stuck {
+// begun are the records of transfers that began and did not end, and the
+// communicators that have some.
+func (a *analysis) begun() (out []stuck, open map[int32]bool) {
+	open = map[int32]bool{}
 	if !a.t.begun {
-		return nil
+		return nil, open
 	}
-	var out []stuck
 	for i := range a.t.run.Steps {
 		r := &a.t.run.Steps[i]
-		if r.Communicator == communicator && r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(a.t.run.Ranks) && int(r.Peer) < len(a.t.run.Ranks) {
-			out = append(out, stuck{rank: int(r.Rank), peer: int(r.Peer), step: int(r.Step), since: r.BeginNanos})
+		if r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(a.t.run.Ranks) && int(r.Peer) < len(a.t.run.Ranks) {
+			out = append(out, stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos})
+			open[r.Communicator] = true
 		}
 	}
-	return out
+	return out, open
+}
+
+// nothingEnded reports a loop of paused ports in a run without a finished transfer.
+func (a *analysis) nothingEnded(d *Diagnosis, last int64) {
+	if len(a.t.steps) > 0 {
+		return // the steps say what happened
+	}
+	first := last
+	for _, p := range a.t.run.Telemetry {
+		first = min(first, p.EpochNanos)
+	}
+	for _, p := range a.t.run.Pauses {
+		first = min(first, p.TimeNanos)
+	}
+	if cycle := a.anyCycle(first, last); cycle != nil {
+		c := a.deadlock(cycle, 1)
+		d.Culprits = append(d.Culprits, Culprit{Class: c.class, Object: c.object, CostNanos: last - first, Confidence: c.confidence, Evidence: c.evidence})
+	}
 }
 
 func (a *analysis) endOf(communicator, iteration, rank, step int32) int64 {
-	for i := range a.t.steps {
-		if r := &a.t.steps[i]; r.Rank == rank && r.Step == step && r.Iteration == iteration && r.Communicator == communicator {
+	from, to := a.t.of(communicator)
+	for i := from; i < to; i++ {
+		if r := &a.t.steps[i]; r.Rank == rank && r.Step == step && r.Iteration == iteration {
 			return a.t.end[i]
 		}
 	}

@@ -345,3 +345,10 @@ func (t *table) awaits(index, incoming *slots, i int) (at int32, lost bool) {
 	}
 	return -1, true
 }
+
+// of is where the steps of a communicator lie.
+func (t *table) of(communicator int32) (from, to int) {
+	from = sort.Search(len(t.steps), func(i int) bool { return t.steps[i].Communicator >= communicator })
+	to = sort.Search(len(t.steps), func(i int) bool { return t.steps[i].Communicator > communicator })
+	return from, to
+}

@@ -23,13 +23,16 @@ type stream struct {
 	name                string
 	curve               []sample // bytes sent so far, by time
 	seen                map[port]bool
+	way                 *route             // see traffic.route
 	queues              map[port]queueStat // of a background flow
-	*route
-	steps    []int32 // of the collective: its steps by time
-	recorded bool    // its begin and end are recorded
+	steps               []int32            // of the collective: its steps by time
+	recorded            bool               // its begin and end are recorded
 }
 
 type sample struct{ time, bytes int64 }
+
+// maxOthers bounds the background flows that are looked at.
+const maxOthers = 4096
 
 // flowKey is how telemetry names a flow.
 type flowKey struct{ source, destination, sourcePort, destinationPort int }
@@ -59,12 +62,6 @@ func newTraffic(t *table, net *network) *traffic {
 		tr.forwards(s)
 	}
 	for _, s := range tr.own {
-		s.route = net.way(s.source, s.destination, s.seen)
-	}
-	for _, s := range tr.others {
-		s.route = net.way(s.source, s.destination, s.seen)
-	}
-	for _, s := range tr.own {
 		tr.list = append(tr.list, s)
 	}
 	slices.SortFunc(tr.list, func(a, b *stream) int { return (a.source-b.source)*len(net.Nodes) + a.destination - b.destination })
@@ -73,6 +70,19 @@ func newTraffic(t *table, net *network) *traffic {
 		slices.SortStableFunc(reads, func(a, b *PortReport) int { return compare(a.LastNanos, b.LastNanos) })
 	}
 	return tr
+}
+
+// route is what is known of a stream's way, found when it is first asked for.
+func (tr *traffic) route(s *stream) *route {
+	if s.way == nil {
+		s.way = tr.net.way(s.source, s.destination, s.seen)
+	}
+	return s.way
+}
+
+// passes says whether a stream may go through a port.
+func (tr *traffic) passes(s *stream, at port) bool {
+	return slices.Contains(tr.route(s).ports, at)
 }
 
 func compare(a, b int64) int {
@@ -124,7 +134,7 @@ func (tr *traffic) collective(t *table) {
 func (tr *traffic) background(run *Run) {
 	seen := tr.sightings(run)
 	for _, f := range run.Flows {
-		if !tr.has(f.Source) || !tr.has(f.Destination) || f.Source == f.Destination {
+		if !tr.has(f.Source) || !tr.has(f.Destination) || f.Source == f.Destination || len(tr.others) >= maxOthers {
 			continue
 		}
 		s := tr.newStream(f.Source, f.Destination)
@@ -157,6 +167,9 @@ func (tr *traffic) background(run *Run) {
 	}
 	known := len(tr.others)
 	for key, samples := range seen {
+		if len(tr.others) >= maxOthers {
+			break
+		}
 		for _, s := range tr.unrecorded(key, samples) {
 			if !tr.recorded(s, known) {
 				tr.others = append(tr.others, s)

@@ -42,18 +42,18 @@ func (a *analysis) neighbours(step int32, byStep map[int32][]cause) []cause {
 	if s == nil {
 		return nil
 	}
-	at := slices.Index(s.steps, step)
-	small := a.base.excess(int(step)) < a.base.of(int(step))/8
-	for distance := 0; distance < len(s.steps); distance++ {
-		going := false
-		for _, k := range []int{at - distance, at + distance} {
-			if k < 0 || k >= len(s.steps) || distance > 0 && !a.connected(s, at, k) {
+	at, _ := slices.BinarySearchFunc(s.steps, a.t.begin[step], func(k int32, begin int64) int { return compare(a.t.begin[k], begin) })
+	noise := a.base.excess(int(step)) < a.base.of(int(step))/8
+	open := [2]bool{true, true}
+	for distance := 0; distance <= maxBorrow && (open[0] || open[1]); distance++ {
+		for side, k := range [2]int{at - distance, at + distance} {
+			open[side] = open[side] && k >= 0 && k < len(s.steps) && a.base.excess(int(s.steps[k])) > 0
+			if !open[side] {
 				continue
 			}
-			going = true
 			var out []cause
 			for _, c := range byStep[s.steps[k]] {
-				if small || !a.ended(c) {
+				if noise || !a.ended(c) {
 					out = append(out, c)
 				}
 			}
@@ -62,12 +62,12 @@ func (a *analysis) neighbours(step int32, byStep map[int32][]cause) []cause {
 				return out
 			}
 		}
-		if !going {
-			return nil
-		}
 	}
 	return nil
 }
+
+// maxBorrow is how many steps away a cause may be borrowed from.
+const maxBorrow = 256
 
 func compareText(a, b string) int {
 	if a < b {
@@ -76,16 +76,6 @@ func compareText(a, b string) int {
 		return 1
 	}
 	return 0
-}
-
-// connected says whether all steps of a flow between two of them took too long.
-func (a *analysis) connected(s *stream, i, j int) bool {
-	for k := min(i, j); k <= max(i, j); k++ {
-		if a.base.excess(int(s.steps[k])) == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // ended says whether a cause is a flow whose begin and end are recorded.

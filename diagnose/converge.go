@@ -36,6 +36,7 @@ type held struct {
 	sum     float64 // of what is held back on the region
 	grew    bool    // the load on the region did
 
+	tree
 	load    []float64 // by link, of the tree that is tried
 	touched []schema.LinkID
 	tried   []uint32 // by link: the round in which it was tried as a neck
@@ -44,11 +45,20 @@ type held struct {
 	sent    []float64       // by device
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
+
+	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
+	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
+	claimant int     // that is tried
+	urgency  float64 // of what is tried: the share of time that packets wait for it
+	claims   []claim // by link
+	claimed  []schema.LinkID
+	counts   []int // by claimant, of the links that any claims
+	necks    []neck
 }
 
 func newHeld(g *topology.Graph) held {
 	n := g.NumLinks()
-	return held{byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), sent: make([]float64, g.NumDevices())}
+	return held{tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
 }
 
 // take looks up the links of a region.
@@ -203,25 +213,42 @@ func (h *held) add(l schema.LinkID, routes float64) {
 
 // gather adds the routes of senders to a switch.
 func (t *gridLinks) gather(senders []topology.DeviceID, end topology.DeviceID, h *held) {
-	step := 1 + len(senders)/drainNodes
-	for i := 0; i < len(senders); i += step {
-		t.eachOnRoute(senders[i], end, func(l schema.LinkID) { h.add(l, 1) })
+	for _, d := range senders {
+		h.send(t.numbers[d], 1)
 	}
+	t.converge(end, h)
 }
 
 // treeFit is how well what links show agrees with the routes of senders to a switch.
 func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, h *held, p *pressure) float64 {
 	t.gather(senders, end, h)
+	held := min(1, 2*t.heldAt(end, h, p))
 	var line lineFit
 	if !h.grew {
 		line = t.lastLine(end, h, p)
 	}
 	cosine := t.cosines(h, p)
 	if h.grew {
-		return (cosine[addedTo] + cosine[waiting]) / 2
+		return held * (cosine[addedTo] + cosine[waiting]) / 2
 	}
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
-	return (amounts+cosine[waiting])/2 + inqWeight*line.inq
+	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
+}
+
+// heldAt is the share of the routes of a tree that reach its end over links which stall: what a switch does not take
+// waits on the last links before it.
+func (t *gridLinks) heldAt(end topology.DeviceID, h *held, p *pressure) float64 {
+	routes, stalled := 0., 0.
+	for _, l := range t.graph.LinksAt(end) {
+		routes += h.load[l]
+		if p.stallOf(l) >= stalledPercent {
+			stalled += h.load[l]
+		}
+	}
+	if routes == 0 {
+		return 0
+	}
+	return stalled / routes
 }
 
 // agreement is how well what links show agrees with the tree that was added.

@@ -31,9 +31,8 @@ const (
 	memberWeight = .03
 	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
 	inTree = .6
-	// drainSenders bounds the jobs whose nodes are tried as senders, drainNodes how many nodes of one,
-	// and drainEnds the switches that are tried.
-	drainSenders, drainNodes, drainEnds = 3, 64, 24
+	// drainSenders bounds the jobs whose nodes are tried as senders, and drainEnds the switches that are tried.
+	drainSenders, drainEnds = 3, 24
 )
 
 // drainOf finds the switch that a region's traffic converges on, if it does.

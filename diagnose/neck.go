@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -14,8 +15,9 @@ type neck struct {
 	tail   topology.DeviceID // the end from which packets enter it
 	fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
 	waits  float64           // share of time that packets wait for it
-	score  float64           // fit, by how much waits for it
+	score  float64           // share, by how much waits for it
 	lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
+	share  float64           // of the region's links that stall, how many it claims
 	slower bool              // it carries clearly less than before the onset
 }
 
@@ -30,11 +32,11 @@ const (
 	// leastWaits is what is taken for a wait that was not seen.
 	leastWaits = .1
 	// maxNecks bounds the links of a region that are tried.
-	maxNecks = 48
+	maxNecks = 12
 )
 
 // neckOf finds the link before which the region lies: of those that are full, or carry clearly less than before,
-// and do not wait themselves, the one whose upstream tree agrees best and that most packets wait for.
+// and do not wait themselves, the one that most of the region's links lead to and most packets wait for.
 func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	best := neck{link: schema.NoLink}
 	t := s.router.grid
@@ -43,40 +45,109 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	}
 	h := &s.work.held
 	senders := rc.likeliestSenders()
-	if len(senders) == 0 {
-		return best
+	t.listNecks(h, p)
+	h.resetClaims()
+	for i, n := range h.necks {
+		s.claimFor(rc, senders, i, n.link, p)
 	}
-	tried := 0
-	for _, d := range h.devices {
-		for _, l := range s.graph.LinksAt(d) {
-			if h.tried[l] == h.round || t.keys[l].dim < 0 {
-				continue
-			}
-			h.tried[l] = h.round
-			full, slower := p.useOf(l) >= saturatedPercent-5, p.left(l) < clearlyLess
-			if !full && !slower || p.stallOf(l) > neckStall || tried == maxNecks {
-				continue
-			}
-			tried++
-			n := s.neckAt(rc, senders, l, p)
-			n.slower, n.waits = !full, p.waitsFor(l)
-			n.score = n.fit * math.Sqrt(max(leastWaits, n.waits))
-			if n.slower {
-				n.lost = 1 - p.left(l)
-				n.score *= n.lost
-			}
-			if n.score > best.score {
-				best = n
-			}
+	h.countClaims()
+	for i := range h.necks {
+		n := &h.necks[i]
+		n.share = h.share(i)
+		if n.score = n.share * math.Sqrt(max(leastWaits, n.waits)); n.slower {
+			n.score *= n.lost
+		}
+		if n.score > best.score {
+			best = *n
+		}
+	}
+	if best.link != schema.NoLink {
+		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
+	}
+	if rc.drain.fit >= drainFit && !best.before(&rc.drain) {
+		if n := t.fullEnd(h, p); n.before(&rc.drain) {
+			return n
 		}
 	}
 	return best
 }
 
+// listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
+// for.
+func (t *gridLinks) listNecks(h *held, p *pressure) {
+	h.necks = h.necks[:0]
+	for _, d := range h.devices {
+		for _, l := range t.graph.LinksAt(d) {
+			if h.tried[l] == h.round || t.keys[l].dim < 0 {
+				continue
+			}
+			h.tried[l] = h.round
+			full, left := p.isFull(l), p.left(l)
+			if !full && (left >= clearlyLess || p.stallOf(l) > neckStall) {
+				continue
+			}
+			n := neck{link: l, waits: p.waitsFor(l), slower: !full}
+			if n.score = max(leastWaits, n.waits); n.slower {
+				n.lost = 1 - left
+				n.score *= n.lost
+			}
+			h.necks = append(h.necks, n)
+		}
+	}
+	if len(h.necks) > maxNecks {
+		slices.SortStableFunc(h.necks, func(a, b neck) int { return cmp.Compare(b.score, a.score) })
+		h.necks = h.necks[:maxNecks]
+	}
+}
+
+// fullEnd is the full link at whose end the tree of all that the region holds back agrees best, whoever sends: what
+// is read from files comes from storage nodes, and a job may be in no table.
+func (t *gridLinks) fullEnd(h *held, p *pressure) neck {
+	best := neck{link: schema.NoLink}
+	for i := range h.necks {
+		n := h.necks[i]
+		if n.slower || n.waits < fullWaits || t.addedShare(n.link, h, p) < grewShare {
+			continue
+		}
+		from, to := t.graph.Ends(n.link)
+		n.fit = 0
+		for _, tail := range [2]topology.DeviceID{from, to} {
+			senders := t.sendersTo(tail, h)
+			if len(senders) < leastSenders {
+				continue
+			}
+			t.gather(senders, tail, h)
+			if through := h.load[n.link] > 0; t.agreement(h, p) > n.fit && !through {
+				t.gather(senders, tail, h)
+				n.fit, n.tail = t.agreement(h, p), tail
+			}
+		}
+		if n.score = n.fit * n.waits; n.score > best.score {
+			best = n
+		}
+	}
+	return best
+}
+
+// fullWaits is the least share of time that packets wait for a full link for it to be what others wait for.
+const fullWaits = .1
+
+// addedShare is the share of what a link carries that it did not before the onset.
+func (t *gridLinks) addedShare(l schema.LinkID, h *held, p *pressure) float64 {
+	return h.look(l, p).added / (p.useOf(l) / 100 * t.graph.Capacity(l))
+}
+
+// isFull reports whether a link carries what it can in a direction in which it does not stall: while a link stalls
+// it does not send, so that in one direction both together are at most all of the time.
+func (p *pressure) isFull(l schema.LinkID) bool {
+	use, stall := p.useOf(l), p.stallOf(l)
+	return use >= saturatedPercent-5 && (stall <= neckStall || use+stall > 100+neckStall)
+}
+
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds to which of the links that failed together the region leads.
+// fitFailures finds to which of the links that failed together most of the region leads.
 func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 	if s.router.grid == nil || !s.graph.Duplex() {
 		return
@@ -90,10 +161,15 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 		}
 	}
 	defer func() { h.dead = h.dead[:0] }()
+	h.resetClaims()
 	for i := range tried {
 		if f := &tried[i]; f.Port != "" && len(f.links) > 0 && s.router.grid.keys[f.links[0]].dim >= 0 {
-			f.fit = s.neckAt(rc, senders, f.links[0], p).fit
+			s.claimFor(rc, senders, i, f.links[0], p)
 		}
+	}
+	h.countClaims()
+	for i := range tried {
+		tried[i].share = h.share(i)
 	}
 }
 
@@ -123,63 +199,78 @@ func (rc *regionCase) slowLink() schema.LinkID {
 // traffic waits at both, the verdict does not change ends from interval to interval.
 const endMargin = .1
 
-// neckAt is the fit of the trees of suspects that lead to a link, from the end at which it is better.
-func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressure) neck {
+// neckAt is how well the trees of suspects that lead to a link agree with what is seen, from the end at which they do
+// better.
+func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressure) (tail topology.DeviceID, fit float64) {
+	t, h := s.router.grid, &s.work.held
 	from, to := s.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
 	for end, tail := range ends {
 		for _, i := range senders {
-			fits[end] = max(fits[end], s.router.grid.neckFit(rc.jobs[i].job.devices, tail, l, &s.work.held, p))
+			if t.upstream(s.routesOf(rc.jobs[i].job), tail, l, h) {
+				fits[end] = max(fits[end], t.agreement(h, p))
+			}
 		}
 	}
-	n := neck{link: l, tail: from, fit: max(fits[0], fits[1])}
 	if fits[1] > fits[0]+endMargin {
-		n.tail = to
+		return to, fits[1]
 	}
-	return n
+	return from, max(fits[0], fits[1])
 }
 
-// neckFit is treeFit for the part before a link of the routes that cross it from one of its ends, of an exchange
-// of a job's nodes. What crosses a link of dimension k has its goal's place in the dimensions before k and its
-// source's in those behind.
-func (t *gridLinks) neckFit(devices []topology.DeviceID, tail topology.DeviceID, l schema.LinkID, h *held, p *pressure) float64 {
+// claimFor lets a link claim what suspects send over it, from either end.
+func (s *Stage) claimFor(rc *regionCase, senders []int, claimant int, l schema.LinkID, p *pressure) {
+	t, h := s.router.grid, &s.work.held
+	h.claimant, h.urgency = claimant, max(leastWaits, p.waitsFor(l))
+	from, to := s.graph.Ends(l)
+	for _, tail := range [2]topology.DeviceID{from, to} {
+		for _, i := range senders {
+			if t.upstream(s.routesOf(rc.jobs[i].job), tail, l, h) {
+				h.claim(p)
+			}
+		}
+	}
+}
+
+// upstream adds the part before a link of the routes that cross it from one of its ends, of an exchange of a job's
+// nodes, and reports whether there are any. What crosses a link of dimension k has its goal's place in the dimensions
+// before k and its source's in those behind.
+func (t *gridLinks) upstream(r *routes, tail topology.DeviceID, l schema.LinkID, h *held) bool {
 	key := t.keys[l]
 	k := int(key.dim)
-	at := t.graph.Device(tail).Coord[k]
 	from, to := t.graph.Ends(l)
 	if from == tail {
 		from = to
 	}
-	next, size := t.graph.Device(from).Coord[k], t.grid.Dims[k]
-	goals := h.goals[:0]
-	for range size {
-		goals = append(goals, 0)
+	sources, goals := with(r.nodes[k].from, key.behind), with(r.nodes[k].to, key.before)
+	if len(sources) == 0 || len(goals) == 0 {
+		return false
 	}
-	h.goals = goals
-	for _, d := range devices {
-		if before, _ := t.around(d, k); before == int(key.before) {
-			goals[t.graph.Device(d).Coord[k]]++
+	t.crossings(goals, k, t.graph.Device(tail).Coord[k], t.graph.Device(from).Coord[k], h)
+	for _, source := range sources {
+		if routes := h.goals[source.at]; routes > 0 && !t.isCut(source.device, tail, h.dead) {
+			h.send(t.numbers[source.device], routes)
 		}
 	}
-	for _, d := range devices {
-		_, behind := t.around(d, k)
-		if behind != int(key.behind) {
-			continue
-		}
-		routes, x := 0., t.graph.Device(d).Coord[k]
-		for y, n := range goals {
-			if n > 0 && t.passes(x, y, at, next, size) {
-				routes += n
-			}
-		}
-		if routes > 0 && !t.isCut(d, tail, h.dead) {
-			t.eachOnRoute(d, tail, func(l schema.LinkID) { h.add(l, routes) })
+	t.converge(tail, h)
+	return len(h.touched) > 0
+}
+
+// crossings counts, by coordinate in dimension k from which it comes, the nodes to which the way crosses from at to
+// its neighbour.
+func (t *gridLinks) crossings(to []placed, k, at, next int, h *held) {
+	size := t.grid.Dims[k]
+	h.goals = append(h.goals[:0], make([]float64, 2*size)...)
+	nodes := h.goals[size:]
+	for _, n := range to {
+		nodes[n.at]++
+	}
+	back := (at - next + size) % size // to the switch before
+	for y, n := range nodes {
+		for x := at; n > 0 && t.passes(x, y, at, next, size); x = (x + back) % size {
+			h.goals[x] += n
 		}
 	}
-	if len(h.touched) == 0 {
-		return 0
-	}
-	return t.agreement(h, p)
 }
 
 // isCut reports whether what goes from one switch to another is stopped before it.

@@ -17,6 +17,8 @@ type routes struct {
 	gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
 	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
 	prefix, suffix []schema.Bitmap
+	nodes          []lineNodes
+	devices        []topology.DeviceID // of which they are
 }
 
 // router finds the routes of jobs on one graph. Its memory is used again by the next job.
@@ -26,6 +28,7 @@ type router struct {
 	used  []schema.LinkID
 	grid  *gridLinks // nil where there is no grid of switches
 	tree  *treeRoutes
+	known map[uint64]*routes // lately found, by hash of the devices
 }
 
 func newRouter(g *topology.Graph) *router {
@@ -139,6 +142,7 @@ type gridLinks struct {
 	keys  []linkKey       // by link
 	// Devices by number in the grid.
 	devices []topology.DeviceID
+	numbers []int32 // by device
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
@@ -163,9 +167,10 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 			return t
 		}
 	}
-	t.devices = make([]topology.DeviceID, grid.Switches())
+	t.devices, t.numbers = make([]topology.DeviceID, grid.Switches()), make([]int32, g.NumDevices())
 	for d := range topology.DeviceID(g.NumDevices()) {
-		t.devices[grid.Number(g.Device(d).Coord)] = d
+		n := grid.Number(g.Device(d).Coord)
+		t.devices[n], t.numbers[d] = d, int32(n)
 	}
 	for l := range g.NumLinks() {
 		link := g.Link(schema.LinkID(l))
@@ -196,7 +201,7 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 // behind it.
 func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
 	k := len(t.grid.Dims)
-	out.prefix, out.suffix = make([]schema.Bitmap, k), make([]schema.Bitmap, k)
+	out.prefix, out.suffix, out.nodes = make([]schema.Bitmap, k), make([]schema.Bitmap, k), make([]lineNodes, k)
 	stride := 1
 	for d, size := range t.grid.Dims {
 		out.prefix[d] = schema.NewBitmap(stride)
@@ -206,6 +211,12 @@ func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
 			before, behind := t.around(device, d)
 			out.prefix[d].Set(before)
 			out.suffix[d].Set(behind)
+			at := int32(t.graph.Device(device).Coord[d])
+			out.nodes[d].to = append(out.nodes[d].to, placed{int32(before), at, device})
+			out.nodes[d].from = append(out.nodes[d].from, placed{int32(behind), at, device})
+		}
+		for _, nodes := range [2][]placed{out.nodes[d].to, out.nodes[d].from} {
+			slices.SortFunc(nodes, func(a, b placed) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.device, b.device)) })
 		}
 	}
 }

@@ -81,7 +81,10 @@ func (d *badDay) interval(isBad bool) *schema.IntervalResult {
 		r.Regions = d.regions
 		for i := range d.regions {
 			for _, l := range d.regions[i].Links {
-				r.Snapshot.Series[0].Values[l] = 25 + 10*d.rng.Float32()
+				credit, inq, use := &r.Snapshot.Series[0].Values[l], &r.Snapshot.Series[1].Values[l], &r.Snapshot.Series[2].Values[l]
+				if *credit, *use = 25+10*d.rng.Float32(), 40+30*d.rng.Float32(); l%8 == 0 { // full, and others wait for it
+					*credit, *inq, *use = 1, 50, 100
+				}
 			}
 		}
 	}

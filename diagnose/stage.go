@@ -119,7 +119,7 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 // routesOf is where a job's traffic can be.
 func (s *Stage) routesOf(j *job) *routes {
 	if j.routes == nil {
-		j.routes = s.router.route(j.devices)
+		j.routes = s.router.shared(j.devices)
 	}
 	return j.routes
 }

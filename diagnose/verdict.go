@@ -104,7 +104,7 @@ type nearFailure struct {
 	hops  int
 	score float64
 	stall float64 // around what failed, percent
-	fit   float64 // on a grid, how well the region and the tree that leads to the link agree
+	share float64 // on a grid, of the region's links, those that lead to it rather than to others that failed
 }
 
 // nearFailures lists the failures near the region that reach last searched from.
@@ -192,7 +192,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
-		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.fit, a.fit) })
+		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -276,9 +276,9 @@ func (rc *regionCase) ground(s *Stage, own *job) float64 {
 	return float64(mine) / float64(len(rc.region.Links))
 }
 
-// strangers reports whether a device is a node of another job, or the switch of one.
+// strangers reports whether a device is a node of another job, or the switch of one. A job that was requeued is itself.
 func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
-	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j != own })
+	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
 // classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the

@@ -84,6 +84,8 @@ type Search struct {
 	refined     int             // experiments when an MFS was last refined
 	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
+	lifts       []lifts         // by signal
+	revisions   int             // of what is covered
 	shown       [][]shown       // of each dimension and value: how often it showed symptoms
 	err         error
 }
@@ -95,7 +97,7 @@ func New(d Description, space *Space, cfg Config) (*Search, error) {
 	}
 	cfg.Pairs = max(1, cfg.Pairs)
 	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
-		invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
+		lifts: make([]lifts, len(d.Counters)+1), invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
 	for d := range s.shown {
 		s.shown[d] = make([]shown, len(space.dims[d].Values))
 	}

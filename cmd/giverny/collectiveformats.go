@@ -25,6 +25,7 @@ func collectiveFormats() []collectiveFormat {
 	return []collectiveFormat{
 		{name: "vedrfolnir", help: "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and as far as there are topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt", read: vedrfolnir.Read},
 		{name: "flight-recorder", help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", diagnose: diagnoseFlightRecorder},
+		{name: "nccl-inspector", help: "what NCCL's Inspector profiler plug-in writes, a folder or files", diagnose: diagnoseInspector},
 		{name: "simulated", help: "the folder of giverny simulate collective", read: readSimulated},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/flightrecorder"
+	"github.com/giverny/giverny/collective/nccl"
 )
 
 // diagnoseFlightRecorder reads the dumps of a job, one a rank. Of a folder the files
@@ -30,6 +31,25 @@ func diagnoseFlightRecorder(paths []string, _ collective.Options) (collective.Di
 		dumps = append(dumps, dump)
 	}
 	return flightrecorder.Diagnose(dumps)
+}
+
+// diagnoseInspector reads the files of NCCL's Inspector.
+func diagnoseInspector(paths []string, _ collective.Options) (collective.Diagnosis, error) {
+	files, err := filesOf(paths, nccl.IsFile)
+	if err != nil {
+		return collective.Diagnosis{}, err
+	}
+	var calls []nccl.Call
+	for _, file := range files {
+		data, err := readAtMost(file, nccl.MaxBytes)
+		if err != nil {
+			return collective.Diagnosis{}, err
+		}
+		if calls, err = nccl.Read(file, data, calls); err != nil {
+			return collective.Diagnosis{}, err
+		}
+	}
+	return nccl.Diagnose(calls)
 }
 
 // filesOf are the files that are given, and of folders those that are wanted.

@@ -18,7 +18,7 @@ import (
 const (
 	maxLine    = 4096
 	maxRecords = 4 << 20
-	maxNodes   = 1 << 20
+	maxNodes   = 1 << 16 // an address has two bytes for the node
 )
 
 // files are the parts of a run by what they hold.

@@ -28,11 +28,15 @@ import (
 type fake struct {
 	t   *testing.T
 	dir string // of the journal
+	// other is the folder of a second analyser's; empty: there is none.
+	other string
 
 	mu    sync.Mutex
 	nodes map[string]reconcile.State
 	fails func() bool // whether the next call, or the next node of one, fails
 	calls int
+	// changed names the nodes that were, in order.
+	changed []string
 }
 
 const marked = reconcile.State("marked")
@@ -71,6 +75,9 @@ func (f *fake) Undo(now, before, made reconcile.State) (reconcile.State, bool) {
 
 func (f *fake) Set(_ context.Context, to map[string]reconcile.State) error {
 	journal, err := os.ReadFile(filepath.Join(f.dir, "journal.json"))
+	if other, otherErr := os.ReadFile(filepath.Join(f.other, "journal.json")); f.other != "" && otherErr == nil {
+		journal, err = append(journal, other...), nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name, state := range to {
@@ -81,8 +88,21 @@ func (f *fake) Set(_ context.Context, to map[string]reconcile.State) error {
 			return errDown
 		}
 		f.nodes[name] = state
+		f.changed = append(f.changed, name)
 	}
 	return nil
+}
+
+// changes is how often a node was changed.
+func (f *fake) changes(name string) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, changed := range f.changed {
+		if changed == name {
+			n++
+		}
+	}
+	return n
 }
 
 func (f *fake) ValidName(name string) error {

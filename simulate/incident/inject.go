@@ -95,8 +95,7 @@ func (in *Incident) inject(random *rand.Rand) {
 		in.selfCollision(random)
 	case collective.HostNICContention:
 		v := in.pick(random, crossesLeaves)
-		to := free(random, (leafOf(v.from)+1+random.IntN(leaves-1))%leaves)
-		in.flow(random, v, pair{v.from, to}, (usualSpine(v.pair)+ranksPerLeaf*(v.from%hostsPerLeaf)+1)%spines)
+		in.flow(random, v, pair{v.from, free(random, leafOf(v.from))}, 0)
 		in.truth.Objects = append(in.truth.Objects, "host "+nodeName(v.from))
 	case collective.PFCRoot:
 		in.pfcRoot(random)

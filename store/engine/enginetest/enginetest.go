@@ -109,9 +109,9 @@ func configIn(dir string) (engine.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	cfg.Command = []string{binary, verb}
 	cfg.LibraryPath = library
 	cfg.DataDir = dir
-	cfg.Command = []string{binary, verb}
 	cfg.StopTimeout = 3 * time.Second
 	return cfg, nil
 }

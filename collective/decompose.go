@@ -1,0 +1,252 @@
+package collective
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Planned is one step of one rank as the algorithm prescribes it: the sent and the
+// awaited target (poster, section 2, "Algorithm Decomposition").
+type Planned struct {
+	Step       int   // from 1
+	Chunk      int   // of a pipelined step, from 0
+	Channel    int   // from 0
+	Peer       int   // member it sends to
+	AwaitsRank int   // member whose data it needs; None
+	AwaitsStep int   // the step of that member; None
+	Bytes      int64 // of this transfer
+}
+
+// Plan is a collective taken apart: the steps of every member, in order.
+type Plan struct {
+	Members [][]Planned
+	Steps   int // highest step number
+}
+
+// Shape is what there is to take apart.
+type Shape struct {
+	Operation Operation
+	Algorithm Algorithm
+	Members   int
+	Bytes     int64 // of the whole buffer
+	Chunks    int   // pieces that a step is cut into and pipelined; 0: one
+	Channels  int   // rings or trees side by side, each with its share of the bytes; 0: one
+}
+
+// most members and transfers of a plan.
+const (
+	maxMembers   = 1 << 16
+	maxTransfers = 1 << 26
+)
+
+// Decompose takes a collective apart. Rings: all-reduce, reduce-scatter, all-gather.
+// Halving-doubling: all-reduce, over any number of members. Trees, single and double:
+// all-reduce, broadcast, reduce. Direct: all-to-all.
+func Decompose(s Shape) (Plan, error) {
+	s.Chunks, s.Channels = max(s.Chunks, 1), max(s.Channels, 1)
+	if s.Members < 2 || s.Members > maxMembers || s.Bytes < 0 || s.Chunks > maxMembers || s.Channels > maxMembers {
+		return Plan{}, fmt.Errorf("decompose %s: %d members, %d chunks, %d channels; want 2 to %d members", s.Algorithm, s.Members, s.Chunks, s.Channels, maxMembers)
+	}
+	if transfers := 2 * s.Members * s.Chunks * s.Channels; transfers > maxTransfers/s.Members && (s.Algorithm == Ring || s.Algorithm == Direct) {
+		return Plan{}, fmt.Errorf("decompose %s: over %d transfers", s.Algorithm, maxTransfers)
+	}
+	p := Plan{Members: make([][]Planned, s.Members)}
+	share := s.Bytes / int64(s.Channels)
+	for channel := range s.Channels {
+		var steps [][]Planned
+		switch {
+		case s.Algorithm == Ring && (s.Operation == AllReduce || s.Operation == AllGather || s.Operation == ReduceScatter):
+			steps = ring(s, share)
+		case s.Algorithm == HalvingDoubling && s.Operation == AllReduce:
+			steps = halvingDoubling(s.Members, share)
+		case s.Algorithm == Tree && (s.Operation == AllReduce || s.Operation == Broadcast || s.Operation == Reduce):
+			steps = tree(s, share, 0)
+		case s.Algorithm == DoubleTree && (s.Operation == AllReduce || s.Operation == Broadcast || s.Operation == Reduce):
+			steps = doubleTree(s, share)
+		case s.Algorithm == Direct && s.Operation == AllToAll:
+			steps = direct(s.Members, share)
+		default:
+			return Plan{}, fmt.Errorf("decompose: no %s by %s; a table of steps (algorithm custom) can hold any", s.Operation, s.Algorithm)
+		}
+		p.add(steps, s.Chunks, channel)
+	}
+	return p, nil
+}
+
+// add appends the steps of a channel, each cut into chunks.
+func (p *Plan) add(steps [][]Planned, chunks, channel int) {
+	for member, list := range steps {
+		for _, s := range list {
+			whole := s.Bytes
+			s.Channel += channel
+			for chunk := range chunks {
+				s.Chunk = chunk
+				s.Bytes = whole/int64(chunks)*int64(chunk+1) - whole/int64(chunks)*int64(chunk)
+				if chunk == chunks-1 {
+					s.Bytes = whole - whole/int64(chunks)*int64(chunks-1)
+				}
+				p.Members[member] = append(p.Members[member], s)
+			}
+			p.Steps = max(p.Steps, s.Step)
+		}
+	}
+}
+
+// ring: in every step each member sends a part to the next, and from the second step
+// on it sends what the one before has sent it. All-reduce goes round twice.
+func ring(s Shape, bytes int64) [][]Planned {
+	n := s.Members
+	steps := n - 1
+	if s.Operation == AllReduce {
+		steps *= 2
+	}
+	out := make([][]Planned, n)
+	for member := range n {
+		for step := 1; step <= steps; step++ {
+			p := Planned{Step: step, Peer: (member + 1) % n, AwaitsRank: (member + n - 1) % n, AwaitsStep: step - 1, Bytes: bytes / int64(n)}
+			if step == 1 {
+				p.AwaitsRank, p.AwaitsStep = None, None
+			}
+			out[member] = append(out[member], p)
+		}
+	}
+	return out
+}
+
+// halvingDoubling: members exchange with partners at distance 1, 2, 4 and so on,
+// halves, quarters and so on of the buffer, and back (Thakur, Rabenseifner, Gropp
+// 2005; the simulation's order of distances). Members beyond a power of two hand their
+// data to a partner in the first step, and get the result in the last.
+func halvingDoubling(n int, bytes int64) [][]Planned {
+	power := 1 << (bits.Len(uint(n)) - 1)
+	rounds, extra := bits.Len(uint(power))-1, n-power
+	shift := min(extra, 1) // the step before
+	out := make([][]Planned, n)
+	for member := range power {
+		for step := 1; step <= 2*rounds; step++ {
+			round := step
+			if step > rounds {
+				round = 2*rounds + 1 - step
+			}
+			p := Planned{Step: step + shift, Peer: member ^ 1<<(round-1), Bytes: bytes >> round, AwaitsRank: None, AwaitsStep: None}
+			if step > 1 {
+				before := step - 1
+				if before > rounds {
+					before = 2*rounds + 1 - before
+				}
+				p.AwaitsRank, p.AwaitsStep = member^1<<(before-1), step-1+shift
+			} else if member < extra {
+				p.AwaitsRank, p.AwaitsStep = power+member, 1
+			}
+			out[member] = append(out[member], p)
+		}
+	}
+	last := 2*rounds + shift + 1
+	for i := range extra {
+		out[power+i] = append(out[power+i], Planned{Step: 1, Peer: i, Bytes: bytes, AwaitsRank: None, AwaitsStep: None})
+		out[i] = append(out[i], Planned{Step: last, Peer: power + i, Bytes: bytes, AwaitsRank: i ^ 1, AwaitsStep: last - 1})
+	}
+	return out
+}
+
+// tree: a binary tree of members; member m stands at place (m - first + n) mod n. A
+// reduce goes up from the leaves, a broadcast down from the root, an all-reduce both.
+// Steps are numbered by depth, so that what is awaited has a lower number.
+func tree(s Shape, bytes int64, first int) [][]Planned {
+	n := s.Members
+	depth := bits.Len(uint(n)) - 1 // of the deepest place
+	out := make([][]Planned, n)
+	at := func(place int) int { return (place + first) % n }
+	level := func(place int) int { return bits.Len(uint(place+1)) - 1 }
+	up, down := s.Operation != Broadcast, s.Operation != Reduce
+	shift := 0
+	if up {
+		for place := n - 1; place > 0; place-- {
+			p := Planned{Step: depth - level(place) + 1, Peer: at((place - 1) / 2), Bytes: bytes, AwaitsRank: None, AwaitsStep: None}
+			// Of two children the left one has the deeper or equal subtree: the last to come.
+			if child := 2*place + 1; child < n {
+				p.AwaitsRank, p.AwaitsStep = at(child), depth-level(child)+1
+			}
+			out[at(place)] = append(out[at(place)], p)
+		}
+		shift = depth
+	}
+	if down {
+		for place := range n {
+			for side := range 2 {
+				child := 2*place + 1 + side
+				if child >= n {
+					continue
+				}
+				p := Planned{Step: shift + 2*level(place) + 1 + side, Peer: at(child), Bytes: bytes, AwaitsRank: None, AwaitsStep: None}
+				if place > 0 {
+					parent := (place - 1) / 2
+					p.AwaitsRank, p.AwaitsStep = at(parent), shift+2*level(parent)+1+(place-1)%2
+				} else if up {
+					p.AwaitsRank, p.AwaitsStep = at(1), depth
+				}
+				out[at(place)] = append(out[at(place)], p)
+			}
+		}
+	}
+	return out
+}
+
+// doubleTree: two trees, each for half of the data, in which the places are moved by
+// one, so that most inner members of one are leaves of the other (NCCL's double
+// binary tree has the same purpose). The second tree is a channel of its own.
+func doubleTree(s Shape, bytes int64) [][]Planned {
+	out := tree(s, bytes-bytes/2, 0)
+	for member, list := range tree(s, bytes/2, s.Members/2) {
+		for _, p := range list {
+			p.Channel = s.Channels
+			out[member] = append(out[member], p)
+		}
+	}
+	return out
+}
+
+// direct: in step k each member sends its part to the member k further. No step needs
+// data of another.
+func direct(n int, bytes int64) [][]Planned {
+	out := make([][]Planned, n)
+	for member := range n {
+		for step := 1; step < n; step++ {
+			out[member] = append(out[member], Planned{Step: step, Peer: (member + step) % n, Bytes: bytes / int64(n), AwaitsRank: None, AwaitsStep: None})
+		}
+	}
+	return out
+}
+
+// Await fills in what the records of a communicator do not say of their waits, from
+// the plan; number is the communicator's index in Run.Communicators. Steps that the
+// plan lacks stay as they are, and so do steps that await several transfers at once.
+func (p *Plan) Await(steps []StepRecord, communicator Communicator, number int32) {
+	type key struct{ member, step, chunk, channel int32 }
+	member := map[int32]int32{}
+	for i, rank := range communicator.Members {
+		member[int32(rank)] = int32(i)
+	}
+	planned, arrivals := map[key]Planned{}, map[key]int{}
+	for m, list := range p.Members {
+		for _, s := range list {
+			planned[key{int32(m), int32(s.Step), int32(s.Chunk), int32(s.Channel)}] = s
+			arrivals[key{int32(s.Peer), int32(s.Step), int32(s.Chunk), int32(s.Channel)}]++
+		}
+	}
+	for i := range steps {
+		r := &steps[i]
+		m, ok := member[r.Rank]
+		if r.Communicator != number || r.AwaitsStep != 0 || !ok {
+			continue
+		}
+		s, ok := planned[key{m, r.Step, r.Chunk, r.Channel}]
+		switch {
+		case !ok || arrivals[key{m, int32(s.AwaitsStep), r.Chunk, r.Channel}] > 1: // which comes last is found in the records
+		case s.AwaitsStep == None:
+			r.AwaitsRank, r.AwaitsStep = None, None
+		default:
+			r.AwaitsRank, r.AwaitsStep = int32(communicator.Members[s.AwaitsRank]), int32(s.AwaitsStep)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package diagnose
+
+// claim says which of the links that are tried a stalled link waits for, as far as is known.
+type claim struct {
+	routes float64 // over both, by how much waits
+	by     int
+}
+
+func (h *held) resetClaims() {
+	for _, l := range h.claimed {
+		h.claims[l] = claim{}
+	}
+	h.claimed = h.claimed[:0]
+}
+
+// claim compares the tree before what is tried with those before the others, on the region's links that stall. It
+// forgets the tree.
+func (h *held) claim(p *pressure) {
+	for _, l := range h.touched {
+		load := h.load[l]
+		h.load[l] = 0
+		if h.inside[l] != h.round || p.stallOf(l) < stalledPercent {
+			continue
+		}
+		c := &h.claims[l]
+		if c.routes == 0 {
+			h.claimed = append(h.claimed, l)
+		}
+		if v := load * h.urgency; v > c.routes {
+			*c = claim{v, h.claimant}
+		}
+	}
+	h.touched = h.touched[:0]
+}
+
+// countClaims counts the links by claimant.
+func (h *held) countClaims() {
+	h.counts = append(h.counts[:0], make([]int, max(maxNecks, maxFitted))...)
+	for _, l := range h.claimed {
+		h.counts[h.claims[l].by]++
+	}
+}
+
+// share is the part of the claimed links that one claimant has.
+func (h *held) share(claimant int) float64 {
+	return float64(h.counts[claimant]) / float64(max(1, len(h.claimed)))
+}

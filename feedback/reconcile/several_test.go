@@ -1,0 +1,67 @@
+package reconcile_test
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/feedback/reconcile"
+)
+
+// Several analysers share one scheduler, each with the fabrics that it has, and a node may stand on several: each
+// puts back what it did itself, a node stays marked for as long as one of them says so, and they do not change it
+// back and forth.
+func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		f := &fake{t: t, dir: filepath.Join(dir, "a"), other: filepath.Join(dir, "b"), fails: never,
+			nodes: map[string]reconcile.State{"n1": "1", "both": "2", "n3": "3"}}
+		a := start(t, f, nil)
+		b := start(t, f, func(c *reconcile.Config) { c.Dir = f.other })
+		says := func(r *running, fabric string, names ...string) {
+			s := reconcile.Scores{Fabric: fabric, AtNanos: time.Now().UnixNano()}
+			for _, n := range names {
+				s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: fabric})
+			}
+			r.Take(s)
+		}
+		want := func(n1, both, n3 reconcile.State) {
+			t.Helper()
+			synctest.Wait()
+			if got := f.all(); got["n1"] != n1 || got["both"] != both || got["n3"] != n3 {
+				t.Fatalf("%v, want %s %s %s; a:\n%sb:\n%s", got, n1, both, n3, a.audited(), b.audited())
+			}
+		}
+		// say lets both say the same for some minutes, interval by interval.
+		say := func(minutes int, ofA, ofB []string) {
+			for range minutes * 6 {
+				says(a, "ib0", ofA...)
+				says(b, "ib1", ofB...)
+				time.Sleep(10 * time.Second)
+			}
+		}
+		say(5, []string{"n1", "both"}, []string{"both", "n3"})
+		want(marked, marked, marked)
+		say(5, nil, []string{"both", "n3"}) // relief on one fabric is none on the other
+		want("1", marked, marked)
+		say(5, []string{"both"}, nil) // the fabric that the other has is congested again
+		want("1", marked, "3")
+		say(5, nil, nil)
+		want("1", "2", "3")
+		if n := f.changes("both"); n > 2*4 { // by each at most once whenever what they say changes
+			t.Errorf("the node that both have was changed %d times", n)
+		}
+		// One ends; the other's marks stay.
+		say(5, []string{"n1"}, []string{"n3"})
+		if err := a.stop(); err != nil {
+			t.Fatal(err)
+		}
+		want("1", "2", marked)
+		if err := b.stop(); err != nil {
+			t.Fatal(err)
+		}
+		want("1", "2", "3")
+	})
+}
