@@ -14,7 +14,7 @@ CHECKS := deps deps-test format vet staticcheck imports generated compose confor
 .PHONY: help toolchain deps deps-test build demo test check $(CHECKS) fmt generate web bench fuzz-api bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos rdma-vm clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 toolchain:
 	@scripts/deps.sh go

@@ -15,15 +15,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// months is how many minutes the stored past of TestMonths has: 150 days.
-const months = 150 * 24 * 60
+// months is how many intervals of ten minutes the stored past of TestMonths has: 150 days.
+const months = 150 * 24 * 6
 
-// fillMonths stores an interval a minute before noon: each sixth hour is High, and one cable failed a hundred days ago.
+// fillMonths stores an interval each ten minutes before noon: each sixth hour is High, and one cable failed a hundred days ago.
 func (h *house) fillMonths(g *topology.Graph) {
 	h.t.Helper()
 	for _, statement := range []string{
-		"INSERT INTO intervals (fabric, time, graph_version, duration_ms, links, measured, stored_at) SELECT {fabric:String}, fromUnixTimestamp64Milli({noon:Int64} - 60000 * (number + 1)), {version:UInt64}, 60000, 1, map('credit_stall', 1), now() FROM numbers({n:UInt64})",
-		"INSERT INTO network_states (fabric, time, graph_version, metric, state, regions, stored_at) SELECT {fabric:String}, fromUnixTimestamp64Milli({noon:Int64} - 60000 * (number + 1)), {version:UInt64}, 'credit_stall', if(number % 360 < 60, 'High', 'Low'), [0, 1, 0, number % 360 < 60], now() FROM numbers({n:UInt64})",
+		"INSERT INTO intervals (fabric, time, graph_version, duration_ms, links, measured, stored_at) SELECT {fabric:String}, fromUnixTimestamp64Milli({noon:Int64} - 600000 * (number + 1)), {version:UInt64}, 600000, 1, map('credit_stall', 1), now() FROM numbers({n:UInt64})",
+		"INSERT INTO network_states (fabric, time, graph_version, metric, state, regions, stored_at) SELECT {fabric:String}, fromUnixTimestamp64Milli({noon:Int64} - 600000 * (number + 1)), {version:UInt64}, 'credit_stall', if(number % 36 < 6, 'High', 'Low'), [0, 1, 0, number % 36 < 6], now() FROM numbers({n:UInt64})",
 		"INSERT INTO failures (fabric, time, kind, device, port, detail, stored_at) SELECT {fabric:String}, fromUnixTimestamp64Milli({noon:Int64} - 8640000000), 'link_failed', '0,0,0', 'X+', 'a cable', now()",
 	} {
 		if err := h.conn.Exec(h.t.Context(), statement, clickhouse.Named("fabric", g.Fabric()), clickhouse.Named("noon", noon/1e6), clickhouse.Named("version", g.Version()), clickhouse.Named("n", months)); err != nil {
@@ -36,7 +36,7 @@ func (h *house) fillMonths(g *topology.Graph) {
 func TestMonths(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
-	h.fabrics[torus].interval = time.Minute
+	h.fabrics[torus].interval = 10 * time.Minute
 	h.fillMonths(g)
 	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 30)))
 	page := browse(t, h.url+"/?layout=planes&span=all")
@@ -55,8 +55,8 @@ func TestMonths(t *testing.T) {
 	page.eval(`[...document.querySelectorAll("#controls button")].find((b) => b.textContent.startsWith("Incident")).click()`)
 	failed := time.Unix(0, noon).UTC().Add(-100 * 24 * time.Hour)
 	page.await(fmt.Sprintf(`location.search.includes(%q)`, "at="+url.QueryEscape(failed.Format(time.RFC3339))))
-	page.await(fmt.Sprintf(`%s.startsWith(%q)`, status, failed.Add(time.Minute).Truncate(time.Minute).Format("2006-01-02 15:04")))
-	for range 7 { // into it
+	page.await(fmt.Sprintf(`%s.startsWith(%q)`, status, failed.Add(10*time.Minute).Format("2006-01-02 15:04")))
+	for range 4 { // into it
 		page.eval(`[...document.querySelectorAll("#controls button")].find((b) => b.textContent === "+").click()`)
 	}
 	page.await(fmt.Sprintf(`location.search.includes("until=") && Number(%s) > 600 && %s.includes("regions")`, steps, first))

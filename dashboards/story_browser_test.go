@@ -126,6 +126,13 @@ func holdAgainst(t *testing.T, page *tab, scene int, r *schema.IntervalResult) {
 	if got := page.eval(`document.getElementById("severity").textContent`); !strings.HasPrefix(got, state) {
 		t.Errorf("scene %d: the page says %q, and the worst region is %v", scene, got, worst)
 	}
+	distinct := map[string]bool{}
+	for _, g := range r.Regions { // pause is counted at both ends of a link, and shown once
+		distinct[g.Name+strings.NewReplacer("_rx", "", "_tx", "").Replace(g.Metric.String())] = true
+	}
+	if n := page.eval(`String(document.querySelectorAll("#regions li:not(.none)").length)`); n != fmt.Sprint(len(distinct)) {
+		t.Errorf("scene %d: %s regions are listed, of %d that differ", scene, n, len(distinct))
+	}
 	listed := page.eval(`[...document.querySelectorAll("#regions b")].map((e) => e.textContent).join("\n")`)
 	for i := range r.Regions {
 		if g := &r.Regions[i]; g.Name != "" && !strings.Contains(listed, g.Name) {

@@ -22,21 +22,20 @@ import (
 // verb is the first argument of a test binary that is to be the engine.
 const verb = "giverny-engine"
 
-// Main runs the tests and then what ends what they shared, or the engine in a child of such a run.
-func Main(m *testing.M, after ...func()) {
+// Main runs the tests, or the engine in a child of such a run.
+func Main(m *testing.M) {
 	serveInChild()
-	status := m.Run()
-	for _, end := range after {
-		end()
-	}
-	os.Exit(status)
+	os.Exit(m.Run())
 }
 
 // MainShared is Main for tests that share one engine, which has a keeper for tests of
-// clusters too: use is given it before they run.
-func MainShared(m *testing.M, use func(*engine.Engine)) {
+// clusters too: use is given it before they run. What else they share ends in after.
+func MainShared(m *testing.M, use func(*engine.Engine), after ...func()) {
 	serveInChild()
 	code, err := runShared(m, use)
+	for _, end := range after {
+		end()
+	}
 	if err != nil {
 		fail(err)
 	}
@@ -106,19 +105,15 @@ func configIn(dir string) (engine.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	if cfg.Command, err = Command(); err != nil {
+	binary, err := os.Executable()
+	if err != nil {
 		return cfg, err
 	}
+	cfg.Command = []string{binary, verb}
 	cfg.LibraryPath = library
 	cfg.DataDir = dir
 	cfg.StopTimeout = 3 * time.Second
 	return cfg, nil
-}
-
-// Command is what starts this binary as an engine.
-func Command() ([]string, error) {
-	binary, err := os.Executable()
-	return []string{binary, verb}, err
 }
 
 // Start runs an engine until the end of the test and waits until it is ready.

@@ -137,7 +137,7 @@ export class Overlay {
       const [x, y] = this.at(at[0], at[1], at[2]);
       c.fillStyle = p.ink;
       c.font = "600 13px system-ui, sans-serif";
-      c.fillText(names[axis], x, y);
+      c.fillText(names[axis], x + 9 * (axis - 1), y); // X and Z may end at the same corner
       c.font = "11px system-ui, sans-serif";
     }
     c.textBaseline = "alphabetic";

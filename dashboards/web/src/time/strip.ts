@@ -151,17 +151,17 @@ export class Strip {
     c.fillStyle = p.edge;
     c.fillRect(0, y, this.host.clientWidth, tall);
     for (const v of [...this.history.slots].sort((a, b) => worth(a) - worth(b))) {
-      const x = this.x(v.from), w = Math.max(1, this.x(v.to) - x);
+      const x = Math.round(this.x(v.from)), w = Math.max(1, Math.round(this.x(v.to)) - x); // whole pixels, so that none is of two slots
       if (v.state === "Unknown") {
         c.fillStyle = p.unknown;
         for (let k = 0; k < tall; k += 3) c.fillRect(x, y + k, w, 1.4);
         continue;
       }
       c.fillStyle = p.ground;
-      c.fillRect(x, y, w + .3, tall);
+      c.fillRect(x, y, w, tall);
       c.fillStyle = p.severity[v.state as Severity];
       c.globalAlpha = v.state === "Neg" ? .45 : 1;
-      c.fillRect(x, y, w + .3, tall);
+      c.fillRect(x, y, w, tall);
       c.globalAlpha = 1;
     }
   }
