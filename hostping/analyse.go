@@ -52,26 +52,19 @@ func Analyse(in Input) Analysis {
 	f := newFitter(v)
 	best := f.search(f.none(), -1)
 	var failed []int
-	for _, d := range best.links {
-		routes, rate, share := f.narrowed(&best, d)
-		if len(routes) == 0 || share >= 1-AbnormalShare {
+	accused := v.accuse(f, &best, &a)
+	for i := range accused {
+		c := &accused[i]
+		if paced(accused, v, c) {
 			continue
 		}
-		verdict, ask, ok := v.verdict(f, &best, d, routes, rate, share)
-		if !ok {
-			continue
+		if len(c.routes) <= fewRoutes || c.verdict.Confidence < sureEnough {
+			a.confirm(v, c.routes)
 		}
-		if ask != nil {
-			a.Curves = append(a.Curves, *ask)
-			a.Confirm = append(a.Confirm, *ask) // the curve is held against its rate
+		if isFailure(c.verdict.Bottleneck) {
+			failed = append(failed, c.link)
 		}
-		if len(routes) <= fewRoutes || verdict.Confidence < sureEnough {
-			a.confirm(v, routes)
-		}
-		if isFailure(verdict.Bottleneck) {
-			failed = append(failed, d.link)
-		}
-		a.Report.Verdicts = append(a.Report.Verdicts, verdict)
+		a.Report.Verdicts = append(a.Report.Verdicts, c.verdict)
 	}
 	v.triggered(&a)
 	algorithm := v.algorithm1()
@@ -81,6 +74,51 @@ func Analyse(in Input) Analysis {
 	slices.SortStableFunc(a.Report.Verdicts, func(x, y Verdict) int { return cmp.Compare(y.Confidence, x.Confidence) })
 	a.Report.Notes = append(a.Report.Notes, v.notes...)
 	return a
+}
+
+// accusation is a verdict on a link and what it rests on.
+type accusation struct {
+	verdict Verdict
+	link    int
+	routes  []int
+}
+
+// left is the share of their baselines that the routes still carry.
+func (c *accusation) left(v *view) float64 {
+	var ratios []float64
+	for _, i := range c.routes {
+		ratios = append(ratios, v.routes[i].ratio())
+	}
+	return Median(ratios)
+}
+
+// accuse gives verdicts on the links of a hypothesis, and asks for the curves that they need.
+func (v *view) accuse(f *fitter, best *hypothesis, a *Analysis) (accused []accusation) {
+	for _, d := range best.links {
+		routes, rate, share := f.narrowed(best, d)
+		if len(routes) == 0 || share >= 1-AbnormalShare {
+			continue
+		}
+		verdict, ask, ok := v.verdict(f, best, d, routes, rate, share)
+		if !ok {
+			continue
+		}
+		if ask != nil {
+			a.Curves = append(a.Curves, *ask)
+			a.Confirm = append(a.Confirm, *ask) // the curve is held against its rate
+		}
+		accused = append(accused, accusation{verdict, d.link, routes})
+	}
+	return accused
+}
+
+// paced reports whether slow start or the Tx window of an RNIC explains an accusation: unlike a narrow link, which
+// leaves routes that are slower anyway alone, either slows every route of its RNIC by about as much.
+func paced(accused []accusation, v *view, c *accusation) bool {
+	return slices.ContainsFunc(accused, func(o accusation) bool {
+		return o.link != c.link && (o.verdict.Bottleneck == RNICSlowStart || o.verdict.Bottleneck == TxWindowTooSmall) && c.left(v) >= o.left(v)*(1-AbnormalShare) &&
+			!slices.ContainsFunc(c.routes, func(i int) bool { return v.routes[i].RNIC != o.verdict.RNIC })
+	})
 }
 
 // confirm asks for the pairs that a verdict rests on.

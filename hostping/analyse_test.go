@@ -68,6 +68,31 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// An RNIC that paces its packets is as much slower on routes through the root complex, which are slow anyway, as on
+// all others: where it is the host's only one, no GPU's link is accused for it.
+func TestSlowStartOfTheOnlyRNIC(t *testing.T) {
+	g := machine(t, "fig2")
+	g.RNICs = g.RNICs[:1]
+	only := g.RNICs[0].ID
+	g.Paths = slices.DeleteFunc(g.Paths, func(p hostping.Path) bool { return p.RNIC != only })
+	in := hostping.Input{Graph: g, Baseline: baselineOf(t, &g), Measured: measure(host(t, &g), &g)}
+	for i := range in.Measured {
+		in.Measured[i].Gbps *= .5
+	}
+	a := hostping.Analyse(in)
+	if len(a.Curves) != 1 || len(a.Report.Verdicts) < 2 {
+		t.Fatalf("without a curve: %v, asks for curves of %v", places(a), a.Curves)
+	}
+	curve := hostping.Curve{Pair: a.Curves[0]}
+	for _, p := range hostping.CurveProbes(curve.Pair, hostping.LargeBytes) {
+		curve.Micros = append(curve.Micros, 20+float64(p.Bytes*p.QPs)*8/190_000) // 190 Gb/s after 20 us
+	}
+	in.Curves = []hostping.Curve{curve}
+	if v := hostping.Analyse(in).Report.Verdicts; len(v) != 1 || v[0].Bottleneck != hostping.RNICSlowStart || v[0].RNIC != only {
+		t.Errorf("verdicts %+v, want slow start of %s alone", v, only)
+	}
+}
+
 // The result does not depend on the order of pairs, links, RNICs or endpoints.
 func TestOrderDoesNotMatter(t *testing.T) {
 	g := machine(t, "4x2-pairs")
