@@ -63,7 +63,7 @@ func (a *analysis) loop(start port, standing []port) []port {
 
 // behind are the transfers that the ranks furthest behind did not begin, where the
 // records do not show which algorithm ran but how many steps it has: data flows from
-// lower steps to higher ones, so who is furthest behind waits for nobody.
+// lower steps to higher ones, so who is furthest behind waits for no other.
 func (a *analysis) behind(communicator int32) (out []stuck, steps int) {
 	if int(communicator) >= len(a.t.run.Communicators) {
 		return nil, 0

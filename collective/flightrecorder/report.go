@@ -11,7 +11,7 @@ import (
 type Report struct {
 	Ranks         int   // of the job
 	Hung          bool  // some rank waits in an operation
-	Stopped       []int // others wait for them and they wait for nobody, or their devices no longer complete
+	Stopped       []int // others wait for them and they wait for none, or their devices no longer complete
 	Late          []int // they come late to collectives that still complete
 	Missing       []int // ranks of the job without a dump
 	Waits         []Wait
@@ -54,7 +54,7 @@ type analysis struct {
 
 // Analyse finds the ranks that stopped, by the graph of waits: each rank waits in its
 // oldest operation that has not completed, its head, for the ranks that have not
-// enqueued it. Ranks that are waited for and wait for nobody have stopped.
+// enqueued it. Ranks that are waited for and wait for none have stopped.
 func Analyse(dumps []*Dump) (Report, error) {
 	a := &analysis{dumps: map[int]*Dump{}, heads: map[int]*Entry{}}
 	for _, d := range dumps {
@@ -231,7 +231,7 @@ func (a *analysis) deviceDead(r int) bool {
 	return false
 }
 
-// behind reports whether a rank that waits for nobody has not enqueued a collective
+// behind reports whether a rank that waits for none has not enqueued a collective
 // that another rank waits in.
 func (a *analysis) behind(r int) bool {
 	for _, other := range a.ranks {

@@ -75,7 +75,7 @@ func TestRanksThatStoppedOrAreMissing(t *testing.T) {
 func TestHealthyAndDoubled(t *testing.T) {
 	text := lines(4, 10, func(r, s int) int { return 50 + r })
 	if d := diagnose(t, text+text); len(d.Culprits)+len(d.LateRanks)+len(d.StoppedRanks) > 0 || len(d.Notes) != 1 {
-		t.Errorf("%+v, want nobody, and doubles", d)
+		t.Errorf("%+v, want no rank, and doubles", d)
 	}
 	mixed := text + strings.Replace(lines(4, 1, func(r, s int) int { return map[bool]int{true: 50}[r == 3] }), `"coll_sn":0`, `"coll_sn":11`, 1) +
 		strings.Replace(strings.Replace(lines(4, 1, func(r, s int) int { return map[bool]int{true: 50}[r == 1] }), `"coll_sn":0`, `"coll_sn":11`, 1), "AllReduce", "Broadcast", 1)

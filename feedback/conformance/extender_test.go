@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,8 +60,7 @@ func ask[T any](t *testing.T, server *httptest.Server, verb string, body []byte)
 }
 
 // requests are those of a scheduler about a pod and the nodes host0 to host2, by its
-// own types as its HTTP extender encodes them, with nodeCacheCapable and without; and
-// those that were recorded from one, in testdata.
+// own types as its HTTP extender encodes them, with nodeCacheCapable and without.
 func requests(t *testing.T, verb string) map[string][]byte {
 	t.Helper()
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trainer-0", Namespace: "ml", UID: "5f0c", Labels: map[string]string{"app": "trainer"}},
@@ -81,15 +78,6 @@ func requests(t *testing.T, verb string) map[string][]byte {
 			t.Fatal(err)
 		}
 		all[name] = text
-	}
-	files, err := filepath.Glob("testdata/*-" + verb + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if all[f], err = os.ReadFile(f); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return all
 }

@@ -68,7 +68,7 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	}
 	return &Agent{deps: deps, name: name, sources: sources, feeds: set, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
 		orders: orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"), offer: cfg.Search.Offer,
-			searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log}}, nil
+			searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}}, nil
 }
 
 // Stages opens the spool, and returns the pollers and what sends their records, in

@@ -5,13 +5,19 @@ import (
 	"encoding/base64"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/search/ondemand"
 )
+
+// declaredHost is a host of one GPU and one RNIC, as nvidia-smi topo -m prints it.
+const declaredHost = "\tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tPIX\t0-7\t0\nNIC0\tPIX\t X \t\t\n\nNIC Legend:\n\n  NIC0: mlx5_0\n"
 
 // DeclareMetrics makes every part that has metrics, inert, with files in dir, so
 // that each registers its own; the reference of metrics is made from that.
@@ -27,6 +33,14 @@ func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 		return err
 	}
 	cfg.Collect.Traffic.Sections["lustre"].Enabled = true
+	cfg.Search.Offer.Engines = []ondemand.EngineConfig{{Name: "simulated", Kind: "simulated", Subsystem: "F"}}
+	cfg.Search.Offer.Adapters = []string{"*"}
+	graph := filepath.Join(dir, "host.txt")
+	if err := os.WriteFile(graph, []byte(declaredHost), 0o600); err != nil {
+		return err
+	}
+	cfg.Hostping.Host.Prober, cfg.Hostping.Host.Command, cfg.Hostping.Host.Graph = "exec", []string{"prober"}, graph
+	cfg.Hostping.Monitor.Enabled = true
 	p := New(cfg, "", slog.New(slog.DiscardHandler))
 	p.registerer = reg
 	fabrics, err := LoadFabrics(cfg.Fabrics, p.log)

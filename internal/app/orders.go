@@ -36,6 +36,8 @@ type orders struct {
 	slurm     slurm.Config    // by which the host's state is asked, where cfg says so
 	sources   registry.Sources
 	log       *slog.Logger
+
+	registerer prometheus.Registerer
 }
 
 // orderStages take commands for this host: none unless the configuration names

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/search/launch"
 	"github.com/giverny/giverny/search/ledger"
 	"github.com/giverny/giverny/search/ondemand"
+	"github.com/giverny/giverny/search/run"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
 )
@@ -22,7 +23,11 @@ import (
 // kind more is a handler more here.
 func kindHandlers(o *orders, h *host) (handlers []command.Handler, err error) {
 	if o.offer.Enabled() {
-		search, err := ondemand.New(o.offer, ondemand.Deps{Hardware: h.Hardware, Counters: h, Dir: o.searchDir, Log: o.log})
+		metrics, err := run.NewMetrics(o.registerer)
+		if err != nil {
+			return nil, err
+		}
+		search, err := ondemand.New(o.offer, ondemand.Deps{Hardware: h.Hardware, Counters: h, Dir: o.searchDir, Log: o.log, Metrics: metrics})
 		if err != nil {
 			return nil, err
 		}

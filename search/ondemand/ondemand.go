@@ -35,6 +35,7 @@ type Deps struct {
 	Counters Counters // of adapters; nil: others are not looked for
 	Dir      string   // where logs of searches are kept
 	Log      *slog.Logger
+	Metrics  *run.Metrics // nil: none
 }
 
 // Handler carries out searches. It is a command.Handler, its Judge and Partial.
@@ -229,7 +230,7 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	news.now()
 	s, err := run.Run(ctx, run.Options{Engines: engines, Search: search.Config{Algorithm: search.Algorithm(o.Algorithm), Budget: o.Budget, Seed: o.Seed},
 		Restrict: o.restrict, Known: known(o.Known), Log: filepath.Join(h.deps.Dir, c.ID+".jsonl"), OnFinding: news.finding, OnProgress: news.progress,
-		Logger: h.deps.Log.With("search", c.ID)})
+		Logger: h.deps.Log.With("search", c.ID), Metrics: h.deps.Metrics})
 	if cause := context.Cause(ctx); ctx.Err() != nil && !errors.Is(cause, errDuration) {
 		err = cause
 	} else if ctx.Err() != nil {
