@@ -124,7 +124,7 @@ const printedSegments = 64
 // printCollective prints the diagnosis and the critical path as a table.
 func printCollective(out io.Writer, d collective.Diagnosis) error {
 	var b strings.Builder
-	b.WriteString(d.Text)
+	b.WriteString(strings.TrimSuffix(d.Text, "\n") + "\n")
 	if len(d.CriticalPath) > 0 {
 		b.WriteString("\ncritical path\n      begin_ns         end_ns  kind      rank  node  step\n")
 	}
