@@ -18,23 +18,29 @@ integration_files() { grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:
 integration_packages() { integration_files | xargs -r -n1 dirname | sort -u; }
 integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | sed 's/^func //' | grep -v '^TestChaos' | sort -u | paste -sd '|'; }
 
+# Packages that start goroutines or share data between them: the race detector has nothing to find in others, most of
+# which internal/importrules keeps pure, and makes minutes out of seconds of numbers and queries. Commands are not among
+# them, nor what starts hundreds of processes of its own program, each of which it slows down.
+concurrent_packages() {
+  go list -f '{{.ImportPath}}{{$dir := .Dir}}{{range .GoFiles}} {{$dir}}/{{.}}{{end}}' ./... |
+    while read -r package files; do # no path has a blank
+      cat /dev/null $files | grep -qE '^\s*"(sync|sync/atomic|golang.org/x/sync/.*)"|^\s*go (func|[a-zA-Z_.]+\()' && echo "$package"
+    done | grep -vE '/(cmd/giverny|bench/cmd|search/engine|search/run)$'
+}
+
 # Packages some of whose tests run fewer cases under the race detector.
 shortened_packages() { grep -rl --include='*_test.go' --exclude-dir=.deps 'giverny/internal/test/racing' . | xargs -r -n1 dirname | xargs -r go list; }
-
-# Packages of one goroutine, most of which internal/importrules keeps so, and the commands: the race detector has
-# nothing to find in them, and makes minutes out of seconds of numbers and queries. Tests of search/engine and
-# search/run start hundreds of processes of their own program, each of which it slows down.
-single='/giverny/(analysis|collective|diagnose|ingest/(envelope|window|witness)|linkhealth|schema|segment|simulate|topology)(/|$)|/giverny/(cmd/giverny|dashboards/grafana|hostping(/bench(/cmd)?|/draw|/order|/simulated)?|internal/importrules|report|search(/bench(/cmd)?|/engine|/run|/simulated)?|store/(bench|read))$'
 
 run() { # KIND: go test; the fault tests one package at a time
   local packages
   case $1 in
     unit) go test ./... ;;
     race)
-      mapfile -t packages < <(go list ./... | grep -Ev "$single")
-      go test -race "${packages[@]}"
-      local raced=$?
-      mapfile -t packages < <({ go list ./... | grep -E "$single"; shortened_packages; } | sort -u)
+      local concurrent raced
+      concurrent=$(concurrent_packages)
+      go test -race $concurrent
+      raced=$?
+      mapfile -t packages < <({ go list ./... | grep -vxF "$concurrent"; shortened_packages; } | sort -u)
       go test "${packages[@]}" && return $raced
       ;;
     integration | chaos)

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,10 +15,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+// shared is the engine of the tests that do nothing to an engine itself.
+var shared *engine.Engine
+
+func TestMain(m *testing.M) { enginetest.MainShared(m, func(e *engine.Engine) { shared = e }) }
 
 // testDB is a DB on an engine of the test's own, with the metrics it moves.
 type testDB struct {
@@ -35,12 +41,21 @@ func openDB(tb testing.TB, opts *clickhouse.Options, cfg Config) testDB {
 	return testDB{db, registry}
 }
 
+var databases atomic.Int64
+
+// migratedDB is a database of the test's own, in the shared engine.
 func migratedDB(tb testing.TB) testDB {
 	tb.Helper()
-	db := openDB(tb, enginetest.Start(tb).Options(""), DefaultConfig())
+	name := fmt.Sprint("test_", databases.Add(1))
+	db := openDB(tb, shared.Options(name), DefaultConfig())
 	if err := db.Migrate(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(func() {
+		if err := db.conn.Exec(context.Background(), "DROP DATABASE "+name); err != nil {
+			tb.Error(err)
+		}
+	})
 	return db
 }
 

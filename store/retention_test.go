@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
@@ -110,6 +111,9 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := db.StoreHardware(t.Context(), "bw", []schema.HardwareReport{{Agent: "a", Hardware: schema.HostHardware{Adapters: []schema.Adapter{{Name: "mlx5_0"}}}}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.StoreHostRuns(t.Context(), "bw", []order.Step{{RunID: "a", Agent: "a"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.StoreStates(t.Context(), "bw", 1, someResult("bw", 1, 1).Snapshot.Interval, 0, stages("", "")); err != nil {
