@@ -42,7 +42,7 @@ func TestHostpingOnDemandOverApacheKafka(t *testing.T) {
 		return err == nil && strings.Contains(out, "n1 would not take it: refused") && strings.Contains(out, "no baseline of model")
 	}, "hostping", "launch", "--region", "4711", "--dry-run")
 	s.operate(func(_ string, err error) bool {
-		return err != nil && strings.Contains(err.Error(), "agent n2 takes no runs")
+		return err != nil && strings.Contains(err.Error(), "none of the 1 agents that answered")
 	}, "hostping", "launch", "--host", "n2")
 	s.operate(well, "hostping", "launch", "--host", "n1", "--baseline")
 	model := s.baseline(strings.TrimSpace(probertest.Machine("2x4-rails")))

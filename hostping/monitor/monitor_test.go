@@ -77,8 +77,6 @@ func TestHoldOff(t *testing.T) {
 // fake is a host with one RNIC and one GPU.
 type fake struct {
 	graph   hostping.Graph
-	reading func() utilisation.Reading
-	gpus    map[string]float64
 	runs    []string
 	err     error
 }
