@@ -76,9 +76,9 @@ func TestHoldOff(t *testing.T) {
 
 // fake is a host with one RNIC and one GPU.
 type fake struct {
-	graph   hostping.Graph
-	runs    []string
-	err     error
+	graph hostping.Graph
+	runs  []string
+	err   error
 }
 
 func (f *fake) Graph() *hostping.Graph { return &f.graph }
