@@ -165,13 +165,13 @@ func (m *maker) causes(ctx context.Context, s *Section) error {
 }
 
 func (m *maker) forecasts(ctx context.Context, s *Section) error {
-	s.ID, s.Title = "forecasts", "How good forecasts were"
+	s.ID, s.Title = "forecasts", "Skill of forecasts"
 	s.Note = "The mean Brier score, 0 (perfect) to 2, of the forecasts of regions' states, beside that of persistence, which says that every region stays as it is."
 	skills, err := m.model.ForecastSkill(ctx, m.fabric, m.span)
 	if err != nil {
 		return err
 	}
-	s.Table = &Table{Head: []string{"intervals ahead", "forecasts", "score", "persistence"}}
+	s.Table = &Table{Head: []string{"intervals ahead", "forecasts", "Brier score", "of persistence"}}
 	for _, k := range []struct {
 		ahead int
 		schema.ForecastSkill

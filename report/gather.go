@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/giverny/giverny/schema"
@@ -22,7 +23,7 @@ type maker struct {
 var ErrNothing = errors.New("nothing is stored of it")
 
 // Make asks for everything that is known of a fabric's congestion in a span. interval is
-// the length of the fabric's intervals, made the present.
+// the length of the fabric's intervals where none are stored, made the present.
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
 	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made, Expected: int((int64(span.To) - int64(span.From)) / int64(interval))}}
 	metrics, err := model.StallMetrics(ctx, fabric, span)
@@ -44,7 +45,10 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 		s := Section{}
 		m.model = model.Noting(func(st read.Statement) { s.Queries = append(s.Queries, st) })
 		began := time.Now()
-		if err := ask(ctx, &s); err != nil {
+		err := ask(ctx, &s)
+		if errors.Is(err, read.ErrTooExpensive) {
+			s.Fault = read.ErrTooExpensive.Error()
+		} else if err != nil {
 			return nil, fmt.Errorf("section %q: %w", s.Title, err)
 		}
 		if i == 0 && len(m.report.Stored) == 0 {
@@ -62,11 +66,14 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 	if m.report.Stored, err = m.model.Completeness(ctx, m.fabric, m.span); err != nil {
 		return err
 	}
-	intervals, known := 0, 0
+	intervals, known, seconds := 0, 0, 0.0
 	s.Table = &Table{Head: []string{"graph version", "intervals", "state known", "links", "first", "last"}}
 	for _, c := range m.report.Stored {
-		intervals, known = intervals+c.Intervals, known+c.Known
+		intervals, known, seconds = intervals+c.Intervals, known+c.Known, seconds+c.Seconds
 		s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprintf("%016x", c.GraphVersion), fmt.Sprint(c.Intervals), fmt.Sprint(c.Known), fmt.Sprint(c.Links), c.First.String(), c.Last.String()})
+	}
+	if seconds > 0 { // of the length that is stored, which the configuration may have had since
+		m.report.Expected = int(math.Round(float64(m.span.To-m.span.From) / 1e9 / seconds * float64(intervals)))
 	}
 	s.Numbers = []Number{{Name: "intervals expected", Value: value(m.report.Expected)}, {Name: "intervals stored", Value: value(intervals)}, {Name: "with a known state", Value: value(known)},
 		{Name: "complete", Unit: "%", Value: ratio(100*float64(known), float64(m.report.Expected))}}
@@ -80,7 +87,7 @@ func (m *maker) network(ctx context.Context, s *Section) error {
 	if err != nil {
 		return err
 	}
-	hours := max(1, int(int64(m.span.To-m.span.From)/3600e9/120))
+	hours := stepHours(m.span)
 	steps, err := m.model.NetworkSteps(ctx, m.fabric, m.span, hours)
 	if err != nil {
 		return err
@@ -109,20 +116,35 @@ func (m *maker) network(ctx context.Context, s *Section) error {
 		stays.Value = value(100 * moves.Probability(schema.RegionState(schema.High), schema.RegionState(schema.High)))
 	}
 	s.Numbers = append(s.Numbers, notNeg, stays)
-	s.Plots = []Plot{networkPlot(steps, hours)}
+	s.Plots = []Plot{networkPlot(steps, hours, m.span.From)}
 	s.Table = transitionTable(&moves, len(schema.Severities))
 	return nil
 }
 
-func networkPlot(steps []read.NetworkStep, hours int) Plot {
-	p := Plot{Title: fmt.Sprintf("Share of time in each state, by %d h", hours), Kind: Stacked, XLabel: "time", YLabel: "% of time", X: make([]string, len(steps))}
+// stepHours is a length of steps of which a span has about a hundred: a part of a day, or days.
+func stepHours(span read.Span) int {
+	least := float64(span.To-span.From) / 3600e9 / 120
+	for _, hours := range []int{1, 2, 3, 6, 12} {
+		if float64(hours) >= least {
+			return hours
+		}
+	}
+	return 24 * int(math.Ceil(least/24))
+}
+
+func networkPlot(steps []read.NetworkStep, hours int, from schema.Instant) Plot {
+	form, by := time.DateOnly, fmt.Sprintf("%d days", hours/24)
+	if hours < 24 {
+		form, by = "01-02 15:04", fmt.Sprintf("%d h", hours)
+	}
+	p := Plot{Title: "Share of time in each state, by " + by, Kind: Stacked, XLabel: "begin, UTC", YLabel: "% of time", X: make([]string, len(steps))}
 	for i := len(schema.Severities) - 1; i >= -1; i-- {
 		series := Series{Name: "unknown", Colour: "unknown"}
 		if i >= 0 {
 			series = Series{Name: schema.Severities[i].String(), Colour: schema.Severities[i].String()}
 		}
 		for j, step := range steps {
-			p.X[j] = step.Begin.Time().Format("2006-01-02 15:04")
+			p.X[j] = max(step.Begin, from).Time().Format(form)
 			seconds, all := step.Unknown, step.Unknown
 			for _, v := range step.Seconds {
 				all += v

@@ -46,7 +46,11 @@ func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
 func (p *Plot) SVG() string {
 	c := &canvas{}
 	c.low, c.high, c.log = p.reach()
-	fmt.Fprintf(c, `<svg viewBox="0 0 %.0f %.0f" role="img" aria-label="%s"><title>%s</title>`, plotWidth, plotHeight, html.EscapeString(p.Title+": "+p.YLabel+" by "+p.XLabel), html.EscapeString(p.Title))
+	about := p.Title + ": " + p.YLabel
+	if p.XLabel != "" {
+		about += " by " + p.XLabel
+	}
+	fmt.Fprintf(c, `<svg viewBox="0 0 %.0f %.0f" role="img" aria-label="%s"><title>%s</title>`, plotWidth, plotHeight, html.EscapeString(about), html.EscapeString(p.Title))
 	p.axes(c)
 	switch p.Kind {
 	case Boxes:
@@ -92,10 +96,10 @@ func (p *Plot) reach() (low, high float64, log bool) {
 	}
 	if p.LogY {
 		low, high = math.Pow(10, math.Floor(math.Log10(least))), math.Pow(10, math.Ceil(math.Log10(high)))
-		if low == high {
-			high *= 10
+		if low == least {
+			low /= 2 // so that the least bar is seen
 		}
-		return low, high, true
+		return low, max(high, 10*low), true
 	}
 	if p.Kind == Stacked {
 		return 0, high, false
@@ -104,26 +108,60 @@ func (p *Plot) reach() (low, high float64, log bool) {
 }
 
 func (p *Plot) axes(c *canvas) {
-	const ticks = 4
-	for i := range ticks + 1 {
-		v := c.low + (c.high-c.low)*float64(i)/ticks
-		if c.log {
-			v = c.low * math.Pow(c.high/c.low, float64(i)/ticks)
-		}
+	for _, v := range c.ticks() {
 		c.line(left, c.y(v), plotWidth-right, c.y(v), "grid")
-		c.text(left-5, c.y(v)+4, "end", fmt.Sprintf("%.4g", v))
+		c.text(left-5, c.y(v)+4, "end", figure(v))
 	}
 	fmt.Fprintf(c, `<text transform="translate(13 %.0f) rotate(-90)" text-anchor="middle">%s</text>`, (plotHeight-bottom+top)/2, html.EscapeString(p.YLabel))
 	c.text((plotWidth+left-right)/2, plotHeight-6, "middle", p.XLabel)
-	every := max(1, (len(p.X)+7)/8)
-	if widest := p.widestLabel(); widest < 6 {
-		every = max(1, (len(p.X)+23)/24)
-	}
+	room := int((plotWidth - left - right) / (6.5*float64(p.widestLabel()) + 12))
+	every := max(1, (len(p.X)+room-1)/max(1, room))
 	for i, label := range p.X {
 		if i%every == 0 {
 			c.text(p.place(i), plotHeight-bottom+16, "middle", label)
 		}
 	}
+}
+
+// ticks of the y axis: powers of ten, every second one or so where there are many, or
+// multiples of 1, 2 or 5 times one.
+func (c *canvas) ticks() (ticks []float64) {
+	if c.log {
+		first, last := math.Ceil(math.Log10(c.low)), math.Floor(math.Log10(c.high)+1e-9)
+		every := max(1, math.Ceil((last-first)/5))
+		for e := first; e <= last; e += every {
+			ticks = append(ticks, math.Pow(10, e))
+		}
+		return ticks
+	}
+	step := math.Pow(10, math.Floor(math.Log10(c.high/4)))
+	for _, factor := range []float64{5, 2} {
+		if factor*step <= c.high/3 {
+			step *= factor
+			break
+		}
+	}
+	for i := 0.; i*step <= c.high*(1+1e-9); i++ {
+		ticks = append(ticks, i*step)
+	}
+	return ticks
+}
+
+// Empty says that there is nothing to draw.
+func (p *Plot) Empty() bool {
+	for _, s := range p.Series {
+		for _, v := range s.Values {
+			if v != nil {
+				return false
+			}
+		}
+	}
+	for _, b := range p.Boxes {
+		if b.N > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *Plot) widestLabel() (n int) {
@@ -154,9 +192,9 @@ func (p *Plot) drawBars(c *canvas) {
 				base += *v
 				continue
 			}
-			width := .8 * p.step() / float64(len(p.Series))
+			width := min(.8*p.step(), 40*float64(len(p.Series))) / float64(len(p.Series))
 			foot := c.y(max(c.low, 0))
-			c.rect(p.place(i)-.4*p.step()+float64(k)*width, c.y(*v), width, foot-c.y(*v), "fill-"+s.Colour, title)
+			c.rect(p.place(i)+(float64(k)-float64(len(p.Series))/2)*width, c.y(*v), width, foot-c.y(*v), "fill-"+s.Colour, title)
 		}
 	}
 }
@@ -181,7 +219,8 @@ func (p *Plot) drawLines(c *canvas) {
 func (p *Plot) drawBoxes(c *canvas) {
 	for i, b := range p.Boxes {
 		x, half := p.place(i), min(40, .3*p.step())
-		c.text(x, plotHeight-bottom+16, "middle", fmt.Sprintf("%s (%d)", b.Name, b.N))
+		c.text(x, plotHeight-bottom+16, "middle", b.Name)
+		c.text(x, plotHeight-bottom+30, "middle", "n = "+grouped(int64(b.N)))
 		if b.N == 0 {
 			continue
 		}

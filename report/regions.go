@@ -11,7 +11,7 @@ import (
 func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) error {
 	return func(ctx context.Context, s *Section) error {
 		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "regions-"+name, "Regions: links' time and transitions", name, "Monet, section 5.1 and figure 5c"
+		s.ID, s.Title, s.Metric, s.Source = "regions-"+name, "Link time by severity, and transitions of regions", name, "Monet, section 5.1 and figure 5c"
 		s.Note = "Link time is that of all links in regions of a severity, of the time of all links. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
 		share, err := m.model.LinkTime(ctx, m.fabric, metric, m.span)
 		if err != nil {
@@ -42,7 +42,7 @@ func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) er
 func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) error {
 	return func(ctx context.Context, s *Section) error {
 		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "sizes-"+name, "Regions: links and means", name, "Monet, section 5.1 and figure 5a"
+		s.ID, s.Title, s.Metric, s.Source = "sizes-"+name, "Sizes and means of regions", name, "Monet, section 5.1 and figure 5a"
 		s.Note = "A region counts once per interval."
 		buckets, err := m.model.RegionSizes(ctx, m.fabric, metric, m.span)
 		if err != nil {
@@ -63,7 +63,7 @@ func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) erro
 			n.Name = "mean of regions: " + n.Name
 			s.Numbers = append(s.Numbers, n)
 		}
-		s.Plots = []Plot{histogram("Regions by number of links", "links, from", buckets)}
+		s.Plots = []Plot{histogram("Regions by number of links", "size: from so many links to below twice that", buckets)}
 		return nil
 	}
 }
@@ -127,7 +127,7 @@ func histogram(title, x string, buckets []read.Bucket) Plot {
 func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) error {
 	return func(ctx context.Context, s *Section) error {
 		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "durations-"+name, "Regions: lives", name, "Monet, section 5.1 and figure 5b"
+		s.ID, s.Title, s.Metric, s.Source = "durations-"+name, "Lifetimes of regions", name, "Monet, section 5.1 and figure 5b"
 		s.Note = "A region counts once, under the highest severity that it reached; what was before and after the span does not count."
 		buckets, err := m.model.RegionDurations(ctx, m.fabric, metric, m.span)
 		if err != nil {
@@ -145,7 +145,7 @@ func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) 
 			s.Numbers = append(s.Numbers, numbers...)
 		}
 		s.Note += " What is published is across all severities."
-		s.Plots = []Plot{histogram("Regions by minutes of life", "minutes, from", buckets)}
+		s.Plots = []Plot{histogram("Regions by lifetime", "lifetime: from so many minutes to below twice that", buckets)}
 		return nil
 	}
 }
@@ -153,7 +153,7 @@ func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) 
 func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) error {
 	return func(ctx context.Context, s *Section) error {
 		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "hotspots-"+name, "Links: how long they stay hot", name, "Monet, section 3.2 and figure 3"
+		s.ID, s.Title, s.Metric, s.Source = "hotspots-"+name, "Durations of hot links", name, "Monet, section 3.2 and figure 3"
 		s.Note = "Episodes of links at or above a threshold, which count where they end; one that was seen once lasts 0."
 		durations, err := m.model.HotEpisodes(ctx, m.fabric, metric, m.span)
 		if err != nil {
@@ -179,7 +179,7 @@ func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) e
 func (m *maker) topLinks(metric schema.Metric) func(context.Context, *Section) error {
 	return func(ctx context.Context, s *Section) error {
 		name := metric.String()
-		s.ID, s.Title, s.Metric = "links-"+name, "The worst links", name
+		s.ID, s.Title, s.Metric = "links-"+name, "Links with the highest mean", name
 		s.Note = "By their mean over the span, for each version of the graph."
 		s.Table = &Table{Head: []string{"graph version", "link", "mean", "highest"}}
 		for _, c := range m.report.Stored {

@@ -40,6 +40,8 @@ type Section struct {
 	// The statements that were sent, in their order.
 	Queries  []read.Statement `json:"queries"`
 	Duration float64          `json:"seconds"` // that the questions took
+	// Why some of it is missing: a question took more than it may.
+	Fault string `json:"fault,omitempty"`
 }
 
 // Number is a measured quantity, beside what is published of Blue Waters.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/schema"
@@ -197,6 +199,26 @@ func TestPlots(t *testing.T) {
 				}
 				p.X, p.Series, p.Boxes = []string{hostile, "b"}, []Series{{Name: hostile, Colour: "Low", Values: []*float64{&v, nil}}}, []Summary{{Name: hostile, Min: 1, Q1: 2, Mid: 3, Q3: 4, Max: 5, N: 9}, {Name: "none"}}
 			}
+		}
+	}
+}
+
+// Numbers are written for people, and ticks are round.
+func TestNumbersAreReadable(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 815006: "815,006", -1234: "-1,234", 216000: "216,000", 99.862: "99.86", 2.8472: "2.847", .016667: "0.0167", 12345.6: "12,346", 999: "999", -999: "-999"} {
+		if got := figure(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+	for _, c := range []struct {
+		canvas canvas
+		want   []float64
+	}{
+		{canvas{high: 1}, []float64{0, .2, .4, .6, .8, 1}}, {canvas{high: 19.95}, []float64{0, 5, 10, 15}}, {canvas{high: 100}, []float64{0, 20, 40, 60, 80, 100}},
+		{canvas{low: .5, high: 1000, log: true}, []float64{1, 10, 100, 1000}}, {canvas{low: 1, high: 1e9, log: true}, []float64{1, 100, 1e4, 1e6, 1e8}},
+	} {
+		if diff := cmp.Diff(c.want, c.canvas.ticks(), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			t.Errorf("up to %v: %s", c.canvas.high, diff)
 		}
 	}
 }

@@ -7,8 +7,11 @@ import (
 	"html/template"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -19,11 +22,13 @@ var pageText string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"day":     func(i schema.Instant) string { return i.Time().Format("2006-01-02") },
 	"picture": func(p Plot) template.HTML { return template.HTML(p.SVG()) }, // SVG escapes what comes from outside
+	"second":  func(i schema.Instant) string { return i.Time().Truncate(time.Second).Format(time.RFC3339) },
+	"numeric": func(cell string) bool { _, err := strconv.ParseFloat(cell, 64); return err == nil || cell == "–" },
 	"figure": func(v *float64) string {
 		if v == nil {
 			return "–"
 		}
-		return fmt.Sprintf("%.5g", *v)
+		return figure(*v)
 	},
 	"parameters": func(parameters map[string]any) string {
 		var parts []string
@@ -43,4 +48,26 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
 	return encoder.Encode(r)
+}
+
+// figure writes a number for people: whole ones in full, others with three or four digits.
+func figure(v float64) string {
+	switch size := math.Abs(v); {
+	case v == math.Trunc(v) && size < 1e15:
+		return grouped(int64(v))
+	case size >= 1000:
+		return grouped(int64(math.Round(v)))
+	case size >= 1:
+		return fmt.Sprintf("%.4g", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// grouped writes a whole number with commas between its thousands.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }

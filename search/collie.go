@@ -86,18 +86,24 @@ func (s *Search) visit(w *worker, p point) (*experiment, bool) {
 	return e, ok
 }
 
-// reportPoint reports an experiment by itself, without an MFS.
-func (s *Search) reportPoint(e *experiment) {
-	f := newMFS(s.space)
-	for d, at := range e.point {
+// pointMFS has a workload and, of patterns, what is like it.
+func pointMFS(space *Space, p point) *MFS {
+	f := newMFS(space)
+	for d, at := range p {
 		c := condition{in: at, span: span{slices.Min(at), slices.Max(at)}}
-		if s.space.dims[d].Pattern {
+		if space.dims[d].Pattern {
 			for _, i := range at {
 				c.any = append(c.any, span{i, i})
 			}
 		}
 		f.conds[d] = c
 	}
+	return f
+}
+
+// reportPoint reports an experiment by itself, without an MFS.
+func (s *Search) reportPoint(e *experiment) {
+	f := pointMFS(s.space, e.point)
 	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: f, base: e}
 	s.anomalies = append(s.anomalies, a)
 	s.findings = append(s.findings, Finding{Anomaly: *a})

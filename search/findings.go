@@ -163,6 +163,7 @@ func (s *Search) revise(a *Anomaly, f *MFS) {
 }
 
 func (s *Search) markCovered() {
+	s.revisions++
 	for _, e := range s.history {
 		e.covered = s.covered(e.point)
 	}

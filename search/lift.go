@@ -1,37 +1,9 @@
 package search
 
-import (
-	"math/rand/v2"
-	"slices"
-)
+import "slices"
 
 // The lift sampler: every dimension is cut into bins, a bin is drawn by how much
 // more often it is among the experiments with the highest signal than among all.
-
-// Bins of an ordered dimension.
-const (
-	lowest = iota
-	lowerHalf
-	upperHalf
-	highest
-	orderedBins
-)
-
-// Bins of a pattern: all small, all of the middle, all large, small and large mixed,
-// any.
-const (
-	smallOnly = iota
-	middleOnly
-	largeOnly
-	mixed
-	anyPattern
-	patternBins
-)
-
-var (
-	orderedBase = [orderedBins]float64{.35, .15, .15, .35}
-	patternBase = [patternBins]float64{.2, .2, .2, .2, .2}
-)
 
 const (
 	refineCost   = 20 // probes that an anomaly's thresholds need, about
@@ -40,144 +12,33 @@ const (
 	drawsBefore  = 200
 	topShare     = .1 // of the experiments show a high signal
 	freshShare   = .1 // of the proposals regard no signal
-	relaxShare   = .5 // of the proposals take conditions of a known anomaly
+	relaxShare   = .3 // of the proposals take conditions of a known anomaly
+	mixShare     = .3 // take conditions of several
+	candidates   = 8  // of which the one is proposed that is most new
+	conjunctions = 48 // that this is judged by
 	keepShare    = .6 // of its conditions
-	uniformShare = .5 // of the patterns have one size
 )
-
-// bins is how many a dimension has.
-func (d *Dimension) bins() int {
-	switch {
-	case d.Pattern:
-		return patternBins
-	case d.Ordered && len(d.Values) > 1:
-		return orderedBins
-	}
-	return len(d.Values)
-}
-
-// base is the weight of a bin before anything is known; 0: it is empty.
-func (d *Dimension) base(bin int) float64 {
-	n := len(d.Values)
-	switch {
-	case d.Pattern:
-		if bin == mixed && (n < 2 || d.MaxLength < 2) {
-			return 0
-		}
-		return patternBase[bin]
-	case d.Ordered && n > 1:
-		if n == 2 && (bin == lowerHalf || bin == upperHalf) || n == 3 && bin == upperHalf {
-			return 0
-		}
-		return orderedBase[bin]
-	}
-	return 1 / float64(n)
-}
-
-// bin is where a coordinate belongs.
-func (d *Dimension) bin(at []int) int {
-	n := len(d.Values)
-	if d.Pattern {
-		return d.patternBin(at)
-	}
-	if !d.Ordered || n == 1 {
-		return at[0]
-	}
-	switch i := at[0]; {
-	case i == 0:
-		return lowest
-	case i == n-1:
-		return highest
-	case i < (n+1)/2:
-		return lowerHalf
-	}
-	return upperHalf
-}
-
-// third of a pattern's values: small, middle or large.
-func (d *Dimension) third(i int) int { return 3 * i / len(d.Values) }
-
-func (d *Dimension) patternBin(at []int) int {
-	var seen [3]bool
-	for _, i := range at {
-		seen[d.third(i)] = true
-	}
-	switch seen {
-	case [3]bool{true, false, false}:
-		return smallOnly
-	case [3]bool{false, true, false}:
-		return middleOnly
-	case [3]bool{false, false, true}:
-		return largeOnly
-	case [3]bool{true, false, true}:
-		return mixed
-	}
-	return anyPattern
-}
-
-// draw is a coordinate in a bin.
-func (d *Dimension) draw(bin int, r *rand.Rand) []int {
-	n := len(d.Values)
-	if d.Pattern {
-		return d.drawPattern(bin, r)
-	}
-	if !d.Ordered || n == 1 {
-		return []int{bin}
-	}
-	switch bin {
-	case lowest:
-		return []int{0}
-	case highest:
-		return []int{n - 1}
-	case lowerHalf:
-		return []int{1 + r.IntN(max(1, (n+1)/2-1))}
-	}
-	lo := (n + 1) / 2
-	return []int{lo + r.IntN(max(1, n-1-lo))}
-}
-
-func (d *Dimension) drawPattern(bin int, r *rand.Rand) []int {
-	at := d.random(r)
-	if r.Float64() < uniformShare {
-		at = at[:1]
-	}
-	if bin == mixed && len(at) < 2 {
-		at = append(at, 0)
-	}
-	n := len(d.Values)
-	from := func(third int) int {
-		lo, hi := (third*n+2)/3, ((third+1)*n+2)/3
-		return min(n-1, lo+r.IntN(max(1, hi-lo)))
-	}
-	for k := range at {
-		switch bin {
-		case smallOnly, middleOnly, largeOnly:
-			at[k] = from(bin)
-		case mixed:
-			at[k] = from(2 * r.IntN(2))
-		}
-	}
-	if bin == mixed {
-		k := r.IntN(len(at))
-		at[k], at[(k+1)%len(at)] = from(0), from(2)
-	}
-	return at
-}
 
 // lift searches by the lift sampler, takes every anomaly apart, and checks what it
 // has from time to time.
 func (s *Search) lift(w *worker) {
-	for step := 1; ; step++ {
+	for proposed := 1; ; {
 		if a := s.due(); a != nil && !s.refine(w, a) {
 			return
 		}
-		if step%auditEvery == 0 && !s.audit(w) {
-			return
+		if proposed%auditEvery == 0 {
+			proposed++
+			if !s.audit(w) {
+				return
+			}
 		}
 		if !s.takePending(w) {
 			return
 		}
 		e, ok := w.measure(s.propose())
+		if ok && e.result.Status == OK {
+			proposed++
+		}
 		if !ok || !s.handle(w, e) {
 			return
 		}
@@ -200,13 +61,17 @@ func (s *Search) handle(w *worker, e *experiment) bool {
 }
 
 // neighbour is an anomaly that is not refined and that an experiment may belong to: it
-// shows the same symptom, and one dimension without order has another value.
+// shows the same symptom, and one dimension without order, or a pattern, has another value.
 func (s *Search) neighbour(e *experiment) *Anomaly {
 	for _, a := range s.anomalies {
 		if a.MFS == nil || a.open == nil || a.Symptom != e.symptom {
 			continue
 		}
-		if broken := a.MFS.broken(e.point); len(broken) == 1 && !s.space.dims[broken[0]].hasOrder() && a.open.same(e) {
+		broken := a.MFS.broken(e.point)
+		if len(broken) != 1 || !a.open.same(e) {
+			continue
+		}
+		if d := &s.space.dims[broken[0]]; d.Pattern || !d.Ordered {
 			return a
 		}
 	}
@@ -252,7 +117,7 @@ func (s *Search) random(w *worker) {
 func (s *Search) outside(draw func() point) point {
 	p := draw()
 	for range drawsBefore {
-		if !s.invalid[p.key()] && !s.covered(p) {
+		if !s.covered(p) && (len(s.invalid) == 0 || !s.invalid[p.key()]) {
 			break
 		}
 		p = draw()
@@ -260,8 +125,43 @@ func (s *Search) outside(draw func() point) point {
 	return p
 }
 
-// propose draws by lift for one signal, or afresh.
+// propose draws by lift for one signal or two, or regards none; of some draws it takes the
+// one that would meet most of what was not ruled out.
 func (s *Search) propose() point {
+	weights := s.weights()
+	known := s.popularity()
+	u := s.rnd.Float64()
+	draw := func() point {
+		p := make(point, len(weights))
+		for i := range weights {
+			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
+		}
+		switch {
+		case u < relaxShare:
+			s.relax(p)
+		case u < relaxShare+mixShare:
+			known.mix(p, s.rnd)
+		}
+		return p
+	}
+	best := s.outside(draw)
+	n := candidates >> min(s.invalidRun, 8) // what was never had is new for ever
+	if n < 2 {
+		return best
+	}
+	groups := s.groups()
+	most := s.coverage.novelty(best, groups, s.rnd)
+	for range n - 1 {
+		p := s.outside(draw)
+		if v := s.coverage.novelty(p, groups, s.rnd); v > most {
+			best, most = p, v
+		}
+	}
+	return best
+}
+
+// weights of the bins of each dimension for a proposal.
+func (s *Search) weights() [][]float64 {
 	weights := make([][]float64, len(s.space.dims))
 	for i := range s.space.dims {
 		d := &s.space.dims[i]
@@ -270,22 +170,32 @@ func (s *Search) propose() point {
 			weights[i][b] = d.base(b)
 		}
 	}
-	if len(s.history) >= 10 && s.rnd.Float64() >= freshShare {
-		for range 1 + s.rnd.IntN(2) { // an anomaly may need one part of a NIC under pressure, or two
-			s.weigh(weights, s.rnd.IntN(len(s.description.Counters)+1))
+	if len(s.history) < 10 || s.rnd.Float64() < freshShare {
+		return weights
+	}
+	for range 1 + s.rnd.IntN(2) { // an anomaly may need one part of a NIC under pressure, or two
+		for i, lifts := range s.liftsOf(s.rnd.IntN(len(s.description.Counters) + 1)) {
+			for b := range lifts {
+				weights[i][b] *= lifts[b]
+			}
 		}
 	}
-	relaxed := s.rnd.Float64() < relaxShare
-	return s.outside(func() point {
-		p := make(point, len(weights))
-		for i := range weights {
-			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
+	return weights
+}
+
+// groups of dimensions that an anomaly may depend on: each is in one by its chance to
+// matter.
+func (s *Search) groups() [][]int {
+	chance := s.chances()
+	groups := make([][]int, conjunctions)
+	for i := range groups {
+		for d, c := range chance {
+			if s.rnd.Float64() < c {
+				groups[i] = append(groups[i], d)
+			}
 		}
-		if relaxed {
-			s.relax(p)
-		}
-		return p
-	})
+	}
+	return groups
 }
 
 // relax gives a proposal some of the conditions of a known anomaly: others share them.
@@ -308,13 +218,32 @@ func (s *Search) relax(p point) {
 	}
 }
 
-// weigh multiplies the weight of each bin with its lift for a signal.
-func (s *Search) weigh(weights [][]float64, signal int) {
+// lifts of the bins of each dimension for a signal, as they were when so much was known.
+type lifts struct {
+	experiments, revisions int
+	of                     [][]float64
+}
+
+// staleShare of the history may be newer than the lifts.
+const staleShare = .02
+
+// liftsOf a signal: how much more often each bin is among the experiments with the highest
+// signal than among all.
+func (s *Search) liftsOf(signal int) [][]float64 {
+	l := &s.lifts[signal]
+	if l.of == nil || l.revisions != s.revisions || float64(len(s.history)-l.experiments) > staleShare*float64(len(s.history)) {
+		*l = lifts{len(s.history), s.revisions, s.countLifts(signal)}
+	}
+	return l.of
+}
+
+func (s *Search) countLifts(signal int) [][]float64 {
 	limit := s.top(signal, topShare, nil)
-	all := make([][]float64, len(weights))
-	high := make([][]float64, len(weights))
-	for i := range weights {
-		all[i], high[i] = make([]float64, len(weights[i])), make([]float64, len(weights[i]))
+	all := make([][]float64, len(s.space.dims))
+	high := make([][]float64, len(all))
+	for i := range all {
+		n := s.space.dims[i].bins()
+		all[i], high[i] = make([]float64, n), make([]float64, n)
 	}
 	n, tops := 0., 0.
 	for _, e := range s.history {
@@ -326,7 +255,7 @@ func (s *Search) weigh(weights [][]float64, signal int) {
 		if top {
 			tops++
 		}
-		for i := range weights {
+		for i := range all {
 			b := e.bins[i]
 			all[i][b]++
 			if top {
@@ -334,24 +263,10 @@ func (s *Search) weigh(weights [][]float64, signal int) {
 			}
 		}
 	}
-	for i := range weights {
-		for b := range weights[i] {
-			weights[i][b] *= (high[i][b] + 1) / (all[i][b]*tops/max(1, n) + 1)
+	for i := range all {
+		for b := range all[i] {
+			all[i][b] = (high[i][b] + 1) / (all[i][b]*tops/max(1, n) + 1)
 		}
 	}
-}
-
-// pick draws an index by weight.
-func pick(weights []float64, r *rand.Rand) int {
-	sum := 0.
-	for _, w := range weights {
-		sum += w
-	}
-	at := r.Float64() * sum
-	for i, w := range weights {
-		if at -= w; at < 0 {
-			return i
-		}
-	}
-	return len(weights) - 1
+	return all
 }

@@ -18,6 +18,9 @@ func (s *Search) literal(w *worker, e *experiment) bool {
 			f.conds[d] = c
 		}
 	}
+	if len(f.dimensions()) == 0 { // all changes showed it, or another: only the point itself is known
+		f = pointMFS(s.space, e.point)
+	}
 	if !s.covered(e.point) {
 		s.literalReport(e, f)
 	}
@@ -48,45 +51,67 @@ func (s *Search) literalCondition(w *worker, e *experiment, d int) condition {
 	last := len(dim.Values) - 1
 	c := condition{span: span{0, last}}
 	if !dim.hasOrder() {
+		c.free = true
 		for i := range dim.Values {
-			if s.literalProbe(w, e, d, i) != lost { // what cannot be had is no evidence
+			switch s.literalProbe(w, e, d, i) {
+			case held:
 				c.in = append(c.in, i)
+			case lost: // what cannot be had is no evidence
+				c.free = false
 			}
 		}
-		c.free = len(c.in) == len(dim.Values)
 		return c
 	}
 	lo, hi := slices.Min(e.point[d]), slices.Max(e.point[d])
-	low, high := s.literalProbe(w, e, d, 0), s.literalProbe(w, e, d, last)
+	low, high := s.literalEnd(w, e, d, 0), s.literalEnd(w, e, d, last)
 	switch {
 	case low != lost && high != lost:
 		c.free = true
 	case lo != hi && low == lost && high == lost:
-		c.any = []span{{0, lo}, {hi, last}}
+		c.any = []span{{0, dim.region(lo).hi}, {dim.region(hi).lo, last}}
 	default:
 		if low == lost {
-			c.span.lo = s.literalEdge(w, e, d, lo, 0)
+			c.span.lo = s.literalEdge(w, e, d, lo, 0).lo
 		}
 		if high == lost {
-			c.span.hi = s.literalEdge(w, e, d, hi, last)
+			c.span.hi = s.literalEdge(w, e, d, hi, last).hi
 		}
 	}
 	return c
 }
 
-// literalEdge is the last value from one that holds towards an end that does not, of
-// one value in each region between them, that holds too.
-func (s *Search) literalEdge(w *worker, e *experiment, d, at, end int) int {
-	best := at
-	for k := 1; k < regions; k++ {
-		i := at + k*(end-at)/regions
-		if i == best || i == end {
-			continue
+// region is the value region that an index lies in.
+func (d *Dimension) region(i int) span {
+	n := len(d.Values)
+	k := min(regions, n)
+	r := i * k / n
+	return span{(r*n + k - 1) / k, ((r+1)*n+k-1)/k - 1}
+}
+
+// literalEnd tries an end of a dimension, unless all messages lie in its region.
+func (s *Search) literalEnd(w *worker, e *experiment, d, end int) outcome {
+	r := s.space.dims[d].region(end)
+	if r.holds(slices.Min(e.point[d])) && r.holds(slices.Max(e.point[d])) {
+		return held
+	}
+	return s.literalProbe(w, e, d, end)
+}
+
+// literalEdge is the last region, from that of an index that holds towards an end that does
+// not, of which a value holds too.
+func (s *Search) literalEdge(w *worker, e *experiment, d, at, end int) span {
+	dim := &s.space.dims[d]
+	best := dim.region(at)
+	for !best.holds(end) {
+		next := best.hi + 1
+		if end < at {
+			next = best.lo - 1
 		}
-		if s.literalProbe(w, e, d, i) == lost {
+		r := dim.region(next)
+		if r.holds(end) || s.literalProbe(w, e, d, (r.lo+r.hi)/2) != held {
 			break
 		}
-		best = i
+		best = r
 	}
 	return best
 }

@@ -135,26 +135,33 @@ func (f *MFS) dimensions() (dims []int) {
 
 // random is a member: free dimensions have any value.
 func (f *MFS) random(r *rand.Rand) point {
-	p := f.space.random(r)
-	for i := range f.conds {
-		c, d := &f.conds[i], &f.space.dims[i]
-		switch {
-		case c.free:
-		case !d.hasOrder():
-			p[i] = []int{c.in[r.IntN(len(c.in))]}
-		default:
-			for k := range p[i] {
-				p[i][k] = c.span.lo + r.IntN(c.span.hi-c.span.lo+1)
-			}
-			if d.Pattern && len(p[i]) < len(c.any) {
-				p[i] = make([]int, len(c.any))
-			}
-			for k, s := range c.any {
-				p[i][k] = s.lo + r.IntN(s.hi-s.lo+1)
-			}
-		}
+	p := make(point, len(f.conds))
+	for d := range p {
+		p[d] = f.draw(d, r)
 	}
 	return p
+}
+
+// draw is a random coordinate that meets the condition of a dimension.
+func (f *MFS) draw(dim int, r *rand.Rand) []int {
+	c, d := &f.conds[dim], &f.space.dims[dim]
+	at := d.random(r)
+	switch {
+	case c.free:
+	case !d.hasOrder():
+		at[0] = c.in[r.IntN(len(c.in))]
+	default:
+		for k := range at {
+			at[k] = c.span.lo + r.IntN(c.span.hi-c.span.lo+1)
+		}
+		if len(at) < len(c.any) {
+			at = make([]int, len(c.any))
+		}
+		for k, s := range c.any {
+			at[k] = s.lo + r.IntN(s.hi-s.lo+1)
+		}
+	}
+	return at
 }
 
 // Bounds are the smallest and the largest value, both inside; nil: none.
@@ -178,6 +185,9 @@ func (f *MFS) Conditions() map[string]Condition {
 	named := map[string]Condition{}
 	for _, i := range f.dimensions() {
 		c, d := &f.conds[i], &f.space.dims[i]
+		if d.everything(c) { // coarse: it is not known yet what of it matters
+			continue
+		}
 		var out Condition
 		switch {
 		case d.Pattern:

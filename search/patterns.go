@@ -18,6 +18,9 @@ func (m *minimizer) coarsePattern(d int) condition {
 		} else {
 			outer.hi = end - 1
 		}
+		if s == (span{0, last}) { // held by a size alone and by a mix of the smallest and the largest: one such message is enough
+			return condition{span: s, any: []span{{u, u}}, outer: &condition{span: s, any: []span{outer}}}
+		}
 		return condition{span: s, outer: &condition{span: outer}}
 	}
 	any := []span{{0, lo}, {hi, last}}

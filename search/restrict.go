@@ -27,9 +27,13 @@ type Restriction map[string]Limit
 // ParseRestriction reads a restriction in YAML: for each restricted dimension one value,
 // a list of values, or a mapping with in, except, min, max or max_length.
 func ParseRestriction(text []byte) (Restriction, error) {
-	var named map[string]any
-	if err := yaml.Unmarshal(text, &named); err != nil {
+	var given any
+	if err := yaml.Unmarshal(text, &given); err != nil {
 		return nil, fmt.Errorf("restriction: %w", err)
+	}
+	named, ok := given.(map[string]any)
+	if !ok && given != nil {
+		return nil, errors.New("restriction: want a mapping from dimensions to what is left of each, such as qps: {max: 64}")
 	}
 	r := Restriction{}
 	var errs []error
@@ -45,6 +49,9 @@ func ParseRestriction(text []byte) (Restriction, error) {
 
 func parseLimit(given any) (l Limit, err error) {
 	keys, ok := given.(map[string]any)
+	if given == nil || ok && len(keys) == 0 {
+		return l, errors.New("it says nothing: want a value, a list of values, or min and max")
+	}
 	if !ok {
 		l.In, err = valuesOf(given)
 		return l, err
@@ -73,9 +80,6 @@ func parseLimit(given any) (l Limit, err error) {
 		default:
 			return l, fmt.Errorf("unknown key %q: want in, except, min, max or max_length", key)
 		}
-	}
-	if len(keys) == 0 {
-		return l, errors.New("it says nothing: want a value, a list of values, or min and max")
 	}
 	return l, nil
 }
@@ -136,11 +140,24 @@ func names(dims []Dimension) (list []string) {
 	return list
 }
 
+// unlisted is the error of a value that a dimension does not have: with quotes where it is a text and the dimension
+// has a number that reads the same, or the other way.
+func (d *Dimension) unlisted(v Value) error {
+	if slices.ContainsFunc(d.Values, func(o Value) bool { return o.String() == v.String() }) {
+		list := make([]string, len(d.Values))
+		for i := range d.Values {
+			list[i] = d.Values[i].text
+		}
+		return fmt.Errorf("%s is none of its values %v: quotes make a text", v.text, list)
+	}
+	return fmt.Errorf("%s is none of its values %v", v, d.Values)
+}
+
 // limited is the dimension with the values that a limit leaves.
 func (d Dimension) limited(l Limit) (Dimension, error) {
 	for _, v := range slices.Concat(l.In, l.Except) {
 		if d.find(v) < 0 {
-			return d, fmt.Errorf("%s is none of its values %v", v, d.Values)
+			return d, d.unlisted(v)
 		}
 	}
 	if l.MaxLength > 0 && !d.Pattern {

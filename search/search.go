@@ -84,6 +84,9 @@ type Search struct {
 	refined     int             // experiments when an MFS was last refined
 	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
+	coverage    *coverage       // of the healthy ones
+	lifts       []lifts         // by signal
+	revisions   int             // of what is covered
 	shown       [][]shown       // of each dimension and value: how often it showed symptoms
 	err         error
 }
@@ -95,7 +98,7 @@ func New(d Description, space *Space, cfg Config) (*Search, error) {
 	}
 	cfg.Pairs = max(1, cfg.Pairs)
 	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
-		invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
+		coverage: newCoverage(space.dims), lifts: make([]lifts, len(d.Counters)+1), invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
 	for d := range s.shown {
 		s.shown[d] = make([]shown, len(space.dims[d].Values))
 	}
@@ -202,6 +205,9 @@ func (s *Search) count(e *experiment) {
 		e.symptom = s.description.Judge(&e.result)
 		e.signals = s.signals(&e.result)
 		e.covered = s.covered(e.point)
+		if e.symptom == Healthy {
+			s.coverage.add(e.point)
+		}
 		s.history = append(s.history, e)
 		for d, at := range e.point {
 			e.bins = append(e.bins, s.space.dims[d].bin(at))

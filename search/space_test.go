@@ -118,7 +118,10 @@ func TestRestrictRefuses(t *testing.T) {
 		{"qps: {max_length: 4}", "max_length is for message patterns"},
 		{"direction: {min: bi}", "min and max are for ordered dimensions"},
 		{"direction: {except: [uni, bi, loopback]}", "is left"},
-		{"- qps", "restriction"},
+		{"- qps", "want a mapping"},
+		{"qps:", "it says nothing"},
+		{"qps: {}", "it says nothing"},
+		{"qps: '4'", `"4" is none of its values [1 2 4 8 16]`},
 	} {
 		r, err := search.ParseRestriction([]byte(c.yaml))
 		if err == nil {

@@ -186,8 +186,11 @@ func millisBound(ms int64) string { return fmt.Sprintf("fromUnixTimestamp64Milli
 func secondsBound(ms int64) string { return fmt.Sprintf("toDateTime(%d, 'UTC')", ms/1000) }
 
 // text is a file of sql/rollup about the stretches that are counted.
-func (r *Rolled) text(name string) string {
-	return strings.NewReplacer("{{counted}}", within("time", r.counted, millisBound), "{{seen}}", within("time", r.seen, millisBound)).Replace(rollupText(name))
+func (r *Rolled) text(name string) string { return r.textOf(name, "true") }
+
+// textOf is text, of the rows of links to which a condition applies.
+func (r *Rolled) textOf(name, links string) string {
+	return strings.NewReplacer("{{links}}", links, "{{counted}}", within("time", r.counted, millisBound), "{{seen}}", within("time", r.seen, millisBound)).Replace(rollupText(name))
 }
 
 // holds is the condition that a row of a table of roll-ups counts.
@@ -209,14 +212,14 @@ func (r *Rolled) holds() string {
 	return text + "\n    AND (" + hour + ", made_of) NOT IN (" + strings.Join(pairs, ", ") + ")"
 }
 
-// union is a subquery over what is rolled up, and what is counted and meets a condition.
-func (r *Rolled) union(rolled, counted, kind, condition string) string {
+// union is a subquery over what is rolled up, and the rest, which is counted.
+func (r *Rolled) union(rolled, counted, rest string) string {
 	var parts []string
 	if len(r.fresh) > 0 {
 		parts = append(parts, rolled+"\nWHERE "+r.holds())
 	}
 	if len(r.counted) > 0 || len(r.fresh) == 0 {
-		parts = append(parts, counted+"\nFROM\n(\n"+r.scope()+"SELECT * FROM\n(\n"+r.text(kind)+"\n)\n)"+condition)
+		parts = append(parts, counted+"\nFROM\n(\n"+r.scope()+"SELECT * FROM\n(\n"+rest+"\n)\n)")
 	}
 	return "(\n" + strings.Join(parts, "\nUNION ALL\n") + "\n)"
 }
@@ -227,29 +230,33 @@ func (r *Rolled) union(rolled, counted, kind, condition string) string {
 func (r *Rolled) Counts(kind string) string {
 	return r.union(`SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, x, y, n, total, other
 FROM (SELECT * FROM hour_counts WHERE kind = `+quoteText(kind)+`)`,
-		"SELECT "+countColumns, kind, "")
+		"SELECT "+countColumns, r.text(kind))
 }
 
 // RegionHours is a subquery like Counts: the rows of region_hours, by hour in seconds.
 func (r *Rolled) RegionHours() string {
 	return r.union(`SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links
 FROM region_hours`,
-		"SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals) AS intervals, max_size, max_mean, links", "region_hours", "")
+		"SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals) AS intervals, max_size, max_mean, links", r.text("region_hours"))
 }
 
 // LinkRollups is a subquery like Counts: the rows of link_minutes or link_hours for the
-// parameter metric, by their begin in seconds, with the links in between by the parameter
-// bucket, 300 or 3600. It is for one with samples.
+// parameters metric and block, by their begin in seconds, with the links in between by the
+// parameter bucket, 300 or 3600. It is for one with samples.
 func (r *Rolled) LinkRollups(table string) string {
-	const columns = "measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
-	return r.union("SELECT graph_version, block, toInt64(toUnixTimestamp(time)) AS begin, "+columns+"\nFROM (SELECT * FROM "+table+" WHERE metric = {metric:String})",
-		"SELECT graph_version, block, begin, "+columns, "links", "\nWHERE metric = {metric:String}")
+	return r.linkRollups(table, "metric = {metric:String} AND block = {block:UInt32}")
 }
 
-// LinkDays is LinkRollups by steps of no certain length, the longest there are: days, and
-// hours where a day is not whole.
+func (r *Rolled) linkRollups(table, links string) string {
+	const columns = "measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
+	return r.union("SELECT graph_version, block, toInt64(toUnixTimestamp(time)) AS begin, "+columns+"\nFROM (SELECT * FROM "+table+" WHERE "+links+")",
+		"SELECT graph_version, block, begin, "+columns, r.textOf("links", links))
+}
+
+// LinkDays is LinkRollups of all blocks by steps of no certain length, the longest there are:
+// days, and hours where a day is not whole.
 func (r *Rolled) LinkDays() string {
-	rest := r.withoutDays().LinkRollups("link_hours")
+	rest := r.withoutDays().linkRollups("link_hours", "metric = {metric:String}")
 	var pairs []string
 	for _, d := range r.days {
 		if d.Made {

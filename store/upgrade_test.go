@@ -64,9 +64,9 @@ var written = []struct {
 		"('n1','R1','done','command','full',5,'m','idle',20,['memory_channel_failure'],['numa1'],[0.75],'n1: slow',['mlx5_0'],['numa1'],[60],[100],'{}')"},
 	{17, "SELECT toString((model, agent, run_id, pairs, document)) FROM hostping_baselines WHERE fabric = 'old'", "('m','n1','R0',1,'{}')"},
 	{18, "SELECT toString((measured, percent_sums)) FROM link_days WHERE fabric = 'old'", "([1440,0],[6000,0])"},
-	{18, "SELECT toString((graph_version, revision)) FROM current_intervals WHERE fabric = 'old' AND time = toDateTime64(1080, 3)", "(8,1)"},
-	{18, "SELECT toString((link, value)) FROM link_values WHERE fabric = 'old' AND metric = 'inq_stall' AND time = toDateTime64(1080, 3)", "(0,2)"},
-	{18, "SELECT toString((state_after, regions)) FROM region_transitions WHERE fabric = 'old' AND metric = 'inq_stall'", "(3,2)"},
+	{18, "SELECT toString((graph_version, revision)) FROM current_intervals WHERE fabric = 'again' AND time = toDateTime64(1080, 3)", "(8,1)"},
+	{18, "SELECT toString((link, value)) FROM link_values WHERE fabric = 'again' AND metric = 'inq_stall' AND time = toDateTime64(1080, 3)", "(0,2)"},
+	{18, "SELECT toString((state_after, regions)) FROM region_transitions WHERE fabric = 'again' AND metric = 'inq_stall'", "(3,2)"},
 }
 
 // Tables with rows in them, made by every schema and filled by the writers up to

@@ -64,12 +64,12 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 		root = &schema.RootPort{Peer: w.Host}
 	}
 	if p.Root, err = dispatch.RootOf(root, hosts); err != nil {
-		return p, err
+		return p, &dispatch.NoHostError{Err: err}
 	}
 	host := &hosts[slices.IndexFunc(hosts, func(h dispatch.Host) bool { return h.Agent == p.Root.Agent })]
 	switch {
 	case !slices.Contains(host.Kinds, order.Kind):
-		return p, fmt.Errorf("agent %s takes no runs: its hostping.offer.enabled is false, or its hostping.host.prober is empty", host.Agent)
+		return p, &dispatch.NoHostError{Err: fmt.Errorf("agent %s takes no runs: its hostping.offer.enabled is false, or its hostping.host.prober is empty", host.Agent)}
 	case host.Free == "":
 		return p, fmt.Errorf("agent %s: %w", host.Agent, errInUse)
 	}

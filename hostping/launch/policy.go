@@ -21,7 +21,7 @@ const (
 	refusedRunning = "running"        // the host is being probed
 	refusedAgain   = "probed_already" // it was within again_after
 	refusedOften   = "too_often"      // as many were launched within a day as may be
-	refusedFailed  = "failed"         // the store could not be asked
+	refusedFailed  = "failed"         // agents, Slurm or the store could not be asked
 )
 
 // Reasons lists them.
@@ -64,11 +64,13 @@ func (p *Policy) consider(ctx context.Context, d schema.Diagnosis) {
 	l := p.launchers[d.Fabric]
 	action := schema.FeedbackAction{Fabric: d.Fabric, Action: "launch", Target: cmp.Or(d.Root.Peer, d.Root.Device), DryRun: p.cfg.DryRun, Score: 100 * d.Cause.Confidence}
 	plan, err := l.Plan(ctx, Want{Diagnosis: d})
-	switch {
+	switch _, none := errors.AsType[*dispatch.NoHostError](err); {
 	case errors.Is(err, errInUse):
 		err = dispatch.Refuse(refusedInUse, "%w", err)
-	case err != nil:
+	case none:
 		err = dispatch.Refuse(refusedNoHost, "%w", err)
+	case err != nil:
+		err = dispatch.Refuse(refusedFailed, "%w", err)
 	default:
 		err = p.permits(ctx, l, &plan)
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/giverny/giverny/internal/boot"
 
@@ -163,21 +164,8 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	metrics, db, producer := pipeline.NewMetrics(p.registerer), pipeline.NewStore(p.db), kafka.NewProducer(p.client)
 	var errs []error
 	for _, f := range parts.fabrics {
-		own := append([]pipeline.Sink{pipeline.NewAnnouncer(p.client, producer, f.Name, f.Partition),
-			pipeline.NewDiagnosisAnnouncer(p.client, producer, f.Name, f.Partition)}, sinks...)
-		if parts.pages != nil {
-			own = append(own, parts.pages)
-		}
-		if parts.feedback != nil {
-			for _, s := range parts.feedback.Sinks(f.Name) {
-				own = append(own, s)
-			}
-		}
-		for _, made := range parts.policies {
-			own = append(own, made)
-		}
 		owner, fence := parts.ownership(f.Partition)
-		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: own, Owner: owner,
+		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: append(parts.announcers(f, producer), parts.sinks(f.Name, sinks)...), Owner: owner,
 			Sources: func() []pipeline.Source {
 				return pipeline.KafkaSources(p.client, producer, f.Name, f.Partition, f.Interval(), fence)
 			}})
@@ -193,6 +181,31 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 		p.ops.AddState("fabric "+f.Name, line.State)
 	}
 	return errors.Join(errs...)
+}
+
+// announcers put what a fabric's analysis finds into Kafka.
+func (parts *Parts) announcers(f Fabric, producer *kafka.Producer) []pipeline.Sink {
+	client := parts.process.client
+	return []pipeline.Sink{pipeline.NewAnnouncer(client, producer, f.Name, f.Partition),
+		pipeline.NewDiagnosisAnnouncer(client, producer, f.Name, f.Partition)}
+}
+
+// sinks take the results of a fabric within this process: those of the role, the page, what acts, and what launches
+// searches and probes of hosts.
+func (parts *Parts) sinks(fabric string, role []pipeline.Sink) []pipeline.Sink {
+	own := slices.Clone(role)
+	if parts.pages != nil {
+		own = append(own, parts.pages)
+	}
+	if parts.feedback != nil {
+		for _, s := range parts.feedback.Sinks(fabric) {
+			own = append(own, s)
+		}
+	}
+	for _, made := range parts.policies {
+		own = append(own, made)
+	}
+	return own
 }
 
 // makeWatcher watches the topology files for the parts that hold their graphs.

@@ -64,14 +64,14 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 		p.Root, err = dispatch.RootOf(w.Diagnosis.Root, hosts)
 	}
 	if err != nil {
-		return p, err
+		return p, &dispatch.NoHostError{Err: err}
 	}
 	peers := w.Peers
 	if peers < 0 {
 		peers = l.Config.Peers
 	}
 	if p.Choice, err = Choose(p.Root, hosts, peers); err != nil {
-		return p, err
+		return p, &dispatch.NoHostError{Err: err}
 	}
 	if p.Request, err = l.request(ctx, w, p.Choice); err != nil {
 		return p, err

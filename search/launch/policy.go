@@ -57,9 +57,12 @@ func (p *Policy) consider(ctx context.Context, d schema.Diagnosis) {
 	l := p.launchers[d.Fabric]
 	action := schema.FeedbackAction{Fabric: d.Fabric, Action: "launch", Target: cmp.Or(d.Root.Peer, d.Root.Device), DryRun: p.cfg.DryRun, Score: 100 * d.Cause.Confidence}
 	plan, err := l.Plan(ctx, Want{Diagnosis: d, Peers: -1, Seed: uint64(d.Time), SkipKnown: true})
-	if err != nil {
+	switch _, none := errors.AsType[*dispatch.NoHostError](err); {
+	case none:
 		err = dispatch.Refuse(refusedNoHost, "%w", err)
-	} else {
+	case err != nil:
+		err = dispatch.Refuse(refusedFailed, "%w", err)
+	default:
 		err = p.permits(ctx, l, &plan)
 	}
 	if no, ok := errors.AsType[*dispatch.Refusal](err); ok {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/dispatch"
@@ -104,14 +105,15 @@ func newWorld() *world {
 }
 
 // judged gives diagnoses to a policy one after the other and returns the audit: outcome and reason of each.
-func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...schema.Diagnosis) (audit []string) {
+func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...schema.Diagnosis) (audit []string, registry *prometheus.Registry) {
 	t.Helper()
+	registry = prometheus.NewRegistry()
 	cfg := launch.DefaultConfig()
 	cfg.Slurm, cfg.Policy.Enabled, cfg.Policy.DryRun = true, true, false
 	if edit != nil {
 		edit(&cfg)
 	}
-	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	metrics, err := record.NewMetrics(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...sch
 		}
 		audit = append(audit, fmt.Sprintf("%s %s: %s", a.Outcome, a.Target, a.Reason))
 	}
-	return audit
+	return audit, registry
 }
 
 func TestPolicy(t *testing.T) {
@@ -188,7 +190,7 @@ func TestPolicy(t *testing.T) {
 				if c.world != nil {
 					c.world(w)
 				}
-				got := w.judged(t, c.edit, c.diagnoses()...)
+				got, _ := w.judged(t, c.edit, c.diagnoses()...)
 				ok := len(got) == len(c.audit) && len(w.sent) == c.sent
 				for i := range min(len(got), len(c.audit)) {
 					ok = ok && strings.Contains(got[i], c.audit[i])
@@ -217,4 +219,29 @@ func TestWhatThePolicySends(t *testing.T) {
 			t.Errorf("request %+v", r)
 		}
 	})
+}
+
+// A host that is not there and a store that cannot be asked are refused under labels of their own.
+func TestRefusalsAreCountedByReason(t *testing.T) {
+	for reason, edit := range map[string]func(*world){
+		"no_host": func(w *world) { w.drained = nil },
+		"failed":  func(w *world) { w.failing = errors.New("no store") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			edit(w)
+			_, registry := w.judged(t, nil, slowHost("n3", .9))
+			want := "# HELP giverny_feedback_refused_total Changes refused and deliveries dropped, by reason.\n# TYPE giverny_feedback_refused_total counter\n"
+			for _, r := range slices.Sorted(slices.Values(launch.Reasons())) {
+				n := 0
+				if r == reason {
+					n = 1
+				}
+				want += fmt.Sprintf("giverny_feedback_refused_total{reason=%q,sink=%q} %d\n", r, launch.SinkName, n)
+			}
+			if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "giverny_feedback_refused_total"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

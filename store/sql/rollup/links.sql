@@ -8,5 +8,5 @@ SELECT graph_version, intDiv(toUnixTimestamp64Milli(time), 3600000) * 3600 AS ho
     arrayMap(r -> toFloat32(ifNull(r, 0)), maxForEach(rates)) AS rate_maxima,
     max(greatest(length(percents), length(rates))) AS size
 FROM link_samples
-WHERE fabric = {fabric:String} AND {{counted}} AND (time, graph_version, revision) IN (SELECT time, graph_version, revision FROM stale WHERE counts)
+WHERE fabric = {fabric:String} AND {{links}} AND {{counted}} AND (time, graph_version, revision) IN (SELECT time, graph_version, revision FROM stale WHERE counts)
 GROUP BY graph_version, hour, metric, block, begin

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/schema"
+)
+
+// analyserThat makes the parts of an analyser whose Kafka and store are elsewhere, and away.
+func analyserThat(t *testing.T, launch string) (*Process, *Parts) {
+	t.Helper()
+	dir := t.TempDir()
+	key := filepath.Join(dir, "policy.pem")
+	if _, err := command.CreateKey(key); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "giverny.yaml")
+	text := fmt.Sprintf("data_dir: %s\nfabrics: [{name: f, topology: 'torus:2x2x2'}]\nkafka: {embedded: false, brokers: ['127.0.0.1:1']}\n"+
+		"store: {embedded: false, url: 'http://127.0.0.1:1/giverny'}\ncommand: {sign: {principal: policy, key_file: %s}}\nsearch: {launch: %s}\n", dir, key, launch)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	fabrics, err := LoadFabrics(cfg.Fabrics, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(cfg, "test", log)
+	parts, err := p.Make(Role{Analyse: true}, fabrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, parts
+}
+
+// refusals of the search policy that a process counts, by reason.
+func refusals(t *testing.T, gather prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := gather.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != "giverny_feedback_refused_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if label(m, "sink") == "search" {
+				counts[label(m, "reason")] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	return counts
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// An analyser whose configuration switches the policy on runs it as a stage, gives it the diagnoses of its pipelines
+// and counts what it refuses; here the store cannot be asked.
+func TestAnalyserRunsTheSearchPolicy(t *testing.T) {
+	p, parts := analyserThat(t, "{allow_hosts: ['n*'], policy: {enabled: true, dry_run: false}}")
+	defer p.db.Close()
+	if len(parts.policies) == 0 {
+		t.Fatal("search.launch.policy.enabled makes no policy")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	for _, step := range parts.feedbackSteps() {
+		for _, stage := range step {
+			if stage.Name == "search policy" {
+				go func() { ended <- stage.Run(ctx) }()
+			}
+		}
+	}
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	slow := schema.Diagnosis{Fabric: "f", Region: 5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: .9},
+		Root: &schema.RootPort{Device: "leaf0", Port: "1", Peer: "n1 mlx5_0"}}
+	sinks := parts.sinks("f", nil)
+	for _, s := range sinks {
+		if s.Name() == "search policy" {
+			if err := s.Put(ctx, &schema.IntervalResult{Diagnoses: []schema.Diagnosis{slow}}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		counts := refusals(t, p.ops.Registry)
+		if counts["failed"] == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("refusals %v of %d sinks, want one of reason failed: the store is away", counts, len(sinks))
+		}
+	}
+}
+
+// Without the switch nothing launches searches, and without a key the process says what to do.
+func TestSearchPolicyIsOffByDefault(t *testing.T) {
+	p, parts := analyserThat(t, "{allow_hosts: ['n*']}")
+	defer p.db.Close()
+	if len(parts.policies) > 0 {
+		t.Error("a policy that is not switched on is there")
+	}
+	cfg := p.cfg
+	cfg.Search.Launch.Policy.Enabled, cfg.Command.Sign.KeyFile = true, ""
+	keyless := New(cfg, "test", p.log)
+	_, err := keyless.Make(Role{Analyse: true}, parts.fabrics)
+	if err == nil || !strings.Contains(err.Error(), "search.launch.policy: command.sign: no key") {
+		t.Errorf("without a key: %v", err)
+	}
+	keyless.db.Close()
+}
