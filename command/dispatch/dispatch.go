@@ -62,15 +62,6 @@ func RootOf(root *schema.RootPort, hosts []Host) (Root, error) {
 	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %q or %q; is an agent with its command section there? Or name a NIC model", len(hosts), root.Peer, root.Device)
 }
 
-// NoHostError says that no host is there to act on, unlike errors of agents, Slurm or the store, which could not be
-// asked.
-type NoHostError struct{ Err error }
-
-func (e *NoHostError) Error() string { return e.Err.Error() }
-
-// Unwrap is what lies beneath.
-func (e *NoHostError) Unwrap() error { return e.Err }
-
 // Bus carries commands: a *command.Client.
 type Bus interface {
 	New(o command.Order) (schema.Command, error)

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -14,18 +13,15 @@ import (
 // every interval.
 const ConsiderAgain = 10 * time.Minute
 
-// RefusedBusy is the reason for which a queue drops a diagnosis: another is being considered.
-const RefusedBusy = "busy"
-
 // Queue hands on diagnoses of slow hosts one at a time. It is a sink of results that never waits and never holds
 // them up.
 type Queue struct {
-	name       string
-	confidence float64
-	fabrics    map[string]bool
-	record     *record.Recorder
-	now        func() time.Time
-	queue      chan schema.Diagnosis
+	name    string
+	cfg     PolicyConfig
+	fabrics map[string]bool
+	record  *record.Recorder
+	now     func() time.Time
+	queue   chan schema.Diagnosis
 
 	mu         sync.Mutex
 	considered map[rootKey]time.Time // guarded by mu
@@ -33,9 +29,9 @@ type Queue struct {
 
 type rootKey struct{ fabric, device, peer string }
 
-// NewQueue makes a queue of diagnoses of some fabrics from a confidence on.
-func NewQueue(name string, confidence float64, fabrics []string, rec *record.Recorder, now func() time.Time) *Queue {
-	q := &Queue{name: name, confidence: confidence, fabrics: map[string]bool{}, record: rec, now: now, queue: make(chan schema.Diagnosis, 1), considered: map[rootKey]time.Time{}}
+// NewQueue makes a queue of diagnoses of some fabrics.
+func NewQueue(name string, cfg PolicyConfig, fabrics []string, rec *record.Recorder, now func() time.Time) *Queue {
+	q := &Queue{name: name, cfg: cfg, fabrics: map[string]bool{}, record: rec, now: now, queue: make(chan schema.Diagnosis, 1), considered: map[rootKey]time.Time{}}
 	for _, f := range fabrics {
 		q.fabrics[f] = true
 	}
@@ -49,7 +45,7 @@ func (q *Queue) Name() string { return q.name }
 func (q *Queue) Put(_ context.Context, r *schema.IntervalResult) error {
 	for i := range r.Diagnoses {
 		d := r.Diagnoses[i]
-		if d.Cause.Class != schema.CauseSlowHost || d.Cause.Confidence < q.confidence || d.Root == nil || !q.fabrics[d.Fabric] {
+		if d.Cause.Class != schema.CauseSlowHost || d.Cause.Confidence < q.cfg.Confidence || d.Root == nil || !q.fabrics[d.Fabric] {
 			continue
 		}
 		key := rootKey{d.Fabric, d.Root.Device, d.Root.Peer}
@@ -88,33 +84,16 @@ func (q *Queue) forget(key rootKey) {
 	delete(q.considered, key)
 }
 
-// Each hands on diagnoses until ctx ends.
-func (q *Queue) Each(ctx context.Context, consider func(context.Context, schema.Diagnosis)) error {
+// Each plans a launch for one diagnosis after the other, and sends what is not refused, until ctx ends.
+func (q *Queue) Each(ctx context.Context, plan func(context.Context, schema.Diagnosis) (Launch, error)) error {
 	for {
 		select {
 		case d := <-q.queue:
-			consider(ctx, d)
+			q.act(ctx, d, plan)
 		case <-ctx.Done():
 			return nil
 		}
 	}
-}
-
-// Refusal is why nothing is sent for a diagnosis.
-type Refusal struct {
-	Reason string // a label
-	Err    error
-}
-
-// Error says why, for people.
-func (r *Refusal) Error() string { return r.Err.Error() }
-
-// Unwrap is what lies beneath.
-func (r *Refusal) Unwrap() error { return r.Err }
-
-// Refuse makes a *Refusal.
-func Refuse(reason, format string, args ...any) error {
-	return &Refusal{reason, fmt.Errorf(format, args...)}
 }
 
 // Daily counts what was sent within a day. One goroutine uses it.

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -14,20 +13,14 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Reasons why the policy launches nothing, labels of a counter.
+// Reasons why the policy launches nothing beside those of all policies, labels of a counter.
 const (
-	refusedNoHost  = "no_host"        // the root is no agent's host, or one that takes no runs
-	refusedInUse   = "in_use"         // the host may not be probed now
-	refusedRunning = "running"        // the host is being probed
-	refusedAgain   = "probed_already" // it was within again_after
-	refusedOften   = "too_often"      // as many were launched within a day as may be
-	refusedFailed  = "failed"         // agents, Slurm or the store could not be asked
+	refusedInUse = "in_use"         // the host may not be probed now
+	refusedAgain = "probed_already" // it was within again_after
 )
 
-// Reasons lists them.
-func Reasons() []string {
-	return []string{refusedNoHost, refusedInUse, refusedRunning, refusedAgain, refusedOften, refusedFailed, dispatch.RefusedBusy}
-}
+// Reasons lists them all.
+func Reasons() []string { return dispatch.Reasons(refusedInUse, refusedAgain) }
 
 // SinkName is the policy's in the audit of feedback.
 const SinkName = "hostping"
@@ -35,9 +28,8 @@ const SinkName = "hostping"
 // Policy launches runs by diagnoses. It never waits for one and never holds up results.
 type Policy struct {
 	*dispatch.Queue
-	cfg       PolicyConfig
+	cfg       dispatch.PolicyConfig
 	launchers map[string]*Launcher // by fabric
-	record    *record.Recorder
 	now       func() time.Time
 
 	launched map[agentKey]time.Time // by this process: the store learns of it later; Run alone uses it
@@ -47,8 +39,8 @@ type Policy struct {
 type agentKey struct{ fabric, agent string }
 
 // NewPolicy makes a policy that Run starts.
-func NewPolicy(cfg PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
-	p := &Policy{Queue: dispatch.NewQueue("hostping policy", cfg.Confidence, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers, record: rec,
+func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
+	p := &Policy{Queue: dispatch.NewQueue("hostping policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
 		now: now, launched: map[agentKey]time.Time{}, today: map[string]*dispatch.Daily{}}
 	for fabric := range launchers {
 		p.today[fabric] = &dispatch.Daily{}
@@ -57,43 +49,27 @@ func NewPolicy(cfg PolicyConfig, launchers map[string]*Launcher, rec *record.Rec
 }
 
 // Run considers diagnoses until ctx ends.
-func (p *Policy) Run(ctx context.Context) error { return p.Each(ctx, p.consider) }
+func (p *Policy) Run(ctx context.Context) error { return p.Each(ctx, p.plan) }
 
-// consider launches a run for a diagnosis, or notes why not.
-func (p *Policy) consider(ctx context.Context, d schema.Diagnosis) {
+// plan is the run for a diagnosis, or why there is none.
+func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 	l := p.launchers[d.Fabric]
-	action := schema.FeedbackAction{Fabric: d.Fabric, Action: "launch", Target: cmp.Or(d.Root.Peer, d.Root.Device), DryRun: p.cfg.DryRun, Score: 100 * d.Cause.Confidence}
 	plan, err := l.Plan(ctx, Want{Diagnosis: d})
-	switch _, none := errors.AsType[*dispatch.NoHostError](err); {
-	case errors.Is(err, errInUse):
-		err = dispatch.Refuse(refusedInUse, "%w", err)
-	case none:
-		err = dispatch.Refuse(refusedNoHost, "%w", err)
-	case err != nil:
-		err = dispatch.Refuse(refusedFailed, "%w", err)
-	default:
-		err = p.permits(ctx, l, &plan)
+	if errors.Is(err, errInUse) {
+		return dispatch.Launch{}, dispatch.Refuse(refusedInUse, "%w", err)
 	}
-	if no, ok := errors.AsType[*dispatch.Refusal](err); ok {
-		if ctx.Err() == nil {
-			action.Reason = no.Error()
-			p.record.Refused(no.Reason, action)
-		}
-		return
+	if err != nil {
+		return dispatch.Launch{}, err
 	}
-	action.Target, action.Reason, action.After = plan.Root.Agent, plan.Request.Reason, plan.Command.ID
-	action.Outcome = schema.FeedbackDone
-	if !p.cfg.DryRun {
+	if err := p.permits(ctx, l, &plan); err != nil {
+		return dispatch.Launch{}, err
+	}
+	return dispatch.Launch{Agent: plan.Root.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
 		p.launched[agentKey{d.Fabric, plan.Root.Agent}] = p.now()
 		p.today[d.Fabric].Add(p.now())
-		if _, err := l.Send(ctx, &plan); err != nil {
-			action.Outcome, action.Reason = schema.FeedbackFailed, err.Error()
-			p.record.Failed(err, dispatch.ConsiderAgain)
-		} else {
-			p.record.Worked()
-		}
-	}
-	p.record.Acted(action)
+		_, err := l.Send(ctx, &plan)
+		return err
+	}}, nil
 }
 
 // permits asks the store when the host was probed, and counts the launches of a day.
@@ -104,14 +80,14 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	}
 	past, err := l.past(ctx, "", max(p.cfg.AgainAfter, dispatch.Day))
 	if err != nil {
-		return dispatch.Refuse(refusedFailed, "when %s was probed is not known: %w", agent, err)
+		return dispatch.Refuse(dispatch.RefusedFailed, "when %s was probed is not known: %w", agent, err)
 	}
 	today := 0
 	for i := range past {
 		r := &past[i]
 		ago := now.Sub(r.Time.Time())
 		if r.Agent == agent && r.Running(schema.Instant(now.UnixNano())) && ago < answerWithin {
-			return dispatch.Refuse(refusedRunning, "run %s of %s goes on", r.RunID, agent)
+			return dispatch.Refuse(dispatch.RefusedRunning, "run %s of %s goes on", r.RunID, agent)
 		}
 		if r.Agent == agent && ago < p.cfg.AgainAfter && r.Status == schema.CommandDone {
 			return dispatch.Refuse(refusedAgain, "%s was probed %v ago: %s", agent, ago.Round(time.Second), r.RunID)
@@ -121,7 +97,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 		}
 	}
 	if n := max(today, p.today[l.Fabric].Count(now)); n >= p.cfg.PerDay {
-		return dispatch.Refuse(refusedOften, "%d runs were launched within a day, hostping.launch.policy.per_day is %d", n, p.cfg.PerDay)
+		return dispatch.Refuse(dispatch.RefusedOften, "%d runs were launched within a day, hostping.launch.policy.per_day is %d", n, p.cfg.PerDay)
 	}
 	return nil
 }

@@ -2,21 +2,15 @@ package launch_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/command/dispatch/dispatchtest"
 	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/launch"
@@ -25,124 +19,44 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// world is a bus with agents, a store and Slurm, all of a test's making.
+// world is a site and what its store knows of probed hosts.
 type world struct {
-	mu        sync.Mutex
-	agents    map[string][]string // kinds that each takes
-	sent      []order.Request     // guarded by mu
-	targets   []string            // guarded by mu
-	actions   []schema.FeedbackAction
+	dispatchtest.Site
 	past      []read.HostRun
 	baselines []read.HostBaseline
-	drained   map[string]string
-	failing   error // of the store
-	refuses   bool  // the agents do
-}
-
-func (w *world) New(o command.Order) (schema.Command, error) {
-	return schema.Command{ID: fmt.Sprintf("C%d", time.Now().UnixNano()), Kind: o.Kind, Targets: o.Targets, Arguments: o.Arguments, Principal: "policy"}, nil
-}
-
-func (w *world) Ask(_ context.Context, c *schema.Command, _ time.Duration, _ int) (answers []command.Answer, err error) {
-	for agent, kinds := range w.agents {
-		hardware := schema.HostHardware{Adapters: []schema.Adapter{{Name: "mlx5_2", Device: agent + " HCA-1", Model: "MT4129"}}}
-		output, err := json.Marshal(command.AgentStatus{Hardware: &hardware, Kinds: kinds})
-		if err != nil {
-			return nil, err
-		}
-		answers = append(answers, command.Answer{CommandResult: schema.CommandResult{CommandID: c.ID, Agent: agent, Status: schema.CommandDone, Output: output}})
-	}
-	return answers, nil
-}
-
-func (w *world) Begin(_ context.Context, c *schema.Command, _ time.Duration, _ int) ([]command.Answer, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var r order.Request
-	if err := json.Unmarshal(c.Arguments, &r); err != nil {
-		return nil, err
-	}
-	w.sent, w.targets = append(w.sent, r), append(w.targets, c.Targets...)
-	status := schema.CommandAccepted
-	if w.refuses {
-		status = schema.CommandRefused
-	}
-	return []command.Answer{{CommandResult: schema.CommandResult{Agent: c.Targets[0], Status: status, Reason: "so there"}}}, nil
-}
-
-func (w *world) NewestDiagnoses(context.Context, string, read.Span, uint64, int) ([]schema.Diagnosis, error) {
-	return nil, w.failing
-}
-
-func (w *world) Hardware(context.Context, string, string) ([]read.HostAdapter, error) {
-	return nil, w.failing
 }
 
 func (w *world) HostRuns(_ context.Context, _ string, s read.Span, f read.HostRunFilter, _ int) ([]read.HostRun, error) {
 	return slices.DeleteFunc(slices.Clone(w.past), func(r read.HostRun) bool {
 		return r.Time < s.From || r.Time >= s.To || f.Agent != "" && r.Agent != f.Agent
-	}), w.failing
+	}), w.Failing
 }
 
 func (w *world) HostBaselines(_ context.Context, _, model string) ([]read.HostBaseline, error) {
-	return slices.DeleteFunc(slices.Clone(w.baselines), func(b read.HostBaseline) bool { return b.Model != model }), w.failing
+	return slices.DeleteFunc(slices.Clone(w.baselines), func(b read.HostBaseline) bool { return b.Model != model }), w.Failing
 }
 
-func (w *world) OutOfUse(context.Context, []string) (map[string]string, error) { return w.drained, nil }
-
-func (w *world) StoreFeedback(_ context.Context, _ string, actions []schema.FeedbackAction) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.actions = append(w.actions, actions...)
-	return nil
-}
-
-func slowHost(agent string, confidence float64) schema.Diagnosis {
-	return schema.Diagnosis{Fabric: "f", Time: schema.Instant(time.Now().UnixNano()), Region: 5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: confidence},
-		Root: &schema.RootPort{Device: "leaf0", Port: "1", Peer: agent + " HCA-1"}}
-}
-
+// newWorld has two hosts that take runs, the second of which is drained, and one that takes none.
 func newWorld() *world {
-	return &world{agents: map[string][]string{"n1": {order.Kind}, "n2": {order.Kind}, "n3": nil}, drained: map[string]string{"n2": "IDLE+DRAIN"}}
+	return &world{Site: dispatchtest.Site{Drained: map[string]string{"n2": "IDLE+DRAIN"}, Hosts: []dispatch.Host{
+		dispatchtest.HostOf("n1", "mlx5_2", "MT4129", "", order.Kind), dispatchtest.HostOf("n2", "mlx5_2", "MT4129", "", order.Kind), dispatchtest.HostOf("n3", "mlx5_2", "MT4129", "")}}}
 }
 
 func (w *world) launcher(cfg launch.Config) *launch.Launcher {
-	return &launch.Launcher{Desk: &dispatch.Desk{Fabric: "f", Bus: w, Nodes: w, Store: w, Now: time.Now, ListWait: time.Second, StartWait: time.Second}, Config: cfg, Runs: w}
+	return &launch.Launcher{Desk: w.Desk(), Config: cfg, Runs: w}
 }
 
 // judged gives diagnoses to a policy one after the other and returns the audit: outcome and reason of each.
-func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...schema.Diagnosis) (audit []string) {
+func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...schema.Diagnosis) []string {
 	t.Helper()
 	cfg := launch.DefaultConfig()
 	cfg.AllowHosts, cfg.Slurm, cfg.Policy.Enabled, cfg.Policy.DryRun = []string{"n1", "n3"}, true, true, false
 	if edit != nil {
 		edit(&cfg)
 	}
-	metrics, err := record.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	trail := record.NewTrail(w, metrics)
-	p := launch.NewPolicy(cfg.Policy, map[string]*launch.Launcher{"f": w.launcher(cfg)}, record.New(launch.SinkName, launch.Reasons(), metrics, trail, log), time.Now)
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { _ = p.Run(ctx) })
-	running.Go(func() { _ = trail.Run(ctx) })
-	for _, d := range diagnoses {
-		if err := p.Put(ctx, &schema.IntervalResult{Diagnoses: []schema.Diagnosis{d}}); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-	}
-	cancel()
-	running.Wait()
-	for _, a := range w.actions {
-		if a.Sink != launch.SinkName || a.Action != "launch" || a.Fabric != "f" {
-			t.Errorf("action %+v", a)
-		}
-		audit = append(audit, fmt.Sprintf("%s %s: %s", a.Outcome, a.Target, a.Reason))
-	}
+	audit, _ := w.Audit(t, launch.SinkName, launch.Reasons(), func(rec *record.Recorder) dispatchtest.Policy {
+		return launch.NewPolicy(cfg.Policy, map[string]*launch.Launcher{"f": w.launcher(cfg)}, rec, time.Now)
+	}, diagnoses...)
 	return audit
 }
 
@@ -168,8 +82,8 @@ func TestPolicy(t *testing.T) {
 		"a run that goes on":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandAccepted)} }, []string{"n1"}, []string{"refused n1 HCA-1: run R1 of n1 goes on"}, 0},
 		"another host's runs": {nil, func(w *world) { w.past = []read.HostRun{past("n2", time.Minute, schema.CommandDone)} }, []string{"n1"}, []string{"done n1"}, 1},
 		"one that failed":     {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandFailed)} }, []string{"n1"}, []string{"done n1"}, 1},
-		"the store is away":   {nil, func(w *world) { w.failing = errors.New("no store") }, []string{"n1"}, []string{"refused n1 HCA-1: no store"}, 0},
-		"the agent refuses":   {nil, func(w *world) { w.refuses = true }, []string{"n1"}, []string{"failed n1: agent n1: refused: so there"}, 1},
+		"the store is away":   {nil, func(w *world) { w.Failing = errors.New("no store") }, []string{"n1"}, []string{"refused n1 HCA-1: no store"}, 0},
+		"the agent refuses":   {nil, func(w *world) { w.Refuses = true }, []string{"n1"}, []string{"failed n1: agent n1: refused: so there"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -179,15 +93,11 @@ func TestPolicy(t *testing.T) {
 				}
 				var diagnoses []schema.Diagnosis
 				for _, agent := range c.agents {
-					diagnoses = append(diagnoses, slowHost(agent, .9))
+					diagnoses = append(diagnoses, dispatchtest.SlowHost(agent, .9))
 				}
 				got := w.judged(t, c.edit, diagnoses...)
-				ok := len(got) == len(c.audit) && len(w.sent) == c.sent
-				for i := range min(len(got), len(c.audit)) {
-					ok = ok && strings.Contains(got[i], c.audit[i])
-				}
-				if !ok {
-					t.Errorf("%d sent, want %d; audit %q, want %q", len(w.sent), c.sent, got, c.audit)
+				if !w.Matches(got, c.audit, c.sent) {
+					t.Errorf("%d sent, want %d; audit %q, want %q", len(w.Sent), c.sent, got, c.audit)
 				}
 			})
 		})
@@ -209,7 +119,7 @@ func TestWhatIsSent(t *testing.T) {
 		rnic string
 		has  bool // a baseline
 	}{"n1": {order.Affinitive, "mlx5_2", true}, "n2": {order.Full, "", false}} {
-		p, err := w.launcher(cfg).Plan(t.Context(), launch.Want{Diagnosis: slowHost(agent, .9)})
+		p, err := w.launcher(cfg).Plan(t.Context(), launch.Want{Diagnosis: dispatchtest.SlowHost(agent, .9)})
 		if err != nil {
 			t.Fatal(err)
 		}

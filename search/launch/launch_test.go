@@ -7,14 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/command/dispatch/dispatchtest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/launch"
 )
 
-// hostOf is an agent's host with one adapter.
+// hostOf is the host of an agent that takes searches.
 func hostOf(agent, model, firmware, free string) dispatch.Host {
-	return dispatch.Host{Agent: agent, Kinds: []string{schema.KindSearch}, Free: free, Hardware: schema.HostHardware{CPU: "EPYC", NPS: 4,
-		Adapters: []schema.Adapter{{Name: "mlx5_0", Device: agent + " HCA-1", Model: model, Firmware: firmware}}}}
+	h := dispatchtest.HostOf(agent, "mlx5_0", model, firmware, schema.KindSearch)
+	h.Free = free
+	return h
 }
 
 func TestRootOf(t *testing.T) {

@@ -1,9 +1,7 @@
 package launch
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -14,19 +12,12 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Reasons why the policy launches nothing, labels of a counter.
-const (
-	refusedNoHost  = "no_host"          // the root is no agent's host, or no host of its NIC model is free
-	refusedRunning = "running"          // a search of the subsystem runs
-	refusedAgain   = "searched_already" // the subsystem was searched within again_after
-	refusedOften   = "too_often"        // as many were launched within a day as may be
-	refusedFailed  = "failed"           // agents, Slurm or the store could not be asked
-)
+// refusedAgain is why the policy launches nothing, beside the reasons of all policies: the subsystem was searched
+// within again_after.
+const refusedAgain = "searched_already"
 
-// Reasons lists them.
-func Reasons() []string {
-	return []string{refusedNoHost, refusedRunning, refusedAgain, refusedOften, refusedFailed, dispatch.RefusedBusy}
-}
+// Reasons lists them all.
+func Reasons() []string { return dispatch.Reasons(refusedAgain) }
 
 // SinkName is the policy's in the audit of feedback.
 const SinkName = "search"
@@ -34,9 +25,8 @@ const SinkName = "search"
 // Policy launches searches by diagnoses. It never waits for one and never holds up results.
 type Policy struct {
 	*dispatch.Queue
-	cfg       PolicyConfig
+	cfg       dispatch.PolicyConfig
 	launchers map[string]*Launcher // by fabric
-	record    *record.Recorder
 	now       func() time.Time
 
 	launched map[schema.Subsystem]time.Time // by this process: the store learns of it later; Run alone uses it
@@ -44,47 +34,30 @@ type Policy struct {
 }
 
 // NewPolicy makes a policy that Run starts.
-func NewPolicy(cfg PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
-	return &Policy{Queue: dispatch.NewQueue("search policy", cfg.Confidence, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers, record: rec,
+func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
+	return &Policy{Queue: dispatch.NewQueue("search policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
 		now: now, launched: map[schema.Subsystem]time.Time{}}
 }
 
 // Run considers diagnoses until ctx ends.
-func (p *Policy) Run(ctx context.Context) error { return p.Each(ctx, p.consider) }
+func (p *Policy) Run(ctx context.Context) error { return p.Each(ctx, p.plan) }
 
-// consider launches a search for a diagnosis, or notes why not.
-func (p *Policy) consider(ctx context.Context, d schema.Diagnosis) {
+// plan is the search for a diagnosis, or why there is none.
+func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 	l := p.launchers[d.Fabric]
-	action := schema.FeedbackAction{Fabric: d.Fabric, Action: "launch", Target: cmp.Or(d.Root.Peer, d.Root.Device), DryRun: p.cfg.DryRun, Score: 100 * d.Cause.Confidence}
 	plan, err := l.Plan(ctx, Want{Diagnosis: d, Peers: -1, Seed: uint64(d.Time), SkipKnown: true})
-	switch _, none := errors.AsType[*dispatch.NoHostError](err); {
-	case none:
-		err = dispatch.Refuse(refusedNoHost, "%w", err)
-	case err != nil:
-		err = dispatch.Refuse(refusedFailed, "%w", err)
-	default:
-		err = p.permits(ctx, l, &plan)
+	if err != nil {
+		return dispatch.Launch{}, err
 	}
-	if no, ok := errors.AsType[*dispatch.Refusal](err); ok {
-		if ctx.Err() == nil {
-			action.Reason = no.Error()
-			p.record.Refused(no.Reason, action)
-		}
-		return
+	if err := p.permits(ctx, l, &plan); err != nil {
+		return dispatch.Launch{}, err
 	}
-	action.Target, action.Reason, action.After = plan.Choice.Agent, plan.Request.Reason, plan.Command.ID
-	action.Outcome = schema.FeedbackDone
-	if !p.cfg.DryRun {
+	return dispatch.Launch{Agent: plan.Choice.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
 		p.launched[key(plan.Choice.Subsystem)] = p.now()
 		p.today.Add(p.now())
-		if _, err := l.Send(ctx, &plan); err != nil {
-			action.Outcome, action.Reason = schema.FeedbackFailed, err.Error()
-			p.record.Failed(err, dispatch.ConsiderAgain)
-		} else {
-			p.record.Worked()
-		}
-	}
-	p.record.Acted(action)
+		_, err := l.Send(ctx, &plan)
+		return err
+	}}, nil
 }
 
 // key is what a subsystem is known by for a search: hosts differ in kernel and CPU, and one search is enough.
@@ -100,10 +73,10 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	}
 	past, err := l.Past(ctx, max(p.cfg.AgainAfter, dispatch.Day))
 	if err != nil {
-		return dispatch.Refuse(refusedFailed, "what was searched before is not known: %w", err)
+		return dispatch.Refuse(dispatch.RefusedFailed, "what was searched before is not known: %w", err)
 	}
 	if s := runningOf(past, subsystem, now); s != nil {
-		return dispatch.Refuse(refusedRunning, "search %s of %v runs", s.ID, subsystem)
+		return dispatch.Refuse(dispatch.RefusedRunning, "search %s of %v runs", s.ID, subsystem)
 	}
 	today := 0
 	for i := range past {
@@ -116,7 +89,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 		}
 	}
 	if n := max(today, p.today.Count(now)); n >= p.cfg.PerDay {
-		return dispatch.Refuse(refusedOften, "%d searches were launched within a day, search.launch.policy.per_day is %d", n, p.cfg.PerDay)
+		return dispatch.Refuse(dispatch.RefusedOften, "%d searches were launched within a day, search.launch.policy.per_day is %d", n, p.cfg.PerDay)
 	}
 	return nil
 }
