@@ -24,7 +24,8 @@ type regionCase struct {
 	neck     neck
 	full     schema.LinkID // on a grid, the full link that most waits for; NoLink: not known
 	load     float64       // what its links carry now, of what they carried before the onset; 0: not known
-	carries  float64       // by the root, or by the fullest link where no root is known, bytes/s; 0: not known
+	fullest  schema.LinkID // the root, or the fullest link where no root is known; NoLink: not known
+	carries  float64       // by it, bytes/s; 0: not known
 	more     float64       // of that, than before the onset; 0 also if not known
 }
 

@@ -31,7 +31,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		p.stall = r.Snapshot.Find(rc.region.Metric)
 		rc.load = s.loadChange(rc)
 		rc.back = p.follow(rc, s.usedBefore(rc))
-		rc.carries, rc.more = p.flood(rc)
+		rc.fullest, rc.carries, rc.more = p.flood(rc)
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
 		s.measure(rc)
@@ -157,7 +157,7 @@ type verdict struct {
 // decide weighs the causes against each other and against none of them being right.
 func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.jobs {
-		s.rate(rc, &rc.jobs[i])
+		s.rate(rc, &rc.jobs[i], p)
 	}
 	slices.SortFunc(rc.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
