@@ -187,7 +187,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 		v.confidence = max(v.confidence, 1-most/sum)
 	case most == jobs:
 		v.accused = accused
-		v.class, v.confidence = s.classOf(rc, accused), jobs/sum
+		v.class, v.confidence = s.classOf(rc, accused, p), jobs/sum
 	case most == link:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
@@ -243,6 +243,8 @@ const (
 	ownBurden = .35
 	// ownGround of the region's links have no node of another job at their ends.
 	ownGround = .7
+	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
+	withOthers = .5
 )
 
 // onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
@@ -282,14 +284,14 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 }
 
 // classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
-// region and carries most of what is there, and that does not talk to the file system.
-func (s *Stage) classOf(rc *regionCase, accused int) schema.CauseClass {
+// region and carries most of what is there, and that does not talk to the file system or other hosts.
+func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
 	if accused != 1 {
 		return schema.CauseSystem
 	}
 	c := &rc.jobs[0]
 	switch {
-	case c.file, c.cross < ownShare, c.burden > 0 && c.burden < ownBurden, rc.ground(s, c.job) < ownGround:
+	case c.file, s.external(c.job, p) > withOthers, c.cross < ownShare, c.burden > 0 && c.burden < ownBurden, rc.ground(s, c.job) < ownGround:
 		return schema.CauseSystem
 	}
 	return schema.CauseIntraApplication
