@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -149,10 +150,15 @@ const maxFitted = 8
 
 // fitFailures finds to which of the links that failed together most of the region leads.
 func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
-	if s.router.grid == nil || !s.graph.Duplex() {
+	tried := rc.failures[:min(len(rc.failures), maxFitted)]
+	if !s.graph.Duplex() {
+		p.endsAt(tried)
 		return
 	}
-	senders, tried := rc.likeliestSenders(), rc.failures[:min(len(rc.failures), maxFitted)]
+	if s.router.grid == nil {
+		return
+	}
+	senders := rc.likeliestSenders()
 	h := &s.work.held
 	h.dead = h.dead[:0]
 	for i := range tried {
@@ -170,6 +176,20 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 	h.countClaims()
 	for i := range tried {
 		tried[i].share = h.share(i)
+	}
+}
+
+// endsAt finds how much of the stall that was followed ends at the switches which links that failed leave.
+func (p *pressure) endsAt(failures []nearFailure) {
+	for _, last := range slices.Sorted(maps.Keys(p.tally)) { // sums in one order
+		_, to := p.graph.Ends(last)
+		for i := range failures {
+			for _, l := range failures[i].links {
+				if at, _ := p.graph.Ends(l); at == to {
+					failures[i].share += p.tally[last]
+				}
+			}
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ type nearFailure struct {
 	hops  int
 	score float64
 	stall float64 // around what failed, percent
-	share float64 // on a grid, of the region's links, those that lead to it rather than to others that failed
+	share float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
 }
 
 // nearFailures lists the failures near the region that reach last searched from.
