@@ -216,7 +216,7 @@ func (t *gridLinks) gather(senders []topology.DeviceID, end topology.DeviceID, h
 	for _, d := range senders {
 		h.send(t.numbers[d], 1)
 	}
-	t.converge(end, h)
+	t.converge(end, len(t.grid.Dims), h)
 }
 
 // treeFit is how well what links show agrees with the routes of senders to a switch.

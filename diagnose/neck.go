@@ -272,7 +272,7 @@ func (t *gridLinks) upstream(r *routes, tail topology.DeviceID, l schema.LinkID,
 			h.send(t.numbers[source.device], routes)
 		}
 	}
-	t.converge(tail, h)
+	t.converge(tail, k+1, h)
 	return len(h.touched) > 0
 }
 
@@ -285,10 +285,22 @@ func (t *gridLinks) crossings(to []placed, k, at, next int, h *held) {
 	for _, n := range to {
 		nodes[n.at]++
 	}
-	back := (at - next + size) % size // to the switch before
+	ways, ahead := t.ways[k], (at+1)%size == next
 	for y, n := range nodes {
-		for x := at; n > 0 && t.passes(x, y, at, next, size); x = (x + back) % size {
+		if n == 0 {
+			continue
+		}
+		x := at
+		for before := 0; before < size; before++ { // so many switches before the link
+			steps := int(ways[x*size+y])
+			if ahead && steps <= before || !ahead && -steps <= before {
+				break
+			}
 			h.goals[x] += n
+			if x--; !ahead {
+				x += 2
+			}
+			x = (x + size) % size
 		}
 	}
 }
@@ -299,17 +311,4 @@ func (t *gridLinks) isCut(from, to topology.DeviceID, dead []schema.LinkID) (cut
 		t.eachOnRoute(from, to, func(l schema.LinkID) { cut = cut || slices.Contains(dead, l) })
 	}
 	return cut
-}
-
-// passes reports whether the way from x to y along a line goes from a to its neighbour b.
-func (t *gridLinks) passes(x, y, a, b, size int) bool {
-	steps, ahead := t.way(x, y, size)
-	if ahead != ((a+1)%size == b) {
-		return false
-	}
-	offset := (a - x + size) % size
-	if !ahead {
-		offset = (x - a + size) % size
-	}
-	return offset < steps
 }

@@ -62,6 +62,7 @@ func (s *Stage) findRunning() {
 	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
 	s.work.running = s.work.running[:0]
 	s.work.interval++
+	s.work.laggedUsed = 0
 	for _, d := range s.work.settled {
 		s.work.tenants[d] = s.work.tenants[d][:0]
 	}
