@@ -33,7 +33,7 @@ const (
 	// leastWaits is what is taken for a wait that was not seen.
 	leastWaits = .1
 	// maxNecks bounds the links of a region that are tried.
-	maxNecks = 12
+	maxNecks = 6
 )
 
 // neckOf finds the link before which the region lies: of those that are full, or carry clearly less than before,
