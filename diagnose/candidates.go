@@ -166,7 +166,7 @@ func (w *work) dropFarthest(rc *regionCase) {
 }
 
 // measure fills the A table's numbers: maxima, outliers and evidence.
-func (s *Stage) measure(rc *regionCase) {
+func (s *Stage) measure(rc *regionCase, p *pressure) {
 	w := &s.work
 	w.correlator.setLags(s.cfg.MaxLag)
 	w.correlator.setStall(rc.stall)
@@ -179,7 +179,7 @@ func (s *Stage) measure(rc *regionCase) {
 			c.way = s.onTheWay(rc, c.job)
 		}
 	}
-	s.burdens(rc)
+	s.burdens(rc, p)
 	for i := range rc.jobs {
 		s.testify(rc, &rc.jobs[i], &usual)
 	}

@@ -34,7 +34,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		rc.fullest, rc.carries, rc.more = p.flood(rc)
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
-		s.measure(rc)
+		s.measure(rc, p)
 		s.nearFailures(rc, p)
 		s.converge(rc, p)
 		rc.full = s.fullLink(rc, p)
