@@ -29,8 +29,12 @@ func (a *analysis) standstill(d *Diagnosis) {
 	if found := a.stopper(all, last); found != nil {
 		found.CostNanos = max(last-earliest(all), 0)
 		d.Culprits = append([]Culprit{*found}, d.Culprits...)
+		for i := range d.Losses {
+			d.Losses[i].Culprit++
+		}
 		for _, s := range all {
 			d.StoppedRanks = append(d.StoppedRanks, s.rank)
+			d.Losses = append(d.Losses, Loss{Rank: s.rank, Peer: s.peer, BeginNanos: s.since - a.t.first, EndNanos: max(last, s.since) - a.t.first, Nanos: found.CostNanos / int64(len(all))})
 		}
 	} else {
 		d.StoppedRanks = origins(all)
@@ -38,6 +42,9 @@ func (a *analysis) standstill(d *Diagnosis) {
 			node := "host " + a.t.run.Ranks[rank].Node
 			d.Culprits = append([]Culprit{{Class: Hang, Object: node, CostNanos: max(last-earliest(all), 0), Confidence: 0.8,
 				Evidence: "the collective waits for it, and it waits for nothing"}}, d.Culprits...)
+			for i := range d.Losses {
+				d.Losses[i].Culprit++
+			}
 		}
 	}
 	slices.Sort(d.StoppedRanks)

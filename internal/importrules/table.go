@@ -126,6 +126,7 @@ var Architecture = []Row{
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
+	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
 	{Package: "store", May: []string{"hostping", "hostping/order", "topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
