@@ -131,7 +131,7 @@ func slowest(d collective.Diagnosis) int {
 // path is the critical path within the timeline's iteration, as far as there is room:
 // its longest segments, in the order of time.
 func (t *Timeline) path(all []collective.Segment) []collective.Segment {
-	var own []collective.Segment
+	own := []collective.Segment{}
 	for _, s := range all {
 		if s.Iteration == t.Iteration {
 			own = append(own, s)
