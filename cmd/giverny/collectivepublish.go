@@ -80,7 +80,7 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	if err != nil {
 		return err
 	}
-	p := app.New(cfg, version, log)
+	p := app.New(cfg, version, quiet(log))
 	r, err := f.report(p, run, d)
 	if err != nil {
 		return err
