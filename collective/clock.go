@@ -12,6 +12,9 @@ import (
 // differences cancel in the mean. Clocks are only touched where a step began before
 // the data that it awaited had ended.
 func (t *table) alignClocks() []ClockOffset {
+	if t.ordered {
+		return nil
+	}
 	type edge struct{ from, to int32 }
 	shortest := map[edge]int64{}
 	violated := int64(0)
@@ -100,6 +103,7 @@ func (t *table) shift(offset []float64) []ClockOffset {
 	if largest < float64(typical)/100 {
 		return nil
 	}
+	t.bounded = false
 	var out []ClockOffset
 	for rank, o := range offset {
 		if n := int64(math.Round(o - offset[0])); n != 0 {

@@ -223,7 +223,8 @@ func (a *analysis) direct(who string, paused face, path []int32) face {
 	return best
 }
 
-// replayer holds what is taken from the steps in a counterfactual run.
+// replayer holds what is taken from the steps in a counterfactual run: nothing, between
+// two of its questions.
 type replayer struct {
 	a          *analysis
 	less, idle []int64
@@ -232,10 +233,7 @@ type replayer struct {
 
 func newReplayer(a *analysis) *replayer {
 	n := len(a.t.steps)
-	r := &replayer{a: a, less: grow(&a.room.less, n), idle: grow(&a.room.idle, n), ends: grow(&a.room.ends, n)}
-	clear(r.less)
-	clear(r.idle)
-	return r
+	return &replayer{a: a, less: grow(&a.room.less, n), idle: grow(&a.room.idle, n), ends: grow(&a.room.ends, n)}
 }
 
 // without is the makespan of the run without some culprits.
