@@ -105,13 +105,14 @@ func (t *table) shift(offset []float64) []ClockOffset {
 	}
 	t.bounded = false
 	var out []ClockOffset
+	t.offset = make([]int64, len(offset))
 	for rank, o := range offset {
-		if n := int64(math.Round(o - offset[0])); n != 0 {
-			out = append(out, ClockOffset{Rank: rank, OffsetNanos: n})
+		if t.offset[rank] = int64(math.Round(o - offset[0])); t.offset[rank] != 0 {
+			out = append(out, ClockOffset{Rank: rank, OffsetNanos: t.offset[rank]})
 		}
 	}
 	for i := range t.steps {
-		n := int64(math.Round(offset[t.steps[i].Rank] - offset[0]))
+		n := t.offset[t.steps[i].Rank]
 		t.begin[i] -= n
 		t.end[i] -= n
 	}

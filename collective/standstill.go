@@ -190,7 +190,11 @@ func (a *analysis) begun() (out []stuck, open map[int32]bool) {
 	for i := range a.t.run.Steps {
 		r := &a.t.run.Steps[i]
 		if r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(a.t.run.Ranks) && int(r.Peer) < len(a.t.run.Ranks) {
-			out = append(out, stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos})
+			s := stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos}
+			if a.t.offset != nil {
+				s.since -= a.t.offset[r.Rank]
+			}
+			out = append(out, s)
 			open[r.Communicator] = true
 		}
 	}

@@ -25,6 +25,7 @@ type table struct {
 	node         []int32 // by rank: equal for ranks of one node
 	gaps         []int32 // steps that began clearly later than they could, ascending
 	bounded      bool    // gaps, first and last are known, for clocks as they are
+	offset       []int64 // by rank: what was taken from its clock; nil: nothing
 	ordered      bool    // no step began before the data that it awaited had ended
 	first, last  int64
 	lastStep     int32 // the step that ended last; -1 none
