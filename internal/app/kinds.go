@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/giverny/giverny/collective/report"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/feedback/slurm"
 	hostondemand "github.com/giverny/giverny/hostping/ondemand"
@@ -58,8 +59,8 @@ func (s *slurmHost) Drained(ctx context.Context) (bool, string, error) {
 	return drained, state, err
 }
 
-// busRecords keep the audit, and what of it is a search, a run that probes a host, or
-// hardware of a host in tables of its own.
+// busRecords keep the audit, and what of it is a search, a run that probes a host, a
+// diagnosed collective, or hardware of a host in tables of its own.
 type busRecords struct{ db *store.DB }
 
 // StoreCommands keeps commands, and the searches and runs that they request.
@@ -73,13 +74,16 @@ func (r busRecords) StoreCommands(ctx context.Context, fabric string, commands [
 	return r.db.StoreCommands(ctx, fabric, commands)
 }
 
-// StoreCommandResults keeps results, the steps of searches and runs, and the hardware of hosts.
+// StoreCommandResults keeps results, the steps of searches and runs, diagnosed collectives, and the hardware of hosts.
 // The audit comes last: what is in it is in the other tables.
 func (r busRecords) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
 	if err := r.db.StoreSearchSteps(ctx, fabric, ledger.Steps(results)); err != nil {
 		return err
 	}
 	if err := r.db.StoreHostRuns(ctx, fabric, order.Steps(results)); err != nil {
+		return err
+	}
+	if err := r.db.StoreCollectives(ctx, fabric, report.Reports(results)); err != nil {
 		return err
 	}
 	if err := r.db.StoreHardware(ctx, fabric, ledger.Hardware(results)); err != nil {

@@ -246,7 +246,7 @@ export class App {
 
   /** frame fills what stands around every page. */
   private frame() {
-    const names: Record<ViewState["page"], string> = { map: "Map", jobs: "Jobs", hosts: "Hosts", searches: "Searches" }, nav = $("pages");
+    const names: Record<ViewState["page"], string> = { map: "Map", jobs: "Jobs", collectives: "Collectives", hosts: "Hosts", searches: "Searches" }, nav = $("pages");
     if (!nav.firstChild) {
       for (const [page, name] of Object.entries(names)) nav.append(h("a", { data: { page }, attrs: { href: "#" }, on: { click: (e) => { e.preventDefault(); this.go({ page: page as ViewState["page"] }, true); } } }, name));
     }

@@ -8,7 +8,7 @@ import type { HostGraph, HostReport, HostRun } from "../types.ts";
 
 const svgSpace = "http://www.w3.org/2000/svg";
 
-function svg(tag: string, attrs: Record<string, string | number>, text = ""): SVGElement {
+export function svg(tag: string, attrs: Record<string, string | number>, text = ""): SVGElement {
   const e = document.createElementNS(svgSpace, tag);
   for (const [k, v] of Object.entries(attrs)) e.setAttribute(k, String(v));
   if (text) e.textContent = text;
