@@ -155,7 +155,7 @@ var Architecture = []Row{
 
 	// What people and machines see.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "hostping/order", "simulate/scenario", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
@@ -192,6 +192,7 @@ var Architecture = []Row{
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/journal", Kind: Testing},
 	{Package: "internal/test/racing", Kind: Testing},
+	{Package: "internal/test/rdmavm", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

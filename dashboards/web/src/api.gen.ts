@@ -1921,11 +1921,12 @@ export interface components {
             /** @description the surest first; empty for a healthy host */
             verdicts: components["schemas"]["Verdict"][];
         };
-        /** @description Root is where a congestion tree begins: the port that cannot send on what the region's links bring it. Port is empty, and Link NoLink, where the switch is certain but not its port. */
+        /** @description Root is where a congestion tree begins: the port that cannot send on what the region's links bring it. Port is empty, and Link NoLink (null in JSON), where the switch is certain but not its port. */
         Root: {
             device: string;
-            /** @description that leaves the port */
-            link: number;
+            /** @description that leaves the port; null where that is not known */
+            link: number | null;
+            /** @description empty where the switch is certain but not its port */
             port: string;
         };
         /** @description RootPort is the port at which back pressure begins. Kind is incast, slow_receiver, link_capacity, link_down or deadlock. */

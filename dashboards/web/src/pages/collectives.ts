@@ -2,10 +2,9 @@
 // its culprits, and the regions of congestion that its flows crossed.
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
-import { h } from "../dom.ts";
+import { h, svg } from "../dom.ts";
 import { count, many, share, when, words } from "../format.ts";
 import type { Collective, CollectiveRun } from "../types.ts";
-import { svg } from "./hostping.ts";
 
 let asked = 0;
 const picked = h("section", { class: "collective" });
