@@ -95,8 +95,11 @@ func (s *Search) due() *Anomaly {
 	return nil
 }
 
-// random is the baseline: no signal, and the same care with what it finds.
+// random is the baseline: no signal, and the same care with what it finds, or none.
 func (s *Search) random(w *worker) {
+	for ok := true; ok && s.cfg.NoMFS; {
+		_, ok = s.visit(w, s.outside(func() point { return s.space.random(s.rnd) }))
+	}
 	for {
 		if a := s.due(); a != nil && !s.refine(w, a) {
 			return
