@@ -26,6 +26,7 @@ type minimizer struct {
 	tried    []map[int]bool       // of each dimension, the values with which the anomaly was held
 	pool     []int                // dimensions that reduce left undecided
 	excluded map[*experiment]bool // healthy ones that the MFS was narrowed by
+	certain  bool                 // only what surely belongs to other anomalies is avoided
 	group    bool                 // several dimensions are moved at once
 	over     bool                 // the search is
 }
