@@ -108,9 +108,9 @@ chaos: deps deps-test ## a random walk over faults, then the tables against ever
 fuzz-api: deps ## requests made of the OpenAPI document (schemathesis, of PyPI) against the API of a demonstration
 	@scripts/fuzz-api.sh $(ARGS)
 
-rdma-vm: toolchain ## a search with perftest over soft-RoCE between two guests of a QEMU machine, as root: minutes
+rdma-vm: toolchain ## perftest over soft-RoCE in guests of QEMU: a host probed inside, and a search between two; as root, minutes
 	@scripts/rdma-vm.sh .deps/rdma-vm
-	@GIVERNY_RDMA_VM=$(CURDIR)/.deps/rdma-vm go test -tags rdmavm -run TestSearchOverSoftRoCE -count 1 -v -timeout 30m ./search/run
+	@GIVERNY_RDMA_VM=$(CURDIR)/.deps/rdma-vm go test -tags rdmavm -run OverSoftRoCE -count 1 -v -timeout 30m -p 1 ./hostping/run ./search/run
 
 clean: ## remove what make build made; .deps stays
 	@rm -rf bin

@@ -12,6 +12,9 @@ import (
 // differences cancel in the mean. Clocks are only touched where a step began before
 // the data that it awaited had ended.
 func (t *table) alignClocks() []ClockOffset {
+	if t.ordered {
+		return nil
+	}
 	type edge struct{ from, to int32 }
 	shortest := map[edge]int64{}
 	violated := int64(0)
@@ -100,14 +103,16 @@ func (t *table) shift(offset []float64) []ClockOffset {
 	if largest < float64(typical)/100 {
 		return nil
 	}
+	t.bounded = false
 	var out []ClockOffset
+	t.offset = make([]int64, len(offset))
 	for rank, o := range offset {
-		if n := int64(math.Round(o - offset[0])); n != 0 {
-			out = append(out, ClockOffset{Rank: rank, OffsetNanos: n})
+		if t.offset[rank] = int64(math.Round(o - offset[0])); t.offset[rank] != 0 {
+			out = append(out, ClockOffset{Rank: rank, OffsetNanos: t.offset[rank]})
 		}
 	}
 	for i := range t.steps {
-		n := int64(math.Round(offset[t.steps[i].Rank] - offset[0]))
+		n := t.offset[t.steps[i].Rank]
 		t.begin[i] -= n
 		t.end[i] -= n
 	}

@@ -25,15 +25,15 @@ type ranked struct {
 
 // culprits gives each its cost: the makespan less the makespan of the run replayed
 // without the culprit, every step after what it waits for. expected is the makespan
-// without any of those that are reported.
-func (a *analysis) culprits(path []int32) (out []Culprit, expected int64) {
+// without any of those that are reported; losses say where the costs arose.
+func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses []Loss) {
 	t := a.t
 	makespan := t.last - t.first
 	expected = makespan
 	list := a.rank(path)
 	var reported []ranked
 	if len(list) == 0 {
-		return nil, expected
+		return nil, expected, nil
 	}
 	sim := newReplayer(a)
 	none := sim.without(list...)
@@ -62,8 +62,53 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64) {
 	} else if len(out) > 0 {
 		expected = sim.without(reported...)
 	}
-	slices.SortStableFunc(out, func(a, b Culprit) int { return compare(b.CostNanos, a.CostNanos) })
-	return out, expected
+	order := make([]int, len(out))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return compare(out[y].CostNanos, out[x].CostNanos) })
+	sorted := make([]Culprit, 0, len(out))
+	for n, i := range order {
+		sorted = append(sorted, out[i])
+		losses = a.losses(losses, n, reported[i].who, out[i].CostNanos, path)
+	}
+	return sorted, expected, losses
+}
+
+// losses appends where a culprit's cost arose: on the steps of the critical path that
+// it slowed, or on any if it slowed none of these, by the time that it took of each.
+func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, path []int32) []Loss {
+	t := a.t
+	critical := make(map[int32]bool, len(path))
+	for _, i := range path {
+		critical[i] = true
+	}
+	onPath, all := int64(0), int64(0)
+	for _, s := range a.shares[who] {
+		all += s.nanos
+		if critical[s.step] {
+			onPath += s.nanos
+		}
+	}
+	sum := onPath
+	if sum == 0 {
+		sum = all
+	}
+	if sum <= 0 {
+		return out
+	}
+	for _, s := range a.shares[who] {
+		if onPath > 0 && !critical[s.step] {
+			continue
+		}
+		r := &t.steps[s.step]
+		l := Loss{Culprit: culprit, Rank: int(r.Rank), Peer: int(r.Peer), BeginNanos: t.begin[s.step] - t.first, EndNanos: t.end[s.step] - t.first,
+			Nanos: int64(float64(cost) * float64(s.nanos) / float64(sum))}
+		if l.Nanos > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // sharedCost gives out the time that no culprit costs by itself, because another one
@@ -178,7 +223,8 @@ func (a *analysis) direct(who string, paused face, path []int32) face {
 	return best
 }
 
-// replayer holds what is taken from the steps in a counterfactual run.
+// replayer holds what is taken from the steps in a counterfactual run: nothing, between
+// two of its questions.
 type replayer struct {
 	a          *analysis
 	less, idle []int64
@@ -187,10 +233,7 @@ type replayer struct {
 
 func newReplayer(a *analysis) *replayer {
 	n := len(a.t.steps)
-	r := &replayer{a: a, less: grow(&a.room.less, n), idle: grow(&a.room.idle, n), ends: grow(&a.room.ends, n)}
-	clear(r.less)
-	clear(r.idle)
-	return r
+	return &replayer{a: a, less: grow(&a.room.less, n), idle: grow(&a.room.idle, n), ends: grow(&a.room.ends, n)}
 }
 
 // without is the makespan of the run without some culprits.

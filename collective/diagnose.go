@@ -39,7 +39,8 @@ func (z *Analyser) diagnose(run Run) (Diagnosis, int64) {
 	d.MakespanNanos = t.last - t.first
 	d.CriticalPath = t.segments(path)
 	a.blame()
-	d.Culprits, d.ExpectedNanos = a.culprits(path)
+	d.FirstNanos = t.first
+	d.Culprits, d.ExpectedNanos, d.Losses = a.culprits(path)
 	if d.Culprits == nil {
 		d.Culprits = []Culprit{}
 	}

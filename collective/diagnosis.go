@@ -18,6 +18,19 @@ type Diagnosis struct {
 	Disagreement []string      `json:"disagreement,omitempty"` // ranks whose sequences of collectives differ
 	Notes        []string      `json:"notes,omitempty"`
 	Text         string        `json:"text"`
+
+	FirstNanos int64  `json:"-"` // the run's first begin, by the records' own clock
+	Losses     []Loss `json:"-"` // where and when the culprits' costs arose
+}
+
+// Loss is a part of a culprit's cost: what it took of one transfer. The parts of a
+// culprit sum to its cost, up to rounding.
+type Loss struct {
+	Culprit    int   // index in Diagnosis.Culprits
+	Rank, Peer int   // sender and receiver; Peer None in a step without a transfer
+	BeginNanos int64 // of the step, from the run's first begin
+	EndNanos   int64
+	Nanos      int64
 }
 
 // SegmentKind is what a stretch of the critical path was spent on.

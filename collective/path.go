@@ -9,6 +9,10 @@ const shortestGap = 20_000
 // bounds sets the first begin and the last end, and finds the steps that began later
 // than they could.
 func (t *table) bounds() {
+	if t.bounded {
+		return
+	}
+	t.gaps = t.gaps[:0]
 	for i := range t.begin {
 		if i == 0 || t.begin[i] < t.first {
 			t.first = t.begin[i]

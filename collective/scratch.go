@@ -4,7 +4,8 @@ package collective
 type scratch struct {
 	begin, end       []int64
 	own, awaited     []int32
-	less, idle, ends []int64
+	gaps             []int32
+	less, idle, ends []int64 // less and idle are all zero while no replayer works
 }
 
 // grow gives a slice of n elements, of the memory that is there if it is enough. What

@@ -29,8 +29,12 @@ func (a *analysis) standstill(d *Diagnosis) {
 	if found := a.stopper(all, last); found != nil {
 		found.CostNanos = max(last-earliest(all), 0)
 		d.Culprits = append([]Culprit{*found}, d.Culprits...)
+		for i := range d.Losses {
+			d.Losses[i].Culprit++
+		}
 		for _, s := range all {
 			d.StoppedRanks = append(d.StoppedRanks, s.rank)
+			d.Losses = append(d.Losses, Loss{Rank: s.rank, Peer: s.peer, BeginNanos: s.since - a.t.first, EndNanos: max(last, s.since) - a.t.first, Nanos: found.CostNanos / int64(len(all))})
 		}
 	} else {
 		d.StoppedRanks = origins(all)
@@ -38,6 +42,9 @@ func (a *analysis) standstill(d *Diagnosis) {
 			node := "host " + a.t.run.Ranks[rank].Node
 			d.Culprits = append([]Culprit{{Class: Hang, Object: node, CostNanos: max(last-earliest(all), 0), Confidence: 0.8,
 				Evidence: "the collective waits for it, and it waits for nothing"}}, d.Culprits...)
+			for i := range d.Losses {
+				d.Losses[i].Culprit++
+			}
 		}
 	}
 	slices.Sort(d.StoppedRanks)
@@ -183,7 +190,11 @@ func (a *analysis) begun() (out []stuck, open map[int32]bool) {
 	for i := range a.t.run.Steps {
 		r := &a.t.run.Steps[i]
 		if r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(a.t.run.Ranks) && int(r.Peer) < len(a.t.run.Ranks) {
-			out = append(out, stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos})
+			s := stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos}
+			if a.t.offset != nil {
+				s.since -= a.t.offset[r.Rank]
+			}
+			out = append(out, s)
 			open[r.Communicator] = true
 		}
 	}

@@ -23,7 +23,10 @@ type table struct {
 	alike        bool    // all have the same size and the same time alone, between nodes
 	recorded     []bool  // by rank: it left records
 	node         []int32 // by rank: equal for ranks of one node
-	gaps         []int32 // steps that began clearly later than they could
+	gaps         []int32 // steps that began clearly later than they could, ascending
+	bounded      bool    // gaps, first and last are known, for clocks as they are
+	offset       []int64 // by rank: what was taken from its clock; nil: nothing
+	ordered      bool    // no step began before the data that it awaited had ended
 	first, last  int64
 	lastStep     int32 // the step that ended last; -1 none
 }
@@ -103,14 +106,14 @@ func newTable(run *Run, limit int, room *scratch) *table {
 		t.cut = len(steps) - limit
 		steps = steps[:limit]
 	}
+	if t.joinWhole(steps, room) {
+		return t
+	}
 	steps, extent := t.sane(steps)
 	t.iterations, t.longest, t.channels = extent.iterations, extent.steps, max(extent.channels, 1)
 	n := len(steps)
 	t.begin, t.end = grow(&room.begin, n), grow(&room.end, n)
 	t.own, t.awaited = grow(&room.own, n), grow(&room.awaited, n)
-	if t.joinWhole(steps, extent) {
-		return t
-	}
 	index := newSlots(extent, n)
 	t.keep(steps, index)
 	n = len(t.steps)
@@ -203,38 +206,6 @@ func (t *table) keep(steps []StepRecord, index *slots) {
 	for i := range t.steps {
 		index.set(placeOf(&t.steps[i]), int32(i))
 	}
-}
-
-// joinWhole is keep and join at once for the common large run: one communicator, a
-// channel, no chunks, every rank in every step, in order, and every record names what
-// it awaits. It says whether the run is one.
-func (t *table) joinWhole(steps []StepRecord, extent slots) bool {
-	ranks := extent.ranks
-	if t.derive || extent.communicators != 1 || extent.chunks != 1 || extent.channels != 1 || len(steps) != extent.iterations*extent.steps*ranks {
-		return false
-	}
-	i := 0
-	for iteration := range int32(extent.iterations) {
-		for step := int32(1); step <= int32(extent.steps); step++ {
-			for rank := range int32(ranks) {
-				r := &steps[i]
-				if r.Rank != rank || r.Step != step || r.Iteration != iteration {
-					return false
-				}
-				t.begin[i], t.end[i] = r.BeginNanos, r.EndNanos
-				t.own[i], t.awaited[i] = int32(max(i-ranks, -1)), -1
-				if r.AwaitsStep > 0 {
-					if r.AwaitsStep >= step || r.AwaitsRank < 0 || int(r.AwaitsRank) >= ranks {
-						return false
-					}
-					t.awaited[i] = int32(i - int(step-r.AwaitsStep)*ranks + int(r.AwaitsRank-rank))
-				}
-				i++
-			}
-		}
-	}
-	t.steps = steps
-	return true
 }
 
 func (p place) before(q place) bool {

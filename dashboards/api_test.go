@@ -141,6 +141,9 @@ func TestTheAPI(t *testing.T) {
 	if err := h.db.StoreHostRuns(t.Context(), mesh, aProbedHost()); err != nil {
 		t.Fatal(err)
 	}
+	if err := h.db.StoreCollectives(t.Context(), mesh, aCollective(t)); err != nil {
+		t.Fatal(err)
+	}
 	version := summaryOf(h.fabrics[mesh], h.graph(mesh)).GraphVersion.String()
 	var out strings.Builder
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")

@@ -16,7 +16,7 @@ const pagesGoBack = "The pages go back in time: the first has the newest, in the
 // answer, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the reference.
 func Endpoints() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(), feedbackEndpoints(), searchEndpoints(), hostEndpoints(), ownEndpoints()} {
+	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(), feedbackEndpoints(), searchEndpoints(), hostEndpoints(), collectiveEndpoints(), ownEndpoints()} {
 		all = append(all, group...)
 	}
 	return all
@@ -151,6 +151,18 @@ func hostEndpoints() []endpoint {
 			Handler: operation.To((*Dashboards).hostOutliers)},
 		{ID: "listHostModels", Path: "/fabrics/{fabric}/host-models", Tag: "hosts", Summary: "The models of hosts that have a baseline, and which hosts it was taken on.",
 			Handler: operation.To((*Dashboards).hostModels)},
+	}
+}
+
+// collectiveEndpoints are about diagnosed collectives of jobs (Vedrfolnir, SIGCOMM'25).
+func collectiveEndpoints() []endpoint {
+	return []endpoint{
+		{ID: "listCollectives", Path: "/fabrics/{fabric}/collectives", Tag: "collectives", Summary: "The collectives of jobs that were diagnosed, each with its culprits.",
+			Handler: operation.To((*Dashboards).collectives)},
+		{ID: "getCollective", Path: "/fabrics/{fabric}/collectives/{run}", Tag: "collectives", Summary: "A diagnosed collective: its critical path, its culprits, a timeline of ranks by steps, and the regions of congestion that its flows crossed.",
+			Handler: operation.To((*Dashboards).collectiveRun)},
+		{ID: "listRegionCollectives", Path: "/fabrics/{fabric}/tracks/{region}/collectives", Tag: "collectives", Summary: "The collectives whose flows crossed a region, and what it cost each.",
+			Handler: operation.To((*Dashboards).regionCollectives)},
 	}
 }
 

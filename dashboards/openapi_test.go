@@ -101,6 +101,7 @@ func described(root string) openapi.API {
 		},
 		Like: map[reflect.Type]reflect.Type{
 			reflect.TypeFor[schema.Region]():          reflect.TypeFor[regionLike](),
+			reflect.TypeFor[schema.Root]():            reflect.TypeFor[schema.RootJSON](),
 			reflect.TypeFor[regionFields]():           reflect.TypeFor[regionFields](),
 			reflect.TypeFor[schema.CongestionEvent](): reflect.TypeFor[congestionEvent](),
 			reflect.TypeFor[schema.HotLink]():         reflect.TypeFor[hotLink](),

@@ -83,15 +83,21 @@ func TestAccessibility(t *testing.T) {
 	page.await(shown)
 	for _, theme := range []string{"dark", "light"} {
 		page.eval(fmt.Sprintf(`if (document.documentElement.classList.contains("light") !== (%q === "light")) document.getElementById("theme").click()`, theme))
-		page.eval(string(axe))
-		page.eval(`window.found = ""; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary)])); })`)
-		page.await(`window.found !== ""`)
-		var violations []any
-		if err := json.Unmarshal([]byte(page.eval(`window.found`)), &violations); err != nil || len(violations) > 0 {
-			t.Errorf("%s: %v %v", theme, violations, err)
-		}
+		checkAccessible(t, page, string(axe), theme)
 	}
 	picture(t, page)
+}
+
+// checkAccessible has axe-core, whose source is given, look at the page.
+func checkAccessible(t *testing.T, page *tab, axe, what string) {
+	t.Helper()
+	page.eval(axe)
+	page.eval(`window.found = ""; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary)])); })`)
+	page.await(`window.found !== ""`)
+	var violations []any
+	if err := json.Unmarshal([]byte(page.eval(`window.found`)), &violations); err != nil || len(violations) > 0 {
+		t.Errorf("%s: %v %v", what, violations, err)
+	}
 }
 
 // A tab that stays open keeps its size: the bound is 30 kB of growth an interval.

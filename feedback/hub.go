@@ -270,7 +270,7 @@ type live struct{ hub *Hub }
 // Name of the sink.
 func (l live) Name() string { return "feedback" }
 
-// Put scores the fabric's nodes and hands them out; it waits for nobody.
+// Put scores the fabric's nodes and hands them out, and does not wait for readers.
 func (l live) Put(_ context.Context, r *schema.IntervalResult) error {
 	h := l.hub
 	if h.alerts != nil {

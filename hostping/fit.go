@@ -220,7 +220,7 @@ func sameLinks(a, b *hypothesis) bool {
 	return true
 }
 
-// refine chooses each capacity anew beside the others, and leaves out links that have become superfluous.
+// refine chooses each capacity again beside the others, and leaves out links that are no longer needed.
 func (f *fitter) refine(h hypothesis) hypothesis {
 	for range 2 {
 		for _, d := range slices.Clone(h.links) {

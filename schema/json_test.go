@@ -21,6 +21,12 @@ func TestTimesInJSON(t *testing.T) {
 		`{"time":"2026-01-05T00:30:00.123456789Z","fabric":"f","kind":"link_failed","device":"sw1","port":"2","region_id":3,"job_id":"4","detail":"e"}`)
 }
 
+// A root of which the port is not known has no link, rather than link 0 or the mark of none.
+func TestRootsInJSON(t *testing.T) {
+	checkJSON(t, Root{Device: "leaf7", Port: "9", Link: 0}, `{"device":"leaf7","port":"9","link":0}`)
+	checkJSON(t, Root{Device: "leaf7", Link: NoLink}, `{"device":"leaf7","port":"","link":null}`)
+}
+
 func checkJSON[T any](t *testing.T, v T, want string) {
 	t.Helper()
 	text, err := json.Marshal(v)

@@ -1,5 +1,7 @@
 package schema
 
+import "encoding/json"
+
 // Box is the bounding box of a region on a torus or mesh, in switch
 // coordinates, both corners inside. Where a region crosses the wraparound,
 // Max < Min in that dimension.
@@ -9,11 +11,40 @@ type Box struct {
 }
 
 // Root is where a congestion tree begins: the port that cannot send on what the region's links bring it.
-// Port is empty, and Link NoLink, where the switch is certain but not its port.
+// Port is empty, and Link NoLink (null in JSON), where the switch is certain but not its port.
 type Root struct {
-	Device string `json:"device"`
-	Port   string `json:"port"`
-	Link   LinkID `json:"link"` // that leaves the port
+	Device string
+	Port   string
+	Link   LinkID // that leaves the port
+}
+
+// RootJSON is a root in JSON.
+type RootJSON struct {
+	Device string  `json:"device"`
+	Port   string  `json:"port"` // empty where the switch is certain but not its port
+	Link   *LinkID `json:"link"` // that leaves the port; null where that is not known
+}
+
+// MarshalJSON writes a RootJSON.
+func (r Root) MarshalJSON() ([]byte, error) {
+	out := RootJSON{Device: r.Device, Port: r.Port}
+	if r.Link != NoLink {
+		out.Link = &r.Link
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads one.
+func (r *Root) UnmarshalJSON(text []byte) error {
+	var in RootJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*r = Root{Device: in.Device, Port: in.Port, Link: NoLink}
+	if in.Link != nil {
+		r.Link = *in.Link
+	}
+	return nil
 }
 
 // Region is a set of near links with similar stall (Monet, section 4).

@@ -23,8 +23,7 @@ func patternSpace() search.Description {
 }
 
 // Every form that a condition on a message pattern can have ends as one report with exactly that condition: a range of
-// "any" is neither lost nor taken for "all", alone and beside other conditions, for a search and for whoever reads its
-// report.
+// "any" stays one of "any", alone and beside other conditions, in a search and in a report that is read back.
 func TestPatternConditionsAreFoundExactly(t *testing.T) {
 	for _, messages := range []string{
 		`{"all":{"max":1024}}`, `{"all":{"min":65536}}`, `{"all":{"min":1024,"max":16384}}`,

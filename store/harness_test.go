@@ -24,7 +24,7 @@ var shared *engine.Engine
 
 func TestMain(m *testing.M) { enginetest.MainShared(m, func(e *engine.Engine) { shared = e }) }
 
-// testDB is a DB on an engine of the test's own, with the metrics it moves.
+// testDB is a database of the test's own, with the metrics that it moves.
 type testDB struct {
 	*DB
 	registry *prometheus.Registry

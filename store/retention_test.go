@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/giverny/giverny/collective/report"
 	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/engine/enginetest"
@@ -76,7 +77,7 @@ func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 // the tables settle on the longer one. It is shortened on demand only.
 func TestRetentionDoesNotFlip(t *testing.T) {
 	e := enginetest.Start(t)
-	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "jobs": 0, "failures": 0, "job_traffic": 0, "diagnoses": 0, "mitigations": 0, "commands": 0, "command_results": 0, "feedback_audit": 0, "host_hardware": 0, "hostping_runs": 0, "analysis_states": 7 * day,
+	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "jobs": 0, "failures": 0, "job_traffic": 0, "diagnoses": 0, "mitigations": 0, "commands": 0, "command_results": 0, "feedback_audit": 0, "host_hardware": 0, "hostping_runs": 0, "collective_runs": 0, "analysis_states": 7 * day,
 		"link_minutes": 0, "link_hours": 0, "link_days": 0, "region_hours": 0, "hour_counts": 0, "rollups": 0}
 	open := func(r Retention) testDB {
 		cfg := DefaultConfig()
@@ -114,6 +115,9 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := db.StoreHostRuns(t.Context(), "bw", []order.Step{{RunID: "a", Agent: "a"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.StoreCollectives(t.Context(), "bw", []report.Published{{RunID: "a", Agent: "a"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.StoreStates(t.Context(), "bw", 1, someResult("bw", 1, 1).Snapshot.Interval, 0, stages("", "")); err != nil {

@@ -63,6 +63,8 @@ var written = []struct {
 	{17, "SELECT toString((agent, run_id, status, trigger, mode, region_id, model, state, probes, bottlenecks, accused, confidences, sentence, rnics, endpoints, gbps, baseline_gbps, report)) FROM hostping_runs WHERE fabric = 'old'",
 		"('n1','R1','done','command','full',5,'m','idle',20,['memory_channel_failure'],['numa1'],[0.75],'n1: slow',['mlx5_0'],['numa1'],[60],[100],'{}')"},
 	{17, "SELECT toString((model, agent, run_id, pairs, document)) FROM hostping_baselines WHERE fabric = 'old'", "('m','n1','R0',1,'{}')"},
+	{19, "SELECT toString((job_id, run_id, agent, toUnixTimestamp(begin), format, ranks, iterations, makespan_ns, expected_ns, classes, flows, objects, costs_ns, confidences, stopped_ranks, text, document)) FROM collective_runs WHERE fabric = 'old'",
+		"('17','collective.17.x','n1',1100,'simulated',8,3,1000000000,900000000,['background_flow'],['h1->h2'],['switch 3 port 1'],[100000000],[0.9],[2],'slow','{}')"},
 	{18, "SELECT toString((measured, percent_sums)) FROM link_days WHERE fabric = 'old'", "([1440,0],[6000,0])"},
 	{18, "SELECT toString((graph_version, revision)) FROM current_intervals WHERE fabric = 'again' AND time = toDateTime64(1080, 3)", "(8,1)"},
 	{18, "SELECT toString((link, value)) FROM link_values WHERE fabric = 'again' AND metric = 'inq_stall' AND time = toDateTime64(1080, 3)", "(0,2)"},

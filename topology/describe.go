@@ -60,7 +60,7 @@ func (g *Graph) describeSources(links []schema.LinkID) string {
 	if len(groups) > 1 {
 		kind += "s"
 	}
-	return kind + " " + strings.Join(ranges("", "", 0, groups), ", ")
+	return kind + " " + strings.Join(ranges(numbered{}, groups), ", ")
 }
 
 // groupKind is what people call a group of switches of this fabric.
@@ -184,27 +184,29 @@ func (g *Graph) commonGroup(switches []DeviceID) int32 {
 // maxRanges is how many ranges of names a description holds.
 const maxRanges = 3
 
-// describeRanges writes names that differ only in one number as ranges, and where that makes too many, only
-// what the names of each kind of switch begin with.
+// describeRanges writes names that differ only in one number as ranges, and where that makes too many, the
+// switches of each kind together.
 func (g *Graph) describeRanges(switches []DeviceID) string {
-	kinds := map[string][]string{} // by name without its numbers
+	kinds := map[string][]DeviceID{} // by name without its numbers
 	for _, d := range switches {
-		name := g.devices[d].Name
 		kind := strings.Map(func(r rune) rune {
 			if r >= '0' && r <= '9' {
 				return -1
 			}
 			return r
-		}, name)
-		kinds[kind] = append(kinds[kind], name)
+		}, g.devices[d].Name)
+		kinds[kind] = append(kinds[kind], d)
 	}
 	var whole, short []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		names := kinds[kind]
+		names := make([]string, len(kinds[kind]))
+		for i, d := range kinds[kind] {
+			names[i] = g.devices[d].Name
+		}
 		r := rangesOf(names)
 		whole = append(whole, r...)
 		if len(r) > 1 && len(names) > 2 {
-			r = []string{fmt.Sprintf("%s* (%d switches)", commonPrefix(names), len(names))}
+			r = []string{g.describeKind(kinds[kind], names)}
 		}
 		short = append(short, r...)
 	}
@@ -215,6 +217,37 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 		return strings.Join(short, ", ")
 	}
 	return fmt.Sprintf("%s and %d more places, %d switches", strings.Join(short[:maxRanges-1], ", "), len(short)-maxRanges+1, len(switches))
+}
+
+// describeKind names switches of one kind together: "agg of pods 0-2", "leaf3,7,12-14", "17 of leaf3-61".
+func (g *Graph) describeKind(switches []DeviceID, names []string) string {
+	var groups []int
+	for _, d := range switches {
+		groups = append(groups, int(g.devices[d].Group))
+	}
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
+	if !slices.ContainsFunc(groups, func(group int) bool { return !g.isPod(int32(group)) }) {
+		word := strings.TrimRight(names[0][:strings.IndexAny(names[0]+"0", "0123456789")], "-_.")
+		runs := ranges(numbered{}, groups)
+		switch {
+		case len(groups) == 1:
+			return fmt.Sprintf("%s of %s %d", word, g.groupKind(), groups[0])
+		case len(runs) > maxRuns:
+			return fmt.Sprintf("%s of %d %ss", word, len(groups), g.groupKind())
+		}
+		return fmt.Sprintf("%s of %ss %s", word, g.groupKind(), strings.Join(runs, ","))
+	}
+	first, _ := splitNumber(names[0])
+	numbers := make([]int, len(names))
+	for i, name := range names {
+		var shape numbered
+		if shape, numbers[i] = splitNumber(name); shape != first || numbers[i] < 0 {
+			return fmt.Sprintf("%s* (%d switches)", commonPrefix(names), len(names))
+		}
+	}
+	slices.Sort(numbers)
+	return first.list(numbers)
 }
 
 func commonPrefix(names []string) string {
@@ -230,6 +263,32 @@ func commonPrefix(names []string) string {
 type numbered struct {
 	before, after string
 	width         int // of a number with leading zeros, else 0
+}
+
+// maxRuns is how many runs of numbers a list has.
+const maxRuns = 6
+
+// list writes ascending numbers as one name, "leaf3,7,12-14", or where that is too long, how many they are and
+// between which: "17 of leaf3-61".
+func (n numbered) list(ns []int) string {
+	runs := ranges(numbered{width: n.width}, ns)
+	if len(runs) > maxRuns {
+		return fmt.Sprintf("%d of %s", len(ns), n.span(ns[0], ns[len(ns)-1]))
+	}
+	return n.before + strings.Join(runs, ",") + n.after
+}
+
+// span is the names from one number to another.
+func (n numbered) span(from, to int) string {
+	text := fmt.Sprintf("%s%0*d", n.before, n.width, from)
+	if to > from {
+		dash := "-"
+		if strings.HasSuffix(n.before, "-") {
+			dash = ".." // leaf3-0..7
+		}
+		text += fmt.Sprintf("%s%0*d", dash, n.width, to)
+	}
+	return text + n.after
 }
 
 // rangesOf writes names of one kind as ranges of their last number.
@@ -253,27 +312,19 @@ func rangesOf(names []string) (out []string) {
 			out = append(out, shape.before)
 			continue
 		}
-		out = append(out, ranges(shape.before, shape.after, shape.width, ns)...)
+		out = append(out, ranges(shape, ns)...)
 	}
 	return out
 }
 
-// ranges writes ascending numbers between two texts, runs as one.
-func ranges(before, after string, width int, ns []int) (out []string) {
-	to := "-"
-	if strings.HasSuffix(before, "-") {
-		to = ".." // leaf3-0..7
-	}
+// ranges writes ascending numbers of a name, runs as one.
+func ranges(name numbered, ns []int) (out []string) {
 	for len(ns) > 0 {
 		n := 1
 		for n < len(ns) && ns[n] == ns[n-1]+1 {
 			n++
 		}
-		text := fmt.Sprintf("%s%0*d", before, width, ns[0])
-		if n > 1 {
-			text += fmt.Sprintf("%s%0*d", to, width, ns[n-1])
-		}
-		out, ns = append(out, text+after), ns[n:]
+		out, ns = append(out, name.span(ns[0], ns[n-1])), ns[n:]
 	}
 	return out
 }

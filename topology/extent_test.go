@@ -87,6 +87,15 @@ func TestDescribe(t *testing.T) {
 		}
 		return up
 	}
+	hosts := func(g *topology.Graph, switches ...string) (links []schema.LinkID) {
+		for _, l := range touching(g, switches...) {
+			if from, _ := g.Ends(l); !g.IsSwitch(from) {
+				links = append(links, l)
+			}
+		}
+		return links
+	}
+	wide, pods, groups := parse(t, "fattree:leaves=32,hosts=2,spines=2"), parse(t, "fattree:k=8"), parse(t, "dragonfly:groups=9,routers=4,hosts=2")
 	vendor := vendorFabric(t)
 	for _, c := range []struct {
 		g     *topology.Graph
@@ -102,6 +111,10 @@ func TestDescribe(t *testing.T) {
 		{tree3, ways(tree3, "leaf2-0", "leaf2-1"), "pod 2, all uplinks"},
 		{vendor, touching(vendor, "MF0;CSPINE4-61:MQM8700/U1", "MF0;CSPINE4-62:MQM8700/U1"), "MF0;CSPINE4-61..62:MQM8700/U1, MF0;LG01-01:MQM8700/U1, MF0;LG03-02:MQM8700/U1"},
 		{vendor, touching(vendor, "MF0;LG01-01:MQM8700/U1", "MF0;LG03-02:MQM8700/U1"), "MF0;CSPINE4-61..62:MQM8700/U1, MF0;LG01-01:MQM8700/U1, MF0;LG03-02:MQM8700/U1"},
+		{wide, hosts(wide, "leaf3", "leaf7", "leaf12", "leaf13", "leaf14", "leaf20", "leaf25"), "leaf3,7,12-14,20,25"},
+		{wide, hosts(wide, "leaf1", "leaf3", "leaf5", "leaf7", "leaf9", "leaf11", "leaf13", "leaf14"), "8 of leaf1-14"},
+		{pods, hosts(pods, "leaf0-1", "leaf2-0", "leaf2-2", "leaf3-3", "leaf5-0"), "leaf of pods 0,2-3,5"},
+		{groups, hosts(groups, "router0-1", "router2-0", "router2-2", "router3-3", "router5-0"), "router of groups 0,2-3,5"},
 		{tree3, nil, "nowhere"},
 	} {
 		if got := c.g.Describe(c.links); got != c.want {

@@ -15,9 +15,9 @@ import (
 	"github.com/giverny/giverny/collective/draw"
 )
 
-func newCollective(*globals) *cobra.Command {
+func newCollective(g *globals) *cobra.Command {
 	cmd := newFolder("collective", "Find out why collective operations are slow")
-	cmd.AddCommand(newCollectiveDiagnose())
+	cmd.AddCommand(newCollectiveDiagnose(), newCollectivePublish(g))
 	return cmd
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/giverny/giverny/collective/report"
 )
 
 // ringOfTwo is fct.txt of two ranks, two steps.
@@ -18,11 +20,16 @@ const ringOfTwo = `2 3 1 1 3 10000 10000 1300 2000000000 500 500
 
 func runCollective(t *testing.T, args ...string) (string, error) {
 	t.Helper()
+	return runCollectiveCommand(t, append([]string{"diagnose"}, args...)...)
+}
+
+func runCollectiveCommand(t *testing.T, args ...string) (string, error) {
+	t.Helper()
 	root := newRoot()
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetErr(&out)
-	root.SetArgs(append([]string{"collective", "diagnose"}, args...))
+	root.SetArgs(append([]string{"collective"}, args...))
 	err := root.Execute()
 	return out.String(), err
 }
@@ -67,6 +74,43 @@ func TestCollectiveDiagnoseRefuses(t *testing.T) {
 	} {
 		if _, err := runCollective(t, strings.Fields(c.args)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.args, err, c.want)
+		}
+	}
+}
+
+// What would be sent names the devices of the ranks; hosts that the fabric does not have, and records whose clock is not
+// UTC, are refused with what to do.
+func TestCollectivePublish(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("fct.txt", ringOfTwo)
+	names := write("hosts.tsv", "2\thost2\n3\thost3\n")
+	config := write("giverny.yaml", "data_dir: "+folder+"\nfabrics: [{name: ib0, topology: 'fattree:k=4'}]\n")
+	publish := func(args ...string) (string, error) {
+		return runCollectiveCommand(t, append([]string{"publish", "-c", config, "--format", "vedrfolnir", "--job", "17", "--dry-run", folder}, args...)...)
+	}
+	text, err := publish("--begin", "2026-11-22T10:00:00Z", "--node-map", names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report.Report
+	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Job != "17" || len(r.Devices) != 2 || r.Devices[1][0] != "host3" || len(r.Ways) != 2 || r.Diagnosis.MakespanNanos != 1100 || r.ID() != "collective.17.20261122T100000.000" {
+		t.Errorf("%v: %s", err, text)
+	}
+	for want, args := range map[string][]string{
+		"2 hosts of the collective are no devices of fabric ib0 (2, 3): give --node-map": {"--begin", "2026-11-22T10:00:00Z"},
+		"the records' clock is not UTC":   {"--node-map", names},
+		`--begin "now"`:                   {"--node-map", names, "--begin", "now"},
+		`--fabric "ib1": want one of ib0`: {"--fabric", "ib1"},
+	} {
+		if _, err := publish(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", args, err, want)
 		}
 	}
 }

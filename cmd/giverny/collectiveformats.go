@@ -17,6 +17,10 @@ type collectiveFormat struct {
 	// diagnose takes the place of read and collective.Diagnose where the records say
 	// no times of steps.
 	diagnose func(paths []string, opt collective.Options) (collective.Diagnosis, error)
+
+	// instead says that the files are of another form, which then reads them; nil: it
+	// is not asked.
+	instead func(paths []string) (read func(paths []string) (collective.Run, error))
 }
 
 // collectiveFormats are the forms that giverny collective diagnose reads. A further
@@ -25,7 +29,8 @@ func collectiveFormats() []collectiveFormat {
 	return []collectiveFormat{
 		{name: "vedrfolnir", help: "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and as far as there are topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt", read: vedrfolnir.Read},
 		{name: "flight-recorder", help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", diagnose: diagnoseFlightRecorder},
-		{name: "nccl-inspector", help: "what NCCL's Inspector profiler plug-in writes, a folder or files", diagnose: diagnoseInspector},
+		{name: "nccl-inspector", help: "what NCCL's Inspector profiler plug-in writes, a folder or files", diagnose: diagnoseInspector, instead: profilerInstead},
+		{name: "nccl-profiler", help: "traces of NCCL's example profiler plug-in (Chrome trace events), a folder or files, of all ranks", read: readProfiler},
 		{name: "simulated", help: "the folder of giverny simulate collective", read: readSimulated},
 	}
 }
@@ -33,11 +38,15 @@ func collectiveFormats() []collectiveFormat {
 // run reads the records of one job and diagnoses them. The run is empty where the form
 // has no times of steps.
 func (f *collectiveFormat) run(paths []string, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
-	if f.diagnose != nil {
+	read := f.read
+	if f.instead != nil {
+		read = f.instead(paths)
+	}
+	if read == nil {
 		d, err := f.diagnose(paths, opt)
 		return collective.Run{}, d, err
 	}
-	run, err := f.read(paths)
+	run, err := read(paths)
 	if err != nil {
 		return run, collective.Diagnosis{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/flightrecorder"
@@ -50,6 +51,47 @@ func diagnoseInspector(paths []string, _ collective.Options) (collective.Diagnos
 		}
 	}
 	return nccl.Diagnose(calls)
+}
+
+// readProfiler reads the traces of NCCL's example profiler plug-in, a file per rank and
+// communicator.
+func readProfiler(paths []string) (collective.Run, error) {
+	files, err := filesOf(paths, func(name string) bool { return nccl.IsFile(name) || strings.HasSuffix(name, ".txt") })
+	if err != nil {
+		return collective.Run{}, err
+	}
+	var traces []*nccl.Trace
+	for _, file := range files {
+		data, err := readAtMost(file, nccl.MaxBytes)
+		if err != nil {
+			return collective.Run{}, err
+		}
+		trace, err := nccl.ReadTrace(file, data)
+		if err != nil {
+			return collective.Run{}, err
+		}
+		traces = append(traces, trace)
+	}
+	return nccl.Run(traces)
+}
+
+// profilerInstead says whether files that are given as the Inspector's are traces.
+func profilerInstead(paths []string) func([]string) (collective.Run, error) {
+	files, err := filesOf(paths, func(name string) bool { return nccl.IsFile(name) || strings.HasSuffix(name, ".txt") })
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	file, err := os.Open(files[0])
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	head := make([]byte, 1024)
+	n, _ := io.ReadFull(file, head)
+	if !nccl.IsTrace(head[:n]) {
+		return nil
+	}
+	return readProfiler
 }
 
 // filesOf are the files that are given, and of folders those that are wanted.

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,13 +28,7 @@ func TestHostpingOnDemandOverApacheKafka(t *testing.T) {
 	s.start("n1", "[{principals: [operator], kinds: [hostping], run_time: 5m}]", fmt.Sprintf(
 		"hostping: {host: {prober: exec, command: [%s, %s, %s], graph: %s, share_percent: 100}, offer: {enabled: true}}\n", filepath.Join(s.dir, testHost), graph, fault, graph))
 	s.run("analyze", "-c", s.config("analyser", fmt.Sprintf("command: {principals: [{name: operator, keys: [%s]}]}\n", s.public)))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.page = "http://" + l.Addr().String()
-	l.Close()
-	s.run("serve", "-c", s.config("page", "http: {listen: '"+l.Addr().String()+"', metrics: {listen: '127.0.0.1:0'}}\n"))
+	s.serve()
 	s.slowHost(4711)
 
 	s.operate(func(out string, err error) bool {

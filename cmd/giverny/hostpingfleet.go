@@ -50,7 +50,7 @@ counts from three hosts on.
 			if err != nil {
 				return err
 			}
-			return app.New(cfg, version, log).Searching(cmd.Context(), f.fabric, func(ctx context.Context, m *read.Model, fabric string) error {
+			return app.New(cfg, version, log).Reading(cmd.Context(), f.fabric, func(ctx context.Context, m *read.Model, fabric string) error {
 				return f.list(ctx, cmd.OutOrStdout(), m, fabric)
 			})
 		},
@@ -150,13 +150,7 @@ func (f *hostFleetFlags) printFleetJSON(w io.Writer, hosts []read.HostRun, outli
 
 func (f *hostFleetFlags) printRuns(w io.Writer, runs []read.HostRun) error {
 	if f.json {
-		enc := json.NewEncoder(w)
-		for i := range runs {
-			if err := enc.Encode(&runs[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printLines(w, runs)
 	}
 	if len(runs) == 0 {
 		return nil
@@ -200,13 +194,7 @@ func (f *hostFleetFlags) listBaselines(ctx context.Context, w io.Writer, m *read
 		return atomicfile.Write(f.out, append(text, '\n'))
 	}
 	if f.json {
-		enc := json.NewEncoder(w)
-		for i := range list {
-			if err := enc.Encode(&list[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printLines(w, list)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "MODEL\tHOSTS\tRUNS\tPAIRS\tNEWEST")

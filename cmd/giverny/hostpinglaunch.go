@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -58,7 +57,7 @@ would take it.`,
 			if err != nil {
 				return err
 			}
-			return app.New(cfg, version, log).HostLaunching(cmd.Context(), f.fabric, func(ctx context.Context, l *launch.Launcher) error {
+			return app.New(cfg, version, log).LaunchingProbes(cmd.Context(), f.fabric, func(ctx context.Context, l *launch.Launcher) error {
 				return f.launch(ctx, cmd.OutOrStdout(), l, want)
 			})
 		},
@@ -90,12 +89,8 @@ func (f *hostLaunchFlags) want() (w launch.Want, err error) {
 	if f.baseline {
 		w.Mode = order.Baseline
 	}
-	if f.region != "" {
-		if w.Diagnosis.Region, err = strconv.ParseUint(f.region, 10, 64); err != nil || w.Diagnosis.Region == 0 {
-			return w, fmt.Errorf("--region %q: want the id of a region, a number", f.region)
-		}
-	}
-	return w, nil
+	w.Diagnosis.Region, err = regionOf(f.region)
+	return w, err
 }
 
 // hostLaunched is what the command prints with --json.
@@ -153,24 +148,10 @@ func printHostLaunched(w io.Writer, o *hostLaunched) error {
 		return err
 	}
 	if o.DryRun {
-		text, err := json.MarshalIndent(&o.Command, "", "  ")
-		if err != nil {
+		if err := printWouldSend(w, &o.Command); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "would send\n%s\n", text)
 	}
 	printTaken(w, o.DryRun, "run", o.Root.Agent, o.Command.ID, o.Status, o.Reason)
 	return nil
-}
-
-// printTaken says what an agent answered to a command, or to its dry run.
-func printTaken(w io.Writer, dryRun bool, what, agent, id string, status schema.CommandStatus, reason string) {
-	switch {
-	case dryRun && status == schema.CommandDone:
-		fmt.Fprintf(w, "%s would take it\n", agent)
-	case dryRun:
-		fmt.Fprintf(w, "%s would not take it: %s: %s\n", agent, status, reason)
-	case status != "":
-		fmt.Fprintf(w, "%s %s: %s\n", what, id, status)
-	}
 }

@@ -208,6 +208,21 @@ func (s *site) get(path string, into any) {
 	}
 }
 
+// serve runs the API and the page on a free port.
+func (s *site) serve() {
+	s.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.page = "http://" + address
+	s.run("serve", "-c", s.config("page", "http: {listen: '"+address+"', metrics: {listen: '127.0.0.1:0'}}\n"))
+}
+
 // slowHost stores an interval whose region begins at host n1.
 func (s *site) slowHost(region uint64) {
 	s.t.Helper()
@@ -235,13 +250,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	kill := s.agent("n1", allowed, 5*time.Millisecond)
 	s.agent("n2", "[]", 5*time.Millisecond)
 	s.run("analyze", "-c", s.config("analyser", fmt.Sprintf("command: {principals: [{name: operator, keys: [%s]}]}\n", s.public)))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.page = "http://" + l.Addr().String()
-	l.Close()
-	s.run("serve", "-c", s.config("page", "http: {listen: '"+l.Addr().String()+"', metrics: {listen: '127.0.0.1:0'}}\n"))
+	s.serve()
 	s.slowHost(4711)
 
 	dry := s.operate(func(out string, err error) bool { return err == nil && strings.Contains(out, "n1 would take it") }, "search", "launch", "--region", "4711", "--dry-run")

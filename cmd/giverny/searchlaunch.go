@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,7 +19,6 @@ import (
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/launch"
-	"github.com/giverny/giverny/store/read"
 )
 
 type launchFlags struct {
@@ -60,7 +57,7 @@ asked whether it would.`,
 			if err != nil {
 				return err
 			}
-			return app.New(cfg, version, log).Launching(cmd.Context(), f.fabric, func(ctx context.Context, l *launch.Launcher) error {
+			return app.New(cfg, version, log).LaunchingSearches(cmd.Context(), f.fabric, func(ctx context.Context, l *launch.Launcher) error {
 				return f.launch(ctx, cmd.OutOrStdout(), l, want)
 			})
 		},
@@ -96,10 +93,8 @@ func (f *launchFlags) want() (w launch.Want, err error) {
 	}
 	w = launch.Want{Host: f.host, NICModel: f.model, Engine: f.engine, Algorithm: f.algorithm, Budget: f.budget, Peers: f.peers, Duration: f.duration,
 		Seed: f.seed, SkipKnown: !f.all}
-	if f.region != "" {
-		if w.Diagnosis.Region, err = strconv.ParseUint(f.region, 10, 64); err != nil || w.Diagnosis.Region == 0 {
-			return w, fmt.Errorf("--region %q: want the id of a region, a number", f.region)
-		}
+	if w.Diagnosis.Region, err = regionOf(f.region); err != nil {
+		return w, err
 	}
 	if f.restrict == "" {
 		return w, nil
@@ -179,143 +174,10 @@ func printLaunched(w io.Writer, o *launched) error {
 		return err
 	}
 	if o.DryRun {
-		text, err := json.MarshalIndent(&o.Command, "", "  ")
-		if err != nil {
+		if err := printWouldSend(w, &o.Command); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "would send\n%s\n", text)
 	}
 	printTaken(w, o.DryRun, "search", o.Choice.Agent, o.Command.ID, o.Status, o.Reason)
 	return nil
-}
-
-func newSearchList(g *globals) *cobra.Command {
-	var fabric string
-	var since time.Duration
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "list [ID]",
-		Short: "List the searches that agents were sent, or one with its findings",
-		Example: `  giverny search list --since 168h
-  giverny search list B6ZT2LQ3W5SJ7C4RA6X2EYKN4D --json`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, log, err := g.load(cmd)
-			if err != nil {
-				return err
-			}
-			return app.New(cfg, version, log).Searching(cmd.Context(), fabric, func(ctx context.Context, m *read.Model, fabric string) error {
-				if len(args) == 1 {
-					return listOne(ctx, cmd.OutOrStdout(), m, fabric, args[0], asJSON)
-				}
-				now := time.Now()
-				list, err := m.Searches(ctx, fabric, read.Span{From: schema.Instant(now.Add(-since).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}, read.MaxSearches)
-				if err != nil {
-					return err
-				}
-				return printSearches(cmd.OutOrStdout(), list, asJSON)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&fabric, "fabric", "", "the fabric; needless where there is one")
-	cmd.Flags().DurationVar(&since, "since", 30*24*time.Hour, "those requested within this time")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per search, or per finding of one")
-	return cmd
-}
-
-func printSearches(w io.Writer, list []read.Search, asJSON bool) error {
-	if asJSON {
-		enc := json.NewEncoder(w)
-		for i := range list {
-			if err := enc.Encode(&list[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SEARCH\tREQUESTED\tBY\tREGION\tSUBSYSTEM\tAGENT\tSTATUS\tEXPERIMENTS\tANOMALIES")
-	for i := range list {
-		s := &list[i]
-		region := ""
-		if s.Region != 0 {
-			region = strconv.FormatUint(s.Region, 10)
-		}
-		common := fmt.Sprintf("%s\t%s\t%s\t%s\t%v", s.ID, s.Requested.Time().Format(time.DateTime), s.Principal, region, s.Subsystem)
-		for _, a := range s.Agents {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%d\n", common, a.Agent, strings.TrimSuffix(string(a.Status)+": "+a.Reason, ": "), a.Experiments, s.Budget, a.Anomalies)
-		}
-		if len(s.Agents) == 0 {
-			fmt.Fprintf(table, "%s\t\tno answer\t\t\n", common)
-		}
-	}
-	return table.Flush()
-}
-
-func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string, asJSON bool) error {
-	s, err := m.Search(ctx, fabric, id)
-	if errors.Is(err, read.ErrNotFound) {
-		return fmt.Errorf("no search %s is stored of fabric %s; giverny search list names them", id, fabric)
-	}
-	if err != nil {
-		return err
-	}
-	findings, err := m.SearchFindings(ctx, fabric, id)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		enc := json.NewEncoder(w)
-		for i := range findings {
-			if err := enc.Encode(&findings[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := printSearches(w, []read.Search{s}, false); err != nil {
-		return err
-	}
-	for i := range findings {
-		fmt.Fprintf(w, "experiment %d: %s where %s\n", findings[i].Experiment, findings[i].Symptom, findings[i].MFS)
-	}
-	return nil
-}
-
-func newSearchCancel(g *globals) *cobra.Command {
-	var f agentFlags
-	cmd := &cobra.Command{
-		Use:     "cancel ID",
-		Short:   "Stop a search that agents carry out",
-		Long:    `Stop a search that agents carry out. What it has found until then is kept.`,
-		Example: "  giverny search cancel B6ZT2LQ3W5SJ7C4RA6X2EYKN4D",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			arguments, err := json.Marshal(command.CancelArguments{ID: args[0]})
-			if err != nil {
-				return err
-			}
-			f.arguments = arguments
-			answers, err := g.askAgents(cmd, &f, command.KindCancel)
-			if err != nil {
-				return err
-			}
-			stopped := slices.DeleteFunc(answers, func(a command.Answer) bool {
-				var output struct {
-					Running bool `json:"running"`
-				}
-				return json.Unmarshal(a.Output, &output) != nil || !output.Running
-			})
-			for i := range stopped {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s stops it\n", stopped[i].Agent)
-			}
-			if len(stopped) == 0 {
-				return fmt.Errorf("no agent that answered runs %s", args[0])
-			}
-			return nil
-		},
-	}
-	const wait = 10 * time.Second // for which it is valid, too
-	f.register(cmd, wait)
-	return cmd
 }

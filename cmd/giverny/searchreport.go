@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,10 +88,12 @@ func (f *reportFlags) stored(cmd *cobra.Command, g *globals, id string) (s repor
 	if err != nil {
 		return s, err
 	}
-	found, anomalies, err := app.New(cfg, version, log).Search(cmd.Context(), f.fabric, id)
-	if errors.Is(err, read.ErrNotFound) {
-		return s, fmt.Errorf("fabric %s has no search %s; giverny search list names them", f.fabric, id)
-	}
+	var found read.Search
+	var anomalies []read.Finding
+	err = app.New(cfg, version, log).Reading(cmd.Context(), f.fabric, func(ctx context.Context, m *read.Model, fabric string) (err error) {
+		found, anomalies, err = searchWithFindings(ctx, m, fabric, id)
+		return err
+	})
 	if err != nil {
 		return s, err
 	}

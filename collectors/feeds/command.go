@@ -36,7 +36,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	}
 	readErr := read(Bounded(out, MaxOutput))
 	if readErr != nil {
-		_ = cmd.Process.Kill() // nobody reads on
+		_ = cmd.Process.Kill() // its output is read no further
 	}
 	waitErr := cmd.Wait()
 	switch {

@@ -112,7 +112,7 @@ func (t *Tracker) change(e *entry, job schema.Job) {
 }
 
 // end ends the jobs that run and are listed no longer, or too old, and forgets those that ended long ago. An end that
-// nobody saw is set to when it was noticed: it was then or before.
+// no listing shows is set to when it was noticed: it was then or before.
 func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, complete bool, now time.Time) {
 	nanos := schema.Instant(now.UnixNano())
 	for _, k := range t.sorted() {

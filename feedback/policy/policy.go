@@ -68,7 +68,7 @@ func New(cfg Config) *Policy { return &Policy{cfg: cfg, nodes: map[string]*node{
 // Observe takes the scores of an instant, those of all nodes that do not score 0.
 // An instant that is not after the one before changes no dwell time.
 func (p *Policy) Observe(atNanos int64, scores []Score) {
-	if p.knownAt == 0 || p.lost { // for how long has it been so? nobody knows
+	if p.knownAt == 0 || p.lost { // how long it has been so is not known
 		clear(p.nodes)
 	}
 	p.knownAt, p.askedAt, p.lost = max(p.knownAt, atNanos), 0, false

@@ -16,31 +16,13 @@ import (
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/internal/coprocess"
-	"github.com/giverny/giverny/internal/faults"
 )
 
-// ExecConfig is a program that speaks the prober protocol (docs/reference/hostping-protocol.md).
-type ExecConfig struct {
-	Command     []string      // an argument vector: no shell reads it
-	Timeout     time.Duration // for an answer
-	StopTimeout time.Duration // from "stop" until the program is killed
-	Restarts    int           // in a row, without an answer between them
-	Backoff     time.Duration // before the first restart in a row; doubles up to 5 s
-}
-
-// DefaultExecConfig waits for a probe as long as it may take on a busy host.
-func DefaultExecConfig(command []string) ExecConfig {
-	return ExecConfig{Command: command, Timeout: 10 * time.Second, StopTimeout: 2 * time.Second, Restarts: 3, Backoff: 100 * time.Millisecond}
-}
-
-// Validate names every fault.
-func (c *ExecConfig) Validate() error {
-	var f faults.List
-	f.Check(len(c.Command) > 0 && c.Command[0] != "", "command", "is empty: want a program and its arguments")
-	f.Check(c.Timeout > 0, "timeout", "must be above 0")
-	f.Check(c.StopTimeout > 0, "stop_timeout", "must be above 0")
-	f.Check(c.Restarts >= 0, "restarts", "must be 0 or more")
-	return f.Err()
+// DefaultExecConfig is of a program that speaks the prober protocol
+// (docs/reference/hostping-protocol.md): it waits for a probe as long as that may take
+// on a busy host.
+func DefaultExecConfig(command []string) coprocess.Config {
+	return coprocess.Config{Command: command, Timeout: 10 * time.Second, StopTimeout: 2 * time.Second, Restarts: 3, Backoff: 100 * time.Millisecond}
 }
 
 // Exec is a program behind the prober protocol. A program that does what the protocol
@@ -51,12 +33,12 @@ type Exec struct {
 }
 
 // NewExec makes the prober; the program is started when it is first asked.
-func NewExec(cfg ExecConfig, log *slog.Logger) (*Exec, error) {
+func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("prober: %w", err)
 	}
 	name := filepath.Base(cfg.Command[0])
-	return &Exec{name: name, program: coprocess.Supervise(coprocess.Config(cfg), log.With("prober", name))}, nil
+	return &Exec{name: name, program: coprocess.Supervise(cfg, log.With("prober", name))}, nil
 }
 
 // Reasons of faults beside those of every program.

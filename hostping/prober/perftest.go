@@ -25,7 +25,7 @@ type PerftestConfig struct {
 	DevicePort int `yaml:"device_port"`
 	// Index of the GID; 0: the tool's default.
 	GID int `yaml:"gid"`
-	// Writes of one repetition of a probe; their median counts.
+	// Writes of one repetition of a probe; their median counts. Messages above 1 MiB have fewer.
 	Writes int `yaml:"writes"`
 	// More arguments of the tools, such as -m 1024.
 	Args []string `yaml:"args,flow"`
@@ -126,8 +126,13 @@ var absent = []string{"not found", "Unable to find the Infiniband", "No such dev
 // failure is of a test that could not be run.
 func (p *Perftest) failure(probe *hostping.Probe, err error) hostping.ProbeResult {
 	r := hostping.ProbeResult{Status: hostping.Failed, Detail: err.Error()}
-	if failed, ok := errors.AsType[*perftest.CommandError](err); ok && slices.ContainsFunc(absent, func(s string) bool { return strings.Contains(failed.Said, s) }) {
-		r.Status = hostping.Invalid
+	if failed, ok := errors.AsType[*perftest.CommandError](err); ok {
+		for line := range strings.Lines(failed.Said) { // the last line, which the error has, is of numactl's usage
+			if slices.ContainsFunc(absent, func(s string) bool { return strings.Contains(line, s) }) {
+				r.Status, r.Detail = hostping.Invalid, strings.TrimSpace(line)
+				break
+			}
+		}
 	}
 	p.log.Info("hostping: probe failed", "rnic", probe.RNIC, "endpoint", probe.Endpoint, "status", r.Status, "error", err)
 	return r
@@ -135,6 +140,15 @@ func (p *Perftest) failure(probe *hostping.Probe, err error) hostping.ProbeResul
 
 // minWrites of a test, by perftest's own rule.
 const minWrites = 5
+
+// fullWrites is the size up to which a repetition has all its writes: those of a curve, of 64 MiB, would take longer than
+// a probe may.
+const fullWrites = 1 << 20
+
+// writes of a repetition: beyond fullWrites as many as have the same bytes, at least 1.
+func (p *Perftest) writes(bytes int) int {
+	return max(1, min(p.cfg.Writes, int(float64(p.cfg.Writes)*fullWrites/float64(bytes))))
+}
 
 // plan is the test of a probe, or why there is none.
 func (p *Perftest) plan(ctx context.Context, probe *hostping.Probe) (t test, unfit string) {
@@ -147,7 +161,7 @@ func (p *Perftest) plan(ctx context.Context, probe *hostping.Probe) (t test, unf
 	case probe.Bytes < 1 || probe.QPs < 1 || probe.Repeat < 1:
 		return t, fmt.Sprintf("%d bytes, %d queue pairs, %d repetitions: want 1 or more of each", probe.Bytes, probe.QPs, probe.Repeat)
 	}
-	writes := p.cfg.Writes
+	writes := p.writes(probe.Bytes)
 	switch {
 	case probe.QPs > 1:
 		t.tool = "ib_write_bw"

@@ -100,6 +100,10 @@ func TestPerftest(t *testing.T) {
 			"ib_read_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 131072 -n 21 -x 3 -U --use_cuda=2",
 			"ib_read_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 131072 -n 21 -x 3 -U --use_cuda=2 127.0.0.1",
 			"numactl --cpunodebind=1 ib_read_lat"}},
+		"long": {"numa1", 64 << 20, 1, []float64{2, 4}, []string{ // a write of each repetition, and perftest wants 5
+			"ib_write_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 67108864 -n 5 -x 3 -U -I 0",
+			"ib_write_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 67108864 -n 5 -x 3 -U -I 0 127.0.0.1",
+			"numactl --cpunodebind=1 --membind=1"}},
 		"queue pairs": {"numa1", 4096, 8, []float64{16, 16}, []string{
 			"ib_write_bw -F -d mlx5_0 -i 1 -p 18615 -c RC -s 4096 -n 10 -x 3 --report_gbits -q 8 -t 1 -Q 1",
 			"ib_write_bw -F -d mlx5_0 -i 1 -p 18615 -c RC -s 4096 -n 10 -x 3 --report_gbits -q 8 -t 1 -Q 1 127.0.0.1",

@@ -2,32 +2,129 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"time"
 
-	"github.com/giverny/giverny/search/launch"
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/feedback/slurm"
+	hostlaunch "github.com/giverny/giverny/hostping/launch"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/pipeline"
+	searchlaunch "github.com/giverny/giverny/search/launch"
 	"github.com/giverny/giverny/store/read"
 )
 
-// Launching calls back with what launches searches in a fabric, or in the only one,
-// once the store is ready.
-func (p *Process) Launching(ctx context.Context, fabric string, do func(context.Context, *launch.Launcher) error) error {
+// desk sends commands by diagnoses in a fabric.
+func (p *Process) desk(client *command.Client, fabric string, askSlurm bool) (*dispatch.Desk, error) {
+	d := &dispatch.Desk{Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now, ListWait: dispatch.DefaultListWait, StartWait: dispatch.DefaultStartWait}
+	if askSlurm {
+		nodes, err := slurm.New(p.cfg.Feedback.Slurm)
+		if err != nil {
+			return nil, err
+		}
+		d.Nodes = nodes
+	}
+	return d, nil
+}
+
+func (p *Process) searchLauncher(client *command.Client, fabric string) (*searchlaunch.Launcher, error) {
+	desk, err := p.desk(client, fabric, p.cfg.Search.Launch.Slurm)
+	if err != nil {
+		return nil, err
+	}
+	return &searchlaunch.Launcher{Desk: desk, Config: p.cfg.Search.Launch, Findings: read.New(p.db)}, nil
+}
+
+func (p *Process) hostLauncher(client *command.Client, fabric string) (*hostlaunch.Launcher, error) {
+	desk, err := p.desk(client, fabric, p.cfg.Hostping.Launch.Slurm)
+	if err != nil {
+		return nil, err
+	}
+	return &hostlaunch.Launcher{Desk: desk, Config: p.cfg.Hostping.Launch, Runs: read.New(p.db)}, nil
+}
+
+// LaunchingSearches calls back with what launches searches in a fabric, or in the only
+// one, once the store is ready.
+func (p *Process) LaunchingSearches(ctx context.Context, fabric string, do func(context.Context, *searchlaunch.Launcher) error) error {
+	return launching(ctx, p, fabric, p.searchLauncher, do)
+}
+
+// LaunchingProbes calls back with what launches runs of hostping in a fabric, or in the
+// only one, once the store is ready.
+func (p *Process) LaunchingProbes(ctx context.Context, fabric string, do func(context.Context, *hostlaunch.Launcher) error) error {
+	return launching(ctx, p, fabric, p.hostLauncher, do)
+}
+
+func launching[L any](ctx context.Context, p *Process, fabric string, launcher func(*command.Client, string) (L, error), do func(context.Context, L) error) error {
 	if err := p.UseStore(); err != nil {
 		return err
 	}
-	l, err := p.Launcher(fabric)
+	client, f, err := p.commandClient(fabric)
+	if err != nil {
+		return err
+	}
+	l, err := launcher(client, f.Name)
 	if err != nil {
 		return err
 	}
 	return p.withStore(ctx, func(ctx context.Context) error { return do(ctx, l) })
 }
 
-// Searching calls back with the store's read model of a fabric, or of the only one.
-func (p *Process) Searching(ctx context.Context, fabric string, do func(ctx context.Context, m *read.Model, fabric string) error) error {
-	f, err := fabricNamed(p.cfg, fabric)
-	if err != nil {
-		return err
+// policy is what launches commands by diagnoses: a sink of results that runs.
+type policy interface {
+	pipeline.Sink
+	Run(ctx context.Context) error
+}
+
+// makePolicies makes what launches searches and runs of hostping by itself, where that
+// is switched on.
+func (parts *Parts) makePolicies() error {
+	p := parts.process
+	if cfg := p.cfg.Search.Launch.Policy; cfg.Enabled {
+		launchers, err := eachFabric(parts, p.searchLauncher)
+		if err != nil {
+			return fmt.Errorf("search.launch.policy: %w", err)
+		}
+		rec := parts.feedback.Recorder(searchlaunch.SinkName, searchlaunch.Reasons())
+		parts.addPolicy(searchlaunch.NewPolicy(cfg, launchers, rec, time.Now), rec.State)
 	}
-	if err := p.UseStore(); err != nil {
-		return err
+	if cfg := p.cfg.Hostping.Launch.Policy; cfg.Enabled {
+		launchers, err := eachFabric(parts, p.hostLauncher)
+		if err != nil {
+			return fmt.Errorf("hostping.launch.policy: %w", err)
+		}
+		rec := parts.feedback.Recorder(hostlaunch.SinkName, hostlaunch.Reasons())
+		parts.addPolicy(hostlaunch.NewPolicy(cfg, launchers, rec, time.Now), rec.State)
 	}
-	return p.withStore(ctx, func(ctx context.Context) error { return do(ctx, read.New(p.db), f.Name) })
+	return nil
+}
+
+// eachFabric makes a launcher for each fabric, by its name.
+func eachFabric[L any](parts *Parts, launcher func(*command.Client, string) (L, error)) (map[string]L, error) {
+	launchers := map[string]L{}
+	for _, f := range parts.fabrics {
+		client, err := parts.process.clientOf(f.Fabric)
+		if err != nil {
+			return nil, err
+		}
+		if launchers[f.Name], err = launcher(client, f.Name); err != nil {
+			return nil, err
+		}
+	}
+	return launchers, nil
+}
+
+// addPolicy has a policy see results and run.
+func (parts *Parts) addPolicy(made policy, state func() string) {
+	parts.policies = append(parts.policies, made)
+	parts.process.ops.AddState(made.Name(), state)
+}
+
+// policyStages run the policies.
+func (parts *Parts) policyStages() (stages Step) {
+	for _, made := range parts.policies {
+		stages = append(stages, lifecycle.Stage{Name: made.Name(), Run: made.Run})
+	}
+	return stages
 }

@@ -68,7 +68,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 		if err := parts.makeFeedback(); err != nil {
 			errs = append(errs, err)
 		} else {
-			errs = append(errs, parts.makeSearchPolicy(), parts.makeHostPolicy())
+			errs = append(errs, parts.makePolicies())
 		}
 		errs = append(errs, parts.makePipelines(r.Sinks), parts.makeAudit())
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // Config of a supervised program.
@@ -16,6 +18,16 @@ type Config struct {
 	StopTimeout time.Duration // from "stop" until the program is killed
 	Restarts    int           // in a row, without an answer between them
 	Backoff     time.Duration // before the first restart in a row; doubles up to maxBackoff
+}
+
+// Validate names every fault.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(len(c.Command) > 0 && c.Command[0] != "", "command", "is empty: want a program and its arguments")
+	f.Check(c.Timeout > 0, "timeout", "must be above 0")
+	f.Check(c.StopTimeout > 0, "stop_timeout", "must be above 0")
+	f.Check(c.Restarts >= 0, "restarts", "must be 0 or more")
+	return f.Err()
 }
 
 // maxBackoff is the longest wait before a restart.

@@ -85,11 +85,11 @@ var Architecture = []Row{
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/packet", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
-	{Package: "segment/bench/cmd", May: []string{"segment", "segment/bench", "segment/tracking", "topology"}},
+	{Package: "segment/bench/cmd", May: []string{"internal/table", "segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
 	{Package: "diagnose/offline", May: []string{"analysis", "collectors/nodes", "segment/linkscsv", "topology"}, Kind: Pure},
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
-	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench"}},
+	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
 	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
@@ -126,13 +126,14 @@ var Architecture = []Row{
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
+	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", May: []string{"hostping", "hostping/order", "topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store", May: []string{"collective", "collective/report", "hostping", "hostping/order", "topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/bench", May: []string{"store/read"}},
 	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
-	{Package: "store/read", May: []string{"hostping", "hostping/order", "store", "topology"}, Tests: []string{"store/engine"}},
+	{Package: "store/read", May: []string{"collective", "collective/report", "hostping", "hostping/order", "store", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
@@ -154,7 +155,7 @@ var Architecture = []Row{
 
 	// What people and machines see.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "hostping/order", "simulate/scenario", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
@@ -178,6 +179,7 @@ var Architecture = []Row{
 	{Package: "internal/problem"},
 	{Package: "internal/retry"},
 	{Package: "internal/settings"},
+	{Package: "internal/table", Kind: Pure},
 	{Package: "internal/tlsfile"},
 	{Package: "internal/importrules", Kind: Testing},
 	{Package: "internal/test/refdocs", May: []string{"internal/settings"}, Kind: Testing},
@@ -190,6 +192,7 @@ var Architecture = []Row{
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/journal", Kind: Testing},
 	{Package: "internal/test/racing", Kind: Testing},
+	{Package: "internal/test/rdmavm", Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

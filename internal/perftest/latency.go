@@ -26,7 +26,12 @@ const maxSamples = 1 << 20
 // t_typical[usec] ..." with a row below it. Older versions have fewer columns.
 func Latencies(text string) (l Latency, err error) {
 	lines := strings.Split(text, "\n")
-	header := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#bytes") })
+	header := -1 // perftest 4.5 prints it before the samples and after them, with the row
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "#bytes") {
+			header = i
+		}
+	}
 	if header < 0 {
 		return l, errors.New("no result table")
 	}

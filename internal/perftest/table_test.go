@@ -28,6 +28,25 @@ const latencyText = ` ----------------------------------------------------------
 ---------------------------------------------------------------------------------------
 `
 
+// What ib_write_lat of Debian's perftest 4.5 printed over rdma_rxe, shortened: the header stands twice.
+const latency45Text = ` #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] 
+#, usec
+1, 1861.45
+2, 3936.51
+3, 4108.15
+---------------------------------------------------------------------------------------
+ #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] 
+ 1       4          1861.45        4108.15      3936.51  	       3432.42     	906.85 		4108.15 		4108.15
+---------------------------------------------------------------------------------------
+`
+
+func TestLatenciesOfPerftest45(t *testing.T) {
+	got, err := perftest.Latencies(latency45Text)
+	if err != nil || got.Bytes != 1 || got.TypicalMicros != 3936.51 || !slices.Equal(got.SamplesMicros, []float64{1861.45, 3936.51, 4108.15}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestLatencies(t *testing.T) {
 	got, err := perftest.Latencies(latencyText)
 	if err != nil || got.Bytes != 131072 || got.TypicalMicros != 6.5 || !slices.Equal(got.SamplesMicros, []float64{6.25, 6.5, 9.75}) {

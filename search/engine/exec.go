@@ -10,50 +10,32 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/coprocess"
-	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/search"
 )
 
-// ExecConfig is a program that speaks the engine protocol (docs/reference/search-protocol.md).
-type ExecConfig struct {
-	Command     []string      // an argument vector: no shell reads it
-	Timeout     time.Duration // for an answer
-	StopTimeout time.Duration // from "stop" until the program is killed
-	Restarts    int           // in a row, without an answer between them
-	Backoff     time.Duration // before the first restart in a row; doubles up to 5 s
-}
-
-// DefaultExecConfig waits as long as a measurement with many queue pairs takes.
-func DefaultExecConfig(command []string) ExecConfig {
-	return ExecConfig{Command: command, Timeout: 5 * time.Minute, StopTimeout: 5 * time.Second, Restarts: 10, Backoff: 100 * time.Millisecond}
-}
-
-// Validate names every fault.
-func (c *ExecConfig) Validate() error {
-	var f faults.List
-	f.Check(len(c.Command) > 0, "command", "is empty: want a program and its arguments")
-	f.Check(c.Timeout > 0, "timeout", "must be above 0")
-	f.Check(c.StopTimeout > 0, "stop_timeout", "must be above 0")
-	f.Check(c.Restarts >= 0, "restarts", "must be 0 or more")
-	return f.Err()
+// DefaultExecConfig is of a program that speaks the engine protocol
+// (docs/reference/search-protocol.md): it waits as long as a measurement with many
+// queue pairs takes.
+func DefaultExecConfig(command []string) coprocess.Config {
+	return coprocess.Config{Command: command, Timeout: 5 * time.Minute, StopTimeout: 5 * time.Second, Restarts: 10, Backoff: 100 * time.Millisecond}
 }
 
 // Exec is a program behind the engine protocol. A program that does what the protocol
 // does not allow is killed, and started again at the next measurement.
 type Exec struct {
-	cfg       ExecConfig
+	restarts  int
 	name      string
 	program   *coprocess.Supervised
 	described *search.Description // its first answer to "describe"
 }
 
 // NewExec makes the engine; the program is started when it is first asked.
-func NewExec(cfg ExecConfig, log *slog.Logger) (*Exec, error) {
+func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	name := filepath.Base(cfg.Command[0])
-	return &Exec{cfg: cfg, name: name, program: coprocess.Supervise(coprocess.Config(cfg), log.With("engine", name))}, nil
+	return &Exec{restarts: cfg.Restarts, name: name, program: coprocess.Supervise(cfg, log.With("engine", name))}, nil
 }
 
 // Describe asks the program.
@@ -130,7 +112,7 @@ func (e *Exec) fault(err error) error {
 	}
 	fault := &Fault{Engine: e.name, Reason: f.Reason, Err: f.Err}
 	if f.Gone {
-		return fmt.Errorf("%w: %w after %d restarts", fault, ErrGone, e.cfg.Restarts)
+		return fmt.Errorf("%w: %w after %d restarts", fault, ErrGone, e.restarts)
 	}
 	return fault
 }

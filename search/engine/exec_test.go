@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/coprocess"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
 )
@@ -157,7 +158,7 @@ func TestDeafProgramIsKilled(t *testing.T) {
 }
 
 func TestExecConfigIsChecked(t *testing.T) {
-	_, err := engine.NewExec(engine.ExecConfig{Restarts: -1}, nil)
+	_, err := engine.NewExec(coprocess.Config{Restarts: -1}, nil)
 	for _, want := range []string{"command: ", "timeout: ", "stop_timeout: ", "restarts: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)

@@ -3,13 +3,9 @@
 package run_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,37 +13,28 @@ import (
 
 	"github.com/giverny/giverny/collectors/collectortest"
 	"github.com/giverny/giverny/collectors/ibsysfs"
+	"github.com/giverny/giverny/internal/test/rdmavm"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
 	"github.com/giverny/giverny/search/run"
 )
 
-// guests is the folder that scripts/rdma-vm.sh fills.
-func guests(t *testing.T) string {
-	t.Helper()
-	folder := os.Getenv("GIVERNY_RDMA_VM")
-	if folder == "" {
-		t.Fatal("GIVERNY_RDMA_VM names no folder: run make rdma-vm")
-	}
-	return folder
-}
-
 // A search of a few experiments with perftest between two guests that have a real
 // RDMA stack, its counters read by ibsysfs too. Emulated processors take minutes for
 // it; CI runs the same engine against stand-ins for ssh and perftest.
 func TestSearchOverSoftRoCE(t *testing.T) {
-	folder := guests(t)
+	folder := rdmavm.Folder(t)
 	fabric := filepath.Join(t.TempDir(), "fabric")
 	rig := engine.DefaultRig()
-	rig.SSH = []string{"ssh", "-i", filepath.Join(folder, "key"), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
-		"-o", "LogLevel=ERROR", "-o", "ConnectTimeout=60"}
+	rig.SSH = rdmavm.SSH(folder)
 	rig.SampleSeconds, rig.Samples, rig.MaxQPs, rig.PerftestArgs, rig.Timeout = 2, 1, 4, []string{"-u", "18"}, 4*time.Minute
-	hosts := make([]engine.RigHost, 2)
+	hosts, machines := make([]engine.RigHost, 2), make([]*rdmavm.Guest, 2)
 	for i := range hosts {
-		hosts[i] = engine.RigHost{SSH: boot(t, folder, fabric, i+1), Address: fmt.Sprintf("10.8.0.%d", i+1), Device: "rxe0", DevicePort: 1}
+		machines[i] = boot(t, folder, fabric, i+1)
+		hosts[i] = engine.RigHost{SSH: machines[i].Destination, Address: fmt.Sprintf("10.8.0.%d", i+1), Device: "rxe0", DevicePort: 1}
 	}
-	for _, h := range hosts {
-		await(t, rig.SSH, h)
+	for _, m := range machines {
+		m.Await(t)
 	}
 	rig.Pairs = []engine.RigPair{{A: hosts[0], B: hosts[1]}}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -55,14 +42,14 @@ func TestSearchOverSoftRoCE(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := packetsSent(t, rig.SSH, hosts[0])
+	before := packetsSent(t, machines[0], hosts[0].Address)
 	o := run.Options{Engines: []engine.Engine{e}, Search: search.Config{Algorithm: search.Lift, Budget: 4, Seed: 1}, Log: filepath.Join(t.TempDir(), "search.log"), Logger: log,
 		Restrict: restriction(t, "{transport: [RC_WRITE, RC_SEND, UD_SEND], sizes: {max: 4096}, wq_depth: {max: 128}, wqe_batch: {max: 8}, receive_batch: {max: 8}}")}
 	summary := mustRun(t, t.Context(), o)
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
-	after := packetsSent(t, rig.SSH, hosts[0])
+	after := packetsSent(t, machines[0], hosts[0].Address)
 	if summary.Experiments != 4 {
 		t.Errorf("%+v; want 4 experiments", summary)
 	}
@@ -102,72 +89,27 @@ func checkMeasured(t *testing.T, path string, packets uint64) {
 	}
 }
 
-// boot starts guest n, and gives the destination by which ssh reaches it.
-func boot(t *testing.T, folder, fabric string, n int) string {
+// boot starts guest n, whose second interface is on a fabric of two.
+func boot(t *testing.T, folder, fabric string, n int) *rdmavm.Guest {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1", "-m", "384",
-		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio",
-		"-kernel", filepath.Join(folder, "vmlinuz"), "-initrd", filepath.Join(folder, "initrd"),
-		"-append", fmt.Sprintf("console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=on tsc=reliable node=%d", n),
-		"-netdev", "user,id=u0,restrict=on,hostfwd=tcp:"+address+"-:22", "-device", fmt.Sprintf("virtio-net-pci,netdev=u0,mac=52:54:00:00:01:0%d,romfile=", n),
+	g := rdmavm.Boot(t, folder, n, "-smp", "1", "-m", "384",
 		"-netdev", "stream,id=f0,addr.type=unix,addr.path="+fabric+",server="+map[bool]string{true: "on", false: "off"}[n == 1],
 		"-device", fmt.Sprintf("virtio-net-pci,netdev=f0,mac=52:54:00:00:00:0%d,romfile=", n))
-	var serial bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &serial, &serial
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("guest %d: %s", n, &serial)
-		}
-	})
 	for range 100 {
 		if _, err := os.Stat(fabric); err == nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return "ssh://root@" + address
-}
-
-// onHost runs a command on a guest.
-func onHost(ctx context.Context, ssh []string, h engine.RigHost, argv ...string) ([]byte, error) {
-	line := append(append([]string{}, ssh...), h.SSH)
-	return exec.CommandContext(ctx, line[0], append(line[1:], argv...)...).Output()
-}
-
-// await waits until a guest has its adapter.
-func await(t *testing.T, ssh []string, h engine.RigHost) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	defer cancel()
-	for {
-		if _, err := onHost(ctx, ssh, h, "cat", "/sys/class/infiniband/rxe0/node_guid"); err == nil {
-			return
-		} else if ctx.Err() != nil {
-			t.Fatalf("guest %s: %v", h.Address, err)
-		}
-		time.Sleep(time.Second)
-	}
+	return g
 }
 
 // packetsSent is what the ibsysfs collector reads of a guest's adapter, whose files
 // are copied.
-func packetsSent(t *testing.T, ssh []string, h engine.RigHost) (sent uint64) {
+func packetsSent(t *testing.T, machine *rdmavm.Guest, address string) (sent uint64) {
 	t.Helper()
 	const root = "/sys/class/infiniband/"
-	text, err := onHost(t.Context(), ssh, h, "grep", "-r", ".", root+"rxe0/node_guid", root+"rxe0/node_desc", root+"rxe0/ports/1/state", root+"rxe0/ports/1/rate",
+	text, err := machine.Run(t.Context(), nil, "grep", "-r", ".", root+"rxe0/node_guid", root+"rxe0/node_desc", root+"rxe0/ports/1/state", root+"rxe0/ports/1/rate",
 		root+"rxe0/ports/1/link_layer", root+"rxe0/ports/1/hw_counters", root+"rxe0/ports/1/gid_attrs/ndevs/0")
 	if err != nil && len(text) == 0 {
 		t.Fatal(err)
@@ -183,15 +125,15 @@ func packetsSent(t *testing.T, ssh []string, h engine.RigHost) (sent uint64) {
 			t.Fatal(err)
 		}
 	}
-	cfg := ibsysfs.DefaultConfig(h.Address)
+	cfg := ibsysfs.DefaultConfig(address)
 	cfg.Root, cfg.Identify = copied, ibsysfs.Hostname
 	collector, err := ibsysfs.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for port, values := range collectortest.Read(t, collector) {
-		if port.Device != h.Address || port.Port != "eth1" {
-			t.Errorf("ibsysfs names the port %+v; want eth1 of %s", port, h.Address)
+		if port.Device != address || port.Port != "eth1" {
+			t.Errorf("ibsysfs names the port %+v; want eth1 of %s", port, address)
 		}
 		sent += values["rxe.sent_pkts"]
 	}

@@ -55,6 +55,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/collectives": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The collectives of jobs that were diagnosed, each with its culprits. */
+        get: operations["listCollectives"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fabrics/{fabric}/collectives/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A diagnosed collective: its critical path, its culprits, a timeline of ranks by steps, and the regions of congestion that its flows crossed. */
+        get: operations["getCollective"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/completeness": {
         parameters: {
             query?: never;
@@ -703,6 +737,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fabrics/{fabric}/tracks/{region}/collectives": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The collectives whose flows crossed a region, and what it cost each. */
+        get: operations["listRegionCollectives"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fabrics/{fabric}/transitions": {
         parameters: {
             query?: never;
@@ -849,6 +900,110 @@ export interface components {
             latency_us: number;
             rnic: string;
         };
+        /** @description ClockOffset says how far a rank's clock is ahead of the reference rank's. */
+        ClockOffset: {
+            offset_ns: number;
+            rank: number;
+        };
+        /** @description Collective is a diagnosed run of a job's collectives, in short. */
+        Collective: {
+            /** @description who published it */
+            agent: string;
+            /**
+             * Format: date-time
+             * @description of the first step
+             */
+            begin: string;
+            /** @description those that cost most first */
+            culprits: components["schemas"]["CollectiveCulprit"][];
+            /**
+             * Format: date-time
+             * @description of the last
+             */
+            end: string;
+            /** @description without the culprits */
+            expected_ns: number;
+            format: string;
+            iterations: number;
+            job_id: string;
+            makespan_ns: number;
+            ranks: number;
+            run_id: string;
+            stopped_ranks: number[];
+            text: string;
+            /**
+             * Format: date-time
+             * @description when
+             */
+            time: string;
+        };
+        /** @description CollectiveCulprit is the short form of one; the report has the evidence. */
+        CollectiveCulprit: {
+            class: string;
+            confidence: number;
+            /** @description of the makespan */
+            cost_ns: number;
+            /** @description empty: none */
+            flow: string;
+            object: string;
+        };
+        /** @description collectiveDiagnosis is what giverny collective diagnose finds, as it prints it. */
+        CollectiveDiagnosis: {
+            clock_offsets?: components["schemas"]["ClockOffset"][];
+            critical_path: components["schemas"]["Segment"][];
+            culprits: components["schemas"]["Culprit"][];
+            disagreement?: string[];
+            expected_ns: number;
+            iterations: number;
+            late_ranks: number[];
+            makespan_ns: number;
+            missing_ranks: number[];
+            notes?: string[];
+            ranks: number;
+            steps: number;
+            stopped_ranks: number[];
+            text: string;
+        };
+        CollectiveList: {
+            /** @description Collectives that were diagnosed, the newest first, at most 1000. */
+            collectives: components["schemas"]["Collective"][];
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+        };
+        /** @description collectiveRun is a diagnosed run, as it was published, with the regions that its flows crossed. */
+        CollectiveRun: {
+            /** @description who published it */
+            agent: string;
+            /**
+             * Format: date-time
+             * @description of the first step, from which other times count
+             */
+            begin: string;
+            diagnosis: components["schemas"]["CollectiveDiagnosis"];
+            /**
+             * Format: date-time
+             * @description of the last
+             */
+            end: string;
+            /** @description of the records */
+            format: string;
+            /** @description by rank: its host's devices in the fabric */
+            hosts: string[][];
+            job_id: string;
+            /** @description Regions of congestion that flows of the collective crossed, those that cost most first. */
+            regions: components["schemas"]["CrossedRegion"][];
+            run_id: string;
+            /** @description Segments of the whole critical path; where they are many, the diagnosis has those of the timeline alone. */
+            segments: number;
+            /**
+             * Format: date-time
+             * @description when
+             */
+            time: string;
+            timeline: components["schemas"]["Timeline"];
+        };
         Completeness: {
             /** Format: date-time */
             from: string;
@@ -880,6 +1035,48 @@ export interface components {
             pid: number;
             /** @description of the link's capacity, 0 to 1 */
             share: number;
+        };
+        /** @description crossedRegion is a region that flows of a collective went through. */
+        CrossedRegion: {
+            /** @description CostNanos is the makespan that the run would not have lost without what slowed the flows in this region. Regions of one metric share a flow's loss by how likely it crossed each; those of different metrics are not added up. */
+            cost_ns: number;
+            /** @description of the collective that cross it, or may */
+            flows: number;
+            /**
+             * Format: date-time
+             * @description begin of the first interval in which flows crossed it
+             */
+            from: string;
+            metric: components["schemas"]["Metric"];
+            name?: string;
+            per_iteration_ns: number;
+            region: string;
+            /** @description the highest meanwhile */
+            severity: components["schemas"]["Severity"];
+            /** @description of the equal ways of a flow that lead through it, the highest; 1: certain */
+            share: number;
+            /** @description for people */
+            text: string;
+            /**
+             * Format: date-time
+             * @description end of the last
+             */
+            to: string;
+            /** @description the flow that lost most there, else one that crosses it: ranks, as from->to */
+            worst: string;
+        };
+        /** @description Culprit is a cause of lost time. CostNanos is what the makespan would lose if the culprit were gone; of a hang or deadlock, how long the job is known to have stood. */
+        Culprit: {
+            /** @description AloneNanos is what the culprit would cost if it were the only one. */
+            alone_ns?: number;
+            class: string;
+            confidence: number;
+            cost_ns: number;
+            evidence?: string;
+            /** @description source->destination by node names; empty where there is none */
+            flow: string;
+            /** @description the place: switch N port P, or host N */
+            object: string;
         };
         /** @description device of a graph. Its place in the list is its number. */
         Device: {
@@ -1650,6 +1847,51 @@ export interface components {
              */
             time: string;
         };
+        /** @description regionCollective is a run of a job's collectives, and what a region cost it. */
+        RegionCollective: {
+            /** Format: date-time */
+            begin: string;
+            /** @description CostNanos is the makespan that the run would not have lost without what slowed the flows in this region. Regions of one metric share a flow's loss by how likely it crossed each; those of different metrics are not added up. */
+            cost_ns: number;
+            /** @description of the whole run, those that cost most first */
+            culprits: string[];
+            /** Format: date-time */
+            end: string;
+            /** @description of the collective that cross it, or may */
+            flows: number;
+            /**
+             * Format: date-time
+             * @description begin of the first interval in which flows crossed it
+             */
+            from: string;
+            job_id: string;
+            metric: components["schemas"]["Metric"];
+            name?: string;
+            per_iteration_ns: number;
+            region: string;
+            run_id: string;
+            /** @description the highest meanwhile */
+            severity: components["schemas"]["Severity"];
+            /** @description of the equal ways of a flow that lead through it, the highest; 1: certain */
+            share: number;
+            /** @description for people */
+            text: string;
+            /**
+             * Format: date-time
+             * @description end of the last
+             */
+            to: string;
+            /** @description the flow that lost most there, else one that crosses it: ranks, as from->to */
+            worst: string;
+        };
+        RegionCollectives: {
+            /** @description Collectives with flows that crossed the region, those that it cost most first; of the newest 200 in the span. */
+            collectives: components["schemas"]["RegionCollective"][];
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+        };
         RegionPage: {
             /** Format: date-time */
             from: string;
@@ -1679,11 +1921,12 @@ export interface components {
             /** @description the surest first; empty for a healthy host */
             verdicts: components["schemas"]["Verdict"][];
         };
-        /** @description Root is where a congestion tree begins: the port that cannot send on what the region's links bring it. Port is empty, and Link NoLink, where the switch is certain but not its port. */
+        /** @description Root is where a congestion tree begins: the port that cannot send on what the region's links bring it. Port is empty, and Link NoLink (null in JSON), where the switch is certain but not its port. */
         Root: {
             device: string;
-            /** @description that leaves the port */
-            link: number;
+            /** @description that leaves the port; null where that is not known */
+            link: number | null;
+            /** @description empty where the switch is certain but not its port */
             port: string;
         };
         /** @description RootPort is the port at which back pressure begins. Kind is incast, slow_receiver, link_capacity, link_down or deadlock. */
@@ -1745,6 +1988,21 @@ export interface components {
             searches: components["schemas"]["Search"][];
             /** Format: date-time */
             to: string;
+        };
+        /** @description Segment is a stretch of the critical path. Times count from the run's first begin. */
+        Segment: {
+            begin_ns: number;
+            channel?: number;
+            chunk?: number;
+            communicator?: number;
+            end_ns: number;
+            iteration?: number;
+            kind: string;
+            node: string;
+            /** @description the receiver's node */
+            peer?: string;
+            rank: number;
+            step: number;
         };
         /** @description session is who asks. */
         Session: {
@@ -1855,6 +2113,23 @@ export interface components {
             name: string;
             switches: number;
             wrap?: boolean;
+        };
+        /** @description Timeline is ranks by steps of one collective: of the slowest iteration, of up to maxRows ranks and maxCells steps. The columns Row, Step, BeginNanos and EndNanos have an entry per step; times are nanoseconds from the report's begin. */
+        Timeline: {
+            /** @description of the iteration */
+            begin_ns: number;
+            end_ns: number;
+            iteration: number;
+            /** @description steps of the iteration that are not among them */
+            omitted?: number;
+            /** @description the rows */
+            ranks: number[];
+            /** @description of a step: index in Ranks */
+            row: number[];
+            /** @description number of the step in the collective */
+            step: number[];
+            step_begin_ns: number[];
+            step_end_ns: number[];
         };
         TopLinks: {
             /** Format: date-time */
@@ -2197,6 +2472,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Causes"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listCollectives: {
+        parameters: {
+            query?: {
+                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                from?: string | number;
+                /** @description Runs that ended before this time; without it now. */
+                to?: string | number;
+                /** @description Collectives of this job; without it of all. */
+                job?: string;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectiveList"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getCollective: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+                /** @description Id of a diagnosed run. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectiveRun"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -4056,6 +4426,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Track"];
+                };
+            };
+            /** @description Nothing has changed since the answer that If-None-Match names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listRegionCollectives: {
+        parameters: {
+            query?: {
+                /** @description Begin of the span; without it the birth of the region. */
+                from?: string | number;
+                /** @description End of the span, not included; without it a day after its begin. */
+                to?: string | number;
+            };
+            header?: {
+                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description Name of a fabric. */
+                fabric: string;
+                /** @description Id of a region. */
+                region: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description For If-None-Match of the next request. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegionCollectives"];
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */

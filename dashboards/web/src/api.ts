@@ -1,6 +1,6 @@
 // The HTTP API: every path that the page asks for stands here.
 import { floatColumns } from "./arrow.ts";
-import type { Congestion, DiagnosisPage, EventPage, FabricSummary, Graph, HostReport, HostRun, JobPage, JobTraffic, KnownAnomaly, LinkHistory, LinkSeries, NetworkStates, NetworkSteps, NodeScores, Search, Snapshot, Span, Status, Track, TrackList } from "./types.ts";
+import type { Collective, CollectiveRun, Congestion, DiagnosisPage, EventPage, FabricSummary, Graph, HostReport, HostRun, JobPage, JobTraffic, KnownAnomaly, LinkHistory, LinkSeries, NetworkStates, NetworkSteps, NodeScores, RegionCollective, Search, Snapshot, Span, Status, Track, TrackList } from "./types.ts";
 
 const base = "api/v1/";
 
@@ -82,6 +82,10 @@ export class OfFabric {
   knownAnomalies = async () => must(await get<{ anomalies: KnownAnomaly[] }>(this.path + "/known-anomalies", {}, this.signal), "known anomalies").anomalies;
   hosts = async () => must(await get<{ hosts: HostRun[] }>(this.path + "/hosts", {}, this.signal), "hosts").hosts;
   host = async (name: string, run: string) => must(await get<HostReport>(`${this.path}/hosts/${encodeURIComponent(name)}`, { run }, this.signal), "host");
+  collectives = async () => must(await get<{ collectives: Collective[] }>(this.path + "/collectives", {}, this.signal), "collectives").collectives;
+  collective = async (run: string) => must(await get<CollectiveRun>(`${this.path}/collectives/${encodeURIComponent(run)}`, {}, this.signal), "collective");
+  /** collectivesOf are those whose flows crossed a region, the dearest first. */
+  collectivesOf = async (region: string) => must(await get<{ collectives: RegionCollective[] }>(`${this.path}/tracks/${encodeURIComponent(region)}/collectives`, {}, this.signal), "collectives").collectives;
   scores = async () => must(await get<NodeScores>(this.path + "/feedback/nodes", { min: 1 }, this.signal), "scores");
 }
 

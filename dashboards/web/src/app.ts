@@ -246,7 +246,7 @@ export class App {
 
   /** frame fills what stands around every page. */
   private frame() {
-    const names: Record<ViewState["page"], string> = { map: "Map", jobs: "Jobs", hosts: "Hosts", searches: "Searches" }, nav = $("pages");
+    const names: Record<ViewState["page"], string> = { map: "Map", jobs: "Jobs", collectives: "Collectives", hosts: "Hosts", searches: "Searches" }, nav = $("pages");
     if (!nav.firstChild) {
       for (const [page, name] of Object.entries(names)) nav.append(h("a", { data: { page }, attrs: { href: "#" }, on: { click: (e) => { e.preventDefault(); this.go({ page: page as ViewState["page"] }, true); } } }, name));
     }
@@ -270,7 +270,7 @@ export class App {
     const { state, metric } = this, values = i.values[metric] ?? new Float32Array(i.graph.size).fill(NaN), other = this.model!.other?.values[metric];
     const regions = this.regionsShown(), pointed = this.side.pointed, g = i.graph;
     const diagnosis = this.side.diagnosis(), roots: Frame["roots"] = [];
-    for (const r of regions) if (r.root) roots.push({ device: g.device(r.root.device) ?? -1, link: r.root.link < g.size ? r.root.link : -1 });
+    for (const r of regions) if (r.root) roots.push({ device: g.device(r.root.device) ?? -1, link: r.root.link ?? -1 });
     if (diagnosis?.root && diagnosis.metric === metric && roots.length === 0) roots.push({ device: g.device(diagnosis.root.device) ?? -1, link: -1 });
     const frame: Frame = {
       graph: g, values, scale: other && this.model!.other!.graph === g ? changeScale(other, values) : stallScale(values),

@@ -24,3 +24,13 @@ export function $<T extends HTMLElement = HTMLElement>(id: string): T {
 
 /** setText writes only what is new, so that a screen reader does not say the same again. */
 export function setText(e: Element, text: string) { if (e.textContent !== text) e.textContent = text; }
+
+const svgSpace = "http://www.w3.org/2000/svg";
+
+/** svg makes an element of a drawing. */
+export function svg(tag: string, attrs: Record<string, string | number>, text = ""): SVGElement {
+  const e = document.createElementNS(svgSpace, tag);
+  for (const [k, v] of Object.entries(attrs)) e.setAttribute(k, String(v));
+  if (text) e.textContent = text;
+  return e;
+}

@@ -1,7 +1,7 @@
 // The state of the page that its address holds, so that every view can be shared.
 export interface ViewState {
   fabric: string;
-  page: "map" | "jobs" | "hosts" | "searches";
+  page: "map" | "jobs" | "collectives" | "hosts" | "searches";
   layout: string; // of the map; empty: the fabric's own
   metric: string; // empty: the one by which the network is worst
   region: string; // id; empty: the worst
@@ -25,7 +25,7 @@ export const jobList = (ids: string[]) => ids.map((id) => id.replaceAll("%", "%2
 export function read(search = location.search): ViewState {
   const q = new URLSearchParams(search);
   const s = Object.fromEntries(keys.map((k) => [k, q.get(k) ?? ""])) as unknown as ViewState;
-  if (!["map", "jobs", "hosts", "searches"].includes(s.page)) s.page = "map";
+  if (!["map", "jobs", "collectives", "hosts", "searches"].includes(s.page)) s.page = "map";
   return s;
 }
 

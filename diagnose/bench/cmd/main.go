@@ -20,6 +20,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/diagnose/bench"
+	"github.com/giverny/giverny/internal/table"
 )
 
 // firstTestSeed separates test incidents from those that constants were fitted on, which have smaller seeds.
@@ -116,12 +117,12 @@ func (o *options) print(w io.Writer, parts []*part) *bench.Score {
 	for _, p := range parts {
 		add(string(p.kind), p.score)
 	}
-	t := table{w: w, markdown: o.markdown}
-	t.head()
+	t := table.Table{W: w, Markdown: o.markdown, Columns: columns}
+	t.Head()
 	for _, name := range names {
-		t.row(name, byName[name])
+		row(&t, name, byName[name])
 	}
-	t.row("all", &all)
+	row(&t, "all", &all)
 	return &all
 }
 

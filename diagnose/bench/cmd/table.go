@@ -2,54 +2,21 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"strings"
 
 	"github.com/giverny/giverny/diagnose/bench"
+	"github.com/giverny/giverny/internal/table"
 )
 
-// table prints its lines as they come.
-type table struct {
-	w        io.Writer
-	markdown bool
-}
+// columns of the table. Half and most are the intervals from an incident's first region within which half, and nine
+// in ten, of the incidents had a right verdict.
+var columns = []table.Column{{Name: "incidents", Width: -13}, {Name: "n", Width: 5}, {Name: "verdicts", Width: 9}, {Name: "class", Width: 15}, {Name: "job", Width: 15},
+	{Name: "root port", Width: 15}, {Name: "root device", Width: 12}, {Name: "false blame", Width: 15}, {Name: "calibration", Width: 12}, {Name: "half", Width: 5}, {Name: "most", Width: 5}}
 
-// columns are the widths of the plain table, and what stands above them. Half and most are the intervals from
-// an incident's first region within which half, and nine in ten, of the incidents had a right verdict.
-var columns = []struct {
-	name  string
-	width int
-}{{"incidents", -13}, {"n", 5}, {"verdicts", 9}, {"class", 15}, {"job", 15}, {"root port", 15}, {"root device", 12}, {"false blame", 15}, {"calibration", 12}, {"half", 5}, {"most", 5}}
-
-func (t *table) head() {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name
-	}
-	t.cells(names)
-	if t.markdown {
-		fmt.Fprintln(t.w, "| --- |"+strings.Repeat(" ---: |", len(columns)-1))
-	}
-}
-
-func (t *table) row(name string, s *bench.Score) {
-	t.cells([]string{name, fmt.Sprint(s.Incidents), fmt.Sprint(s.Verdicts), share(s.Class), share(s.Job), share(s.Root), percent(s.RootDevice), share(s.FalseBlame),
-		number(s.CalibrationError(), "%.3f"), number(s.Delay(.5), "%.0f"), number(s.Delay(.9), "%.0f")})
-}
-
-func (t *table) cells(cells []string) {
-	for i, c := range columns {
-		if t.markdown {
-			fmt.Fprintf(t.w, "| %s ", cells[i])
-			continue
-		}
-		fmt.Fprintf(t.w, "%*s ", c.width, cells[i])
-	}
-	if t.markdown {
-		fmt.Fprint(t.w, "|")
-	}
-	fmt.Fprintln(t.w)
+// row prints what was right of the incidents of a name.
+func row(t *table.Table, name string, s *bench.Score) {
+	t.Row(name, fmt.Sprint(s.Incidents), fmt.Sprint(s.Verdicts), share(s.Class), share(s.Job), share(s.Root), percent(s.RootDevice), share(s.FalseBlame),
+		number(s.CalibrationError(), "%.3f"), number(s.Delay(.5), "%.0f"), number(s.Delay(.9), "%.0f"))
 }
 
 // share is a part in percent with its standard error.

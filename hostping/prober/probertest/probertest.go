@@ -50,7 +50,7 @@ func Main(args []string, in io.Reader, out io.Writer) error {
 	return Serve(host, "", in, out)
 }
 
-// Serve answers until it is told to stop; a probe of the endpoint hangs, unless it is
+// Serve answers until a request to stop; a probe of the endpoint hangs, unless it is
 // empty, has no answer.
 func Serve(host *simulated.Host, hangs string, in io.Reader, out io.Writer) error {
 	answers := json.NewEncoder(out)

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/search/simulated"
 )
 
-// Serve answers requests, a line each, for a simulated subsystem until it is told to stop or in ends. A measurement
+// Serve answers requests, a line each, for a simulated subsystem until a request to stop or the end of in. A measurement
 // takes a time. It fails on what is no request.
 func Serve(subsystem string, measurement time.Duration, in io.Reader, out io.Writer) error {
 	model, err := simulated.New(subsystem, 1, simulated.Flakiness{})

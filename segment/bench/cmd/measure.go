@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/giverny/giverny/internal/table"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/bench"
@@ -26,8 +27,8 @@ func (o *options) print(w io.Writer, runs []run) error {
 	if o.samples < 1 {
 		return fmt.Errorf("samples %d: want at least 1", o.samples)
 	}
-	t := table{w: w, markdown: o.markdown}
-	t.head()
+	t := table.Table{W: w, Markdown: o.markdown, Columns: columns}
+	t.Head()
 	graphs := map[string]*topology.Graph{}
 	for _, r := range runs {
 		g := graphs[r.set.Topology]
@@ -50,7 +51,7 @@ func (o *options) print(w io.Writer, runs []run) error {
 			if err != nil {
 				return err
 			}
-			t.row(r.name, method, line)
+			row(&t, r.name, method, line)
 		}
 	}
 	return nil

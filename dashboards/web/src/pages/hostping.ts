@@ -4,112 +4,113 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
 import { count, many, span, when, words } from "../format.ts";
-import type { HostGraph, HostReport, HostRun } from "../types.ts";
+import type { HostReport, HostRun } from "../types.ts";
+import { centre, drawing } from "./hostgraph.ts";
 
-const svgSpace = "http://www.w3.org/2000/svg";
+const rowsAtOnce = 100;
 
-function svg(tag: string, attrs: Record<string, string | number>, text = ""): SVGElement {
-  const e = document.createElementNS(svgSpace, tag);
-  for (const [k, v] of Object.entries(attrs)) e.setAttribute(k, String(v));
-  if (text) e.textContent = text;
-  return e;
-}
+/** ProbedHosts lists thousands of hosts, those with a verdict first; one that is picked is shown above the list. */
+export class ProbedHosts {
+  readonly section: HTMLElement;
+  readonly list = h("div", null, h("p", null, "loading"));
+  private readonly picked = h("section", { class: "host", attrs: { tabindex: "-1", "aria-label": "host" } });
+  private readonly filter: HTMLInputElement;
+  private hosts: HostRun[] = [];
+  private most = rowsAtOnce;
 
-/** probedHosts lists the hosts, those with a verdict first; one that is picked fills `into`. */
-export function probedHosts(app: App, hosts: HostRun[], into: HTMLElement): HTMLElement[] {
-  if (!hosts.length) return [h("p", null, "No host was probed inside in the last 7 days. ", h("code", null, "giverny hostping launch --host NAME --dry-run"), " says what probing one would do.")];
-  const slow = hosts.filter((r) => r.verdicts.length > 0).length;
-  const rows = hosts.slice(0, 500).map((r) => h("tr", null,
-    h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => showHost(app, r, into) } }, r.agent ?? "")),
-    h("td", null, when(r.time)), h("td", null, words(r.state)), h("td", null, words(r.trigger)), h("td", { class: "number" }, count(r.probes)), h("td", { class: "number" }, span(r.seconds)),
-    h("td", { class: r.verdicts.length ? "High" : "Neg" }, r.sentence ?? "")));
-  return [h("p", null, `${many(hosts.length, "host")} probed inside, ${many(slow, "has", "have")} a bottleneck there.`),
-    h("table", null, h("thead", null, h("tr", null, ...["host", "probed", "state", "called for by", "probes", "time", "outcome"].map((n) => h("th", null, n)))), h("tbody", null, ...rows)), into];
-}
+  constructor(private readonly app: App) {
+    this.filter = h("input", { attrs: { type: "search", placeholder: "name, link or outcome", "aria-label": "hosts with this in their name, link or outcome" }, on: { input: () => { this.most = rowsAtOnce; this.draw(); } } });
+    this.section = h("section", null, this.picked, this.list);
+  }
 
-function showHost(app: App, run: HostRun, into: HTMLElement) {
-  into.dataset.host = run.agent ?? "";
-  into.replaceChildren(h("h3", null, run.agent ?? ""), h("p", null, "loading"));
-  app.model?.api.host(run.agent ?? "", run.run_id).then((r) => {
-    if (into.dataset.host === run.agent) into.replaceChildren(...hostParts(r));
-  }).catch((e) => {
-    if (!isAbort(e)) into.replaceChildren(h("h3", null, run.agent ?? ""), h("p", { class: "Medium" }, (e as Error).message));
-  });
+  fill(hosts: HostRun[]) {
+    this.hosts = hosts;
+    if (!hosts.length) {
+      this.list.replaceChildren(h("p", null, "No host was probed inside in the last 7 days. ", h("code", null, "giverny hostping launch --host NAME --dry-run"), " says what probing one would do."));
+      return;
+    }
+    if (!this.filter.isConnected) this.list.replaceChildren(h("p", { class: "summary" }), h("p", { class: "pick" }, this.filter), h("div", { class: "wide" }), h("p", null));
+    this.draw();
+  }
+
+  private draw() {
+    const [summary, , table, more] = [...this.list.children] as HTMLElement[];
+    const slow = this.hosts.filter((r) => r.verdicts.length > 0).length;
+    summary.textContent = `${many(this.hosts.length, "host")} probed inside, ${many(slow, "has", "have")} a bottleneck there.`;
+    const part = this.filter.value.trim().toLowerCase();
+    const found = part ? this.hosts.filter((r) => [r.agent, r.model, r.sentence, ...r.verdicts.flatMap((v) => [v.accused, words(v.bottleneck)])].some((text) => text?.toLowerCase().includes(part))) : this.hosts;
+    const focused = document.activeElement instanceof HTMLElement && table.contains(document.activeElement) ? document.activeElement.dataset.host : undefined;
+    table.replaceChildren(h("table", null, h("thead", null, h("tr", null, ...["host", "probed", "state", "called for by"].map((n) => h("th", null, n)), h("th", { class: "number" }, "probes"), h("th", { class: "number" }, "time"), h("th", null, "outcome"))),
+      h("tbody", null, ...found.slice(0, this.most).map((r) => this.row(r)))));
+    if (focused !== undefined) [...table.querySelectorAll<HTMLElement>("[data-host]")].find((e) => e.dataset.host === focused)?.focus();
+    const left = found.length - this.most;
+    more.replaceChildren(...left > 0 ? [h("button", { attrs: { type: "button" }, on: { click: () => { this.most += 5 * rowsAtOnce; this.draw(); } } }, `Show more of ${many(left, "host")}`)] : found.length ? [] : ["No host has that."]);
+  }
+
+  private row(r: HostRun): HTMLElement {
+    return h("tr", null,
+      h("td", null, h("button", { class: "link", data: { host: r.agent ?? "" }, attrs: { type: "button" }, on: { click: () => this.show(r) } }, r.agent ?? "")),
+      h("td", null, when(r.time)), h("td", null, words(r.state)), h("td", null, words(r.trigger)), h("td", { class: "number" }, count(r.probes)), h("td", { class: "number" }, span(r.seconds)),
+      h("td", { class: r.verdicts.length ? "High" : "Neg" }, r.sentence ?? ""));
+  }
+
+  private show(run: HostRun) {
+    const into = this.picked;
+    into.dataset.run = run.run_id;
+    into.replaceChildren(h("h3", null, run.agent ?? ""), h("p", null, "loading"));
+    into.focus();
+    into.scrollIntoView({ block: "start" });
+    const close = h("button", { class: "close", attrs: { type: "button" }, on: { click: () => { into.dataset.run = ""; into.replaceChildren(); } } }, "Close");
+    this.app.model?.api.host(run.agent ?? "", run.run_id).then((r) => {
+      if (into.dataset.run !== run.run_id) return;
+      into.replaceChildren(close, ...hostParts(r));
+      centre(into);
+    }).catch((e) => {
+      if (!isAbort(e) && into.dataset.run === run.run_id) into.replaceChildren(close, h("h3", null, run.agent ?? ""), h("p", { class: "Medium" }, (e as Error).message));
+    });
+  }
 }
 
 function hostParts(r: HostReport): HTMLElement[] {
   const accused = new Set(r.report.verdicts.flatMap((v) => [v.link, v.link ? "" : v.rnic]).filter(Boolean));
-  const verdicts = r.report.verdicts.map((v) => h("p", { class: "High" }, `${words(v.bottleneck)}, ${Math.round(100 * v.confidence)}% sure: ${v.text}`));
+  const verdicts = r.report.verdicts.flatMap((v) => {
+    const cleared = Object.keys(v.evidence.cleared);
+    return [h("p", { class: "High" }, `${words(v.bottleneck)}, ${Math.round(100 * v.confidence)}% sure: ${v.text.split("; cleared: ")[0]}`),
+      ...cleared.length ? [h("details", null, h("summary", null, `${many(cleared.length, "other link")} of its paths cleared`), h("ul", null, ...cleared.map((id) => h("li", null, `${id}, by ${v.evidence.cleared[id].join(" to ")}`))))] : []];
+  });
   const missing = r.report.unmeasured.map((u) => h("li", null, `${u.rnic} to ${u.endpoint}: ${u.reason}`));
-  return [h("h3", null, r.run.agent ?? ""), h("p", null, r.run.sentence ?? ""), ...verdicts,
-    drawing(r.graph, accused), heatmap(r), ...r.report.notes.map((n) => h("p", null, n)),
-    ...missing.length ? [h("p", null, "Not measured:"), h("ul", null, ...missing)] : []];
+  return [h("h3", null, r.run.agent ?? ""), h("p", null, `Run of ${when(r.run.time)}, ${words(r.run.state)} host, ${many(r.run.probes, "probe")}; model ${r.report.model}.`),
+    ...verdicts.length ? verdicts : [h("p", null, r.run.sentence ?? "")],
+    ...r.graph.links.length ? [drawing(r.graph, accused)] : [h("p", null, "The agent's answer had no room for the host's graph.")],
+    ...r.report.matrix.length ? [h("div", { class: "matrices" }, heatmap(r, rate), heatmap(r, latency))] : [],
+    ...r.report.notes.map((n) => h("p", null, n)),
+    ...missing.length ? [h("details", null, h("summary", null, `${many(missing.length, "pair")} not measured`), h("ul", null, ...missing))] : []];
 }
 
-/** layers put each vertex below the one that leads to a socket. */
-function layers(g: HostGraph): { at: Map<string, { x: number; y: number }>; width: number; height: number } {
-  const below = new Map<string, string[]>();
-  const lower = new Set<string>();
-  for (const l of g.links) {
-    if (l.kind === "inter_socket") continue;
-    below.set(l.a, [...below.get(l.a) ?? [], l.b]);
-    lower.add(l.b);
-  }
-  const at = new Map<string, { x: number; y: number }>();
-  let leaves = 0, deepest = 0;
-  const place = (id: string, depth: number): number => {
-    deepest = Math.max(deepest, depth);
-    const known = at.get(id);
-    if (known) return known.x;
-    at.set(id, { x: 0, y: depth });
-    const xs = (below.get(id) ?? []).map((b) => place(b, depth + 1));
-    const x = xs.length ? (Math.min(...xs) + Math.max(...xs)) / 2 : leaves++;
-    at.set(id, { x, y: depth });
-    return x;
-  };
-  const roots = [...new Set(g.links.flatMap((l) => l.kind === "inter_socket" ? [l.a, l.b] : [l.a]))].filter((id) => !lower.has(id)).sort();
-  roots.forEach((id) => place(id, 0));
-  return { at, width: Math.max(1, leaves), height: deepest + 1 };
-}
+/** Quantity is what a heatmap shows of a pair: a value beside its baseline, and how bad the ratio is, 0 to 1. */
+interface Quantity { caption: string; of: (c: Cell) => [number, number]; bad: (ratio: number) => number }
+type Cell = HostReport["report"]["matrix"][number];
 
-/** drawing is the graph: sockets on top, accused links in red. */
-function drawing(g: HostGraph, accused: Set<string>): HTMLElement {
-  const { at, width, height } = layers(g);
-  const dx = 72, dy = 64, pad = 40;
-  const px = (id: string) => pad + (at.get(id)?.x ?? 0) * dx, py = (id: string) => pad + (at.get(id)?.y ?? 0) * dy;
-  const picture = svg("svg", { viewBox: `0 0 ${2 * pad + (width - 1) * dx} ${2 * pad + (height - 1) * dy}`, role: "img", class: "host-graph", "aria-label": "links of the host" });
-  const classes = (id: string) => accused.has(id) ? "accused" : "";
-  for (const l of g.links) {
-    const line = l.kind === "inter_socket"
-      ? svg("path", { d: `M${px(l.a)},${py(l.a)} Q${(px(l.a) + px(l.b)) / 2},${pad - 34} ${px(l.b)},${py(l.b)}`, fill: "none", class: classes(l.id) })
-      : svg("line", { x1: px(l.a), y1: py(l.a), x2: px(l.b), y2: py(l.b), class: classes(l.id) });
-    line.append(svg("title", {}, `${l.id}, ${words(l.kind)}${accused.has(l.id) ? ": accused" : ""}`));
-    picture.append(line);
-  }
-  const rnics = new Set(g.rnics.map((r) => r.id));
-  for (const id of at.keys()) {
-    const kind = rnics.has(id) ? "rnic" : g.endpoints.find((e) => e.id === id)?.kind ?? "inner";
-    const node = svg("circle", { cx: px(id), cy: py(id), r: kind === "inner" ? 4 : 8, class: `${kind} ${classes(id)}` });
-    node.append(svg("title", {}, id));
-    picture.append(node, svg("text", { x: px(id), y: py(id) + 22, "text-anchor": "middle" }, id));
-  }
-  const figure = h("figure", null);
-  figure.append(picture);
-  return figure;
-}
+// Half of the rate, or twice the latency, is as red as it gets; from 5% on it is tinted at all, which is noise.
+const rate: Quantity = { caption: "Loopback rate of each pair, percent of its baseline", of: (c) => [c.gbps, c.baseline_gbps], bad: (x) => 2 * (0.95 - x) };
+const latency: Quantity = { caption: "Latency of a small message, percent of its baseline", of: (c) => [c.latency_us, c.baseline_latency_us], bad: (x) => x - 1.05 };
 
-/** heatmap is each pair's rate as a share of its baseline; the text says it too. */
-function heatmap(r: HostReport): HTMLElement {
-  const cells = new Map(r.report.matrix.map((c) => [c.rnic + " " + c.endpoint, c]));
-  const endpoints = r.graph.endpoints.map((e) => e.id);
-  const rows = r.graph.rnics.map((n) => h("tr", null, h("th", null, n.id), ...endpoints.map((e) => {
-    const c = cells.get(n.id + " " + e);
-    if (!c) return h("td", { class: "number Neg" }, "");
-    const share = c.baseline_gbps > 0 ? c.gbps / c.baseline_gbps : 1;
-    const cell = h("td", { class: "number", title: `${n.id} to ${e}: ${c.gbps.toFixed(1)} of ${c.baseline_gbps.toFixed(1)} Gb/s, ${c.latency_us.toFixed(2)} of ${c.baseline_latency_us.toFixed(2)} us` }, `${Math.round(100 * share)}%`);
-    cell.style.background = `color-mix(in srgb, #d73027 ${Math.round(100 * Math.min(1, Math.max(0, (1 - share) * 2)))}%, transparent)`;
+/** heatmap has a row for each RNIC and a column for each endpoint; the text says what the colour does. */
+function heatmap(r: HostReport, q: Quantity): HTMLElement {
+  const key = (rnic: string, endpoint: string) => JSON.stringify([rnic, endpoint]);
+  const cells = new Map(r.report.matrix.map((c) => [key(c.rnic, c.endpoint), c]));
+  const missing = new Map(r.report.unmeasured.map((u) => [key(u.rnic, u.endpoint), u.reason]));
+  const rnics = r.graph.rnics.length ? r.graph.rnics.map((n) => n.id) : [...new Set(r.report.matrix.map((c) => c.rnic))];
+  const endpoints = r.graph.endpoints.length ? r.graph.endpoints.map((e) => e.id) : [...new Set(r.report.matrix.map((c) => c.endpoint))];
+  const rows = rnics.map((n) => h("tr", null, h("th", { title: n, attrs: { scope: "row" } }, n), ...endpoints.map((e) => {
+    const c = cells.get(key(n, e));
+    if (!c) return h("td", { class: "number Neg", title: `${n} to ${e}: ${missing.get(key(n, e)) ?? "not probed"}` }, "–");
+    const [now, base] = q.of(c), ratio = base > 0 ? now / base : 0;
+    const title = `${n} to ${e}: ${c.gbps.toFixed(1)} of ${c.baseline_gbps.toFixed(1)} Gb/s, ${c.latency_us.toFixed(2)} of ${c.baseline_latency_us.toFixed(2)} us`;
+    const cell = h("td", { class: "number", title }, ratio > 0 ? `${Math.round(100 * ratio)}` : "?");
+    if (ratio > 0) cell.style.setProperty("--bad", `${Math.round(100 * Math.min(1, Math.max(0, q.bad(ratio))))}`);
     return cell;
   })));
-  return h("table", { class: "host-matrix" }, h("caption", null, "Loopback rate of each pair, percent of its baseline"),
-    h("thead", null, h("tr", null, h("th", null, ""), ...endpoints.map((e) => h("th", null, e)))), h("tbody", null, ...rows));
+  return h("div", { class: "wide", attrs: { tabindex: "0", role: "group", "aria-label": q.caption } }, h("table", { class: "host-matrix" }, h("caption", null, q.caption),
+    h("thead", null, h("tr", null, h("td", null), ...endpoints.map((e) => h("th", { title: e, attrs: { scope: "col" } }, e)))), h("tbody", null, ...rows)));
 }

@@ -3,28 +3,37 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
 import { many, words } from "../format.ts";
-import { probedHosts } from "./hostping.ts";
-import type { HostRun, NodeScores } from "../types.ts";
+import { ProbedHosts } from "./hostping.ts";
+import type { NodeScores } from "../types.ts";
 
-let asked = 0;
-const picked = h("section", { class: "host" });
+const scoresEvery = 3_000, probesEvery = 60_000; // ms; a host is probed every 5 minutes at most
+
+/** shown is what the page consists of. It is filled in place, so that focus, filter and place stay over an interval. */
+let shown: { fabric: string; scores: HTMLElement; probed: ProbedHosts; scored: number; listed: number } | undefined;
 
 export function hostsPage(app: App, into: HTMLElement) {
   const model = app.model;
-  if (into.dataset.page === "hosts" && Date.now() - asked < 3000) return;
-  asked = Date.now();
-  if (into.dataset.page !== "hosts") into.replaceChildren(h("h2", null, "Hosts"), h("p", null, "loading"));
+  if (into.dataset.page !== "hosts" || shown?.fabric !== app.state.fabric) {
+    shown = { fabric: app.state.fabric, scores: h("section", null, h("p", null, "loading")), probed: new ProbedHosts(app), scored: 0, listed: 0 };
+    into.replaceChildren(h("h2", null, "Hosts"), shown.scores, h("h2", null, "Inside hosts"), shown.probed.section);
+  }
   into.dataset.page = "hosts";
   if (!model) return;
-  Promise.all([model.api.scores(), model.api.hosts()]).then(([a, probed]) => { if (app.state.page === "hosts") fill(app, into, a, probed); }).catch((e) => {
-    if (!isAbort(e)) into.replaceChildren(h("h2", null, "Hosts"), h("p", { class: "Medium" }, (e as Error).message));
-  });
+  const page = shown, now = Date.now();
+  const failed = (where: HTMLElement) => (e: unknown) => { if (!isAbort(e)) where.replaceChildren(h("p", { class: "Medium" }, (e as Error).message)); };
+  if (now - page.scored >= scoresEvery) {
+    page.scored = now;
+    model.api.scores().then((a) => page.scores.replaceChildren(...scoreParts(app, a))).catch(failed(page.scores));
+  }
+  if (now - page.listed >= probesEvery) {
+    page.listed = now;
+    model.api.hosts().then((hosts) => page.probed.fill(hosts)).catch(failed(page.probed.list));
+  }
 }
 
-function fill(app: App, into: HTMLElement, a: NodeScores, probed: HostRun[]) {
+function scoreParts(app: App, a: NodeScores): HTMLElement[] {
   const rows = a.nodes.slice(0, 500).map((n) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", select: "device:" + n.node }, true) } }, n.node)),
     h("td", { class: "number" }, n.score.toFixed(0)), h("td", null, words(n.relation ?? "")), h("td", null, n.reason ?? "")));
-  into.replaceChildren(h("h2", null, "Hosts"), h("p", null, a.nodes.length ? `${many(a.nodes.length, "node")} with a congestion score of 1 or above, the highest first; the score is for the next intervals, 0 to 100.` : "No node has a congestion score of 1 or above."),
-    ...rows.length ? [h("table", null, h("thead", null, h("tr", null, h("th", null, "node"), h("th", { class: "number" }, "score"), h("th", null, "relation"), h("th", null, "why"))), h("tbody", null, ...rows))] : [],
-    h("h2", null, "Inside hosts"), ...probedHosts(app, probed, picked));
+  const text = a.nodes.length ? `${many(a.nodes.length, "node")} with a congestion score of 1 or above, the highest first; the score is for the next intervals, 0 to 100.` : "No node has a congestion score of 1 or above.";
+  return [h("p", null, text), ...rows.length ? [h("div", { class: "wide" }, h("table", null, h("thead", null, h("tr", null, h("th", null, "node"), h("th", { class: "number" }, "score"), h("th", null, "relation"), h("th", null, "why"))), h("tbody", null, ...rows)))] : []];
 }

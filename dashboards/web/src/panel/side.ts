@@ -7,6 +7,7 @@ import { $, h, setText } from "../dom.ts";
 import { clock, count, inWords, metricName, percent, secondsBetween, span, unknownReasons, when, words } from "../format.ts";
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
 import { Anomalies } from "./anomalies.ts";
+import { Slowed } from "./slowed.ts";
 import { copyText, fillDiagnosis, ticket, type Jobs } from "./diagnosis.ts";
 import { fillForecast } from "./forecast.ts";
 import { fillJobs } from "./jobs.ts";
@@ -22,10 +23,12 @@ export class Side {
   private readonly list: RegionList;
   private readonly plot = new RegionPlot($("plot"));
   private readonly anomalies: Anomalies;
+  private readonly slowed: Slowed;
   private fault = ""; // of what went wrong
 
   constructor(private readonly app: App) {
     this.anomalies = new Anomalies(app);
+    this.slowed = new Slowed(app);
     this.list = new RegionList($("regions"), () => app.paint(), (r) => app.chooseRegion(r));
     const copied = h("output", { id: "copied", attrs: { role: "status" } });
     $("actions").append(h("button", { id: "copy", attrs: { type: "button" }, on: { click: () => void this.copy(copied) } }, "Copy as ticket"),
@@ -136,6 +139,7 @@ export class Side {
     if (!d && !r) { this.plot.clear(); return; }
     fillDiagnosis($("verdict"), d, r, this.jobs(), r?.age_intervals ? this.duration(r.age_intervals) : "");
     this.anomalies.show(r, d);
+    this.slowed.show(r);
     $("copy").hidden = !d;
     $("toroot").hidden = !d?.root && !r?.root;
     $("tobirth").hidden = !r?.birth;

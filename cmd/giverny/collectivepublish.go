@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/report"
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/schema"
+)
+
+// earliestClock is the first time that a record's clock can mean: simulations begin at
+// 0, and hosts whose clock was never set at 1970.
+var earliestClock = time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// publishWait is how long Kafka is given to take a report.
+const publishWait = 30 * time.Second
+
+type collectivePublishFlags struct {
+	fabric, job, format, lineRate, begin, nodeMap string
+	dryRun                                        bool
+}
+
+func newCollectivePublish(g *globals) *cobra.Command {
+	var f collectivePublishFlags
+	cmd := &cobra.Command{
+		Use:   "publish --job ID --format FORMAT DIR|FILE...",
+		Short: "Diagnose a job's collectives and send the outcome to the store",
+		Long: `Diagnose the collectives of a job, as giverny collective diagnose does, and send the
+outcome over Kafka to the analyser of the fabric, which stores it. The API and the
+page then have its critical path and culprits, a timeline of ranks by steps, and the
+regions of congestion that its flows crossed with what each cost: the ways of the
+flows are those in the records, else the fabric's own between the hosts of the ranks.
+
+It is meant for a job's epilogue, or for whoever looks into a slow job. A run that is
+published again, by the same job and begin, replaces what was there.
+
+The hosts of the ranks are looked for in the fabric's topology as the nodes of jobs
+are; --node-map names those that are called otherwise. Records whose clock is not
+UTC, such as a simulation's, need --begin.`,
+		Example: `  giverny collective publish --job 17 --format simulated --begin 2026-11-22T10:00:00Z run
+  giverny collective publish --job 17 --format nccl-inspector /var/log/nccl/17 --dry-run`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.publish(cmd, g, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
+	flags.StringVar(&f.job, "job", "", "the scheduler's id of the job")
+	flags.StringVar(&f.format, "format", "", "form of the records: "+collectiveFormatNames())
+	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link such as 25Gbps; without it the most frequent rate of its level in the fabric")
+	flags.StringVar(&f.begin, "begin", "", "when the first step began, RFC 3339; without it by the records' clock")
+	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines host, tab, device of the fabric")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent")
+	_ = cmd.MarkFlagRequired("format")
+	_ = cmd.MarkFlagRequired("job")
+	return cmd
+}
+
+func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths []string) error {
+	format, err := collectiveFormatOf(f.format)
+	if err != nil {
+		return err
+	}
+	opt := collective.Options{}
+	if opt.LineRateBitsPerSecond, err = parseLineRate(f.lineRate); err != nil {
+		return err
+	}
+	cfg, log, err := g.load(cmd)
+	if err != nil {
+		return err
+	}
+	run, d, err := format.run(paths, opt)
+	if err != nil {
+		return err
+	}
+	p := app.New(cfg, version, quiet(log))
+	r, err := f.report(p, run, d)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+	}
+	agent, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), publishWait)
+	defer cancel()
+	id, err := p.PublishCollective(ctx, f.fabric, agent, &r)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%ssent as %s\n", d.Text, id)
+	return nil
+}
+
+// report makes what is sent.
+func (f *collectivePublishFlags) report(p *app.Process, run collective.Run, d collective.Diagnosis) (report.Report, error) {
+	m := report.Meta{Job: f.job, Format: f.format}
+	hosts := make([]string, len(run.Ranks))
+	for i, r := range run.Ranks {
+		hosts[i] = r.Node
+	}
+	var err error
+	if m.Devices, err = p.CollectiveDevices(f.fabric, f.nodeMap, hosts); err != nil {
+		return report.Report{}, err
+	}
+	switch {
+	case f.begin != "":
+		at, err := time.Parse(time.RFC3339Nano, f.begin)
+		if err != nil || !at.After(earliestClock) {
+			return report.Report{}, fmt.Errorf("--begin %q: want a time such as 2026-11-22T10:00:00Z", f.begin)
+		}
+		m.Begin = schema.Instant(at.UnixNano())
+	case d.FirstNanos < earliestClock.UnixNano():
+		return report.Report{}, errors.New("the records' clock is not UTC: say when the first step began with --begin 2026-11-22T10:00:00Z")
+	}
+	return report.New(run, d, m)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+func newSearchList(g *globals) *cobra.Command {
+	var fabric string
+	var since time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [ID]",
+		Short: "List the searches that agents were sent, or one with its findings",
+		Example: `  giverny search list --since 168h
+  giverny search list B6ZT2LQ3W5SJ7C4RA6X2EYKN4D --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			return app.New(cfg, version, log).Reading(cmd.Context(), fabric, func(ctx context.Context, m *read.Model, fabric string) error {
+				if len(args) == 1 {
+					return listOne(ctx, cmd.OutOrStdout(), m, fabric, args[0], asJSON)
+				}
+				now := time.Now()
+				list, err := m.Searches(ctx, fabric, read.Span{From: schema.Instant(now.Add(-since).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}, read.MaxSearches)
+				if err != nil {
+					return err
+				}
+				return printSearches(cmd.OutOrStdout(), list, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&fabric, "fabric", "", "the fabric; needless where there is one")
+	cmd.Flags().DurationVar(&since, "since", 30*24*time.Hour, "those requested within this time")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per search, or per finding of one")
+	return cmd
+}
+
+func printSearches(w io.Writer, list []read.Search, asJSON bool) error {
+	if asJSON {
+		return printLines(w, list)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SEARCH\tREQUESTED\tBY\tREGION\tSUBSYSTEM\tAGENT\tSTATUS\tEXPERIMENTS\tANOMALIES")
+	for i := range list {
+		s := &list[i]
+		region := ""
+		if s.Region != 0 {
+			region = strconv.FormatUint(s.Region, 10)
+		}
+		common := fmt.Sprintf("%s\t%s\t%s\t%s\t%v", s.ID, s.Requested.Time().Format(time.DateTime), s.Principal, region, s.Subsystem)
+		for _, a := range s.Agents {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%d\n", common, a.Agent, strings.TrimSuffix(string(a.Status)+": "+a.Reason, ": "), a.Experiments, s.Budget, a.Anomalies)
+		}
+		if len(s.Agents) == 0 {
+			fmt.Fprintf(table, "%s\t\tno answer\t\t\n", common)
+		}
+	}
+	return table.Flush()
+}
+
+func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string, asJSON bool) error {
+	s, findings, err := searchWithFindings(ctx, m, fabric, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printLines(w, findings)
+	}
+	if err := printSearches(w, []read.Search{s}, false); err != nil {
+		return err
+	}
+	for i := range findings {
+		fmt.Fprintf(w, "experiment %d: %s where %s\n", findings[i].Experiment, findings[i].Symptom, findings[i].MFS)
+	}
+	return nil
+}
+
+// searchWithFindings reads a search and what it has found.
+func searchWithFindings(ctx context.Context, m *read.Model, fabric, id string) (s read.Search, findings []read.Finding, err error) {
+	s, err = m.Search(ctx, fabric, id)
+	if errors.Is(err, read.ErrNotFound) {
+		return s, nil, fmt.Errorf("no search %s is stored of fabric %s; giverny search list names them", id, fabric)
+	}
+	if err != nil {
+		return s, nil, err
+	}
+	findings, err = m.SearchFindings(ctx, fabric, id)
+	return s, findings, err
+}
+
+func newSearchCancel(g *globals) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use:     "cancel ID",
+		Short:   "Stop a search that agents carry out",
+		Long:    `Stop a search that agents carry out. What it has found until then is kept.`,
+		Example: "  giverny search cancel B6ZT2LQ3W5SJ7C4RA6X2EYKN4D",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			arguments, err := json.Marshal(command.CancelArguments{ID: args[0]})
+			if err != nil {
+				return err
+			}
+			f.arguments = arguments
+			answers, err := g.askAgents(cmd, &f, command.KindCancel)
+			if err != nil {
+				return err
+			}
+			stopped := slices.DeleteFunc(answers, func(a command.Answer) bool {
+				var output struct {
+					Running bool `json:"running"`
+				}
+				return json.Unmarshal(a.Output, &output) != nil || !output.Running
+			})
+			for i := range stopped {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s stops it\n", stopped[i].Agent)
+			}
+			if len(stopped) == 0 {
+				return fmt.Errorf("no agent that answered runs %s", args[0])
+			}
+			return nil
+		},
+	}
+	const wait = 10 * time.Second // for which it is valid, too
+	f.register(cmd, wait)
+	return cmd
+}

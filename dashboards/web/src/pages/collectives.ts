@@ -1,0 +1,90 @@
+// Collectives of jobs that were diagnosed: what each cost, and of one a timeline of ranks by time with the critical path,
+// its culprits, and the regions of congestion that its flows crossed.
+import { isAbort } from "../api.ts";
+import type { App } from "../app.ts";
+import { h, svg } from "../dom.ts";
+import { count, many, share, when, words } from "../format.ts";
+import type { Collective, CollectiveRun } from "../types.ts";
+
+let asked = 0;
+const picked = h("section", { class: "collective" });
+
+export function collectivesPage(app: App, into: HTMLElement) {
+  if (into.dataset.page === "collectives" && Date.now() - asked < 3000) return;
+  asked = Date.now();
+  if (into.dataset.page !== "collectives") into.replaceChildren(h("h2", null, "Collectives"), h("p", null, "loading"));
+  into.dataset.page = "collectives";
+  const api = app.model?.api;
+  if (!api) return;
+  api.collectives().then((list) => {
+    if (app.state.page === "collectives") into.replaceChildren(h("h2", null, "Collectives"), ...listed(app, list));
+  }).catch((e) => {
+    if (!isAbort(e)) into.replaceChildren(h("h2", null, "Collectives"), h("p", { class: "Medium" }, (e as Error).message));
+  });
+}
+
+const head = (...names: string[]) => h("thead", null, h("tr", null, ...names.map((n) => h("th", null, n))));
+const ms = (nanos: number) => `${(nanos / 1e6).toPrecision(3)} ms`;
+const most = 500;
+
+function listed(app: App, list: Collective[]): HTMLElement[] {
+  if (!list.length) return [h("p", null, "No collective was diagnosed in the last 7 days. ", h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the outcome here.")];
+  const slow = list.filter((c) => c.culprits.length > 0).length;
+  const rows = list.slice(0, most).map((c) => {
+    const worst = c.culprits[0];
+    return h("tr", null,
+      h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => showRun(app, c, picked) } }, c.job_id)), h("td", null, when(c.begin)), h("td", { class: "number" }, count(c.ranks)), h("td", { class: "number" }, count(c.iterations)),
+      h("td", { class: "number" }, ms(c.makespan_ns / c.iterations)), h("td", { class: "number" }, ms(c.expected_ns / c.iterations)),
+      h("td", { class: worst ? "High" : "Neg" }, worst ? `${words(worst.class)} ${worst.flow} at ${worst.object}` : c.stopped_ranks.length ? "stopped" : "none"), h("td", { class: "number" }, worst ? ms(worst.cost_ns / c.iterations) : ""));
+  });
+  return [h("p", null, `${many(list.length, "run")} diagnosed, ${many(slow, "has", "have")} a culprit; times are per iteration.`),
+    h("table", null, head("job", "began", "ranks", "iterations", "makespan", "without culprits", "worst culprit", "its cost"), h("tbody", null, ...rows)), picked];
+}
+
+function showRun(app: App, c: Collective, into: HTMLElement) {
+  into.dataset.run = c.run_id;
+  const title = `Job ${c.job_id}, ${when(c.begin)}`;
+  into.replaceChildren(h("h3", null, title), h("p", null, "loading"));
+  app.model?.api.collective(c.run_id).then((r) => {
+    if (into.dataset.run === c.run_id) into.replaceChildren(h("h3", null, title), ...runParts(app, r));
+  }).catch((e) => {
+    if (!isAbort(e)) into.replaceChildren(h("h3", null, title), h("p", { class: "Medium" }, (e as Error).message));
+  });
+}
+
+function runParts(app: App, r: CollectiveRun): HTMLElement[] {
+  const d = r.diagnosis;
+  const culprits = d.culprits.map((c) => h("tr", null, h("td", { class: "High" }, words(c.class)), h("td", null, c.flow), h("td", null, c.object), h("td", { class: "number" }, ms(c.cost_ns)), h("td", { class: "number" }, share(c.confidence)), h("td", null, c.evidence ?? "")));
+  const regions = r.regions.map((x) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", region: x.region, at: x.from }, true) } }, x.name || x.region)),
+    h("td", { class: x.severity }, x.severity), h("td", { class: "number" }, ms(x.per_iteration_ns)), h("td", { class: "number" }, count(x.flows)), h("td", { class: "number" }, share(x.share)), h("td", null, x.text)));
+  return [...d.text.split("\n").filter(Boolean).slice(0, 1).map((t) => h("p", null, t)), timeline(r),
+    ...culprits.length ? [h("table", null, h("caption", null, "Culprits"), head("class", "flow", "at", "cost", "sure", "evidence"), h("tbody", null, ...culprits))] : [h("p", { class: "Neg" }, "no culprit: the steps last as long as they should")],
+    ...regions.length ? [h("table", null, h("caption", null, "Regions of congestion that its flows crossed"), head("region", "severity", "cost per iteration", "flows", "share of ways", ""), h("tbody", null, ...regions))] : [h("p", null, "Its flows crossed no region of congestion.")],
+    ...(d.notes ?? []).map((n) => h("p", null, n))];
+}
+
+/** timeline is a row per rank and a box per step of one iteration; the critical path goes over them, by kind of segment. */
+function timeline(r: CollectiveRun): HTMLElement {
+  const t = r.timeline, row = 16, left = 92, width = 1000, bottom = 22;
+  const length = Math.max(1, t.end_ns - t.begin_ns), height = row * Math.max(1, t.ranks.length) + bottom;
+  const x = (ns: number) => left + (ns - t.begin_ns) / length * (width - left - 4);
+  const rows = new Map(t.ranks.map((rank, i) => [rank, i]));
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "timeline", "aria-label": `steps of ${t.ranks.length} ranks over ${ms(length)}, with the critical path` });
+  t.ranks.forEach((rank, i) => picture.append(svg("text", { x: 2, y: row * i + 12 }, `${rank} ${r.hosts[rank]?.[0] ?? ""}`.slice(0, 15))));
+  const box = (at: number, begin: number, end: number, name: string, about: string) => {
+    const e = svg("rect", { x: x(begin).toFixed(2), y: row * at + 2, width: Math.max(.3, x(end) - x(begin)).toFixed(2), height: row - 4, class: name });
+    e.append(svg("title", {}, about));
+    picture.append(e);
+  };
+  t.row.forEach((at, i) => box(at, t.step_begin_ns[i], t.step_end_ns[i], "step", `rank ${t.ranks[at]} step ${t.step[i]}: ${ms(t.step_end_ns[i] - t.step_begin_ns[i])}`));
+  for (const s of r.diagnosis.critical_path) {
+    const at = rows.get(s.rank);
+    if (at !== undefined && (s.iteration ?? 0) === t.iteration) box(at, s.begin_ns, s.end_ns, `critical ${s.kind}`, `critical path: rank ${s.rank} step ${s.step}, ${s.kind}, ${ms(s.end_ns - s.begin_ns)}`);
+  }
+  for (let i = 0; i <= 5; i++) picture.append(svg("text", { x: x(t.begin_ns + length / 5 * i), y: height - 6, "text-anchor": i === 5 ? "end" : i ? "middle" : "start" }, ms(length / 5 * i)));
+  const figure = h("figure", null);
+  figure.append(picture);
+  const left_out = [t.omitted ? `${many(t.omitted, "step")} left out` : "", r.segments > r.diagnosis.critical_path.length ? `${count(r.diagnosis.critical_path.length)} of ${count(r.segments)} segments of the critical path` : ""].filter(Boolean);
+  figure.append(h("figcaption", null, `Steps of iteration ${t.iteration + 1}, ranks by time. Critical path: red transfers, violet the rank's own time, yellow waits for what was not recorded.${left_out.length ? " " + left_out.join("; ") + "." : ""}`));
+  return figure;
+}

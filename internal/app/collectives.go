@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collective/report"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// CollectiveDevices are the devices of a fabric, or of the only one, that each of some
+// hosts has; nodeMap is a file of names as feeds take it, or empty. A host that is no
+// device of the fabric is an error.
+func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][]string, error) {
+	f, err := fabricNamed(p.cfg, fabric)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := LoadFabrics(p.cfg.Fabrics, p.log)
+	if err != nil {
+		return nil, err
+	}
+	names, err := readNodeMap(nodeMap)
+	if err != nil {
+		return nil, fmt.Errorf("--node-map: %w", err)
+	}
+	var graph *topology.Graph
+	for _, l := range loaded {
+		if l.Name == f.Name {
+			graph = l.Graph
+		}
+	}
+	resolver := nodes.New([]*topology.Graph{graph}, names)
+	devices := make([][]string, len(hosts))
+	var unknown []string
+	for i, host := range hosts {
+		found, reason := resolver.Device(host)
+		if reason != "" || len(found) == 0 || len(found[0]) == 0 {
+			unknown = append(unknown, host)
+			continue
+		}
+		devices[i] = found[0]
+	}
+	if len(unknown) > 0 {
+		const shown = 5
+		return nil, fmt.Errorf("%d hosts of the collective are no devices of fabric %s (%s): give --node-map FILE with lines of host, tab, device", len(unknown), f.Name, strings.Join(unknown[:min(len(unknown), shown)], ", "))
+	}
+	return devices, nil
+}
+
+// PublishCollective sends a report to where results of agents go, from which the
+// analyser of the fabric stores it, and returns its id.
+func (p *Process) PublishCollective(ctx context.Context, fabric, agent string, r *report.Report) (id string, err error) {
+	f, err := fabricNamed(p.cfg, fabric)
+	if err != nil {
+		return "", err
+	}
+	if p.cfg.Kafka.Embedded {
+		return "", errors.New("kafka.embedded: the broker inside another process cannot be reached; publishing needs kafka.brokers")
+	}
+	if err := p.UseKafka(); err != nil {
+		return "", err
+	}
+	defer p.Close()
+	return publishCollective(ctx, kafka.NewProducer(p.client), f.Name, f.Partition, agent, r, time.Now)
+}
+
+func publishCollective(ctx context.Context, sink command.Sink, fabric string, partition int, agent string, r *report.Report, now func() time.Time) (id string, err error) {
+	output, err := command.Output(r)
+	if err != nil {
+		return "", err
+	}
+	result := schema.CommandResult{CommandID: r.ID(), Fabric: fabric, Agent: agent, Time: schema.Instant(now().UnixNano()), Status: schema.CommandDone, Kind: report.Kind, Output: output}
+	if err := command.Volunteer(ctx, sink, partition, &result); err != nil {
+		return "", fmt.Errorf("publish collective %s: %w", result.CommandID, err)
+	}
+	return result.CommandID, nil
+}

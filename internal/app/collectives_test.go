@@ -1,0 +1,191 @@
+//go:build integration
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/detect"
+	"github.com/giverny/giverny/collective/report"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/incident"
+	"github.com/giverny/giverny/store/engine"
+	"github.com/giverny/giverny/topology"
+)
+
+// A simulated collective that a background flow slows is published over Kafka to the analyser, stored in the real engine,
+// and read from the API: with its diagnosis, the regions that its flows crossed, what these cost, and by the region the
+// job. A region on links that no flow takes is not among them.
+func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
+	library, err := engine.FindLibrary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.DataDir, cfg.HTTP.Listen, cfg.Store.Library = t.TempDir(), "127.0.0.1:0", library
+	cfg.HTTP.Metrics.Listen = "127.0.0.1:0"
+	entry := config.DefaultFabric()
+	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = "ib0", "fattree:k=4", 0, time.Second
+	cfg.Fabrics = []config.Fabric{entry}
+	fabrics, err := LoadFabrics(cfg.Fabrics, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(cfg, "test", slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})))
+	parts, err := p.Make(Role{Analyse: true, Serve: true}, fabrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := p.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now().Truncate(time.Second).Add(-time.Minute)
+	r := slowedCollective(t, begin)
+	done := errors.New("done")
+	err = p.Run(t.Context(), l, func(ctx context.Context) ([]Step, error) {
+		steps, err := parts.Steps(ctx)
+		check := lifecycle.Stage{Name: "check", Run: func(ctx context.Context) error {
+			if err := p.db.Store(ctx, congested(fabrics[0].Graph, begin)); err != nil {
+				return err
+			}
+			id, err := publishCollective(ctx, kafka.NewProducer(p.client), "ib0", 0, "n1", &r, time.Now)
+			if err == nil {
+				err = checkCollective(l.URL(false)+"/api/v1/fabrics/ib0/", id, begin, &r)
+			}
+			return errors.Join(err, done)
+		}}
+		return append([]Step{{check}}, steps...), err
+	})
+	if !errors.Is(err, done) || strings.Contains(err.Error(), "\n") { // joined with another one
+		t.Fatal(err)
+	}
+}
+
+// slowedCollective is the report of one whose ranks are on hosts of the fabric.
+func slowedCollective(t *testing.T, begin time.Time) report.Report {
+	t.Helper()
+	in, err := incident.New(incident.Spec{Class: collective.BackgroundFlow, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := in.Simulate(detect.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := collective.Diagnose(result.Run, collective.Options{})
+	if len(d.Culprits) == 0 || d.Culprits[0].Class != collective.BackgroundFlow {
+		t.Fatalf("culprits %+v", d.Culprits)
+	}
+	m := report.Meta{Job: "17", Format: "simulated", Begin: schema.Instant(begin.UnixNano())}
+	for _, rank := range result.Run.Ranks {
+		m.Devices = append(m.Devices, []string{"host" + rank.Node})
+	}
+	r, err := report.New(result.Run, d, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// congested is an interval with a region on every link up from leaves, and one on the link to a host without a rank.
+func congested(g *topology.Graph, begin time.Time) *schema.IntervalResult {
+	region := func(id uint64, wanted func(l topology.Link) bool) schema.Region {
+		r := schema.Region{ID: id, Metric: schema.CreditStall, Severity: schema.High, Mean: 40, Max: 50, Name: "of the test"}
+		for l := range schema.LinkID(g.NumLinks()) {
+			if wanted(g.Link(l)) {
+				r.Links = append(r.Links, l)
+			}
+		}
+		r.Size = len(r.Links)
+		return r
+	}
+	level := func(d topology.DeviceID) int8 { return g.Device(d).Level }
+	return &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0", GraphVersion: g.Version(), Links: g.NumLinks(), Interval: schema.Interval{StartNanos: begin.UnixNano(), DurationNanos: int64(time.Second)}},
+		Regions: []schema.Region{
+			region(4711, func(l topology.Link) bool { return level(l.From) == 1 && level(l.To) == 2 }),
+			region(4712, func(l topology.Link) bool { return g.Device(l.To).Name == "host15" })}}
+}
+
+// crossedRegion is a region of a collective, or a collective of a region, as the API has it.
+type crossedRegion struct {
+	Job    string `json:"job_id"`
+	Region string
+	CostNS int64 `json:"cost_ns"`
+	Text   string
+}
+
+func checkCollective(api, id string, begin time.Time, r *report.Report) error {
+	var list struct {
+		Collectives []struct {
+			RunID    string `json:"run_id"`
+			Culprits []struct {
+				Class  string
+				CostNS int64 `json:"cost_ns"`
+			}
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); len(list.Collectives) == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return errors.New("the collective does not get into the API")
+		}
+		if err := ask(api+"collectives?job=17", &list); err != nil {
+			return err
+		}
+	}
+	cost := r.Diagnosis.Culprits[0].CostNanos
+	if c := list.Collectives[0]; c.RunID != id || len(c.Culprits) != len(r.Diagnosis.Culprits) || c.Culprits[0].Class != "background_flow" || c.Culprits[0].CostNS != cost {
+		return fmt.Errorf("%s: %+v", id, c)
+	}
+	var run struct {
+		Diagnosis struct {
+			CriticalPath []collective.Segment `json:"critical_path"`
+		}
+		Timeline struct{ Row []int }
+		Regions  []crossedRegion
+	}
+	if err := ask(api+"collectives/"+id, &run); err != nil {
+		return err
+	}
+	sum := int64(0)
+	for _, s := range run.Diagnosis.CriticalPath {
+		sum += s.EndNanos - s.BeginNanos
+	}
+	if sum != r.Diagnosis.MakespanNanos || len(run.Timeline.Row) == 0 || len(run.Regions) != 1 || run.Regions[0].Region != "4711" || run.Regions[0].CostNS < cost*9/10 {
+		return fmt.Errorf("path of %d ns, %d steps, regions %+v; culprit costs %d", sum, len(run.Timeline.Row), run.Regions, cost)
+	}
+	var region struct{ Collectives []crossedRegion }
+	if err := ask(api+"tracks/4711/collectives?from="+begin.UTC().Format(time.RFC3339), &region); err != nil {
+		return err
+	}
+	want := crossedRegion{"17", "4711", run.Regions[0].CostNS, run.Regions[0].Text}
+	if len(region.Collectives) != 1 || region.Collectives[0] != want || !strings.HasPrefix(want.Text, fmt.Sprintf("region 4711 cost job 17 %.3g ms", float64(want.CostNS)/1e6)) {
+		return fmt.Errorf("%+v, want %+v", region, want)
+	}
+	return nil
+}
+
+// ask reads an answer of the API.
+func ask(url string, into any) error {
+	response, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}

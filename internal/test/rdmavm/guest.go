@@ -1,0 +1,98 @@
+// Package rdmavm boots guests with a real RDMA stack (rdma_rxe) in QEMU for tests. In go the folder that
+// scripts/rdma-vm.sh has filled and the devices of a guest, out comes a guest that ssh reaches; it ends with the
+// test. What is measured there its users know.
+package rdmavm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Folder is what scripts/rdma-vm.sh has filled. A test without it fails.
+func Folder(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv("GIVERNY_RDMA_VM")
+	if folder == "" {
+		t.Fatal("GIVERNY_RDMA_VM names no folder: run make rdma-vm")
+	}
+	return folder
+}
+
+// SSH is the program that reaches guests, and its options.
+func SSH(folder string) []string {
+	return []string{"ssh", "-i", filepath.Join(folder, "key"), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+		"-o", "LogLevel=ERROR", "-o", "ConnectTimeout=60"}
+}
+
+// Guest is a machine that runs.
+type Guest struct {
+	ssh         []string
+	Destination string // for ssh
+}
+
+// Boot starts guest n, which is node n of its fabric, with more arguments for QEMU, among them its memory, its
+// processors and the interfaces beside eth0. It does not wait until the guest is up.
+func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("qemu-system-x86_64", append([]string{"-accel", "tcg", "-machine", "q35", "-cpu", "max",
+		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio",
+		"-kernel", filepath.Join(folder, "vmlinuz"), "-initrd", filepath.Join(folder, "initrd"),
+		"-append", fmt.Sprintf("console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=on tsc=reliable node=%d", n),
+		"-netdev", "user,id=u0,restrict=on,hostfwd=tcp:" + address + "-:22", "-device", fmt.Sprintf("virtio-net-pci,bus=pcie.0,netdev=u0,mac=52:54:00:00:01:0%d,romfile=", n)}, args...)...)
+	var serial bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &serial, &serial
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("guest %d: %s", n, &serial)
+		}
+	})
+	return &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address}
+}
+
+// Run runs a command of the guest's shell and gives what it prints.
+func (g *Guest) Run(ctx context.Context, input io.Reader, argv ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, g.ssh[0], append(append(append([]string{}, g.ssh[1:]...), g.Destination), argv...)...)
+	cmd.Stdin = input
+	text, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return text, err
+}
+
+// Await waits until the guest has its adapter. Emulated processors take half a minute on an idle machine.
+func (g *Guest) Await(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	for {
+		if _, err := g.Run(ctx, nil, "cat", "/sys/class/infiniband/rxe0/node_guid"); err == nil {
+			return
+		} else if ctx.Err() != nil {
+			t.Fatalf("guest %s: %v", g.Destination, err)
+		}
+		time.Sleep(time.Second)
+	}
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/report"
+)
+
+const collectivesTable = "collective_runs"
+
+// StoreCollectives keeps diagnosed collectives. The same list stored again counts once.
+// It tries until ctx ends.
+func (db *DB) StoreCollectives(ctx context.Context, fabric string, runs []report.Published) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	keyOf := func(p *report.Published) string { return fmt.Sprintf("%q %q %d", p.RunID, p.Agent, p.Time) }
+	return db.insert(ctx, collectivesTable, db.collectiveRows(fabric, runs), auditKey(fabric, runs, keyOf), 0)
+}
+
+func (db *DB) collectiveRows(fabric string, runs []report.Published) rowSet {
+	n := len(runs)
+	text := func(of func(*report.Published) string) column { return each(runs, of) }
+	at := func(of func(*report.Published) time.Time) column { return each(runs, of) }
+	nanos := func(of func(*report.Published) int64) column { return each(runs, of) }
+	culprits := func(of func(*collective.Culprit) string) column {
+		return eachNested(runs, func(p *report.Published) []string { return each(p.Diagnosis.Culprits, of) })
+	}
+	return rowSet{n, []field{
+		{"fabric", repeat(fabric, n)},
+		{"job_id", text(func(p *report.Published) string { return p.Job })},
+		{"run_id", text(func(p *report.Published) string { return p.RunID })},
+		{"agent", text(func(p *report.Published) string { return p.Agent })},
+		{"time", at(func(p *report.Published) time.Time { return p.Time.Time() })},
+		{"begin", at(func(p *report.Published) time.Time { return p.Begin.Time() })},
+		{"end", at(func(p *report.Published) time.Time { return p.End().Time() })},
+		{"format", text(func(p *report.Published) string { return p.Format })},
+		{"ranks", each(runs, func(p *report.Published) uint32 { return uint32(p.Diagnosis.Ranks) })},
+		{"iterations", each(runs, func(p *report.Published) uint32 { return uint32(p.Iterations) })},
+		{"makespan_ns", nanos(func(p *report.Published) int64 { return p.Diagnosis.MakespanNanos })},
+		{"expected_ns", nanos(func(p *report.Published) int64 { return p.Diagnosis.ExpectedNanos })},
+		{"classes", culprits(func(c *collective.Culprit) string { return string(c.Class) })},
+		{"flows", culprits(func(c *collective.Culprit) string { return c.Flow })},
+		{"objects", culprits(func(c *collective.Culprit) string { return c.Object })},
+		{"costs_ns", eachNested(runs, func(p *report.Published) []int64 {
+			return each(p.Diagnosis.Culprits, func(c *collective.Culprit) int64 { return c.CostNanos })
+		})},
+		{"confidences", eachNested(runs, func(p *report.Published) []float32 {
+			return each(p.Diagnosis.Culprits, func(c *collective.Culprit) float32 { return float32(c.Confidence) })
+		})},
+		{"stopped_ranks", eachNested(runs, func(p *report.Published) []uint32 {
+			return each(p.Diagnosis.StoppedRanks, func(r *int) uint32 { return uint32(*r) })
+		})},
+		{"text", text(func(p *report.Published) string { return p.Diagnosis.Text })},
+		{"document", text(func(p *report.Published) string { return document(&p.Report) })},
+		{"stored_at", repeat(db.now(), n)},
+	}}
+}
