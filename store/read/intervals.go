@@ -190,6 +190,17 @@ func fill(s *schema.Series, first int, values []float32) {
 // Result is an interval as the analysis left it, with the values of its stall
 // metrics; without its events, and without what is there to be added up over time.
 func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.IntervalResult, error) {
+	r, err := m.Findings(ctx, fabric, s)
+	if err != nil {
+		return nil, err
+	}
+	r.Snapshot, err = m.stalls(ctx, fabric, s)
+	return r, err
+}
+
+// Findings are Result without the values of links, its Snapshot: of a large fabric they are
+// most of what is read.
+func (m *Model) Findings(ctx context.Context, fabric string, s Stored) (*schema.IntervalResult, error) {
 	r := &schema.IntervalResult{}
 	if err := m.tracking(ctx, fabric, s, r); err != nil {
 		return nil, err
@@ -211,10 +222,7 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 		r.Network.Severity = max(r.Network.Severity, state.Severity)
 	}
 	r.Network.Unknown = s.Unknown
-	if r.Diagnoses, err = m.Diagnoses(ctx, fabric, SpanOf(s.Interval), 0); err != nil {
-		return nil, err
-	}
-	r.Snapshot, err = m.stalls(ctx, fabric, s)
+	r.Diagnoses, err = m.Diagnoses(ctx, fabric, SpanOf(s.Interval), 0)
 	return r, err
 }
 
