@@ -170,6 +170,19 @@ func (in *Incident) selfCollision(random *rand.Rand) {
 	in.spine[other.pair] = usualSpine(v.pair)
 	in.truth.Flows = append(in.truth.Flows, v.String(), other.String())
 	in.place(in.fabric.leafNode(leafOf(v.from)), leafUpPort(usualSpine(v.pair)))
+	in.meetsBelow(other)
+}
+
+// meetsBelow adds to the truth whom a flow that was moved to another spine meets there
+// on the way down, in the same step.
+func (in *Incident) meetsBelow(moved victim) {
+	spine := in.spine[moved.pair]
+	for _, w := range in.victims(crossesLeaves) {
+		if w.step == moved.step && w.pair != moved.pair && leafOf(w.to) == leafOf(moved.to) && usualSpine(w.pair) == spine {
+			in.truth.Flows = append(in.truth.Flows, w.String())
+			in.place(in.fabric.spineNode(spine), leafOf(moved.to)+1)
+		}
+	}
 }
 
 // bySlots is the order of the ranks in which those of the same slot follow each other.
