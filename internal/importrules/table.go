@@ -117,7 +117,7 @@ var Architecture = []Row{
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
 	// Collectives: from step records to the critical path and its culprits.
-	{Package: "collective", Kind: Pure},
+	{Package: "collective", Tests: []string{"collective/report"}, Kind: Pure},
 	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Kind: Pure},
 	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
