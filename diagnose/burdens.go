@@ -1,8 +1,11 @@
 package diagnose
 
+import "github.com/giverny/giverny/schema"
+
 // burdens shares the traffic of the region between the jobs: what each moved lately, times the share of it
-// that its routes put on the region; and in the same way what was added to it since before the onset.
-func (s *Stage) burdens(rc *regionCase) {
+// that its routes put on the region; and in the same way what was added to it since before the onset. What the links
+// were measured to carry bounds the shares: of traffic that no known job explains none has a part.
+func (s *Stage) burdens(rc *regionCase, p *pressure) {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -14,6 +17,9 @@ func (s *Stage) burdens(rc *regionCase) {
 		c.growth = max(0, c.burden-past)
 		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
+	carried, added := p.carriedOn(rc.region.Links)
+	interval := float64(s.clock.duration) / 1e9
+	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
 		if c.burden > 0 {
@@ -26,6 +32,27 @@ func (s *Stage) burdens(rc *regionCase) {
 			c.growth /= grown
 		}
 	}
+}
+
+// leastExplained is the share of what links were measured to carry that the jobs' shares add up to at least: where the
+// jobs that are known explain less, a share of all of theirs would be taken for the whole. Traffic that is no uniform
+// exchange may take twice as many links.
+const leastExplained = .5
+
+// carriedOn adds up what links carry, and how much more than before the onset, bytes/s; 0 as far as it is not known.
+func (p *pressure) carriedOn(links []schema.LinkID) (carried, added float64) {
+	for _, l := range links {
+		use := p.useOf(l)
+		if use <= 0 {
+			continue
+		}
+		c := p.graph.Capacity(l) / 100
+		carried += use * c
+		if was := p.before(l); was >= 0 {
+			added += max(0, use-was) * c
+		}
+	}
+	return carried, added
 }
 
 // leastGrowth is what is added to the traffic of a region, of what it was, before it is asked by whom.

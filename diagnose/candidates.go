@@ -24,7 +24,8 @@ type regionCase struct {
 	neck     neck
 	full     schema.LinkID // on a grid, the full link that most waits for; NoLink: not known
 	load     float64       // what its links carry now, of what they carried before the onset; 0: not known
-	carries  float64       // by the root, or by the fullest link where no root is known, bytes/s; 0: not known
+	fullest  schema.LinkID // the root, or the fullest link where no root is known; NoLink: not known
+	carries  float64       // by it, bytes/s; 0: not known
 	more     float64       // of that, than before the onset; 0 also if not known
 }
 
@@ -165,7 +166,7 @@ func (w *work) dropFarthest(rc *regionCase) {
 }
 
 // measure fills the A table's numbers: maxima, outliers and evidence.
-func (s *Stage) measure(rc *regionCase) {
+func (s *Stage) measure(rc *regionCase, p *pressure) {
 	w := &s.work
 	w.correlator.setLags(s.cfg.MaxLag)
 	w.correlator.setStall(rc.stall)
@@ -178,7 +179,7 @@ func (s *Stage) measure(rc *regionCase) {
 			c.way = s.onTheWay(rc, c.job)
 		}
 	}
-	s.burdens(rc)
+	s.burdens(rc, p)
 	for i := range rc.jobs {
 		s.testify(rc, &rc.jobs[i], &usual)
 	}
@@ -248,13 +249,13 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 			continue
 		}
 		c.known = true
-		x := s.series(c.job, f)
+		x := s.laggedOf(c.job, f)
 		e := s.work.correlator.correlate(x)
 		onset := -1
 		if rc.onset >= 0 {
-			onset = len(x) - len(rc.stall) + rc.onset
+			onset = len(x.raw) - len(rc.stall) + rc.onset
 		}
-		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
+		e.rise = s.work.riseAt(x.raw, onset, .02*usual[f].median)
 		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
@@ -267,7 +268,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		}
 	}
 	if best > 0 && c.p == 0 {
-		c.p = s.work.correlator.significance(s.series(c.job, c.feature), &c.evidence)
+		c.p = s.work.correlator.significance(s.laggedOf(c.job, c.feature), &c.evidence)
 	}
 	_, reads := s.maximum(c.job, read)
 	_, writes := s.maximum(c.job, write)
@@ -301,24 +302,37 @@ func outlying(devs float64) float64 {
 	return min(1, math.Log(devs)/math.Log(30))
 }
 
-// series is a feature by slot, the last now, as far back as intervals were seen. Before a job began it moved
-// nothing.
-func (s *Stage) series(j *job, f feature) []float64 {
+// laggedOf is a feature of a job as far back as intervals were seen, found once in an interval. Before a job began it
+// moved nothing.
+func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	w := &s.work
+	if j.laggedIn != w.interval {
+		j.laggedIn, j.lagged = w.interval, [numMeasured]*lagged{}
+	}
+	if j.lagged[f] != nil {
+		return j.lagged[f]
+	}
+	if w.laggedUsed == len(w.lagged) {
+		w.lagged = append(w.lagged, new(lagged))
+	}
+	x := w.lagged[w.laggedUsed]
+	w.laggedUsed++
+	j.lagged[f] = x
+	x.raw = x.raw[:0]
 	length := min(int64(s.trafficLength()), s.clock.now-s.clock.first+1)
-	w.x = w.x[:0]
 	for slot := s.clock.now - length + 1; slot <= s.clock.now; slot++ {
 		v := j.traffic.at(f, slot)
 		switch {
 		case !isMissing(v):
-			w.x = append(w.x, float64(v))
+			x.raw = append(x.raw, float64(v))
 		case (slot+1)*s.clock.duration <= int64(j.Start):
-			w.x = append(w.x, 0)
+			x.raw = append(x.raw, 0)
 		default:
-			w.x = append(w.x, math.NaN())
+			x.raw = append(x.raw, math.NaN())
 		}
 	}
-	return w.x
+	x.set()
+	return x
 }
 
 // startedAt reports whether a job began just before a region did.

@@ -216,7 +216,7 @@ func (t *gridLinks) gather(senders []topology.DeviceID, end topology.DeviceID, h
 	for _, d := range senders {
 		h.send(t.numbers[d], 1)
 	}
-	t.converge(end, h)
+	t.converge(end, len(t.grid.Dims), h)
 }
 
 // treeFit is how well what links show agrees with the routes of senders to a switch.
@@ -229,7 +229,7 @@ func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, 
 	}
 	cosine := t.cosines(h, p)
 	if h.grew {
-		return held * (cosine[addedTo] + cosine[waiting]) / 2
+		return held*(cosine[addedTo]+cosine[waiting])/2 - min(mostLoss, lossWeight*t.lost(end, len(senders), h, p))
 	}
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq

@@ -32,14 +32,21 @@ type correlator struct {
 	stall []float64 // smoothed and made to have mean 0, the last of them now; 0 where it is missing
 	power float64   // sum of its squares
 	valid int       // how many were measured
-	x     []float64 // smoothed, with what is missing filled
-	twice []float64 // x twice, so that circular windows are slices
-	sums  []float64 // running sums of twice
-	squares,
-	byLag []float64 // correlation by circular offset
+	*lagged
+	byLag   []float64 // correlation by circular offset
 	tops    []float64 // the best of each shift
 	weights []float64 // by lag
 	maxLag  int
+}
+
+// lagged is a feature made ready to be correlated at any lag. It is the same for all regions of an interval.
+type lagged struct {
+	raw     []float64 // by slot, the last now
+	x       []float64 // smoothed, with what is missing filled
+	twice   []float64 // x twice, so that circular windows are slices
+	sums    []float64 // running sums of twice
+	squares []float64 // and of its squares
+	usable  bool      // there is enough of it, and it moves
 }
 
 // setStall takes the stall of a region by slot, the last now.
@@ -81,13 +88,14 @@ func movingAverage(out, in []float64) []float64 {
 	return out
 }
 
-// correlate finds the lag at which a feature, by slot with the last now, goes best with the stall. p is 1 where
+// correlate finds the lag at which a feature goes best with the stall. p is 1 where
 // the correlation is not worth a baseline; else it is to be asked for by significance.
-func (c *correlator) correlate(x []float64) (e evidence) {
+func (c *correlator) correlate(x *lagged) (e evidence) {
 	e.p = 1
-	if c.valid < leastPairs || c.power < 1e-9 || !c.setFeature(x) {
+	if c.valid < leastPairs || c.power < 1e-9 || !x.usable {
 		return e
 	}
+	c.lagged = x
 	seen := len(c.x)
 	lags := c.lags(seen)
 	best := 0.
@@ -109,10 +117,11 @@ func (c *correlator) correlate(x []float64) (e evidence) {
 
 // significance is how often shifted series would correlate as well: circular shifts keep a series'
 // autocorrelation, and each may choose its best lag too.
-func (c *correlator) significance(x []float64, e *evidence) float64 {
-	if e.p == 1 || !c.setFeature(x) {
+func (c *correlator) significance(x *lagged, e *evidence) float64 {
+	if e.p == 1 || !x.usable {
 		return 1
 	}
+	c.lagged = x
 	return c.probability(e.weighted, len(c.x), c.lags(len(c.x)))
 }
 
@@ -121,10 +130,10 @@ func (c *correlator) lags(seen int) int {
 	return max(0, min(c.maxLag, seen-max(leastPairs, 2*len(c.stall)/3)))
 }
 
-// setFeature takes a feature by slot; what is missing is filled with what was measured before it. It reports
-// false where there is too little of it, or it does not move.
-func (c *correlator) setFeature(x []float64) bool {
-	c.x = movingAverage(c.x[:0], x)
+// set takes a feature by slot, the last now, from raw; what is missing is filled with what was measured before it.
+func (c *lagged) set() {
+	c.usable = false
+	c.x = movingAverage(c.x[:0], c.raw)
 	known, last := 0, math.NaN()
 	for i, v := range c.x {
 		if math.IsNaN(v) {
@@ -134,7 +143,7 @@ func (c *correlator) setFeature(x []float64) bool {
 		known, last = known+1, v
 	}
 	if known < leastPairs {
-		return false
+		return
 	}
 	for i := len(c.x) - 1; i >= 0; i-- { // before the first that was measured: as it was then
 		if math.IsNaN(c.x[i]) {
@@ -148,14 +157,14 @@ func (c *correlator) setFeature(x []float64) bool {
 		scale = max(scale, math.Abs(v))
 	}
 	if scale == 0 {
-		return false
+		return
 	}
 	for i, v := range c.twice {
 		v /= scale
 		c.twice[i] = v
 		c.sums, c.squares = append(c.sums, c.sums[i]+v), append(c.squares, c.squares[i]+v*v)
 	}
-	return true
+	c.usable = true
 }
 
 // leastCorrelation is below what a correlation is not worth a baseline.

@@ -36,6 +36,13 @@ func newCorrelator(stall []float64) *correlator {
 	return c
 }
 
+// laggedBy makes a feature ready.
+func laggedBy(raw []float64) *lagged {
+	x := &lagged{raw: raw}
+	x.set()
+	return x
+}
+
 // wave is a series that rises once, at a slot, to a level and falls again.
 func wave(n, from, to int, level float64) []float64 {
 	x := make([]float64, n)
@@ -51,12 +58,12 @@ func TestCorrelationFindsTheLag(t *testing.T) {
 	stall := wave(30, 20, 27, 40)
 	for _, lag := range []int{0, 1, 7, 18} {
 		x := wave(55, 45-lag, 52-lag, 1e9)
-		e := newCorrelator(stall).correlate(x)
+		e := newCorrelator(stall).correlate(laggedBy(x))
 		if e.lag != lag || e.correlation < .99 {
 			t.Errorf("a feature %d intervals earlier: %+v", lag, e)
 		}
 	}
-	constant := newCorrelator(stall).correlate(wave(55, 0, 0, 0))
+	constant := newCorrelator(stall).correlate(laggedBy(wave(55, 0, 0, 0)))
 	if constant.correlation != 0 || constant.p != 1 {
 		t.Errorf("a feature that does not move: %+v", constant)
 	}
@@ -64,10 +71,10 @@ func TestCorrelationFindsTheLag(t *testing.T) {
 	for i := 1; i < len(holes); i += 3 {
 		holes[i] = math.NaN()
 	}
-	if e := newCorrelator(stall).correlate(holes); e.correlation < .8 || e.lag > 2 {
+	if e := newCorrelator(stall).correlate(laggedBy(holes)); e.correlation < .8 || e.lag > 2 {
 		t.Errorf("a third of the feature is missing: %+v", e)
 	}
-	if e := newCorrelator([]float64{1, 2, 3}).correlate([]float64{1, 2, 3}); e.p != 1 || e.correlation != 0 {
+	if e := newCorrelator([]float64{1, 2, 3}).correlate(laggedBy([]float64{1, 2, 3})); e.p != 1 || e.correlation != 0 {
 		t.Errorf("three intervals: %+v", e)
 	}
 }
@@ -89,7 +96,7 @@ func TestPIsHonest(t *testing.T) {
 	strong, below5, below20 := 0, 0, 0
 	for range trials {
 		c := newCorrelator(smooth(30))
-		x := smooth(55)
+		x := laggedBy(smooth(55))
 		e := c.correlate(x)
 		p := c.significance(x, &e)
 		if e.correlation > .5 {

@@ -15,6 +15,9 @@ const (
 	numFeatures
 )
 
+// numMeasured features come first, the others are estimated.
+const numMeasured = rdmaWrite + 1
+
 var featureNames = [numFeatures]string{"read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes", "all_to_all_bytes", "many_to_one_bytes"}
 
 func (f feature) String() string { return featureNames[f] }

@@ -19,7 +19,9 @@ type job struct {
 	hops     int8
 	maxima   [numFeatures]float64 // of the window up to interval; -1 not measured
 	interval uint32
-	files    float64 // moved lately with the file system, bytes
+	files    float64              // moved lately with the file system, bytes
+	lagged   [numMeasured]*lagged // in the interval laggedIn
+	laggedIn uint32
 }
 
 // jobTable keeps jobs that run or ended lately. A job's key is (id, start).

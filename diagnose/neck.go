@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -32,7 +33,7 @@ const (
 	// leastWaits is what is taken for a wait that was not seen.
 	leastWaits = .1
 	// maxNecks bounds the links of a region that are tried.
-	maxNecks = 12
+	maxNecks = 6
 )
 
 // neckOf finds the link before which the region lies: of those that are full, or carry clearly less than before,
@@ -149,10 +150,15 @@ const maxFitted = 8
 
 // fitFailures finds to which of the links that failed together most of the region leads.
 func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
-	if s.router.grid == nil || !s.graph.Duplex() {
+	tried := rc.failures[:min(len(rc.failures), maxFitted)]
+	if !s.graph.Duplex() {
+		p.endsAt(tried)
 		return
 	}
-	senders, tried := rc.likeliestSenders(), rc.failures[:min(len(rc.failures), maxFitted)]
+	if s.router.grid == nil {
+		return
+	}
+	senders := rc.likeliestSenders()
 	h := &s.work.held
 	h.dead = h.dead[:0]
 	for i := range tried {
@@ -170,6 +176,20 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 	h.countClaims()
 	for i := range tried {
 		tried[i].share = h.share(i)
+	}
+}
+
+// endsAt finds how much of the stall that was followed ends at the switches which links that failed leave.
+func (p *pressure) endsAt(failures []nearFailure) {
+	for _, last := range slices.Sorted(maps.Keys(p.tally)) { // sums in one order
+		_, to := p.graph.Ends(last)
+		for i := range failures {
+			for _, l := range failures[i].links {
+				if at, _ := p.graph.Ends(l); at == to {
+					failures[i].share += p.tally[last]
+				}
+			}
+		}
 	}
 }
 
@@ -252,7 +272,7 @@ func (t *gridLinks) upstream(r *routes, tail topology.DeviceID, l schema.LinkID,
 			h.send(t.numbers[source.device], routes)
 		}
 	}
-	t.converge(tail, h)
+	t.converge(tail, k+1, h)
 	return len(h.touched) > 0
 }
 
@@ -265,10 +285,22 @@ func (t *gridLinks) crossings(to []placed, k, at, next int, h *held) {
 	for _, n := range to {
 		nodes[n.at]++
 	}
-	back := (at - next + size) % size // to the switch before
+	ways, ahead := t.ways[k], (at+1)%size == next
 	for y, n := range nodes {
-		for x := at; n > 0 && t.passes(x, y, at, next, size); x = (x + back) % size {
+		if n == 0 {
+			continue
+		}
+		x := at
+		for before := 0; before < size; before++ { // so many switches before the link
+			steps := int(ways[x*size+y])
+			if ahead && steps <= before || !ahead && -steps <= before {
+				break
+			}
 			h.goals[x] += n
+			if x--; !ahead {
+				x += 2
+			}
+			x = (x + size) % size
 		}
 	}
 }
@@ -279,17 +311,4 @@ func (t *gridLinks) isCut(from, to topology.DeviceID, dead []schema.LinkID) (cut
 		t.eachOnRoute(from, to, func(l schema.LinkID) { cut = cut || slices.Contains(dead, l) })
 	}
 	return cut
-}
-
-// passes reports whether the way from x to y along a line goes from a to its neighbour b.
-func (t *gridLinks) passes(x, y, a, b, size int) bool {
-	steps, ahead := t.way(x, y, size)
-	if ahead != ((a+1)%size == b) {
-		return false
-	}
-	offset := (a - x + size) % size
-	if !ahead {
-		offset = (x - a + size) % size
-	}
-	return offset < steps
 }

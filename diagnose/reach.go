@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -13,10 +15,28 @@ type reach struct {
 	stamp []uint32
 	now   uint32
 	queue []topology.DeviceID
+	// The switches beside each switch, as compressed sparse rows by device.
+	first []int32
+	next  []topology.DeviceID
 }
 
 func newReach(g *topology.Graph) reach {
-	return reach{graph: g, hops: make([]int8, g.NumDevices()), stamp: make([]uint32, g.NumDevices())}
+	r := reach{graph: g, hops: make([]int8, g.NumDevices()), stamp: make([]uint32, g.NumDevices()), first: make([]int32, g.NumDevices()+1)}
+	for d := range topology.DeviceID(g.NumDevices()) {
+		if g.IsSwitch(d) {
+			for _, l := range g.LinksAt(d) {
+				from, to := g.Ends(l)
+				if from == d {
+					from = to
+				}
+				if begun := r.next[r.first[d]:]; g.IsSwitch(from) && !slices.Contains(begun, from) {
+					r.next = append(r.next, from)
+				}
+			}
+		}
+		r.first[d+1] = int32(len(r.next))
+	}
+	return r
 }
 
 // from finds the devices within so many hops of the ends of links: 0 for the ends themselves. A host is as
@@ -34,16 +54,13 @@ func (r *reach) from(links []schema.LinkID, most int) {
 	}
 	for i := 0; i < len(r.queue); i++ {
 		at := r.queue[i]
-		if int(r.hops[at]) >= most || !r.graph.IsSwitch(at) {
+		if int(r.hops[at]) >= most {
 			continue
 		}
-		for _, l := range r.graph.LinksAt(at) {
-			from, to := r.graph.Ends(l)
-			if from == at {
-				from = to
-			}
-			if r.graph.IsSwitch(from) {
-				r.visit(from, r.hops[at]+1)
+		for _, d := range r.next[r.first[at]:r.first[at+1]] {
+			if r.stamp[d] != r.now {
+				r.stamp[d], r.hops[d] = r.now, r.hops[at]+1
+				r.queue = append(r.queue, d)
 			}
 		}
 	}

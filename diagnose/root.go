@@ -301,20 +301,21 @@ func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
 
 // flood is what the root carries, and how much more than before the onset, bytes/s; of a region without one its
 // fullest link.
-func (p *pressure) flood(rc *regionCase) (now, more float64) {
+func (p *pressure) flood(rc *regionCase) (fullest schema.LinkID, now, more float64) {
+	fullest = schema.NoLink
 	links := rc.region.Links
 	if rc.back.kind != "" {
 		links = []schema.LinkID{rc.back.link}
 	}
 	for _, l := range links {
 		if v := p.useOf(l) / 100 * p.graph.Capacity(l); v > now {
-			now, more = v, 0
+			fullest, now, more = l, v, 0
 			if was := p.before(l); was >= 0 {
 				more = max(0, v-was/100*p.graph.Capacity(l))
 			}
 		}
 	}
-	return now, more
+	return fullest, now, more
 }
 
 // cycle finds links of a region that wait for each other in a circle and carry next to nothing, or nil.

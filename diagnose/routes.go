@@ -142,7 +142,9 @@ type gridLinks struct {
 	keys  []linkKey       // by link
 	// Devices by number in the grid.
 	devices []topology.DeviceID
-	numbers []int32 // by device
+	numbers []int32   // by device
+	coords  []int16   // [number*k+dim]
+	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
@@ -172,6 +174,7 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 		n := grid.Number(g.Device(d).Coord)
 		t.devices[n], t.numbers[d] = d, int32(n)
 	}
+	t.measure()
 	for l := range g.NumLinks() {
 		link := g.Link(schema.LinkID(l))
 		if link.Dim < 0 || int(link.Dim) >= k {
@@ -194,6 +197,29 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 		}
 	}
 	return t
+}
+
+// measure tabulates coordinates and ways.
+func (t *gridLinks) measure() {
+	k := len(t.grid.Dims)
+	t.coords, t.ways = make([]int16, t.grid.Switches()*k), make([][]int16, k)
+	for n, d := range t.devices {
+		for dim, x := range t.graph.Device(d).Coord {
+			t.coords[n*k+dim] = int16(x)
+		}
+	}
+	for dim, size := range t.grid.Dims {
+		t.ways[dim] = make([]int16, size*size)
+		for from := range size {
+			for to := range size {
+				steps, ahead := t.way(from, to, size)
+				if !ahead {
+					steps = -steps
+				}
+				t.ways[dim][from*size+to] = int16(steps)
+			}
+		}
+	}
 }
 
 // places notes where the nodes are for traffic with others: on its way to one of them a packet that travels

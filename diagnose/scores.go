@@ -63,7 +63,7 @@ func (c *suspect) mostScore() float64 {
 }
 
 // rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
-func (s *Stage) rate(rc *regionCase, c *suspect) {
+func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	way := c.way
 	switch {
 	case c.file:
@@ -103,7 +103,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect) {
 	case c.job == rc.drain.job && rc.drain.grew && rc.drain.fit >= surelyDrains && !c.known:
 		c.score += jobConverges
 	}
-	c.score -= s.unable(rc, c)
+	c.score -= s.unable(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden
 }
 
@@ -113,7 +113,7 @@ const culpritShare, enoughShare = .25, .5
 
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
 // by too little: a coincidence in time is none of a cause.
-func (s *Stage) unable(rc *regionCase, c *suspect) float64 {
+func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0
 	}
@@ -123,6 +123,9 @@ func (s *Stage) unable(rc *regionCase, c *suspect) float64 {
 		all, was = files, filesWas
 	}
 	interval := float64(s.clock.duration) / 1e9
+	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
+		all, was = min(all, most.now*interval), min(was, most.before*interval)
+	}
 	short := func(bytes, of float64) float64 {
 		return min(1, max(0, (enoughShare-bytes/interval/of)/(enoughShare-culpritShare)))
 	}

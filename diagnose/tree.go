@@ -26,10 +26,11 @@ func (t *tree) send(from int32, routes float64) {
 	t.routes[from] += routes
 }
 
-// converge leads all routes that were sent to a switch and adds them to the links on their way.
-func (t *gridLinks) converge(end topology.DeviceID, h *held) {
+// converge leads all routes that were sent to a switch and adds them to the links on their way. In dimensions from
+// dims on they are there already.
+func (t *gridLinks) converge(end topology.DeviceID, dims int, h *held) {
 	goal, stride := t.graph.Device(end).Coord, 1
-	for dim, size := range t.grid.Dims {
+	for dim, size := range t.grid.Dims[:dims] {
 		t.alongDimension(dim, stride, goal[dim], h)
 		stride *= size
 	}
@@ -41,24 +42,32 @@ func (t *gridLinks) converge(end topology.DeviceID, h *held) {
 
 // alongDimension leads the routes to a coordinate, the farthest first, so that those on the way join them.
 func (t *gridLinks) alongDimension(dim, stride, goal int, h *held) {
-	size, k := t.grid.Dims[dim], len(t.grid.Dims)
+	size, k, ways := t.grid.Dims[dim], len(t.grid.Dims), t.ways[dim]
 	for len(h.waiting) <= size {
 		h.waiting = append(h.waiting, nil)
 	}
+	farthest := 0
 	for _, at := range h.at {
-		steps, _ := t.way(int(at)/stride%size, goal, size)
+		steps := int(ways[int(t.coords[int(at)*k+dim])*size+goal])
+		steps = max(steps, -steps)
 		h.waiting[steps] = append(h.waiting[steps], at)
+		farthest = max(farthest, steps)
 	}
-	for steps := size; steps > 0; steps-- {
+	for steps := farthest; steps > 0; steps-- {
 		for _, at := range h.waiting[steps] {
-			x := int(at) / stride % size
-			next, tail := (x+1)%size, x
-			if _, ahead := t.way(x, goal, size); !ahead {
-				next = (x - 1 + size) % size
-				tail = next
+			x := int(t.coords[int(at)*k+dim])
+			to, tail := int(at), int(at)
+			if ways[x*size+goal] > 0 {
+				if to += stride; x == size-1 {
+					to -= size * stride
+				}
+			} else {
+				if to -= stride; x == 0 {
+					to += size * stride
+				}
+				tail = to
 			}
-			to := int(at) + (next-x)*stride
-			if l := t.next[(int(at)+(tail-x)*stride)*k+dim]; l != schema.NoLink {
+			if l := t.next[tail*k+dim]; l != schema.NoLink {
 				h.add(l, h.routes[at])
 			}
 			if h.routes[to] == 0 {

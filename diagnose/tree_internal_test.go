@@ -25,7 +25,7 @@ func TestRoutesThatMeetGoOnTogether(t *testing.T) {
 				h.send(grid.numbers[from], routes)
 				grid.eachOnRoute(from, end, func(l schema.LinkID) { want[l] += routes })
 			}
-			grid.converge(end, &h)
+			grid.converge(end, len(grid.grid.Dims), &h)
 			if !slices.Equal(h.load, want) {
 				t.Fatalf("%s to %s: loads\n%v, want\n%v", spec, g.Device(end).Name, h.load, want)
 			}

@@ -31,10 +31,10 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		p.stall = r.Snapshot.Find(rc.region.Metric)
 		rc.load = s.loadChange(rc)
 		rc.back = p.follow(rc, s.usedBefore(rc))
-		rc.carries, rc.more = p.flood(rc)
+		rc.fullest, rc.carries, rc.more = p.flood(rc)
 		rc.centre = s.centreOf(rc)
 		s.near(rc)
-		s.measure(rc)
+		s.measure(rc, p)
 		s.nearFailures(rc, p)
 		s.converge(rc, p)
 		rc.full = s.fullLink(rc, p)
@@ -62,6 +62,7 @@ func (s *Stage) findRunning() {
 	from, to := s.clock.now*s.clock.duration, (s.clock.now+1)*s.clock.duration
 	s.work.running = s.work.running[:0]
 	s.work.interval++
+	s.work.laggedUsed = 0
 	for _, d := range s.work.settled {
 		s.work.tenants[d] = s.work.tenants[d][:0]
 	}
@@ -104,7 +105,7 @@ type nearFailure struct {
 	hops  int
 	score float64
 	stall float64 // around what failed, percent
-	share float64 // on a grid, of the region's links, those that lead to it rather than to others that failed
+	share float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
 }
 
 // nearFailures lists the failures near the region that reach last searched from.
@@ -157,7 +158,7 @@ type verdict struct {
 // decide weighs the causes against each other and against none of them being right.
 func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.jobs {
-		s.rate(rc, &rc.jobs[i])
+		s.rate(rc, &rc.jobs[i], p)
 	}
 	slices.SortFunc(rc.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
@@ -187,7 +188,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 		v.confidence = max(v.confidence, 1-most/sum)
 	case most == jobs:
 		v.accused = accused
-		v.class, v.confidence = s.classOf(rc, accused), jobs/sum
+		v.class, v.confidence = s.classOf(rc, accused, p), jobs/sum
 	case most == link:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
@@ -243,6 +244,8 @@ const (
 	ownBurden = .35
 	// ownGround of the region's links have no node of another job at their ends.
 	ownGround = .7
+	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
+	withOthers = .5
 )
 
 // onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
@@ -282,14 +285,14 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 }
 
 // classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
-// region and carries most of what is there, and that does not talk to the file system.
-func (s *Stage) classOf(rc *regionCase, accused int) schema.CauseClass {
+// region and carries most of what is there, and that does not talk to the file system or other hosts.
+func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
 	if accused != 1 {
 		return schema.CauseSystem
 	}
 	c := &rc.jobs[0]
 	switch {
-	case c.file, c.cross < ownShare, c.burden > 0 && c.burden < ownBurden, rc.ground(s, c.job) < ownGround:
+	case c.file, s.external(c.job, p) > withOthers, c.cross < ownShare, c.burden > 0 && c.burden < ownBurden, rc.ground(s, c.job) < ownGround:
 		return schema.CauseSystem
 	}
 	return schema.CauseIntraApplication

@@ -19,7 +19,8 @@ type work struct {
 	leaves        []topology.DeviceID
 	before, after []float64
 	values        []float64
-	x             []float64
+	lagged        []*lagged // of the features of jobs in this interval, the first laggedUsed
+	laggedUsed    int
 	correlator    correlator
 	held          held
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/test/repo"
@@ -62,6 +63,8 @@ func runScripts(t *testing.T, folder string, environment ...string) {
 //	freeport VARIABLE          an address that is free
 //	occupy VARIABLE            an address that the test listens on
 //	await URL [TEXT]           until the URL answers with 200, and with the text in it
+//	broker VARIABLE            an address at which a Kafka broker listens
+//	unchanged URL              until the URL answers with 304 to the ETag of its answer before
 //	terminate                  SIGTERM to every command in the background
 //	waitfile FILE              until the file is there
 //	status N COMMAND ARG...    run a command that must end with this status; stderr holds what it wrote
@@ -80,6 +83,13 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"await": func(ts *testscript.TestScript, _ bool, args []string) {
 		await(ts, args[0], strings.Join(args[1:], " "))
 	},
+	"broker": func(ts *testscript.TestScript, _ bool, args []string) {
+		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+		ts.Check(err)
+		ts.Defer(cluster.Close)
+		ts.Setenv(args[0], cluster.ListenAddrs()[0])
+	},
+	"unchanged": func(ts *testscript.TestScript, _ bool, args []string) { unchanged(ts, args[0]) },
 	"terminate": func(ts *testscript.TestScript, _ bool, _ []string) {
 		for _, cmd := range ts.BackgroundCmds() {
 			ts.Check(cmd.Process.Signal(syscall.SIGTERM))
@@ -127,6 +137,28 @@ func await(ts *testscript.TestScript, url, text string) {
 		}
 	}
 	ts.Fatalf("%s has not answered with %q within %v; the last answer: %s", url, text, awaitTimeout, body)
+}
+
+// unchanged asks again with the entity tag of the last answer, until nothing is new.
+func unchanged(ts *testscript.TestScript, url string) {
+	tag := ""
+	for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		request, err := http.NewRequest(http.MethodGet, url, nil)
+		ts.Check(err)
+		if tag != "" {
+			request.Header.Set("If-None-Match", tag)
+		}
+		response, err := http.DefaultClient.Do(request)
+		ts.Check(err)
+		ts.Check(response.Body.Close())
+		if tag != "" && response.StatusCode == http.StatusNotModified {
+			return
+		}
+		if tag = response.Header.Get("ETag"); response.StatusCode != http.StatusOK || tag == "" {
+			ts.Fatalf("%s: %s, ETag %q", url, response.Status, tag)
+		}
+	}
+	ts.Fatalf("%s changes with every question for %v", url, awaitTimeout)
 }
 
 // dayFileStart is 2017-01-12 00:00 UTC.

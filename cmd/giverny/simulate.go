@@ -50,6 +50,7 @@ type simulateFlags struct {
 	links    string
 	topology string
 	kafka    bool
+	devices  bool
 	speed    float64
 	seed     uint64
 	start    string
@@ -91,6 +92,7 @@ fabric must be configured under the story's name of it.`,
 	flags.StringVar(&f.links, "links", "links.csv", "with --out: the links CSV's name; compressed if it ends in .gz; empty: none")
 	flags.StringVar(&f.topology, "topology", "", "specification or topology file, instead of the story's")
 	flags.BoolVar(&f.kafka, "kafka", false, "report into Kafka")
+	flags.BoolVar(&f.devices, "devices-only", false, "with --kafka: leave out jobs, failures and traffic, which feeds then have to bring")
 	flags.Float64Var(&f.speed, "speed", 0, "simulated seconds per second; 0: as fast as possible")
 	flags.Uint64Var(&f.seed, "seed", 1, "of everything random in the story")
 	flags.StringVar(&f.start, "start", "2026-01-05T00:00:00Z", "when the story begins, RFC 3339; or now")
@@ -136,7 +138,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		return player.play(cmd.Context())
 	}
 	return app.New(cfg, version, log).Produce(cmd.Context(), func(ctx context.Context, sink *emitter.Emitter) error {
-		player.sink = sink
+		player.sink, player.devices = sink, f.devices
 		return player.play(ctx)
 	})
 }
@@ -173,6 +175,7 @@ type player struct {
 	speed    float64
 	files    *storyFiles      // may be nil
 	sink     *emitter.Emitter // may be nil
+	devices  bool             // only what devices report goes to the sink
 	progress io.Writer
 }
 
@@ -213,6 +216,9 @@ func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 	}
 	if p.sink == nil {
 		return nil
+	}
+	if p.devices {
+		step.Events, step.Jobs, step.Failures, step.Traffic = nil, nil, nil, nil
 	}
 	return sendStep(ctx, p.sink, fabric, step)
 }

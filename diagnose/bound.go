@@ -1,0 +1,114 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// bound is the most that a job can put on a link, bytes/s, by what the links of its own hosts carry.
+type bound struct {
+	now, before float64
+	known       bool // the hosts' links are measured
+}
+
+// boundOn adds up what those of a job's hosts send from which shortest paths lead over a link, and what those take in
+// to which they do. Traffic within the job is at most the less of both; traffic with files has one of its ends
+// elsewhere. A job with no host at the receiving end of a link to a host has no traffic of its own on it.
+func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *pressure) (b bound) {
+	t := s.router.tree
+	if t == nil || s.graph.Duplex() {
+		return b
+	}
+	var sent, taken bound
+	from, to := s.graph.Ends(l)
+	for _, d := range j.devices {
+		if s.graph.IsSwitch(d) {
+			return bound{}
+		}
+		leaf := t.leaf[d]
+		sends := from == d || s.graph.IsSwitch(from) && leaf != to && t.leads(leaf, from, to)
+		takes := to == d || s.graph.IsSwitch(to) && s.graph.IsSwitch(from) && t.leadsTo(leaf, from, to)
+		if !sends && !takes {
+			continue
+		}
+		for _, own := range s.graph.LinksAt(d) {
+			if a, _ := s.graph.Ends(own); a == d && sends {
+				sent.add(p, own)
+			} else if a != d && takes {
+				taken.add(p, own)
+			}
+		}
+	}
+	b = bound{now: min(sent.now, taken.now), before: min(sent.before, taken.before), known: s.measuresHosts(j, p)}
+	if withFiles {
+		b.now, b.before = max(sent.now, taken.now), max(sent.before, taken.before)
+	}
+	return b
+}
+
+// add takes in what a host's link carries.
+func (b *bound) add(p *pressure, l schema.LinkID) {
+	c := p.graph.Capacity(l) / 100
+	b.now += max(0, p.useOf(l)) * c
+	b.before += max(0, p.before(l)) * c
+}
+
+// external is the share of what was added to the links of a job's hosts since the onset that others must have sent them
+// or taken from them: what they take in and do not send, or send and do not take in; 0 if that is not known. Traffic
+// within a job is both sent and taken in by its hosts.
+func (s *Stage) external(j *job, p *pressure) float64 {
+	if s.graph.Duplex() || !s.measuresHosts(j, p) {
+		return 0
+	}
+	var sent, taken bound
+	for _, d := range j.devices {
+		if s.graph.IsSwitch(d) {
+			return 0
+		}
+		for _, own := range s.graph.LinksAt(d) {
+			if from, _ := s.graph.Ends(own); from == d {
+				sent.add(p, own)
+			} else {
+				taken.add(p, own)
+			}
+		}
+	}
+	out, in := max(0, sent.now-sent.before), max(0, taken.now-taken.before)
+	if out+in == 0 {
+		return 0
+	}
+	return math.Abs(out-in) / max(out, in)
+}
+
+// measuresHosts reports whether the loads of most links of a job's hosts are measured.
+func (s *Stage) measuresHosts(j *job, p *pressure) bool {
+	measured, all := 0, 0
+	for _, d := range j.devices {
+		for _, l := range s.graph.LinksAt(d) {
+			if all++; p.useOf(l) >= 0 {
+				measured++
+			}
+		}
+	}
+	return float64(measured) >= mostHosts*float64(all) && all > 0
+}
+
+// mostHosts is the share of the links of a job's hosts that must be measured to say what it can move.
+const mostHosts = .9
+
+// leads reports whether shortest paths from a switch to others can lead over a link from one switch to the next device.
+func (t *treeRoutes) leads(leaf, from, to topology.DeviceID) bool {
+	if !t.graph.IsSwitch(to) {
+		return true
+	}
+	near, far := t.distances(from)[leaf], t.distances(to)[leaf]
+	return near != unreached && far == near+1
+}
+
+// leadsTo reports whether shortest paths to a switch can lead over a link.
+func (t *treeRoutes) leadsTo(leaf, from, to topology.DeviceID) bool {
+	dist := t.distances(leaf)
+	return dist[to] != unreached && dist[from] == dist[to]+1
+}

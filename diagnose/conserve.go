@@ -1,0 +1,66 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// lossWeight is what it counts against the end of a tree that more leaves switches of its last line than arrives
+// there, mostLoss the most of it: other traffic adds to the same links.
+const lossWeight, mostLoss = 2., .2
+
+// lost is the share, 0 to 1, of what was added on the line of the last dimension on which a tree ends that the line's
+// switches neither received nor can have sent themselves, or received and did not send on. All that goes to the end
+// leaves its line only there; of two neighbours on the line the trees are the same but for the link between them, and
+// only at one of them the sums agree.
+func (t *gridLinks) lost(end topology.DeviceID, senders int, h *held, p *pressure) float64 {
+	k := len(t.grid.Dims)
+	size, ways := t.grid.Dims[k-1], t.ways[k-1]
+	stride := t.grid.Switches() / size
+	at := int(t.numbers[end])
+	z := at / stride
+	added := func(l schema.LinkID) float64 {
+		if l == schema.NoLink {
+			return 0
+		}
+		return h.look(l, p).added
+	}
+	arrived := added(t.next[at*k+k-1]) + added(t.behind(at, k-1, stride))
+	own, off := arrived/float64(max(1, senders)), 0.
+	for x := range size {
+		if x == z {
+			continue
+		}
+		n := at + (x-z)*stride
+		out, in := t.next[n*k+k-1], t.behind(n, k-1, stride)
+		steps, farther := int(ways[x*size+z]), (x-1+size)%size
+		if steps < 0 {
+			out, in, farther = in, out, (x+1)%size
+		}
+		received := 0.
+		if beyond := int(ways[farther*size+z]); beyond*steps > 0 && max(beyond, -beyond) > max(steps, -steps) {
+			received = added(in)
+		}
+		side, width := 0., 1
+		for dim := range k - 1 {
+			side += added(t.next[n*k+dim]) + added(t.behind(n, dim, width))
+			width *= t.grid.Dims[dim]
+		}
+		net := added(out) - received
+		off += max(0, net-side-own) + max(0, -net)
+	}
+	if arrived == 0 {
+		return 0
+	}
+	return min(1, off/arrived)
+}
+
+// behind is the link that leads to a switch along a dimension in + direction; NoLink at the edge of a mesh.
+func (t *gridLinks) behind(n, dim, stride int) schema.LinkID {
+	k, size := len(t.grid.Dims), t.grid.Dims[dim]
+	before := n - stride
+	if t.coords[n*k+dim] == 0 {
+		before += size * stride
+	}
+	return t.next[before*k+dim]
+}
