@@ -119,6 +119,14 @@ func TestHostileNamesOnEveryPage(t *testing.T) {
 			t.Errorf("after %s there is markup: %s", step.does, got)
 		}
 	}
+	const bare = `String([...document.querySelectorAll("main *")].filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && /^(null|undefined|NaN)$/.test(n.data.trim()))).length)`
+	page.visit(h.url + "/?page=jobs&fabric=" + url.QueryEscape(g.Fabric()))
+	page.await(`document.querySelectorAll("#other table").length === 1`)
+	if words := page.eval(bare); words != "0" {
+		t.Errorf("%s elements of the jobs page say null, undefined or NaN", words)
+	}
+	page.visit(h.url + "/?fabric=" + url.QueryEscape(g.Fabric()) + "&job=" + url.QueryEscape("17,4"+hostile+"%2C1"))
+	page.await(shown)
 	if title := page.eval(`document.title`); !strings.Contains(title, hostile) {
 		t.Errorf("the title is %q", title)
 	}
