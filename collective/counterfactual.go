@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -97,13 +98,16 @@ func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, path 
 	if sum <= 0 {
 		return out
 	}
+	taken := map[int32]int64{}
 	for _, s := range a.shares[who] {
-		if onPath > 0 && !critical[s.step] {
-			continue
+		if onPath == 0 || critical[s.step] {
+			taken[s.step] += s.nanos
 		}
-		r := &t.steps[s.step]
-		l := Loss{Culprit: culprit, Rank: int(r.Rank), Peer: int(r.Peer), BeginNanos: t.begin[s.step] - t.first, EndNanos: t.end[s.step] - t.first,
-			Nanos: int64(float64(cost) * float64(s.nanos) / float64(sum))}
+	}
+	for _, step := range slices.Sorted(maps.Keys(taken)) {
+		r := &t.steps[step]
+		l := Loss{Culprit: culprit, Rank: int(r.Rank), Peer: int(r.Peer), BeginNanos: t.begin[step] - t.first, EndNanos: t.end[step] - t.first,
+			Nanos: int64(float64(cost) * float64(taken[step]) / float64(sum))}
 		if l.Nanos > 0 {
 			out = append(out, l)
 		}

@@ -22,8 +22,9 @@ func (z *Analyser) Diagnose(run Run) Diagnosis {
 }
 
 // diagnose also returns the first begin, which the diagnosis counts times from.
-func (z *Analyser) diagnose(run Run) (Diagnosis, int64) {
-	t := newTable(&run, z.opt.Limit, &z.room)
+func (z *Analyser) diagnose(given Run) (Diagnosis, int64) {
+	run := usable(&given)
+	t := newTable(run, z.opt.Limit, &z.room)
 	d := Diagnosis{
 		Ranks: len(run.Ranks), Steps: t.longest, Iterations: t.iterations,
 		CriticalPath: []Segment{}, Culprits: []Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: t.missing(),
@@ -33,7 +34,7 @@ func (z *Analyser) diagnose(run Run) (Diagnosis, int64) {
 	t.bounds()
 	net := newNetwork(run.Fabric, z.opt.LineRateBitsPerSecond)
 	tr := newTraffic(t, net)
-	a := &analysis{t: t, tr: tr, room: &z.room, pauses: newPauses(&run, tr, t.last), shares: map[string][]share{}}
+	a := &analysis{t: t, tr: tr, room: &z.room, pauses: newPauses(run, tr, t.last), shares: map[string][]share{}}
 	a.base = newBaseline(t, tr, t.channels)
 	path := t.criticalSteps()
 	d.MakespanNanos = t.last - t.first
@@ -52,7 +53,7 @@ func (z *Analyser) diagnose(run Run) (Diagnosis, int64) {
 	if t.cut > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d step records are over the limit of %d and were left out", t.cut, len(run.Steps)-t.cut))
 	}
-	d.Text = d.describe(&run)
+	d.Text = d.describe(run)
 	return d, t.first
 }
 

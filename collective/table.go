@@ -222,15 +222,16 @@ func (t *table) join(index *slots) {
 	n := len(t.steps)
 	t.lost, t.hint = make([]bool, n), make([]bool, n)
 	incoming := t.incoming(index)
-	latest := make([]int32, len(t.run.Ranks)*max(index.channels, 1)*max(index.communicators, 1))
-	for i := range latest {
-		latest[i] = -1
-	}
+	type chain struct{ communicator, channel, rank int32 }
+	latest := map[chain]int32{}
 	for i := range t.steps {
 		r := &t.steps[i]
-		chain := (int(r.Communicator)*index.channels+int(r.Channel))*index.ranks + int(r.Rank)
-		t.own[i] = latest[chain]
-		latest[chain] = int32(i)
+		c := chain{r.Communicator, r.Channel, r.Rank}
+		t.own[i] = -1
+		if before, known := latest[c]; known {
+			t.own[i] = before
+		}
+		latest[c] = int32(i)
 		if index.chunks > 1 {
 			t.own[i] = t.pipelined(index, r, t.own[i])
 		}
@@ -288,7 +289,7 @@ func (t *table) incoming(index *slots) *slots {
 // was not recorded.
 func (t *table) awaits(index, incoming *slots, i int) (at int32, lost bool) {
 	r := &t.steps[i]
-	if r.AwaitsStep == None || r.Step == 1 && r.AwaitsStep == 0 {
+	if r.AwaitsStep < 0 || r.Step == 1 && r.AwaitsStep == 0 {
 		return -1, false
 	}
 	if r.AwaitsStep > 0 {

@@ -53,7 +53,7 @@ func (a *analysis) neighbours(step int32, byStep map[int32][]cause) []cause {
 			}
 			var out []cause
 			for _, c := range byStep[s.steps[k]] {
-				if noise || !a.ended(c) {
+				if noise || !a.ended(c, step) {
 					out = append(out, c)
 				}
 			}
@@ -78,13 +78,14 @@ func compareText(a, b string) int {
 	return 0
 }
 
-// ended says whether a cause is a flow whose begin and end are recorded.
-func (a *analysis) ended(c cause) bool {
+// ended says whether a cause is a flow whose record says that it did not run during a
+// step.
+func (a *analysis) ended(c cause, step int32) bool {
 	if c.flow == "" {
 		return false
 	}
 	for _, f := range a.tr.others {
-		if f.name == c.flow && !f.recorded {
+		if f.name == c.flow && (!f.recorded || f.sent(a.t.begin[step], a.t.end[step]) > 0) {
 			return false
 		}
 	}

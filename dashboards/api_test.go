@@ -383,3 +383,11 @@ func TestGraphsByVersion(t *testing.T) {
 	check("snapshot?at=1700000000000", before, 0)
 	check("graph?version="+read.Version(before.Version()).String(), before, 0)
 }
+
+// Where the end of a span is near 1970, its begin is the first time there is, and the answer is what the document says.
+func TestSpansAtTheBeginOfTime(t *testing.T) {
+	h := open(t, mesh)
+	for _, path := range []string{"host-outliers?model=m&", "hosts?", "searches?", "diagnoses?", "jobs?"} {
+		h.get("fabrics/"+mesh+"/"+path+"to=3190", http.StatusOK)
+	}
+}

@@ -3,6 +3,7 @@ package dashboards
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -133,6 +134,9 @@ func (t *tableWriter) appendRegion(r *read.RegionAt) {
 // maxBulkValues bounds the values of one answer.
 const maxBulkValues = 200_000_000
 
+// valuesAtOnce bounds those that are held between reading and writing.
+const valuesAtOnce = 1_000_000
+
 // bulkTimeout is how long an answer of so many may take.
 const bulkTimeout = 10 * time.Minute
 
@@ -172,21 +176,21 @@ func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*l
 	}
 	return &linkValues{func(w io.Writer) error {
 		t := newTableWriter(w, linkColumns(p.Metrics), ofGraph(q.fabric.name, version))
-		for _, stored := range intervals {
-			if read.Version(stored.GraphVersion) != version {
-				continue
-			}
-			snap, err := d.model.Snapshot(ctx, q.fabric.name, stored, p.Metrics...)
+		intervals := slices.DeleteFunc(intervals, func(s read.Stored) bool { return read.Version(s.GraphVersion) != version })
+		for some := range slices.Chunk(intervals, max(1, valuesAtOnce/(1+g.NumLinks()*len(p.Metrics)))) {
+			snaps, err := d.model.Snapshots(ctx, q.fabric.name, some, slices.Clone(p.Metrics)...)
 			if err != nil {
 				return err
 			}
-			series := make([]*schema.Series, len(p.Metrics))
-			for i, m := range p.Metrics {
-				series[i] = snap.Find(m)
-			}
-			t.appendLinks(schema.Instant(stored.StartNanos), snap.Links, series)
-			if err := t.flush(); err != nil {
-				return err
+			for _, snap := range snaps {
+				series := make([]*schema.Series, len(p.Metrics))
+				for i, m := range p.Metrics {
+					series[i] = snap.Find(m)
+				}
+				t.appendLinks(schema.Instant(snap.Interval.StartNanos), snap.Links, series)
+				if err := t.flush(); err != nil {
+					return err
+				}
 			}
 		}
 		return t.close()

@@ -10,7 +10,7 @@ import (
 
 // aCollective is two iterations of a ring of two ranks on switches 0,0 and 2,0, in the second interval. The transfer from
 // 0,0, over the links of the region, lasts 5 ms longer in each.
-func aCollective(t *testing.T) []report.Published {
+func aCollective(t testing.TB) []report.Published {
 	t.Helper()
 	const step = 10_000_000
 	run := collective.Run{Ranks: []collective.Rank{{Node: "0,0", Host: collective.None}, {Node: "2,0", Host: collective.None}},

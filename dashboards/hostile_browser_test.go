@@ -76,14 +76,31 @@ func (h *house) storeHostileSearch(fabric string) {
 	}
 }
 
+// storeHostileCollective is a diagnosed collective whose names are hostile.
+func (h *house) storeHostileCollective(fabric string) {
+	h.t.Helper()
+	published := aCollective(h.t)
+	r := &published[0].Report
+	r.Job, r.Devices[0][0], r.Begin = "17"+hostile, "host0"+hostile, schema.Instant(time.Now().Add(-time.Hour).UnixNano())
+	for i := range r.Diagnosis.Culprits {
+		c := &r.Diagnosis.Culprits[i]
+		c.Flow, c.Object, c.Evidence = "f"+hostile, "o"+hostile, "e"+hostile
+	}
+	r.Diagnosis.Notes = []string{"n" + hostile}
+	if err := h.db.StoreCollectives(h.t.Context(), fabric, published); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 // Names from outside are text wherever the page shows them: of the fabric, devices, ports, regions, jobs, users,
-// searches, agents, network cards and anomalies, and what the address says.
+// searches, agents, network cards and anomalies, collectives and their culprits, and what the address says.
 func TestHostileNamesOnEveryPage(t *testing.T) {
 	db, _ := database(t)
 	g := hostileFabric(t)
 	h := serveGraphs(t, db, g)
 	h.announce(hostileResult(t, g))
 	h.storeHostileSearch(g.Fabric())
+	h.storeHostileCollective(g.Fabric())
 	page := browse(t, h.url+"/?fabric="+url.QueryEscape(g.Fabric())+"&select="+url.QueryEscape("device:host0"+hostile)+"&job="+url.QueryEscape("17,4"+hostile+"%2C1")+"&from="+url.QueryEscape(hostile))
 	page.await(shown)
 	page.await(`document.getElementById("known").textContent.includes("another firmware") || document.getElementById("known").textContent.includes("this card has")`)
@@ -93,6 +110,7 @@ func TestHostileNamesOnEveryPage(t *testing.T) {
 		{`0`, "R" + hostile}, {`0`, "H0" + hostile}, {`0`, "N" + hostile},
 		{`document.getElementById("find").value = "<"; document.getElementById("find").dispatchEvent(new Event("input"))`, "leaf" + hostile},
 		{click("[data-page=jobs]"), "17 " + hostile}, {click("[data-page=searches]"), "d" + hostile}, {`0`, "a" + hostile}, {click("[data-page=hosts]"), "node"},
+		{click("[data-page=collectives]"), "o" + hostile}, {click("#other table button"), "e" + hostile}, {`0`, "n" + hostile},
 		{click("[data-page=map]"), "R" + hostile}, {`document.querySelector("#layouts [data-name=path]").click()`, ""}, {`document.querySelector("#layouts [data-name=matrix]").click()`, ""},
 	} {
 		page.eval(step.does)

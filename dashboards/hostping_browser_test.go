@@ -94,6 +94,9 @@ func TestInsideAHost(t *testing.T) {
 		{"hostile", "host " + hostile, "pci:mlx5_1" + hostile}, {"bus", "host56", "bus:socket0-socket1"}, {"well", "host7", ""}} {
 		pick(page, c.host)
 		for _, theme := range []string{"dark", "light"} {
+			if c.accused == "" && theme == "light" { // what the others show, but for the red
+				continue
+			}
 			page.eval(fmt.Sprintf(`if (document.documentElement.classList.contains("light") !== (%q === "light")) document.getElementById("theme").click()`, theme))
 			for _, width := range []int{windowWidth, 390} {
 				page.resize(width, windowHeight)

@@ -27,7 +27,7 @@ func (q *hostQuestion) span() (read.Span, error) {
 	if q.To != nil {
 		s.To = schema.Instant(*q.To)
 	}
-	s.From = max(0, s.To-schema.Instant(hostSpan))
+	s.From = max(schema.Instant(earliest), s.To-schema.Instant(hostSpan))
 	if q.From != nil {
 		s.From = schema.Instant(*q.From)
 	}

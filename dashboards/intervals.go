@@ -93,28 +93,39 @@ func (d *Dashboards) snapshot(ctx context.Context, p *snapshotParameters) (*snap
 	if p.Has(tag) {
 		return nil, operation.NotModified(tag)
 	}
-	result, err := d.model.Result(ctx, f.name, stored)
+	ask := d.model.Findings
+	if p.Values {
+		ask = d.model.Result
+	}
+	result, err := ask(ctx, f.name, stored)
 	if err != nil {
 		return nil, err
 	}
 	s := &snapshot{Interval: interval{schema.Instant(stored.StartNanos), schema.Instant(stored.EndNanos()), float64(stored.DurationNanos) / 1e9},
 		GraphVersion: read.Version(stored.GraphVersion), LatencySeconds: stored.Latency().Seconds(), Coverage: map[string]float64{}, Values: map[string][]percent{},
 		Regions: worstFirst(result.Regions, p.MinSeverity), States: append([]schema.NetworkState{}, result.States...),
-		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...), tag: tag, fabric: f.name, links: result.Snapshot.Links}
+		Network: result.Network, Congestion: result.Congestion, Hot: append([]schema.HotLink{}, result.Hot...), tag: tag, fabric: f.name, links: stored.Links}
 	s.Diagnoses = slices.DeleteFunc(append([]schema.Diagnosis{}, result.Diagnoses...), func(d schema.Diagnosis) bool { return d.Severity < p.MinSeverity })
-	s.addValues(result.Snapshot, p)
+	for metric := range stored.Measured {
+		if metric.IsStall() && p.wants(metric) {
+			s.Coverage[metric.String()] = stored.Coverage(metric)
+		}
+	}
+	if p.Values {
+		s.addValues(result.Snapshot, p)
+	}
 	return s, nil
 }
 
-// addValues adds those of the links, as far as they are asked for.
+func (p *snapshotParameters) wants(metric schema.Metric) bool {
+	return len(p.Metrics) == 0 || slices.Contains(p.Metrics, metric)
+}
+
+// addValues adds those of the links, of the metrics that are asked for.
 func (s *snapshot) addValues(from *schema.Snapshot, p *snapshotParameters) {
 	for i := range from.Series {
 		series := &from.Series[i]
-		if len(p.Metrics) > 0 && !slices.Contains(p.Metrics, series.Metric) {
-			continue
-		}
-		s.Coverage[series.Metric.String()] = from.Coverage(series.Metric)
-		if !p.Values {
+		if !p.wants(series.Metric) {
 			continue
 		}
 		s.series = append(s.series, *series)

@@ -39,7 +39,7 @@ func (d *Dashboards) searches(ctx context.Context, p *searchParameters) (*search
 	if p.To != nil {
 		span.To = schema.Instant(*p.To)
 	}
-	span.From = max(0, span.To-schema.Instant(searchSpan))
+	span.From = max(schema.Instant(earliest), span.To-schema.Instant(searchSpan))
 	if p.From != nil {
 		span.From = schema.Instant(*p.From)
 	}

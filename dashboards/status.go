@@ -67,7 +67,7 @@ func (d *Dashboards) storedState(ctx context.Context, f *fabric, stored read.Sto
 		return schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(stored.EndNanos()),
 			Detail: fmt.Sprintf("no interval stored for %s", age.Truncate(time.Second))}}, nil
 	}
-	result, err := d.model.Result(ctx, f.name, stored)
+	result, err := d.model.Findings(ctx, f.name, stored)
 	if err != nil {
 		return schema.NetworkForecast{}, err
 	}

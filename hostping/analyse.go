@@ -279,7 +279,7 @@ func (v *view) rnicCause(h *hypothesis, link int, routes []int) (b Bottleneck, a
 	for i := range v.in.Curves {
 		for k := range v.routes {
 			if r, c := &v.routes[k], &v.in.Curves[i]; r.Pair == c.Pair && r.RNIC == v.routes[best].RNIC {
-				b, known = c.bottleneck(r.latency, r.m.Gbps, v.in.Baseline.LargeBytes)
+				b, known = c.bottleneck(r.latency, r.m.Gbps, r.limit, v.in.Baseline.LargeBytes)
 				return b, nil, known
 			}
 		}

@@ -26,6 +26,10 @@ var ErrNothing = errors.New("nothing is stored of it")
 // the length of the fabric's intervals where none are stored, made the present.
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
 	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made, Expected: int((int64(span.To) - int64(span.From)) / int64(interval))}}
+	model, err := model.Over(ctx, fabric, span)
+	if err != nil {
+		return nil, err
+	}
 	metrics, err := model.StallMetrics(ctx, fabric, span)
 	if err != nil {
 		return nil, err

@@ -24,4 +24,4 @@ for _ in $(seq 120); do
 done
 [ -n "$page" ] || { cat "$log" >&2; exit 1; }
 $venv/bin/schemathesis run "${page%/}/api/v1/openapi.json" --url "${page%/}/api/v1" --checks all --exclude-checks ignored_auth,positive_data_acceptance \
-  --exclude-path /stream --phases examples,coverage,fuzzing --max-examples 50 "$@"
+  --exclude-path /stream --request-timeout 60 --phases examples,coverage,fuzzing --max-examples 50 "$@"

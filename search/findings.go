@@ -140,7 +140,7 @@ func (s *Search) onlyDifference(a, b *Anomaly) int {
 	if !slices.Equal(a.MFS.dimensions(), b.MFS.dimensions()) {
 		return -1
 	}
-	broken, back := a.MFS.broken(b.base.point), b.MFS.broken(a.base.point)
+	broken, back := a.MFS.broken(b.base.point, false), b.MFS.broken(a.base.point, false)
 	if len(broken) != 1 || !slices.Equal(broken, back) || s.space.dims[broken[0]].hasOrder() {
 		return -1
 	}

@@ -6,9 +6,10 @@ import "slices"
 // more often it is among the experiments with the highest signal than among all.
 
 const (
-	refineCost  = 20 // probes that an anomaly's thresholds need, about
-	quiet       = 50 // experiments without a new anomaly after which one is refined
-	auditEvery  = 15 // proposals
+	refineCost  = 20  // probes that an anomaly's thresholds need, about
+	quiet       = 200 // experiments without a new anomaly after which one is refined
+	auditFrom   = .75 // of the budget on, members of MFS are audited:
+	auditEvery  = 5   // proposals
 	drawsBefore = 200
 	topShare    = .1 // of the experiments show a high signal
 	freshShare  = .1 // of the proposals regard no signal
@@ -24,7 +25,7 @@ func (s *Search) lift(w *worker) {
 		if a := s.due(); a != nil && !s.refine(w, a) {
 			return
 		}
-		if proposed%auditEvery == 0 {
+		if proposed%auditEvery == 0 && float64(s.experiments) >= auditFrom*float64(s.cfg.Budget) {
 			proposed++
 			if !s.audit(w) {
 				return
@@ -65,7 +66,7 @@ func (s *Search) neighbour(e *experiment) *Anomaly {
 		if a.MFS == nil || a.open == nil || a.Symptom != e.symptom {
 			continue
 		}
-		broken := a.MFS.broken(e.point)
+		broken := a.MFS.broken(e.point, false)
 		if len(broken) != 1 || !a.open.same(e) {
 			continue
 		}
@@ -95,8 +96,11 @@ func (s *Search) due() *Anomaly {
 	return nil
 }
 
-// random is the baseline: no signal, and the same care with what it finds.
+// random is the baseline: no signal, and the same care with what it finds, or none.
 func (s *Search) random(w *worker) {
+	for ok := true; ok && s.cfg.NoMFS; {
+		_, ok = s.visit(w, s.outside(func() point { return s.space.random(s.rnd) }))
+	}
 	for {
 		if a := s.due(); a != nil && !s.refine(w, a) {
 			return

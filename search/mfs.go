@@ -26,8 +26,9 @@ type condition struct {
 	outer *condition
 }
 
-func (c *condition) outermost() *condition {
-	if c.outer != nil {
+// bound is the condition itself, or what was not seen to lose the anomaly.
+func (c *condition) bound(certain bool) *condition {
+	if c.outer != nil && !certain {
 		return c.outer
 	}
 	return c
@@ -64,10 +65,11 @@ func (f *MFS) covers(p point) bool {
 	return true
 }
 
-// broken lists the dimensions in which a point cannot belong to the anomaly.
-func (f *MFS) broken(p point) (dims []int) {
+// broken lists the dimensions in which a point cannot belong to the anomaly, or is not
+// certain to.
+func (f *MFS) broken(p point, certain bool) (dims []int) {
 	for i := range f.conds {
-		if !f.conds[i].free && !f.conds[i].outermost().meets(&f.space.dims[i], p[i]) {
+		if !f.conds[i].free && !f.conds[i].bound(certain).meets(&f.space.dims[i], p[i]) {
 			dims = append(dims, i)
 		}
 	}
@@ -77,7 +79,7 @@ func (f *MFS) broken(p point) (dims []int) {
 // mayCover reports whether a point meets what was not seen to lose the anomaly.
 func (f *MFS) mayCover(p point) bool {
 	for i := range f.conds {
-		if !f.conds[i].free && !f.conds[i].outermost().meets(&f.space.dims[i], p[i]) {
+		if !f.conds[i].free && !f.conds[i].bound(false).meets(&f.space.dims[i], p[i]) {
 			return false
 		}
 	}

@@ -26,6 +26,7 @@ type minimizer struct {
 	tried    []map[int]bool       // of each dimension, the values with which the anomaly was held
 	pool     []int                // dimensions that reduce left undecided
 	excluded map[*experiment]bool // healthy ones that the MFS was narrowed by
+	certain  bool                 // only what surely belongs to other anomalies is avoided
 	group    bool                 // several dimensions are moved at once
 	over     bool                 // the search is
 }
@@ -47,6 +48,9 @@ func (s *Search) minimize(w *worker, e *experiment) bool {
 	m.cur, m.needed = m.reduce(e.point, m.dimensions(), m.farther, m.chances())
 	m.coarse()
 	m.contradicted()
+	if len(m.needed) <= wide { // it would hide the most if it were wrong
+		m.check()
+	}
 	if m.over {
 		m.pin()
 	}
@@ -63,6 +67,9 @@ func (m *minimizer) dimensions() []int {
 	}
 	return dims
 }
+
+// wide is an MFS of so few conditions.
+const wide = 2
 
 // conditions that an anomaly has before anything is known (Table 2: three or four).
 const usualConditions = 3.5

@@ -104,9 +104,24 @@ func (e *experiment) pause() (most float64) {
 	return max(most, pauseLimitPercent)
 }
 
-// others is the known MFS, of another anomaly, that a point may belong to.
+// others is the known MFS, of another anomaly, that a point may belong to, or if that
+// leaves nothing to probe, that it belongs to.
 func (m *minimizer) others(p point) *MFS {
-	return m.knownExcept(p, m.own)
+	f := m.knownExcept(p, m.own)
+	if f == nil || !m.certain {
+		return f
+	}
+	for _, f := range m.cfg.Known {
+		if f.covers(p) {
+			return f
+		}
+	}
+	for _, a := range m.anomalies {
+		if a != m.own && a.MFS != nil && a.MFS.covers(p) {
+			return a.MFS
+		}
+	}
+	return nil
 }
 
 // avoid changes a point until no known MFS has it: of the dimensions in which it
@@ -117,7 +132,7 @@ func (m *minimizer) avoid(from, p point) (point, bool) {
 		if known == nil {
 			return p, true
 		}
-		broken := known.broken(from)
+		broken := known.broken(from, m.certain)
 		at := slices.IndexFunc(broken, func(d int) bool { return !slices.Equal(p[d], from[d]) })
 		if at < 0 {
 			return p, false
@@ -131,7 +146,7 @@ func (m *minimizer) avoid(from, p point) (point, bool) {
 // outsideOf is the value nearest to one that meets a condition and does not, on the
 // way to another that does not.
 func (m *minimizer) outsideOf(f *MFS, d int, from []int) []int {
-	c := f.conds[d].outermost()
+	c := f.conds[d].bound(m.certain)
 	if len(from) > 1 || !m.space.dims[d].Ordered || len(c.any) > 0 {
 		return from
 	}
@@ -145,6 +160,20 @@ func (m *minimizer) outsideOf(f *MFS, d int, from []int) []int {
 // Where that cannot be had, or belongs to another anomaly, what does not matter is
 // varied. The point that was measured is returned.
 func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
+	p, was := m.holdsVaried(cur, d, at)
+	if was != unknown || m.over {
+		return p, was
+	}
+	m.certain = true
+	p, was = m.holdsVaried(cur, d, at)
+	m.certain = false
+	if was == other { // it belonged to the one that it was not certain to belong to
+		was = unknown
+	}
+	return p, was
+}
+
+func (m *minimizer) holdsVaried(cur point, d int, at []int) (point, outcome) {
 	p := cur.with(d, at...)
 	strange := 0
 	for range attempts {

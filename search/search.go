@@ -29,7 +29,7 @@ type Config struct {
 	Seed      uint64
 	Known     []*MFS // of the same space: not searched again, and not reported
 
-	// For comparison with the paper's Fig. 4 and 5; only Collie and CollieExtreme know them.
+	// For comparison with the paper's Fig. 4 to 6; lift knows neither, random has no signal.
 	PerformanceOnly bool // drive throughput alone, no diagnostic counter
 	NoMFS           bool // neither take anomalies apart nor skip what is known
 }

@@ -20,11 +20,13 @@ func newSimulateCollective() *cobra.Command {
 	var out, class, algorithm, mode string
 	var chunk int64
 	var seed uint64
+	var ranks, spines int
 	cmd := &cobra.Command{
 		Use:   "collective --class CLASS --out DIR",
 		Short: "Simulate a collective with an injected culprit",
-		Long: `Simulate a collective of 8 ranks on a leaf-spine fabric of 16 hosts, packet by
-packet with PFC, and something that goes wrong. The folder gets
+		Long: `Simulate a collective of 8, 16 or 32 ranks on a leaf-spine fabric with four hosts to
+a leaf, two of them with a rank, packet by packet with PFC, and something that goes
+wrong. The folder gets
 
   run.jsonl   what hosts and switches would have recorded: steps, other flows, the
               telemetry that detection asked for, PFC frames, the fabric
@@ -36,7 +38,7 @@ Detection: step-aware (Vedrfolnir's), threshold (Hawkeye's), periodic or off.`,
 		Example: "  giverny simulate collective --class incast --algorithm ring --seed 7 --out incast\n  giverny collective diagnose --format simulated incast",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			in, err := incident.New(incident.Spec{Class: collective.Class(class), Algorithm: collective.Algorithm(algorithm), ChunkBytes: chunk, Seed: seed})
+			in, err := incident.New(incident.Spec{Class: collective.Class(class), Algorithm: collective.Algorithm(algorithm), ChunkBytes: chunk, Seed: seed, Ranks: ranks, Spines: spines})
 			if err != nil {
 				return err
 			}
@@ -58,6 +60,8 @@ Detection: step-aware (Vedrfolnir's), threshold (Hawkeye's), periodic or off.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&out, "out", "o", "", "folder to write to")
+	flags.IntVar(&ranks, "ranks", 8, "ranks: 8, 16 or 32")
+	flags.IntVar(&spines, "spines", 4, "spines of the fabric: 4 to 16")
 	flags.StringVar(&class, "class", string(incident.Healthy), "what goes wrong")
 	flags.StringVar(&algorithm, "algorithm", string(collective.Ring), "how the collective moves its data")
 	flags.StringVar(&mode, "detection", string(detect.StepAware), "when hosts ask switches for telemetry")

@@ -1,6 +1,6 @@
 // Package utilisation says how busy a host is: its RNICs by their counters in sysfs,
 // its GPUs by nvidia-smi, its memory and the buses between its sockets by Intel PCM or
-// AMD uProf. In go argument vectors of tools and the host's graph, out come shares by
+// AMD uProf, and which processes use them by resctrl. In go argument vectors of tools and the host's graph, out come shares by
 // the graph's ids. What a host lacks is left out.
 package utilisation
 
@@ -26,7 +26,9 @@ type Config struct {
 	PCM []string `yaml:"pcm,flow"`
 	// AMD uProf, such as [AMDuProfPcm, -m, "memory,xgmi", -a, -A, package, -d, "1"].
 	UProf []string `yaml:"uprof,flow"`
-	// How long RNICs are watched.
+	// Where resctrl is mounted, such as /sys/fs/resctrl: its groups are who uses memory and the buses between sockets, of what PCM or uProf say is in use; empty: not read.
+	Resctrl string `yaml:"resctrl"`
+	// How long RNICs and resctrl's groups are watched.
 	Window time.Duration `yaml:"window"`
 
 	Capacities `yaml:",inline"`
@@ -55,16 +57,19 @@ type Source struct {
 	cfg   Config
 	graph *hostping.Graph
 	rnics *RNICs
+	sysfs string
 }
 
 // New makes the source of a valid configuration.
-func New(cfg Config, g *hostping.Graph, rnics *RNICs) *Source { return &Source{cfg, g, rnics} }
+func New(cfg Config, g *hostping.Graph, rnics *RNICs) *Source { return &Source{cfg, g, rnics, "/sys"} }
 
 // Read asks all tools once. One that fails is joined to the error; what the others say
 // is returned with it.
 func (s *Source) Read(ctx context.Context) (hostping.Utilisation, error) {
 	u := hostping.Utilisation{RNICs: map[string]float64{}, GPUs: map[string]float64{}, Links: map[string]float64{}}
-	errs := []error{s.readRNICs(ctx, &u), s.readGPUs(ctx, &u)}
+	began := time.Now()
+	sockets, before, err := s.groups()
+	errs := []error{err, s.readRNICs(ctx, &u), s.readGPUs(ctx, &u)}
 	t := newTraffic()
 	for _, tool := range []struct {
 		vector []string
@@ -82,7 +87,36 @@ func (s *Source) Read(ctx context.Context) (hostping.Utilisation, error) {
 	for id, share := range t.links(s.graph, s.cfg.Capacities) {
 		u.Links[id] = share
 	}
+	if len(before) > 0 {
+		errs = append(errs, s.wait(ctx, s.cfg.Window-time.Since(began)))
+		after, err := readGroups(s.cfg.Resctrl, sockets)
+		errs = append(errs, err)
+		u.Processes = consumers(before, after, s.graph, u.Links)
+	}
 	return u, errors.Join(errs...)
+}
+
+// groups reads those of resctrl, and which socket each cache is of; none where it is not configured.
+func (s *Source) groups() (sockets map[int]int, groups map[string]moved, err error) {
+	if s.cfg.Resctrl == "" {
+		return nil, nil, nil
+	}
+	if sockets, err = cacheSockets(s.sysfs); err != nil {
+		return nil, nil, err
+	}
+	groups, err = readGroups(s.cfg.Resctrl, sockets)
+	return sockets, groups, err
+}
+
+func (s *Source) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *Source) readRNICs(ctx context.Context, u *hostping.Utilisation) error {
@@ -99,12 +133,8 @@ func (s *Source) readRNICs(ctx context.Context, u *hostping.Utilisation) error {
 	if len(before) == 0 {
 		return errors.Join(errs...)
 	}
-	timer := time.NewTimer(s.cfg.Window)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.wait(ctx, s.cfg.Window); err != nil {
+		return err
 	}
 	for id, first := range before {
 		last, err := s.rnics.Read(id)

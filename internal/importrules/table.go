@@ -117,7 +117,7 @@ var Architecture = []Row{
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
 	// Collectives: from step records to the critical path and its culprits.
-	{Package: "collective", Kind: Pure},
+	{Package: "collective", Tests: []string{"collective/report"}, Kind: Pure},
 	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Kind: Pure},
 	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
@@ -133,7 +133,7 @@ var Architecture = []Row{
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/bench", May: []string{"store/read"}},
 	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
-	{Package: "store/read", May: []string{"collective", "collective/report", "hostping", "hostping/order", "store", "topology"}, Tests: []string{"store/engine"}},
+	{Package: "store/read", May: []string{"collective", "collective/report", "hostping", "hostping/order", "store", "topology"}, Tests: []string{"hostping/run", "hostping/simulated", "store/engine"}},
 	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
 	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},

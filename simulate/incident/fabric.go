@@ -11,57 +11,61 @@ import (
 // The fabric: leaves with hosts, each leaf joined to each spine. The first two hosts
 // of a leaf are the ranks', the others are free.
 const (
-	leaves, spines, hostsPerLeaf = 4, 4, 4
-	ranksPerLeaf                 = 2
-	numHosts                     = leaves * hostsPerLeaf
-	numRanks                     = leaves * ranksPerLeaf
-	bitsPerSecond                = 25_000_000_000
-	cableNanos                   = 1000
+	hostsPerLeaf  = 4
+	ranksPerLeaf  = 2
+	leastSpines   = ranksPerLeaf * ranksPerLeaf // see usualSpine
+	bitsPerSecond = 25_000_000_000
+	cableNanos    = 1000
 )
 
 // fabric is the leaf-spine in the forms of the records and of the simulator. Nodes are
 // numbered hosts, leaves, spines, and named by their numbers.
 type fabric struct {
+	leaves, spines int
+
 	record   *collective.Fabric
 	graph    *topology.Graph
 	channels *routing.Channels
 }
 
 func leafOf(host int) int       { return host / hostsPerLeaf }
-func leafNode(leaf int) int     { return numHosts + leaf }
-func spineNode(spine int) int   { return numHosts + leaves + spine }
 func host(leaf, slot int) int   { return leaf*hostsPerLeaf + slot }
 func rankHost(rank int) int     { return host(rank/ranksPerLeaf, rank%ranksPerLeaf) }
 func nodeName(node int) string  { return strconv.Itoa(node) }
 func leafDownPort(slot int) int { return slot + 1 }
 func leafUpPort(spine int) int  { return hostsPerLeaf + spine + 1 }
 
+func (f *fabric) numHosts() int           { return f.leaves * hostsPerLeaf }
+func (f *fabric) numRanks() int           { return f.leaves * ranksPerLeaf }
+func (f *fabric) leafNode(leaf int) int   { return f.numHosts() + leaf }
+func (f *fabric) spineNode(spine int) int { return f.numHosts() + f.leaves + spine }
+
 // portName is a culprit's place.
 func portName(node, port int) string {
 	return "switch " + nodeName(node) + " port " + strconv.Itoa(port)
 }
 
-func newFabric() (*fabric, error) {
-	f := &fabric{record: &collective.Fabric{}}
+func newFabric(leaves, spines int) (*fabric, error) {
+	f := &fabric{leaves: leaves, spines: spines, record: &collective.Fabric{}}
 	b := topology.NewBuilder("collective")
-	for node := range numHosts + leaves + spines {
+	for node := range f.numHosts() + leaves + spines {
 		d := topology.Device{Name: nodeName(node), Kind: topology.Host, Level: 0}
-		if node >= numHosts {
+		if node >= f.numHosts() {
 			d.Kind = topology.Switch
 		}
 		b.Device(d)
-		f.record.Nodes = append(f.record.Nodes, collective.Node{Name: d.Name, Switch: node >= numHosts})
+		f.record.Nodes = append(f.record.Nodes, collective.Node{Name: d.Name, Switch: node >= f.numHosts()})
 	}
 	cable := func(a, aPort, z, zPort int) {
 		b.Both(topology.Link{From: topology.DeviceID(a), To: topology.DeviceID(z), FromPort: strconv.Itoa(aPort), ToPort: strconv.Itoa(zPort)})
 		f.record.Links = append(f.record.Links, collective.Link{A: a, APort: aPort, B: z, BPort: zPort, BitsPerSecond: bitsPerSecond, DelayNanos: cableNanos})
 	}
-	for h := range numHosts {
-		cable(h, 1, leafNode(leafOf(h)), leafDownPort(h%hostsPerLeaf))
+	for h := range f.numHosts() {
+		cable(h, 1, f.leafNode(leafOf(h)), leafDownPort(h%hostsPerLeaf))
 	}
 	for leaf := range leaves {
 		for spine := range spines {
-			cable(leafNode(leaf), leafUpPort(spine), spineNode(spine), leaf+1)
+			cable(f.leafNode(leaf), leafUpPort(spine), f.spineNode(spine), leaf+1)
 		}
 	}
 	var err error
@@ -97,23 +101,23 @@ func (f *fabric) path(from, to, spine int) []routing.Channel {
 	if leafOf(from) == leafOf(to) {
 		return f.through(from, to)
 	}
-	return f.through(from, to, leafNode(leafOf(from)), spineNode(spine), leafNode(leafOf(to)))
+	return f.through(from, to, f.leafNode(leafOf(from)), f.spineNode(spine), f.leafNode(leafOf(to)))
 }
 
 // through is the path from host to host over the given switches, or over their leaf.
 func (f *fabric) through(from, to int, switches ...int) []routing.Channel {
 	if len(switches) == 0 {
-		switches = []int{leafNode(leafOf(from))}
+		switches = []int{f.leafNode(leafOf(from))}
 	}
 	path := []routing.Channel{f.out(from, 1)}
 	for i, at := range switches {
 		switch {
 		case i == len(switches)-1:
 			path = append(path, f.out(at, leafDownPort(to%hostsPerLeaf)))
-		case at < spineNode(0):
-			path = append(path, f.out(at, leafUpPort(switches[i+1]-spineNode(0))))
+		case at < f.spineNode(0):
+			path = append(path, f.out(at, leafUpPort(switches[i+1]-f.spineNode(0))))
 		default:
-			path = append(path, f.out(at, switches[i+1]-numHosts+1))
+			path = append(path, f.out(at, switches[i+1]-f.numHosts()+1))
 		}
 	}
 	return path

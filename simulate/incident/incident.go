@@ -28,10 +28,20 @@ type Spec struct {
 	Algorithm  collective.Algorithm
 	ChunkBytes int64 // of a ring's or all-to-all's step; an eighth of the data of the others
 	Seed       uint64
+	Ranks      int // 8, 16 or 32, two on each leaf; 0: 8
+	Spines     int // 4 to 16; 0: 4
+}
+
+// shape is the leaves and spines of a Spec's fabric.
+func (s Spec) shape() (leaves, spines int) {
+	return max(s.Ranks, 8) / ranksPerLeaf, max(s.Spines, leastSpines)
 }
 
 // Validate names what is wrong.
 func (s Spec) Validate() error {
+	if s.Ranks != 0 && s.Ranks != 8 && s.Ranks != 16 && s.Ranks != 32 || s.Spines != 0 && (s.Spines < leastSpines || s.Spines > 16) {
+		return fmt.Errorf("%d ranks, %d spines: want 8, 16 or 32, and %d to 16", s.Ranks, s.Spines, leastSpines)
+	}
 	for _, c := range Classes() {
 		if c != s.Class {
 			continue
@@ -110,12 +120,12 @@ func New(spec Spec) (*Incident, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	f, err := newFabric()
+	f, err := newFabric(spec.shape())
 	if err != nil {
 		return nil, err
 	}
 	random := rand.New(rand.NewPCG(spec.Seed, 17))
-	in := &Incident{Spec: spec, fabric: f, order: random.Perm(numRanks), spine: map[pair]int{}, control: random.IntN(2) == 0,
+	in := &Incident{Spec: spec, fabric: f, order: random.Perm(f.numRanks()), spine: map[pair]int{}, control: random.IntN(2) == 0,
 		truth: Truth{Class: spec.Class, Algorithm: spec.Algorithm, Seed: spec.Seed, Flows: []string{}, Objects: []string{}, Ranks: []int{}}}
 	in.prog = newProgram(spec.Algorithm, in.order, spec.ChunkBytes)
 	in.decoys(random)

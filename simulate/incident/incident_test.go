@@ -30,7 +30,7 @@ func simulate(t *testing.T, spec Spec, cfg detect.Config) (Result, Truth) {
 func TestEveryClassDoesWhatItSays(t *testing.T) {
 	for i, class := range Classes() {
 		algorithm := Algorithms()[i%len(Algorithms())]
-		result, truth := simulate(t, Spec{class, algorithm, 1 << 19, uint64(i)}, detect.DefaultConfig())
+		result, truth := simulate(t, Spec{Class: class, Algorithm: algorithm, ChunkBytes: 1 << 19, Seed: uint64(i)}, detect.DefaultConfig())
 		ends := class != collective.Hang && class != collective.Deadlock
 		if result.Finished != ends {
 			t.Errorf("%s, %s: finished %v", class, algorithm, result.Finished)
@@ -47,13 +47,13 @@ func TestEveryClassDoesWhatItSays(t *testing.T) {
 // TestStepsFollowTheirData: no step begins before what it awaits has ended.
 func TestStepsFollowTheirData(t *testing.T) {
 	for _, algorithm := range Algorithms() {
-		result, _ := simulate(t, Spec{Healthy, algorithm, 1 << 17, 5}, detect.Config{Mode: detect.Off})
+		result, _ := simulate(t, Spec{Class: Healthy, Algorithm: algorithm, ChunkBytes: 1 << 17, Seed: 5}, detect.Config{Mode: detect.Off})
 		type key struct{ rank, step int32 }
 		ends := map[key]int64{}
 		for _, s := range result.Run.Steps {
 			ends[key{s.Rank, s.Step}] = s.EndNanos
 		}
-		if want := numRanks * result.Run.Communicators[0].Steps; len(ends) != want {
+		if want := len(result.Run.Ranks) * result.Run.Communicators[0].Steps; len(ends) != want {
 			t.Errorf("%s: %d steps, want %d", algorithm, len(ends), want)
 		}
 		for _, s := range result.Run.Steps {
@@ -67,10 +67,21 @@ func TestStepsFollowTheirData(t *testing.T) {
 	}
 }
 
+// TestLargerFabrics: with 16 ranks and 6 spines every class does the same, too.
+func TestLargerFabrics(t *testing.T) {
+	for i, class := range Classes() {
+		algorithm := Algorithms()[i%len(Algorithms())]
+		result, truth := simulate(t, Spec{Class: class, Algorithm: algorithm, ChunkBytes: 1 << 16, Seed: uint64(i), Ranks: 16, Spines: 6}, detect.Config{Mode: detect.Off})
+		if ends := class != collective.Hang && class != collective.Deadlock; result.Finished != ends || len(result.Run.Ranks) != 16 || (class == Healthy || !ends) != (truth.CostNanos == 0) {
+			t.Errorf("%s, %s: finished %v, cost %d", class, algorithm, result.Finished, truth.CostNanos)
+		}
+	}
+}
+
 // TestAWatchedRunIsTheSame: telemetry changes nothing of what happens, and the same Spec
 // gives the same records.
 func TestAWatchedRunIsTheSame(t *testing.T) {
-	spec := Spec{collective.SelfCollision, collective.Ring, 1 << 18, 3}
+	spec := Spec{Class: collective.SelfCollision, Algorithm: collective.Ring, ChunkBytes: 1 << 18, Seed: 3}
 	watched, _ := simulate(t, spec, detect.DefaultConfig())
 	again, _ := simulate(t, spec, detect.DefaultConfig())
 	blind, _ := simulate(t, spec, detect.Config{Mode: detect.Off})
@@ -110,7 +121,7 @@ func TestAlgorithmsMoveTheirData(t *testing.T) {
 }
 
 func TestWhatIsNoSpec(t *testing.T) {
-	for _, spec := range []Spec{{}, {Class: Healthy}, {Healthy, collective.Ring, 1, 0}, {"odd", collective.Ring, 1 << 20, 0}} {
+	for _, spec := range []Spec{{}, {Class: Healthy}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1}, {Class: "odd", Algorithm: collective.Ring, ChunkBytes: 1 << 20}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Ranks: 12}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Spines: 3}} {
 		if _, err := New(spec); err == nil {
 			t.Errorf("%+v was taken", spec)
 		}

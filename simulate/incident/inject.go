@@ -10,7 +10,7 @@ import (
 // decoys are flows among the free hosts of a leaf: they touch nothing that the
 // collective uses.
 func (in *Incident) decoys(random *rand.Rand) {
-	for leaf := range leaves {
+	for leaf := range in.fabric.leaves {
 		if random.IntN(2) == 0 {
 			p := pair{host(leaf, 2), host(leaf, 3)}
 			in.noise = append(in.noise, background{pair: p, path: in.fabric.path(p.from, p.to, 0),
@@ -102,10 +102,10 @@ func (in *Incident) inject(random *rand.Rand) {
 	case collective.Incast:
 		v := in.pick(random, crossesLeaves)
 		for k, n := 0, 2+random.IntN(3); k < n; k++ {
-			leaf := (leafOf(v.to) + k) % leaves
-			in.flow(random, v, pair{host(leaf, 2+k%2), v.to}, (usualSpine(v.pair)+1+k)%spines)
+			leaf := (leafOf(v.to) + k) % in.fabric.leaves
+			in.flow(random, v, pair{host(leaf, 2+k%2), v.to}, (usualSpine(v.pair)+1+k)%in.fabric.spines)
 		}
-		in.place(leafNode(leafOf(v.to)), leafDownPort(v.to%hostsPerLeaf))
+		in.place(in.fabric.leafNode(leafOf(v.to)), leafDownPort(v.to%hostsPerLeaf))
 	case collective.Deadlock:
 		in.deadlock(random)
 	case collective.SlowLink:
@@ -134,19 +134,19 @@ func (in *Incident) backgroundFlow(random *rand.Rand) {
 	from := free(random, leafOf(v.from))
 	if random.IntN(2) == 0 {
 		in.flow(random, v, pair{from, free(random, leafOf(v.to))}, spine)
-		in.place(leafNode(leafOf(v.from)), leafUpPort(spine))
+		in.place(in.fabric.leafNode(leafOf(v.from)), leafUpPort(spine))
 		return
 	}
-	other := (leafOf(v.to) + 1 + random.IntN(leaves-1)) % leaves
-	in.flow(random, v, pair{free(random, other), v.to}, (spine+1)%spines)
-	in.place(leafNode(leafOf(v.to)), leafDownPort(v.to%hostsPerLeaf))
+	other := (leafOf(v.to) + 1 + random.IntN(in.fabric.leaves-1)) % in.fabric.leaves
+	in.flow(random, v, pair{free(random, other), v.to}, (spine+1)%in.fabric.spines)
+	in.place(in.fabric.leafNode(leafOf(v.to)), leafDownPort(v.to%hostsPerLeaf))
 	in.truth.Also = collective.PFCRoot
 }
 
 // selfCollision sends the flows of both ranks of a leaf over one spine in a step in
 // which both leave it.
 func (in *Incident) selfCollision(random *rand.Rand) {
-	leaves := func(v victim) (other victim, both bool) {
+	leaving := func(v victim) (other victim, both bool) {
 		rank := v.rank ^ 1
 		s := in.prog[rank][v.step-1]
 		if s.peer == collective.None || !crossesLeaves(v) {
@@ -155,10 +155,10 @@ func (in *Incident) selfCollision(random *rand.Rand) {
 		other = victim{pair{rankHost(rank), rankHost(s.peer)}, rank, v.step, s.bytes}
 		return other, crossesLeaves(other)
 	}
-	both := func(v victim) bool { _, both := leaves(v); return both }
+	both := func(v victim) bool { _, both := leaving(v); return both }
 	if len(in.victims(both)) == 0 {
 		// Of a ring's order or a tree some have none: the order by slots has.
-		in.order = []int{0, 2, 4, 6, 1, 3, 5, 7}
+		in.order = in.bySlots()
 		in.prog = newProgram(in.Spec.Algorithm, in.order, in.Spec.ChunkBytes)
 	}
 	if len(in.victims(both)) == 0 {
@@ -166,10 +166,33 @@ func (in *Incident) selfCollision(random *rand.Rand) {
 		return
 	}
 	v := in.pick(random, both)
-	other, _ := leaves(v)
+	other, _ := leaving(v)
 	in.spine[other.pair] = usualSpine(v.pair)
 	in.truth.Flows = append(in.truth.Flows, v.String(), other.String())
-	in.place(leafNode(leafOf(v.from)), leafUpPort(usualSpine(v.pair)))
+	in.place(in.fabric.leafNode(leafOf(v.from)), leafUpPort(usualSpine(v.pair)))
+	in.meetsBelow(other)
+}
+
+// meetsBelow adds to the truth whom a flow that was moved to another spine meets there
+// on the way down, in the same step.
+func (in *Incident) meetsBelow(moved victim) {
+	spine := in.spine[moved.pair]
+	for _, w := range in.victims(crossesLeaves) {
+		if w.step == moved.step && w.pair != moved.pair && leafOf(w.to) == leafOf(moved.to) && usualSpine(w.pair) == spine {
+			in.truth.Flows = append(in.truth.Flows, w.String())
+			in.place(in.fabric.spineNode(spine), leafOf(moved.to)+1)
+		}
+	}
+}
+
+// bySlots is the order of the ranks in which those of the same slot follow each other.
+func (in *Incident) bySlots() (order []int) {
+	for slot := range ranksPerLeaf {
+		for leaf := range in.fabric.leaves {
+			order = append(order, leaf*ranksPerLeaf+slot)
+		}
+	}
+	return order
 }
 
 // sameTarget sends two flows of one step to different leaves' ranks over one spine
@@ -182,7 +205,7 @@ func (in *Incident) sameTarget(random *rand.Rand) {
 			if v.step == w.step && v.to != w.to && leafOf(v.to) == leafOf(w.to) && v.from != w.from {
 				in.spine[w.pair] = usualSpine(v.pair)
 				in.truth.Flows = append(in.truth.Flows, v.String(), w.String())
-				in.place(spineNode(usualSpine(v.pair)), leafOf(v.to)+1)
+				in.place(in.fabric.spineNode(usualSpine(v.pair)), leafOf(v.to)+1)
 				return
 			}
 		}
@@ -198,19 +221,19 @@ func (in *Incident) pfcRoot(random *rand.Rand) {
 	leaf := leafOf(v.to)
 	target := host(leaf, 2)
 	spine := usualSpine(v.pair)
-	in.flow(random, v, pair{free(random, (leaf+1+random.IntN(leaves-1))%leaves), target}, spine)
+	in.flow(random, v, pair{free(random, (leaf+1+random.IntN(in.fabric.leaves-1))%in.fabric.leaves), target}, spine)
 	in.flow(random, v, pair{host(leaf, 3), target}, 0)
 	for k := range 2 + random.IntN(2) {
-		p := pair{host((leaf+1+k)%leaves, 3), target}
+		p := pair{host((leaf+1+k)%in.fabric.leaves, 3), target}
 		if slices.Contains(in.truth.Flows, p.String()) {
 			p.from--
 		}
-		in.flow(random, v, p, (spine+ranksPerLeaf)%spines)
+		in.flow(random, v, p, (spine+ranksPerLeaf)%in.fabric.spines)
 	}
 	for i := range in.flows {
 		in.flows[i].atNanos, in.flows[i].bytes = in.flows[0].atNanos, in.flows[0].bytes
 	}
-	in.place(leafNode(leaf), leafDownPort(2))
+	in.place(in.fabric.leafNode(leaf), leafDownPort(2))
 }
 
 // slowLink takes speed from a link between switches that the victim crosses.
@@ -229,15 +252,15 @@ func (in *Incident) deadlock(random *rand.Rand) {
 	v := in.pick(random, crossesLeaves)
 	a, b := leafOf(v.from), leafOf(v.to)
 	s := usualSpine(v.pair)
-	t := (s + 1 + random.IntN(spines-1)) % spines
+	t := (s + 1 + random.IntN(in.fabric.spines-1)) % in.fabric.spines
 	var others []int
-	for leaf := range leaves {
+	for leaf := range in.fabric.leaves {
 		if leaf != a && leaf != b {
 			others = append(others, leaf)
 		}
 	}
 	c, d := others[0], others[1]
-	A, B, C, D, S, T := leafNode(a), leafNode(b), leafNode(c), leafNode(d), spineNode(s), spineNode(t)
+	A, B, C, D, S, T := in.fabric.leafNode(a), in.fabric.leafNode(b), in.fabric.leafNode(c), in.fabric.leafNode(d), in.fabric.spineNode(s), in.fabric.spineNode(t)
 	valley := func(from, to int, switches ...int) {
 		p := pair{from, to}
 		in.flows = append(in.flows, background{pair: p, path: in.fabric.through(from, to, switches...), bytes: 64 * in.Spec.ChunkBytes,

@@ -1,10 +1,8 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -178,101 +176,6 @@ func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]C
 	return convert(found, err, func(r *row) (Completeness, error) {
 		return Completeness{r.Version, int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
 	})
-}
-
-// JobExposure is a job that ended, and the worst that it had to do with.
-type JobExposure struct {
-	JobID      string          `json:"job_id"`
-	Name       string          `json:"name"`
-	Nodes      int             `json:"nodes"`
-	RunSeconds float64         `json:"run_seconds"`
-	Worst      schema.Severity `json:"worst"`
-	Highest    float64         `json:"highest_percent"` // mean of a region that touched it
-}
-
-// JobExposures are the jobs that ended in a span, by start. A region by the metric, by
-// NoMetric of any, touches a job where a link of it begins or ends at a device of the job.
-func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]JobExposure, error) {
-	type row struct {
-		ID      string  `ch:"job_id"`
-		Name    string  `ch:"name"`
-		Size    uint64  `ch:"size"`
-		Seconds float64 `ch:"run_seconds"`
-		Worst   uint8   `ch:"worst"`
-		Highest float64 `ch:"highest"`
-	}
-	found, err := rolledUp[row](ctx, m, "job_exposure", InSpan(fabric, span).With("metric", nameOf(metric)).With("limit", uint64(MaxRows*10)))
-	return convert(found, err, func(r *row) (JobExposure, error) {
-		return JobExposure{r.ID, r.Name, int(r.Size), r.Seconds, schema.Severity(r.Worst), r.Highest}, nil
-	})
-}
-
-// RunTime relates the run time of the runs of one application to the regions that
-// touched them.
-type RunTime struct {
-	Name          string  `json:"name"`
-	Nodes         int     `json:"nodes"`
-	Runs          int     `json:"runs"`
-	MedianSeconds float64 `json:"median_seconds"`
-	WorstSeconds  float64 `json:"worst_seconds"`
-	Correlation   float64 `json:"correlation"` // Pearson, with the highest mean of a region; 0 if that never changes
-}
-
-// RunTimes are the applications with the most node time, at most n: jobs of one name and
-// number of nodes with at least some runs (figure 4b).
-func RunTimes(jobs []JobExposure, leastRuns, n int) []RunTime {
-	type application struct {
-		name  string
-		nodes int
-	}
-	byApplication := map[application][]*JobExposure{}
-	for i := range jobs {
-		a := application{jobs[i].Name, jobs[i].Nodes}
-		byApplication[a] = append(byApplication[a], &jobs[i])
-	}
-	type ranked struct {
-		RunTime
-		nodeSeconds float64
-	}
-	var all []ranked
-	for a, runs := range byApplication {
-		if len(runs) < leastRuns || a.name == "" {
-			continue
-		}
-		slices.SortFunc(runs, func(a, b *JobExposure) int { return cmp.Compare(a.RunSeconds, b.RunSeconds) })
-		times, levels, sum := make([]float64, len(runs)), make([]float64, len(runs)), 0.0
-		for i, r := range runs {
-			times[i], levels[i] = r.RunSeconds, r.Highest
-			sum += r.RunSeconds
-		}
-		all = append(all, ranked{RunTime{a.name, a.nodes, len(runs), times[(len(times)-1)/2], times[len(times)-1], correlation(times, levels)}, sum * float64(a.nodes)})
-	}
-	slices.SortFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(b.nodeSeconds, a.nodeSeconds), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Nodes, b.Nodes))
-	})
-	out := make([]RunTime, min(n, len(all)))
-	for i := range out {
-		out[i] = all[i].RunTime
-	}
-	return out
-}
-
-// correlation is Pearson's of two lists of one length; 0 where one of them is constant.
-func correlation(x, y []float64) float64 {
-	var sx, sy float64
-	for i := range x {
-		sx, sy = sx+x[i], sy+y[i]
-	}
-	mx, my := sx/float64(len(x)), sy/float64(len(y))
-	var xx, yy, xy float64
-	for i := range x {
-		dx, dy := x[i]-mx, y[i]-my
-		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
-	}
-	if xx == 0 || yy == 0 {
-		return 0
-	}
-	return xy / math.Sqrt(xx*yy)
 }
 
 // Step is the length of what a link's history is rolled up to.

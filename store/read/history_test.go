@@ -196,6 +196,28 @@ func (h history) linkHistory(span Span, link int, step int64) (steps []LinkStep)
 	return steps
 }
 
+// topLinks are the n links with the highest means.
+func (h history) topLinks(span Span, n int) (ranks []LinkRank) {
+	held := h.in(span)
+	if len(held) == 0 {
+		return nil
+	}
+	for link := range held[0].Snapshot.Links {
+		rank, seen := LinkRank{Link: schema.LinkID(link)}, 0
+		for _, r := range held {
+			if s := &r.Snapshot.Series[0]; s.Valid.Has(link) {
+				rank.Mean, rank.Max, seen = rank.Mean+float64(s.Values[link]), max(rank.Max, float64(s.Values[link])), seen+1
+			}
+		}
+		if seen > 0 {
+			rank.Mean /= float64(seen)
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.SortFunc(ranks, func(a, b LinkRank) int { return cmp.Or(cmp.Compare(b.Mean, a.Mean), cmp.Compare(a.Link, b.Link)) })
+	return ranks[:min(n, len(ranks))]
+}
+
 // drawInterval draws the n-th interval of a fabric: another one each time.
 func drawInterval(rt *rapid.T, fabric string, n, links int, revision uint32) *schema.IntervalResult {
 	start := int64(historyFirst+n) * historyStep
@@ -239,9 +261,14 @@ func TestHistoryAgreesWithTheNaiveComputation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		fabrics++
 		fabric, links := fmt.Sprintf("fabric %d", fabrics), rapid.SampledFrom([]int{5, 515}).Draw(rt, "links")
-		h := history{}
+		h, jobs := history{}, historyJobs{}
+		if err := m.db.StoreGraph(rt.Context(), ringGraph(fabric, links)); err != nil {
+			rt.Fatal(err)
+		}
 		store := func(n int, revision uint32) {
 			r := drawInterval(rt, fabric, n, links, revision)
+			r.Jobs = []schema.Job{drawJob(rt, fabric, len(jobs), links)}
+			jobs = append(jobs, r.Jobs...)
 			m.store(t, r)
 			h[r.Snapshot.Interval.StartNanos] = r
 		}
@@ -269,7 +296,7 @@ func TestHistoryAgreesWithTheNaiveComputation(t *testing.T) {
 		}
 		for range 2 {
 			from, to := rapid.IntRange(0, 6).Draw(rt, "from"), rapid.IntRange(8, historyIntervals+2).Draw(rt, "to")
-			checkHistory(rt, m, h, fabric, Span{schema.Instant(int64(historyFirst+from) * historyStep), schema.Instant(int64(historyFirst+to) * historyStep)})
+			checkHistory(rt, m, h, jobs, fabric, Span{schema.Instant(int64(historyFirst+from) * historyStep), schema.Instant(int64(historyFirst+to) * historyStep)})
 		}
 	})
 	if rolled == 0 {
@@ -277,7 +304,7 @@ func TestHistoryAgreesWithTheNaiveComputation(t *testing.T) {
 	}
 }
 
-func checkHistory(rt *rapid.T, m testModel, h history, fabric string, span Span) {
+func checkHistory(rt *rapid.T, m testModel, h history, jobs historyJobs, fabric string, span Span) {
 	ctx := rt.Context()
 	check := func(name string, want, got any, err error) {
 		if diff := gocmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-6), cmpopts.EquateEmpty()); err != nil || diff != "" {
@@ -308,6 +335,10 @@ func checkHistory(rt *rapid.T, m testModel, h history, fabric string, span Span)
 		steps, err := m.LinkHistory(ctx, fabric, 1, stall, 3, span, step)
 		check("LinkHistory", h.linkHistory(span, 3, int64(step)), steps, err)
 	}
+	exposures, err := m.JobExposures(ctx, fabric, stall, span)
+	check("JobExposures", h.exposures(jobs, span), exposures, err)
+	ranks, err := m.TopLinks(ctx, fabric, 1, stall, span, 9)
+	check("TopLinks", h.topLinks(span, 9), ranks, err)
 	complete, err := m.Completeness(ctx, fabric, span)
 	stored := 0
 	for _, c := range complete {

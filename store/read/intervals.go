@@ -145,36 +145,59 @@ func (m *Model) Snapshot(ctx context.Context, fabric string, s Stored, metrics .
 	if len(metrics) == 0 {
 		metrics = slices.Collect(maps.Keys(s.Measured))
 	}
+	found, err := m.Snapshots(ctx, fabric, []Stored{s}, metrics...)
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// Snapshots are Snapshot of intervals of one version of the graph, in their order, with the
+// given metrics, in one question: of a small fabric most of what one takes is the asking.
+func (m *Model) Snapshots(ctx context.Context, fabric string, intervals []Stored, metrics ...schema.Metric) ([]*schema.Snapshot, error) {
+	if len(intervals) == 0 {
+		return nil, nil
+	}
 	slices.Sort(metrics)
-	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, Links: s.Links,
-		FirstReadNanos: s.FirstReadNanos, LastReadNanos: s.LastReadNanos, Samples: s.Samples}
 	names := make([]string, len(metrics))
-	series := make(map[string]*schema.Series, len(metrics))
-	snap.Series = make([]schema.Series, 0, len(metrics))
 	for i, metric := range metrics {
 		names[i] = metric.String()
-		if _, measured := s.Measured[metric]; measured {
-			snap.Series = append(snap.Series, schema.Series{Metric: metric, Values: make([]float32, s.Links), Valid: schema.NewBitmap(s.Links)})
-			series[names[i]] = &snap.Series[len(snap.Series)-1]
+	}
+	type place struct {
+		start  int64 // milliseconds since 1970
+		metric string
+	}
+	snaps, series := make([]*schema.Snapshot, len(intervals)), map[place]*schema.Series{}
+	starts, revisions := make([]int64, len(intervals)), make([]uint32, len(intervals))
+	for i, s := range intervals {
+		starts[i], revisions[i] = s.StartNanos/1e6, s.Revision
+		snaps[i] = &schema.Snapshot{Fabric: fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, Links: s.Links,
+			FirstReadNanos: s.FirstReadNanos, LastReadNanos: s.LastReadNanos, Samples: s.Samples, Series: make([]schema.Series, 0, len(metrics))}
+		for _, metric := range metrics {
+			if _, measured := s.Measured[metric]; measured {
+				snaps[i].Series = append(snaps[i].Series, schema.Series{Metric: metric, Values: make([]float32, s.Links), Valid: schema.NewBitmap(s.Links)})
+				series[place{starts[i], metric.String()}] = &snaps[i].Series[len(snaps[i].Series)-1]
+			}
 		}
 	}
 	blocks, err := lookup[struct {
+		At     int64     `ch:"at"`
 		Metric string    `ch:"metric"`
 		Block  uint32    `ch:"block"`
 		Values []float32 `ch:"values"`
-	}](ctx, m, "snapshot", Args{"fabric": fabric, "metrics": names, "start": s.StartNanos / 1e6, "version": s.GraphVersion, "revision": s.Revision})
+	}](ctx, m, "snapshot", Args{"fabric": fabric, "metrics": names, "first": slices.Min(starts), "last": slices.Max(starts), "version": intervals[0].GraphVersion, "starts": starts, "revisions": revisions})
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range blocks {
 		first := int(b.Block) * store.LinksPerBlock
-		to := series[b.Metric]
-		if to == nil || first+len(b.Values) > s.Links {
-			return nil, fmt.Errorf("interval %s of fabric %q: block %d of %s does not belong there", s.Interval, fabric, b.Block, b.Metric)
+		to := series[place{b.At, b.Metric}]
+		if to == nil || first+len(b.Values) > len(to.Values) {
+			return nil, fmt.Errorf("interval %v of fabric %q: block %d of %s does not belong there", schema.Instant(b.At*1e6), fabric, b.Block, b.Metric)
 		}
 		fill(to, first, b.Values)
 	}
-	return snap, nil
+	return snaps, nil
 }
 
 func fill(s *schema.Series, first int, values []float32) {
@@ -190,6 +213,17 @@ func fill(s *schema.Series, first int, values []float32) {
 // Result is an interval as the analysis left it, with the values of its stall
 // metrics; without its events, and without what is there to be added up over time.
 func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.IntervalResult, error) {
+	r, err := m.Findings(ctx, fabric, s)
+	if err != nil {
+		return nil, err
+	}
+	r.Snapshot, err = m.stalls(ctx, fabric, s)
+	return r, err
+}
+
+// Findings are Result without the values of links, its Snapshot: of a large fabric they are
+// most of what is read.
+func (m *Model) Findings(ctx context.Context, fabric string, s Stored) (*schema.IntervalResult, error) {
 	r := &schema.IntervalResult{}
 	if err := m.tracking(ctx, fabric, s, r); err != nil {
 		return nil, err
@@ -211,10 +245,7 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 		r.Network.Severity = max(r.Network.Severity, state.Severity)
 	}
 	r.Network.Unknown = s.Unknown
-	if r.Diagnoses, err = m.Diagnoses(ctx, fabric, SpanOf(s.Interval), 0); err != nil {
-		return nil, err
-	}
-	r.Snapshot, err = m.stalls(ctx, fabric, s)
+	r.Diagnoses, err = m.Diagnoses(ctx, fabric, SpanOf(s.Interval), 0)
 	return r, err
 }
 

@@ -4,7 +4,8 @@
 // interval that was stored under several versions of its fabric's graph counts
 // once, as it was stored last.
 //
-// It writes nothing, caches nothing, and tries each question once.
+// It writes nothing, keeps nothing between questions (but see Model.Over), and tries each
+// question once.
 package read
 
 import (
@@ -41,10 +42,32 @@ const (
 type Model struct {
 	db    *store.DB
 	asked func(Statement) // nil: nothing is noted
+	over  *rolledSpan     // nil: each question finds out what is rolled up
+}
+
+// rolledSpan is what is rolled up of one span, without and with links.
+type rolledSpan struct {
+	fabric   string
+	from, to int64 // milliseconds since 1970
+	rolled   [2]*store.Rolled
 }
 
 // New makes a model of what a database holds.
 func New(db *store.DB) *Model { return &Model{db: db} }
+
+// Over is a model for many questions about one span of a fabric: it finds out once, now,
+// which hours of it roll-ups hold, where the model would for each question. Questions about other spans
+// are answered as before.
+func (m *Model) Over(ctx context.Context, fabric string, span Span) (*Model, error) {
+	s := rolledSpan{fabric: fabric, from: ceilMillis(span.From), to: ceilMillis(span.To)}
+	for i, links := range []bool{false, true} {
+		var err error
+		if s.rolled[i], err = m.db.Rolled(ctx, fabric, s.from, s.to, links); err != nil {
+			return nil, err
+		}
+	}
+	return &Model{m.db, m.asked, &s}, nil
+}
 
 // Statement is a statement that a question has put, with {name:Type} places for its
 // parameters.
@@ -55,7 +78,7 @@ type Statement struct {
 }
 
 // Noting is a model that calls asked with each statement that was answered.
-func (m *Model) Noting(asked func(Statement)) *Model { return &Model{m.db, asked} }
+func (m *Model) Noting(asked func(Statement)) *Model { return &Model{m.db, asked, m.over} }
 
 // Span is the half-open stretch [From, To) of event time.
 type Span struct {
@@ -96,7 +119,7 @@ func ceilMillis(i schema.Instant) int64 {
 var queries embed.FS
 
 // parsed are the queries with what they take from roll-ups: {{.Counts "KIND"}},
-// {{.RegionHours}} and {{.LinkRollups "TABLE"}} stand for subqueries of store.Rolled.
+// {{.RegionHours}}, {{.LinkDays}} and {{.LinkRollups "TABLE"}} stand for subqueries of store.Rolled.
 var parsed = template.Must(template.New("").ParseFS(queries, "query/*.sql"))
 
 // scope is what a query's text depends on.
@@ -164,11 +187,21 @@ func rolledUp[T any](ctx context.Context, m *Model, name string, a Args) ([]T, e
 // rolledLinks is rolledUp, about links where links is true.
 func rolledLinks[T any](ctx context.Context, m *Model, name string, a Args, links bool) ([]T, error) {
 	fabric, from, to := a["fabric"].(string), a["from"].(int64), a["to"].(int64)
-	rolled, err := m.db.Rolled(ctx, fabric, from, to, links)
+	rolled, err := m.rolledIn(ctx, fabric, from, to, links)
 	if err != nil {
 		return nil, err
 	}
 	return rows[T](ctx, m, name, scope{rolled, a}, store.Question{Settings: limits()})
+}
+
+func (m *Model) rolledIn(ctx context.Context, fabric string, from, to int64, links bool) (*store.Rolled, error) {
+	if o := m.over; o == nil || o.fabric != fabric || o.from != from || o.to != to {
+		return m.db.Rolled(ctx, fabric, from, to, links)
+	}
+	if links {
+		return m.over.rolled[1], nil
+	}
+	return m.over.rolled[0], nil
 }
 
 // convert makes an R of each row.

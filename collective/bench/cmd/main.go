@@ -31,6 +31,8 @@ type options struct {
 	n       int
 	seed    uint64
 	chunk   int64
+	ranks   int
+	spines  int
 	mode    string
 	classes string
 	verbose bool
@@ -41,6 +43,8 @@ func main() {
 	flag.IntVar(&o.n, "n", 200, "incidents")
 	flag.Uint64Var(&o.seed, "seed", firstTestSeed, "first seed")
 	flag.Int64Var(&o.chunk, "chunk", 1<<20, "bytes of a step")
+	flag.IntVar(&o.ranks, "ranks", 8, "ranks: 8, 16 or 32, two on each leaf")
+	flag.IntVar(&o.spines, "spines", 4, "spines: 4 to 16")
 	flag.StringVar(&o.mode, "mode", string(detect.StepAware), "detection whose records are diagnosed")
 	flag.StringVar(&o.classes, "classes", "", "classes, by name; all if empty")
 	flag.BoolVar(&o.verbose, "v", false, "a line per wrong verdict")
@@ -66,6 +70,9 @@ func (o *options) run(w io.Writer) error {
 		}
 	}
 	specs := bench.Specs(o.n, o.seed, o.chunk)
+	for i := range specs {
+		specs[i].Ranks, specs[i].Spines = o.ranks, o.spines
+	}
 	if o.classes != "" {
 		wanted := strings.Split(o.classes, ",")
 		specs = slices.DeleteFunc(specs, func(s incident.Spec) bool { return !slices.Contains(wanted, string(s.Class)) })

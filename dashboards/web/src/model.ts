@@ -95,6 +95,7 @@ export class Model {
     if (this.busy) { this.again = true; return false; }
     this.busy = true;
     try {
+      if (!this.loaded) this.graph().catch(() => null); // most likely the one of the interval, so it is asked for beside that
       const asked = this.api.status().then((s) => { this.status = s; this.asked = Date.now(); });
       const [interval] = await Promise.all([
         w.at ? this.at(w.at, w.least) : this.ask(w.least),

@@ -3,18 +3,25 @@
 -- its newest report of an idle run within the span, and a model from 3 hosts on.
 WITH newest AS
     (
-        SELECT agent, run_id, time, model, rnics, endpoints, gbps, latency_us FROM hostping_runs
+        SELECT agent, max(time) FROM hostping_runs
         WHERE fabric = {fabric:String} AND state = 'idle' AND time >= fromUnixTimestamp64Nano({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Nano({to:Int64}, 'UTC')
             AND ({model:String} = '' OR model = {model:String})
             AND (startsWith(run_id, 'monitor.') OR run_id IN (SELECT run_id FROM hostping_runs WHERE fabric = {fabric:String} AND status = 'requested'))
-        ORDER BY time DESC
+        GROUP BY agent
+    ),
+    runs AS
+    (
+        SELECT agent, run_id, time, model, rnics AS rnic, endpoints AS endpoint, gbps AS rate, latency_us AS latency FROM hostping_runs
+        WHERE fabric = {fabric:String} AND state = 'idle' AND (agent, time) IN newest AND ({model:String} = '' OR model = {model:String})
+            AND (startsWith(run_id, 'monitor.') OR run_id IN (SELECT run_id FROM hostping_runs WHERE fabric = {fabric:String} AND status = 'requested'))
+        ORDER BY run_id
         LIMIT 1 BY agent
     ),
     pairs AS
     (
         SELECT agent, run_id, time, model, rnic, endpoint, rate, latency,
             median(rate) OVER w AS fleet_rate, median(latency) OVER w AS fleet_latency, count() OVER w AS hosts
-        FROM newest ARRAY JOIN rnics AS rnic, endpoints AS endpoint, gbps AS rate, latency_us AS latency
+        FROM runs ARRAY JOIN rnic, endpoint, rate, latency
         WINDOW w AS (PARTITION BY model, rnic, endpoint)
     )
 SELECT agent, run_id, time, model, rnic, endpoint, toFloat64(rate) AS gbps, toFloat64(latency) AS latency_us, toFloat64(fleet_rate) AS fleet_gbps,

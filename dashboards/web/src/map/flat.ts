@@ -1,6 +1,7 @@
 // The flat view: draws a layout on a canvas, with zoom and shift. While it moves, the last
 // picture is shifted and scaled; when it rests, it is drawn again, in slices, so that the
-// page answers while 400,000 links are painted.
+// page answers while 400,000 links are painted. Of so many the first picture has the hottest
+// and an even share of the others; the whole one follows.
 import { colours } from "../colour.ts";
 import { order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
 import type { FlatLayout } from "./layout.ts";
@@ -9,13 +10,17 @@ import { svgOf } from "./svg.ts";
 const slice = 12; // ms of painting at a time
 const margin = 14; // pixels around a drawing that fits
 const restAfter = 90; // ms without a movement
+const crowded = 60_000; // links from which on the first picture is a thinned one
+const thinned = 12_000; // links of it
+const tiny = 3; // pixels below which a device has no round corners and no edge
 
 export class FlatView implements MapView {
   readonly element = document.createElement("div");
   private readonly shown = document.createElement("canvas");
-  private readonly sheet = document.createElement("canvas");
+  private sheet = document.createElement("canvas"); // the last whole picture
+  private next = document.createElement("canvas"); // the one that is being drawn
   private frame: Frame | null = null;
-  private sorted: { rects: Uint32Array; lines: Uint32Array } | null = null;
+  private sorted: Sorted | null = null;
   private view = { k: 1, x: 0, y: 0 }; // the zoom and shift on top of what fits
   private drawn = { k: 1, x: 0, y: 0 }; // those of the sheet
   private painting = 0;
@@ -98,12 +103,17 @@ export class FlatView implements MapView {
     clearTimeout(this.resting);
     const w = this.element.clientWidth, h = this.element.clientHeight, ratio = devicePixelRatio || 1;
     if (!this.frame || !this.sorted || w === 0 || h === 0) return;
-    const steps = this.steps(w, h, ratio);
+    const { sorted } = this, begins = !this.element.dataset.painted && sorted.rects.length + sorted.lines.length > crowded;
+    const pictures = begins ? [{ rects: thin(sorted.rects), lines: thin(sorted.lines) }, sorted] : [sorted];
+    let steps = this.steps(w, h, ratio, pictures.shift()!);
     const run = () => {
       const began = performance.now();
-      for (;;) {
-        if (steps.next().done) { this.finish(w, h, ratio); return; }
-        if (performance.now() - began > slice) break;
+      while (performance.now() - began < slice) {
+        if (!steps.next().done) continue;
+        this.finish(w, h, ratio);
+        const more = pictures.shift();
+        if (!more) return;
+        steps = this.steps(w, h, ratio, more);
       }
       this.painting = requestAnimationFrame(run);
     };
@@ -111,6 +121,7 @@ export class FlatView implements MapView {
   }
 
   private finish(w: number, h: number, ratio: number) {
+    [this.sheet, this.next] = [this.next, this.sheet];
     this.drawn = { ...this.view };
     if (this.shown.width !== w * ratio || this.shown.height !== h * ratio) { this.shown.width = w * ratio; this.shown.height = h * ratio; }
     const c = this.shown.getContext("2d")!;
@@ -119,8 +130,8 @@ export class FlatView implements MapView {
     this.element.dataset.painted = String(Number(this.element.dataset.painted ?? 0) + 1);
   }
 
-  private *steps(w: number, h: number, ratio: number): Generator<void> {
-    const { sheet } = this, frame = this.frame!, sorted = this.sorted!, p = colours(), { s, ox, oy } = this.fit();
+  private *steps(w: number, h: number, ratio: number, sorted: Sorted): Generator<void> {
+    const sheet = this.next, frame = this.frame!, p = colours(), { s, ox, oy } = this.fit();
     sheet.width = w * ratio;
     sheet.height = h * ratio;
     const c = sheet.getContext("2d", { alpha: false })!;
@@ -132,7 +143,7 @@ export class FlatView implements MapView {
     const inside = (x: number, y: number, x2: number, y2: number) => Math.max(x, x2) >= -4 && Math.max(y, y2) >= -4 && Math.min(x, x2) <= w + 4 && Math.min(y, y2) <= h + 4;
     yield* this.rects(c, frame, sorted.rects, region, s, ox, oy, inside);
     yield* this.lines(c, frame, sorted.lines, region, s, ox, oy, inside);
-    this.nodes(c, frame, s, ox, oy, inside);
+    yield* this.nodes(c, frame, s, ox, oy, inside);
     this.marks(c, frame, s, ox, oy);
     this.labels(c, s, ox, oy, w, h);
   }
@@ -223,9 +234,11 @@ export class FlatView implements MapView {
     c.globalAlpha = 1;
   }
 
-  private nodes(c: CanvasRenderingContext2D, frame: Frame, s: number, ox: number, oy: number, inside: Inside) {
+  private *nodes(c: CanvasRenderingContext2D, frame: Frame, s: number, ox: number, oy: number, inside: Inside): Generator<void> {
     const { device, geo } = this.layout.nodes, p = colours(), over = this.layout.rects.link.length > 0;
+    let filled = "";
     for (let i = 0; i < device.length; i++) {
+      if (i % 2000 === 1999) yield;
       const job = frame.jobs.get(device[i]);
       if (over && !job) continue; // where links are rectangles, a switch is the place between them
       const x = ox + geo[4 * i] * s, y = oy + geo[4 * i + 1] * s, w = geo[4 * i + 2] * s, h = geo[4 * i + 3] * s;
@@ -236,7 +249,9 @@ export class FlatView implements MapView {
         c.strokeRect(x - s * .04, y - s * .04, s * .96, s * .96);
         continue;
       }
-      c.fillStyle = job ?? (frame.graph.isSwitch(device[i]) ? p.edge : p.severity.Neg);
+      const fill = job ?? (frame.graph.isSwitch(device[i]) ? p.edge : p.severity.Neg);
+      if (fill !== filled) c.fillStyle = filled = fill;
+      if (w < tiny && h < tiny) { c.fillRect(x, y, Math.max(.5, w), Math.max(.5, h)); continue; }
       c.strokeStyle = p.faint;
       c.lineWidth = .7;
       c.beginPath();
@@ -295,7 +310,7 @@ export class FlatView implements MapView {
       const size = Math.min(14, l.size * s);
       if (size < 6.5) continue;
       const x = ox + l.x * s, y = oy + l.y * s, room = l.room * s - 2;
-      if (x < -200 || y < -20 || x > w + 200 || y > h + 20) continue;
+      if (x < -200 || y < -20 || x > w + 200 || y > h + 20 || room < size * .5) continue; // not even one letter
       c.font = `${size}px system-ui, sans-serif`;
       c.textAlign = l.align;
       let text = l.short !== undefined && c.measureText(l.text).width > room ? l.short : l.text;
@@ -367,6 +382,15 @@ export class FlatView implements MapView {
 
   /** shift moves the picture, for the keyboard. */
   shift(dx: number, dy: number) { this.view.x += dx; this.view.y += dy; this.moved(); }
+}
+
+/** Sorted are the places of links in a layout, the hottest last. */
+interface Sorted { rects: Uint32Array; lines: Uint32Array }
+
+/** thin chooses the hottest, and an even share of the others. */
+function thin(sorted: Uint32Array): Uint32Array {
+  const hot = Math.min(sorted.length, thinned / 2), cold = sorted.length - hot, step = Math.max(1, Math.ceil(cold / (thinned / 2)));
+  return sorted.filter((_, k) => k >= cold || k % step === 0);
 }
 
 type Inside = (x: number, y: number, x2: number, y2: number) => boolean;

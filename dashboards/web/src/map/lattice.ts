@@ -19,22 +19,34 @@ function place(coord: number[], dims: number[]): [number, number, number] {
 const stub = .42; // length of the stubs of a link around the torus
 
 export function lattice(graph: Graph): Lattice {
-  const dims = graph.fabric.dims!, ends: number[] = [], link: number[] = [], at = new Float32Array(3 * graph.devices.length);
-  graph.devices.forEach((d, i) => { if (d.coord) at.set(place(d.coord, dims), 3 * i); });
-  const segment = (id: number, a: number[], b: number[]) => { ends.push(...a, ...b); link.push(id); };
+  const { devices, from, to, duplex } = graph, dims = graph.fabric.dims!, at = new Float32Array(3 * devices.length), known = devices.map((d) => d.coord !== undefined);
+  devices.forEach((d, i) => { if (d.coord) at.set(place(d.coord, dims), 3 * i); });
+  const ends = new Float32Array(12 * graph.size), link = new Uint32Array(2 * graph.size), p = [0, 0, 0], q = [0, 0, 0];
+  let n = 0;
   for (let id = 0; id < graph.size; id++) {
-    const a = graph.devices[graph.from[id]].coord, z = graph.devices[graph.to[id]].coord;
-    if (!a || !z) continue;
-    const p = place(a, dims), q = place(z, dims), beside = graph.duplex ? 0 : a.some((v, d) => v < z[d]) ? .05 : -.05;
-    for (let d = 0; d < 3; d++) { const own = (graph.links.dim[id] + 1) % 3 === d ? beside : 0; p[d] += own; q[d] += own; }
-    const d = [q[0] - p[0], q[1] - p[1], q[2] - p[2]], far = Math.max(...d.map(Math.abs));
-    if (far < 1.5) { segment(id, p, q); continue; }
-    const unit = d.map((v) => Math.abs(v) > 1.5 ? -Math.sign(v) * stub : 0);
-    segment(id, p, p.map((v, k) => v + unit[k]));
-    segment(id, q, q.map((v, k) => v - unit[k]));
+    const a = from[id], z = to[id];
+    if (!known[a] || !known[z]) continue;
+    const beside = duplex ? 0 : devices[a].coord!.some((v, d) => v < devices[z].coord![d]) ? .05 : -.05;
+    let far = 0;
+    for (let d = 0; d < 3; d++) {
+      const own = (graph.links.dim[id] + 1) % 3 === d ? beside : 0;
+      p[d] = at[3 * a + d] + own;
+      q[d] = at[3 * z + d] + own;
+      far = Math.max(far, Math.abs(q[d] - p[d]));
+    }
+    for (let d = 0; d < 3; d++) {
+      const way = q[d] - p[d], unit = Math.abs(way) > 1.5 ? -Math.sign(way) * stub : 0;
+      ends[6 * n + d] = p[d];
+      ends[6 * n + 3 + d] = far < 1.5 ? q[d] : p[d] + unit;
+      if (far < 1.5) continue;
+      ends[6 * n + 6 + d] = q[d];
+      ends[6 * n + 9 + d] = q[d] - unit;
+    }
+    link[n++] = id;
+    if (far >= 1.5) link[n++] = id;
   }
   const copies = dims.slice(3).reduce((a, b) => a * b, 1);
-  return { ends: Float32Array.from(ends), link: Uint32Array.from(link), at, size: [dims[0] * copies + 2 * (copies - 1), dims[1] ?? 1, dims[2] ?? 1] };
+  return { ends: ends.slice(0, 6 * n), link: link.slice(0, n), at, size: [dims[0] * copies + 2 * (copies - 1), dims[1] ?? 1, dims[2] ?? 1] };
 }
 
 /** Hull is the surface around the switches of a region: triangles of its faces, and the edges where it bends. */

@@ -119,7 +119,7 @@ function hostBlock(graph: Graph, lowest: ReturnType<Graph["levels"]>[number]): B
     sorted.forEach((host, k) => { const c = own.get(host)!; c.column = k; cells.push(c); });
     most = Math.max(most, sorted.length);
   }
-  const way = graph.duplex ? "" : "; upper half into the fabric, lower half to the host";
+  const way = graph.duplex ? "" : "; upper half in, lower half out";
   return { title: `${lowest.name} by its hosts in order${way}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
 }
 

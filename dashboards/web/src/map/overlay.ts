@@ -7,6 +7,7 @@ import type { Hull, Lattice } from "./lattice.ts";
 
 const nameFont = "600 12px system-ui, sans-serif";
 const mostNames = 8; // of regions on the map
+const nameShift = 22; // pixels from the coordinates of an axis out to its name
 const mostShift = 40; // pixels that a name may be moved
 
 export class Overlay {
@@ -133,11 +134,11 @@ export class Overlay {
         c.fillText(String(k), x, y);
       }
       const at = [...side];
-      at[axis] = n + .3;
-      const [x, y] = this.at(at[0], at[1], at[2]);
+      at[axis] = (n - 1) / 2;
+      const [x, y] = this.at(at[0], at[1], at[2]), [mx, my] = this.at(hi[0] / 2, hi[1] / 2, hi[2] / 2), far = Math.hypot(x - mx, y - my) || 1;
       c.fillStyle = p.ink;
       c.font = "600 13px system-ui, sans-serif";
-      c.fillText(names[axis], x + 9 * (axis - 1), y); // X and Z may end at the same corner
+      c.fillText(names[axis], Math.max(8, Math.min(this.w - 8, x + nameShift * (x - mx) / far)), Math.max(8, Math.min(this.h - 8, y + nameShift * (y - my) / far)));
       c.font = "11px system-ui, sans-serif";
     }
     c.textBaseline = "alphabetic";

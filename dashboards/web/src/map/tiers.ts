@@ -79,40 +79,52 @@ function placeTier(graph: Graph, switches: number[], place: Map<number, Box>, po
   }
 }
 
+/** cables numbers the cable of each link by its first link: the two directions of one have the same ports at the same ends. */
+function cables(graph: Graph): Uint32Array {
+  const { from, to, size, duplex } = graph, { from_port, to_port } = graph.links;
+  const first = new Map<number, number>(), next = new Int32Array(size).fill(-1), out = new Uint32Array(size);
+  const ahead = (id: number) => duplex || from[id] < to[id], same = (m: number, n: number) => ahead(m) === ahead(n)
+    ? from[m] === from[n] && from_port[m] === from_port[n] && to_port[m] === to_port[n]
+    : from_port[m] === to_port[n] && to_port[m] === from_port[n];
+  for (let id = 0; id < size; id++) {
+    const pair = Math.min(from[id], to[id]) * graph.devices.length + Math.max(from[id], to[id]), before = first.get(pair) ?? -1;
+    let cable = before;
+    while (cable >= 0 && !same(cable, id)) cable = next[cable];
+    if (cable < 0) { cable = id; next[id] = before; first.set(pair, id); }
+    out[id] = cable;
+  }
+  return out;
+}
+
 /** drawLinks gives each link a slot on either bar, in the order of the far ends; the two directions of a cable lie side by side. */
 function drawLinks(graph: Graph, b: Builder, place: Map<number, Box>) {
-  const slots = new Map<number, { up: number[]; down: number[] }>();
-  const cable = (id: number) => { const a = graph.from[id], z = graph.to[id]; return a < z ? [a, z] : [z, a]; };
-  const ends = new Map<string, number>(), keyOf = new Array<string>(graph.size);
+  const { from, to } = graph, slots = new Map<number, { up: number[]; down: number[] }>(), cable = cables(graph);
+  const across = new Float64Array(graph.devices.length);
+  for (const [d, p] of place) across[d] = p.x;
   for (let id = 0; id < graph.size; id++) {
-    const l = graph.links, [a] = cable(id), first = graph.from[id] === a;
-    const key = keyOf[id] = first || graph.duplex ? `${graph.from[id]}|${l.from_port[id]}|${graph.to[id]}|${l.to_port[id]}` : `${graph.to[id]}|${l.to_port[id]}|${graph.from[id]}|${l.from_port[id]}`;
-    if (!ends.has(key)) ends.set(key, id);
-  }
-  for (const id of ends.values()) {
-    for (const [d, other] of [[graph.from[id], graph.to[id]], [graph.to[id], graph.from[id]]]) {
-      const p = place.get(d), q = place.get(other);
-      if (!p || !q) continue;
+    const p = place.get(from[id]), q = place.get(to[id]);
+    if (cable[id] !== id || !p || !q) continue;
+    for (const [d, up] of [[from[id], q.y < p.y], [to[id], p.y < q.y]] as const) {
       let s = slots.get(d);
       if (!s) slots.set(d, s = { up: [], down: [] });
-      (q.y < p.y ? s.up : s.down).push(id);
+      (up ? s.up : s.down).push(id);
     }
   }
-  const at = new Map<string, number>();
+  const at = { from: new Float64Array(graph.size), to: new Float64Array(graph.size) }; // of the first link of each cable
   for (const [d, s] of slots) {
     const p = place.get(d)!;
     for (const list of [s.up, s.down]) {
-      const far = (id: number) => place.get(graph.from[id] === d ? graph.to[id] : graph.from[id])!.x;
+      const far = (id: number) => across[from[id] === d ? to[id] : from[id]];
       list.sort((m, n) => far(m) - far(n) || m - n);
-      list.forEach((id, i) => at.set(d + ":" + id, p.x + (i + .5) * p.w / list.length));
+      list.forEach((id, i) => { (from[id] === d ? at.from : at.to)[id] = p.x + (i + .5) * p.w / list.length; });
     }
   }
   for (let id = 0; id < graph.size; id++) {
-    const a = graph.from[id], z = graph.to[id], p = place.get(a), q = place.get(z), main = ends.get(keyOf[id])!;
+    const a = from[id], z = to[id], p = place.get(a), q = place.get(z), main = cable[id], [here, there] = from[main] === a ? [at.from, at.to] : [at.to, at.from];
     if (!p || !q) continue;
     const up = q.y < p.y, width = Math.min(p.w / Math.max(1, (slots.get(a)?.[up ? "up" : "down"].length ?? 1)), q.w / Math.max(1, (slots.get(z)?.[up ? "down" : "up"].length ?? 1)));
     const beside = graph.duplex ? 0 : (a < z ? -1 : 1) * Math.min(.18 * width, .22);
-    b.line(id, at.get(a + ":" + main)! + beside, up ? p.y : p.y + p.h, at.get(z + ":" + main)! + beside, up ? q.y + q.h : q.y);
+    b.line(id, here[main] + beside, up ? p.y : p.y + p.h, there[main] + beside, up ? q.y + q.h : q.y);
   }
 }
 

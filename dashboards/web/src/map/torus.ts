@@ -308,20 +308,32 @@ export class TorusView implements MapView {
     if (!this.frame || this.element.clientWidth === 0) return;
     const n = 2 * this.lattice.link.length;
     let at = 0;
-    this.all.visible = true;
-    this.thin.visible = false;
+    const begins = !this.element.dataset.painted && n > 8 * sliceSegments;
+    if (begins) this.begin();
     const step = () => {
       const count = Math.min(n - at, 2 * sliceSegments), last = at + count >= n;
+      this.all.visible = true;
+      this.thin.visible = false;
       this.all.geometry.setDrawRange(at, count);
       this.only(!last);
-      this.render(at === 0);
+      this.render(at === 0 && !begins);
       at += count;
       if (!last) { this.painting = requestAnimationFrame(step); return; }
       this.all.geometry.setDrawRange(0, Infinity);
       this.drawn.rest++;
       this.element.dataset.painted = String(this.drawn.rest);
     };
-    step();
+    if (begins) this.painting = requestAnimationFrame(step); else step();
+  }
+
+  /** begin draws the first picture of a large fabric, with the thinned lattice: the rest follows. */
+  private begin() {
+    this.all.visible = false;
+    this.thin.visible = true;
+    this.only(true);
+    for (const h of this.hulls) h.edge.visible = true;
+    this.render(true);
+    this.element.dataset.painted = "0";
   }
 
   /** only hides what is drawn last, while the links are drawn in slices. */

@@ -32,7 +32,7 @@ function fill(app: App, into: HTMLElement, a: JobPage) {
   const chosen = jobs.find((j) => jobsOf(app.state).includes(j.job_id));
   into.replaceChildren(h("h2", null, "Jobs"),
     h("p", null, jobs.length ? `${many(jobs.length, "job")}${a.truncated ? " or more" : ""} ran between ${date(a.from)} ${clock(a.from)} and ${date(a.to)} ${clock(a.to)} UTC; those that regions had to do with come first.` : "No job ran in this time, or none is known: docs/how-to/feed-jobs-and-failures.md says how jobs get here."),
-    chosen ? card(app, chosen, a) : null as unknown as Node,
+    ...chosen ? [card(app, chosen, a)] : [],
     ...jobs.length ? [table(app, jobs, a, from, to)] : []);
 }
 

@@ -109,7 +109,7 @@ export class Side {
     $("why").hidden = !why;
     if (!why) return;
     const since = !this.app.state.at && this.app.model?.status?.network.unknown ? now.interval.end : why.since ?? now.interval.end;
-    setText($("why"), `no data since ${when(since)} (${reason(why)})${now.network.state === "Unknown" ? "" : `. Then: ${called(state)}`}`);
+    setText($("why"), `no data since ${when(since)} (${reason(why)})${now.network.state === "Unknown" ? "" : `. Last known: ${called(state)}`}`);
     $("why").title = why.detail ?? "";
   }
 

@@ -1,0 +1,63 @@
+package collective
+
+import "slices"
+
+// usable is a run without what names nodes that its fabric does not have, or times and
+// numbers that cannot be: readers check their own form, but a Run may come from
+// anywhere. Where all is well it is the run itself.
+func usable(run *Run) *Run {
+	nodes := 0
+	if run.Fabric != nil {
+		nodes = len(run.Fabric.Nodes)
+	}
+	has := func(node int) bool { return node >= 0 && node < nodes }
+	out := *run
+	if run.Fabric != nil {
+		if links := keep(run.Fabric.Links, func(l *Link) bool {
+			return has(l.A) && has(l.B) && l.A != l.B && l.APort > 0 && l.BPort > 0 && l.BitsPerSecond >= 0
+		}); len(links) != len(run.Fabric.Links) {
+			out.Fabric = &Fabric{Nodes: run.Fabric.Nodes, Links: links}
+		}
+	}
+	if slices.ContainsFunc(run.Ranks, func(r Rank) bool { return r.Host != None && !has(r.Host) }) {
+		out.Ranks = slices.Clone(run.Ranks)
+		for i := range out.Ranks {
+			if !has(out.Ranks[i].Host) {
+				out.Ranks[i].Host = None
+			}
+		}
+	}
+	member := func(rank int) bool { return rank >= 0 && rank < len(run.Ranks) }
+	out.Communicators = keep(run.Communicators, func(c *Communicator) bool { return !slices.ContainsFunc(c.Members, func(r int) bool { return !member(r) }) })
+	if len(out.Communicators) != len(run.Communicators) {
+		out.Communicators = nil // their numbers would mean others
+	}
+	out.Flows = keep(run.Flows, func(f *Flow) bool { return has(f.Source) && has(f.Destination) && f.Bytes >= 0 })
+	out.Paths = keep(run.Paths, func(p *Path) bool {
+		return has(p.Source) && has(p.Destination) && !slices.ContainsFunc(p.Ports, func(q PathPort) bool { return !has(q.Node) })
+	})
+	out.Pauses = keep(run.Pauses, func(p *Pause) bool { return has(p.Node) && p.Port > 0 })
+	out.Telemetry = keep(run.Telemetry, func(p *PortReport) bool {
+		return has(p.Switch) && p.Port > 0 && p.In >= 0 && min(p.Packets, p.QueueSum, p.Paused, p.MeterBytes) >= 0 && !slices.ContainsFunc(p.Flows, func(f FlowReport) bool {
+			return !has(f.Source) || !has(f.Destination) || min(f.Packets, f.QueueSum, f.Paused, f.MinSeq) < 0 || f.MaxSeq < f.MinSeq
+		})
+	})
+	return &out
+}
+
+// keep is the elements that are wanted; the slice itself where all are.
+func keep[T any](list []T, wanted func(*T) bool) []T {
+	for i := range list {
+		if wanted(&list[i]) {
+			continue
+		}
+		out := slices.Clone(list[:i])
+		for j := i + 1; j < len(list); j++ {
+			if wanted(&list[j]) {
+				out = append(out, list[j])
+			}
+		}
+		return out
+	}
+	return list
+}

@@ -1,0 +1,238 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// JobExposure is a job that ended, and the worst that it had to do with.
+type JobExposure struct {
+	JobID      string          `json:"job_id"`
+	Name       string          `json:"name"`
+	Nodes      int             `json:"nodes"`
+	RunSeconds float64         `json:"run_seconds"`
+	Worst      schema.Severity `json:"worst"`
+	Highest    float64         `json:"highest_percent"` // mean of a region that touched it
+}
+
+// JobExposures are the jobs that ended in a span, by start. A region by the metric, by
+// NoMetric of any, touched a job if in some hour both were there at one time and a link that
+// was in it in that hour begins or ends at a device of the job (Monet, section 5.3: an upper
+// bound, for it says nothing of routes). The jobs and the regions come from the store, and
+// are matched here: joins of millions of pairs of them took the server twenty times as long.
+func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]JobExposure, error) {
+	regions, err := rolledUp[regionPlace](ctx, m, "region_places", InSpan(fabric, span).With("metric", nameOf(metric)))
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := Figure[exposedJob](ctx, m, "exposed_jobs", InSpan(fabric, span).With("limit", uint64(MaxRows*10)))
+	if err != nil {
+		return nil, err
+	}
+	c := newContacts(jobs, int64(span.From))
+	for len(regions) > 0 {
+		version := regions[0].Version
+		n := 1
+		for n < len(regions) && regions[n].Version == version {
+			n++
+		}
+		ends, err := Figure[linkEnds](ctx, m, "link_ends", Args{"fabric": fabric, "version": version})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range ends { // one
+			c.touch(regions[:n], c.numbersOf(e.Begins), c.numbersOf(e.Ends))
+		}
+		regions = regions[n:]
+	}
+	return c.exposures, nil
+}
+
+const hourNanos = 3600e9
+
+// regionPlace is a region of one hour.
+type regionPlace struct {
+	Version uint64  `ch:"graph_version"`
+	Hour    int64   `ch:"hour"` // its start, seconds since 1970
+	Worst   uint8   `ch:"worst"`
+	Begin   int64   `ch:"begin"` // nanoseconds since 1970, like Until
+	Until   int64   `ch:"until"`
+	MaxMean float64 `ch:"max_mean"`
+	Links   string  `ch:"members"` // numbers, between commas
+}
+
+// exposedJob is a job that ended. Devices are names, with separators between.
+type exposedJob struct {
+	ID      string `ch:"job_id"`
+	Name    string `ch:"name"`
+	Began   int64  `ch:"began"` // nanoseconds since 1970, like Ended
+	Ended   int64  `ch:"ended"`
+	Size    uint64 `ch:"size"`
+	Devices string `ch:"devices"`
+}
+
+// linkEnds are the names of the devices at the ends of links, by number of link, with
+// separators between.
+type linkEnds struct {
+	Begins string `ch:"begins"`
+	Ends   string `ch:"ends"`
+}
+
+const separator = "\x00"
+
+// contacts finds out which regions touched which of some jobs.
+type contacts struct {
+	jobs      []exposedJob
+	devices   [][]int32       // of each job, by number
+	byHour    map[int64][]int // jobs, by each hour (seconds since 1970) in which they ran
+	numbers   map[string]int32
+	near      []uint64 // by device: of the regions at hand, in bits, those with a link at it
+	exposures []JobExposure
+}
+
+// newContacts makes one of jobs, from a time on.
+func newContacts(jobs []exposedJob, from int64) *contacts {
+	c := &contacts{jobs: jobs, devices: make([][]int32, len(jobs)), byHour: map[int64][]int{}, numbers: map[string]int32{}, exposures: make([]JobExposure, len(jobs))}
+	for i := range jobs {
+		j := &jobs[i]
+		c.exposures[i] = JobExposure{JobID: j.ID, Name: j.Name, Nodes: int(j.Size), RunSeconds: float64(j.Ended/1e6-j.Began/1e6) / 1e3}
+		c.devices[i] = c.numbersOf(j.Devices)
+		for hour := max(j.Began, from) / hourNanos; hour <= j.Ended/hourNanos; hour++ {
+			c.byHour[hour*3600] = append(c.byHour[hour*3600], i)
+		}
+	}
+	return c
+}
+
+// numbersOf numbers devices as they come up.
+func (c *contacts) numbersOf(names string) []int32 {
+	if names == "" {
+		return nil
+	}
+	numbers := make([]int32, 0, strings.Count(names, separator)+1)
+	for name := range strings.SplitSeq(names, separator) {
+		n, known := c.numbers[name]
+		if !known {
+			n = int32(len(c.numbers))
+			c.numbers[strings.Clone(name)] = n
+			c.near = append(c.near, 0)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// touch exposes jobs to the regions of one version of the graph, by hour, whose links begin
+// and end at some devices.
+func (c *contacts) touch(regions []regionPlace, begins, ends []int32) {
+	for len(regions) > 0 {
+		n := 1 // at most as many as there are bits
+		for n < min(len(regions), 64) && regions[n].Hour == regions[0].Hour {
+			n++
+		}
+		if jobs := c.byHour[regions[0].Hour]; len(jobs) > 0 {
+			c.touchHour(jobs, regions[:n], begins, ends)
+		}
+		regions = regions[n:]
+	}
+}
+
+func (c *contacts) touchHour(jobs []int, regions []regionPlace, begins, ends []int32) {
+	clear(c.near)
+	for bit := range regions {
+		for number := range strings.SplitSeq(regions[bit].Links, ",") {
+			if link, err := strconv.Atoi(number); err == nil && link < len(begins) && link < len(ends) {
+				c.near[begins[link]] |= 1 << bit
+				c.near[ends[link]] |= 1 << bit
+			}
+		}
+	}
+	for _, i := range jobs {
+		near := uint64(0)
+		for _, device := range c.devices[i] {
+			near |= c.near[device]
+		}
+		for bit := range regions {
+			r := &regions[bit]
+			if near&(1<<bit) == 0 || r.Begin >= c.jobs[i].Ended || r.Until <= c.jobs[i].Began {
+				continue
+			}
+			e := &c.exposures[i]
+			e.Worst, e.Highest = max(e.Worst, schema.Severity(r.Worst)), max(e.Highest, r.MaxMean)
+		}
+	}
+}
+
+// RunTime relates the run time of the runs of one application to the regions that
+// touched them.
+type RunTime struct {
+	Name          string  `json:"name"`
+	Nodes         int     `json:"nodes"`
+	Runs          int     `json:"runs"`
+	MedianSeconds float64 `json:"median_seconds"`
+	WorstSeconds  float64 `json:"worst_seconds"`
+	Correlation   float64 `json:"correlation"` // Pearson, with the highest mean of a region; 0 if that never changes
+}
+
+// RunTimes are the applications with the most node time, at most n: jobs of one name and
+// number of nodes with at least some runs (figure 4b).
+func RunTimes(jobs []JobExposure, leastRuns, n int) []RunTime {
+	type application struct {
+		name  string
+		nodes int
+	}
+	byApplication := map[application][]*JobExposure{}
+	for i := range jobs {
+		a := application{jobs[i].Name, jobs[i].Nodes}
+		byApplication[a] = append(byApplication[a], &jobs[i])
+	}
+	type ranked struct {
+		RunTime
+		nodeSeconds float64
+	}
+	var all []ranked
+	for a, runs := range byApplication {
+		if len(runs) < leastRuns || a.name == "" {
+			continue
+		}
+		slices.SortFunc(runs, func(a, b *JobExposure) int { return cmp.Compare(a.RunSeconds, b.RunSeconds) })
+		times, levels, sum := make([]float64, len(runs)), make([]float64, len(runs)), 0.0
+		for i, r := range runs {
+			times[i], levels[i] = r.RunSeconds, r.Highest
+			sum += r.RunSeconds
+		}
+		all = append(all, ranked{RunTime{a.name, a.nodes, len(runs), times[(len(times)-1)/2], times[len(times)-1], correlation(times, levels)}, sum * float64(a.nodes)})
+	}
+	slices.SortFunc(all, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.nodeSeconds, a.nodeSeconds), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Nodes, b.Nodes))
+	})
+	out := make([]RunTime, min(n, len(all)))
+	for i := range out {
+		out[i] = all[i].RunTime
+	}
+	return out
+}
+
+// correlation is Pearson's of two lists of one length; 0 where one of them is constant.
+func correlation(x, y []float64) float64 {
+	var sx, sy float64
+	for i := range x {
+		sx, sy = sx+x[i], sy+y[i]
+	}
+	mx, my := sx/float64(len(x)), sy/float64(len(y))
+	var xx, yy, xy float64
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
+	}
+	if xx == 0 || yy == 0 {
+		return 0
+	}
+	return xy / math.Sqrt(xx*yy)
+}
