@@ -82,21 +82,26 @@ func (s *Stage) external(j *job, p *pressure) float64 {
 	return math.Abs(out-in) / max(out, in)
 }
 
-// measuresHosts reports whether the loads of most links of a job's hosts are measured.
+// measuresHosts reports whether the loads of most links of a job's hosts are measured, and carry what the job is said
+// to have moved: each byte is sent or taken in by one of them.
 func (s *Stage) measuresHosts(j *job, p *pressure) bool {
-	measured, all := 0, 0
+	measured, all, carried := 0, 0, 0.
 	for _, d := range j.devices {
 		for _, l := range s.graph.LinksAt(d) {
-			if all++; p.useOf(l) >= 0 {
+			all++
+			if use := p.useOf(l); use >= 0 {
 				measured++
+				carried += use / 100 * s.graph.Capacity(l)
 			}
 		}
 	}
-	return float64(measured) >= mostHosts*float64(all) && all > 0
+	moved, _ := s.lately(j)
+	return all > 0 && float64(measured) >= mostHosts*float64(all) && carried*float64(s.clock.duration)/1e9 >= leastSeen*moved
 }
 
-// mostHosts is the share of the links of a job's hosts that must be measured to say what it can move.
-const mostHosts = .9
+// mostHosts is the share of the links of a job's hosts that must be measured to say what it can move, leastSeen the
+// share of what it moved that they must have carried.
+const mostHosts, leastSeen = .9, .5
 
 // leads reports whether shortest paths from a switch to others can lead over a link from one switch to the next device.
 func (t *treeRoutes) leads(leaf, from, to topology.DeviceID) bool {

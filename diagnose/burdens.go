@@ -18,6 +18,9 @@ func (s *Stage) burdens(rc *regionCase, p *pressure) {
 		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
 	carried, added := p.carriedOn(rc.region.Links)
+	if !s.work.comparable {
+		carried, added = 0, 0
+	}
 	interval := float64(s.clock.duration) / 1e9
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
 	for i := range rc.jobs {
@@ -38,6 +41,23 @@ func (s *Stage) burdens(rc *regionCase, p *pressure) {
 // jobs that are known explain less, a share of all of theirs would be taken for the whole. Traffic that is no uniform
 // exchange may take twice as many links.
 const leastExplained = .5
+
+// leastCompared is the share of what all links carry that the jobs must explain for their traffic and that of links to
+// be compared: below, they are not measured alike.
+const leastCompared = .2
+
+// compare finds whether what the running jobs moved is of the size of what the fabric carries.
+func (s *Stage) compare(p *pressure) {
+	explained, carried := 0., 0.
+	for _, j := range s.work.running {
+		all, _ := s.lately(j)
+		explained += all * s.routesOf(j).total
+	}
+	for l := range schema.LinkID(s.graph.NumLinks()) {
+		carried += max(0, p.useOf(l)) / 100 * s.graph.Capacity(l)
+	}
+	s.work.comparable = explained >= leastCompared*carried*float64(s.clock.duration)/1e9
+}
 
 // carriedOn adds up what links carry, and how much more than before the onset, bytes/s; 0 as far as it is not known.
 func (p *pressure) carriedOn(links []schema.LinkID) (carried, added float64) {

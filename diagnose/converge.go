@@ -229,7 +229,7 @@ func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, 
 	}
 	cosine := t.cosines(h, p)
 	if h.grew {
-		return held*(cosine[addedTo]+cosine[waiting])/2 - min(mostLoss, lossWeight*t.lost(end, len(senders), h, p))
+		return held * (cosine[addedTo] + cosine[waiting]) / 2
 	}
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq

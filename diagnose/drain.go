@@ -65,7 +65,11 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	if best.fit < drainFit {
 		for _, d := range ends { // the senders may be of a job that no table has
 			if senders := s.router.grid.sendersTo(d, h); len(senders) >= leastSenders {
-				if fit := s.router.grid.treeFit(senders, d, h, p); fit >= unknownFit && fit > best.fit {
+				fit := s.router.grid.treeFit(senders, d, h, p)
+				if h.grew { // found from the same loads, the senders fit any neighbour of the end too
+					fit -= min(mostLoss, lossWeight*s.router.grid.lost(d, len(senders), h, p))
+				}
+				if fit >= unknownFit && fit > best.fit {
 					best = drain{device: d, fit: fit, senders: slices.Clone(senders)}
 				}
 			}

@@ -14,6 +14,7 @@ import (
 type routes struct {
 	links []schema.LinkID // ascending, that the exchange uses
 	load  []float32       // by links: share of what the nodes send that crosses the link
+	total float64         // sum of load: links that a byte crosses in the mean
 	gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
 	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
 	prefix, suffix []schema.Bitmap
@@ -65,6 +66,7 @@ func (r *router) route(devices []topology.DeviceID) *routes {
 	out.links, out.load = make([]schema.LinkID, len(r.used)), make([]float32, len(r.used))
 	for i, l := range r.used {
 		out.links[i], out.load[i] = l, float32(r.load[l])
+		out.total += r.load[l]
 		r.load[l] = 0
 	}
 	r.used = r.used[:0]
@@ -197,29 +199,6 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 		}
 	}
 	return t
-}
-
-// measure tabulates coordinates and ways.
-func (t *gridLinks) measure() {
-	k := len(t.grid.Dims)
-	t.coords, t.ways = make([]int16, t.grid.Switches()*k), make([][]int16, k)
-	for n, d := range t.devices {
-		for dim, x := range t.graph.Device(d).Coord {
-			t.coords[n*k+dim] = int16(x)
-		}
-	}
-	for dim, size := range t.grid.Dims {
-		t.ways[dim] = make([]int16, size*size)
-		for from := range size {
-			for to := range size {
-				steps, ahead := t.way(from, to, size)
-				if !ahead {
-					steps = -steps
-				}
-				t.ways[dim][from*size+to] = int16(steps)
-			}
-		}
-	}
 }
 
 // places notes where the nodes are for traffic with others: on its way to one of them a packet that travels
@@ -407,19 +386,4 @@ func (t *gridLinks) load(r *router, dim, base, stride int, from, to []float64, u
 			}
 		}
 	}
-}
-
-// way is how far and which way round a line is travelled, the shorter one; of equals as simulate/routing does.
-func (t *gridLinks) way(from, to, size int) (steps int, ahead bool) {
-	if !t.grid.Wrap {
-		if to < from {
-			return from - to, false
-		}
-		return to - from, true
-	}
-	steps = (to - from + size) % size
-	if back := size - steps; back < steps || back == steps && from%2 != 0 {
-		return back, false
-	}
-	return steps, true
 }

@@ -26,6 +26,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := newPressure(s.graph, r.Snapshot)
+	s.compare(p)
 	for i := range cases {
 		rc := &cases[i]
 		p.stall = r.Snapshot.Find(rc.region.Metric)

@@ -11,6 +11,7 @@ import (
 type work struct {
 	cases         []regionCase // of this interval
 	running       []*job       // of this interval, by id
+	comparable    bool         // traffic of jobs and of links is measured alike
 	round         uint32
 	readers       []*job   // whose traffic with files stands out, the most first
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
