@@ -9,6 +9,7 @@ const (
 	// A link between switches is a root if it is hotter than all that leave either of its ends by this factor and so many
 	// deviations, and at least minFeeders links wait that no other explains.
 	slowFactor, slowSigmas = 1.25, 4
+	onlyWayLinks           = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
 	slowRival              = .6 // of its stall, at which another link into the same switch waits for the same
 )
 
@@ -66,6 +67,9 @@ func (t *trees) isSlow(i int32) bool {
 	if w.fromHost(l) {
 		return false
 	}
+	if t.isOnlyWay(i) {
+		return true
+	}
 	if !t.isClearlyAbove(stall, t.hottestAfter(i)) {
 		return false
 	}
@@ -96,6 +100,48 @@ func (t *trees) isSlow(i int32) bool {
 		}
 	}
 	return waiting >= minFeeders
+}
+
+// isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for
+// none of the others: that one is slow, where the tree behind it comes over many.
+func (t *trees) isOnlyWay(i int32) bool {
+	w, l, stall := t.waits, t.links[i], t.stall[i]
+	if !w.isUp(l) {
+		return false
+	}
+	calm := 0
+	for _, k := range w.out.of(w.from[l]) {
+		if k == l || !w.isUp(k) && !w.toHost(k) {
+			continue
+		}
+		if t.node[k] >= 0 {
+			return false
+		}
+		if w.isUp(k) && t.values[k] != missing {
+			calm++
+		}
+	}
+	waiting := 0
+	for _, k := range w.in.of(w.from[l]) {
+		if j := t.node[k]; j >= 0 && w.fromHost(k) && t.stall[j] <= stall+slowSigmas*t.noise.sigma(stall) {
+			waiting++
+		}
+	}
+	if calm < minFeeders || waiting < onlyWayLinks {
+		return false
+	}
+	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+		into := 0
+		for _, k := range w.in.of(w.to[t.links[j]]) {
+			if t.node[k] >= 0 && !w.fromHost(k) {
+				into++
+			}
+		}
+		if into >= minFeeders {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *trees) isUnexplained(i int32) bool {

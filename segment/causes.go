@@ -202,12 +202,26 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		return false
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
+	if exchange != other && c.isOneOf(t, s, a, b) {
+		return true
+	}
 	if c.level.find(a) == c.level.find(b) && (exchange || !x.isTree() || !y.isTree()) {
 		return true
 	}
 	return !exchange && !other && !x.isTree() && !y.isTree() && ratio(x.stall, y.stall) >= exchangeRatio &&
 		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
+
+// isOneOf reports whether two leaves exchange with each other, of which one is a known exchange's: many ports stall
+// at the other, too, which is no root.
+func (c *causes) isOneOf(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	return x.hasManyPorts() && y.hasManyPorts() && x.sendsToo && y.sendsToo && c.double[a][0] == noDouble && c.double[b][0] == noDouble &&
+		ratio(x.level, y.level) >= oneOfRatio && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
+}
+
+// oneOfRatio is how near the levels of such leaves are.
+const oneOfRatio = .75
 
 // joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
 func (c *causes) joinContained(s *sinks, a, first, end int32) {

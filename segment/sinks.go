@@ -238,6 +238,10 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	x.level, x.levels, x.deviation = x.stall, x.links, 0
 	x.levelSum = x.stall * float64(x.links)
 	x.sendsToo = s.portsSend(t, x)
+	if x.links == 0 && x.hasManyPorts() {
+		x.levelSum, x.levels = x.portSum, x.ports
+		x.level = x.levelSum / float64(x.levels)
+	}
 	s.sample = s.sample[:0]
 	for _, l := range w.in.of(x.device) {
 		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {

@@ -273,6 +273,13 @@ func (t *trees) rankNodes() {
 			}
 		}
 	}
+	for i, l := range t.links { // a host waits for all that leaves its leaf, and nothing for it
+		if t.waits.fromHost(l) {
+			for _, j := range t.after(int32(i)) {
+				t.rank[i] = max(t.rank[i], min(lastRank, t.rank[j]+1))
+			}
+		}
+	}
 	t.sortByRank()
 }
 

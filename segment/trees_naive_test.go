@@ -60,6 +60,9 @@ func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 // its ends, alone in what it waits for, with enough links behind it that only it explains.
 func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
+	if n.isOnlyWay(l) {
+		return true
+	}
 	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) {
 		return false
 	}
@@ -93,6 +96,38 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 		}
 	}
 	return explained >= minFeeders
+}
+
+// isOnlyWay reports whether all hosts at a leaf wait for one of several links up, where the tree behind comes over
+// several.
+func (n *naiveTrees) isOnlyWay(l schema.LinkID) bool {
+	from, via := n.g.Ends(l)
+	if !n.g.IsSwitch(from) || n.g.Device(via).Level <= n.g.Device(from).Level {
+		return false
+	}
+	calm, waiting := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, end := n.g.Ends(s)
+		isDown := n.g.IsSwitch(end) && n.g.Device(end).Level <= n.g.Device(begin).Level
+		switch {
+		case begin == from && s != l && n.isStalled(s) && !isDown:
+			return false
+		case begin == from && s != l && n.g.IsSwitch(end) && !isDown:
+			calm++
+		case end == from && !n.g.IsSwitch(begin) && n.isStalled(s) && float64(n.values[s]) <= float64(n.values[l])+slowSigmas*n.noise.sigma(float64(n.values[l])):
+			waiting++
+		}
+	}
+	return calm >= minFeeders && waiting >= onlyWayLinks && slices.ContainsFunc(n.next(l), func(s schema.LinkID) bool {
+		_, behind := n.g.Ends(s)
+		into := 0
+		for x := range schema.LinkID(n.g.NumLinks()) {
+			if begin, end := n.g.Ends(x); end == behind && n.g.IsSwitch(begin) && n.isStalled(x) {
+				into++
+			}
+		}
+		return into >= minFeeders
+	})
 }
 
 // sinks are the devices that a link's wait may begin at.
