@@ -17,7 +17,13 @@ const (
 // far hotter than any such, together with others at their switch.
 func (t *trees) findSinks() {
 	w := t.waits
-	t.sink, t.port = resize(t.sink, len(t.links)), resize(t.port, len(t.links))
+	t.sink, t.port, t.hottest = resize(t.sink, len(t.links)), resize(t.port, len(t.links)), resize(t.hottest, len(t.links))
+	for i := range t.links {
+		t.hottest[i] = 0
+		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+			t.hottest[i] = max(t.hottest[i], t.stall[j])
+		}
+	}
 	for i, l := range t.links {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l) || t.isSlow(int32(i))
@@ -46,15 +52,6 @@ func (t *trees) findSinks() {
 	}
 }
 
-// hottestAfter is the stall of the hottest link that a node may wait for.
-func (t *trees) hottestAfter(i int32) float64 {
-	best := 0.
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-		best = max(best, t.stall[j])
-	}
-	return best
-}
-
 // isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.
 func (t *trees) isClearlyAbove(stall, other float64) bool {
 	return stall >= slowFactor*other && stall-other >= slowSigmas*t.noise.sigma(stall)
@@ -70,11 +67,11 @@ func (t *trees) isSlow(i int32) bool {
 	if t.isOnlyWay(i) {
 		return true
 	}
-	if !t.isClearlyAbove(stall, t.hottestAfter(i)) {
+	if !t.isClearlyAbove(stall, t.hottest[i]) {
 		return false
 	}
 	for _, k := range w.in.of(w.to[l]) {
-		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && (!w.fromHost(k) || t.stall[j] > slowFactor*t.hottestAfter(j)) {
+		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && (!w.fromHost(k) || t.stall[j] > slowFactor*t.hottest[j]) {
 			return false
 		}
 	}
@@ -148,6 +145,6 @@ func (t *trees) isUnexplained(i int32) bool {
 	if t.begin[i] == t.begin[i+1] {
 		return false
 	}
-	best := t.hottestAfter(i)
+	best := t.hottest[i]
 	return t.stall[i] > unexplainedFactor*best && t.stall[i]-best > unexplainedSigmas*t.noise.sigma(t.stall[i])
 }

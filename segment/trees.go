@@ -46,6 +46,7 @@ type trees struct {
 	next    []int32   // nodes that may be waited for
 	sink    []int32   // by node: the switch that it waits at, or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
+	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
 	rank    []int32
 	was     []int32             // rank, before a round
