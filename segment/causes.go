@@ -176,7 +176,11 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 			n++
 		}
 	}
-	return float64(n) / float64(max(1, t.waits.hosts[s.all[a].device]))
+	hosts := int(t.waits.hosts[s.all[a].device])
+	if s.all[a].hasManyPorts() && s.all[a].sendsToo {
+		hosts = min(hosts, s.all[a].ports)
+	}
+	return float64(n) / float64(max(1, hosts))
 }
 
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
@@ -189,12 +193,18 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
+		if x.port > 0 && y.port > 0 {
+			return false
+		}
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
 	}
 	if share < exchangeShared || !crowded && c.level.find(a) != c.level.find(b) {
 		return false
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
+	if exchange != other && c.isOneOf(t, s, a, b) {
+		return true
+	}
 	if c.level.find(a) == c.level.find(b) && (exchange || !x.isTree() || !y.isTree()) {
 		return true
 	}
@@ -202,10 +212,21 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
 
+// isOneOf reports whether two leaves exchange with each other, of which one is a known exchange's: many ports stall
+// at the other, too, which is no root.
+func (c *causes) isOneOf(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	return x.hasManyPorts() && y.hasManyPorts() && x.sendsToo && y.sendsToo && c.double[a][0] == noDouble && c.double[b][0] == noDouble &&
+		ratio(x.level, y.level) >= oneOfRatio && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
+}
+
+// oneOfRatio is how near the levels of such leaves are.
+const oneOfRatio = .75
+
 // joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
 func (c *causes) joinContained(s *sinks, a, first, end int32) {
 	x := &s.all[a]
-	if x.isLeaf || x.bit == lastBit {
+	if x.isLeaf || x.port > 0 || x.bit == lastBit {
 		return
 	}
 	best, most := int32(-1), int32(0)
@@ -228,7 +249,7 @@ func (c *causes) joinContained(s *sinks, a, first, end int32) {
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 	for a := range s.all {
 		x := &s.all[a]
-		if x.isLeaf || x.links < minFeeders {
+		if x.isLeaf || x.port > 0 || x.links < minFeeders {
 			c.joinCalmNeighbour(t, s, int32(a))
 			continue
 		}

@@ -79,6 +79,9 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	if !x.isWide() || !y.isWide() || !x.sendsToo || !y.sendsToo {
 		return false
 	}
+	if x.hasManyPorts() && y.hasManyPorts() && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
+		return true
+	}
 	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
 		return false
 	}

@@ -23,6 +23,8 @@ type meeting struct{ device, cause int32 }
 
 const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
+	// Hosts do not wait for a link that stalls less than that part of their own stall.
+	alongShare = .25
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
 	// for a cause that waits at no leaf, a few.
 	partnerHosts, partnerFew, partnerRatio = .5, 3, .2
@@ -230,7 +232,7 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 			if c.thin[h.main(i)] {
 				c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
 			}
-			if uneven {
+			if uneven && t.stall[i] >= alongShare*x.stall {
 				c.votes = append(c.votes, vote{h.main(i), 0, 1})
 			}
 		}

@@ -60,7 +60,7 @@ func (m *treeMethod) hottestPort(device int32, least float64) root {
 	r := root{device: device, link: schema.NoLink}
 	best := least
 	for _, l := range m.waits.out.of(device) {
-		if i := m.node[l]; i >= 0 && m.waits.toHost(l) && m.stall[i] > best {
+		if i := m.node[l]; i >= 0 && m.port[i] && m.stall[i] > best {
 			best, r.link = m.stall[i], schema.LinkID(l)
 		}
 	}

@@ -57,6 +57,7 @@ const (
 	partnerCost = 3
 	mostAtOnce  = 3 // causes of one link
 	refits      = 1 // of falls, at every hop
+	keptShare   = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
@@ -155,6 +156,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 				set, stall := h.choose(t, s, c, i, minMean)
 				h.measureMisfit(t, i, set, stall)
 				h.take(i, t.stall[i], set, stall)
+				h.keepAtLeaf(t, s, c, i)
 			}
 		}
 	}
@@ -184,12 +186,15 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	if a < 0 {
 		return false
 	}
-	x, toHost := &s.all[a], t.waits.toHost(t.links[i])
+	x, toHost := &s.all[a], t.port[i]
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
 	exchange := c.levels[c.level.find(a)]
 	usual := x.port
 	if exchange.isExchange() {
 		usual = x.stall
+		if x.hasManyPorts() {
+			usual = x.portSum / float64(x.ports)
+		}
 	}
 	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) {
 		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
@@ -359,4 +364,24 @@ func (h *shares) listMembers(overlap bool, c *causes) {
 		}
 	}
 	m.off = m.off[:n+1]
+}
+
+// keepAtLeaf gives a link that leaves a leaf where most hosts wait for ports that are full and do not stall to what
+// waits there, if it is far less stalled than what it would wait for.
+func (h *shares) keepAtLeaf(t *trees, s *sinks, c *causes, i int32) {
+	leaf := t.leafOf(i)
+	if leaf < 0 || t.waits.fromHost(t.links[i]) {
+		return
+	}
+	a := s.at[leaf]
+	if a < 0 || s.all[a].hostLinks < minFeeders || s.all[a].down() > 0 || s.all[a].port > 0 {
+		return
+	}
+	if 2*s.all[a].hostLinks <= t.stalledHosts(leaf) || t.stall[i] > s.all[a].stall {
+		return
+	}
+	if t.sink[i] < 0 && t.stall[i] < keptShare*t.hottest[i] {
+		h.of[i].set(part{cause: c.sets.find(a), stall: t.stall[i]})
+		h.misfit[i] = 0
+	}
 }

@@ -31,6 +31,7 @@ type sink struct {
 	stall     float64 // mean of links
 	ports     int     // stalled links to hosts
 	port      float64 // stall of the hottest link to a host, 0 if none is stalled
+	portSum   float64 // of stalls of links to hosts
 	weight    float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
@@ -161,9 +162,10 @@ func (s *sinks) measure(t *trees) {
 	s.lone = 0
 	for i, l := range t.links {
 		s.feeding[i] = -1
-		if w.toHost(l) {
+		if t.port[i] {
 			a := &s.all[s.at[w.from[l]]]
 			a.port = max(a.port, t.stall[i])
+			a.portSum += t.stall[i]
 			a.ports++
 			if t.stalledInto(w.from[l]) == 0 {
 				s.lone++
@@ -172,7 +174,7 @@ func (s *sinks) measure(t *trees) {
 	}
 	for i, l := range t.links {
 		at := s.at[w.to[l]]
-		if w.toHost(l) || at < 0 {
+		if t.port[i] || at < 0 {
 			continue
 		}
 		fromAbove := !w.fromHost(l) && w.level[w.from[l]] > w.level[w.to[l]]
@@ -206,7 +208,7 @@ func (s *sinks) prefersHost(t *trees, i int32) bool {
 	best, isHost := -1., false
 	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
 		if t.stall[j] > best {
-			best, isHost = t.stall[j], t.waits.toHost(t.links[j])
+			best, isHost = t.stall[j], t.port[j]
 		}
 	}
 	return isHost
@@ -235,6 +237,11 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	w := t.waits
 	x.level, x.levels, x.deviation = x.stall, x.links, 0
 	x.levelSum = x.stall * float64(x.links)
+	x.sendsToo = s.portsSend(t, x)
+	if x.links == 0 && x.hasManyPorts() {
+		x.levelSum, x.levels = x.portSum, x.ports
+		x.level = x.levelSum / float64(x.levels)
+	}
 	s.sample = s.sample[:0]
 	for _, l := range w.in.of(x.device) {
 		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
@@ -264,12 +271,33 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			}
 		}
 	}
-	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1]
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || s.portsSend(t, x)
 	more, m := sumNear(s.sample, middle, within)
 	if n += m; n > 0 {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
+}
+
+// portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they
+// exchange, however many others the switch has.
+func (s *sinks) portsSend(t *trees, x *sink) bool {
+	if !x.hasManyPorts() {
+		return false
+	}
+	w, both := t.waits, 0
+	for _, l := range w.out.of(x.device) {
+		if t.node[l] < 0 || !w.toHost(l) {
+			continue
+		}
+		for _, back := range w.out.of(w.to[l]) {
+			if w.to[back] == x.device && t.node[back] >= 0 {
+				both++
+				break
+			}
+		}
+	}
+	return 2*both > x.ports
 }
 
 // measureHosts finds how uneven the hosts of a leaf stall at which little else waits.

@@ -13,7 +13,7 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (this file). A link that is not
 //     measured is looked through.
-//  2. Sinks (sinks.go): where back pressure begins, a switch each. Every stalled link leads to one or more.
+//  2. Sinks (begins.go, sinks.go): where back pressure begins, a switch each. Every stalled link leads to one or more.
 //  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
@@ -45,6 +45,8 @@ type trees struct {
 	begin   []int32   // by node, one more: see next
 	next    []int32   // nodes that may be waited for
 	sink    []int32   // by node: the switch that it waits at, or -1
+	port    []bool    // by node: back pressure begins at the switch that it leaves
+	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
 	rank    []int32
 	was     []int32             // rank, before a round
@@ -54,16 +56,12 @@ type trees struct {
 }
 
 const (
-	// hotTreeSigmas says from where a link is stalled, if that is above the least mean that counts.
-	hotTreeSigmas = 4
-	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
-	// a port that is full but not stalled, if as many links into its switch say so.
-	unexplainedFactor = 1.8
-	unexplainedSigmas = 6
-	unexplainedLinks  = 3
-	maxRank           = 8 // hops that traffic takes; more are a cycle
-	lastRank          = 3 * maxRank
-	minFeeders        = 3 // stalled links into a switch that make a port of it a root, not a lone hot link
+	// A link is stalled from the least mean that counts, over what all links wait for anyway, and a little more, since
+	// there are more links just below than above; or from so many deviations, if that is more.
+	leastSigmas, hotTreeSigmas = .5, 4
+	maxRank                    = 8 // hops that traffic takes; more are a cycle
+	lastRank                   = 3 * maxRank
+	minFeeders                 = 3 // stalled links into a switch that make a port of it a root, not a lone hot link
 )
 
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
@@ -81,7 +79,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	m.values, m.roots = values, m.roots[:0]
 	m.forget()
 	m.noise = m.noiseOf.calm(values, m.minMean)
-	m.find(float32(max(m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)))
+	m.find(float32(m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)))
 	if len(m.links) == 0 {
 		return
 	}
@@ -238,50 +236,6 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
 }
 
-// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
-// far hotter than any such, together with others at their switch.
-func (t *trees) findSinks() {
-	w := t.waits
-	t.sink = resize(t.sink, len(t.links))
-	for i, l := range t.links {
-		t.sink[i] = -1
-		switch {
-		case w.toHost(l):
-			t.sink[i] = w.from[l]
-		case t.begin[i] == t.begin[i+1]:
-			t.sink[i] = w.to[l]
-		}
-	}
-	for _, d := range t.entered {
-		unexplained := 0
-		for _, l := range w.in.of(d) {
-			if i := t.node[l]; i >= 0 && t.isUnexplained(i) {
-				unexplained++
-			}
-		}
-		if unexplained < unexplainedLinks {
-			continue
-		}
-		for _, l := range w.in.of(d) {
-			if i := t.node[l]; i >= 0 && t.isUnexplained(i) {
-				t.sink[i] = d
-			}
-		}
-	}
-}
-
-func (t *trees) isUnexplained(i int32) bool {
-	after := t.next[t.begin[i]:t.begin[i+1]]
-	if len(after) == 0 {
-		return false
-	}
-	best := 0.
-	for _, j := range after {
-		best = max(best, t.stall[j])
-	}
-	return t.stall[i] > unexplainedFactor*best && t.stall[i]-best > unexplainedSigmas*t.noise.sigma(t.stall[i])
-}
-
 // after lists the nodes that a node waits for; none if it is at a sink.
 func (t *trees) after(i int32) []int32 {
 	if t.sink[i] >= 0 {
@@ -317,6 +271,13 @@ func (t *trees) rankNodes() {
 		for i := range int32(n) {
 			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
 				t.rank[i], changed = r, true
+			}
+		}
+	}
+	for i, l := range t.links { // a host waits for all that leaves its leaf, and nothing for it
+		if t.waits.fromHost(l) {
+			for _, j := range t.after(int32(i)) {
+				t.rank[i] = max(t.rank[i], min(lastRank, t.rank[j]+1))
 			}
 		}
 	}

@@ -36,22 +36,104 @@ func (n *naiveTrees) next(l schema.LinkID) (next []schema.LinkID) {
 
 // isUnexplained reports whether a link is far hotter than all that it may wait for.
 func (n *naiveTrees) isUnexplained(l schema.LinkID) bool {
-	next := n.next(l)
-	if !n.isStalled(l) || len(next) == 0 {
+	if !n.isStalled(l) || len(n.next(l)) == 0 {
 		return false
 	}
-	hottest := 0.
-	for _, s := range next {
+	stall, hottest := float64(n.values[l]), n.hottestAfter(l)
+	return stall > unexplainedFactor*hottest && stall-hottest > unexplainedSigmas*n.noise.sigma(stall)
+}
+
+func (n *naiveTrees) hottestAfter(l schema.LinkID) (hottest float64) {
+	for _, s := range n.next(l) {
 		hottest = max(hottest, float64(n.values[s]))
 	}
-	stall := float64(n.values[l])
-	return stall > unexplainedFactor*hottest && stall-hottest > unexplainedSigmas*n.noise.sigma(stall)
+	return hottest
+}
+
+// isClearlyAbove reports whether a link is hotter than a stall by the factor and the deviations that make a root.
+func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
+	own := float64(n.values[l])
+	return own >= slowFactor*stall && own-stall >= slowSigmas*n.noise.sigma(own)
+}
+
+// isSlow reports whether a stalled link between switches is a root by itself: clearly above all that leaves either of
+// its ends, alone in what it waits for, with enough links behind it that only it explains.
+func (n *naiveTrees) isSlow(l schema.LinkID) bool {
+	from, via := n.g.Ends(l)
+	if n.isOnlyWay(l) {
+		return true
+	}
+	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) {
+		return false
+	}
+	stall, beside := float64(n.values[l]), 0.
+	var behind []schema.LinkID
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, end := n.g.Ends(s)
+		if !n.isStalled(s) || s == l {
+			continue
+		}
+		if begin == from {
+			beside = max(beside, float64(n.values[s]))
+		}
+		if end == from && slices.Contains(n.next(s), l) {
+			behind = append(behind, s)
+		}
+		waitsForOwn := !n.g.IsSwitch(begin) && float64(n.values[s]) <= slowFactor*n.hottestAfter(s)
+		if end == via && float64(n.values[s]) >= slowRival*stall && !waitsForOwn {
+			return false
+		}
+	}
+	if !n.isClearlyAbove(l, beside) {
+		return false
+	}
+	explained := 0
+	for _, s := range behind {
+		if float64(n.values[s]) > stall+slowSigmas*n.noise.sigma(stall) {
+			explained--
+		} else if n.isClearlyAbove(s, beside) {
+			explained++
+		}
+	}
+	return explained >= minFeeders
+}
+
+// isOnlyWay reports whether all hosts at a leaf wait for one of several links up, where the tree behind comes over
+// several.
+func (n *naiveTrees) isOnlyWay(l schema.LinkID) bool {
+	from, via := n.g.Ends(l)
+	if !n.g.IsSwitch(from) || n.g.Device(via).Level <= n.g.Device(from).Level {
+		return false
+	}
+	calm, waiting := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, end := n.g.Ends(s)
+		isDown := n.g.IsSwitch(end) && n.g.Device(end).Level <= n.g.Device(begin).Level
+		switch {
+		case begin == from && s != l && n.isStalled(s) && !isDown:
+			return false
+		case begin == from && s != l && n.g.IsSwitch(end) && !isDown:
+			calm++
+		case end == from && !n.g.IsSwitch(begin) && n.isStalled(s) && float64(n.values[s]) <= float64(n.values[l])+slowSigmas*n.noise.sigma(float64(n.values[l])):
+			waiting++
+		}
+	}
+	return calm >= minFeeders && waiting >= onlyWayLinks && slices.ContainsFunc(n.next(l), func(s schema.LinkID) bool {
+		_, behind := n.g.Ends(s)
+		into := 0
+		for x := range schema.LinkID(n.g.NumLinks()) {
+			if begin, end := n.g.Ends(x); end == behind && n.g.IsSwitch(begin) && n.isStalled(x) {
+				into++
+			}
+		}
+		return into >= minFeeders
+	})
 }
 
 // sinks are the devices that a link's wait may begin at.
 func (n *naiveTrees) sinks(l schema.LinkID, into map[topology.DeviceID]bool) {
 	from, via := n.g.Ends(l)
-	if !n.g.IsSwitch(via) {
+	if !n.g.IsSwitch(via) || n.isSlow(l) {
 		into[from] = true
 		return
 	}
@@ -85,7 +167,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 			}
 			var out partition
 			m.segment(values, &out)
-			n := naiveTrees{g, values, float32(max(m.minMean, m.noise.mean+hotTreeSigmas*m.noise.base)), m.noise}
+			n := naiveTrees{g, values, float32(m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)), m.noise}
 			for node, l := range m.links {
 				want, got := map[topology.DeviceID]bool{}, map[topology.DeviceID]bool{}
 				n.sinks(schema.LinkID(l), want)

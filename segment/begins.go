@@ -1,0 +1,150 @@
+package segment
+
+const (
+	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
+	// a port that is full but not stalled, if as many links into its switch say so.
+	unexplainedFactor = 1.8
+	unexplainedSigmas = 6
+	unexplainedLinks  = 3
+	// A link between switches is a root if it is hotter than all that leave either of its ends by this factor and so many
+	// deviations, and at least minFeeders links wait that no other explains.
+	slowFactor, slowSigmas = 1.25, 4
+	onlyWayLinks           = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
+	slowRival              = .6 // of its stall, at which another link into the same switch waits for the same
+)
+
+// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
+// far hotter than any such, together with others at their switch.
+func (t *trees) findSinks() {
+	w := t.waits
+	t.sink, t.port, t.hottest = resize(t.sink, len(t.links)), resize(t.port, len(t.links)), resize(t.hottest, len(t.links))
+	for i := range t.links {
+		t.hottest[i] = 0
+		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+			t.hottest[i] = max(t.hottest[i], t.stall[j])
+		}
+	}
+	for i, l := range t.links {
+		t.sink[i] = -1
+		t.port[i] = w.toHost(l) || t.isSlow(int32(i))
+		switch {
+		case t.port[i]:
+			t.sink[i] = w.from[l]
+		case t.begin[i] == t.begin[i+1]:
+			t.sink[i] = w.to[l]
+		}
+	}
+	for _, d := range t.entered {
+		unexplained := 0
+		for _, l := range w.in.of(d) {
+			if i := t.node[l]; i >= 0 && t.isUnexplained(i) {
+				unexplained++
+			}
+		}
+		if unexplained < unexplainedLinks {
+			continue
+		}
+		for _, l := range w.in.of(d) {
+			if i := t.node[l]; i >= 0 && !t.port[i] && t.isUnexplained(i) {
+				t.sink[i] = d
+			}
+		}
+	}
+}
+
+// isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.
+func (t *trees) isClearlyAbove(stall, other float64) bool {
+	return stall >= slowFactor*other && stall-other >= slowSigmas*t.noise.sigma(stall)
+}
+
+// isSlow reports whether a link between switches is where back pressure begins: a link that is degraded, or a port
+// that is full and stalls because the switch behind it takes less than comes.
+func (t *trees) isSlow(i int32) bool {
+	w, l, stall := t.waits, t.links[i], t.stall[i]
+	if w.fromHost(l) {
+		return false
+	}
+	if t.isOnlyWay(i) {
+		return true
+	}
+	if !t.isClearlyAbove(stall, t.hottest[i]) {
+		return false
+	}
+	for _, k := range w.in.of(w.to[l]) {
+		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && (!w.fromHost(k) || t.stall[j] > slowFactor*t.hottest[j]) {
+			return false
+		}
+	}
+	rest := 0.
+	for _, k := range w.out.of(w.from[l]) {
+		if j := t.node[k]; j >= 0 && k != l {
+			rest = max(rest, t.stall[j])
+		}
+	}
+	if !t.isClearlyAbove(stall, rest) {
+		return false
+	}
+	waiting, most := 0, stall+slowSigmas*t.noise.sigma(stall)
+	for _, k := range w.in.of(w.from[l]) {
+		j := t.node[k]
+		if j < 0 || !w.mayWait(k, l) {
+			continue
+		}
+		if t.stall[j] > most {
+			waiting--
+		} else if t.isClearlyAbove(t.stall[j], rest) {
+			waiting++
+		}
+	}
+	return waiting >= minFeeders
+}
+
+// isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for
+// none of the others: that one is slow, where the tree behind it comes over many.
+func (t *trees) isOnlyWay(i int32) bool {
+	w, l, stall := t.waits, t.links[i], t.stall[i]
+	if !w.isUp(l) {
+		return false
+	}
+	calm := 0
+	for _, k := range w.out.of(w.from[l]) {
+		if k == l || !w.isUp(k) && !w.toHost(k) {
+			continue
+		}
+		if t.node[k] >= 0 {
+			return false
+		}
+		if w.isUp(k) && t.values[k] != missing {
+			calm++
+		}
+	}
+	waiting := 0
+	for _, k := range w.in.of(w.from[l]) {
+		if j := t.node[k]; j >= 0 && w.fromHost(k) && t.stall[j] <= stall+slowSigmas*t.noise.sigma(stall) {
+			waiting++
+		}
+	}
+	if calm < minFeeders || waiting < onlyWayLinks {
+		return false
+	}
+	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+		into := 0
+		for _, k := range w.in.of(w.to[t.links[j]]) {
+			if t.node[k] >= 0 && !w.fromHost(k) {
+				into++
+			}
+		}
+		if into >= minFeeders {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *trees) isUnexplained(i int32) bool {
+	if t.begin[i] == t.begin[i+1] {
+		return false
+	}
+	best := t.hottest[i]
+	return t.stall[i] > unexplainedFactor*best && t.stall[i]-best > unexplainedSigmas*t.noise.sigma(t.stall[i])
+}
