@@ -6,24 +6,32 @@ import { h, svg } from "../dom.ts";
 import { count, many, share, when, words } from "../format.ts";
 import type { Collective, CollectiveRun } from "../types.ts";
 
+const refreshMillis = 60_000;
 let asked = 0;
-const picked = h("section", { class: "collective" });
+const picked = h("section", { class: "collective", attrs: { tabindex: "-1", "aria-label": "collective" } });
+const list = h("div", null);
 
 export function collectivesPage(app: App, into: HTMLElement) {
-  if (into.dataset.page === "collectives" && Date.now() - asked < 3000) return;
-  asked = Date.now();
-  if (into.dataset.page !== "collectives") into.replaceChildren(h("h2", null, "Collectives"), h("p", null, "loading"));
-  into.dataset.page = "collectives";
   const api = app.model?.api;
-  if (!api) return;
-  api.collectives().then((list) => {
-    if (app.state.page === "collectives") into.replaceChildren(h("h2", null, "Collectives"), ...listed(app, list));
+  if (!api || into.dataset.page === "collectives" && list.dataset.fabric === api.name && Date.now() - asked < refreshMillis) return;
+  asked = Date.now();
+  if (list.dataset.fabric !== api.name) {
+    picked.replaceChildren();
+    list.replaceChildren(h("p", null, "loading"));
+  }
+  list.dataset.fabric = api.name;
+  if (into.dataset.page !== "collectives") into.replaceChildren(h("h2", null, "Collectives"), picked, list);
+  into.dataset.page = "collectives";
+  api.collectives().then((found) => {
+    if (list.dataset.fabric === api.name) list.replaceChildren(...listed(app, found));
   }).catch((e) => {
-    if (!isAbort(e)) into.replaceChildren(h("h2", null, "Collectives"), h("p", { class: "Medium" }, (e as Error).message));
+    if (!isAbort(e)) list.replaceChildren(h("p", { class: "Medium" }, (e as Error).message));
   });
 }
 
-const head = (...names: string[]) => h("thead", null, h("tr", null, ...names.map((n) => h("th", null, n))));
+/** head is the names of columns, those of numbers with a "#" before them. */
+const head = (...names: string[]) => h("thead", null, h("tr", null, ...names.map((n) => n.startsWith("#") ? h("th", { class: "number" }, n.slice(1)) : h("th", null, n))));
+const wide = (table: HTMLElement) => h("div", { class: "wide" }, table);
 const ms = (nanos: number) => `${(nanos / 1e6).toPrecision(3)} ms`;
 const most = 500;
 
@@ -33,22 +41,24 @@ function listed(app: App, list: Collective[]): HTMLElement[] {
   const rows = list.slice(0, most).map((c) => {
     const worst = c.culprits[0];
     return h("tr", null,
-      h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => showRun(app, c, picked) } }, c.job_id)), h("td", null, when(c.begin)), h("td", { class: "number" }, count(c.ranks)), h("td", { class: "number" }, count(c.iterations)),
+      h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => showRun(app, c) } }, c.job_id)), h("td", null, when(c.begin)), h("td", { class: "number" }, count(c.ranks)), h("td", { class: "number" }, count(c.iterations)),
       h("td", { class: "number" }, ms(c.makespan_ns / c.iterations)), h("td", { class: "number" }, ms(c.expected_ns / c.iterations)),
       h("td", { class: worst ? "High" : "Neg" }, worst ? `${words(worst.class)} ${worst.flow} at ${worst.object}` : c.stopped_ranks.length ? "stopped" : "none"), h("td", { class: "number" }, worst ? ms(worst.cost_ns / c.iterations) : ""));
   });
   return [h("p", null, `${many(list.length, "run")} diagnosed, ${many(slow, "has", "have")} a culprit; times are per iteration.`),
-    h("table", null, head("job", "began", "ranks", "iterations", "makespan", "without culprits", "worst culprit", "its cost"), h("tbody", null, ...rows)), picked];
+    wide(h("table", null, head("job", "began", "#ranks", "#iterations", "#makespan", "#without culprits", "worst culprit", "#its cost"), h("tbody", null, ...rows)))];
 }
 
-function showRun(app: App, c: Collective, into: HTMLElement) {
-  into.dataset.run = c.run_id;
-  const title = `Job ${c.job_id}, ${when(c.begin)}`;
-  into.replaceChildren(h("h3", null, title), h("p", null, "loading"));
-  app.model?.api.collective(c.run_id).then((r) => {
-    if (into.dataset.run === c.run_id) into.replaceChildren(h("h3", null, title), ...runParts(app, r));
-  }).catch((e) => {
-    if (!isAbort(e)) into.replaceChildren(h("h3", null, title), h("p", { class: "Medium" }, (e as Error).message));
+function showRun(app: App, c: Collective) {
+  const title = h("h3", null, `Job ${c.job_id}, ${when(c.begin)}`);
+  const close = h("button", { class: "close", attrs: { type: "button" }, on: { click: () => { picked.dataset.run = ""; picked.replaceChildren(); } } }, "Close");
+  const show = (...parts: HTMLElement[]) => { if (picked.dataset.run === c.run_id) picked.replaceChildren(close, title, ...parts); };
+  picked.dataset.run = c.run_id;
+  show(h("p", null, "loading"));
+  picked.focus();
+  picked.scrollIntoView({ block: "start" });
+  app.model?.api.collective(c.run_id).then((r) => show(...runParts(app, r))).catch((e) => {
+    if (!isAbort(e)) show(h("p", { class: "Medium" }, (e as Error).message));
   });
 }
 
@@ -58,8 +68,8 @@ function runParts(app: App, r: CollectiveRun): HTMLElement[] {
   const regions = r.regions.map((x) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", region: x.region, at: x.from }, true) } }, x.name || x.region)),
     h("td", { class: x.severity }, x.severity), h("td", { class: "number" }, ms(x.per_iteration_ns)), h("td", { class: "number" }, count(x.flows)), h("td", { class: "number" }, share(x.share)), h("td", null, x.text)));
   return [...d.text.split("\n").filter(Boolean).slice(0, 1).map((t) => h("p", null, t)), timeline(r),
-    ...culprits.length ? [h("table", null, h("caption", null, "Culprits"), head("class", "flow", "at", "cost", "sure", "evidence"), h("tbody", null, ...culprits))] : [h("p", { class: "Neg" }, "no culprit: the steps last as long as they should")],
-    ...regions.length ? [h("table", null, h("caption", null, "Regions of congestion that its flows crossed"), head("region", "severity", "cost per iteration", "flows", "share of ways", ""), h("tbody", null, ...regions))] : [h("p", null, "Its flows crossed no region of congestion.")],
+    ...culprits.length ? [wide(h("table", null, h("caption", null, "Culprits"), head("class", "flow", "at", "#cost", "#sure", "evidence"), h("tbody", null, ...culprits)))] : [h("p", { class: "Neg" }, "no culprit: the steps last as long as they should")],
+    ...regions.length ? [wide(h("table", null, h("caption", null, "Regions of congestion that its flows crossed"), head("region", "severity", "#cost per iteration", "#flows", "#share of ways", ""), h("tbody", null, ...regions)))] : [h("p", null, "Its flows crossed no region of congestion.")],
     ...(d.notes ?? []).map((n) => h("p", null, n))];
 }
 
@@ -82,8 +92,9 @@ function timeline(r: CollectiveRun): HTMLElement {
     if (at !== undefined && (s.iteration ?? 0) === t.iteration) box(at, s.begin_ns, s.end_ns, `critical ${s.kind}`, `critical path: rank ${s.rank} step ${s.step}, ${s.kind}, ${ms(s.end_ns - s.begin_ns)}`);
   }
   for (let i = 0; i <= 5; i++) picture.append(svg("text", { x: x(t.begin_ns + length / 5 * i), y: height - 6, "text-anchor": i === 5 ? "end" : i ? "middle" : "start" }, ms(length / 5 * i)));
-  const figure = h("figure", null);
-  figure.append(picture);
+  const scroll = h("div", { class: "wide" });
+  scroll.append(picture);
+  const figure = h("figure", null, scroll);
   const left_out = [t.omitted ? `${many(t.omitted, "step")} left out` : "", r.segments > r.diagnosis.critical_path.length ? `${count(r.diagnosis.critical_path.length)} of ${count(r.segments)} segments of the critical path` : ""].filter(Boolean);
   figure.append(h("figcaption", null, `Steps of iteration ${t.iteration + 1}, ranks by time. Critical path: red transfers, violet the rank's own time, yellow waits for what was not recorded.${left_out.length ? " " + left_out.join("; ") + "." : ""}`));
   return figure;

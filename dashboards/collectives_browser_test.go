@@ -1,0 +1,77 @@
+//go:build integration
+
+package dashboards
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/detect"
+	"github.com/giverny/giverny/collective/report"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/incident"
+)
+
+// slowCollective is the diagnosis of a simulated all-reduce that a flow of another job slows.
+func slowCollective(t *testing.T, job string) report.Published {
+	t.Helper()
+	in, err := incident.New(incident.Spec{Class: collective.BackgroundFlow, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	played, err := in.Simulate(detect.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := report.Meta{Job: job, Format: "simulated", Begin: schema.Instant(time.Now().Add(-time.Hour).UnixNano())}
+	for _, rank := range played.Run.Ranks {
+		m.Devices = append(m.Devices, []string{rank.Node})
+	}
+	r, err := report.New(played.Run, collective.Diagnose(played.Run, collective.Options{}), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Published{RunID: r.ID(), Agent: "n1", Time: schema.Instant(time.Now().UnixNano()), Report: r}
+}
+
+// A diagnosed collective is drawn: a row for each rank, boxes for its steps, the critical path over them from the first
+// step to the last, and its culprit; in both themes and at the width of a phone.
+func TestACollective(t *testing.T) {
+	h := open(t, torus)
+	h.announce(busy(h.graph(torus), noon))
+	run := slowCollective(t, "job 17")
+	if err := h.db.StoreCollectives(t.Context(), torus, []report.Published{run}); err != nil {
+		t.Fatal(err)
+	}
+	page := browse(t, h.url+"/?page=collectives&fabric="+url.QueryEscape(torus))
+	page.await(`document.querySelector("#other td button.link")?.textContent === "job 17"`)
+	page.eval(`document.querySelector("#other td button.link").click()`)
+	page.await(`document.querySelector(".timeline") !== null`)
+	for _, theme := range []string{"dark", "light"} {
+		page.eval(fmt.Sprintf(`if (document.documentElement.classList.contains("light") !== (%q === "light")) document.getElementById("theme").click()`, theme))
+		for _, width := range []int{windowWidth, 390} {
+			page.resize(width, windowHeight)
+			if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("collective-%s-%d.png", theme, width)), page.screenshot(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if got := page.eval(`document.documentElement.scrollWidth <= window.innerWidth`); got != "true" {
+				t.Errorf("the page is wider than a window of %d", width)
+			}
+		}
+	}
+	d := &run.Report.Diagnosis
+	if got, want := page.eval(`document.querySelectorAll(".timeline .critical").length`), fmt.Sprint(len(d.CriticalPath)); got != want {
+		t.Errorf("%s segments of the critical path, want %s", got, want)
+	}
+	if got, want := page.eval(`document.querySelectorAll(".timeline .step").length`), fmt.Sprint(len(run.Report.Timeline.Step)); got != want || got == "0" {
+		t.Errorf("%s steps, want %s", got, want)
+	}
+	if got := page.eval(`document.querySelector(".collective td.High").textContent`); got != "background flow" {
+		t.Errorf("the culprit is %q", got)
+	}
+}
