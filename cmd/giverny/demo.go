@@ -284,31 +284,6 @@ func (t *demoPrinter) Put(_ context.Context, r *schema.IntervalResult) error {
 	return nil
 }
 
-// verdicts prints why regions are congested, each again only when that has changed.
-func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
-	for i := range r.Diagnoses {
-		d := &r.Diagnoses[i]
-		verdict := verdictOf(d)
-		if d.Cause.Class == schema.CauseUnknown || t.said[d.Region] == verdict {
-			continue
-		}
-		t.said[d.Region] = verdict
-		t.line(r.Snapshot.Interval.EndNanos(), "?", "%s [%d]", d.Text, d.Region)
-	}
-}
-
-// verdictOf is what a diagnosis comes to, without its numbers.
-func verdictOf(d *schema.Diagnosis) string {
-	verdict := string(d.Cause.Class)
-	if len(d.Jobs) > 0 {
-		verdict += " " + d.Jobs[0].JobID
-	}
-	if d.Root != nil {
-		verdict += " " + d.Root.Device + " " + d.Root.Port
-	}
-	return verdict
-}
-
 // end prints the summary.
 func (t *demoPrinter) end(w io.Writer, asJSON bool) error {
 	t.mu.Lock()
