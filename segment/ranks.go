@@ -72,6 +72,9 @@ const mostCycles = 16
 func (t *trees) breakCycles() {
 	w := t.waits
 	for range mostCycles {
+		if !slices.Contains(t.rank, lastRank) {
+			return
+		}
 		best, most := int32(-1), 0.
 		for _, d := range t.entered {
 			sum := 0.
