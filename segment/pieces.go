@@ -286,10 +286,45 @@ func (c *causes) joinPastCalm(t *trees, s *sinks, h *shares) {
 				}
 			}
 		}
+		if best < 0 {
+			best = c.besideCalm(t, h, x)
+		}
 		if best >= 0 {
 			c.sets.union(int32(a), best)
 		}
 	}
+}
+
+// besideRatio is how near the level of what waits at a switch is to that of what enters the next one beside a link that
+// reads calm.
+const besideRatio = .85
+
+// besideCalm is the cause of the links beside the one oddly calm link of a group that leaves a sink's switch, if they are
+// about as stalled as what waits there; -1 if there is none, or more than one.
+func (c *causes) besideCalm(t *trees, h *shares, x *sink) int32 {
+	w, only := t.waits, int32(-1)
+	for _, l := range w.out.of(x.device) {
+		if !w.isWithinGroup(l) || t.node[l] >= 0 || t.values[l] == missing || !t.isOddlyCalm(l) {
+			continue
+		}
+		c.votes = c.votes[:0]
+		n, sum := 0., 0.
+		for _, k := range w.in.of(w.to[l]) {
+			if i := t.node[k]; i >= 0 && !w.fromHost(k) && h.main(i) >= 0 {
+				c.votes = append(c.votes, vote{h.main(i), 0, 1})
+				n, sum = n+1, sum+t.stall[i]
+			}
+		}
+		beside := c.mostVoted()
+		if beside < 0 || ratio(x.stall, sum/n) < besideRatio {
+			continue
+		}
+		if only >= 0 && only != beside {
+			return -1
+		}
+		only = beside
+	}
+	return only
 }
 
 // findTransit finds the causes that wait at no leaf.

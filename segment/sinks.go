@@ -29,6 +29,7 @@ type sink struct {
 	links     int     // that enter it and wait there: from switches, or if these are few from all
 	hostLinks int     // those of them that come from hosts
 	stall     float64 // mean of links
+	hosts     int     // at the switch
 	ports     int     // stalled links to hosts
 	port      float64 // stall of the hottest link to a host, 0 if none is stalled
 	portSum   float64 // of stalls of links to hosts
@@ -52,8 +53,10 @@ func (s *sink) down() int { return s.links - s.hostLinks }
 // isTree reports whether the stall of a port to a host explains what waits there; many ports are no root.
 func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
 
-// hasManyPorts reports whether more ports to hosts stall than a few trees have.
-func (s *sink) hasManyPorts() bool { return s.ports > mostRoots }
+// hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
+func (s *sink) hasManyPorts() bool {
+	return s.ports > mostRoots || s.ports == mostRoots && s.hosts <= mostRoots+1
+}
 
 // isWide reports whether enough waits at a sink to tell it from lone hot links.
 func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
@@ -111,7 +114,7 @@ func (s *sinks) list(t *trees) {
 		}
 		if s.at[d] < 0 {
 			s.at[d] = int32(len(s.all))
-			s.all = append(s.all, sink{device: d, component: s.components.find(n + d), isLeaf: t.waits.isLeaf(d)})
+			s.all = append(s.all, sink{device: d, component: s.components.find(n + d), isLeaf: t.waits.isLeaf(d), hosts: int(t.waits.hosts[d])})
 		}
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"math"
-	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -11,9 +10,10 @@ import (
 // waits because of v->w. It is a watershed on the downstream graph. Its constants stand beside each step and
 // are the same for every directed fabric; they were chosen on drawn congestion (package bench).
 //
-//  1. Stalled links, the noise around them, and which of them wait for which (this file). A link that is not
+//  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (begins.go, sinks.go): where back pressure begins, a switch each. Every stalled link leads to one or more.
+//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch each. Every stalled link leads to
+//     one or more.
 //  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
@@ -87,6 +87,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	m.connect()
 	m.findSinks()
 	m.rankNodes()
+	m.breakCycles()
 	m.sinks.find(&m.trees)
 	m.causes.find(&m.trees, &m.sinks)
 	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
@@ -120,70 +121,6 @@ func (t *trees) find(hot float32) {
 			t.entered = append(t.entered, d)
 		}
 	}
-}
-
-// connect lists for every node those that it may wait for. Where there is none, links that are not measured
-// are looked through, two at most: a switch that reports nothing. A link that stalls alone at its switch
-// is no evidence of such.
-func (t *trees) connect() {
-	t.begin, t.next = append(t.begin[:0], 0), t.next[:0]
-	for _, l := range t.links {
-		t.appendNext(l, l)
-		for depth := 1; depth <= 2 && t.stalledInto(t.waits.to[l]) > 1 && int(t.begin[len(t.begin)-1]) == len(t.next); depth++ {
-			t.lookThrough(l, l, depth)
-		}
-		t.begin = append(t.begin, int32(len(t.next)))
-	}
-}
-
-// appendNext appends the nodes after a link, for a node whose link is first.
-func (t *trees) appendNext(l, first int32) {
-	w := t.waits
-	if w.toHost(l) {
-		return
-	}
-	for _, s := range w.out.of(w.to[l]) {
-		j := t.node[s]
-		if j < 0 || !w.mayWait(l, s) {
-			continue
-		}
-		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
-			continue // a lone hot link behind a missing one
-		}
-		t.next = append(t.next, j)
-	}
-}
-
-func (t *trees) lookThrough(l, first int32, depth int) {
-	w := t.waits
-	if w.toHost(l) {
-		return
-	}
-	for _, s := range w.out.of(w.to[l]) {
-		if t.values[s] != missing || w.toHost(s) || !w.mayWait(l, s) || w.isUp(s) && !t.isBlindUp(w.to[l]) {
-			continue
-		}
-		if depth > 1 {
-			t.lookThrough(s, first, depth-1)
-		} else {
-			t.appendNext(s, first)
-		}
-	}
-}
-
-// isBlindUp reports whether half of the links up from a switch are not measured: traffic goes up over all of them,
-// so that fewer are not where it waits.
-func (t *trees) isBlindUp(d int32) bool {
-	blind, up := 0, 0
-	for _, s := range t.waits.out.of(d) {
-		if t.waits.isUp(s) {
-			up++
-			if t.values[s] == missing {
-				blind++
-			}
-		}
-	}
-	return 2*blind >= up
 }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
@@ -234,68 +171,6 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 		}
 	}
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
-}
-
-// after lists the nodes that a node waits for; none if it is at a sink.
-func (t *trees) after(i int32) []int32 {
-	if t.sink[i] >= 0 {
-		return nil
-	}
-	return t.next[t.begin[i]:t.begin[i+1]]
-}
-
-// rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
-// a cycle, or behind one, come after all others, by the shortest way out of it.
-func (t *trees) rankNodes() {
-	n := len(t.links)
-	t.rank, t.was, t.order = resize(t.rank, n), resize(t.was, n), resize(t.order, n)
-	clear(t.rank)
-	for round, changed := 0, true; changed && round < maxRank; round++ {
-		changed = false
-		copy(t.was, t.rank) // all at once: the order of links must not show
-		for i := range int32(n) {
-			for _, j := range t.after(i) {
-				t.rank[i] = max(t.rank[i], min(maxRank, t.was[j]+1))
-			}
-			changed = changed || t.rank[i] != t.was[i]
-		}
-	}
-	for i, r := range t.rank {
-		if r == maxRank {
-			t.rank[i] = lastRank
-		}
-	}
-	for r, changed := int32(maxRank), true; changed && r < lastRank; r++ {
-		changed = false
-		copy(t.was, t.rank)
-		for i := range int32(n) {
-			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
-				t.rank[i], changed = r, true
-			}
-		}
-	}
-	for i, l := range t.links { // a host waits for all that leaves its leaf, and nothing for it
-		if t.waits.fromHost(l) {
-			for _, j := range t.after(int32(i)) {
-				t.rank[i] = max(t.rank[i], min(lastRank, t.rank[j]+1))
-			}
-		}
-	}
-	t.sortByRank()
-}
-
-func (t *trees) sortByRank() {
-	clear(t.first[:])
-	for _, r := range t.rank {
-		t.first[r+1]++
-	}
-	for r := range lastRank {
-		t.first[r+1] += t.first[r]
-	}
-	for i, r := range t.rank {
-		t.order[t.first[r]] = int32(i)
-		t.first[r]++
-	}
 }
 
 // emit makes a group of each cause that is large enough, and finds its root.

@@ -84,6 +84,17 @@ func (w *waits) mayWait(a, b int32) bool {
 	return u != v || v != x || !w.isAdjacent(from, to)
 }
 
+// isWithinGroup reports whether a link joins two switches of one level, as in a dragonfly.
+func (w *waits) isWithinGroup(link int32) bool {
+	from, to := w.from[link], w.to[link]
+	return w.isSwitch[from] && w.isSwitch[to] && w.level[from] >= 0 && w.level[from] == w.level[to]
+}
+
+// isDetour reports whether link b goes on from link a on a way that is not the shortest, all on one level.
+func (w *waits) isDetour(a, b int32) bool {
+	return w.isWithinGroup(a) && w.isWithinGroup(b) && w.from[a] != w.to[b]
+}
+
 func (w *waits) isAdjacent(from, to int32) bool {
 	for _, l := range w.out.of(from) {
 		if w.to[l] == to {

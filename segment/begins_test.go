@@ -1,0 +1,223 @@
+package segment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// stalls are percents by the names of a link's ends.
+type stalls map[[2]string]float32
+
+// linkNamed is the link between two devices.
+func linkNamed(t *testing.T, g *topology.Graph, from, to string) schema.LinkID {
+	t.Helper()
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Ends(l)
+		if g.Device(a).Name == from && g.Device(b).Name == to {
+			return l
+		}
+	}
+	t.Fatalf("no link from %s to %s", from, to)
+	return 0
+}
+
+func (s stalls) on(t *testing.T, g *topology.Graph) painting {
+	t.Helper()
+	values := blank(g).noisy(.3, 1)
+	for ends, percent := range s {
+		values[linkNamed(t, g, ends[0], ends[1])] = percent
+	}
+	return values
+}
+
+// with is these stalls and others, of which a link's last counts.
+func (s stalls) with(others stalls) stalls {
+	both := stalls{}
+	for _, from := range [2]stalls{s, others} {
+		for ends, percent := range from {
+			both[ends] = percent
+		}
+	}
+	return both
+}
+
+// beginsAt reports whether back pressure begins at a link.
+func beginsAt(t *testing.T, g *topology.Graph, values painting, from, to string) bool {
+	t.Helper()
+	m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
+	var out partition
+	m.segment(values, &out)
+	i := m.node[linkNamed(t, g, from, to)]
+	return i >= 0 && m.port[i]
+}
+
+const twoLevels = "fattree:leaves=8,hosts=8,spines=4"
+
+// A link between switches is a root if it is clearly hotter than all that leaves either of its ends, alone in what it
+// waits for, and at least three links wait that only it explains.
+func TestSlowLinks(t *testing.T) {
+	g := parse(t, twoLevels)
+	slow := stalls{{"spine1", "leaf2"}: 50, {"leaf3", "spine1"}: 41, {"leaf4", "spine1"}: 42, {"leaf5", "spine1"}: 40}
+	for _, c := range []struct {
+		name  string
+		other stalls
+		want  bool
+	}{
+		{"three links wait", nil, true},
+		{"two links wait", stalls{{"leaf5", "spine1"}: 0}, false},
+		{"a port behind it stalls as much", stalls{{"leaf2", "host18"}: 47}, false},
+		{"a port behind it stalls less", stalls{{"leaf2", "host18"}: 15}, true},
+		{"another link into the same switch waits for the same", stalls{{"spine0", "leaf2"}: 45}, false},
+		{"another link into the same switch hardly waits", stalls{{"spine0", "leaf2"}: 15}, true},
+		{"another link leaves its switch as stalled", stalls{{"spine1", "leaf6"}: 45}, false},
+		{"another link explains what waits", stalls{{"spine1", "leaf6"}: 38}, false},
+		{"a weak link beside it explains nothing", stalls{{"spine1", "leaf6"}: 12}, true},
+		{"it is hardly hotter than a link beside it", stalls{{"spine1", "leaf6"}: 41, {"leaf3", "spine1"}: 55, {"leaf4", "spine1"}: 55, {"leaf5", "spine1"}: 55}, false},
+		{"what waits is hotter by far", stalls{{"leaf3", "spine1"}: 95, {"leaf4", "spine1"}: 95}, false},
+		{"a host of the same switch waits for another of its ports", stalls{{"host18", "leaf2"}: 45}, false},
+	} {
+		if got := beginsAt(t, g, slow.with(c.other).on(t, g), "spine1", "leaf2"); got != c.want {
+			t.Errorf("%s: slow is %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Of a leaf's links up, the only one that its hosts wait for is slow, where the tree behind comes over several.
+func TestOnlyWay(t *testing.T) {
+	g := parse(t, twoLevels)
+	only := stalls{{"leaf1", "spine1"}: 32,
+		{"spine0", "leaf5"}: 30, {"spine1", "leaf5"}: 31, {"spine2", "leaf5"}: 30, {"leaf5", "host41"}: 36}
+	for host := 8; host < 13; host++ {
+		only[[2]string{fmt.Sprint("host", host), "leaf1"}] = 28
+	}
+	for _, c := range []struct {
+		name  string
+		other stalls
+		want  bool
+	}{
+		{"five hosts wait for one of four", nil, true},
+		{"four hosts wait", stalls{{"host8", "leaf1"}: 0}, false},
+		{"another link up stalls, too", stalls{{"leaf1", "spine3"}: 20}, false},
+		{"a port to a host there stalls", stalls{{"leaf1", "host14"}: 20}, false},
+		{"two calm links up are known", stalls{{"leaf1", "spine3"}: missing}, false},
+		{"the tree behind comes over two", stalls{{"spine0", "leaf5"}: 0}, false},
+		{"hosts wait for something hotter", stalls{{"host8", "leaf1"}: 90}, false},
+	} {
+		if got := beginsAt(t, g, only.with(c.other).on(t, g), "leaf1", "spine1"); got != c.want {
+			t.Errorf("%s: slow is %v, want %v", c.name, got, c.want)
+		}
+	}
+	if beginsAt(t, g, only.on(t, g), "spine1", "leaf5") {
+		t.Error("a link down to the root of the tree counts as an only way up")
+	}
+}
+
+// oneRegion checks that a painting is one region, of these links.
+func oneRegion(t *testing.T, g *topology.Graph, s stalls, values painting) {
+	t.Helper()
+	var want []schema.LinkID
+	for ends, percent := range s {
+		if l := linkNamed(t, g, ends[0], ends[1]); percent >= schema.LowPercent {
+			want = append(want, l)
+		}
+	}
+	slices.Sort(want)
+	got := newSegmenter(t, g, overlapping()).Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values}))
+	if len(got) != 1 || !slices.Equal(got[0].Links, want) {
+		t.Errorf("got %s, want one region of %d links", sizes(got), len(want))
+	}
+}
+
+const oneGroupOfEight = "dragonfly:groups=5,routers=8,hosts=4"
+
+// incastAt0 is an incast at a router of a group, from all others of it.
+func incastAt0() stalls {
+	s := stalls{{"router0-0", "host0"}: 60}
+	for router := 1; router < 8; router++ {
+		from := fmt.Sprint("router0-", router)
+		s[[2]string{from, "router0-0"}] = 52
+		for host := 4 * router; host < 4*router+3; host++ {
+			s[[2]string{fmt.Sprint("host", host), from}] = 46
+		}
+	}
+	return s
+}
+
+// between is the ends of a link from one group to another.
+func between(t *testing.T, g *topology.Graph, from, to string) [2]string {
+	t.Helper()
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Ends(l)
+		if strings.HasPrefix(g.Device(a).Name, from) && strings.HasPrefix(g.Device(b).Name, to) {
+			return [2]string{g.Device(a).Name, g.Device(b).Name}
+		}
+	}
+	t.Fatalf("no link from %s to %s", from, to)
+	return [2]string{}
+}
+
+// Traffic that takes a detour over routers of one group, at which no host waits, is part of what it leads to.
+func TestDetourIsFollowed(t *testing.T) {
+	g := parse(t, oneGroupOfEight)
+	s := incastAt0()
+	global := between(t, g, "router1-", "router0-")
+	others := slices.DeleteFunc([]string{"router1-0", "router1-1", "router1-2"}, func(r string) bool { return r == global[0] })
+	if !strings.HasSuffix(global[1], "-0") {
+		s[global] = 48
+	} else {
+		s[global] = 52
+	}
+	s[[2]string{others[0], global[0]}] = 45
+	s[[2]string{others[1], others[0]}] = 42
+	oneRegion(t, g, s, s.on(t, g))
+}
+
+// A link of a group that reads zero where all beside it stall does not cut off what waits for it.
+func TestFalseZeroWithinGroup(t *testing.T) {
+	g := parse(t, "dragonfly:groups=17,routers=8,hosts=4")
+	s := incastAt0().with(stalls{{"router0-5", "router0-0"}: 0})
+	for host := 20; host < 24; host++ {
+		s[[2]string{fmt.Sprint("host", host), "router0-5"}] = 50
+	}
+	globals := 0
+	for group := 1; group < 17; group++ {
+		for l := range schema.LinkID(g.NumLinks()) {
+			from, to := g.Ends(l)
+			if name := g.Device(from).Name; g.Device(to).Name == "router0-5" && strings.HasPrefix(name, fmt.Sprintf("router%d-", group)) {
+				s[[2]string{name, "router0-5"}] = 50
+				globals++
+			}
+		}
+	}
+	if globals != 2 {
+		t.Fatalf("%d links from other groups, want 2", globals)
+	}
+	oneRegion(t, g, s, s.on(t, g))
+}
+
+// Links that wait for each other in a circle, and for nothing else, are a region, too.
+func TestCircleOfWaiting(t *testing.T) {
+	b := topology.NewBuilder("ring")
+	const switches = 9
+	var at []topology.DeviceID
+	for i := range switches {
+		at = append(at, b.Device(topology.Device{Name: fmt.Sprint("s", i), Kind: topology.Switch, Level: -1, Group: -1}))
+	}
+	for i := range at {
+		b.Both(topology.Link{From: at[i], FromPort: "1", To: at[(i+1)%switches], ToPort: "2", CapacityBytesPerSecond: 1e9, Class: topology.ClassSwitch, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stalls{}
+	for i := range switches {
+		s[[2]string{fmt.Sprint("s", i), fmt.Sprint("s", (i+1)%switches)}] = 40
+	}
+	oneRegion(t, g, s, s.on(t, g))
+}

@@ -1,0 +1,105 @@
+package segment
+
+import "slices"
+
+// after lists the nodes that a node waits for; none if it is at a sink.
+func (t *trees) after(i int32) []int32 {
+	if t.sink[i] >= 0 {
+		return nil
+	}
+	return t.next[t.begin[i]:t.begin[i+1]]
+}
+
+// rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
+// a cycle, or behind one, come after all others, by the shortest way out of it.
+func (t *trees) rankNodes() {
+	n := len(t.links)
+	t.rank, t.was, t.order = resize(t.rank, n), resize(t.was, n), resize(t.order, n)
+	clear(t.rank)
+	for round, changed := 0, true; changed && round < maxRank; round++ {
+		changed = false
+		copy(t.was, t.rank) // all at once: the order of links must not show
+		for i := range int32(n) {
+			for _, j := range t.after(i) {
+				t.rank[i] = max(t.rank[i], min(maxRank, t.was[j]+1))
+			}
+			changed = changed || t.rank[i] != t.was[i]
+		}
+	}
+	for i, r := range t.rank {
+		if r == maxRank {
+			t.rank[i] = lastRank
+		}
+	}
+	for r, changed := int32(maxRank), true; changed && r < lastRank; r++ {
+		changed = false
+		copy(t.was, t.rank)
+		for i := range int32(n) {
+			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
+				t.rank[i], changed = r, true
+			}
+		}
+	}
+	for i, l := range t.links { // a host waits for all that leaves its leaf, and nothing for it
+		if t.waits.fromHost(l) {
+			for _, j := range t.after(int32(i)) {
+				t.rank[i] = max(t.rank[i], min(lastRank, t.rank[j]+1))
+			}
+		}
+	}
+	t.sortByRank()
+}
+
+func (t *trees) sortByRank() {
+	clear(t.first[:])
+	for _, r := range t.rank {
+		t.first[r+1]++
+	}
+	for r := range lastRank {
+		t.first[r+1] += t.first[r]
+	}
+	for i, r := range t.rank {
+		t.order[t.first[r]] = int32(i)
+		t.first[r]++
+	}
+}
+
+// mostCycles bounds how many cycles are broken in one snapshot.
+const mostCycles = 16
+
+// breakCycles makes sinks where links wait for each other in a circle and for nothing else: an exchange over switches
+// whose hosts' links do not stall, or a deadlock. The switch at which most of it waits counts as where it begins.
+func (t *trees) breakCycles() {
+	w := t.waits
+	for range mostCycles {
+		if !slices.Contains(t.rank, lastRank) {
+			return
+		}
+		best, most := int32(-1), 0.
+		for _, d := range t.entered {
+			sum := 0.
+			for _, l := range w.in.of(d) {
+				if i := t.node[l]; i >= 0 && t.isOnCycle(i) {
+					sum += t.stall[i]
+				}
+			}
+			if sum > most || best >= 0 && sum == most && w.byName[d] < w.byName[best] {
+				best, most = d, sum
+			}
+		}
+		if best < 0 {
+			return
+		}
+		for _, l := range w.in.of(best) {
+			if i := t.node[l]; i >= 0 && t.isOnCycle(i) {
+				t.sink[i] = best
+			}
+		}
+		t.rankNodes()
+	}
+}
+
+// isOnCycle reports whether a node leads to no sink.
+func (t *trees) isOnCycle(i int32) bool {
+	return t.rank[i] == lastRank && !t.waits.fromHost(t.links[i])
+}
