@@ -39,8 +39,9 @@ type analysis struct {
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
-	open   []open // excess that nothing recorded explains
-	noise  []open // small excess, such as rate control leaves behind
+	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
+	open   []open          // excess that nothing recorded explains
+	noise  []open          // small excess, such as rate control leaves behind
 }
 
 type open struct {
@@ -64,12 +65,16 @@ func (a *analysis) blame() {
 			}
 		}
 	} else {
+		a.findPaced()
 		for i := range a.t.steps {
 			if excess := a.base.excess(i); excess > 0 {
-				a.explain(i, excess)
+				if excess = a.atPace(i, excess); excess > 0 {
+					a.explain(i, excess)
+				}
 			}
 		}
 	}
+	a.pacedByLink()
 	a.behindSlow()
 	a.borrow()
 	a.commonLinks()
@@ -135,6 +140,9 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	}
 	if slow := a.slowPorts(i, s); len(slow) > 0 {
 		return append(known, slow...)
+	}
+	if slow := a.stem(i, s, excess); len(slow) > 0 && len(known) == 0 {
+		return slow
 	}
 	possible := a.slowLinks(i, a.tr.route(s).maybeSlow)
 	possible = append(possible, a.contention(i, s, false)...)

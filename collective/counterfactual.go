@@ -63,6 +63,11 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	} else if len(out) > 0 {
 		expected = sim.without(reported...)
 	}
+	for _, c := range out { // costs that others hide are shared among those that are reported
+		if expected = min(expected, makespan-c.CostNanos); len(out) == 1 {
+			expected = makespan - c.CostNanos
+		}
+	}
 	order := make([]int, len(out))
 	for i := range order {
 		order[i] = i

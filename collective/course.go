@@ -10,8 +10,10 @@ type course struct {
 	steps     int // of the whole collective
 	last      map[int]int
 	ended     map[int]int64
-	next      map[int]int // ring: the receiver of each rank; nil: halving-doubling
+	next      map[int]int // ring: the receiver of each rank; nil: halving-doubling or direct
 	position  map[int]int
+	pairs     pairing // direct: who sends to whom; 0 otherwise
+	free      bool    // the records say that steps await no data
 }
 
 func (c *course) complete() bool {
@@ -35,7 +37,15 @@ func (c *course) receiver(rank, step int) int {
 }
 
 func (c *course) sender(rank, step int) int {
-	if c.next == nil {
+	switch {
+	case c.free:
+		return None
+	case c.pairs != unpaired:
+		if step < 1 || step > c.steps {
+			return None
+		}
+		return c.members[c.pairs.source(c.position[rank], step, len(c.members))]
+	case c.next == nil:
 		return c.partner(rank, step)
 	}
 	for from, to := range c.next {
@@ -49,6 +59,9 @@ func (c *course) sender(rank, step int) int {
 func (c *course) partner(rank, step int) int {
 	if step < 1 || step > c.steps {
 		return None
+	}
+	if c.pairs != unpaired {
+		return c.members[c.pairs.destination(c.position[rank], step, len(c.members))]
 	}
 	other := c.position[rank] ^ halvingDistance(step, c.steps)
 	if other >= len(c.members) {
@@ -66,8 +79,8 @@ func halvingDistance(step, steps int) int {
 	return 1 << (step - 1)
 }
 
-// course reads a ring or halving-doubling over a power of two ranks from who sent to
-// whom; nil for anything else.
+// course reads a ring, halving-doubling over a power of two ranks or a direct
+// all-to-all from who sent to whom; nil for anything else.
 func (a *analysis) course(communicator int32) *course {
 	c := &course{last: map[int]int{}, ended: map[int]int64{}, position: map[int]int{}}
 	if int(communicator) < len(a.t.run.Communicators) {
@@ -84,7 +97,7 @@ func (a *analysis) course(communicator int32) *course {
 	if most == 0 || len(c.members) < 2 {
 		return nil
 	}
-	if !a.ring(c, communicator) && !a.halving(c, communicator) {
+	if !a.ring(c, communicator) && !a.halving(c, communicator) && !a.pairwise(c, communicator) {
 		return nil
 	}
 	c.length(most)
@@ -124,6 +137,13 @@ func (c *course) length(most int) {
 		return
 	}
 	n := len(c.members)
+	if c.pairs != unpaired {
+		c.steps = n - 1
+		if c.even(most) {
+			c.steps = most // parts that are empty are not sent
+		}
+		return
+	}
 	if c.next == nil {
 		c.steps = 2 * bits.Len(uint(n-1))
 		return

@@ -14,7 +14,9 @@ import (
 // there are none of: the diagnosis ends, its path joins, and a report can be made of it.
 func TestHostileRecords(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
-	odd := func(n int) int { return []int{r.Intn(n), r.Intn(n), r.Intn(n), -1, n, math.MaxInt32, math.MinInt32}[r.Intn(7)] }
+	odd := func(n int) int {
+		return []int{r.Intn(n), r.Intn(n), r.Intn(n), -1, n, math.MaxInt32, math.MinInt32}[r.Intn(7)]
+	}
 	at := func() int64 {
 		return []int64{r.Int63n(1e9), r.Int63n(1e9), r.Int63n(1e9), 0, -5, math.MaxInt64 / 4, 3600e9 * r.Int63n(10)}[r.Intn(7)]
 	}

@@ -198,11 +198,11 @@ func (a *analysis) healthyBeside(host int, p port) bool {
 // behindSlow explains open excess by a slow link on the step's way that other steps
 // have shown.
 func (a *analysis) behindSlow() {
-	at := map[string]cause{} // by the port's name
+	at := map[string]cause{} // by the link
 	for _, who := range a.names() {
 		for _, s := range a.shares[who] {
 			if s.class == SlowLink {
-				at[s.object] = cause{who: who, class: SlowLink, inferred: s.inferred, object: s.object, confidence: s.confidence, evidence: s.evidence}
+				at[who] = cause{who: who, class: SlowLink, inferred: s.inferred, object: s.object, confidence: s.confidence, evidence: s.evidence}
 			}
 		}
 	}
@@ -215,11 +215,19 @@ func (a *analysis) behindSlow() {
 			return false
 		}
 		for _, p := range a.tr.route(s).ports {
-			if c, ok := at[a.switchPort(p)]; ok && a.tr.route(s).certain[p] {
+			h, linked := a.tr.net.next(p)
+			if c, ok := at[fmt.Sprint("link ", h.link)]; ok && linked && a.tr.route(s).certain[p] && a.sameWay(c, p) {
 				a.give(c, o.step, o.nanos, false)
 				return true
 			}
 		}
 		return false
 	})
+}
+
+// sameWay reports whether a slow link was seen at a port, or in the other direction at
+// a switch's port to the host whose NIC the port is: both directions of a host's link
+// are slow together.
+func (a *analysis) sameWay(c cause, p port) bool {
+	return c.object == a.switchPort(p) || !a.tr.net.Nodes[p.node].Switch
 }

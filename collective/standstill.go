@@ -13,15 +13,15 @@ type stuck struct {
 // and a loop of paused ports or a host that pauses the network if one is behind it.
 func (a *analysis) standstill(d *Diagnosis) {
 	all, open := a.begun()
+	last := a.lastSign()
 	for c := range max(len(a.t.run.Communicators), 1) {
 		if open[int32(c)] {
 			continue // the records name what did not end
 		}
 		s, steps := a.unfinished(int32(c))
-		all = append(all, s...)
+		all = append(all, a.standing(s, last)...)
 		d.Steps = max(d.Steps, steps)
 	}
-	last := a.lastSign()
 	if len(all) == 0 {
 		a.nothingEnded(d, last)
 		return

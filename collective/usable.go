@@ -28,7 +28,9 @@ func usable(run *Run) *Run {
 		}
 	}
 	member := func(rank int) bool { return rank >= 0 && rank < len(run.Ranks) }
-	out.Communicators = keep(run.Communicators, func(c *Communicator) bool { return !slices.ContainsFunc(c.Members, func(r int) bool { return !member(r) }) })
+	out.Communicators = keep(run.Communicators, func(c *Communicator) bool {
+		return !slices.ContainsFunc(c.Members, func(r int) bool { return !member(r) })
+	})
 	if len(out.Communicators) != len(run.Communicators) {
 		out.Communicators = nil // their numbers would mean others
 	}

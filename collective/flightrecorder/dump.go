@@ -19,7 +19,9 @@ type Dump struct {
 	Status  map[int]Status   // by the rank's own number of the group
 	Entries []Entry          // by RecordID; usually those that had not completed
 
-	groupOf map[int]string // name of the group that has a number
+	groupOf   map[int]string    // name of the group that has a number
+	descs     map[string]string // of groups by their names, from entries
+	hasStatus bool              // the dump has pg_status, be it empty
 }
 
 // Group is a process group.
@@ -92,6 +94,8 @@ func parse(data []byte) (*Dump, error) {
 	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(data) == 0:
 		return nil, fmt.Errorf("byte 0: the file is empty")
+	case container(data) != "":
+		return nil, fmt.Errorf("byte 0: %s, no Flight Recorder dump: want the pickle or JSON that PyTorch writes, unpacked", container(data))
 	case len(trimmed) > 0 && trimmed[0] == '{':
 		root, err = readJSON(data)
 	default:
@@ -105,6 +109,24 @@ func parse(data []byte) (*Dump, error) {
 		return nil, fmt.Errorf("byte 0: want a dict with entries")
 	}
 	return decode(d)
+}
+
+// container is what a file is that holds other files or is compressed, by its first
+// bytes; empty if it is none.
+func container(data []byte) string {
+	for _, c := range []struct{ magic, name string }{
+		{"PK\x03\x04", "a zip archive"}, {"PK\x05\x06", "a zip archive"}, {"\x1f\x8b", "gzip data"}, {"BZh", "bzip2 data"},
+		{"\xfd7zXZ\x00", "xz data"}, {"\x28\xb5\x2f\xfd", "zstd data"}, {"\x04\x22\x4d\x18", "lz4 data"}, {"7z\xbc\xaf\x27\x1c", "a 7z archive"},
+		{"\x89HDF\r\n", "an HDF5 file"}, {"\x7fELF", "an executable"}, {"SQLite format 3\x00", "an SQLite database"},
+	} {
+		if bytes.HasPrefix(data, []byte(c.magic)) {
+			return c.name
+		}
+	}
+	if len(data) > 262 && string(data[257:262]) == "ustar" {
+		return "a tar archive"
+	}
+	return ""
 }
 
 // readJSON gives the values of the JSON form the types of a pickle's.
@@ -161,7 +183,7 @@ func (d *decoder) fault(format string, args ...any) {
 
 func decode(root *dict) (*Dump, error) {
 	d := &decoder{budget: maxValues}
-	out := &Dump{Version: text(root.at["version"]), Groups: map[string]Group{}, Status: map[int]Status{}, groupOf: map[int]string{}}
+	out := &Dump{Version: text(root.at["version"]), Groups: map[string]Group{}, Status: map[int]Status{}, groupOf: map[int]string{}, descs: map[string]string{}}
 	entries, ok := root.at["entries"].(*list)
 	if !ok && root.at["pg_status"] == nil {
 		return nil, fmt.Errorf("byte 0: neither entries nor pg_status: no Flight Recorder dump")
@@ -173,7 +195,7 @@ func decode(root *dict) (*Dump, error) {
 			if len(d.errs) > 0 || d.budget < 0 {
 				break
 			}
-			out.Entries = append(out.Entries, d.entry(i, v))
+			out.Entries = append(out.Entries, d.entry(out, i, v))
 		}
 	}
 	switch {
@@ -268,6 +290,7 @@ func (d *decoder) status(out *Dump, root *dict) {
 	if status == nil {
 		return
 	}
+	out.hasStatus = true
 	for key, v := range status.at {
 		id, err := strconv.Atoi(key)
 		s, ok := v.(*dict)
@@ -279,7 +302,7 @@ func (d *decoder) status(out *Dump, root *dict) {
 	}
 }
 
-func (d *decoder) entry(i int, v any) Entry {
+func (d *decoder) entry(dump *Dump, i int, v any) Entry {
 	e, ok := v.(*dict)
 	if !ok {
 		d.fault("entry %d: want a dict", i)
@@ -297,6 +320,9 @@ func (d *decoder) entry(i int, v any) Entry {
 	case *list:
 		if len(group.items) > 0 {
 			out.Group = text(group.items[0])
+		}
+		if len(group.items) > 1 {
+			dump.descs[out.Group] = text(group.items[1])
 		}
 	case string:
 		out.Group = group

@@ -86,6 +86,7 @@ func (r *Report) Text() string {
 	switch {
 	case len(r.Stopped) > 0:
 		say("%s stopped; %d others wait, directly or in turn", rankList(r.Stopped), len(r.Waits)-r.waiting(r.Stopped))
+	case len(r.Cycle) > 0 && len(r.Stopped) == 0: // said below
 	case r.Hung && len(r.Disagreements) == 0:
 		say("%d ranks wait and no rank is behind: the operations themselves do not complete (network or device)", len(r.Waits))
 		if len(r.Waits) > 0 {
@@ -96,6 +97,9 @@ func (r *Report) Text() string {
 		say("%s late, and no hang", rankList(r.Late))
 	case !r.Hung:
 		say("no rank waits: no hang")
+	}
+	if len(r.Cycle) > 0 {
+		said = append(said, r.Circle())
 	}
 	return strings.Join(append(said, r.Notes...), "; ")
 }

@@ -1,7 +1,6 @@
 package flightrecorder
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ type Report struct {
 	Stopped       []int // others wait for them and they wait for none, or their devices no longer complete
 	Late          []int // they come late to collectives that still complete
 	Missing       []int // ranks of the job without a dump
+	Cycle         []int // each waits for the next, and the last for the first
 	Waits         []Wait
 	Disagreements []Disagreement
 	Skews         []Skew
@@ -49,20 +49,23 @@ type analysis struct {
 	dumps map[int]*Dump
 	ranks []int // that have a dump
 	heads map[int]*Entry
-	out   Report
+
+	listed, seen map[string]Group // of pg_config, and of entries without one
+	out          Report
 }
 
 // Analyse finds the ranks that stopped, by the graph of waits: each rank waits in its
 // oldest operation that has not completed, its head, for the ranks that have not
 // enqueued it. Ranks that are waited for and wait for none have stopped.
 func Analyse(dumps []*Dump) (Report, error) {
-	a := &analysis{dumps: map[int]*Dump{}, heads: map[int]*Entry{}}
+	a := &analysis{dumps: map[int]*Dump{}, heads: map[int]*Entry{}, listed: map[string]Group{}, seen: map[string]Group{}}
 	for _, d := range dumps {
 		a.add(d)
 	}
 	if len(a.dumps) == 0 {
 		return Report{}, fmt.Errorf("no Flight Recorder dumps: want files whose names end in the rank, as in _dump_12")
 	}
+	a.findGroups()
 	a.findMissing()
 	for _, r := range a.ranks {
 		if i := slices.IndexFunc(a.dumps[r].Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 {
@@ -122,30 +125,8 @@ func (a *analysis) findMissing() {
 	}
 }
 
-// status of a rank in a group, by the group's name; from its entries where the dump
-// has no pg_status.
-func (d *Dump) status(group string) (Status, bool) {
-	for id, s := range d.Status {
-		if d.groupOf[id] == group {
-			return s, true
-		}
-	}
-	s, known := Status{-1, -1, -1}, false
-	for _, e := range d.Entries {
-		if e.Group != group || e.P2P {
-			continue
-		}
-		known = true
-		s.Enqueued = max(s.Enqueued, e.Seq)
-		if e.State == Completed {
-			s.Completed = max(s.Completed, e.Seq)
-		}
-	}
-	return s, known
-}
-
 // members of an entry's group, in the group's order.
-func (a *analysis) members(r int, e *Entry) []int { return a.dumps[r].Groups[e.Group].Ranks }
+func (a *analysis) members(r int, e *Entry) []int { return a.group(r, e.Group).Ranks }
 
 // stop fills Waits and Stopped.
 func (a *analysis) stop() {
@@ -191,10 +172,11 @@ func (a *analysis) stop() {
 	}
 	slices.Sort(a.out.Stopped)
 	a.out.Stopped = slices.Compact(a.out.Stopped)
+	a.out.Cycle = a.cycle()
 }
 
 func (a *analysis) groupName(r int, e *Entry) string {
-	if desc := a.dumps[r].Groups[e.Group].Desc; desc != "" {
+	if desc := a.group(r, e.Group).Desc; desc != "" {
 		return e.Group + " " + desc
 	}
 	return e.Group
@@ -284,7 +266,7 @@ func (a *analysis) waitsOn(r int, head *Entry) []int {
 func (a *analysis) waitsOnPeer(r int, head *Entry) []int {
 	from, to, ok := ends(head.Op)
 	members := a.members(r, head)
-	if !ok || from >= len(members) || to >= len(members) {
+	if !ok || from >= len(members) || to >= len(members) || !a.inOrder(r, head.Group) {
 		return nil
 	}
 	peer := members[from]
@@ -310,75 +292,6 @@ func ends(op string) (from, to int, ok bool) {
 	}
 	n, _ := fmt.Sscanf(pair, "%d<-%d", &to, &from)
 	return from, to, n == 2 && from >= 0 && to >= 0
-}
-
-// disagree compares what the ranks of a group enqueued under one sequence number.
-func (a *analysis) disagree() {
-	type key struct {
-		group string
-		seq   int64
-	}
-	choices := map[key]map[string][]int{}
-	var keys []key
-	for _, r := range a.ranks {
-		for _, e := range a.dumps[r].Entries {
-			if e.P2P || e.Seq < 0 || len(a.dumps[r].Groups[e.Group].Ranks) == 1 {
-				continue
-			}
-			k := key{a.groupName(r, &e), e.Seq}
-			if choices[k] == nil {
-				choices[k] = map[string][]int{}
-				keys = append(keys, k)
-			}
-			what := operation(&e)
-			if !slices.Contains(choices[k][what], r) {
-				choices[k][what] = append(choices[k][what], r)
-			}
-		}
-	}
-	slices.SortFunc(keys, func(x, y key) int { return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.seq, y.seq)) })
-	said := map[string]bool{} // the first of a group counts: later ones follow from it
-	for _, k := range keys {
-		if len(choices[k]) > 1 && !said[k.group] {
-			said[k.group] = true
-			a.out.Disagreements = append(a.out.Disagreements, minority(k.group, k.seq, choices[k]))
-		}
-	}
-}
-
-// operation that ranks must agree on; the sizes of an uneven all-to-all may differ,
-// and so may those of ranks that send nothing.
-func operation(e *Entry) string {
-	_, name, found := strings.Cut(e.Op, ":")
-	if !found {
-		name = e.Op
-	}
-	name = strings.TrimPrefix(name, "_")
-	if strings.Contains(name, "all_reduce") || strings.Contains(name, "allreduce") || strings.HasSuffix(name, "_base") {
-		return name + " " + e.Sizes
-	}
-	return name
-}
-
-func minority(group string, seq int64, choices map[string][]int) Disagreement {
-	var ops []string
-	for op := range choices {
-		ops = append(ops, op)
-	}
-	slices.SortFunc(ops, func(x, y string) int {
-		return cmp.Or(cmp.Compare(len(choices[y]), len(choices[x])), cmp.Compare(x, y))
-	})
-	d := Disagreement{Group: group, Seq: seq, Op: ops[0]}
-	rest := ops[1:]
-	if len(choices[ops[0]]) == len(choices[ops[1]]) {
-		rest = ops
-	}
-	for _, op := range rest {
-		d.Ranks = append(d.Ranks, choices[op]...)
-	}
-	slices.Sort(d.Ranks)
-	d.Enqueued = strings.Join(ops[1:], " and ")
-	return d
 }
 
 // rankList is "rank 3", or "ranks 3, 5".

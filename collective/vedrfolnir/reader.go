@@ -191,7 +191,7 @@ func (r *reader) run(found files) collective.Run {
 	for i := range members {
 		members[i] = i
 	}
-	run.Communicators = []collective.Communicator{{Name: "ns-3", Members: members}}
+	run.Communicators = []collective.Communicator{{Name: "ns-3", Members: members, Steps: r.passes(rankOf)}}
 	run.Steps = steps(r.transfers, rankOf)
 	run.Flows = r.others()
 	for _, absent := range []struct {

@@ -142,6 +142,40 @@ func stepsOf(lines []transfer, rankOf map[int]int32) []collective.StepRecord {
 	return out
 }
 
+// passes is how many steps a ring's collective has, where a rank came to its end; 0
+// where that is not known. A rank of a ring receives from one and the same other, but
+// after the last step the record names a rank out of range: step k+1 has no sender, so
+// k is the last.
+func (r *reader) passes(rankOf map[int]int32) int {
+	before := map[int]int{} // who sends to a rank
+	to := map[int]int{}
+	for _, t := range r.transfers {
+		if t.step == 0 {
+			continue
+		}
+		if was, ok := to[t.source]; ok && was != t.destination {
+			return 0 // no ring
+		}
+		to[t.source], before[t.destination] = t.destination, t.source
+	}
+	steps, longest := 0, 0
+	for _, t := range r.transfers {
+		longest = max(longest, t.step)
+		from, known := before[t.source]
+		if t.step == 0 || !known || t.previous == from {
+			continue
+		}
+		if t.awaited != t.step+1 || steps > 0 && steps != t.step {
+			return 0 // not what a last step looks like
+		}
+		steps = t.step
+	}
+	if steps < longest || len(before) != len(rankOf) {
+		return 0
+	}
+	return steps
+}
+
 // markCollective says of every flow that a switch saw whether it is the collective's:
 // by the ports of the transfers, and by the simulation's port.
 func (r *reader) markCollective() {

@@ -1,0 +1,106 @@
+package flightrecorder
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// place is where ranks must have enqueued the same.
+type place struct {
+	group string
+	seq   int64
+}
+
+// disagree compares what the ranks of a group enqueued under one sequence number.
+func (a *analysis) disagree() {
+	choices := map[place]map[string][]int{}
+	var places []place
+	for _, r := range a.ranks {
+		for k, ops := range a.enqueued(r) {
+			if choices[k] == nil {
+				choices[k] = map[string][]int{}
+				places = append(places, k)
+			}
+			what := strings.Join(ops, " and ")
+			choices[k][what] = append(choices[k][what], r)
+		}
+	}
+	slices.SortFunc(places, func(x, y place) int { return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.seq, y.seq)) })
+	said := map[string]bool{} // the first of a group counts: later ones follow from it
+	for _, k := range places {
+		if len(choices[k]) > 1 && !said[k.group] {
+			said[k.group] = true
+			a.out.Disagreements = append(a.out.Disagreements, minority(k.group, k.seq, choices[k]))
+		}
+	}
+}
+
+// enqueued is the operations of a rank under each sequence number. Coalesced
+// operations have one number, which an entry of their own closes; of those that the
+// buffer no longer holds all of, nothing is said.
+func (a *analysis) enqueued(r int) map[place][]string {
+	d := a.dumps[r]
+	out := map[place][]string{}
+	for i := range d.Entries {
+		e := &d.Entries[i]
+		if e.P2P || e.Seq < 0 || len(a.members(r, e)) == 1 {
+			continue
+		}
+		k := place{a.groupName(r, e), e.Seq}
+		first := &d.Entries[0]
+		cut := d.wrapped() && first.State == Completed && first.Group == e.Group && first.Seq == e.Seq
+		switch {
+		case closes(e) && cut:
+			delete(out, k)
+		case !closes(e) && !slices.Contains(out[k], operation(e)):
+			out[k] = append(out[k], operation(e))
+		}
+	}
+	return out
+}
+
+// closes reports whether an entry is the one that PyTorch adds at the end of coalesced
+// operations: nccl:coalesced, nccl:ALLGATHER_coalesced and the like. Operations on
+// several tensors are all_reduce_coalesced and so on, in small letters.
+func closes(e *Entry) bool {
+	name := e.Op[strings.LastIndexByte(e.Op, ':')+1:]
+	kind, ok := strings.CutSuffix(name, "coalesced")
+	return ok && kind == strings.ToUpper(kind)
+}
+
+// operation that ranks must agree on; the sizes of an uneven all-to-all may differ,
+// and so may those of ranks that send nothing.
+func operation(e *Entry) string {
+	_, name, found := strings.Cut(e.Op, ":")
+	if !found {
+		name = e.Op
+	}
+	name = strings.TrimPrefix(name, "_")
+	if strings.Contains(name, "all_reduce") || strings.Contains(name, "allreduce") || strings.HasSuffix(name, "_base") {
+		return name + " " + e.Sizes
+	}
+	return name
+}
+
+func minority(group string, seq int64, choices map[string][]int) Disagreement {
+	var ops []string
+	for op := range choices {
+		ops = append(ops, op)
+	}
+	slices.SortFunc(ops, func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(choices[y]), len(choices[x])), cmp.Compare(x, y))
+	})
+	d := Disagreement{Group: group, Seq: seq, Op: ops[0]}
+	rest := ops[1:]
+	if len(choices[ops[0]]) == len(choices[ops[1]]) {
+		rest = ops
+	}
+	for _, op := range rest {
+		d.Ranks = append(d.Ranks, choices[op]...)
+	}
+	slices.Sort(d.Ranks)
+	d.Ranks = slices.Compact(d.Ranks)
+	d.Enqueued = strings.Join(ops[1:], " and ")
+	return d
+}

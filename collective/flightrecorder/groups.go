@@ -1,0 +1,163 @@
+package flightrecorder
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// group is a process group as a rank knows it: its own pg_config, that of another rank
+// that lists it as a member, or else what the entries of all ranks show.
+func (a *analysis) group(r int, name string) Group {
+	if g, ok := a.dumps[r].Groups[name]; ok && len(g.Ranks) > 0 {
+		return g
+	}
+	if g, ok := a.listed[name]; ok && slices.Contains(g.Ranks, r) {
+		return g
+	}
+	return a.seen[name]
+}
+
+// findGroups notes the groups that some pg_config lists, and for every other group of
+// an entry the ranks that are known to be in it: those with an entry there, and for the
+// default group, which is the whole job, all ranks with a dump.
+func (a *analysis) findGroups() {
+	for _, r := range a.ranks {
+		for name, g := range a.dumps[r].Groups {
+			if _, ok := a.listed[name]; !ok && len(g.Ranks) > 0 {
+				a.listed[name] = g
+			}
+		}
+	}
+	whole := map[string]bool{}
+	for _, r := range a.ranks {
+		d := a.dumps[r]
+		for i := range d.Entries {
+			name := d.Entries[i].Group
+			g := a.seen[name]
+			if len(g.Ranks) == 0 || g.Ranks[len(g.Ranks)-1] != r {
+				g.Ranks = append(g.Ranks, r)
+			}
+			g.Name, g.Desc = name, d.descs[name]
+			whole[name] = whole[name] || g.Desc == defaultGroup || name == defaultGroup
+			a.seen[name] = g
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(whole)) {
+		if g := a.seen[name]; whole[name] {
+			g.Ranks = a.ranks
+			a.seen[name] = g
+		}
+		if _, ok := a.listed[name]; !ok {
+			a.note("no pg_config of group %s: its ranks are those of its entries", name)
+		}
+	}
+}
+
+// defaultGroup is what PyTorch calls the group of all ranks.
+const defaultGroup = "default_pg"
+
+// inOrder reports whether the k-th rank of a group is known: not so where the members
+// were found from entries, unless they are the ranks from 0 on.
+func (a *analysis) inOrder(r int, name string) bool {
+	if len(a.dumps[r].Groups[name].Ranks) > 0 || slices.Contains(a.listed[name].Ranks, r) {
+		return true
+	}
+	g := a.seen[name]
+	return len(g.Ranks) > 0 && len(g.Ranks) == len(a.ranks) && g.Ranks[len(g.Ranks)-1] == len(g.Ranks)-1
+}
+
+// status of a rank in a group, by the group's name; from its entries where the dump
+// has no pg_status. A whole dump that shows nothing of a group says that the rank has
+// enqueued nothing there.
+func (d *Dump) status(group string) (Status, bool) {
+	for id, s := range d.Status {
+		if d.groupOf[id] == group {
+			return s, true
+		}
+	}
+	s, known := Status{-1, -1, -1}, false
+	for _, e := range d.Entries {
+		if e.Group != group || e.P2P {
+			continue
+		}
+		known = true
+		s.Enqueued = max(s.Enqueued, e.Seq)
+		if e.State == Completed {
+			s.Completed = max(s.Completed, e.Seq)
+		}
+	}
+	return s, known || d.shows(group)
+}
+
+// shows reports whether a dump would show it if the rank had enqueued a collective in
+// a group: pg_status gets a row with the first one, and entries hold it until the
+// buffer is full or, without completed ones, until it completes.
+func (d *Dump) shows(group string) bool {
+	if len(d.Status) > 0 || d.hasStatus {
+		for id := range d.Status {
+			if _, named := d.groupOf[id]; !named {
+				return false
+			}
+		}
+		return true
+	}
+	if d.wrapped() {
+		return false
+	}
+	_, member := d.Groups[group]
+	return len(d.Entries) == 0 && member || slices.ContainsFunc(d.Entries, func(e Entry) bool { return e.State == Completed })
+}
+
+// wrapped reports whether entries before the first are no longer in the dump. Record
+// numbers begin with 0 or 1.
+func (d *Dump) wrapped() bool { return len(d.Entries) > 0 && d.Entries[0].RecordID > 1 }
+
+// cycle finds ranks that wait for each other in a circle, in order; nil if none do.
+func (a *analysis) cycle() []int {
+	on := map[int][]int{}
+	for _, w := range a.out.Waits {
+		on[w.Rank] = w.On
+	}
+	const open, done = 1, 2
+	state := map[int]int{}
+	next := map[int]int{} // the wait of a rank on the way that is followed next
+	for _, from := range a.ranks {
+		way := []int{from}
+		for len(way) > 0 {
+			r := way[len(way)-1]
+			if state[r] == done || next[r] == len(on[r]) {
+				state[r] = done
+				way = way[:len(way)-1]
+				continue
+			}
+			state[r] = open
+			to := on[r][next[r]]
+			next[r]++
+			switch state[to] {
+			case open:
+				return slices.Clone(way[slices.Index(way, to):])
+			case 0:
+				way = append(way, to)
+			}
+		}
+	}
+	return nil
+}
+
+// Circle says who waits for whom in Cycle, and in what; empty without one.
+func (r *Report) Circle() string {
+	var said []string
+	for i, rank := range r.Cycle {
+		for _, w := range r.Waits {
+			if w.Rank == rank {
+				said = append(said, fmt.Sprintf("rank %d in %s %d of group %s waits for rank %d", rank, w.Op, w.Seq, w.Group, r.Cycle[(i+1)%len(r.Cycle)]))
+			}
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "a cycle of waits: " + strings.Join(said, ", ")
+}

@@ -1,0 +1,91 @@
+package collective
+
+// pairing is who sends to whom in the steps of a direct all-to-all, by the ranks'
+// positions.
+type pairing int
+
+// The pairings in use: in step k to the position k further on, k back, or at the
+// distance k in binary.
+const (
+	unpaired pairing = iota
+	onwards
+	backwards
+	exchanged
+)
+
+// destination is the position that one sends to in a step among n.
+func (p pairing) destination(position, step, n int) int {
+	switch p {
+	case onwards:
+		return (position + step) % n
+	case backwards:
+		return (position - step%n + n) % n
+	}
+	return position ^ step
+}
+
+// source is the position that sends to one in a step among n.
+func (p pairing) source(position, step, n int) int {
+	switch p {
+	case onwards:
+		return backwards.destination(position, step, n)
+	case backwards:
+		return onwards.destination(position, step, n)
+	}
+	return position ^ step
+}
+
+// pairwise says whether all steps are those of one pairing, and notes which. It takes
+// three steps to know: the first two of halving-doubling look the same. Whether a
+// step awaits the data of the one before it, the records say.
+func (a *analysis) pairwise(c *course, communicator int32) bool {
+	n := len(c.members)
+	from, to := a.t.of(communicator)
+	for _, p := range []pairing{onwards, backwards, exchanged} {
+		if p == exchanged && n&(n-1) != 0 {
+			continue
+		}
+		fits, most, free := true, 0, true
+		for i := from; i < to && fits; i++ {
+			r := &a.t.steps[i]
+			fits = r.Peer >= 0 && int(r.Step) < n && p.destination(c.position[int(r.Rank)], int(r.Step), n) == c.position[int(r.Peer)]
+			most = max(most, int(r.Step))
+			free = free && r.AwaitsStep == None
+		}
+		if fits && most >= 3 {
+			c.pairs, c.free = p, free
+			return true
+		}
+	}
+	return false
+}
+
+// even reports whether all ranks ended the same step.
+func (c *course) even(step int) bool {
+	for _, rank := range c.members {
+		if c.last[rank] != step {
+			return false
+		}
+	}
+	return true
+}
+
+// standing leaves out transfers that may still be on their way: what could begin only
+// so long before the last record as a step lasts shows nothing. All are kept where
+// none would be left.
+func (a *analysis) standing(all []stuck, last int64) []stuck {
+	lasts := int64(0)
+	for i := range a.t.steps {
+		lasts = max(lasts, a.base.of(i))
+	}
+	var out []stuck
+	for _, s := range all {
+		if last-s.since > lasts {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}

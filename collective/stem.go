@@ -1,0 +1,68 @@
+package collective
+
+import "fmt"
+
+// stem finds the slow link of a step whose flow stood behind paused ports: after the
+// last of them on its way comes a switch that keeps the packets waiting for its own
+// port, which nothing pauses. What came over the paused link goes to that port alone,
+// and what others sent there in that time is far less than what was lost: so the link
+// carries less than its rate.
+func (a *analysis) stem(i int, s *stream, excess int64) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	way := a.tr.route(s)
+	for k := len(way.ports) - 2; k >= 0; k-- {
+		p, q := way.ports[k], way.ports[k+1]
+		if !way.certain[p] || a.pauses.fraction(p, from, to) == 0 {
+			continue
+		}
+		h, ok := a.tr.net.next(p)
+		if !ok || h.peer != q.node || !way.certain[q] {
+			return nil // the ports between are not known
+		}
+		stood := min(a.pauses.paused(p, from, to), excess)
+		if stood < excess/20 || !a.flowsFree(q, from, to) || !a.leaveBy(p, q, s, excess, from, to) {
+			return nil
+		}
+		c := a.slowLinkAt(q, float64(stood))
+		c.evidence = fmt.Sprintf("%s stands for packets that wait at %s, which nothing pauses and which carries less than its nominal rate", a.portName(p), a.switchPort(q))
+		return []cause{c}
+	}
+	return nil
+}
+
+// portName is a switch's port, or the host that has the port.
+func (a *analysis) portName(p port) string {
+	if a.tr.net.Nodes[p.node].Switch {
+		return a.switchPort(p)
+	}
+	return a.host(p.node)
+}
+
+// flowsFree reports whether it is known that nothing paused a port between two times:
+// by frames where any were recorded, or by its packets.
+func (a *analysis) flowsFree(q port, from, to int64) bool {
+	_, known := a.pauses.share(q, from, to)
+	return (known || len(a.t.run.Pauses) > 0) && a.pauses.fraction(q, from, to) <= pausedShare/4
+}
+
+// leaveBy reports whether all that goes through a paused port p leaves by q behind it,
+// and others send little through q meanwhile, so that q is not busy.
+func (a *analysis) leaveBy(p, q port, s *stream, excess, from, to int64) bool {
+	others := int64(0)
+	for _, f := range a.tr.all() {
+		bytes := int64(0)
+		if f != s {
+			bytes = a.tr.bytes(f, from, to)
+		}
+		if bytes == 0 {
+			continue
+		}
+		if a.tr.passes(f, q) {
+			others += bytes
+		} else if a.tr.passes(f, p) {
+			return false // it may be this flow that waits, at another port
+		}
+	}
+	busy := a.wireNanos(others+a.tr.bytes(s, from, to), q)
+	return a.wireNanos(others, q) <= float64(excess)/4 && busy < busyShare*float64(to-from)
+}
