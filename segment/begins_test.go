@@ -221,3 +221,15 @@ func TestCircleOfWaiting(t *testing.T) {
 	}
 	oneRegion(t, g, s, s.on(t, g))
 }
+// Many ports that stall are an exchange, not the roots of trees: more than three, or three of four.
+func TestManyPorts(t *testing.T) {
+	for _, c := range []struct {
+		ports, hosts int
+		want         bool
+	}{{2, 4, false}, {3, 4, true}, {3, 8, false}, {4, 8, true}, {1, 1, false}} {
+		s := sink{ports: c.ports, hosts: c.hosts}
+		if got := s.hasManyPorts(); got != c.want {
+			t.Errorf("%d of %d ports are many: %v, want %v", c.ports, c.hosts, got, c.want)
+		}
+	}
+}
