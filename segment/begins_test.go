@@ -221,6 +221,7 @@ func TestCircleOfWaiting(t *testing.T) {
 	}
 	oneRegion(t, g, s, s.on(t, g))
 }
+
 // Many ports that stall are an exchange, not the roots of trees: more than three, or three of four.
 func TestManyPorts(t *testing.T) {
 	for _, c := range []struct {
