@@ -74,6 +74,9 @@ func (c *course) even(step int) bool {
 // so long before the last record as a step lasts shows nothing. All are kept where
 // none would be left.
 func (a *analysis) standing(all []stuck, last int64) []stuck {
+	if len(all) == 0 {
+		return nil
+	}
 	lasts := int64(0)
 	for i := range a.t.steps {
 		lasts = max(lasts, a.base.of(i))
