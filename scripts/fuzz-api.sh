@@ -8,8 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.deps/schemathesis
-if [ ! -x $venv/bin/schemathesis ]; then
-  python3 -m venv $venv
+if ! $venv/bin/schemathesis --version >/dev/null 2>&1; then # absent, or made where the clone stood before
+  python3 -m venv --clear $venv
   $venv/bin/pip install --quiet 'schemathesis==4.32.5'
 fi
 make --no-print-directory build
