@@ -387,7 +387,7 @@ func TestGraphsByVersion(t *testing.T) {
 // Where the end of a span is near 1970, its begin is the first time there is, and the answer is what the document says.
 func TestSpansAtTheBeginOfTime(t *testing.T) {
 	h := open(t, mesh)
-	for _, path := range []string{"host-outliers?model=m&", "hosts?", "searches?", "diagnoses?", "jobs?"} {
+	for _, path := range []string{"host-outliers?model=m&", "hosts?", "searches?", "diagnoses?", "jobs?", "collectives?", "network-steps?"} {
 		h.get("fabrics/"+mesh+"/"+path+"to=3190", http.StatusOK)
 	}
 }

@@ -46,7 +46,7 @@ func (d *Dashboards) networkSteps(ctx context.Context, p *stepParameters) (*netw
 	}
 	step := stepOf(time.Duration(q.span.To-q.span.From), q.fabric.interval, p.Most)
 	out := &networkSteps{StepSeconds: step.Seconds()}
-	q.span.From -= q.span.From % schema.Instant(step) // whole steps
+	q.span.From = max(schema.Instant(earliest), q.span.From-q.span.From%schema.Instant(step)) // whole steps
 	out.inSpan = spanOf(q)
 	first, err := d.model.FirstStored(ctx, q.fabric.name)
 	switch {
