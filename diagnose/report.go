@@ -255,7 +255,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	if name == "" {
 		name = s.graph.DescribeRegion(rc.region)
 	}
-	if !strings.HasPrefix(name, "congestion") { // some names say so themselves
+	if !strings.HasPrefix(name, "congestion") && !strings.HasPrefix(name, "incast") { // some names say so themselves
 		name = "congestion in " + name
 	}
 	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)

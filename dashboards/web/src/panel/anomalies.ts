@@ -16,7 +16,9 @@ interface Command { title: string; text: string; says: string }
 function commandsOf(fabric: string, region: string, d: Diagnosis | undefined): Command[] {
   if (!d?.root) return [];
   return [{ title: "Search the network card", text: `giverny search launch --fabric ${quoted(fabric)} --region ${region} --dry-run`,
-    says: "prints which host of the same model would search, with which peers, and whether its agent would take it; without --dry-run it is sent" }];
+    says: "prints which host of the same model would search, with which peers, and whether its agent would take it; without --dry-run it is sent" },
+  { title: "Probe the host", text: `giverny hostping launch --fabric ${quoted(fabric)} --region ${region} --dry-run`,
+    says: "prints which host would probe its links inside, which pairs, and whether its agent would take it; without --dry-run it is sent" }];
 }
 
 export class Anomalies {
