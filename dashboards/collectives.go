@@ -16,7 +16,7 @@ import (
 )
 
 type collectiveParameters struct {
-	hostQuestion
+	runQuestion
 	Job string `query:"job" doc:"Collectives of this job; without it of all."`
 }
 
@@ -27,7 +27,7 @@ type collectiveList struct {
 }
 
 func (d *Dashboards) collectives(ctx context.Context, p *collectiveParameters) (*collectiveList, error) {
-	span, list, err := ask(d, &p.hostQuestion, func(fabric string, s read.Span) ([]read.Collective, error) {
+	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.Collective, error) {
 		return d.model.Collectives(ctx, fabric, s, read.CollectiveFilter{Job: p.Job}, read.MaxCollectives)
 	})
 	return &collectiveList{span, list}, err

@@ -3,7 +3,6 @@ package dashboards
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/internal/problem"
@@ -11,48 +10,8 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// hostSpan is how far back hosts and their runs are listed that no span is given for.
-const hostSpan = 7 * 24 * time.Hour
-
-// hostQuestion is a question about what was probed inside hosts.
-type hostQuestion struct {
-	ofFabric
-	From *moment `query:"from" doc:"Runs that ended at this time or later; without it 7 days before to."`
-	To   *moment `query:"to" doc:"Runs that ended before this time; without it now."`
-}
-
-// span of a question.
-func (q *hostQuestion) span() (read.Span, error) {
-	s := read.Span{To: schema.Instant(time.Now().UnixNano())}
-	if q.To != nil {
-		s.To = schema.Instant(*q.To)
-	}
-	s.From = max(schema.Instant(earliest), s.To-schema.Instant(hostSpan))
-	if q.From != nil {
-		s.From = schema.Instant(*q.From)
-	}
-	if s.From >= s.To {
-		return s, problem.BadRequest("from is not before to")
-	}
-	return s, nil
-}
-
-// ask answers a question about a fabric and a span.
-func ask[T any](d *Dashboards, q *hostQuestion, of func(fabric string, s read.Span) ([]T, error)) (inSpan, []T, error) {
-	f, err := d.fabricOf(q.Fabric)
-	if err != nil {
-		return inSpan{}, nil, err
-	}
-	s, err := q.span()
-	if err != nil {
-		return inSpan{}, nil, err
-	}
-	list, err := of(f.name, s)
-	return inSpan{s.From, s.To}, append([]T{}, list...), err
-}
-
 type hostParameters struct {
-	hostQuestion
+	runQuestion
 	Model string `query:"model" doc:"Hosts of this model; without it all."`
 }
 
@@ -63,14 +22,14 @@ type hostList struct {
 }
 
 func (d *Dashboards) hosts(ctx context.Context, p *hostParameters) (*hostList, error) {
-	span, list, err := ask(d, &p.hostQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
+	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
 		return d.model.HostStates(ctx, fabric, s, p.Model, read.MaxHosts)
 	})
 	return &hostList{span, list}, err
 }
 
 type hostRunParameters struct {
-	hostQuestion
+	runQuestion
 	Host string `path:"host" doc:"Name of the host's agent."`
 }
 
@@ -81,7 +40,7 @@ type hostRunList struct {
 }
 
 func (d *Dashboards) hostRuns(ctx context.Context, p *hostRunParameters) (*hostRunList, error) {
-	span, list, err := ask(d, &p.hostQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
+	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
 		return d.model.HostRuns(ctx, fabric, s, read.HostRunFilter{Agent: p.Host}, read.MaxSearches)
 	})
 	return &hostRunList{span, list}, err
@@ -117,7 +76,7 @@ func (d *Dashboards) hostReport(ctx context.Context, p *hostReportParameters) (*
 }
 
 type hostOutlierParameters struct {
-	hostQuestion
+	runQuestion
 	Model   string  `query:"model" doc:"Hosts of this model; without it all."`
 	Percent float64 `query:"percent" default:"20" min:"1" max:"100" doc:"How far a pair must be from the median of its model."`
 }
@@ -129,7 +88,7 @@ type hostOutlierList struct {
 }
 
 func (d *Dashboards) hostOutliers(ctx context.Context, p *hostOutlierParameters) (*hostOutlierList, error) {
-	span, list, err := ask(d, &p.hostQuestion, func(fabric string, s read.Span) ([]read.HostOutlier, error) {
+	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.HostOutlier, error) {
 		return d.model.HostOutliers(ctx, fabric, s, p.Model, p.Percent, read.MaxHosts)
 	})
 	return &hostOutlierList{span, list}, err

@@ -35,16 +35,9 @@ func (d *Dashboards) searches(ctx context.Context, p *searchParameters) (*search
 	if err != nil {
 		return nil, err
 	}
-	span := read.Span{To: schema.Instant(time.Now().UnixNano())}
-	if p.To != nil {
-		span.To = schema.Instant(*p.To)
-	}
-	span.From = max(schema.Instant(earliest), span.To-schema.Instant(searchSpan))
-	if p.From != nil {
-		span.From = schema.Instant(*p.From)
-	}
-	if span.From >= span.To {
-		return nil, problem.BadRequest("from is not before to")
+	span, err := spanBackFrom(p.From, p.To, searchSpan)
+	if err != nil {
+		return nil, err
 	}
 	list, err := d.model.Searches(ctx, f.name, span, read.MaxSearches)
 	return &searchList{inSpan{span.From, span.To}, append([]read.Search{}, list...)}, err

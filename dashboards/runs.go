@@ -1,0 +1,49 @@
+package dashboards
+
+import (
+	"time"
+
+	"github.com/giverny/giverny/internal/problem"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// runSpan is how far back runs are listed that no span is given for.
+const runSpan = 7 * 24 * time.Hour
+
+// runQuestion is a question about runs: of probes inside hosts, of collectives.
+type runQuestion struct {
+	ofFabric
+	From *moment `query:"from" doc:"Runs that ended at this time or later; without it 7 days before to."`
+	To   *moment `query:"to" doc:"Runs that ended before this time; without it now."`
+}
+
+// ask answers one about a fabric and a span.
+func ask[T any](d *Dashboards, q *runQuestion, of func(fabric string, s read.Span) ([]T, error)) (inSpan, []T, error) {
+	f, err := d.fabricOf(q.Fabric)
+	if err != nil {
+		return inSpan{}, nil, err
+	}
+	s, err := spanBackFrom(q.From, q.To, runSpan)
+	if err != nil {
+		return inSpan{}, nil, err
+	}
+	list, err := of(f.name, s)
+	return inSpan{s.From, s.To}, append([]T{}, list...), err
+}
+
+// spanBackFrom is the span until a time, or now, that begins at another, or so long before its end.
+func spanBackFrom(from, to *moment, length time.Duration) (read.Span, error) {
+	s := read.Span{To: schema.Instant(time.Now().UnixNano())}
+	if to != nil {
+		s.To = schema.Instant(*to)
+	}
+	s.From = max(schema.Instant(earliest), s.To-schema.Instant(length))
+	if from != nil {
+		s.From = schema.Instant(*from)
+	}
+	if s.From >= s.To {
+		return s, problem.BadRequest("from is not before to")
+	}
+	return s, nil
+}
