@@ -84,16 +84,25 @@ func (f *fabric) out(node, port int) routing.Channel {
 
 // port that a channel leaves.
 func (f *fabric) port(ch routing.Channel) (node, port int) {
+	l := f.linkOf(ch)
+	return l.A, l.APort
+}
+
+// inPort is the port through which a channel enters its switch.
+func (f *fabric) inPort(ch routing.Channel) int { return f.linkOf(ch).BPort }
+
+// linkOf is the cable of a channel, which leaves its end A.
+func (f *fabric) linkOf(ch routing.Channel) collective.Link {
 	from, _ := f.channels.Ends(ch)
 	for _, l := range f.record.Links {
-		if l.A == int(from) && f.out(l.A, l.APort) == ch {
-			return l.A, l.APort
+		if l.B == int(from) {
+			l.A, l.APort, l.B, l.BPort = l.B, l.BPort, l.A, l.APort
 		}
-		if l.B == int(from) && f.out(l.B, l.BPort) == ch {
-			return l.B, l.BPort
+		if l.A == int(from) && f.out(l.A, l.APort) == ch {
+			return l
 		}
 	}
-	panic("a channel that no link of the fabric has")
+	panic("simulate/incident: a channel without a cable") // newFabric makes every channel by one
 }
 
 // path from host to host over a spine, which counts only between leaves.

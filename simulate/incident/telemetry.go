@@ -181,26 +181,12 @@ func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 		report := collective.PortReport{Record: g.records, TimeNanos: g.r.nanos(), EpochNanos: e.number * epochNanos, LastNanos: min((e.number+1)*epochNanos, g.r.nanos()),
 			Switch: node, Port: port, Packets: e.packets, QueueSum: e.queueSum, Paused: e.paused, Flows: append([]collective.FlowReport(nil), e.flows...)}
 		if in != routing.NoChannel {
-			report.Signal, report.In, report.MeterBytes = true, g.inPort(in), e.from[in]
+			report.Signal, report.In, report.MeterBytes = true, g.r.in.fabric.inPort(in), e.from[in]
 		}
 		g.r.out.Run.Telemetry = append(g.r.out.Run.Telemetry, report)
 		bytes += detect.PortBytes + detect.FlowBytes*int64(len(e.flows))
 	}
 	return bytes
-}
-
-// inPort is the port through which a channel enters its switch.
-func (g *registers) inPort(ch routing.Channel) int {
-	node, port := g.r.in.fabric.port(ch)
-	for _, l := range g.r.in.fabric.record.Links {
-		if l.A == node && l.APort == port {
-			return l.BPort
-		}
-		if l.B == node && l.BPort == port {
-			return l.APort
-		}
-	}
-	panic("a channel that no link of the fabric has")
 }
 
 // sent and received take the round trips of the collective's packets: the time to the
