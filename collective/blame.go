@@ -50,7 +50,7 @@ type open struct {
 }
 
 func (a *analysis) switchPort(p port) string {
-	return fmt.Sprintf("switch %s port %d", a.tr.name(p.node), p.port)
+	return fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
 }
 
 func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }

@@ -1,5 +1,7 @@
 package collective
 
+import "regexp"
+
 // Diagnosis is what Diagnose finds. Its JSON form is the documented answer of
 // giverny collective diagnose.
 type Diagnosis struct {
@@ -88,6 +90,22 @@ type Culprit struct {
 	// AloneNanos is what the culprit would cost if it were the only one.
 	AloneNanos int64  `json:"alone_ns,omitempty"`
 	Evidence   string `json:"evidence,omitempty"`
+}
+
+// portObject is how a culprit's object names a port, by the names of its switch and its number.
+const portObject = "switch %s port %d"
+
+var portsOf = regexp.MustCompile(`switch (\S+) port (\d+)`)
+
+// PortName is a port of a switch, as the records call them.
+type PortName struct{ Switch, Port string }
+
+// Ports are those that the object names.
+func (c *Culprit) Ports() (ports []PortName) {
+	for _, m := range portsOf.FindAllStringSubmatch(c.Object, -1) {
+		ports = append(ports, PortName{m[1], m[2]})
+	}
+	return ports
 }
 
 // ClockOffset says how far a rank's clock is ahead of the reference rank's.

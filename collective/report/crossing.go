@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/giverny/giverny/collective"
@@ -126,14 +125,11 @@ func inNetwork(class collective.Class) bool {
 	return class != collective.Straggler && class != collective.Hang
 }
 
-// objectPort is how a culprit's object names a port.
-var objectPort = regexp.MustCompile(`switch (\S+) port (\S+)`)
-
 // at is the region that has the port at which a culprit was found, where the fabric's
 // graph has that port by the same names.
 func (c *Crosser) at(culprit int, inside map[schema.LinkID]int) (region int, ok bool) {
-	for _, m := range objectPort.FindAllStringSubmatch(c.r.Diagnosis.Culprits[culprit].Object, -1) {
-		if p, found := c.ways.g.FindPort(m[1], m[2]); found {
+	for _, at := range c.r.Diagnosis.Culprits[culprit].Ports() {
+		if p, found := c.ways.g.FindPort(at.Switch, at.Port); found {
 			if region, ok = inside[p.Egress]; ok {
 				return region, true
 			}
