@@ -101,7 +101,7 @@ func (t *gridLinks) listNecks(h *held, p *pressure) {
 	}
 }
 
-// fullEnd is the full link at whose end the tree of all that the region holds back agrees best, whoever sends: what
+// fullEnd is the full link at whose end the tree of all that the region holds back agrees best, with any senders: what
 // is read from files comes from storage nodes, and a job may be in no table.
 func (t *gridLinks) fullEnd(h *held, p *pressure) neck {
 	best := neck{link: schema.NoLink}

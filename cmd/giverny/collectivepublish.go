@@ -39,7 +39,7 @@ page then have its critical path and culprits, a timeline of ranks by steps, and
 regions of congestion that its flows crossed with what each cost: the ways of the
 flows are those in the records, else the fabric's own between the hosts of the ranks.
 
-It is meant for a job's epilogue, or for whoever looks into a slow job. A run that is
+It is meant for a job's epilogue, or for use by hand on a slow job. A run that is
 published again, by the same job and begin, replaces what was there.
 
 The hosts of the ranks are looked for in the fabric's topology as the nodes of jobs
