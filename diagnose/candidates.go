@@ -170,8 +170,8 @@ func (s *Stage) measure(rc *regionCase, p *pressure) {
 	w := &s.work
 	w.correlator.setLags(s.cfg.MaxLag)
 	w.correlator.setStall(rc.stall)
-	var usual [numFeatures]spread
-	for f := range numFeatures {
+	var usual [numMeasured]spread
+	for f := range numMeasured {
 		usual[f] = s.usual(rc, f)
 	}
 	for i := range rc.jobs {
@@ -234,7 +234,7 @@ const clearWay = .6
 const preferred = .05
 
 // testify finds the feature of a suspect that says most against it.
-func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
+func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
 	c.p = 1
 	c.started = s.startedAt(rc, c.job)
 	if c.mostScore() < 0 {
@@ -255,7 +255,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		if rc.onset >= 0 {
 			onset = len(x.raw) - len(rc.stall) + rc.onset
 		}
-		e.rise = s.work.riseAt(x.raw, onset, .02*usual[f].median)
+		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
 		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
