@@ -73,23 +73,14 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 	return max(1e-3, (float64(now)+calm)/(was/n+calm))
 }
 
-// usedBefore gives what a link carried before the onset, percent of its capacity.
+// usedBefore gives what a link carried before the onset, percent of its capacity; -1 where that is not known. It holds
+// until it is asked of another region.
 func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
+	from, to := int64(0), int64(0)
 	use := s.memory.metrics[schema.BandwidthUsed]
-	return func(l schema.LinkID) float64 {
-		if use == nil || rc.onset < 0 {
-			return -1
-		}
-		from, to := s.before(rc)
-		sum, n := 0., 0.
-		for slot := from; slot < to; slot++ {
-			if v := use.row(slot)[l]; v != levelMissing {
-				sum, n = sum+float64(v)/levelsPerPercent, n+1
-			}
-		}
-		if n == 0 {
-			return -1
-		}
-		return sum / n
+	if use != nil && rc.onset >= 0 {
+		from, to = s.before(rc)
 	}
+	s.work.past.turnTo(s.work.interval, from, to, use)
+	return s.work.past.of
 }

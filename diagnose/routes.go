@@ -147,12 +147,14 @@ type gridLinks struct {
 	numbers []int32   // by device
 	coords  []int16   // [number*k+dim]
 	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
+	arcs    [][]arcs  // by dimension and coordinate
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
 type linkKey struct {
 	dim            int8
 	before, behind int32
+	low            int32 // number of the switch from which routes take it in + direction; -1: none takes it
 }
 
 func newGridLinks(g *topology.Graph) *gridLinks {
@@ -180,11 +182,11 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 	for l := range g.NumLinks() {
 		link := g.Link(schema.LinkID(l))
 		if link.Dim < 0 || int(link.Dim) >= k {
-			t.keys[l].dim = -1
+			t.keys[l] = linkKey{dim: -1, low: -1}
 			continue
 		}
 		before, behind := t.around(link.From, int(link.Dim))
-		t.keys[l] = linkKey{link.Dim, int32(before), int32(behind)}
+		t.keys[l] = linkKey{link.Dim, int32(before), int32(behind), -1}
 		from, to := g.Device(link.From).Coord, g.Device(link.To).Coord
 		size := grid.Dims[link.Dim]
 		ahead := (from[link.Dim]+1)%size == to[link.Dim]
@@ -196,6 +198,11 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 			t.next[grid.Number(to)*k+int(link.Dim)] = schema.LinkID(l)
 		default:
 			t.prev[grid.Number(to)*k+int(link.Dim)] = schema.LinkID(l)
+		}
+	}
+	for i, l := range t.next {
+		if l != schema.NoLink {
+			t.keys[l].low = int32(i / k)
 		}
 	}
 	return t
@@ -221,7 +228,7 @@ func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
 			out.nodes[d].from = append(out.nodes[d].from, placed{int32(behind), at, device})
 		}
 		for _, nodes := range [2][]placed{out.nodes[d].to, out.nodes[d].from} {
-			slices.SortFunc(nodes, func(a, b placed) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.device, b.device)) })
+			slices.SortFunc(nodes, func(a, b placed) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at)) })
 		}
 	}
 }

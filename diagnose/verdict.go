@@ -53,6 +53,7 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 		p.stall = p.credit
 		defer func() { p.stall = stall }()
 	}
+	s.work.held.turnTo(p.stall, s.work.past.round)
 	rc.drain = s.drainOf(rc, p)
 	rc.neck = s.neckOf(rc, p)
 	s.fitFailures(rc, p)
