@@ -14,6 +14,7 @@ type regionCase struct {
 	stall    []float64 // mean of its links by slot, the last now
 	weight   []float64 // by link of the region: its stall now, or 1 where nothing is known
 	total    float64   // sum of weight
+	waits    []float64 // by link of the region: the share of time that it stalls, 0 where nothing is known
 	onset    int       // index into stall at which it began; -1: not known
 	old      bool      // it is older than what is remembered
 	jobs     []suspect
@@ -37,6 +38,8 @@ type suspect struct {
 	gate       float64 // on links at its border
 	way        float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
 	load       float64 // of its exchange on the region's links, in shares of what it sends
+	waits      float64 // of its exchange, in shares of what it sends, what waits on the region's links
+	worst      float64 // share of time that the link stalls on which most of it does
 	feature    feature
 	value      float64 // maximum of the feature over the window, bytes
 	devs       float64 // of the value above the median of the jobs
@@ -65,7 +68,10 @@ func (s *Stage) crossing(cases []regionCase) {
 			for _, at := range w.of(l) {
 				t := w.touch(at.cas)
 				t.cross += at.weight
-				t.load += float64(routes.load[i])
+				load := float64(routes.load[i])
+				t.load += load
+				t.waits += load * at.waits
+				t.worst = max(t.worst, at.waits)
 			}
 		}
 		for _, l := range routes.gates {
@@ -75,7 +81,7 @@ func (s *Stage) crossing(cases []regionCase) {
 		}
 		for _, c := range w.touched {
 			t, rc := &w.sums[c], &cases[c]
-			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1, cross: t.cross / rc.total, gate: t.gate / rc.total, load: t.load})
+			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1, cross: t.cross / rc.total, gate: t.gate / rc.total, load: t.load, waits: t.waits, worst: t.worst})
 		}
 	}
 }

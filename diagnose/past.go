@@ -13,7 +13,9 @@ type past struct {
 	percent  []float64
 }
 
-func newPast(links int) past { return past{found: make([]uint32, links), percent: make([]float64, links)} }
+func newPast(links int) past {
+	return past{found: make([]uint32, links), percent: make([]float64, links)}
+}
 
 // turnTo sets the slots, from one to before another, of which use has the levels.
 func (p *past) turnTo(interval uint32, from, to int64, use *levels) {

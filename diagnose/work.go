@@ -42,14 +42,14 @@ type entry struct {
 }
 
 type member struct {
-	cas    int32
-	weight float64
+	cas           int32
+	weight, waits float64
 }
 
 // sums are what a job's routes have in common with a region.
 type sums struct {
-	on                bool
-	cross, gate, load float64
+	on                              bool
+	cross, gate, load, waits, worst float64
 }
 
 func newWork(g *topology.Graph) work {
@@ -67,7 +67,7 @@ func (w *work) index(cases []regionCase) {
 			if w.first[l] == 0 {
 				w.marked = append(w.marked, l)
 			}
-			w.entries = append(w.entries, entry{member{int32(c), cases[c].weight[i]}, w.first[l]})
+			w.entries = append(w.entries, entry{member{int32(c), cases[c].weight[i], cases[c].waits[i]}, w.first[l]})
 			w.first[l] = int32(len(w.entries))
 		}
 	}
@@ -120,11 +120,11 @@ func (s *Stage) newCase(snap *schema.Snapshot, region *schema.Region) regionCase
 	}
 	series := snap.Find(region.Metric)
 	for _, l := range region.Links {
-		v := 1e-3
+		v, waits := 1e-3, 0.
 		if series != nil && int(l) < len(series.Values) && series.Valid.Has(int(l)) {
-			v = max(v, float64(series.Values[l]))
+			v, waits = max(v, float64(series.Values[l])), min(maxStall, max(0, float64(series.Values[l])/100))
 		}
-		rc.weight = append(rc.weight, v)
+		rc.weight, rc.waits = append(rc.weight, v), append(rc.waits, waits)
 		rc.total += v
 	}
 	rc.onset = onsetOf(rc.stall)
