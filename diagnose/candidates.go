@@ -90,10 +90,12 @@ func (s *Stage) crossing(cases []regionCase) {
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
 	s.work.round++
+	s.work.around = s.work.around[:0]
 	for _, d := range s.reach.queue { // the nearest first
 		for _, j := range s.work.tenants[d] {
 			if j.round != s.work.round {
 				j.round, j.hops = s.work.round, s.reach.hops[d]
+				s.work.around = append(s.work.around, j)
 			}
 		}
 	}
@@ -106,12 +108,10 @@ func (s *Stage) near(rc *regionCase) {
 			c.job.round = 0
 		}
 	}
-	for _, d := range s.reach.queue {
-		for _, j := range s.work.tenants[d] {
-			if j.round == s.work.round {
-				rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
-				j.round = 0
-			}
+	for _, j := range s.work.around {
+		if j.round == s.work.round {
+			rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
+			j.round = 0
 		}
 	}
 	for _, j := range s.work.readers {

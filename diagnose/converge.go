@@ -44,6 +44,7 @@ type held struct {
 	touched []schema.LinkID
 	tried   []uint32 // by link: the round in which it was tried as a neck
 	goals   []float64
+	lines   [][]float64
 	dead    []schema.LinkID // that failed near the region
 	sent    []float64       // by device
 	senders []topology.DeviceID
@@ -169,10 +170,7 @@ func (t *gridLinks) sendersTo(end topology.DeviceID, h *held) []topology.DeviceI
 func (t *gridLinks) ends(h *held) []topology.DeviceID {
 	k := len(t.grid.Dims)
 	total := 0.
-	lines := make([]map[int32]float64, k) // by dimension and the place in those before it
-	for d := range lines {
-		lines[d] = map[int32]float64{}
-	}
+	lines := h.linesOf(t.grid.Dims)
 	h.devices = h.devices[:0]
 	for _, l := range h.links {
 		key := t.keys[l]
@@ -200,7 +198,7 @@ func (t *gridLinks) ends(h *held) []topology.DeviceID {
 		sum := 0.
 		for dim := range k {
 			before, _ := t.around(d, dim)
-			sum += lines[dim][int32(before)]
+			sum += lines[dim][before]
 		}
 		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.place == place }) {
 			best = append(best, end{place, sum})
@@ -217,6 +215,19 @@ func (t *gridLinks) ends(h *held) []topology.DeviceID {
 		}
 	}
 	return out
+}
+
+// linesOf is an empty sum by dimension and by the place in those before it.
+func (h *held) linesOf(dims []int) [][]float64 {
+	places := 1
+	for d, size := range dims {
+		if len(h.lines) == d {
+			h.lines = append(h.lines, make([]float64, places))
+		}
+		clear(h.lines[d])
+		places *= size
+	}
+	return h.lines
 }
 
 // add puts routes of the tree that is tried on a link.

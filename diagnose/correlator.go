@@ -257,11 +257,12 @@ func (c *correlator) probability(best float64, seen, lags int) float64 {
 	c.extend(seen)
 	c.circle = append(append(c.circle[:0], c.byLag[:seen]...), c.byLag[:lags]...)
 	c.tops = c.tops[:0]
+	weights := c.weights[:lags+1]
 	reached, shifts := 0, max(0, seen-2*average+1)
 	for shift := average; shift <= seen-average; shift++ { // shorter ones are the series itself
 		top := -1.
-		for lag, r := range c.circle[shift : shift+lags+1] {
-			if t := r * c.weights[lag]; t > top {
+		for lag, r := range c.circle[shift:][:len(weights)] {
+			if t := r * weights[lag]; t > top {
 				if top = t; top >= best {
 					break // by how much does not matter
 				}

@@ -9,17 +9,18 @@ import (
 // dimension k has its goal's place in the dimensions before k and its source's in those behind.
 type passage struct {
 	dim     int
-	tail    int32       // number of the switch from which it crosses
-	nodes   []lineNodes // of the job
-	sources []placed    // with their coordinate in dim
-	goals   []float64   // by coordinate in dim from which it comes, the nodes to which it goes
+	tail    int32           // number of the switch from which it crosses
+	nodes   []lineNodes     // of the job
+	behind  []schema.Bitmap // their places, as routes.suffix
+	sources []placed        // with their coordinate in dim
+	goals   []float64       // by coordinate in dim from which it comes, the nodes to which it goes
 }
 
 // passageOf finds the passage over a link from one of its ends. Its goals are valid until the next call.
 func (t *gridLinks) passageOf(r *routes, l schema.LinkID, tail topology.DeviceID, h *held) passage {
 	key := &t.keys[l]
 	k := int(key.dim)
-	p := passage{dim: k, tail: t.numbers[tail], nodes: r.nodes}
+	p := passage{dim: k, tail: t.numbers[tail], nodes: r.nodes, behind: r.suffix}
 	sources, goals := with(r.nodes[k].from, key.behind), with(r.nodes[k].to, key.before)
 	if len(sources) == 0 || len(goals) == 0 {
 		return p
@@ -46,6 +47,9 @@ func (t *gridLinks) over(p *passage, l schema.LinkID) float64 {
 		if (d < dim || d > p.dim) && at[d] != goal[d] {
 			return 0
 		}
+	}
+	if !p.behind[dim].Has(int(key.behind)) {
+		return 0
 	}
 	first, last := t.beyond(dim, int(at[dim]), int(goal[dim]))
 	if dim < p.dim {

@@ -148,6 +148,7 @@ type gridLinks struct {
 	coords  []int16   // [number*k+dim]
 	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
 	arcs    [][]arcs  // by dimension and coordinate
+	sure    []float64 // how much it says that a link fits in so many of the other dimensions
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
@@ -259,24 +260,19 @@ func (t *gridLinks) onTheWay(r *routes, links []schema.LinkID, weight []float64,
 	var to, from float64
 	k := len(t.grid.Dims)
 	for i, l := range links {
-		key := t.keys[l]
+		key := &t.keys[l]
 		d := int(key.dim)
 		if d < 0 {
 			continue
 		}
 		if r.prefix[d].Has(int(key.before)) {
-			to += weight[i] * sureness(d, k)
+			to += weight[i] * t.sure[d]
 		}
 		if r.suffix[d].Has(int(key.behind)) {
-			from += weight[i] * sureness(k-1-d, k)
+			from += weight[i] * t.sure[k-1-d]
 		}
 	}
 	return max(to, from) / total
-}
-
-// sureness is how much it says that a link fits in so many of the other dimensions.
-func sureness(fits, dims int) float64 {
-	return .3 + .7*float64(fits)/float64(max(1, dims-1))
 }
 
 // line is a row of switches along a dimension with the weights of packets that enter it and where they leave.

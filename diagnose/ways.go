@@ -13,6 +13,7 @@ func (t *gridLinks) measure() {
 		}
 	}
 	for dim, size := range t.grid.Dims {
+		t.sure = append(t.sure, .3+.7*float64(dim)/float64(max(1, k-1)))
 		t.ways[dim], t.arcs[dim] = make([]int16, size*size), make([]arcs, size)
 		for from := range size {
 			for to := range size {

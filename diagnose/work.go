@@ -13,6 +13,7 @@ type work struct {
 	running       []*job       // of this interval, by id
 	comparable    bool         // traffic of jobs and of links is measured alike
 	round         uint32
+	around        []*job   // within the hops of a region, the nearest first
 	readers       []*job   // whose traffic with files stands out, the most first
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
 	settled       []topology.DeviceID
@@ -25,6 +26,7 @@ type work struct {
 	correlator    correlator
 	held          held
 	past          past
+	centre        centres
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its place in entries plus 1, 0 none
@@ -53,7 +55,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), past: newPast(g.NumLinks())}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices())}
 }
 
 // index notes which regions each link is in.
@@ -104,9 +106,9 @@ func (w *work) touch(c int32) *sums {
 	return s
 }
 
-// newCase gathers what is known of a region itself.
-func (s *Stage) newCase(snap *schema.Snapshot, region *schema.Region) regionCase {
-	rc := regionCase{region: region, onset: -1}
+// begin gathers what is known of a region itself, in the memory of a region of the interval before.
+func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
+	*rc = regionCase{region: region, onset: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
 	levels := s.memory.metrics[region.Metric]
 	seen := min(int64(s.cfg.Window), s.clock.now-s.clock.first+1)
 	for slot := s.clock.now - seen + 1; slot <= s.clock.now; slot++ {
@@ -129,5 +131,4 @@ func (s *Stage) newCase(snap *schema.Snapshot, region *schema.Region) regionCase
 	}
 	rc.onset = onsetOf(rc.stall)
 	rc.old = rc.onset < 0 && seen >= leastPairs
-	return rc
 }
