@@ -10,7 +10,7 @@ import (
 type Subject interface {
 	Describe() search.Description
 	Measure(search.Workload) search.Measurement
-	// Truth is the MFS of each anomaly as JSON, by its number.
+	// Truth is the MFS of each anomaly as JSON, by its number; empty: it has none.
 	Truth() map[int]string
 	// Anomalies that a workload triggers, by number.
 	Anomalies(search.Workload) []int
@@ -94,6 +94,10 @@ func Play(subject Subject, cfg search.Config) (*Result, error) {
 func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Result, error) {
 	truth := map[int]*search.MFS{}
 	for n, text := range subject.Truth() {
+		if text == "" { // it is no conjunction
+			truth[n] = nil
+			continue
+		}
 		f, err := space.ParseMFS([]byte(text))
 		if err != nil {
 			return nil, fmt.Errorf("truth of anomaly %d: %w", n, err)
@@ -116,9 +120,10 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 		if like > 0 {
 			r.Dims++
 		}
-		if like > 1 {
+		switch {
+		case like > 1:
 			r.Exact++
-		} else {
+		case truth[best] != nil:
 			r.Wrong = append(r.Wrong, fmt.Sprintf("anomaly %d: %s; reported: %s", best, truth[best], a.MFS))
 		}
 		at, again := r.Found[best]
@@ -134,6 +139,9 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 
 // alike is 2 for the same MFS, 1 for one of the same dimensions, else 0.
 func alike(a, b *search.MFS) int {
+	if b == nil {
+		return 0
+	}
 	switch dims, exact := search.Compare(a, b); {
 	case exact:
 		return 2
