@@ -8,7 +8,8 @@ import "slices"
 const (
 	refineCost  = 20  // probes that an anomaly's thresholds need, about
 	quiet       = 200 // experiments without a new anomaly after which one is refined
-	evenShare   = .4  // of the proposals, after as many, draw every value as often as another
+	drought     = 100 // experiments without a new anomaly, after which
+	evenShare   = .3  // of the proposals draw every value as often as another
 	auditFrom   = .75 // of the budget on, members of MFS are audited:
 	auditEvery  = 5   // proposals
 	drawsBefore = 200
@@ -161,7 +162,7 @@ func (s *Search) propose() point {
 func (s *Search) weights() [][]float64 {
 	weights := make([][]float64, len(s.space.dims))
 	base := (*Dimension).base
-	if s.sinceNew() > quiet && s.rnd.Float64() < evenShare {
+	if s.sinceNew() > drought && s.rnd.Float64() < evenShare {
 		base = (*Dimension).evenBase
 	}
 	for i := range s.space.dims {

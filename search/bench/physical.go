@@ -39,7 +39,7 @@ type part struct {
 
 const (
 	physicalSamples = 5000 // workloads by which capacities are chosen
-	bandWidth       = .6    // log2 units on each side
+	bandWidth       = .6   // log2 units on each side
 )
 
 // GeneratePhysical makes the subsystem of a seed.
