@@ -24,6 +24,7 @@ type Result struct {
 	Reported  int             // that stand at the end
 	Repeated  int             // reports of an anomaly that an earlier one reported
 	Spurious  int             // reports whose workload triggers nothing
+	Boxless   int             // reports of anomalies that have no MFS
 	Dims      int             // reports whose MFS names the right dimensions
 	Exact     int             // reports whose MFS is the right one
 	Wrong     []string        // the others, for a person
@@ -121,9 +122,11 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 			r.Dims++
 		}
 		switch {
+		case truth[best] == nil:
+			r.Boxless++
 		case like > 1:
 			r.Exact++
-		case truth[best] != nil:
+		default:
 			r.Wrong = append(r.Wrong, fmt.Sprintf("anomaly %d: %s; reported: %s", best, truth[best], a.MFS))
 		}
 		at, again := r.Found[best]

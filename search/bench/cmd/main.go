@@ -120,7 +120,7 @@ func row(subject, algorithm string, results []*bench.Result) {
 		total += r.Anomalies
 		dims += r.Dims
 		exact += r.Exact
-		reported += r.Reported
+		reported += r.Reported - r.Boxless
 		repeated += r.Repeated
 	}
 	slices.Sort(all)
@@ -132,8 +132,13 @@ func row(subject, algorithm string, results []*bench.Result) {
 	by := func(experiment int) string {
 		return meanOf(results, func(r *bench.Result) float64 { return float64(r.FoundBy(experiment)) })
 	}
-	percent := func(part int) float64 { return 100 * float64(part) / float64(max(1, reported)) }
-	fmt.Printf("| %s | %s | %.1f | %s | %s | %s | %s | %.1f%% | %.1f%% | %.2f |\n", subject, algorithm, float64(total)/n,
+	percent := func(part int) string {
+		if reported == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(reported))
+	}
+	fmt.Printf("| %s | %s | %.1f | %s | %s | %s | %s | %s | %s | %.2f |\n", subject, algorithm, float64(total)/n,
 		by(600), by(1200), by(1800), median, percent(dims), percent(exact), float64(repeated)/n)
 }
 
