@@ -277,15 +277,21 @@ func (r *replayer) replayed(list []ranked) int64 {
 	return makespan
 }
 
-// frees says whether flows would go at other rates or times without a culprit: one that
-// holds flows up, or puts the ranks out of step, without a flow of its own.
+// leastFreed is the share of the makespan from which on a culprit is replayed as a fluid.
+const leastFreed = 0.05
+
+// frees says whether flows would go at other rates or times without a culprit: a host
+// that pauses its switch and holds up flows to itself, or a rank that puts the others out
+// of step.
 func (a *analysis) frees(r ranked) bool {
-	if 10*r.critical < a.t.last-a.t.first && float64(r.critical) < 5*leastShare*float64(a.t.last-a.t.first) {
+	if float64(r.critical) < leastFreed*float64(a.t.last-a.t.first) {
 		return false
 	}
 	switch a.shares[r.who][0].class {
-	case SlowHost, Straggler, SlowLink:
+	case Straggler:
 		return true
+	case SlowHost:
+		return slices.ContainsFunc(a.tr.others, func(f *stream) bool { return r.who == "host "+a.tr.name(f.destination) })
 	}
 	return false
 }
