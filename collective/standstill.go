@@ -22,6 +22,7 @@ func (a *analysis) standstill(d *Diagnosis) {
 		all = append(all, a.standing(s, last)...)
 		d.Steps = max(d.Steps, steps)
 	}
+	all = slices.DeleteFunc(all, func(s stuck) bool { return a.t.run.Ranks[s.rank].Missing }) // how far it came is not known
 	if len(all) == 0 {
 		a.nothingEnded(d, last)
 		return

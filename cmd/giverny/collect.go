@@ -43,7 +43,9 @@ with --source:
 While Kafka is away readings wait in a spool on disk.
 
 Feeds of jobs, failures and the traffic of jobs are read where the configuration
-enables them, under collect.jobs, collect.failures and collect.traffic.
+enables them, under collect.jobs, collect.failures and collect.traffic. Folders in
+which jobs leave records of their collectives are watched where collect.collectives
+names them.
 
 With --once every source and feed is read once and what was read is printed;
 nothing is sent.`,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/draw"
+	"github.com/giverny/giverny/collective/records"
 )
 
 func newCollective(g *globals) *cobra.Command {
@@ -49,7 +50,7 @@ what to do.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runCollectiveDiagnose(cmd, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "form of the records: "+collectiveFormatNames())
+	flags.StringVar(&f.format, "format", "", "form of the records: "+records.Names())
 	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link such as 25Gbps; without it the most frequent rate of its level in the fabric")
 	flags.BoolVar(&f.json, "json", false, "one JSON object instead of text")
 	flags.StringVar(&f.svg, "svg", "", "also draw ranks by time with the critical path into this SVG file")
@@ -59,7 +60,7 @@ what to do.`,
 }
 
 func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string) error {
-	format, err := collectiveFormatOf(f.format)
+	format, err := collectiveFormat(f.format)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 	if opt.LineRateBitsPerSecond, err = parseLineRate(f.lineRate); err != nil {
 		return err
 	}
-	run, d, err := format.run(paths, opt)
+	run, d, err := diagnoseRecords(&format, paths, opt)
 	if err != nil {
 		return err
 	}
@@ -83,6 +84,33 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 	}
 	return printCollective(cmd.OutOrStdout(), d)
+}
+
+// collectiveFormat is the form that --format names.
+func collectiveFormat(name string) (records.Format, error) {
+	format, err := records.Named(name)
+	if err != nil {
+		err = fmt.Errorf("--format %w", err)
+	}
+	return format, err
+}
+
+// diagnoseRecords diagnoses the files that are given, and those of folders.
+func diagnoseRecords(format *records.Format, paths []string, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
+	files, err := format.Expand(paths)
+	if err != nil {
+		return collective.Run{}, collective.Diagnosis{}, err
+	}
+	return format.Diagnose(files, opt)
+}
+
+// collectiveFormatHelp has a line for each form.
+func collectiveFormatHelp() string {
+	var b strings.Builder
+	for _, f := range records.Formats() {
+		fmt.Fprintf(&b, "  %s: %s\n", f.Name, f.Help)
+	}
+	return b.String()
 }
 
 // parseLineRate reads 25Gbps, 400Mbps or a plain number of bits per second.

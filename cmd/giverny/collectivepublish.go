@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/records"
 	"github.com/giverny/giverny/collective/report"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/schema"
@@ -53,7 +54,7 @@ UTC, such as a simulation's, need --begin.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
 	flags.StringVar(&f.job, "job", "", "the scheduler's id of the job")
-	flags.StringVar(&f.format, "format", "", "form of the records: "+collectiveFormatNames())
+	flags.StringVar(&f.format, "format", "", "form of the records: "+records.Names())
 	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link such as 25Gbps; without it the most frequent rate of its level in the fabric")
 	flags.StringVar(&f.begin, "begin", "", "when the first step began, RFC 3339; without it by the records' clock")
 	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines host, tab, device of the fabric")
@@ -64,7 +65,7 @@ UTC, such as a simulation's, need --begin.`,
 }
 
 func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths []string) error {
-	format, err := collectiveFormatOf(f.format)
+	format, err := collectiveFormat(f.format)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	if err != nil {
 		return err
 	}
-	run, d, err := format.run(paths, opt)
+	run, d, err := diagnoseRecords(&format, paths, opt)
 	if err != nil {
 		return err
 	}

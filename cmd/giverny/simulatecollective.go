@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,21 +94,4 @@ func writeIncident(dir string, run *collective.Run, truth *incident.Truth) error
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, simulated.TruthName), append(text, '\n'), 0o644)
-}
-
-// readSimulated reads the records of one simulated collective.
-func readSimulated(paths []string) (collective.Run, error) {
-	files, err := filesOf(paths, func(name string) bool { return name == simulated.FileName })
-	if err != nil {
-		return collective.Run{}, err
-	}
-	if len(files) != 1 {
-		return collective.Run{}, fmt.Errorf("%s: %d files of records: give one folder with a %s", strings.Join(paths, " "), len(files), simulated.FileName)
-	}
-	file, err := os.Open(files[0])
-	if err != nil {
-		return collective.Run{}, err
-	}
-	defer file.Close()
-	return simulated.Read(file, files[0])
 }

@@ -46,7 +46,7 @@ type Config struct {
 // DefaultConfig is one poll per step, as in the poster, fewer where one slow step
 // follows another, and steps that are overdue without a notification.
 func DefaultConfig() Config {
-	return Config{Mode: StepAware, ThresholdNanos: 40_000, IntervalNanos: 1_000_000, PollsPerStep: 1, BackOff: true, Overdue: 1.25, HoldNanos: 4_000_000, BudgetBytes: 1 << 10}
+	return Config{Mode: StepAware, ThresholdNanos: 40_000, IntervalNanos: 1_000_000, PollsPerStep: 1, BackOff: true, Overdue: 1.5, HoldNanos: 4_000_000, BudgetBytes: 512}
 }
 
 // Validate names what is wrong.

@@ -40,11 +40,11 @@ func TestStepAwareDetection(t *testing.T) {
 func TestAStepThatIsOverdueIsPolled(t *testing.T) {
 	cfg := DefaultConfig()
 	a := agent(cfg)
-	if a.Observe(120*us, cfg.ThresholdNanos+1) || !a.Observe(126*us, cfg.ThresholdNanos+1) {
-		t.Error("want a poll from 1.25 times the time alone")
+	if a.Observe(149*us, cfg.ThresholdNanos+1) || !a.Observe(151*us, cfg.ThresholdNanos+1) {
+		t.Error("want a poll from 1.5 times the time alone")
 	}
-	if a = agent(cfg); a.Observe(149*us, 0) || !a.Observe(151*us, 0) {
-		t.Error("want a poll from 1.5 times the time alone, whatever the round trip")
+	if a = agent(cfg); a.Observe(199*us, 0) || !a.Observe(201*us, 0) {
+		t.Error("want a poll from twice the time alone, whatever the round trip")
 	}
 }
 

@@ -86,12 +86,18 @@ func sorted(calls []Call) *job {
 		j.ranks[p] = j.size
 		j.size++
 	}
+	type of struct {
+		key
+		rank int
+	}
+	there := make(map[of]bool, len(calls))
 	for _, c := range calls {
 		k := key{c.Communicator, c.Sequence}
-		if slices.ContainsFunc(j.collectives[k], func(o Call) bool { return o.Rank == c.Rank }) {
+		if there[of{k, c.Rank}] {
 			j.doubled++
 			continue
 		}
+		there[of{k, c.Rank}] = true
 		if j.collectives[k] == nil {
 			j.keys = append(j.keys, k)
 		}
@@ -156,15 +162,18 @@ func (j *job) stopped(d *collective.Diagnosis) {
 			most = max(most, sequence)
 		}
 		for rank, sequence := range ranks {
-			if most-sequence >= 2 && !slices.Contains(d.StoppedRanks, rank) {
+			if most-sequence >= 2 {
 				d.StoppedRanks = append(d.StoppedRanks, rank)
 			}
 		}
 	}
 	slices.Sort(d.StoppedRanks)
-	for _, rank := range d.StoppedRanks {
-		d.Culprits = append([]collective.Culprit{{Class: collective.Hang, Object: fmt.Sprintf("rank %d", rank), Confidence: 0.6, Evidence: "its last finished collective is behind its communicator's"}}, d.Culprits...)
+	d.StoppedRanks = slices.Compact(d.StoppedRanks)
+	stopped := make([]collective.Culprit, 0, len(d.StoppedRanks)+len(d.Culprits))
+	for _, rank := range slices.Backward(d.StoppedRanks) {
+		stopped = append(stopped, collective.Culprit{Class: collective.Hang, Object: fmt.Sprintf("rank %d", rank), Confidence: 0.6, Evidence: "its last finished collective is behind its communicator's"})
 	}
+	d.Culprits = append(stopped, d.Culprits...)
 }
 
 // disagree compares the operations of one collective.

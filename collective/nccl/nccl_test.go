@@ -72,6 +72,25 @@ func TestRanksThatStoppedOrAreMissing(t *testing.T) {
 	}
 }
 
+// Of records that name very many ranks, each in a collective of its own or all in one, the work grows with the
+// records alone.
+func TestRecordsOfVeryManyRanks(t *testing.T) {
+	const records = 30_000
+	for name, sequence := range map[string]func(i int) int64{"a collective each": func(i int) int64 { return int64(i) }, "one collective": func(int) int64 { return 7 }} {
+		var calls []Call
+		for i := range records {
+			calls = append(calls, Call{Communicator: "a", Rank: i, Ranks: records, Process: Process{Host: "h", PID: int64(i)}, Operation: "AllReduce", Sequence: sequence(i)})
+		}
+		d, err := Diagnose(calls)
+		if err != nil || d.Ranks != records || len(d.MissingRanks) != 0 {
+			t.Errorf("%s: %d ranks, %d missing, %v", name, d.Ranks, len(d.MissingRanks), err)
+		}
+		if want := map[bool]int{true: records - 2}[name == "a collective each"]; len(d.StoppedRanks) != want || len(d.Culprits) != want {
+			t.Errorf("%s: %d stopped, %d culprits, want %d", name, len(d.StoppedRanks), len(d.Culprits), want)
+		}
+	}
+}
+
 func TestHealthyAndDoubled(t *testing.T) {
 	text := lines(4, 10, func(r, s int) int { return 50 + r })
 	if d := diagnose(t, text+text); len(d.Culprits)+len(d.LateRanks)+len(d.StoppedRanks) > 0 || len(d.Notes) != 1 {

@@ -48,6 +48,7 @@ func Run(traces []*Trace) (collective.Run, error) {
 		return j.run, errors.New("no collectives in the traces: set NCCL_PROFILE_EVENT_MASK so that the plug-in writes collectives, proxy operations and proxy steps (2, 8 and 16), and give the files of all ranks")
 	}
 	j.order(traces)
+	j.missing(traces)
 	for _, t := range traces {
 		for i := range t.Collectives {
 			if err := j.steps(&t.Collectives[i]); err != nil {
@@ -118,6 +119,18 @@ func (j *jobTraces) newRank() int {
 	n := len(j.run.Ranks)
 	j.run.Ranks = append(j.run.Ranks, collective.Rank{Node: strconv.Itoa(n), Host: collective.None})
 	return n
+}
+
+// missing marks the ranks of which no trace has a collective.
+func (j *jobTraces) missing(traces []*Trace) {
+	for i := range j.run.Ranks {
+		j.run.Ranks[i].Missing = true
+	}
+	for _, t := range traces {
+		for _, c := range t.Collectives {
+			j.run.Ranks[j.ranks[c.Communicator][c.Rank]].Missing = false
+		}
+	}
 }
 
 // processes finds the ranks of a communicator by the process ids of the largest one,

@@ -152,6 +152,19 @@ func TestTracesOfAHang(t *testing.T) {
 	}
 }
 
+// Ranks of which no file was given are missing, not stopped: how far they came is not known, and what waits for their
+// data is no hang either, as in a trace of one rank that ends after two of its steps.
+func TestTracesOfSomeRanks(t *testing.T) {
+	whole := ringTrace(3, 4, "", 0)
+	cut := whole[:strings.Index(whole, `"args": {"Step": 2}`)]
+	for name, texts := range map[string][]string{"one of four": {ringTrace(2, 4, "", 0)}, "two of four": {ringTrace(1, 4, "", 0), ringTrace(2, 4, "", 77)}, "cut off": {cut[:strings.LastIndex(cut, "\n")]}} {
+		d := diagnoseTraces(t, texts...)
+		if len(d.StoppedRanks) != 0 || len(d.MissingRanks) != 4-len(texts) || len(d.CriticalPath) == 0 {
+			t.Errorf("%s: stopped %v, missing %v: %s", name, d.StoppedRanks, d.MissingRanks, d.Text)
+		}
+	}
+}
+
 func TestTracesRefuse(t *testing.T) {
 	for want, text := range map[string]string{
 		"no list of trace events":      `{"header": {}}`,

@@ -3,8 +3,6 @@ package vedrfolnir_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/giverny/giverny/collective/vedrfolnir"
 )
 
 // The last record of a rank names a sender out of range (here 2): the ring has two
@@ -25,7 +23,7 @@ func TestTheEndOfARingIsRead(t *testing.T) {
 		{"no ring", "3 2 2 3 3 10000 10000 1300 2000000600 500 400\n", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run, err := vedrfolnir.Read([]string{write(t, map[string]string{"out/fct.txt": unfinished + c.last})})
+			run, err := read(write(t, map[string]string{"out/fct.txt": unfinished + c.last}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -27,15 +26,15 @@ type files struct {
 	telemetry                          []string
 }
 
-// Read reads one run: a folder as the simulation leaves it (out/fct.txt,
-// out/pfc.txt, data/telemetry_N.txt, topology.txt, flow.txt, with or without the
-// inner folders), or these files by name.
-func Read(paths []string) (collective.Run, error) {
-	found, err := find(paths)
+// Read reads one run from its files by name, as the simulation leaves them: out/fct.txt,
+// out/pfc.txt, data/telemetry_N.txt, topology.txt, flow.txt, with or without the folders.
+func Read(names []string, open func(name string) (io.ReadCloser, error)) (collective.Run, error) {
+	found, err := find(names)
 	if err != nil {
 		return collective.Run{}, err
 	}
 	r := newReader()
+	r.open = open
 	for _, part := range []struct {
 		path string
 		read func(path string, line int, fields []string) error
@@ -57,34 +56,25 @@ func Read(paths []string) (collective.Run, error) {
 	return r.run(found), nil
 }
 
-// find sorts the given folders and files into the parts of a run.
-func find(paths []string) (files, error) {
+// IsFile says whether a file of a run's folder is a part of it, by its path there.
+func IsFile(name string) bool {
+	switch filepath.Dir(filepath.Clean(name)) {
+	case ".", "out", "data":
+		return (&files{}).take(name)
+	}
+	return false
+}
+
+// find sorts the given files into the parts of a run.
+func find(names []string) (files, error) {
 	var found files
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return files{}, fmt.Errorf("records: %w; give the folder of a run", err)
-		}
-		if !info.IsDir() {
-			if !found.take(path) {
-				return files{}, fmt.Errorf("%s: not a file of a run; want fct.txt, topology.txt, telemetry_N.txt, flow.txt or pfc.txt", path)
-			}
-			continue
-		}
-		for _, inner := range []string{".", "out", "data"} {
-			entries, err := os.ReadDir(filepath.Join(path, inner))
-			if err != nil {
-				continue // the folder may lack out or data
-			}
-			for _, e := range entries {
-				if !e.IsDir() {
-					found.take(filepath.Join(path, inner, e.Name()))
-				}
-			}
+	for _, name := range names {
+		if !found.take(name) {
+			return files{}, fmt.Errorf("%s: not a file of a run; want fct.txt, topology.txt, telemetry_N.txt, flow.txt or pfc.txt", name)
 		}
 	}
 	if found.transfers == "" && len(found.telemetry) == 0 {
-		return files{}, fmt.Errorf("%s: neither out/fct.txt nor data/telemetry_N.txt; give the folder of a run", strings.Join(paths, ", "))
+		return files{}, fmt.Errorf("%s: neither out/fct.txt nor data/telemetry_N.txt; give the folder of a run", strings.Join(names, ", "))
 	}
 	sort.Strings(found.telemetry)
 	return found, nil
@@ -114,7 +104,7 @@ func (r *reader) lines(path string, read func(path string, line int, fields []st
 	if path == "" {
 		return nil
 	}
-	file, err := os.Open(path)
+	file, err := r.open(path)
 	if err != nil {
 		return fmt.Errorf("read run: %w", err)
 	}

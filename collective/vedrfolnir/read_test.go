@@ -1,6 +1,8 @@
 package vedrfolnir_test
 
 import (
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +26,24 @@ func write(t testing.TB, files map[string]string) string {
 		}
 	}
 	return folder
+}
+
+// read reads a run from its folder, or from one file.
+func read(path string) (collective.Run, error) {
+	var names []string
+	err := filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if inner, _ := filepath.Rel(path, at); inner == "." || vedrfolnir.IsFile(inner) {
+			names = append(names, at)
+		}
+		return nil
+	})
+	if err != nil {
+		return collective.Run{}, err
+	}
+	return vedrfolnir.Read(names, func(name string) (io.ReadCloser, error) { return os.Open(name) })
 }
 
 const smallTopology = `4 2 3
@@ -79,7 +99,7 @@ func TestReadSmallRun(t *testing.T) {
 		"out/fct.txt": smallTransfers, "topology.txt": smallTopology, "data/telemetry_0.txt": smallTelemetry,
 		"out/pfc.txt": "2000000000 2 0 1 1\n2000000900 2 0 1 0\n", "flow.txt": "2\n2 3 3 10001 2600 2.0000001\n3 2 3 10001 99 2.5\n",
 	})
-	run, err := vedrfolnir.Read([]string{folder})
+	run, err := read(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +134,7 @@ func TestReadSmallRun(t *testing.T) {
 // A source whose step numbers begin again ran a further collective.
 func TestReadSeveralCollectives(t *testing.T) {
 	again := strings.NewReplacer("20000", "20001").Replace(smallTransfers)
-	run, err := vedrfolnir.Read([]string{write(t, map[string]string{"fct.txt": smallTransfers + again})})
+	run, err := read(write(t, map[string]string{"fct.txt": smallTransfers + again}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +165,7 @@ func TestReadRefuses(t *testing.T) {
 			case "not a run's":
 				path = filepath.Join(write(t, map[string]string{"notes.txt": ""}), "notes.txt")
 			}
-			_, err := vedrfolnir.Read([]string{path})
+			_, err := read(path)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want %q in one line", err, c.want)
 			}
@@ -161,7 +181,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("2 3 1 1 3 1 1 9000000000000000000 9 9 9\n2 3 1 1 3 1 1 5 2000000000000000000 2000000000000000000 9\n", smallTopology, smallTelemetry, "", "")
 	f.Fuzz(func(t *testing.T, transfers, topology, telemetry, pauses, flows string) {
 		folder := write(t, map[string]string{"fct.txt": transfers, "topology.txt": topology, "telemetry_0.txt": telemetry, "pfc.txt": pauses, "flow.txt": flows})
-		run, err := vedrfolnir.Read([]string{folder})
+		run, err := read(folder)
 		if err != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package vedrfolnir
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"sort"
@@ -13,6 +14,7 @@ import (
 
 // reader gathers the parts of a run. Nodes are the simulation's numbers.
 type reader struct {
+	open      func(name string) (io.ReadCloser, error)
 	nodes     map[int]int // number -> index in fabric
 	fabric    collective.Fabric
 	ports     map[int]int // node number -> ports so far

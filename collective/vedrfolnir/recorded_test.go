@@ -11,13 +11,12 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collective"
-	"github.com/giverny/giverny/collective/vedrfolnir"
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
 func diagnose(t *testing.T, folder string) collective.Diagnosis {
 	t.Helper()
-	run, err := vedrfolnir.Read([]string{folder})
+	run, err := read(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

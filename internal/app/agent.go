@@ -29,7 +29,8 @@ type Agent struct {
 	spool   spool.Config
 	orders  orders
 	feeds   *feedSet
-	every   time.Duration // the fabric's interval
+	records *recordFolders // nil where none are watched
+	every   time.Duration  // the fabric's interval
 }
 
 // AgentDeps are what an agent works with. All are required.
@@ -62,11 +63,15 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	records, err := newRecordFolders(cfg, name, deps)
+	if err != nil {
+		return nil, err
+	}
 	probed, err := newProbed(cfg, deps.Log)
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{deps: deps, name: name, sources: sources, feeds: set, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
+	return &Agent{deps: deps, name: name, sources: sources, feeds: set, records: records, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
 		orders: orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"), offer: cfg.Search.Offer,
 			searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}}, nil
 }
@@ -104,6 +109,10 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 	a.feeds.out.emitter = emitter.New(sink, a.parts)
 	for _, runner := range a.feeds.runners() {
 		pollers = append(pollers, lifecycle.Stage{Name: "feed " + runner.Name(), Run: runner.Run})
+	}
+	if a.records != nil {
+		a.records.sink = sink
+		pollers = append(pollers, lifecycle.Stage{Name: "collective records", Run: a.records.watcher.Run})
 	}
 	taking, err := a.orderStages(&collecting{version: a.deps.Version, started: time.Now(), pollers: list, spool: queue})
 	if err != nil {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -62,10 +61,7 @@ func (p *Process) PublishCollective(ctx context.Context, fabric, agent string, r
 	if err != nil {
 		return "", err
 	}
-	if p.cfg.Kafka.Embedded {
-		return "", errors.New("kafka.embedded: the broker inside another process cannot be reached; publishing needs kafka.brokers")
-	}
-	if err := p.UseKafka(); err != nil {
+	if err := p.ReachKafka(); err != nil {
 		return "", err
 	}
 	defer p.Close()

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,8 @@ import (
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/detect"
 	"github.com/giverny/giverny/collective/report"
-	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/collective/simulated"
+	"github.com/giverny/giverny/collective/watch"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -27,7 +30,9 @@ import (
 
 // A simulated collective that a background flow slows is published over Kafka to the analyser, stored in the real engine,
 // and read from the API: with its diagnosis, the regions that its flows crossed, what these cost, and by the region the
-// job. A region on links that no flow takes is not among them.
+// job. A region on links that no flow takes is not among them. It comes there in two ways: another process publishes it
+// as giverny collective publish does, through the socket of the embedded broker, and the agent finds its records in a
+// folder that it watches.
 func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 	library, err := engine.FindLibrary("")
 	if err != nil {
@@ -39,12 +44,15 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 	entry := config.DefaultFabric()
 	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = "ib0", "fattree:k=4", 0, time.Second
 	cfg.Fabrics = []config.Fabric{entry}
+	watched := &cfg.Collect.Collectives
+	watched.Folders, watched.Interval, watched.Settle = []watch.Folder{{Dir: t.TempDir(), Format: "simulated"}}, 50*time.Millisecond, 200*time.Millisecond
+	cfg.Collect.Polling.Fabric, cfg.Collect.Polling.Interval = "ib0", time.Second
 	fabrics, err := LoadFabrics(cfg.Fabrics, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := New(cfg, "test", slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})))
-	parts, err := p.Make(Role{Analyse: true, Serve: true}, fabrics)
+	parts, err := p.Make(Role{Analyse: true, Serve: true, Collect: true}, fabrics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +61,8 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now().Truncate(time.Second).Add(-time.Minute)
-	r := slowedCollective(t, begin)
+	run, r := slowedCollective(t, begin)
+	appear(t, filepath.Join(watched.Folders[0].Dir, "18"), run)
 	done := errors.New("done")
 	err = p.Run(t.Context(), l, func(ctx context.Context) ([]Step, error) {
 		steps, err := parts.Steps(ctx)
@@ -61,9 +70,13 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 			if err := p.db.Store(ctx, congested(fabrics[0].Graph, begin)); err != nil {
 				return err
 			}
-			id, err := publishCollective(ctx, kafka.NewProducer(p.client), "ib0", 0, "n1", &r, time.Now)
+			api := l.URL(false) + "/api/v1/fabrics/ib0/"
+			id, err := New(cfg, "test", p.log).PublishCollective(ctx, "", "n1", &r)
 			if err == nil {
-				err = checkCollective(l.URL(false)+"/api/v1/fabrics/ib0/", id, begin, &r)
+				err = checkCollective(api, id, begin, &r)
+			}
+			if err == nil {
+				_, err = awaitCollective(api, "18", "", &r)
 			}
 			return errors.Join(err, done)
 		}}
@@ -75,7 +88,7 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 }
 
 // slowedCollective is the report of one whose ranks are on hosts of the fabric.
-func slowedCollective(t *testing.T, begin time.Time) report.Report {
+func slowedCollective(t *testing.T, begin time.Time) (collective.Run, report.Report) {
 	t.Helper()
 	in, err := incident.New(incident.Spec{Class: collective.BackgroundFlow, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Seed: 7})
 	if err != nil {
@@ -97,7 +110,22 @@ func slowedCollective(t *testing.T, begin time.Time) report.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	return result.Run, r
+}
+
+// appear has the records of a run appear in a folder, as a program leaves them that writes a file under another name first.
+func appear(t *testing.T, dir string, run collective.Run) {
+	t.Helper()
+	var text, names strings.Builder
+	err := simulated.Write(&text, &run)
+	for _, rank := range run.Ranks {
+		fmt.Fprintf(&names, "%s\thost%s\n", rank.Node, rank.Node)
+	}
+	final := filepath.Join(dir, simulated.FileName)
+	if err := errors.Join(err, os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, watch.NodeMapName), []byte(names.String()), 0o600),
+		os.WriteFile(final+".tmp", []byte(text.String()), 0o600), os.Rename(final+".tmp", final)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // congested is an interval with a region on every link up from leaves, and one on the link to a host without a rank.
@@ -127,7 +155,8 @@ type crossedRegion struct {
 	Text   string
 }
 
-func checkCollective(api, id string, begin time.Time, r *report.Report) error {
+// awaitCollective waits until the API lists one of a job; its id, where that is given, and culprits are those of the report.
+func awaitCollective(api, job, id string, r *report.Report) (runID string, err error) {
 	var list struct {
 		Collectives []struct {
 			RunID    string `json:"run_id"`
@@ -139,15 +168,23 @@ func checkCollective(api, id string, begin time.Time, r *report.Report) error {
 	}
 	for deadline := time.Now().Add(time.Minute); len(list.Collectives) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			return errors.New("the collective does not get into the API")
+			return "", fmt.Errorf("the collective of job %s does not get into the API", job)
 		}
-		if err := ask(api+"collectives?job=17", &list); err != nil {
-			return err
+		if err := ask(api+"collectives?job="+job, &list); err != nil {
+			return "", err
 		}
 	}
+	c := list.Collectives[0]
+	if id != "" && c.RunID != id || len(c.Culprits) != len(r.Diagnosis.Culprits) || c.Culprits[0].Class != "background_flow" || c.Culprits[0].CostNS != r.Diagnosis.Culprits[0].CostNanos {
+		return "", fmt.Errorf("job %s: %+v", job, c)
+	}
+	return c.RunID, nil
+}
+
+func checkCollective(api, id string, begin time.Time, r *report.Report) error {
 	cost := r.Diagnosis.Culprits[0].CostNanos
-	if c := list.Collectives[0]; c.RunID != id || len(c.Culprits) != len(r.Diagnosis.Culprits) || c.Culprits[0].Class != "background_flow" || c.Culprits[0].CostNS != cost {
-		return fmt.Errorf("%s: %+v", id, c)
+	if _, err := awaitCollective(api, "17", id, r); err != nil {
+		return err
 	}
 	var run struct {
 		Diagnosis struct {

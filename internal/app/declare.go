@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/collective/watch"
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/config"
@@ -33,6 +34,7 @@ func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 		return err
 	}
 	cfg.Collect.Traffic.Sections["lustre"].Enabled = true
+	cfg.Collect.Collectives.Folders = []watch.Folder{{Dir: dir, Format: "simulated"}}
 	cfg.Search.Offer.Engines = []ondemand.EngineConfig{{Name: "simulated", Kind: "simulated", Subsystem: "F"}}
 	cfg.Search.Offer.Adapters = []string{"*"}
 	graph := filepath.Join(dir, "host.txt")

@@ -78,6 +78,24 @@ func (p *Process) UseKafka() error {
 	return nil
 }
 
+// ReachKafka makes the client alone: of the configured brokers, or of the broker embedded in another process that
+// runs with the same data_dir.
+func (p *Process) ReachKafka() error {
+	if !p.cfg.Kafka.Embedded {
+		return p.UseKafka()
+	}
+	var err error
+	if p.kafkaMetrics, err = kafka.NewMetrics(p.registerer); err != nil {
+		return err
+	}
+	cfg, dial, err := embedded.Reach(p.cfg.EmbeddedBroker(), p.cfg.Kafka.Client)
+	if err != nil {
+		return err
+	}
+	p.client, err = kafka.NewClient(cfg, dial, p.kafkaMetrics, p.log)
+	return err
+}
+
 // UseStore makes the database, and the embedded engine if configured.
 func (p *Process) UseStore() error {
 	options, err := p.storeOptions()

@@ -95,7 +95,7 @@ func (parts *Parts) makePages() (err error) {
 
 func (parts *Parts) makeAgent() (err error) {
 	p := parts.process
-	if parts.fabrics == nil && p.cfg.Collect.FeedsEnabled() {
+	if parts.fabrics == nil && (p.cfg.Collect.FeedsEnabled() || p.cfg.Collect.Collectives.Enabled()) {
 		if parts.fabrics, err = LoadFabrics(p.cfg.Fabrics, p.log); err != nil {
 			return err
 		}
@@ -106,6 +106,9 @@ func (parts *Parts) makeAgent() (err error) {
 	}
 	for _, r := range parts.agent.feeds.runners() {
 		p.ops.AddState("feed "+r.Name(), r.State)
+	}
+	if w := parts.agent.records; w != nil {
+		p.ops.AddState("collectives", w.watcher.State)
 	}
 	return nil
 }
@@ -229,6 +232,9 @@ func (parts *Parts) makeWatcher() {
 		}
 		if parts.agent != nil && parts.agent.feeds.uses(f.Name) {
 			file.take = append(file.take, parts.agent.feeds.SetGraph)
+		}
+		if parts.agent != nil && parts.agent.records.uses(f.Name) {
+			file.take = append(file.take, parts.agent.records.SetGraph)
 		}
 		if parts.pages != nil {
 			file.take = append(file.take, func(g *topology.Graph) error { parts.pages.SetGraph(g); return nil })

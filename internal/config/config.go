@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/collective/watch"
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/registry"
 	"github.com/giverny/giverny/command"
@@ -145,6 +146,9 @@ type Collect struct {
 	Failures registry.Feeds `yaml:"failures"`
 	// What jobs move, from file systems and tables.
 	Traffic registry.Feeds `yaml:"traffic"`
+
+	// Records of the collectives of jobs, from folders: what they say is diagnosed and published.
+	Collectives watch.Config `yaml:"collectives"`
 }
 
 // FeedGroup is the feeds of one section under collect.
@@ -169,7 +173,9 @@ func (c *Collect) FeedsEnabled() bool {
 }
 
 // Enabled reports whether there is anything to read.
-func (c *Collect) Enabled() bool { return c.Sources.Enabled() || c.FeedsEnabled() }
+func (c *Collect) Enabled() bool {
+	return c.Sources.Enabled() || c.FeedsEnabled() || c.Collectives.Enabled()
+}
 
 // AgentName is the configured name, or this host's.
 func (c *Collect) AgentName() (string, error) {
@@ -195,7 +201,7 @@ func Default() Config {
 		Spool:       spool.DefaultConfig(),
 		Store:       Store{Embedded: true, Tables: store.DefaultConfig(), Engine: engine.DefaultConfig(), Analyst: readonly.DefaultConfig()},
 		Collect: Collect{Polling: collectors.DefaultConfig(), Sources: registry.DefaultConfig(), Jobs: registry.DefaultFeeds(registry.JobKinds()),
-			Failures: registry.DefaultFeeds(registry.FailureKinds()), Traffic: registry.DefaultFeeds(registry.TrafficKinds())},
+			Failures: registry.DefaultFeeds(registry.FailureKinds()), Traffic: registry.DefaultFeeds(registry.TrafficKinds()), Collectives: watch.DefaultConfig()},
 		Command:    command.DefaultConfig(),
 		Feedback:   feedback.DefaultConfig(),
 		Search:     Search{Offer: ondemand.DefaultConfig(), Launch: launch.DefaultConfig()},
@@ -263,12 +269,25 @@ func (c *Config) resolve(dir string) {
 		}
 	}
 	c.Hostping.resolve(dir)
+	c.resolveCollectives(dir)
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {
 		polling.Fabric = c.Fabrics[0].Name
 	}
 	if f := c.fabric(polling.Fabric); f != nil && polling.Interval == 0 {
 		polling.Interval = f.Interval()
+	}
+}
+
+// resolveCollectives makes the files of watched folders relative to the configuration file.
+func (c *Config) resolveCollectives(dir string) {
+	for i := range c.Collect.Collectives.Folders {
+		f := &c.Collect.Collectives.Folders[i]
+		for _, path := range []*string{&f.Dir, &f.NodeMap} {
+			if *path != "" && !filepath.IsAbs(*path) {
+				*path = filepath.Join(dir, *path)
+			}
+		}
 	}
 }
 

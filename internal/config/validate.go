@@ -92,6 +92,7 @@ func (c *Collect) Validate() error {
 	for _, group := range c.FeedGroups() {
 		f.Under(group.Name, group.Feeds.Validate())
 	}
+	f.Under("collectives", c.Collectives.Validate())
 	return f.Err()
 }
 
@@ -104,6 +105,11 @@ func (c *Config) validateAgent(f *faults.List) {
 			}
 		}
 	}
+	var watched faults.List
+	for i, folder := range c.Collect.Collectives.Folders {
+		watched.Check(folder.Fabric == "" || c.fabric(folder.Fabric) != nil, fmt.Sprintf("folders.%d.fabric", i), "%q is not under fabrics", folder.Fabric)
+	}
+	f.Under("collect.collectives", watched.Err())
 	name := c.Collect.Polling.Fabric
 	if name == "" {
 		f.Check(len(c.Fabrics) == 0 || !c.Collect.Enabled(), "collect.fabric", "is empty; name the one of fabrics that this host's readings belong to")

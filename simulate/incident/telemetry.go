@@ -26,6 +26,7 @@ type output struct {
 	now, last epoch
 	pausedNow bool
 	reported  int64 // when, if at all
+	followed  int64 // when a signal went through it, if at all
 	signaled  bool  // the last report was by a signal
 }
 
@@ -121,12 +122,21 @@ func (g *registers) poll(rank int) (bytes int64) {
 	visited := map[routing.Channel]bool{}
 	for _, ch := range g.r.in.pathOf(pair{rankHost(rank), rankHost(s.peer)})[1:] {
 		g.records++
-		bytes += detect.RecordBytes + g.report(ch, routing.NoChannel)
+		bytes += g.record(g.report(ch, routing.NoChannel))
 		if g.pausedAt(ch) {
 			bytes += g.signal(ch, visited)
 		}
 	}
 	return bytes
+}
+
+// record is the bytes of a switch's record of some reports. One without a report is not
+// sent, but in rigid polling.
+func (g *registers) record(reports int64) int64 {
+	if reports == 0 && !g.r.all {
+		return 0
+	}
+	return detect.RecordBytes + reports
 }
 
 func (g *registers) pausedAt(ch routing.Channel) bool {
@@ -136,15 +146,22 @@ func (g *registers) pausedAt(ch routing.Channel) bool {
 }
 
 // signal goes through a paused output to the switch that paused it, which reports the
-// outputs that packets from there wait for, and goes on from those that are paused.
+// outputs that packets from there wait for, and goes on from those that are paused. It
+// does so at an output once in the time for which a switch does not report a port again.
 func (g *registers) signal(ch routing.Channel, visited map[routing.Channel]bool) (bytes int64) {
 	_, to := g.r.in.fabric.channels.Ends(ch)
 	if visited[ch] || !g.r.in.fabric.graph.IsSwitch(to) {
 		return 0
 	}
 	visited[ch] = true
+	if o := &g.outputs[ch]; !g.r.all {
+		if o.followed > 0 && g.r.nanos() < o.followed+g.hold {
+			return 0
+		}
+		o.followed = g.r.nanos()
+	}
 	g.records++
-	bytes = detect.PacketBytes + detect.RecordBytes
+	reports := int64(0)
 	var further []routing.Channel
 	for _, next := range g.r.in.fabric.channels.Out(to) {
 		o := &g.outputs[next]
@@ -152,18 +169,20 @@ func (g *registers) signal(ch routing.Channel, visited map[routing.Channel]bool)
 		if o.now.from[ch]+o.last.from[ch] == 0 {
 			continue
 		}
-		bytes += g.report(next, ch)
+		reports += g.report(next, ch)
 		if g.pausedAt(next) {
 			further = append(further, next)
 		}
 	}
+	bytes = detect.PacketBytes + g.record(reports)
 	for _, next := range further {
 		bytes += g.signal(next, visited)
 	}
 	return bytes
 }
 
-// report writes both epochs of an output. Of a signal, in is the channel it came by.
+// report writes an output's newest epoch in which packets waited; both epochs in rigid
+// polling. Of a signal, in is the channel it came by.
 func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 	o := &g.outputs[ch]
 	g.roll(o)
@@ -184,7 +203,9 @@ func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 			report.Signal, report.In, report.MeterBytes = true, g.r.in.fabric.inPort(in), e.from[in]
 		}
 		g.r.out.Run.Telemetry = append(g.r.out.Run.Telemetry, report)
-		bytes += detect.PortBytes + detect.FlowBytes*int64(len(e.flows))
+		if bytes += detect.PortBytes + detect.FlowBytes*int64(len(e.flows)); !g.r.all {
+			break
+		}
 	}
 	return bytes
 }

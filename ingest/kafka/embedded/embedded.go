@@ -1,5 +1,6 @@
 // Package embedded is a Kafka broker inside the process, for a Giverny that needs nothing beside it. A folder
-// goes in, a way to dial comes out. It is one node without replicas: what a disk loses is lost.
+// goes in, a way to dial comes out, for this process and for others of the same user. It is one node without
+// replicas: what a disk loses is lost.
 package embedded
 
 import (
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/dirlock"
@@ -49,8 +51,9 @@ func (c *Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Broker is a Kafka broker inside the process. No port is open: its clients reach it through Dial, over pipes in
-// memory, since what it reads is not guarded against a hostile client.
+// Broker is a Kafka broker inside the process. No port is open, since what it reads is not guarded against a
+// hostile client: the process reaches it through Dial, over pipes in memory, and other processes of the same user
+// through a socket in its folder (see Reach).
 type Broker struct {
 	config Config
 	client kafka.Config
@@ -74,10 +77,12 @@ func New(config Config, client kafka.Config, log *slog.Logger) (*Broker, error) 
 
 // Client is the configuration of a client of this broker: in the process there is nothing to encrypt and no one
 // to log in, and the broker bounds its topics by itself.
-func (b *Broker) Client(c kafka.Config) kafka.Config {
-	c.Brokers, c.TLS, c.SASL = []string{Address}, kafka.TLS{}, kafka.SASL{}
-	c.RetentionBytes = b.config.RetentionBytes
-	return c
+func (b *Broker) Client(c kafka.Config) kafka.Config { return b.config.client(c) }
+
+func (c *Config) client(of kafka.Config) kafka.Config {
+	of.Brokers, of.TLS, of.SASL = []string{Address}, kafka.TLS{}, kafka.SASL{}
+	of.RetentionBytes = c.RetentionBytes
+	return of
 }
 
 // Dial reaches the broker from within the process.
@@ -103,6 +108,8 @@ func (b *Broker) Run(ctx context.Context) error {
 		return fmt.Errorf("embedded broker in %s: %w; move the folder away to begin with an empty one", b.config.Dir, err)
 	}
 	defer cluster.Close()
+	var running errgroup.Group
+	running.Go(func() error { return b.serveOthers(ctx) })
 	retention := time.NewTicker(time.Second) // it does not do so by itself after a reload
 	defer retention.Stop()
 	for {
@@ -110,7 +117,7 @@ func (b *Broker) Run(ctx context.Context) error {
 		case <-retention.C:
 			cluster.ApplyRetention()
 		case <-ctx.Done():
-			return nil
+			return running.Wait()
 		}
 	}
 }

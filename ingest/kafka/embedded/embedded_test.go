@@ -1,9 +1,15 @@
 package embedded_test
 
 import (
+	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
@@ -41,5 +47,54 @@ func TestClientIsOfThisBroker(t *testing.T) {
 	got := b.Client(config)
 	if got.Brokers[0] != embedded.Address || got.TLS.Enabled || got.SASL.Username != "" || got.RetentionBytes != 16<<20 || got.Retention != config.Retention {
 		t.Errorf("client %+v", got)
+	}
+}
+
+// A client of another process reaches a broker by its folder while it runs, whatever a killed one has left there, and is
+// told what to do when it does not run. The folder of the socket is its user's alone.
+func TestReachFromAnotherProcess(t *testing.T) {
+	own := embedded.DefaultConfig()
+	own.Dir = t.TempDir()
+	config, log := kafka.DefaultConfig(), slog.New(slog.DiscardHandler)
+	if _, _, err := embedded.Reach(own, config); err == nil || !strings.Contains(err.Error(), "start that, or set kafka.embedded: false") {
+		t.Errorf("reached a broker that does not run: %v", err)
+	}
+	for range 2 {
+		broker, err := embedded.New(own, config, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- broker.Run(ctx) }()
+		var reached kafka.Config
+		var dial kafka.Dial
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if reached, dial, err = embedded.Reach(own, config); err == nil || time.Now().After(deadline) {
+				break
+			}
+		}
+		if err != nil || reached.Brokers[0] != embedded.Address {
+			t.Fatalf("%v: %+v", err, reached)
+		}
+		metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := kafka.NewClient(reached, dial, metrics, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Ping(ctx); err != nil {
+			t.Error(err)
+		}
+		client.Close()
+		if info, err := os.Stat(filepath.Join(own.Dir, "socket")); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("folder of the socket: %v, %v", info.Mode(), err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }

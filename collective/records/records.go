@@ -1,0 +1,162 @@
+// Package records reads what was recorded of the collectives of a job, in any of the
+// forms that Giverny knows, and diagnoses it. In go a form and the files of one job,
+// with what opens them; out come the run, where the form has steps, and its diagnosis.
+// It opens files and writes none; a file that cannot be read is an error that names it.
+package records
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/vedrfolnir"
+)
+
+// Open opens a file of records for reading.
+type Open func(name string) (io.ReadCloser, error)
+
+// OSOpen opens files of the operating system.
+func OSOpen(name string) (io.ReadCloser, error) { return os.Open(name) }
+
+// Files are the files of one job.
+type Files struct {
+	Names []string
+	Open  Open
+}
+
+// Format is a form of recorded collectives.
+type Format struct {
+	Name, Help string
+
+	// wanted says whether a file of a folder may be a part, by its name within the folder.
+	wanted func(name string) bool
+
+	// read reads the files of one job; errors name the file, the line and what to do.
+	read func(files Files) (collective.Run, error)
+
+	// diagnose takes the place of read and collective.Diagnose where the records say no
+	// times of steps.
+	diagnose func(files Files) (collective.Diagnosis, error)
+
+	// instead says that the files are of another form, which then reads them; nil: it is
+	// not asked.
+	instead func(files Files) func(files Files) (collective.Run, error)
+
+	// check reads one file by itself; nil where files cannot be read alone.
+	check func(name string, open Open) error
+}
+
+// Formats are the forms that are read. A further one is a package below collective and a
+// row here.
+func Formats() []Format {
+	return []Format{
+		{Name: "vedrfolnir", Help: "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and as far as there are topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt",
+			wanted: vedrfolnir.IsFile, read: func(files Files) (collective.Run, error) { return vedrfolnir.Read(files.Names, files.Open) }},
+		{Name: "flight-recorder", Help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", wanted: isDump, diagnose: diagnoseDumps, check: checkDump},
+		{Name: "nccl-inspector", Help: "what NCCL's Inspector profiler plug-in writes, a folder or files", wanted: isNCCL, diagnose: diagnoseInspector, instead: profilerInstead, check: checkInspector},
+		{Name: "nccl-profiler", Help: "traces of NCCL's example profiler plug-in (Chrome trace events), a folder or files, of all ranks", wanted: isNCCL, read: readProfiler, check: checkTrace},
+		{Name: "simulated", Help: "the folder of giverny simulate collective", wanted: isSimulated, read: readSimulated},
+	}
+}
+
+// Named is the form of a name.
+func Named(name string) (Format, error) {
+	for _, f := range Formats() {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("%q: want one of %s", name, Names())
+}
+
+// Names lists the forms for help and errors.
+func Names() string {
+	var names []string
+	for _, f := range Formats() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Wanted says whether a file of a job's folder may be a part, by its path in the folder.
+func (f *Format) Wanted(name string) bool { return f.wanted(name) }
+
+// Diagnose reads the records of one job and diagnoses them. The run is empty where the
+// form has no times of steps.
+func (f *Format) Diagnose(files Files, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
+	read := f.read
+	if f.instead != nil {
+		read = f.instead(files)
+	}
+	if read == nil {
+		d, err := f.diagnose(files)
+		return collective.Run{}, d, err
+	}
+	run, err := read(files)
+	if err != nil {
+		return run, collective.Diagnosis{}, err
+	}
+	return run, collective.Diagnose(run, opt), nil
+}
+
+// Readable divides files by whether each can be read by itself. All are readable where
+// the form's files cannot be read alone.
+func (f *Format) Readable(files Files) (good []string, bad []error) {
+	for _, name := range files.Names {
+		if f.check != nil {
+			if err := f.check(name, files.Open); err != nil {
+				bad = append(bad, err)
+				continue
+			}
+		}
+		good = append(good, name)
+	}
+	return good, bad
+}
+
+// Expand lists files that are given, and of folders those that the form wants.
+func (f *Format) Expand(paths []string) (Files, error) {
+	out := Files{Open: OSOpen}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return out, fmt.Errorf("records: %w; give the folder of a run", err)
+		}
+		if !info.IsDir() {
+			out.Names = append(out.Names, path)
+			continue
+		}
+		for _, inner := range []string{".", "out", "data"} { // the simulation's; others have none
+			entries, err := os.ReadDir(filepath.Join(path, inner))
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				if name := filepath.Join(inner, e.Name()); !e.IsDir() && f.wanted(name) {
+					out.Names = append(out.Names, filepath.Join(path, name))
+				}
+			}
+		}
+	}
+	if len(out.Names) == 0 {
+		return out, fmt.Errorf("%s: no files of form %s; give the folder of a run", strings.Join(paths, ", "), f.Name)
+	}
+	return out, nil
+}
+
+// readAtMost reads a file that has no more than limit bytes.
+func readAtMost(name string, open Open, limit int64) ([]byte, error) {
+	file, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: more than %d bytes: give a file of one job alone", name, limit)
+	}
+	return data, err
+}

@@ -1,0 +1,106 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"time"
+
+	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/records"
+	"github.com/giverny/giverny/collective/report"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/schema"
+)
+
+// diagnose reads the records of a job and makes a report of them. A file that cannot be
+// read is left out and said. reason is that of the error.
+func (w *Watcher) diagnose(root *os.Root, folder *Folder, name string, j *job, listed *listing) (r *report.Report, reason string, err error) {
+	if listed.bytes > w.cfg.MaxBytes {
+		return nil, dropTooLarge, fmt.Errorf("%d bytes of records: collect.collectives.max_bytes is %d", listed.bytes, w.cfg.MaxBytes)
+	}
+	format, err := records.Named(folder.Format)
+	if err != nil {
+		return nil, dropNoRecords, err
+	}
+	files := records.Files{Names: listed.files, Open: open(root, w.cfg.MaxBytes)}
+	run, d, err := format.Diagnose(files, collective.Options{})
+	if err != nil {
+		good, bad := format.Readable(files)
+		if len(bad) == 0 || len(good) == 0 {
+			return nil, dropNoRecords, err
+		}
+		for _, fault := range bad {
+			w.drop(dropUnreadable, 1, folder, name, fault)
+		}
+		files.Names = good
+		if run, d, err = format.Diagnose(files, collective.Options{}); err != nil {
+			return nil, dropNoRecords, err
+		}
+		d.Notes = append(d.Notes, fmt.Sprintf("%d files that cannot be read were left out", len(bad)))
+	}
+	m := report.Meta{Job: name, Format: folder.Format, Devices: w.devices(root, folder, name, listed, &run, &d), Begin: begin(j, listed, &d)}
+	made, err := report.New(run, d, m)
+	if err != nil {
+		return nil, dropImpossible, err
+	}
+	return &made, "", nil
+}
+
+// earliestClock is the first time that a record's clock can mean: simulations begin at
+// 0, profilers when their process does, and hosts whose clock was never set at 1970.
+var earliestClock = schema.Instant(time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
+
+// begin is when the first step began. Where the records do not say so in UTC they are
+// taken to have been written when the collectives ended; a job that was published before
+// keeps its begin, so that its report takes the place of the former.
+func begin(j *job, listed *listing, d *collective.Diagnosis) schema.Instant {
+	if at := schema.Instant(d.FirstNanos); at >= earliestClock {
+		return at
+	}
+	if j.Begin == 0 {
+		j.Begin = listed.newest.UnixNano() - d.MakespanNanos
+	}
+	d.Notes = append(d.Notes, "the records' clock is not UTC: the begin is estimated from when the files were written")
+	return schema.Instant(j.Begin)
+}
+
+// devices are those of the ranks' hosts. Where hosts have none the report does without,
+// and no region is found for their flows.
+func (w *Watcher) devices(root *os.Root, folder *Folder, name string, listed *listing, run *collective.Run, d *collective.Diagnosis) [][]string {
+	var own nodes.Map
+	var err error
+	if listed.nodeMap {
+		if own, err = readNodeMap(root, path.Join(name, NodeMapName)); err != nil {
+			w.drop(dropNodeMap, 1, folder, name, err)
+		}
+	}
+	hosts := make([]string, len(run.Ranks))
+	for i, r := range run.Ranks {
+		hosts[i] = r.Node
+	}
+	found := w.deps.Devices(folder, own, hosts)
+	unknown := 0
+	for i := range found {
+		if len(found[i]) == 0 {
+			found[i] = []string{}
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		w.drop(dropNoDevice, unknown, folder, name, nil)
+		d.Notes = append(d.Notes, fmt.Sprintf("%d hosts of ranks are no devices of the fabric: regions are not known for them", unknown))
+	}
+	return found
+}
+
+const maxNodeMap = 4 << 20
+
+func readNodeMap(root *os.Root, name string) (nodes.Map, error) {
+	file, err := open(root, maxNodeMap)(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return nodes.ReadMap(file, name)
+}

@@ -1,0 +1,332 @@
+// Package watch looks for records of collectives in folders, a subfolder for each job,
+// and has what they say of a job diagnosed and handed on once its files have come to
+// rest. In go folders, and functions that name the devices of hosts and publish a
+// report; out come reports, counters with a reason for all that is left out, and a state.
+// It writes nothing to the folders, runs nothing that lies there, and follows no links
+// out of them.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collective/records"
+	"github.com/giverny/giverny/collective/report"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/internal/faults"
+)
+
+// Config of a watcher.
+type Config struct {
+	// Folders in which records of jobs appear. Empty: nothing is watched.
+	Folders []Folder `yaml:"folders"`
+	// How often the folders are listed.
+	Interval time.Duration `yaml:"interval"`
+	// A job is diagnosed when none of its files has changed for so long.
+	Settle time.Duration `yaml:"settle"`
+	// A job whose files keep changing is diagnosed after so long nevertheless.
+	Patience time.Duration `yaml:"patience"`
+	// Jobs whose files are all older than this when they are first seen are left alone.
+	MaxAge time.Duration `yaml:"max_age"`
+	// Bytes that the files of one job may have in all.
+	MaxBytes int64 `yaml:"max_bytes"`
+	// Files that one job may have.
+	MaxFiles int `yaml:"max_files"`
+}
+
+// Folder is one folder that is watched.
+type Folder struct {
+	// The folder. It has a subfolder for each job, named by the scheduler's id of the job.
+	Dir string `yaml:"dir"`
+	// Form of the records, as giverny collective diagnose takes it.
+	Format string `yaml:"format"`
+	// The fabric of the jobs' hosts; empty: collect.fabric.
+	Fabric string `yaml:"fabric"`
+	// A file of lines "host<TAB>device" for hosts whose names are no devices' of the topology. A job's folder may have one of its own, node_map.tsv.
+	NodeMap string `yaml:"node_map"`
+}
+
+// DefaultConfig watches no folder.
+func DefaultConfig() Config {
+	return Config{Interval: 5 * time.Second, Settle: 30 * time.Second, Patience: 15 * time.Minute, MaxAge: 24 * time.Hour, MaxBytes: 512 << 20, MaxFiles: 8192}
+}
+
+// Enabled reports whether any folder is watched.
+func (c *Config) Enabled() bool { return len(c.Folders) > 0 }
+
+// Validate joins all faults.
+func (c *Config) Validate() error {
+	var f faults.List
+	seen := map[string]bool{}
+	for i, folder := range c.Folders {
+		key := func(name string) string { return fmt.Sprintf("folders.%d.%s", i, name) }
+		f.Check(folder.Dir != "", key("dir"), "is empty; name the folder")
+		f.Check(!seen[folder.Dir], key("dir"), "%q is there twice", folder.Dir)
+		seen[folder.Dir] = true
+		_, err := records.Named(folder.Format)
+		f.Check(err == nil, key("format"), "%v", err)
+	}
+	f.Check(c.Interval >= 10*time.Millisecond, "interval", "%v: want 10ms or more", c.Interval)
+	f.Check(c.Settle >= 0, "settle", "%v: want 0 or more", c.Settle)
+	f.Check(c.Patience >= c.Settle, "patience", "%v: want settle (%v) or more", c.Patience, c.Settle)
+	f.Check(c.MaxAge > 0, "max_age", "%v: want more than 0", c.MaxAge)
+	f.Check(c.MaxBytes > 0, "max_bytes", "%d: want more than 0", c.MaxBytes)
+	f.Check(c.MaxFiles > 0, "max_files", "%d: want more than 0", c.MaxFiles)
+	return f.Err()
+}
+
+// Deps are what a watcher works with. All are required.
+type Deps struct {
+	// Devices are those that each host has in the fabric of a folder, none for a host that
+	// has none. The job's own map of nodes goes before that of the folder.
+	Devices func(folder *Folder, own nodes.Map, hosts []string) [][]string
+	// Publish hands a report on and returns its id. A FinalError is not tried again.
+	Publish func(ctx context.Context, fabric string, r *report.Report) (id string, err error)
+
+	StatePath  string // of the file in which it notes what it has handed on
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+	Now        func() time.Time
+}
+
+// FinalError is one that no further try will mend.
+type FinalError struct{ Err error }
+
+// Error is the text of the error within.
+func (e *FinalError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error within.
+func (e *FinalError) Unwrap() error { return e.Err }
+
+// Watcher watches the folders.
+type Watcher struct {
+	cfg     Config
+	deps    Deps
+	metrics *metrics
+	jobs    map[string]*job // by folder and job
+	strays  map[string]bool // entries of folders that are no job, counted already
+
+	mu    sync.Mutex
+	state map[string]string // by folder: why it does not go on; guarded by mu
+}
+
+// job is what is known of the records of one job.
+type job struct {
+	seen   fingerprint    // of the files as they were listed last
+	since  time.Time      // since when they are like this
+	first  time.Time      // when the first change that is not diagnosed was seen
+	retry  time.Time      // not before
+	failed int            // attempts to publish that failed in a row
+	made   *report.Report // of the files as they are, and not taken yet
+	handled
+}
+
+// handled is what is noted of a job: the files that were diagnosed, and what was
+// published of them.
+type handled struct {
+	Files fingerprint `json:"files"`
+	Begin int64       `json:"begin,omitempty"` // ns; of a run whose records' clock is not UTC, as it was estimated
+	RunID string      `json:"run_id,omitempty"`
+}
+
+// New makes a watcher. It lists nothing yet.
+func New(cfg Config, deps Deps) (*Watcher, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{cfg: cfg, deps: deps, metrics: m, jobs: map[string]*job{}, strays: map[string]bool{}, state: map[string]string{}}
+	for key, done := range readState(deps.StatePath, deps.Log) {
+		w.jobs[key] = &job{handled: done}
+	}
+	return w, nil
+}
+
+// Run watches until ctx is cancelled.
+func (w *Watcher) Run(ctx context.Context) error {
+	ticker := time.NewTicker(w.cfg.Interval)
+	defer ticker.Stop()
+	for {
+		w.look(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// State is a word on how it does, for readiness: empty where all is well.
+func (w *Watcher) State() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	worst := ""
+	for _, s := range w.state {
+		worst = max(worst, s)
+	}
+	return worst
+}
+
+// States of a folder that is not well.
+const (
+	stateBehind     = "behind"     // reports are not taken
+	stateUnreadable = "unreadable" // the folder cannot be listed
+)
+
+func (w *Watcher) setState(folder, state string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if state == "" {
+		delete(w.state, folder)
+		return
+	}
+	w.state[folder] = state
+}
+
+// look lists every folder once and diagnoses the jobs that are due.
+func (w *Watcher) look(ctx context.Context) {
+	for i := range w.cfg.Folders {
+		folder := &w.cfg.Folders[i]
+		if err := w.folder(ctx, folder); err != nil && ctx.Err() == nil {
+			w.metrics.failures.Inc()
+			w.deps.Log.Warn("collectives: folder not listed, retrying", "folder", folder.Dir, "error", err)
+			w.setState(folder.Dir, stateUnreadable)
+		}
+	}
+	w.metrics.jobs.Set(float64(len(w.jobs)))
+}
+
+func (w *Watcher) folder(ctx context.Context, folder *Folder) error {
+	root, err := os.OpenRoot(folder.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	names, err := w.jobNames(root, folder)
+	if err != nil {
+		return err
+	}
+	behind, changed := false, false
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		done, err := w.job(ctx, root, folder, name)
+		behind = behind || err != nil
+		changed = changed || done
+	}
+	if w.forget(folder, names) || changed {
+		if err := writeState(w.deps.StatePath, w.jobs); err != nil {
+			return fmt.Errorf("note what was published: %w", err)
+		}
+	}
+	w.setState(folder.Dir, map[bool]string{true: stateBehind}[behind])
+	return nil
+}
+
+// forget drops what is known of jobs whose folders are gone, and says whether there were
+// any.
+func (w *Watcher) forget(folder *Folder, names []string) (any bool) {
+	for key := range w.jobs {
+		if dir, name := splitKey(key); dir == folder.Dir && !slices.Contains(names, name) {
+			delete(w.jobs, key)
+			any = true
+		}
+	}
+	return any
+}
+
+// job lists the files of one job and diagnoses them if they are due. done says that what
+// is noted of it has changed; an error is one of publishing, which is tried again.
+func (w *Watcher) job(ctx context.Context, root *os.Root, folder *Folder, name string) (done bool, err error) {
+	now := w.deps.Now()
+	key := keyOf(folder.Dir, name)
+	j := w.jobs[key]
+	listed, err := list(root, name, folder.Format, w.cfg.MaxFiles)
+	if err != nil {
+		if j == nil || j.seen != "" { // once, until it is listed again
+			w.drop(dropUnreadable, 1, folder, name, err)
+			w.jobs[key] = &job{}
+		}
+		return false, nil
+	}
+	if j == nil || j.seen == "" && j.Files == "" {
+		j = &job{}
+		w.jobs[key] = j
+		if len(listed.files) > 0 && now.Sub(listed.newest) > w.cfg.MaxAge {
+			w.drop(dropOld, 1, folder, name, nil)
+			j.seen, j.Files = listed.print, listed.print
+			return true, nil
+		}
+	}
+	if listed.print != j.seen {
+		if j.first.IsZero() {
+			j.first = now
+		}
+		j.seen, j.since, j.retry, j.failed, j.made = listed.print, now, time.Time{}, 0, nil
+	}
+	if j.seen == j.Files {
+		j.first = time.Time{}
+		return false, nil
+	}
+	if len(listed.files)+len(listed.dropped) == 0 || now.Before(j.retry) || now.Sub(j.since) < w.cfg.Settle && now.Sub(j.first) < w.cfg.Patience {
+		return false, nil
+	}
+	return w.handle(ctx, root, folder, name, j, listed)
+}
+
+// handle diagnoses a job and publishes the outcome.
+func (w *Watcher) handle(ctx context.Context, root *os.Root, folder *Folder, name string, j *job, listed *listing) (done bool, err error) {
+	r, reason := j.made, ""
+	if r == nil {
+		for reason, n := range listed.dropped {
+			w.drop(reason, n, folder, name, nil)
+		}
+		r, reason, err = w.diagnose(root, folder, name, j, listed)
+	}
+	if err == nil {
+		j.made = r
+		j.RunID, err = w.deps.Publish(ctx, folder.Fabric, r)
+		if err != nil && ctx.Err() != nil {
+			return false, nil
+		}
+		if _, final := errors.AsType[*FinalError](err); final {
+			reason = dropNotTaken
+		} else if err != nil {
+			const most = 8
+			j.failed = min(j.failed+1, most)
+			j.retry = w.deps.Now().Add(w.cfg.Interval << j.failed)
+			w.metrics.retries.Inc()
+			w.deps.Log.Warn("collectives: report not taken, retrying", "folder", folder.Dir, "job", name, "error", err)
+			return false, err
+		}
+	}
+	j.Files, j.first, j.made = listed.print, time.Time{}, nil
+	if err != nil {
+		w.drop(reason, 1, folder, name, err)
+		return true, nil
+	}
+	w.metrics.published.Inc()
+	w.deps.Log.Info("collectives: diagnosis published", "folder", folder.Dir, "job", name, "run", j.RunID, "culprits", len(r.Diagnosis.Culprits))
+	return true, nil
+}
+
+func (w *Watcher) drop(reason string, n int, folder *Folder, job string, err error) {
+	w.metrics.dropped.WithLabelValues(reason).Add(float64(n))
+	args := []any{"folder", folder.Dir, "job", job, "reason", reason, "number", n}
+	if err != nil {
+		args = append(args, "error", err)
+	}
+	w.deps.Log.Warn("collectives: dropped", args...)
+}

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/collective/report"
+	"github.com/giverny/giverny/collective/watch"
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/topology"
+)
+
+// recordFolders watches folders of records of collectives, and hands on what they say to
+// where results of agents go.
+type recordFolders struct {
+	watcher *watch.Watcher
+	sink    command.Sink // set before the watcher runs
+	agent   string
+	parts   map[string]int       // partitions by fabric
+	maps    map[string]nodes.Map // by folder
+	folders []watch.Folder
+
+	mu     sync.Mutex
+	graphs map[string]*topology.Graph // by fabric; guarded by mu
+}
+
+// newRecordFolders makes the watcher; nil where no folder is watched. It reads nothing
+// yet but maps of nodes.
+func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*recordFolders, error) {
+	watched := cfg.Collect.Collectives
+	if !watched.Enabled() {
+		return nil, nil
+	}
+	r := &recordFolders{agent: agent, parts: config.PartitionOf(cfg.Fabrics), maps: map[string]nodes.Map{}, graphs: map[string]*topology.Graph{}}
+	for _, f := range deps.Fabrics {
+		r.graphs[f.Name] = f.Graph
+	}
+	r.folders = append(r.folders, watched.Folders...)
+	for i := range r.folders {
+		f := &r.folders[i]
+		if f.Fabric == "" {
+			f.Fabric = cfg.Collect.Polling.Fabric
+		}
+		var err error
+		if r.maps[f.Dir], err = readNodeMap(f.NodeMap); err != nil {
+			return nil, err
+		}
+	}
+	watched.Folders = r.folders
+	var err error
+	r.watcher, err = watch.New(watched, watch.Deps{Devices: r.devices, Publish: r.publish, StatePath: filepath.Join(cfg.DataDir, "collectives.json"), Log: deps.Log, Registerer: deps.Registerer, Now: time.Now})
+	return r, err
+}
+
+// uses says whether hosts are looked for in a fabric.
+func (r *recordFolders) uses(fabric string) bool {
+	if r != nil {
+		for _, f := range r.folders {
+			if f.Fabric == fabric {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SetGraph lets hosts be looked for in another version of a fabric.
+func (r *recordFolders) SetGraph(g *topology.Graph) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.graphs[g.Fabric()] = g
+	return nil
+}
+
+// devices are those of hosts: by the job's own map, then by the folder's, then by name.
+func (r *recordFolders) devices(folder *watch.Folder, own nodes.Map, hosts []string) [][]string {
+	r.mu.Lock()
+	graph := r.graphs[folder.Fabric]
+	r.mu.Unlock()
+	found := make([][]string, len(hosts))
+	if graph == nil {
+		return found
+	}
+	names := nodes.Map{}
+	for _, m := range []nodes.Map{r.maps[folder.Dir], own} {
+		for host, devices := range m {
+			names[host] = devices
+		}
+	}
+	resolver := nodes.New([]*topology.Graph{graph}, names)
+	for i, host := range hosts {
+		if devices, reason := resolver.Device(host); reason == "" && len(devices) > 0 {
+			found[i] = devices[0]
+		}
+	}
+	return found
+}
+
+func (r *recordFolders) publish(ctx context.Context, fabric string, made *report.Report) (id string, err error) {
+	if _, err := command.Output(made); err != nil {
+		return "", &watch.FinalError{Err: err}
+	}
+	id, err = publishCollective(ctx, r.sink, fabric, r.parts[fabric], r.agent, made, time.Now)
+	if final, ok := errors.AsType[*feeds.FinalError](marked(err)); ok {
+		err = &watch.FinalError{Err: final.Err}
+	}
+	return id, err
+}
