@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -181,12 +180,12 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 
 // endsAt finds how much of the stall that was followed ends at the switches which links that failed leave.
 func (p *pressure) endsAt(failures []nearFailure) {
-	for _, last := range slices.Sorted(maps.Keys(p.tally)) { // sums in one order
+	for _, last := range p.ends.last {
 		_, to := p.graph.Ends(last)
 		for i := range failures {
 			for _, l := range failures[i].links {
 				if at, _ := p.graph.Ends(l); at == to {
-					failures[i].share += p.tally[last]
+					failures[i].share += p.ends.at[last]
 				}
 			}
 		}

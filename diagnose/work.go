@@ -24,6 +24,7 @@ type work struct {
 	laggedUsed    int
 	correlator    correlator
 	held          held
+	ends          ends
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its place in entries plus 1, 0 none
@@ -52,7 +53,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g)}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), ends: newEnds(g)}
 }
 
 // index notes which regions each link is in.
