@@ -20,8 +20,9 @@ type ends struct {
 	queue [2][]schema.LinkID // with any in mass
 	ways  []way              // of the switch that is looked at
 	round uint32
-	seen  []uint32 // by device: the round for which excess is
-	extra []excess // by device
+	seen  []uint32  // by device, of a grid by link and direction: the round for which extra, or leads, is
+	leads []float64 // of a grid, by link and direction: the share that comes to a link which it may wait for
+	extra []excess  // by device
 }
 
 // way is a port over which traffic may wait to leave a switch.
@@ -52,7 +53,7 @@ const (
 func newEnds(g *topology.Graph) ends {
 	n := g.NumLinks()
 	if g.Duplex() {
-		return ends{}
+		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), leads: make([]float64, 2*n), seen: make([]uint32, 2*n)}
 	}
 	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
