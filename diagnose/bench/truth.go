@@ -28,7 +28,7 @@ type Place struct{ Device, Port string }
 const (
 	leastStalled  = .3  // share of a region's links that must really stall, else the region is noise
 	oneCause      = .7  // of the stalled links: below, "unknown" (two causes at once) is right too
-	halfCause     = .5  // up to which so is the second cause, and its roots are
+	halfCause     = .5  // up to which so is the second cause
 	culpritShare  = .25 // of what a root is offered, from which on a job is a right answer
 	mainCulprit   = .5  // a job with so much that is missing from the table makes "unknown" right
 	ownWay        = .9  // of the traffic on the region's links: a job with more is in its own way
@@ -55,12 +55,10 @@ func (p *play) truthOf(t *scenario.Truth, region *schema.Region) Truth {
 	if truth.Share < oneCause {
 		truth.also(schema.CauseUnknown)
 	}
-	causes := order[:1]
 	if truth.Share <= halfCause && len(order) > 1 {
 		p.answer(&truth, t, order[1], links)
-		causes = order[:2]
 	}
-	truth.findRoots(p.incident.graph, t, causes, links)
+	truth.findRoots(p.incident.graph, t, links)
 	return truth
 }
 
@@ -174,18 +172,17 @@ func ownShare(c *scenario.Cause, cause int, links []scenario.LinkTruth) float64 
 	return own / float64(max(1, n))
 }
 
-// findRoots lists the places where the back pressure of the causes that are right answers begins: the port or host that
-// holds back most of the region's stall, and those that hold back about as much. What a link holds back for several
-// is shared between them: of the eight nodes of a job that all read more than they take, each is an answer.
-func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, causes []int, links []scenario.LinkTruth) {
-	stall, total := map[string]float64{}, 0.
+// findRoots lists the places where the back pressure of a region begins, whoever causes it: the port or host that holds
+// back most of its stall, and those that hold back about as much. What a link holds back for several is shared between
+// them: of the eight nodes of a job that all read more than they take, each is an answer.
+func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scenario.LinkTruth) {
+	stall, causeOf, total := map[string]float64{}, map[string]int{}, 0.
 	for _, l := range links {
 		percent := max(l.CreditPercent, l.InqPercent)
 		total += percent
 		for _, r := range l.Roots {
-			if slices.Contains(causes, r.Cause) {
-				stall[r.Root] += percent * r.Share
-			}
+			stall[r.Root] += percent * r.Share
+			causeOf[r.Root] = r.Cause
 		}
 	}
 	order := byCount(stall)
@@ -194,21 +191,19 @@ func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, causes []int
 	}
 	together := 0.
 	for _, root := range order {
-		if stall[root] >= alikeRoot*stall[order[0]] {
-			together += stall[root]
-			t.Roots = append(t.Roots, placesOf(g, root)...)
+		if stall[root] < alikeRoot*stall[order[0]] {
+			break
 		}
-	}
-	if together < leadRootShare*total {
-		t.Roots = nil
-		return
-	}
-	for _, cause := range causes { // the part that failed is an answer too
-		if c := &truth.Causes[cause]; c.Class == scenario.FailureCause {
+		together += stall[root]
+		t.Roots = append(t.Roots, placesOf(g, root)...)
+		if c := &truth.Causes[causeOf[root]]; c.Class == scenario.FailureCause { // the part that failed is an answer too
 			for _, object := range strings.Split(c.Object, ", ") {
 				t.Roots = append(t.Roots, placesOf(g, object)...)
 			}
 		}
+	}
+	if together < leadRootShare*total {
+		t.Roots = nil
 	}
 }
 
