@@ -2,18 +2,24 @@ package dashboards
 
 import (
 	"errors"
-	"github.com/giverny/giverny/internal/problem"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/giverny/giverny/dashboards/operation"
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/store/read"
 )
 
-// explain is what a client is to see of an error of the store: no more than that it is there.
+// explain is what a client is to see of an error of the store: that there is one, without its text.
 func explain(err error) *problem.Problem {
 	if errors.Is(err, read.ErrTooExpensive) {
 		return problem.New(http.StatusServiceUnavailable, "%v", read.ErrTooExpensive)
+	}
+	if errors.Is(err, read.ErrNoTables) {
+		p := problem.New(http.StatusServiceUnavailable, "%v", read.ErrNoTables)
+		p.RetryAfter = retryMillis * time.Millisecond
+		return p
 	}
 	return problem.New(http.StatusBadGateway, "the store did not answer; try again, or see the log of this process")
 }
