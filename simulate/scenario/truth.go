@@ -36,7 +36,7 @@ type LinkTruth struct {
 	Cause         int           `json:"cause"`           // index into Causes of the heaviest; -1 none
 	Root          string        `json:"root,omitempty"`  // the port or host of that cause that holds back most here
 	Roots         []RootShare   `json:"roots,omitempty"` // of all causes, what holds back a twentieth or more, the most first
-	Jobs          []JobShare    `json:"jobs"`           // by share of what the link is offered, the largest first
+	Jobs          []JobShare    `json:"jobs"`            // by share of what the link is offered, the largest first
 }
 
 // RootShare is the part of a full port, or of a host, in what a link holds back.
@@ -290,7 +290,9 @@ func (b *truthBuilder) rootShares(blames []blame, link schema.LinkID) []RootShar
 			out = append(out, RootShare{b.r.resourceName(k.root), k.cause, weight / total})
 		}
 	}
-	slices.SortFunc(out, func(x, y RootShare) int { return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(x.Root, y.Root), x.Cause-y.Cause) })
+	slices.SortFunc(out, func(x, y RootShare) int {
+		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(x.Root, y.Root), x.Cause-y.Cause)
+	})
 	return out
 }
 
