@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // report writes a verdict in the form of interfaces.md.
@@ -102,7 +101,7 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
 	switch {
 	case rc.neck.before(&rc.drain):
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
-	case rc.drain.fit >= drainFit:
+	case rc.drain.fit >= drainFit && rc.sink == nil:
 		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
 	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
 		return s.portOf(rc.full, "", linkCapacity)
@@ -111,43 +110,11 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
 	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
 	}
-	if v.accused > 0 && rc.jobs[0].file {
-		if d, found := s.readerOf(rc); found {
-			return &schema.RootPort{Device: s.graph.Device(d).Name, Kind: incast}
-		}
+	if rc.sink != nil {
+		return &schema.RootPort{Device: rc.sink.Name, Kind: incast}
 	}
 	return nil
 }
-
-// readerOf is the node of a job that reads files at which most of the region's stall may end: what its nodes read comes
-// to all of them, and what they do not take waits on the last links before each.
-func (s *Stage) readerOf(rc *regionCase) (best topology.DeviceID, found bool) {
-	reads, _ := s.maximum(rc.jobs[0].job, read)
-	writes, _ := s.maximum(rc.jobs[0].job, write)
-	if reads <= writes {
-		return 0, false
-	}
-	last := int8(len(s.graph.Grid().Dims) - 1)
-	ends := map[topology.DeviceID]float64{}
-	for i, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
-		weight := rc.weight[i]
-		if s.graph.Link(l).Dim == last { // by which all that comes from elsewhere arrives
-			weight *= lastLeg
-		}
-		ends[from], ends[to] = ends[from]+weight, ends[to]+weight
-	}
-	most := 0.
-	for _, d := range rc.jobs[0].job.devices {
-		if ends[d] > most {
-			best, most, found = d, ends[d], true
-		}
-	}
-	return best, found
-}
-
-// lastLeg is how much more the links of the last dimension count for where a way ends.
-const lastLeg = 3
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
 func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.RootPort {

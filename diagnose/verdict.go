@@ -42,6 +42,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		s.converge(rc, p)
 		rc.full = s.fullLink(rc, p)
 		v := s.decide(rc, p)
+		rc.sink = s.sinkOf(rc, &v, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
 	}
 	s.forgetKept()
