@@ -36,6 +36,7 @@ type way struct {
 type excess struct {
 	inputs float64 // held back by inputs
 	known  float64 // of which, by ports that stall and have time left in which nothing is to be sent
+	most   float64 // percent of its capacity that the fullest of its ports carries
 	open   int     // ports for which it is not known how much waits: full ones, and those that stall or send all the time
 }
 
@@ -43,6 +44,9 @@ const (
 	// fullPort is from which share of its capacity on a port that does not stall is full, percent: headers and gaps
 	// take the rest. busyPort is from which share of time on, sending or stalled, a port always has something to send.
 	fullPort, busyPort = 90, 95
+	// lessFull is by how much less a full port carries than the fullest of its switch, percent, from when on it counts
+	// for a third as much: what has room left is not what others wait for.
+	lessFull = 3
 	// leastExcess is what at least waits for the ports of which it is not known how much does, share of what inputs
 	// hold back: numbers of different links are not exact.
 	leastExcess = .2
@@ -171,7 +175,10 @@ func (p *pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 			continue
 		}
 		w := way{link: out, weight: p.heldBackOr(out), full: full}
-		if full || always {
+		switch {
+		case full:
+			w.weight = max(w.weight, share*math.Exp((p.useOf(out)-x.most)/lessFull))
+		case always:
 			w.weight = max(w.weight, share)
 		}
 		if w.weight > 0 {
@@ -190,7 +197,11 @@ func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
 			}
 			continue
 		}
-		switch stalls, full, always := p.waiting(l); {
+		stalls, full, always := p.waiting(l)
+		if full {
+			x.most = max(x.most, p.useOf(l))
+		}
+		switch {
 		case full, stalls && always:
 			x.open++
 		case stalls:
