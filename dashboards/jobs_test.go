@@ -11,6 +11,7 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
 // A job that still runs is listed whenever it began: one that began before the default span, and one that had run for
@@ -44,15 +45,19 @@ func TestAnswersWhileTablesAreMade(t *testing.T) {
 	}
 	defer db.Close()
 	h := serve(t, db, mesh)
-	for _, path := range []string{"diagnoses", "jobs", "regions", "failures", "events"} {
+	refused := func(path, when string) {
+		t.Helper()
 		response, err := http.Get(h.url + "/api/v1/fabrics/" + mesh + "/" + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		response.Body.Close()
 		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
-			t.Errorf("%s before there are tables: %s, Retry-After %q", path, response.Status, response.Header.Get("Retry-After"))
+			t.Errorf("%s %s: %s, Retry-After %q", path, when, response.Status, response.Header.Get("Retry-After"))
 		}
+	}
+	for _, path := range []string{"diagnoses", "jobs", "regions", "failures", "events"} {
+		refused(path, "before there are tables")
 	}
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -62,4 +67,9 @@ func TestAnswersWhileTablesAreMade(t *testing.T) {
 			t.Errorf("%s of an empty store: %s", path, text)
 		}
 	}
+	conn := enginetest.Connect(t, sharedEngine, "test_tables_are_made")
+	if err := conn.Exec(t.Context(), "ALTER TABLE intervals DROP COLUMN unknown_since"); err != nil {
+		t.Fatal(err)
+	}
+	refused("diagnoses", "where a column is still to come")
 }

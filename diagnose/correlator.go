@@ -22,6 +22,7 @@ type correlator struct {
 	*lagged
 	circle  []float64 // byLag, and its beginning once more
 	tops    []float64 // the best of each shift
+	shifts  []bool    // that reach as much
 	weights []float64 // by lag
 	maxLag  int
 }
@@ -33,6 +34,8 @@ type lagged struct {
 	twice   []float64 // x twice, so that circular windows are slices
 	sums    []float64 // running sums of twice
 	squares []float64 // and of its squares
+	motions []float64 // of the windows of twice that are as long as width, by where they begin
+	width   int
 	usable  bool      // there is enough of it, and it moves
 	byLag   []float64 // correlations with the stall it was last compared with, by circular lag, as far as they are known
 	last    change    // that was asked for
@@ -88,6 +91,7 @@ func (c *correlator) correlate(x *lagged) (e evidence) {
 	seen := len(c.x)
 	lags := c.lags(seen)
 	x.byLag = x.byLag[:0]
+	x.measure(len(c.stall))
 	c.extend(min(lags, seen-len(c.stall)) + 1)
 	best := 0.
 	for lag := 0; lag <= lags; lag++ {
@@ -123,7 +127,7 @@ func (c *correlator) lags(seen int) int {
 
 // set takes a feature by slot, the last now, from raw; what is missing is filled with what was measured before it.
 func (c *lagged) set() {
-	c.usable, c.last = false, change{onset: -1}
+	c.usable, c.width, c.last = false, 0, change{onset: -1}
 	c.x = movingAverage(c.x[:0], c.raw)
 	known, last := 0, math.NaN()
 	for i, v := range c.x {
@@ -214,12 +218,37 @@ func fourDots(y, x []float64) (a, b, c, d float64) {
 	return a, b, c, d
 }
 
-// normal is the correlation with the window of twice that begins at an index, by their product.
+// normal is the correlation with the window of twice that begins at an index, by their product: the stall has mean 0.
 func (c *correlator) normal(from int, dot float64) float64 {
-	return c.correlation(from, len(c.stall), dot, 0, c.power)
+	motion := c.motions[from]
+	if motion < 0 {
+		return 0
+	}
+	return max(-1, min(1, dot/math.Sqrt(motion*c.power)))
 }
 
-// window is the correlation of stall with the window of twice that begins at an index.
+// measure finds the motions of the windows that are as long as the stall.
+func (c *lagged) measure(width int) {
+	if c.width == width {
+		return
+	}
+	c.width, c.motions = width, c.motions[:0]
+	for from := 0; from+width <= len(c.twice); from++ {
+		c.motions = append(c.motions, c.motion(from, width))
+	}
+}
+
+// motion is the sum of the squares of what a window of twice differs by from its mean; -1 where it does not move.
+func (c *lagged) motion(from, n int) float64 {
+	sum, squares := c.sums[from+n]-c.sums[from], c.squares[from+n]-c.squares[from]
+	motion := squares - sum*sum/float64(n)
+	if motion <= 1e-9*max(squares, 1e-12) {
+		return -1
+	}
+	return motion
+}
+
+// window is the correlation of stall, or of a part of it, with the window of twice that begins at an index.
 func (c *correlator) window(from int, stall []float64) float64 {
 	n := len(stall)
 	if n < leastPairs {
@@ -236,53 +265,57 @@ func (c *correlator) window(from int, stall []float64) float64 {
 	for _, y := range stall {
 		sy, syy = sy+y, syy+y*y
 	}
-	return c.correlation(from, n, dot, sy, syy)
-}
-
-// correlation is that of so many values of the stall, by their sum and squares, with as many of twice from an index on, by
-// the product of both.
-func (c *correlator) correlation(from, n int, dot, sy, syy float64) float64 {
-	sx, sxx := c.sums[from+n]-c.sums[from], c.squares[from+n]-c.squares[from]
-	pairs := float64(n)
-	vx, vy := sxx-sx*sx/pairs, syy-sy*sy/pairs
-	if vx <= 1e-9*max(sxx, 1e-12) || vy <= 1e-9*c.power {
+	pairs, motion, vy := float64(n), c.motion(from, n), 0.
+	if vy = syy - sy*sy/pairs; motion < 0 || vy <= 1e-9*c.power {
 		return 0 // one of them does not move
 	}
-	return max(-1, min(1, (dot-sx*sy/pairs)/math.Sqrt(vx*vy)))
+	return max(-1, min(1, (dot-(c.sums[from+n]-c.sums[from])*sy/pairs)/math.Sqrt(motion*vy)))
 }
 
 // probability is how often a shifted series reaches best at its best lag. Where none of the shifts does, the
 // tail of a normal distribution through their Fisher transforms goes on, not below leastP.
 func (c *correlator) probability(best float64, seen, lags int) float64 {
-	c.extend(seen)
-	c.circle = append(append(c.circle[:0], c.byLag[:seen]...), c.byLag[:lags]...)
-	c.tops = c.tops[:0]
-	weights := c.weights[:lags+1]
-	reached, shifts := 0, max(0, seen-2*average+1)
-	for shift := average; shift <= seen-average; shift++ { // shorter ones are the series itself
-		top := -1.
-		for lag, r := range c.circle[shift:][:len(weights)] {
-			if t := r * weights[lag]; t > top {
-				if top = t; top >= best {
-					break // by how much does not matter
-				}
-			}
-		}
-		c.tops = append(c.tops, top)
-		if top >= best {
-			if reached++; float64(reached) > hopeless*float64(shifts) {
-				break
-			}
-		}
-	}
+	shifts := max(0, seen-2*average+1) // shorter ones are the series itself
 	if shifts < 2 {
 		return 1
 	}
-	rank := float64(1+reached) / float64(shifts+1)
-	if reached > 0 {
-		return rank
+	c.extend(seen)
+	if reached := c.reached(best, seen, lags, shifts); reached > 0 {
+		return float64(1+reached) / float64(shifts+1)
 	}
-	return max(leastP, min(rank, normalTail(best, c.tops)))
+	c.circle = append(append(c.circle[:0], c.byLag[:seen]...), c.byLag[:lags]...)
+	c.tops = c.tops[:0]
+	weights := c.weights[:lags+1]
+	for shift := average; shift <= seen-average; shift++ {
+		top := -1.
+		for lag, r := range c.circle[shift:][:len(weights)] {
+			if t := r * weights[lag]; t > top {
+				top = t
+			}
+		}
+		c.tops = append(c.tops, top)
+	}
+	return max(leastP, min(1/float64(shifts+1), normalTail(best, c.tops)))
+}
+
+// reached is how many shifts reach best at some lag; where that is hopeless, no more than that are counted.
+func (c *correlator) reached(best float64, seen, lags, shifts int) (n int) {
+	c.shifts = append(c.shifts[:0], make([]bool, seen)...)
+	for at, r := range c.byLag[:seen] {
+		for lag := 0; lag <= lags && r*c.weights[lag] >= best; lag++ { // weights fall with the lag
+			shift := at - lag
+			if shift < 0 {
+				shift += seen
+			}
+			if shift >= average && shift <= seen-average && !c.shifts[shift] {
+				c.shifts[shift] = true
+				if n++; float64(n) > hopeless*float64(shifts) {
+					return n
+				}
+			}
+		}
+	}
+	return n
 }
 
 // hopeless is from which p on a correlation says nothing, whatever it is.

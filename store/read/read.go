@@ -29,9 +29,9 @@ var (
 	// ErrTooExpensive is returned where a question about a span needs more time or
 	// memory than it may have.
 	ErrTooExpensive = fmt.Errorf("the question takes more than %v or %d MB of memory; ask about a shorter span", maxTime, maxMemory/1_000_000)
-	// ErrNoTables is returned where the database or a table is not there: in the first seconds of a new one, or where
-	// nothing has migrated it.
-	ErrNoTables = errors.New("the tables of the store are being made; ask again, and see the log if this lasts")
+	// ErrNoTables is returned where the database, a table or a column is not there: while a new one is made or an old one
+	// is brought up to date, or where nothing does that.
+	ErrNoTables = errors.New("the tables of the store are being made or brought up to date; ask again, and see the log if this lasts")
 )
 
 // What a question about a span may cost the server.
@@ -167,10 +167,10 @@ func exceedsLimits(err error) bool {
 	return errors.As(err, &e) && (e.Code == 159 || e.Code == 160 || e.Code == 241)
 }
 
-// lacksTables recognises the server's UNKNOWN_TABLE and UNKNOWN_DATABASE.
+// lacksTables recognises the server's UNKNOWN_IDENTIFIER, UNKNOWN_TABLE and UNKNOWN_DATABASE.
 func lacksTables(err error) bool {
 	var e *clickhouse.Exception
-	return errors.As(err, &e) && (e.Code == 60 || e.Code == 81)
+	return errors.As(err, &e) && (e.Code == 47 || e.Code == 60 || e.Code == 81)
 }
 
 // lookup answers a question about one interval or graph.
