@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -25,13 +26,18 @@ func (s *Stage) sinkOf(rc *regionCase, v *verdict, p *pressure) *topology.Device
 	switch one := rc.drain.fit >= drainFit; {
 	case reads > writes && !(one && own):
 		at, found = s.readerOf(rc, j)
-	case writes >= reads && !one:
+	case writes >= reads && !one && !rc.hasPort():
 		at, found = s.router.grid.writesTo(j, &s.work.held, p)
 	}
 	if !found {
 		return nil
 	}
 	return s.graph.Device(at)
+}
+
+// hasPort reports whether a link of a grid, or the switch around which the region lies, is named before any other sink.
+func (rc *regionCase) hasPort() bool {
+	return rc.neck.before(&rc.drain) || rc.full != schema.NoLink || rc.centre.clear || rc.neck.link != schema.NoLink && rc.neck.share >= rootShare
 }
 
 // readerOf is the node of a job that reads files at which most of the region's stall may end: what its nodes do not take
