@@ -64,3 +64,54 @@ func (t *gridLinks) behind(n, dim, stride int) schema.LinkID {
 	}
 	return t.next[before*k+dim]
 }
+
+// vanished is the share, 0 to 1, of what was added on a tree that reaches switches before its end and does not go on
+// to the end. However switches divide what they pass on between their inputs, of all ends at which a tree may end it is
+// little only at that which takes it.
+func (t *gridLinks) vanished(senders []topology.DeviceID, end topology.DeviceID, h *held, p *pressure) float64 {
+	t.gather(senders, end, h)
+	goal := t.graph.Device(end).Coord
+	h.passed, h.blind = h.passed[:0], h.blind[:0]
+	h.sent[end] = 0
+	for _, l := range h.touched {
+		from, to := t.graph.Ends(l)
+		h.sent[from], h.sent[to] = 0, 0
+		h.passed = append(h.passed, from, to)
+	}
+	for _, l := range h.touched {
+		from, to := t.leading(l, goal)
+		if p.useOf(l) < 0 { // what leaves there is not known
+			h.blind = append(h.blind, from)
+		}
+		added := h.look(l, p).added
+		h.sent[from] -= added
+		h.sent[to] += added
+	}
+	h.forget()
+	arrived, lost := max(0, h.sent[end]), 0.
+	h.sent[end] = 0
+	for _, d := range h.blind {
+		h.sent[d] = 0
+	}
+	for _, d := range h.passed {
+		lost += max(0, h.sent[d])
+		h.sent[d] = 0
+	}
+	if lost == 0 {
+		return 0
+	}
+	return lost / (lost + arrived)
+}
+
+// leading are the ends of a link, that from which routes to a switch take it first.
+func (t *gridLinks) leading(l schema.LinkID, goal []int) (from, to topology.DeviceID) {
+	from, to = t.graph.Ends(l)
+	k, dim := len(t.grid.Dims), int(t.keys[l].dim)
+	size := t.grid.Dims[dim]
+	far, _ := t.way(int(t.coords[int(t.numbers[from])*k+dim]), goal[dim], size)
+	near, _ := t.way(int(t.coords[int(t.numbers[to])*k+dim]), goal[dim], size)
+	if far < near {
+		return to, from
+	}
+	return from, to
+}

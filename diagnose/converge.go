@@ -40,15 +40,16 @@ type held struct {
 	grew    bool    // the load on the region did
 
 	tree
-	load    []float64 // by link, of the tree that is tried
-	touched []schema.LinkID
-	tried   []uint32 // by link: the round in which it was tried as a neck
-	goals   []float64
-	lines   [][]float64
-	dead    []schema.LinkID // that failed near the region
-	sent    []float64       // by device
-	senders []topology.DeviceID
-	devices []topology.DeviceID // at the region's links, ascending
+	load          []float64 // by link, of the tree that is tried
+	touched       []schema.LinkID
+	tried         []uint32 // by link: the round in which it was tried as a neck
+	goals         []float64
+	lines         [][]float64
+	dead          []schema.LinkID     // that failed near the region
+	sent          []float64           // by device
+	passed, blind []topology.DeviceID // on the tree that is tried; those that send on over links without readings
+	senders       []topology.DeviceID
+	devices       []topology.DeviceID // at the region's links, ascending
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
 	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
@@ -134,13 +135,7 @@ func (t *gridLinks) sendersTo(end topology.DeviceID, h *held) []topology.DeviceI
 		if dim < 0 {
 			continue
 		}
-		from, to := t.graph.Ends(l)
-		size := t.grid.Dims[dim]
-		far, _ := t.way(t.graph.Device(from).Coord[dim], goal[dim], size)
-		near, _ := t.way(t.graph.Device(to).Coord[dim], goal[dim], size)
-		if far < near {
-			from, to = to, from
-		}
+		from, to := t.leading(l, goal)
 		amount := h.byLink[l].held
 		h.sent[from] += amount
 		h.sent[to] -= amount

@@ -47,6 +47,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	if len(ends) == 0 {
 		return best
 	}
+	most := 0.
 	for _, i := range rc.likeliestSenders() {
 		devices := rc.jobs[i].job.devices
 		for _, d := range ends {
@@ -54,7 +55,12 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 			if _, member := slices.BinarySearch(devices, d); member {
 				fit += memberWeight
 			}
-			if fit > best.fit {
+			score := fit
+			if h.grew && fit > most {
+				score -= min(mostLoss, lossWeight*s.router.grid.vanished(devices, d, h, p))
+			}
+			if score > most {
+				most = score
 				best = drain{device: d, fit: fit, job: rc.jobs[i].job}
 			}
 		}
