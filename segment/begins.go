@@ -26,10 +26,12 @@ func (t *trees) findSinks() {
 	}
 	for i, l := range t.links {
 		t.sink[i] = -1
-		t.port[i] = w.toHost(l) || t.isSlow(int32(i))
+		t.port[i] = w.toHost(l)
 		switch {
 		case t.port[i]:
 			t.sink[i] = w.from[l]
+		case t.isSlow(int32(i)):
+			t.port[i], t.sink[i] = true, t.placeOf(l)
 		case t.begin[i] == t.begin[i+1]:
 			t.sink[i] = w.to[l]
 		}

@@ -191,6 +191,9 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if c.addsTree(a) || c.addsTree(b) {
 		return false
 	}
+	if x.slow >= 0 || y.slow >= 0 {
+		return false
+	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		if x.port > 0 && y.port > 0 {
@@ -314,7 +317,7 @@ func (c *causes) findWeak(t *trees, s *sinks) {
 		c.thin[a] = true
 	}
 	for a := range s.all {
-		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() {
+		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.slow >= 0 {
 			c.thin[c.sets.find(int32(a))] = false
 		}
 	}
@@ -323,7 +326,7 @@ func (c *causes) findWeak(t *trees, s *sinks) {
 	}
 	for a := range s.all {
 		x := &s.all[a]
-		if x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
+		if x.slow >= 0 || x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
 			c.weak[c.sets.find(int32(a))] = false
 		}
 	}

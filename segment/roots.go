@@ -49,6 +49,9 @@ func (m *treeMethod) rootOf(cause int32, members []int32) root {
 		return root{device: noDevice, link: schema.NoLink}
 	}
 	x := &m.sinks.all[best]
+	if x.slow >= 0 {
+		return root{device: x.device, link: schema.LinkID(x.slow)}
+	}
 	return m.hottestPort(x.device, rootPort*x.stall)
 }
 

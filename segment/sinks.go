@@ -10,7 +10,7 @@ import (
 // Which port it is can often not be seen: if it only is full, it does not stall. So a sink is a switch.
 type sinks struct {
 	all        []sink
-	at         []int32 // by device: its sink, or -1
+	at         []int32 // by device, and behind them by slow link: its sink, or -1
 	components unionFind
 	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
 	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
@@ -21,7 +21,9 @@ type sinks struct {
 
 // sink is one of them.
 type sink struct {
+	place     int32 // its number in at
 	device    int32
+	slow      int32 // the link between switches that it is, or -1
 	component int32 // its root in the union-find
 	first     int32 // sink of its component
 	bit       uint8 // in masks of its component; the last one is shared
@@ -71,8 +73,8 @@ const mostRoots = 3
 // portShare of what waits for it is the least stall of a port that is its cause.
 const portShare = .85
 
-func newSinks(devices int) sinks {
-	s := sinks{at: make([]int32, devices)}
+func newSinks(devices, links int) sinks {
+	s := sinks{at: make([]int32, devices+links)}
 	for d := range s.at {
 		s.at[d] = -1
 	}
@@ -81,7 +83,7 @@ func newSinks(devices int) sinks {
 
 func (s *sinks) find(t *trees) {
 	for i := range s.all {
-		s.at[s.all[i].device] = -1
+		s.at[s.all[i].place] = -1
 	}
 	s.all = s.all[:0]
 	s.unite(t)
@@ -114,14 +116,14 @@ func (s *sinks) list(t *trees) {
 		}
 		if s.at[d] < 0 {
 			s.at[d] = int32(len(s.all))
-			s.all = append(s.all, sink{device: d, component: s.components.find(n + d), isLeaf: t.waits.isLeaf(d), hosts: int(t.waits.hosts[d])})
+			s.all = append(s.all, s.sinkAt(t, d))
 		}
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]
 		x.isLeaf = x.isLeaf || t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
-		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]))
+		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.slow, b.slow))
 	})
 	first := int32(0)
 	for i := range s.all {
@@ -130,8 +132,20 @@ func (s *sinks) list(t *trees) {
 		}
 		s.all[i].first = first
 		s.all[i].bit = uint8(min(lastBit, int32(i)-first))
-		s.at[s.all[i].device] = int32(i)
+		s.at[s.all[i].place] = int32(i)
 	}
+}
+
+// sinkAt begins the sink at a place.
+func (s *sinks) sinkAt(t *trees, place int32) sink {
+	x := sink{place: place, device: place, slow: -1, component: s.components.find(int32(len(t.links)) + place)}
+	if devices := int32(len(t.seen)); place >= devices {
+		x.slow = place - devices
+		x.device = t.waits.from[x.slow]
+		return x
+	}
+	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
+	return x
 }
 
 // mark finds which sinks each node leads to.
@@ -166,7 +180,7 @@ func (s *sinks) measure(t *trees) {
 	for i, l := range t.links {
 		s.feeding[i] = -1
 		if t.port[i] {
-			a := &s.all[s.at[w.from[l]]]
+			a := &s.all[s.at[t.sink[i]]]
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
@@ -196,6 +210,9 @@ func (s *sinks) measure(t *trees) {
 	}
 	for a := range s.all {
 		s.all[a].sum()
+		if s.all[a].slow >= 0 {
+			continue
+		}
 		if x := &s.all[a]; w.hosts[x.device] > 0 && x.fromSwitches >= mostLeastLinks {
 			x.isLeaf = true // enough waits at a higher switch for its aggregation node to be why
 		}

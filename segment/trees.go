@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/giverny/giverny/schema"
@@ -44,7 +45,7 @@ type trees struct {
 	entered []int32   // devices that stalled links enter
 	begin   []int32   // by node, one more: see next
 	next    []int32   // nodes that may be waited for
-	sink    []int32   // by node: the switch that it waits at, or -1
+	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
@@ -71,7 +72,7 @@ func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.sinks = newSinks(len(w.level))
+	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }
 
@@ -171,6 +172,17 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 		}
 	}
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
+}
+
+// placeOf is the sink that a slow link is: behind the devices, by link.
+func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
+
+// compareEnds orders slow links of one switch, -1 for none, by the names of the devices that they lead to.
+func (t *trees) compareEnds(a, b int32) int {
+	if a < 0 || b < 0 {
+		return cmp.Compare(a, b)
+	}
+	return cmp.Or(cmp.Compare(t.waits.byName[t.waits.to[a]], t.waits.byName[t.waits.to[b]]), cmp.Compare(a, b))
 }
 
 // emit makes a group of each cause that is large enough, and finds its root.
