@@ -13,11 +13,9 @@ const (
 	slowRival              = .6 // of its stall, at which another link into the same switch waits for the same
 )
 
-// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
-// far hotter than any such, together with others at their switch.
-func (t *trees) findSinks() {
-	w := t.waits
-	t.sink, t.port, t.hottest = resize(t.sink, len(t.links)), resize(t.port, len(t.links)), resize(t.hottest, len(t.links))
+// findSlow finds the links between switches that may be where back pressure begins.
+func (t *trees) findSlow() {
+	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
 	for i := range t.links {
 		t.hottest[i] = 0
 		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
@@ -25,12 +23,22 @@ func (t *trees) findSinks() {
 		}
 	}
 	for i, l := range t.links {
+		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
+	}
+}
+
+// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
+// far hotter than any such, together with others at their switch.
+func (t *trees) findSinks() {
+	w := t.waits
+	t.sink, t.port = resize(t.sink, len(t.links)), resize(t.port, len(t.links))
+	for i, l := range t.links {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
 		case t.port[i]:
 			t.sink[i] = w.from[l]
-		case t.isSlow(int32(i)):
+		case t.slow[i]:
 			t.port[i], t.sink[i] = true, t.placeOf(l)
 		case t.begin[i] == t.begin[i+1]:
 			t.sink[i] = w.to[l]
@@ -73,18 +81,9 @@ func (t *trees) isSlow(i int32) bool {
 		return false
 	}
 	for _, k := range w.in.of(w.to[l]) {
-		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && (!w.fromHost(k) || t.stall[j] > slowFactor*t.hottest[j]) {
+		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest[j] {
 			return false
 		}
-	}
-	rest := 0.
-	for _, k := range w.out.of(w.from[l]) {
-		if j := t.node[k]; j >= 0 && k != l {
-			rest = max(rest, t.stall[j])
-		}
-	}
-	if !t.isClearlyAbove(stall, rest) {
-		return false
 	}
 	waiting, most := 0, stall+slowSigmas*t.noise.sigma(stall)
 	for _, k := range w.in.of(w.from[l]) {
@@ -94,11 +93,28 @@ func (t *trees) isSlow(i int32) bool {
 		}
 		if t.stall[j] > most {
 			waiting--
-		} else if t.isClearlyAbove(t.stall[j], rest) {
+		} else if t.standsOut(j) {
 			waiting++
 		}
 	}
 	return waiting >= minFeeders
+}
+
+// standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those
+// wait for is not why it stalls. A host has only one.
+func (t *trees) standsOut(i int32) bool {
+	w, l := t.waits, t.links[i]
+	above, others := 0, 0
+	for _, k := range w.out.of(w.from[l]) {
+		if k == l || t.values[k] == missing || w.level[w.to[k]] != w.level[w.to[l]] {
+			continue
+		}
+		others++
+		if j := t.node[k]; j < 0 || t.isClearlyAbove(t.stall[i], t.stall[j]) {
+			above++
+		}
+	}
+	return 2*above >= others
 }
 
 // isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for

@@ -25,6 +25,7 @@ type causes struct {
 	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange []bool    // by cause
 	thorough []bool    // by cause: an exchange at whose leaves mostly all that comes waits
+	slow     []bool    // by cause: it begins at a slow link
 	transit  []bool    // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs

@@ -133,7 +133,11 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 	}
 	c.tallyVotes()
+	c.findSlow(s)
 	for _, v := range c.tally {
+		if (c.slow[v.cause] || c.slow[v.beside]) && !c.isMisfit(v.beside) {
+			continue
+		}
 		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
 			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) {
 			joined = joined || c.sets.find(v.cause) != c.sets.find(v.beside)
@@ -141,6 +145,17 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 	}
 	return joined
+}
+
+// findSlow finds the causes that begin at slow links: these are proven, and no parts of others.
+func (c *causes) findSlow(s *sinks) {
+	c.slow = resize(c.slow, len(c.weak))
+	clear(c.slow)
+	for a := range s.all {
+		if s.all[a].slow >= 0 {
+			c.slow[c.sets.find(int32(a))] = true
+		}
+	}
 }
 
 // measureMisfits sums by cause how far links are off what is predicted.

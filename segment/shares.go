@@ -10,14 +10,17 @@ import (
 // predicted by that of what it waits for, times the share by which the cause's stall falls from hop to hop;
 // of one cause or two that add up, those count whose prediction is nearest.
 type shares struct {
-	of      []partList // by node
-	fall    []float64  // by cause
-	usual   []float64  // by cause: what its fall was at the hop before
-	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
-	falls   []fallOf
-	atSink  []bool    // by node
-	members linkLists // by cause: nodes
-	scratch partList
+	of       []partList // by node
+	fall     []float64  // by cause
+	usual    []float64  // by cause: what its fall was at the hop before
+	taken    []int
+	worth    []float64 // by cause: by how many deviations links are explained better with it than without
+	misfit   []float64 // by node: by how many deviations its stall is off what its causes predict
+	falls    []fallOf
+	appraise bool
+	atSink   []bool    // by node
+	members  linkLists // by cause: nodes
+	scratch  partList
 }
 
 // part is what a cause contributes to the stall of a link, in percent.
@@ -39,6 +42,8 @@ type fallOf struct {
 	ratio   float64
 	isAlone bool // of a link that leads to no other cause
 }
+
+var mostWorth, leastWorth, leastWorthEach = 4., 17., .8
 
 const (
 	maxParts = 6
@@ -129,7 +134,10 @@ func (p *partList) set(parts ...part) {
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
-	h.misfit = resize(h.misfit, len(t.links))
+	h.misfit, h.worth = resize(h.misfit, len(t.links)), resize(h.worth, 2*len(s.all))
+	clear(h.worth)
+	h.taken = resize(h.taken, 2*len(s.all))
+	clear(h.taken)
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
@@ -153,7 +161,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
+				h.appraise = true
 				set, stall := h.choose(t, s, c, i, minMean)
+				h.appraise = false
 				h.measureMisfit(t, i, set, stall)
 				h.take(i, t.stall[i], set, stall)
 				h.keepAtLeaf(t, s, c, i)
@@ -242,6 +252,9 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	n := from.n
 	if n == 1 {
 		one[0] = stall
+		if h.appraise {
+			h.worth[from.at[0].cause] += mostWorth
+		}
 		return 1, one
 	}
 	sigma := t.noise.sigma(stall)
@@ -263,6 +276,10 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		}
 	}
 	best := math.Inf(1)
+	var bestWithout [maxParts]float64
+	for k := range n {
+		bestWithout[k] = math.Inf(1)
+	}
 	for set := uint(1); set < 1<<n; set++ {
 		size := bits.OnesCount(set)
 		if size > mostAtOnce {
@@ -281,6 +298,16 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		}
 		if off += math.Abs(stall-min(100, sum)) / sigma; off < best {
 			best, chosen = off, set
+		}
+		for k := range n {
+			if set>>k&1 == 0 {
+				bestWithout[k] = min(bestWithout[k], off)
+			}
+		}
+	}
+	if h.appraise {
+		for k := range n {
+			h.worth[from.at[k].cause] += min(mostWorth, max(0, bestWithout[k]-best))
 		}
 	}
 	return chosen, one
@@ -313,6 +340,7 @@ func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
 			h.of[i].add(part{cause: p.cause, stall: stall * one[k] / total})
+			h.taken[p.cause]++
 		}
 	}
 }

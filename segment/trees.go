@@ -49,6 +49,7 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
+	slow    []bool    // by node: a link between switches where back pressure begins
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
@@ -86,12 +87,15 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	}
 	m.noiseOf.fitSlope(&m.trees)
 	m.connect()
-	m.findSinks()
-	m.rankNodes()
-	m.breakCycles()
-	m.sinks.find(&m.trees)
-	m.causes.find(&m.trees, &m.sinks)
-	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
+	m.findSlow()
+	for again := true; again; again = m.dropSlow() {
+		m.findSinks()
+		m.rankNodes()
+		m.breakCycles()
+		m.sinks.find(&m.trees)
+		m.causes.find(&m.trees, &m.sinks)
+		m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
+	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	m.emit(out)
 }
@@ -172,6 +176,18 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 		}
 	}
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
+}
+
+// dropSlow takes back slow links if what waits for them is explained hardly better with them than without: they are
+// lone hot ones, or a little hotter by chance. It reports whether there were any.
+func (m *treeMethod) dropSlow() (any bool) {
+	h := &m.shares
+	for a := range m.sinks.all {
+		if x := &m.sinks.all[a]; x.slow >= 0 && h.worth[a] < leastWorth+leastWorthEach*float64(h.taken[a]) {
+			m.slow[m.node[x.slow]], any = false, true
+		}
+	}
+	return any
 }
 
 // placeOf is the sink that a slow link is: behind the devices, by link.
