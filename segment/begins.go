@@ -1,5 +1,7 @@
 package segment
 
+import "slices"
+
 const (
 	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
 	// a port that is full but not stalled, if as many links into its switch say so.
@@ -25,6 +27,31 @@ func (t *trees) findSlow() {
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
 	}
+	for _, d := range t.entered {
+		t.findOdd(d)
+	}
+}
+
+// findOdd finds the ports to hosts that are clearly above most others that stall at a switch: roots of their own beside
+// an exchange.
+func (t *trees) findOdd(d int32) {
+	w := t.waits
+	t.sample = t.sample[:0]
+	for _, l := range w.out.of(d) {
+		if i := t.node[l]; i >= 0 && w.toHost(l) {
+			t.sample = append(t.sample, t.stall[i])
+		}
+	}
+	if len(t.sample) < mostRoots {
+		return
+	}
+	slices.Sort(t.sample)
+	usual := t.sample[(len(t.sample)-1)/2]
+	for _, l := range w.out.of(d) {
+		if i := t.node[l]; i >= 0 && w.toHost(l) {
+			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
+		}
+	}
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
@@ -36,6 +63,8 @@ func (t *trees) findSinks() {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
+		case t.port[i] && t.slow[i]:
+			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
 			t.sink[i] = w.from[l]
 		case t.slow[i]:

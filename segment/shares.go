@@ -112,6 +112,16 @@ func (p *partList) dropOutliers(noise treeNoise) {
 	p.sort()
 }
 
+// raise makes a cause's part no less than a stall.
+func (p *partList) raise(cause int32, stall float64) {
+	for i := range p.list() {
+		if p.at[i].cause == cause {
+			p.at[i].stall = max(p.at[i].stall, stall)
+		}
+	}
+	p.sort()
+}
+
 // unite sums the parts of one cause.
 func (p *partList) unite() {
 	n := 0
@@ -150,6 +160,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 			h.atSink[i] = h.setAtSink(t, s, c, i)
 			if !h.atSink[i] {
 				h.predict(t, c, i)
+				if a := s.feeding[i]; a >= 0 {
+					h.scratch.raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
+				}
 				h.of[i] = h.scratch
 				h.vote(t, s, c, i)
 			}
@@ -197,6 +210,9 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		return false
 	}
 	x, toHost := &s.all[a], t.port[i]
+	if x.odd > 0 && t.sink[i] < 0 {
+		return false
+	}
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
 	exchange := c.levels[c.level.find(a)]
 	usual := x.port

@@ -33,6 +33,7 @@ type sink struct {
 	stall     float64 // mean of links
 	hosts     int     // at the switch
 	ports     int     // stalled links to hosts
+	odd       int     // links to hosts that are sinks of their own
 	port      float64 // stall of the hottest link to a host, 0 if none is stalled
 	portSum   float64 // of stalls of links to hosts
 	weight    float64 // sum of the stalls that wait there
@@ -57,7 +58,8 @@ func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall
 
 // hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
 func (s *sink) hasManyPorts() bool {
-	return s.ports > mostRoots || s.ports == mostRoots && s.hosts <= mostRoots+1
+	ports := s.ports + s.odd
+	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1
 }
 
 // isWide reports whether enough waits at a sink to tell it from lone hot links.
@@ -65,7 +67,7 @@ func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() 
 
 // isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
 // exchanges.
-func (s *sink) isEven() bool { return s.sendsToo && s.levels >= 2*s.links }
+func (s *sink) isEven() bool { return s.sendsToo && (s.odd > 0 || s.levels >= 2*s.links) }
 
 // mostRoots is how many trees have their roots at one switch.
 const mostRoots = 3
@@ -120,7 +122,7 @@ func (s *sinks) list(t *trees) {
 		}
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]
-		x.isLeaf = x.isLeaf || t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
+		x.isLeaf = x.isLeaf || x.slow < 0 && t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
 		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.slow, b.slow))
@@ -184,6 +186,9 @@ func (s *sinks) measure(t *trees) {
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
+			if at := s.at[w.from[l]]; a.slow >= 0 && w.toHost(l) && at >= 0 {
+				s.all[at].odd++
+			}
 			if t.stalledInto(w.from[l]) == 0 {
 				s.lone++
 			}
@@ -268,6 +273,10 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
+	if x.odd > 0 {
+		s.measureSent(t, x)
+		return
+	}
 	if len(s.sample) < minFeeders {
 		s.measureHosts(t, x)
 		return
@@ -297,6 +306,28 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
+}
+
+// measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,
+// or else by the other ports.
+func (s *sinks) measureSent(t *trees, x *sink) {
+	w := t.waits
+	s.sample = s.sample[:0]
+	for _, l := range w.out.of(x.device) {
+		if i := t.node[l]; i >= 0 && !w.toHost(l) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	x.sendsToo = s.portsSend(t, x)
+	if len(s.sample) < minFeeders {
+		x.levelSum, x.levels = x.portSum, x.ports
+		x.level = x.levelSum / float64(max(1, x.levels))
+		return
+	}
+	middle := medianOf(s.sample)
+	x.levelSum, x.levels = sumNear(s.sample, middle, levelDeviations*t.noise.sigma(middle))
+	x.level = x.levelSum / float64(x.levels)
+	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 }
 
 // portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they

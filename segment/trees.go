@@ -55,6 +55,7 @@ type trees struct {
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	values  []float32
+	sample  []float64
 }
 
 const (
