@@ -24,6 +24,8 @@ type causes struct {
 	count    []int     // by cause: its links
 	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange []bool    // by cause
+	base     []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
+	ports    []float64 // by cause: an exchange's level on links of hosts, by the ports to them
 	thorough []bool    // by cause: an exchange at whose leaves mostly all that comes waits
 	slow     []bool    // by cause: it begins at a slow link
 	transit  []bool    // by cause: it waits at switches without hosts alone
@@ -79,6 +81,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.joinCalmPorts(t, s)
 	c.findWeak(t, s)
 	c.findExchanges(t, s)
+	c.findBases(s)
 }
 
 func (c *causes) listMasks(s *sinks) {

@@ -187,6 +187,39 @@ func (c *causes) findExchanges(t *trees, s *sinks) {
 	}
 }
 
+// findBases finds the level of every exchange.
+func (c *causes) findBases(s *sinks) {
+	n := len(c.exchange)
+	c.base, c.ports = resize(c.base, n), resize(c.ports, n)
+	clear(c.base)
+	clear(c.ports)
+	type sums struct{ links, stall, ports, port float64 }
+	of := make([]sums, n)
+	for a := range s.all {
+		x, cause := &s.all[a], c.sets.find(int32(a))
+		if !c.exchange[cause] || !c.levels[c.level.find(int32(a))].isExchange() {
+			continue
+		}
+		if x.odd == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+			of[cause].links += float64(x.links)
+			of[cause].stall += x.stall * float64(x.links)
+		}
+		if x.hasManyPorts() {
+			of[cause].ports += float64(x.ports)
+			of[cause].port += x.portSum
+		}
+	}
+	for cause, x := range of {
+		if x.links > 0 {
+			c.base[cause] = x.stall / x.links
+			c.ports[cause] = c.base[cause]
+		}
+		if x.ports > 0 {
+			c.ports[cause] = x.port / x.ports
+		}
+	}
+}
+
 func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
 
 type answer uint8

@@ -26,6 +26,7 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	stall, leaf := t.stall[i], t.leafOf(i)
 	list := h.of[i].list()
+	h.voteRests(t, s, c, i)
 	for _, p := range list {
 		if len(list) > 1 && leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == yes &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
@@ -48,6 +49,53 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 		if math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))) <= nearest+width {
 			h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, len(list) == 1})
 		}
+	}
+}
+
+// voteRests takes down what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
+// what each tree that it leads to stalls what it may wait for.
+func (h *shares) voteRests(t *trees, s *sinks, c *causes, i int32) {
+	list := h.of[i].list()
+	own, level := h.ownExchange(t, s, c, i)
+	if own < 0 {
+		return
+	}
+	for _, p := range list {
+		if p.cause != own && !c.isExchange(p.cause) {
+			h.rests = append(h.rests, fallOf{p.cause, (t.stall[i] - level) / p.stall, true})
+		}
+	}
+}
+
+// ownExchange is the exchange that a node's leaf takes part in, and its level there, or -1.
+func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, float64) {
+	leaf := t.leafOf(i)
+	if leaf < 0 || h.of[i].n < 2 {
+		return -1, 0
+	}
+	for _, p := range h.of[i].list() {
+		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(t, s, leaf, p.cause) == yes {
+			if t.waits.fromHost(t.links[i]) {
+				return p.cause, c.ports[p.cause]
+			}
+			return p.cause, c.base[p.cause]
+		}
+	}
+	return -1, 0
+}
+
+// fitRests finds the middle of those shares by cause.
+func (h *shares) fitRests() {
+	clear(h.rest)
+	slices.SortFunc(h.rests, func(a, b fallOf) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.ratio, b.ratio)) })
+	for i := 0; i < len(h.rests); {
+		j := i
+		for ; j < len(h.rests) && h.rests[j].cause == h.rests[i].cause; j++ {
+		}
+		if j-i >= fewestRests && h.rests[(3*i+j)/4].ratio > 0 {
+			h.rest[h.rests[i].cause] = h.rests[(i+j)/2].ratio
+		}
+		i = j
 	}
 }
 

@@ -17,6 +17,8 @@ type shares struct {
 	worth    []float64 // by cause: by how many deviations links are explained better with it than without
 	misfit   []float64 // by node: by how many deviations its stall is off what its causes predict
 	falls    []fallOf
+	rests    []fallOf
+	rest     []float64 // by cause: the share by which it stalls what leaves an exchange's leaves, too; 0: unknown
 	appraise bool
 	atSink   []bool    // by node
 	members  linkLists // by cause: nodes
@@ -60,6 +62,8 @@ const (
 	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
 	partnerCost = 3
+	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
+	restCost, fewestRests = 3, 8
 	mostAtOnce  = 3 // causes of one link
 	refits      = 1 // of falls, at every hop
 	keptShare   = .4
@@ -146,6 +150,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
 	h.misfit, h.worth = resize(h.misfit, len(t.links)), resize(h.worth, 2*len(s.all))
 	clear(h.worth)
+	h.rest = resize(h.rest, 2*len(s.all))
 	h.taken = resize(h.taken, 2*len(s.all))
 	clear(h.taken)
 	h.startFalls(s, c)
@@ -153,7 +158,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		h.falls = h.falls[:0]
+		h.falls, h.rests = h.falls[:0], h.rests[:0]
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 			i := t.order[end]
@@ -168,6 +173,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 			}
 		}
 		copy(h.usual, h.fall)
+		h.fitRests()
 		h.fitFalls()
 		for range refits {
 			h.refit(t, s, c, t.order[first:end], minMean)
@@ -288,6 +294,19 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 				without[k] += partnerCost
 			case no:
 				with[k] += partnerCost
+			}
+		}
+	}
+	if own, level := h.ownExchange(t, s, c, i); own >= 0 {
+		for k, p := range from.list() {
+			switch rest := h.rest[p.cause] * p.stall; {
+			case p.cause == own:
+				one[k] = level
+			case rest >= minMean && !c.isExchange(p.cause):
+				without[k] += restCost
+				if over := stall - level; math.Abs(over-rest) < math.Abs(over-one[k]) {
+					one[k] = rest
+				}
 			}
 		}
 	}
