@@ -116,13 +116,7 @@ func (t *trees) isSlow(i int32) bool {
 	}
 	waiting, most := 0, stall+slowSigmas*t.noise.sigma(stall)
 	for _, k := range w.in.of(w.from[l]) {
-		j := t.node[k]
-		if j < 0 || !w.mayWait(k, l) {
-			continue
-		}
-		if t.stall[j] > most {
-			waiting--
-		} else if t.standsOut(j) {
+		if j := t.node[k]; j >= 0 && w.mayWait(k, l) && t.stall[j] <= most && t.standsOut(j) {
 			waiting++
 		}
 	}

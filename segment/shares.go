@@ -64,9 +64,9 @@ const (
 	partnerCost = 3
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
 	restCost, fewestRests = 3, 8
-	mostAtOnce  = 3 // causes of one link
-	refits      = 1 // of falls, at every hop
-	keptShare   = .4
+	mostAtOnce            = 3 // causes of one link
+	refits                = 1 // of falls, at every hop
+	keptShare             = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
