@@ -255,6 +255,21 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 	return is(c.sets.find(a) == cause)
 }
 
+// takesPartIn says whether what a node's link carries takes part in an exchange at its leaf: of hosts, if that stalls
+// their ports, those whose port stalls.
+func (c *causes) takesPartIn(t *trees, s *sinks, i, leaf, cause int32) answer {
+	at, w, l := c.takesPart(t, s, leaf, cause), t.waits, t.links[i]
+	if a := s.at[leaf]; at != yes || !w.fromHost(l) || a < 0 || !s.all[a].hasManyPorts() {
+		return at
+	}
+	for _, k := range w.in.of(w.from[l]) {
+		if w.from[k] == leaf && t.node[k] < 0 && t.values[k] != missing {
+			return no
+		}
+	}
+	return yes
+}
+
 const (
 	// What is left of a sink's stall over an exchange's is the tree's, if it is that part of its port's.
 	leastRest, mostRest, usualRest = .3, 1.15, .8

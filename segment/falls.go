@@ -28,7 +28,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	list := h.of[i].list()
 	h.voteRests(t, s, c, i)
 	for _, p := range list {
-		if len(list) > 1 && leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == yes &&
+		if len(list) > 1 && leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == yes &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
 			h.falls = append(h.falls, fallOf{p.cause, stall / p.stall, true})
 			return
@@ -36,7 +36,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 	nearest := math.Inf(1)
 	for _, p := range list {
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == no {
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == no {
 			continue
 		}
 		nearest = min(nearest, math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))))
@@ -74,7 +74,7 @@ func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, flo
 		return -1, 0
 	}
 	for _, p := range h.of[i].list() {
-		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(t, s, leaf, p.cause) == yes {
+		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPartIn(t, s, i, leaf, p.cause) == yes {
 			if t.waits.fromHost(t.links[i]) {
 				return p.cause, c.ports[p.cause]
 			}
