@@ -32,8 +32,8 @@ func (t *trees) findSlow() {
 	}
 }
 
-// findOdd finds the ports to hosts that are clearly above most others that stall at a switch: roots of their own beside
-// an exchange.
+// findOdd finds the ports to hosts that are roots of their own: beside an exchange, those that are clearly above most
+// others that stall at the switch; where traffic that goes on stalls as well, all.
 func (t *trees) findOdd(d int32) {
 	w := t.waits
 	t.sample = t.sample[:0]
@@ -42,16 +42,37 @@ func (t *trees) findOdd(d int32) {
 			t.sample = append(t.sample, t.stall[i])
 		}
 	}
-	if len(t.sample) < mostRoots {
+	if len(t.sample) == 0 {
 		return
 	}
 	slices.Sort(t.sample)
 	usual := t.sample[(len(t.sample)-1)/2]
+	if len(t.sample) < mostRoots {
+		if !t.isCrossed(d, t.sample[len(t.sample)-1]) {
+			return
+		}
+		usual = 0
+	}
 	for _, l := range w.out.of(d) {
 		if i := t.node[l]; i >= 0 && w.toHost(l) {
 			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
 		}
 	}
+}
+
+// isCrossed reports whether what enters a switch might wait rather for links that are hotter than its stalled ports.
+func (t *trees) isCrossed(d int32, port float64) bool {
+	w, crossing, ending := t.waits, 0, 0
+	for _, l := range w.in.of(d) {
+		switch i := t.node[l]; {
+		case i < 0 || w.fromHost(l):
+		case t.hottest[i] > port:
+			crossing++
+		case t.hottest[i] == port:
+			ending++
+		}
+	}
+	return crossing > 0 && ending < minFeeders
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
