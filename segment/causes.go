@@ -26,9 +26,10 @@ type causes struct {
 	exchange []bool    // by cause
 	base     []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
 	ports    []float64 // by cause: an exchange's level on links of hosts, by the ports to them
-	thorough []bool    // by cause: an exchange at whose leaves mostly all that comes waits
-	slow     []bool    // by cause: it begins at a slow link
-	transit  []bool    // by cause: it waits at switches without hosts alone
+	sums     []levelSums
+	thorough []bool // by cause: an exchange at whose leaves mostly all that comes waits
+	slow     []bool // by cause: it begins at a slow link
+	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
 	partners []partnership

@@ -187,29 +187,32 @@ func (c *causes) findExchanges(t *trees, s *sinks) {
 	}
 }
 
+// levelSums are the links that wait at an exchange's leaves and its ports to hosts, and what they stall in all.
+type levelSums struct{ links, stall, ports, port float64 }
+
 // findBases finds the level of every exchange.
 func (c *causes) findBases(s *sinks) {
 	n := len(c.exchange)
 	c.base, c.ports = resize(c.base, n), resize(c.ports, n)
 	clear(c.base)
 	clear(c.ports)
-	type sums struct{ links, stall, ports, port float64 }
-	of := make([]sums, n)
+	c.sums = resize(c.sums, n)
+	clear(c.sums)
 	for a := range s.all {
 		x, cause := &s.all[a], c.sets.find(int32(a))
 		if !c.exchange[cause] || !c.levels[c.level.find(int32(a))].isExchange() {
 			continue
 		}
 		if x.odd == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
-			of[cause].links += float64(x.links)
-			of[cause].stall += x.stall * float64(x.links)
+			c.sums[cause].links += float64(x.links)
+			c.sums[cause].stall += x.stall * float64(x.links)
 		}
 		if x.hasManyPorts() {
-			of[cause].ports += float64(x.ports)
-			of[cause].port += x.portSum
+			c.sums[cause].ports += float64(x.ports)
+			c.sums[cause].port += x.portSum
 		}
 	}
-	for cause, x := range of {
+	for cause, x := range c.sums {
 		if x.links > 0 {
 			c.base[cause] = x.stall / x.links
 			c.ports[cause] = c.base[cause]
