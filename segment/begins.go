@@ -28,7 +28,28 @@ func (t *trees) findSlow() {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
 	}
 	for _, d := range t.entered {
+		t.keepFewSlow(d)
 		t.findOdd(d)
+	}
+}
+
+// mostSlow is how many links that leave one switch are slow at a time: more wait for something that is calm.
+const mostSlow = 2
+
+func (t *trees) keepFewSlow(d int32) {
+	n := 0
+	for _, l := range t.waits.out.of(d) {
+		if i := t.node[l]; i >= 0 && t.slow[i] {
+			n++
+		}
+	}
+	if n <= mostSlow {
+		return
+	}
+	for _, l := range t.waits.out.of(d) {
+		if i := t.node[l]; i >= 0 {
+			t.slow[i] = false
+		}
 	}
 }
 
@@ -127,7 +148,7 @@ func (t *trees) isSlow(i int32) bool {
 	if t.isOnlyWay(i) {
 		return true
 	}
-	if !t.isClearlyAbove(stall, t.hottest[i]) {
+	if !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
 		return false
 	}
 	for _, k := range w.in.of(w.to[l]) {

@@ -90,6 +90,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	m.connect()
 	m.findSlow()
 	for again := true; again; again = m.dropSlow() {
+
 		m.findSinks()
 		m.rankNodes()
 		m.breakCycles()
