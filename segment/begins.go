@@ -159,10 +159,12 @@ func (t *trees) isSlow(i int32) bool {
 	waiting, most := 0, stall+slowSigmas*t.noise.sigma(stall)
 	for _, k := range w.in.of(w.from[l]) {
 		if j := t.node[k]; j >= 0 && w.mayWait(k, l) && t.stall[j] <= most && t.standsOut(j) {
-			waiting++
+			if waiting++; waiting == minFeeders {
+				return true
+			}
 		}
 	}
-	return waiting >= minFeeders
+	return false
 }
 
 // standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those

@@ -39,12 +39,6 @@ type partList struct {
 	n  int
 }
 
-type fallOf struct {
-	cause   int32
-	ratio   float64
-	isAlone bool // of a link that leads to no other cause
-}
-
 var mostWorth, leastWorth, leastWorthEach = 4., 17., .8
 
 const (
@@ -200,7 +194,7 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean flo
 		}
 		if set, _ := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
 			p := h.of[i].at[bits.TrailingZeros(set)]
-			h.falls = append(h.falls, fallOf{p.cause, t.stall[i] / p.stall, true})
+			h.falls = append(h.falls, newFallOf(p.cause, t.stall[i]/p.stall, true))
 		}
 	}
 	h.fitFalls()

@@ -90,7 +90,6 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	m.connect()
 	m.findSlow()
 	for again := true; again; again = m.dropSlow() {
-
 		m.findSinks()
 		m.rankNodes()
 		m.breakCycles()
@@ -185,11 +184,31 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 func (m *treeMethod) dropSlow() (any bool) {
 	h := &m.shares
 	for a := range m.sinks.all {
-		if x := &m.sinks.all[a]; x.slow >= 0 && h.worth[a] < leastWorth+leastWorthEach*float64(h.taken[a]) {
-			m.slow[m.node[x.slow]], any = false, true
+		x := &m.sinks.all[a]
+		if x.slow < 0 || h.worth[a] >= leastWorth+leastWorthEach*float64(h.taken[a]) {
+			continue
+		}
+		i := m.node[x.slow]
+		if m.slow[i] = false; h.taken[a] > 0 {
+			any = true
+			continue
+		}
+		if j := m.hottestAfter(i); j >= 0 && h.main(j) >= 0 { // nothing else depends on it
+			h.of[i].set(part{cause: h.main(j), stall: m.stall[i]})
 		}
 	}
 	return any
+}
+
+// hottestAfter is the most stalled node that one may wait for, or -1.
+func (t *trees) hottestAfter(i int32) int32 {
+	best := int32(-1)
+	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+		if best < 0 || t.stall[j] > t.stall[best] {
+			best = j
+		}
+	}
+	return best
 }
 
 // placeOf is the sink that a slow link is: behind the devices, by link.
