@@ -10,19 +10,19 @@ import (
 // predicted by that of what it waits for, times the share by which the cause's stall falls from hop to hop;
 // of one cause or two that add up, those count whose prediction is nearest.
 type shares struct {
-	of       []partList // by node
-	fall     []float64  // by cause
-	usual    []float64  // by cause: what its fall was at the hop before
-	taken    []int
-	worth    []float64 // by cause: by how many deviations links are explained better with it than without
-	misfit   []float64 // by node: by how many deviations its stall is off what its causes predict
-	falls    []fallOf
-	rests    []fallOf
-	rest     []float64 // by cause: the share by which it stalls what leaves an exchange's leaves, too; 0: unknown
-	appraise bool
-	atSink   []bool    // by node
-	members  linkLists // by cause: nodes
-	scratch  partList
+	of      []partList // by node
+	fall    []float64  // by cause
+	usual   []float64  // by cause: what its fall was at the hop before
+	taken   []int
+	worth   []float64 // by cause: by how many deviations links are explained better with it than without
+	misfit  []float64 // by node: by how many deviations its stall is off what its causes predict
+	falls   []fallOf
+	rests   []fallOf
+	rest    []float64              // by cause: the share by which it stalls what leaves an exchange's leaves, too; 0: unknown
+	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
+	atSink  []bool                 // by node
+	members linkLists              // by cause: nodes
+	scratch partList
 }
 
 // part is what a cause contributes to the stall of a link, in percent.
@@ -174,9 +174,8 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
-				h.appraise = true
 				set, stall := h.choose(t, s, c, i, minMean)
-				h.appraise = false
+				h.appraise(s, i, set)
 				h.measureMisfit(t, i, set, stall)
 				h.take(i, t.stall[i], set, stall)
 				h.keepAtLeaf(t, s, c, i)
@@ -268,9 +267,6 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	n := from.n
 	if n == 1 {
 		one[0] = stall
-		if h.appraise {
-			h.worth[from.at[0].cause] += mostWorth
-		}
 		return 1, one
 	}
 	sigma := t.noise.sigma(stall)
@@ -305,12 +301,9 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		}
 	}
 	best := math.Inf(1)
-	var bestWithout [maxParts]float64
-	for k := range n {
-		bestWithout[k] = math.Inf(1)
-	}
 	for set := uint(1); set < 1<<n; set++ {
 		size := bits.OnesCount(set)
+		h.costs[set] = math.Inf(1)
 		if size > mostAtOnce {
 			continue
 		}
@@ -325,21 +318,33 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		if size > 1 && least < minMean {
 			continue
 		}
-		if off += math.Abs(stall-min(100, sum)) / sigma; off < best {
+		off += math.Abs(stall-min(100, sum)) / sigma
+		if h.costs[set] = off; off < best {
 			best, chosen = off, set
-		}
-		for k := range n {
-			if set>>k&1 == 0 {
-				bestWithout[k] = min(bestWithout[k], off)
-			}
-		}
-	}
-	if h.appraise {
-		for k := range n {
-			h.worth[from.at[k].cause] += min(mostWorth, max(0, bestWithout[k]-best))
 		}
 	}
 	return chosen, one
+}
+
+// appraise takes down how much better a node is explained with each slow link that it may wait for than without.
+func (h *shares) appraise(s *sinks, i int32, chosen uint) {
+	from := &h.of[i]
+	for k, p := range from.list() {
+		if int(p.cause) >= len(s.all) || s.all[p.cause].slow < 0 {
+			continue
+		}
+		without := math.Inf(1)
+		for set := uint(1); set < 1<<from.n; set++ {
+			if set>>k&1 == 0 {
+				without = min(without, h.costs[set])
+			}
+		}
+		if from.n == 1 {
+			h.worth[p.cause] += mostWorth
+		} else {
+			h.worth[p.cause] += min(mostWorth, max(0, without-h.costs[chosen]))
+		}
+	}
 }
 
 // measureMisfit takes down how far a node's stall is off what a set of its causes predicts.

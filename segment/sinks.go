@@ -97,10 +97,10 @@ func (s *sinks) find(t *trees) {
 // unite finds what hangs together by back pressure. Devices are nodes too, behind the links.
 func (s *sinks) unite(t *trees) {
 	n := int32(len(t.links))
-	s.components.reset(int(n) + len(s.at))
+	s.components.reset(int(n) + len(t.seen))
 	for i := range n {
-		if t.sink[i] >= 0 {
-			s.components.union(i, n+t.sink[i])
+		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
+			s.components.union(i, n+d)
 		}
 		for _, j := range t.after(i) {
 			s.components.union(i, j)
@@ -140,12 +140,14 @@ func (s *sinks) list(t *trees) {
 
 // sinkAt begins the sink at a place.
 func (s *sinks) sinkAt(t *trees, place int32) sink {
-	x := sink{place: place, device: place, slow: -1, component: s.components.find(int32(len(t.links)) + place)}
+	x := sink{place: place, device: place, slow: -1}
 	if devices := int32(len(t.seen)); place >= devices {
 		x.slow = place - devices
 		x.device = t.waits.from[x.slow]
+		x.component = s.components.find(t.node[x.slow])
 		return x
 	}
+	x.component = s.components.find(int32(len(t.links)) + place)
 	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
 	return x
 }
