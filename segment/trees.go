@@ -79,26 +79,39 @@ func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 }
 
 func (m *treeMethod) segment(values []float32, out *partition) {
-	m.values, m.roots = values, m.roots[:0]
+	m.roots = m.roots[:0]
+	if !m.findLinks(values) {
+		return
+	}
+	for again := true; again; again = m.dropSlow() {
+		m.findCauses()
+	}
+	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	m.emit(out)
+}
+
+// findLinks finds the stalled links, what they wait for and which may be slow; it reports whether there are any.
+func (m *treeMethod) findLinks(values []float32) bool {
+	m.values = values
 	m.forget()
 	m.noise = m.noiseOf.calm(values, m.minMean)
 	m.find(float32(m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)))
 	if len(m.links) == 0 {
-		return
+		return false
 	}
 	m.noiseOf.fitSlope(&m.trees)
 	m.connect()
 	m.findSlow()
-	for again := true; again; again = m.dropSlow() {
-		m.findSinks()
-		m.rankNodes()
-		m.breakCycles()
-		m.sinks.find(&m.trees)
-		m.causes.find(&m.trees, &m.sinks)
-		m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
-	}
-	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	m.emit(out)
+	return true
+}
+
+func (m *treeMethod) findCauses() {
+	m.findSinks()
+	m.rankNodes()
+	m.breakCycles()
+	m.sinks.find(&m.trees)
+	m.causes.find(&m.trees, &m.sinks)
+	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
 }
 
 func (t *trees) forget() {
