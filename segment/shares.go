@@ -39,8 +39,6 @@ type partList struct {
 	n  int
 }
 
-var mostWorth, leastWorth, leastWorthEach = 4., 17., .8
-
 const (
 	maxParts = 6
 	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
@@ -59,8 +57,11 @@ const (
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
 	restCost, fewestRests = 3, 8
 	mostAtOnce            = 3 // causes of one link
-	refits                = 1 // of falls, at every hop
-	keptShare             = .4
+	// In deviations: by how much better a slow link must explain what waits for it, in all and for each link, of which one
+	// counts up to a bound.
+	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
+	refits                                = 1 // of falls, at every hop
+	keptShare                             = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
