@@ -156,15 +156,17 @@ func (t *trees) isSlow(i int32) bool {
 			return false
 		}
 	}
-	waiting, most := 0, stall+slowSigmas*t.noise.sigma(stall)
+	waiting, hotter, most := 0, 0, stall+slowSigmas*t.noise.sigma(stall)
 	for _, k := range w.in.of(w.from[l]) {
-		if j := t.node[k]; j >= 0 && w.mayWait(k, l) && t.stall[j] <= most && t.standsOut(j) {
-			if waiting++; waiting == minFeeders {
-				return true
-			}
+		switch j := t.node[k]; {
+		case j < 0 || !w.mayWait(k, l):
+		case t.stall[j] > most:
+			hotter++
+		case t.standsOut(j):
+			waiting++
 		}
 	}
-	return false
+	return waiting >= minFeeders && waiting > hotter
 }
 
 // standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those
