@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// explain is what a client is to see of an error of the store: no more than that it is there.
+// explain is what a client is to see of an error of the store: that there is one, without its text.
 func explain(err error) *problem.Problem {
 	if errors.Is(err, read.ErrTooExpensive) {
 		return problem.New(http.StatusServiceUnavailable, "%v", read.ErrTooExpensive)

@@ -2,7 +2,6 @@ package linkhealth
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -145,14 +144,4 @@ func changed(on *bool, hourly, limit float64) bool {
 	was := *on
 	*on = limit > 0 && (math.Round(hourly) >= limit || was && hourly >= limit/2)
 	return *on != was
-}
-
-// Judged are the counters that are judged by their rate, and the port states.
-func Judged() []string {
-	names := []string{"ib.port_state", "ib.port_phys_state"}
-	for i := range counters {
-		names = append(names, counters[i].name)
-	}
-	slices.Sort(names)
-	return names
 }

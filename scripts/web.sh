@@ -13,7 +13,7 @@ if ! command -v npm >/dev/null || [ "$(node -p 'parseInt(process.versions.node)'
   echo "web: install Node 20 or later, with npm" >&2
   exit 1
 fi
-# The modules are installed anew when the lock file is newer than what is there.
+# The modules are installed again when the lock file is newer than what is there.
 if [ package-lock.json -nt node_modules/.package-lock.json ]; then npm ci --no-audit --no-fund --silent; fi
 npm run --silent types >/dev/null
 npm run --silent build

@@ -7,7 +7,6 @@ import (
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/internal/faults"
-	"github.com/giverny/giverny/schema"
 )
 
 // Limits bound what a feed keeps of jobs.
@@ -105,17 +104,4 @@ func zoneOf(name string) (*time.Location, error) {
 		return nil, fmt.Errorf("%q: want a name of the time zone database such as Europe/Berlin, UTC or Local", name)
 	}
 	return zone, nil
-}
-
-// Upserts are the last states of jobs in a list, in the order of their starts: what a reader of a whole file wants.
-// Jobs that wait are left out.
-func Upserts(list List) []schema.Job {
-	t := NewTracker(0, len(list.Rows)+1)
-	list.Complete = false
-	t.Update(list, time.Unix(0, 0))
-	var all []schema.Job
-	for _, k := range t.sorted() {
-		all = append(all, t.known[k].Job)
-	}
-	return all
 }

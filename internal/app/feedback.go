@@ -13,7 +13,7 @@ import (
 const feedbackStopShare = 0.8
 
 // makeFeedback makes what acts on the results. Its faults are states that people see
-// beside the others; the process is ready all the same.
+// beside the others; the process is ready in spite of them.
 func (parts *Parts) makeFeedback() (err error) {
 	p := parts.process
 	graphs := make([]*topology.Graph, len(parts.fabrics))

@@ -284,7 +284,7 @@ func (s *sharing) checkOwners() (late int) {
 const remembered = 3e9
 
 // checkAnnouncements wants every stored interval in the topic of regions, with
-// the same regions whoever the owner is.
+// the same regions for every owner.
 func (s *sharing) checkAnnouncements(l *shareLoad, until int64, found *shareResult) {
 	t := s.t
 	t.Helper()

@@ -121,11 +121,6 @@ const (
 	numReasons
 )
 
-func (r DropReason) String() string { return [...]string{"lost_on_link", "buffer_full", "no_route"}[r] }
-
-// DropReasons lists the reasons, in order of number.
-func DropReasons() []DropReason { return []DropReason{LostOnLink, BufferFull, NoRoute} }
-
 // lose is drop for a packet that a channel has carried, or none.
 func (s *Sim) lose(i, ch int32, why DropReason) {
 	p := &s.pkts[i]

@@ -344,7 +344,7 @@ func TestTwoHolders(t *testing.T) {
 		}
 		releaseStale()
 		if _, err := one.group.Of(1).Fence(); !errors.Is(err, kafka.ErrFenced) {
-			t.Errorf("a lease that nobody has acquired has a fence: %v", err)
+			t.Errorf("a lease that has not been acquired has a fence: %v", err)
 		}
 	})
 }

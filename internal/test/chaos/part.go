@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/internal/test/proc"
 )
 
-// Part is a process of the system under test. When it ends though nobody has ended it, it is started again,
+// Part is a process of the system under test. When it ends by itself, it is started again,
 // as its supervisor would, and that is noted. It is for concurrent use.
 type Part struct {
 	Name  string
@@ -85,7 +85,7 @@ func (p *Part) watch(process *proc.Process) {
 	}
 }
 
-// noteEnd reports whether the process ended though nobody ended it.
+// noteEnd reports whether the process ended by itself.
 func (p *Part) noteEnd(process *proc.Process) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -104,9 +104,6 @@ func (c *Cluster) start() (err error) {
 	return nil
 }
 
-// Dir is the folder in which the commands run; jobs write their output there.
-func (c *Cluster) Dir() string { return c.dir }
-
 // Environ is what a program needs in its environment to talk to this cluster.
 func (c *Cluster) Environ() []string {
 	return []string{"SLURM_CONF=" + c.path("slurm.conf"), "PATH=" + os.Getenv("PATH") + ":" + sbin}
@@ -206,9 +203,6 @@ func (c *Cluster) StartNode(node string) error {
 	}
 	return c.startPart(node, "slurmd", "-D", "-N", node, "-f", c.path("slurm.conf"))
 }
-
-// StopNode ends the slurmd of a node.
-func (c *Cluster) StopNode(node string) { c.stopPart(node) }
 
 func (c *Cluster) startPart(name, program string, args ...string) error {
 	cmd := c.Command(context.Background(), program, args...)
