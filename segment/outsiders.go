@@ -14,8 +14,6 @@ type outsiders struct {
 	roots   []root  // of the causes that were split off, numbered behind those of the sinks
 	marks   []uint8 // by node
 	feeders []int32 // by node: links outside that may wait for it
-	waiting []int32 // by device: links of the exchange between switches that enter it
-	leaving []int32 // by device: that leave it
 	isLeaf  []bool  // by device: a host that takes part is there
 	members []int32 // nodes of the exchange
 	rest    []int32 // those that are not on a way between its hosts
@@ -33,9 +31,7 @@ const (
 )
 
 const (
-	// Hosts show who takes part if so many both send and are sent to; else leaves do, if so many have so many links that
-	// come and so many that go.
-	fewestPartners, fewestPartLeaves, fewestPartLinks = 4, 3, 3
+	fewestPartners = 4 // hosts that both send and are sent to, if these are to show who takes part
 	// A root is above all that it may wait for by this factor and so many deviations.
 	outsideFactor, outsideSigmas = 1.1, 2
 	mostTried                    = 8 // roots for one rest, those that most may wait for
@@ -47,15 +43,14 @@ func (o *outsiders) split(m *treeMethod) bool {
 	h := &m.shares
 	o.roots = o.roots[:0]
 	o.marks, o.feeders = resize(o.marks, len(m.links)), resize(o.feeders, len(m.links))
-	n := len(m.waits.level)
-	o.waiting, o.leaving, o.isLeaf = resize(o.waiting, n), resize(o.leaving, n), resize(o.isLeaf, n)
+	o.isLeaf = resize(o.isLeaf, len(m.waits.level))
 	causes := len(h.members.off) - 1
 	for c := range int32(causes) {
 		members := h.members.of(c)
 		if len(members) < 2*mostLeastLinks || m.rootOf(c, members).device != noDevice {
 			continue
 		}
-		o.begin(&m.trees, members)
+		o.begin(members)
 		if o.findInside(&m.trees) {
 			for range mostSplits {
 				if !o.splitOne(&m.trees, h, c) {
@@ -69,25 +64,18 @@ func (o *outsiders) split(m *treeMethod) bool {
 }
 
 // begin takes down the links of a cause.
-func (o *outsiders) begin(t *trees, members []int32) {
+func (o *outsiders) begin(members []int32) {
 	o.members, o.rest = append(o.members[:0], members...), o.rest[:0]
 	for _, i := range members {
 		o.marks[i] = ofExchange
-		if l := t.links[i]; t.isBetweenSwitches(l) {
-			o.waiting[t.waits.to[l]]++
-			o.leaving[t.waits.from[l]]++
-		}
 	}
 }
 
 // end forgets them.
 func (o *outsiders) end(t *trees) {
 	for _, i := range o.members {
-		l := t.links[i]
 		o.marks[i], o.feeders[i] = 0, 0
-		for _, d := range [2]int32{t.waits.from[l], t.waits.to[l]} {
-			o.waiting[d], o.leaving[d], o.isLeaf[d] = 0, 0, false
-		}
+		o.isLeaf[t.waits.to[t.links[i]]] = false
 	}
 }
 
@@ -100,7 +88,7 @@ func (t *trees) mayWaitFor(i int32) []int32 { return t.next[t.begin[i]:t.begin[i
 
 // findInside marks what is on a way between hosts that take part, lists the rest, and reports whether that is known.
 func (o *outsiders) findInside(t *trees) bool {
-	if !o.findPartners(t) && !o.findPartLeaves(t) {
+	if !o.findPartners(t) {
 		return false
 	}
 	o.queue = o.queue[:0]
@@ -200,27 +188,6 @@ func (o *outsiders) portBack(t *trees, link int32) (port int32, isMeasured bool)
 	return -1, isMeasured
 }
 
-// findPartLeaves marks the leaves that links both come to and go from, with what their hosts send.
-func (o *outsiders) findPartLeaves(t *trees) bool {
-	w, leaves := t.waits, 0
-	for _, i := range o.members {
-		d := w.to[t.links[i]]
-		if w.isLeaf(d) && !o.isLeaf[d] && o.waiting[d] >= fewestPartLinks && o.leaving[d] >= fewestPartLinks {
-			o.isLeaf[d] = true
-			leaves++
-		}
-	}
-	if leaves < fewestPartLeaves {
-		return false
-	}
-	for _, i := range o.members {
-		if l := t.links[i]; w.fromHost(l) && o.isLeaf[w.to[l]] {
-			o.marks[i] |= isInside
-		}
-	}
-	return true
-}
-
 // splitOne makes a cause of the root that most of the rest may wait for, with all of the rest that does.
 func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 	if len(o.rest) < mostLeastLinks-1 {
@@ -240,13 +207,16 @@ func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 	id := int32(len(h.fall))
 	h.fall = append(h.fall, usualFall)
 	o.roots = append(o.roots, root{t.waits.from[t.links[best]], schema.LinkID(t.links[best])})
+	o.rest = append(o.rest, best)
 	rest := o.rest[:0]
-	for _, i := range append(o.rest, best) {
+	for _, i := range o.rest {
 		if o.marks[i]&isReached == 0 {
-			rest = append(rest, i)
+			if o.marks[i]&isSplitOff == 0 {
+				rest = append(rest, i)
+			}
 			continue
 		}
-		o.marks[i] |= isSplitOff
+		o.marks[i] = o.marks[i]&^isReached | isSplitOff
 		for k := range h.of[i].list() {
 			if p := &h.of[i].at[k]; p.cause == cause {
 				p.cause = id
