@@ -27,6 +27,7 @@ type treeMethod struct {
 	sinks   sinks
 	causes  causes
 	shares  shares
+	beside  outsiders
 	roots   []root // by group of the last step
 
 	minMean  float64
@@ -87,6 +88,10 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 		m.findCauses()
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	m.shares.listMembers(m.overlap, &m.causes)
+	if m.beside.split(m) {
+		m.shares.listMembers(m.overlap, &m.causes)
+	}
 	m.emit(out)
 }
 
@@ -238,7 +243,6 @@ func (t *trees) compareEnds(a, b int32) int {
 // emit makes a group of each cause that is large enough, and finds its root.
 func (m *treeMethod) emit(out *partition) {
 	s := &m.shares
-	s.listMembers(m.overlap, &m.causes)
 	least := m.leastLinks()
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
