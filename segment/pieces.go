@@ -147,12 +147,12 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// findSlow finds the causes that begin at slow links: these are proven, and no parts of others.
+// findSlow finds the causes that begin at one link: these are no parts of others.
 func (c *causes) findSlow(s *sinks) {
 	c.slow = resize(c.slow, len(c.weak))
 	clear(c.slow)
 	for a := range s.all {
-		if s.all[a].slow >= 0 {
+		if x := &s.all[a]; x.slow >= 0 || x.isTree() && x.down() >= minFeeders {
 			c.slow[c.sets.find(int32(a))] = true
 		}
 	}
