@@ -8,9 +8,9 @@ const (
 	unexplainedFactor = 1.8
 	unexplainedSigmas = 6
 	unexplainedLinks  = 3
-	// A link between switches is a root if it is hotter than all that leave either of its ends by this factor and so many
-	// deviations, and at least minFeeders links wait that no other explains.
-	slowFactor, slowSigmas = 1.25, 4
+	// A link is clearly above another by this factor and so many deviations; a slow one is above all that it may wait for by
+	// more, since stall may rise a little from hop to hop.
+	slowFactor, slowSigmas, slowStep = 1.25, 4, 1.4
 	onlyWayLinks           = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
 	slowRival              = .6 // of its stall, at which another link into the same switch waits for the same
 )
@@ -148,7 +148,7 @@ func (t *trees) isSlow(i int32) bool {
 	if t.isOnlyWay(i) {
 		return true
 	}
-	if !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
+	if stall < slowStep*t.hottest[i] || !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
 		return false
 	}
 	for _, k := range w.in.of(w.to[l]) {

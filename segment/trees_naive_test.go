@@ -63,7 +63,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	if n.isOnlyWay(l) {
 		return true
 	}
-	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
+	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || float64(n.values[l]) < slowStep*n.hottestAfter(l) || !n.standsOut(l) {
 		return false
 	}
 	stall := float64(n.values[l])
