@@ -60,7 +60,6 @@ const (
 	// In deviations: by how much better a slow link must explain what waits for it, in all and for each link, of which one
 	// counts up to a bound.
 	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
-	refits                                = 1 // of falls, at every hop
 	keptShare                             = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
@@ -152,8 +151,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
+	isAny := false                                              // node of this hop that may have several causes
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		h.falls, h.rests = h.falls[:0], h.rests[:0]
+		h.falls, h.rests, isAny = h.falls[:0], h.rests[:0], false
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 			i := t.order[end]
@@ -164,13 +164,14 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 					h.scratch.raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
 				}
 				h.of[i] = h.scratch
+				isAny = isAny || h.scratch.n > 1
 				h.vote(t, s, c, i)
 			}
 		}
 		copy(h.usual, h.fall)
 		h.fitRests()
 		h.fitFalls()
-		for range refits {
+		if isAny { // else the same again
 			h.refit(t, s, c, t.order[first:end], minMean)
 		}
 		for _, i := range t.order[first:end] {
