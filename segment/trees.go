@@ -13,8 +13,8 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch each. Every stalled link leads to
-//     one or more.
+//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
+//     link leads to one or more.
 //  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
@@ -50,7 +50,7 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
-	slow    []bool    // by node: a link between switches where back pressure begins
+	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
