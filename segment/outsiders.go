@@ -39,7 +39,7 @@ const (
 )
 
 // split makes causes of their own of the trees that lie in causes without a root, and reports whether there are any.
-func (o *outsiders) split(m *treeMethod) bool {
+func (o *outsiders) split(m *treeMethod) (found bool) {
 	h := &m.shares
 	o.roots = o.roots[:0]
 	o.marks, o.feeders = resize(o.marks, len(m.links)), resize(o.feeders, len(m.links))
@@ -56,11 +56,12 @@ func (o *outsiders) split(m *treeMethod) bool {
 				if !o.splitOne(&m.trees, h, c) {
 					break
 				}
+				found = true
 			}
 		}
 		o.end(&m.trees)
 	}
-	return len(o.roots) > 0
+	return found
 }
 
 // begin takes down the links of a cause.
@@ -86,7 +87,8 @@ func (t *trees) isBetweenSwitches(link int32) bool {
 // mayWaitFor lists the stalled links that a node may wait for, also if it waits at a sink.
 func (t *trees) mayWaitFor(i int32) []int32 { return t.next[t.begin[i]:t.begin[i+1]] }
 
-// findInside marks what is on a way between hosts that take part, lists the rest, and reports whether that is known.
+// findInside marks what is on a way between hosts that take part, lists the rest, and reports whether that is known:
+// where it is less than half, most of those who take part have ports that do not stall.
 func (o *outsiders) findInside(t *trees) bool {
 	if !o.findPartners(t) {
 		return false
@@ -115,7 +117,7 @@ func (o *outsiders) findInside(t *trees) bool {
 			o.rest = append(o.rest, i)
 		}
 	}
-	return true
+	return 2*len(o.rest) <= len(o.members)
 }
 
 // findToInside marks the links on a way to a leaf that takes part.
@@ -204,9 +206,7 @@ func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 		return false
 	}
 	o.reach(t, best)
-	id := int32(len(h.fall))
-	h.fall = append(h.fall, usualFall)
-	o.roots = append(o.roots, root{t.waits.from[t.links[best]], schema.LinkID(t.links[best])})
+	id := o.causeOf(t, h, best, cause)
 	o.rest = append(o.rest, best)
 	rest := o.rest[:0]
 	for _, i := range o.rest {
@@ -222,9 +222,22 @@ func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 				p.cause = id
 			}
 		}
+		h.of[i].unite()
 	}
 	o.rest = rest
 	return true
+}
+
+// causeOf is the cause of a root besides that which it is split from: another that it has already, or a new one.
+func (o *outsiders) causeOf(t *trees, h *shares, r, from int32) int32 {
+	for _, p := range h.of[r].list() {
+		if p.cause != from {
+			return p.cause
+		}
+	}
+	h.fall = append(h.fall, usualFall)
+	o.roots = append(o.roots, root{t.waits.from[t.links[r]], schema.LinkID(t.links[r])})
+	return int32(len(h.fall)) - 1
 }
 
 // listTried lists the links that most of the rest may wait for and that are above all that they could wait for.
@@ -241,7 +254,8 @@ func (o *outsiders) listTried(t *trees) {
 		}
 	}
 	for _, r := range o.members {
-		if o.feeders[r] < minFeeders || o.marks[r]&isSplitOff != 0 ||
+		isPartners := t.waits.toHost(t.links[r]) && o.marks[r]&isInside != 0
+		if o.feeders[r] < minFeeders || o.marks[r]&isSplitOff != 0 || isPartners ||
 			t.stall[r] < outsideFactor*t.hottest[r]+outsideSigmas*t.noise.sigma(t.stall[r]) {
 			continue
 		}

@@ -20,15 +20,16 @@ import (
 //     send as they receive are an exchange of all with all; else two are two trees.
 //  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
-//  5. Roots (roots.go): the port that a cause begins at.
+//  5. Trees in an exchange (outsiders.go): what is on no way between an exchange's hosts is another cause's.
+//  6. Roots (roots.go): the port that a cause begins at.
 type treeMethod struct {
 	trees
-	noiseOf noiseEstimator
-	sinks   sinks
-	causes  causes
-	shares  shares
-	beside  outsiders
-	roots   []root // by group of the last step
+	noiseOf   noiseEstimator
+	sinks     sinks
+	causes    causes
+	shares    shares
+	outsiders outsiders
+	roots     []root // by group of the last step
 
 	minMean  float64
 	minLinks int // 0: by chance
@@ -89,7 +90,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	m.shares.listMembers(m.overlap, &m.causes)
-	if m.beside.split(m) {
+	if m.outsiders.split(m) {
 		m.shares.listMembers(m.overlap, &m.causes)
 	}
 	m.emit(out)
