@@ -64,7 +64,7 @@ func timeEndpoints() []endpoint {
 		{ID: "listDiagnoses", Path: "/fabrics/{fabric}/diagnoses", Tag: "time", Summary: "Why regions are congested, and who should act.",
 			Description: pagesGoBack, Handler: operation.To((*Dashboards).diagnoses)},
 		{ID: "listJobs", Path: "/fabrics/{fabric}/jobs", Tag: "time", Summary: "The jobs of a span or an instant, and the regions that they had to do with.",
-			Description: pagesGoBack + " A job whose end never came is believed to run for 60 days.", Handler: operation.To((*Dashboards).jobs)},
+			Description: pagesGoBack + " A job whose end never came is believed to run for 60 days after it was last heard of.", Handler: operation.To((*Dashboards).jobs)},
 		{ID: "getJobTraffic", Path: "/fabrics/{fabric}/jobs/{job}/traffic", Tag: "time", Summary: "What a job moved, interval by interval, as the hosts counted it.",
 			Handler: operation.To((*Dashboards).traffic)},
 		{ID: "listFailures", Path: "/fabrics/{fabric}/failures", Tag: "time", Summary: "Links, switches and nodes that failed or came back, and congestion protection, by logs and by the counters.",

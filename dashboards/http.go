@@ -2,11 +2,12 @@ package dashboards
 
 import (
 	"errors"
-	"github.com/giverny/giverny/internal/problem"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/giverny/giverny/dashboards/operation"
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/store/read"
 )
 
@@ -14,6 +15,11 @@ import (
 func explain(err error) *problem.Problem {
 	if errors.Is(err, read.ErrTooExpensive) {
 		return problem.New(http.StatusServiceUnavailable, "%v", read.ErrTooExpensive)
+	}
+	if errors.Is(err, read.ErrNoTables) {
+		p := problem.New(http.StatusServiceUnavailable, "%v", read.ErrNoTables)
+		p.RetryAfter = retryMillis * time.Millisecond
+		return p
 	}
 	return problem.New(http.StatusBadGateway, "the store did not answer; try again, or see the log of this process")
 }

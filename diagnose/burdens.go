@@ -85,6 +85,21 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 		return 0, 0
 	}
 	from, to := s.before(rc)
+	if m := &j.was; m.interval != s.work.interval || m.from != from || m.to != to {
+		*m = moves{interval: s.work.interval, from: from, to: to}
+		m.all, m.files = s.movedBefore(j, from, to)
+	}
+	return j.was.all, j.was.files
+}
+
+// moves is what a job moved in some slots, bytes: found once for the regions of an interval that began together.
+type moves struct {
+	interval   uint32
+	from, to   int64
+	all, files float64
+}
+
+func (s *Stage) movedBefore(j *job, from, to int64) (all, files float64) {
 	n := 0.
 	for slot := from; slot < to; slot++ {
 		if a, f, known := j.traffic.moved(slot); known {
@@ -102,11 +117,14 @@ func (s *Stage) lately(j *job) (all, files float64) {
 	if j.traffic == nil {
 		return 0, 0
 	}
-	for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
-		a, f, _ := j.traffic.moved(slot)
-		all, files = max(all, a), max(files, f)
+	if m := &j.now; m.interval != s.work.interval {
+		*m = moves{interval: s.work.interval}
+		for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
+			all, files, _ := j.traffic.moved(slot)
+			m.all, m.files = max(m.all, all), max(m.files, files)
+		}
 	}
-	return all, files
+	return j.now.all, j.now.files
 }
 
 // moved is the largest of the measured features in a slot, and the larger of those with files.

@@ -14,6 +14,7 @@ type regionCase struct {
 	stall    []float64 // mean of its links by slot, the last now
 	weight   []float64 // by link of the region: its stall now, or 1 where nothing is known
 	total    float64   // sum of weight
+	waits    []float64 // by link of the region: the share of time that it stalls, 0 where nothing is known
 	onset    int       // index into stall at which it began; -1: not known
 	old      bool      // it is older than what is remembered
 	jobs     []suspect
@@ -37,6 +38,8 @@ type suspect struct {
 	gate       float64 // on links at its border
 	way        float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
 	load       float64 // of its exchange on the region's links, in shares of what it sends
+	waits      float64 // of its exchange, in shares of what it sends, what waits on the region's links
+	worst      float64 // share of time that the link stalls on which most of it does
 	feature    feature
 	value      float64 // maximum of the feature over the window, bytes
 	devs       float64 // of the value above the median of the jobs
@@ -65,7 +68,10 @@ func (s *Stage) crossing(cases []regionCase) {
 			for _, at := range w.of(l) {
 				t := w.touch(at.cas)
 				t.cross += at.weight
-				t.load += float64(routes.load[i])
+				load := float64(routes.load[i])
+				t.load += load
+				t.waits += load * at.waits
+				t.worst = max(t.worst, at.waits)
 			}
 		}
 		for _, l := range routes.gates {
@@ -75,7 +81,7 @@ func (s *Stage) crossing(cases []regionCase) {
 		}
 		for _, c := range w.touched {
 			t, rc := &w.sums[c], &cases[c]
-			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1, cross: t.cross / rc.total, gate: t.gate / rc.total, load: t.load})
+			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1, cross: t.cross / rc.total, gate: t.gate / rc.total, load: t.load, waits: t.waits, worst: t.worst})
 		}
 	}
 }
@@ -84,10 +90,12 @@ func (s *Stage) crossing(cases []regionCase) {
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
 	s.work.round++
+	s.work.around = s.work.around[:0]
 	for _, d := range s.reach.queue { // the nearest first
 		for _, j := range s.work.tenants[d] {
 			if j.round != s.work.round {
 				j.round, j.hops = s.work.round, s.reach.hops[d]
+				s.work.around = append(s.work.around, j)
 			}
 		}
 	}
@@ -100,12 +108,10 @@ func (s *Stage) near(rc *regionCase) {
 			c.job.round = 0
 		}
 	}
-	for _, d := range s.reach.queue {
-		for _, j := range s.work.tenants[d] {
-			if j.round == s.work.round {
-				rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
-				j.round = 0
-			}
+	for _, j := range s.work.around {
+		if j.round == s.work.round {
+			rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
+			j.round = 0
 		}
 	}
 	for _, j := range s.work.readers {
@@ -170,8 +176,8 @@ func (s *Stage) measure(rc *regionCase, p *pressure) {
 	w := &s.work
 	w.correlator.setLags(s.cfg.MaxLag)
 	w.correlator.setStall(rc.stall)
-	var usual [numFeatures]spread
-	for f := range numFeatures {
+	var usual [numMeasured]spread
+	for f := range numMeasured {
 		usual[f] = s.usual(rc, f)
 	}
 	for i := range rc.jobs {
@@ -234,7 +240,7 @@ const clearWay = .6
 const preferred = .05
 
 // testify finds the feature of a suspect that says most against it.
-func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) {
+func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
 	c.p = 1
 	c.started = s.startedAt(rc, c.job)
 	if c.mostScore() < 0 {
@@ -255,7 +261,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numFeatures]spread) 
 		if rc.onset >= 0 {
 			onset = len(x.raw) - len(rc.stall) + rc.onset
 		}
-		e.rise = s.work.riseAt(x.raw, onset, .02*usual[f].median)
+		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
 		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)

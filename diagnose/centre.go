@@ -21,19 +21,16 @@ const (
 
 // centreOf finds the switch at whose links most of a region's stall is: what nobody takes waits around it.
 func (s *Stage) centreOf(rc *regionCase) centre {
-	sums := map[topology.DeviceID]float64{}
-	links := map[topology.DeviceID]int{}
+	w := &s.work.centre
 	for i, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)
-		for _, d := range [2]topology.DeviceID{from, to} {
-			sums[d] += rc.weight[i]
-			links[d]++
-		}
+		w.add(from, rc.weight[i])
+		w.add(to, rc.weight[i])
 	}
 	var c centre
 	most, second := 0., 0.
-	for d, sum := range sums {
-		switch {
+	for _, d := range w.devices {
+		switch sum := w.stall[d]; {
 		case sum > most || sum == most && d < c.device:
 			c.device, most, second = d, sum, most
 		case sum > second:
@@ -41,8 +38,35 @@ func (s *Stage) centreOf(rc *regionCase) centre {
 		}
 	}
 	c.share = second / most
-	c.clear = c.share <= clearCentre && links[c.device] >= centreLinks
+	c.clear = c.share <= clearCentre && w.links[c.device] >= centreLinks
+	w.reset()
 	return c
+}
+
+// centres are the devices at the links of a region. Its memory is used again by the next region.
+type centres struct {
+	devices []topology.DeviceID
+	stall   []float64 // by device, of its links
+	links   []int32   // by device, how many
+}
+
+func newCentres(devices int) centres {
+	return centres{stall: make([]float64, devices), links: make([]int32, devices)}
+}
+
+func (c *centres) add(d topology.DeviceID, stall float64) {
+	if c.links[d] == 0 {
+		c.devices = append(c.devices, d)
+	}
+	c.stall[d] += stall
+	c.links[d]++
+}
+
+func (c *centres) reset() {
+	for _, d := range c.devices {
+		c.stall[d], c.links[d] = 0, 0
+	}
+	c.devices = c.devices[:0]
 }
 
 // before is the slots from which is taken what was usual before an onset.
@@ -73,23 +97,14 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 	return max(1e-3, (float64(now)+calm)/(was/n+calm))
 }
 
-// usedBefore gives what a link carried before the onset, percent of its capacity.
+// usedBefore gives what a link carried before the onset, percent of its capacity; -1 where that is not known. It holds
+// until it is asked of another region.
 func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
+	from, to := int64(0), int64(0)
 	use := s.memory.metrics[schema.BandwidthUsed]
-	return func(l schema.LinkID) float64 {
-		if use == nil || rc.onset < 0 {
-			return -1
-		}
-		from, to := s.before(rc)
-		sum, n := 0., 0.
-		for slot := from; slot < to; slot++ {
-			if v := use.row(slot)[l]; v != levelMissing {
-				sum, n = sum+float64(v)/levelsPerPercent, n+1
-			}
-		}
-		if n == 0 {
-			return -1
-		}
-		return sum / n
+	if use != nil && rc.onset >= 0 {
+		from, to = s.before(rc)
 	}
+	s.work.past.turnTo(s.work.interval, from, to, use)
+	return s.work.past.of
 }

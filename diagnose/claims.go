@@ -1,5 +1,7 @@
 package diagnose
 
+import "github.com/giverny/giverny/schema"
+
 // claim says which of the links that are tried a stalled link waits for, as far as is known.
 type claim struct {
 	routes float64 // over both, by how much waits
@@ -22,15 +24,39 @@ func (h *held) claim(p *pressure) {
 		if h.inside[l] != h.round || p.stallOf(l) < stalledPercent {
 			continue
 		}
-		c := &h.claims[l]
-		if c.routes == 0 {
-			h.claimed = append(h.claimed, l)
-		}
-		if v := load * h.urgency; v > c.routes {
-			*c = claim{v, h.claimant}
-		}
+		h.claimOf(l, load)
 	}
 	h.touched = h.touched[:0]
+}
+
+// listStalled lists the region's links that stall.
+func (h *held) listStalled(p *pressure) {
+	h.stalled = h.stalled[:0]
+	for _, l := range h.links {
+		if p.stallOf(l) >= stalledPercent {
+			h.stalled = append(h.stalled, l)
+		}
+	}
+}
+
+// claimPassage compares a passage over what is tried with those over the others, on the region's links that stall.
+func (h *held) claimPassage(t *gridLinks, p passage) {
+	for _, l := range h.stalled {
+		if routes := t.over(&p, l); routes > 0 {
+			h.claimOf(l, routes)
+		}
+	}
+}
+
+// claimOf compares how many routes over a link go on over what is tried with those that do over the others.
+func (h *held) claimOf(l schema.LinkID, routes float64) {
+	c := &h.claims[l]
+	if c.routes == 0 {
+		h.claimed = append(h.claimed, l)
+	}
+	if v := routes * h.urgency; v > c.routes {
+		*c = claim{v, h.claimant}
+	}
 }
 
 // countClaims counts the links by claimant.

@@ -11,7 +11,7 @@ import (
 
 // seen is what a link shows of traffic that converges.
 type seen struct {
-	round uint32  // of the region it was looked up for
+	round uint32  // in which it was looked up
 	held  float64 // waits for it, bytes/s (heldBack)
 	added float64 // it carries beyond what it did before the onset, bytes/s; without a before, all
 	waits float64 // share of the time that it does not send in which it stalls, 0 to 1
@@ -28,8 +28,11 @@ const (
 // held is what the links of one region, and those of the trees that are tried, show. Sums run in the order of
 // the region's links; the arrays are used again by the next region.
 type held struct {
-	round   uint32
+	round   uint32 // of the region
 	byLink  []seen
+	looked  uint32          // the round of what was looked up
+	stalls  *schema.Series  // of which it is
+	since   uint32          // and the round of the past that it is compared with
 	links   []schema.LinkID // of the region
 	inside  []uint32        // by link: the round in which it is in the region
 	squares [measures]float64
@@ -41,6 +44,7 @@ type held struct {
 	touched []schema.LinkID
 	tried   []uint32 // by link: the round in which it was tried as a neck
 	goals   []float64
+	lines   [][]float64
 	dead    []schema.LinkID // that failed near the region
 	sent    []float64       // by device
 	senders []topology.DeviceID
@@ -48,9 +52,10 @@ type held struct {
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
 	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
-	claimant int     // that is tried
-	urgency  float64 // of what is tried: the share of time that packets wait for it
-	claims   []claim // by link
+	claimant int             // that is tried
+	urgency  float64         // of what is tried: the share of time that packets wait for it
+	claims   []claim         // by link
+	stalled  []schema.LinkID // of the region
 	claimed  []schema.LinkID
 	counts   []int // by claimant, of the links that any claims
 	necks    []neck
@@ -58,7 +63,19 @@ type held struct {
 
 func newHeld(g *topology.Graph) held {
 	n := g.NumLinks()
-	return held{tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	return held{looked: 1, tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+}
+
+// turnTo says what links show from now on: regions with the same stalls that began together share what is looked up.
+func (h *held) turnTo(stalls *schema.Series, since uint32) {
+	if h.stalls == stalls && h.since == since {
+		return
+	}
+	h.stalls, h.since = stalls, since
+	if h.looked++; h.looked == 0 {
+		clear(h.byLink)
+		h.looked = 1
+	}
 }
 
 // take looks up the links of a region.
@@ -96,11 +113,11 @@ func (p *pressure) heldBack(l schema.LinkID) float64 {
 
 func (h *held) look(l schema.LinkID, p *pressure) *seen {
 	at := &h.byLink[l]
-	if at.round == h.round {
+	if at.round == h.looked {
 		return at
 	}
 	use := max(0, p.useOf(l))
-	*at = seen{round: h.round, held: p.heldBack(l)}
+	*at = seen{round: h.looked, held: p.heldBack(l)}
 	at.waits = min(1, p.stallOf(l)/100/max(leastFree, 1-use/100))
 	at.added = max(0, use-max(0, p.before(l))) / 100 * p.graph.Capacity(l)
 	return at
@@ -153,10 +170,7 @@ func (t *gridLinks) sendersTo(end topology.DeviceID, h *held) []topology.DeviceI
 func (t *gridLinks) ends(h *held) []topology.DeviceID {
 	k := len(t.grid.Dims)
 	total := 0.
-	lines := make([]map[int32]float64, k) // by dimension and the place in those before it
-	for d := range lines {
-		lines[d] = map[int32]float64{}
-	}
+	lines := h.linesOf(t.grid.Dims)
 	h.devices = h.devices[:0]
 	for _, l := range h.links {
 		key := t.keys[l]
@@ -184,7 +198,7 @@ func (t *gridLinks) ends(h *held) []topology.DeviceID {
 		sum := 0.
 		for dim := range k {
 			before, _ := t.around(d, dim)
-			sum += lines[dim][int32(before)]
+			sum += lines[dim][before]
 		}
 		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.place == place }) {
 			best = append(best, end{place, sum})
@@ -201,6 +215,19 @@ func (t *gridLinks) ends(h *held) []topology.DeviceID {
 		}
 	}
 	return out
+}
+
+// linesOf is an empty sum by dimension and by the place in those before it.
+func (h *held) linesOf(dims []int) [][]float64 {
+	places := 1
+	for d, size := range dims {
+		if len(h.lines) == d {
+			h.lines = append(h.lines, make([]float64, places))
+		}
+		clear(h.lines[d])
+		places *= size
+	}
+	return h.lines
 }
 
 // add puts routes of the tree that is tried on a link.
@@ -263,17 +290,15 @@ func (t *gridLinks) cosines(h *held, p *pressure) (out [measures]float64) {
 	var dot [measures]float64
 	squares, loads, count := h.squares, 0., float64(len(h.touched))
 	for _, l := range h.touched {
-		n := h.load[l]
-		for m, v := range h.look(l, p).all() {
-			if h.inside[l] != h.round {
-				squares[m] += v * v
-			}
-			if m == waiting {
-				dot[m] += v
-			} else {
-				dot[m] += n * v
-			}
+		n, at := h.load[l], h.look(l, p)
+		if h.inside[l] != h.round {
+			squares[heldOn] += at.held * at.held
+			squares[addedTo] += at.added * at.added
+			squares[waiting] += at.waits * at.waits
 		}
+		dot[heldOn] += n * at.held
+		dot[addedTo] += n * at.added
+		dot[waiting] += at.waits
 		loads += n * n
 		h.load[l] = 0
 	}

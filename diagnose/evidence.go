@@ -16,264 +16,6 @@ type evidence struct {
 }
 
 const (
-	// average is over how many intervals, up to each, the moving averages run.
-	average = 3
-	// leastPairs is from how many pairs on a correlation counts.
-	leastPairs = 8
-	// lagDiscount is by how much less a correlation counts at the longest lag: a long lag is less likely, and
-	// some lag fits any two series.
-	lagDiscount = .4
-	// leastP is the least probability that 30 values can be trusted with.
-	leastP = 1e-4
-)
-
-// correlator correlates series with one region's stall. Its memory is used again.
-type correlator struct {
-	stall []float64 // smoothed and made to have mean 0, the last of them now; 0 where it is missing
-	power float64   // sum of its squares
-	valid int       // how many were measured
-	*lagged
-	byLag   []float64 // correlation by circular offset
-	tops    []float64 // the best of each shift
-	weights []float64 // by lag
-	maxLag  int
-}
-
-// lagged is a feature made ready to be correlated at any lag. It is the same for all regions of an interval.
-type lagged struct {
-	raw     []float64 // by slot, the last now
-	x       []float64 // smoothed, with what is missing filled
-	twice   []float64 // x twice, so that circular windows are slices
-	sums    []float64 // running sums of twice
-	squares []float64 // and of its squares
-	usable  bool      // there is enough of it, and it moves
-}
-
-// setStall takes the stall of a region by slot, the last now.
-func (c *correlator) setStall(stall []float64) {
-	c.stall, c.valid = movingAverage(c.stall[:0], stall), 0
-	sum := 0.
-	for _, v := range c.stall {
-		if !math.IsNaN(v) {
-			sum, c.valid = sum+v, c.valid+1
-		}
-	}
-	c.power = 0
-	for i, v := range c.stall {
-		if math.IsNaN(v) {
-			c.stall[i] = 0
-			continue
-		}
-		c.stall[i] = v - sum/float64(max(1, c.valid))
-		c.power += c.stall[i] * c.stall[i]
-	}
-}
-
-// movingAverage appends the means of each value with the two before it.
-func movingAverage(out, in []float64) []float64 {
-	for i := range in {
-		sum, n := 0., 0
-		for _, v := range in[max(0, i-average+1) : i+1] {
-			if !math.IsNaN(v) {
-				sum += v
-				n++
-			}
-		}
-		if n == 0 {
-			out = append(out, math.NaN())
-			continue
-		}
-		out = append(out, sum/float64(n))
-	}
-	return out
-}
-
-// correlate finds the lag at which a feature goes best with the stall. p is 1 where
-// the correlation is not worth a baseline; else it is to be asked for by significance.
-func (c *correlator) correlate(x *lagged) (e evidence) {
-	e.p = 1
-	if c.valid < leastPairs || c.power < 1e-9 || !x.usable {
-		return e
-	}
-	c.lagged = x
-	seen := len(c.x)
-	lags := c.lags(seen)
-	best := 0.
-	for lag := 0; lag <= lags; lag++ {
-		r := c.at(lag)
-		if t := r * c.weight(lag); t > best {
-			best, e.correlation, e.lag = t, r, lag
-		}
-	}
-	if best <= leastCorrelation {
-		if best == 0 {
-			e.correlation = c.at(0)
-		}
-		return e
-	}
-	e.p, e.weighted = 0, best
-	return e
-}
-
-// significance is how often shifted series would correlate as well: circular shifts keep a series'
-// autocorrelation, and each may choose its best lag too.
-func (c *correlator) significance(x *lagged, e *evidence) float64 {
-	if e.p == 1 || !x.usable {
-		return 1
-	}
-	c.lagged = x
-	return c.probability(e.weighted, len(c.x), c.lags(len(c.x)))
-}
-
-// lags is how many are tried: at each, two thirds of the stall have a partner, since few pairs agree by chance.
-func (c *correlator) lags(seen int) int {
-	return max(0, min(c.maxLag, seen-max(leastPairs, 2*len(c.stall)/3)))
-}
-
-// set takes a feature by slot, the last now, from raw; what is missing is filled with what was measured before it.
-func (c *lagged) set() {
-	c.usable = false
-	c.x = movingAverage(c.x[:0], c.raw)
-	known, last := 0, math.NaN()
-	for i, v := range c.x {
-		if math.IsNaN(v) {
-			c.x[i] = last
-			continue
-		}
-		known, last = known+1, v
-	}
-	if known < leastPairs {
-		return
-	}
-	for i := len(c.x) - 1; i >= 0; i-- { // before the first that was measured: as it was then
-		if math.IsNaN(c.x[i]) {
-			c.x[i] = c.x[i+1]
-		}
-	}
-	c.twice = append(append(c.twice[:0], c.x...), c.x...)
-	c.sums, c.squares = append(c.sums[:0], 0), append(c.squares[:0], 0)
-	scale := 0.
-	for _, v := range c.x {
-		scale = max(scale, math.Abs(v))
-	}
-	if scale == 0 {
-		return
-	}
-	for i, v := range c.twice {
-		v /= scale
-		c.twice[i] = v
-		c.sums, c.squares = append(c.sums, c.sums[i]+v), append(c.squares, c.squares[i]+v*v)
-	}
-	c.usable = true
-}
-
-// leastCorrelation is below what a correlation is not worth a baseline.
-const leastCorrelation = .25
-
-func (c *correlator) weight(lag int) float64 { return c.weights[lag] }
-
-// setLags says how many lags are tried.
-func (c *correlator) setLags(most int) {
-	if c.maxLag == most && len(c.weights) > 0 {
-		return
-	}
-	c.maxLag, c.weights = most, c.weights[:0]
-	for lag := range most + 1 {
-		c.weights = append(c.weights, 1-lagDiscount*float64(lag)/float64(max(1, most)))
-	}
-}
-
-// at is the correlation with the feature so many slots earlier; where that is before the first that was seen,
-// of those pairs alone that are behind it.
-func (c *correlator) at(lag int) float64 {
-	n, seen := len(c.stall), len(c.x)
-	first := seen - n - lag
-	if first < 0 {
-		return c.window(seen, c.stall[min(n, -first):])
-	}
-	return c.window(seen+first, c.stall)
-}
-
-// window is the correlation of stall with the window of twice that begins at an index.
-func (c *correlator) window(from int, stall []float64) float64 {
-	n := len(stall)
-	if n < leastPairs {
-		return 0
-	}
-	x := c.twice[from : from+n]
-	dot, sy, syy := 0., 0., 0.
-	for i, y := range stall {
-		dot += y * x[i]
-	}
-	if syy = c.power; n < len(c.stall) {
-		syy = 0
-		for _, y := range stall {
-			sy, syy = sy+y, syy+y*y
-		}
-	}
-	sx, sxx := c.sums[from+n]-c.sums[from], c.squares[from+n]-c.squares[from]
-	pairs := float64(n)
-	vx, vy := sxx-sx*sx/pairs, syy-sy*sy/pairs
-	if vx <= 1e-9*max(sxx, 1e-12) || vy <= 1e-9*c.power {
-		return 0 // one of them does not move
-	}
-	return max(-1, min(1, (dot-sx*sy/pairs)/math.Sqrt(vx*vy)))
-}
-
-// probability is how often a shifted series reaches best at its best lag. Where none of the shifts does, the
-// tail of a normal distribution through their Fisher transforms goes on, not below leastP.
-func (c *correlator) probability(best float64, seen, lags int) float64 {
-	n := len(c.stall)
-	c.byLag = c.byLag[:0]
-	for o := range seen { // the window that ends o slots before the last, circular
-		c.byLag = append(c.byLag, c.window(2*seen-n-o, c.stall))
-	}
-	c.tops = c.tops[:0]
-	reached, shifts := 0, max(0, seen-2*average+1)
-	for shift := average; shift <= seen-average; shift++ { // shorter ones are the series itself
-		top, at := -1., shift
-		for lag := 0; lag <= lags; lag++ {
-			if t := c.byLag[at] * c.weights[lag]; t > top {
-				top = t
-			}
-			if at++; at == seen {
-				at = 0
-			}
-		}
-		c.tops = append(c.tops, top)
-		if top >= best {
-			if reached++; float64(reached) > hopeless*float64(shifts) {
-				break
-			}
-		}
-	}
-	if shifts < 2 {
-		return 1
-	}
-	rank := float64(1+reached) / float64(shifts+1)
-	if reached > 0 {
-		return rank
-	}
-	return max(leastP, min(rank, normalTail(best, c.tops)))
-}
-
-// hopeless is from which p on a correlation says nothing, whatever it is.
-const hopeless = .3
-
-// normalTail is the probability of a correlation or a higher one, by a normal distribution through the Fisher
-// transforms of others.
-func normalTail(r float64, others []float64) float64 {
-	sum, squares, n := 0., 0., float64(len(others))
-	for _, o := range others {
-		z := math.Atanh(max(-.999, min(.999, o)))
-		sum, squares = sum+z, squares+z*z
-	}
-	mean := sum / n
-	sd := math.Sqrt(max(1e-6, squares/n-mean*mean))
-	return .5 * math.Erfc((math.Atanh(min(.999, r))-mean)/sd/math.Sqrt2)
-}
-
-const (
 	// settle is how many intervals around an onset may lie on either side of it.
 	settle = 2
 	// baseline is how many intervals before that what is usual comes from.
@@ -282,12 +24,16 @@ const (
 	leastChange = .04
 )
 
-// riseAt is how far a series rises at a slot (an index) beyond what it did before: 0 not, 1 by twenty of its
-// own deviations. Less than floor is no rise.
-func (w *work) riseAt(x []float64, onset int, floor float64) float64 {
-	if onset < 0 || onset >= len(x) {
-		return 0
-	}
+// change is what a series does around an onset. It is the same for all regions that began together.
+type change struct {
+	onset int    // index into the series; -1: none
+	usual spread // before
+	top   float64
+	known bool // there are values before and after
+}
+
+// changeAt finds the change of a series at an onset.
+func (w *work) changeAt(x []float64, onset int) change {
 	before, after := w.before[:0], w.after[:0]
 	for i := max(0, onset-settle-baseline); i < onset-settle; i++ {
 		if !math.IsNaN(x[i]) {
@@ -301,11 +47,24 @@ func (w *work) riseAt(x []float64, onset int, floor float64) float64 {
 	}
 	w.before, w.after = before, after
 	if len(before) == 0 || len(after) == 0 {
+		return change{onset: onset}
+	}
+	return change{onset, spreadOf(before, leastChange), slices.Max(after), true}
+}
+
+// riseAt is how far a series rises at a slot (an index) beyond what it did before: 0 not, 1 by twenty of its
+// own deviations. Less than floor is no rise.
+func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
+	if onset < 0 || onset >= len(x.raw) {
 		return 0
 	}
-	usual := spreadOf(before, leastChange)
-	top := slices.Max(after)
-	z := (top - usual.median) / (usual.scale + floor)
+	if x.last.onset != onset {
+		x.last = w.changeAt(x.raw, onset)
+	}
+	if !x.last.known {
+		return 0
+	}
+	z := (x.last.top - x.last.usual.median) / (x.last.usual.scale + floor)
 	if !(z > 2) { // none, or not a number: nothing moved at all
 		return 0
 	}

@@ -143,16 +143,16 @@ func TestOnset(t *testing.T) {
 func TestRise(t *testing.T) {
 	var w work
 	calm := func(n int) []float64 { return wave(n, n, n, 0) }
-	if r := w.riseAt(append(calm(20), 50, 50, 50), 20, 0); r != 1 {
+	if r := w.riseAt(laggedBy(append(calm(20), 50, 50, 50)), 20, 0); r != 1 {
 		t.Errorf("fifty times as much: %v", r)
 	}
-	if r := w.riseAt(calm(23), 20, 0); r != 0 {
+	if r := w.riseAt(laggedBy(calm(23)), 20, 0); r != 0 {
 		t.Errorf("no change: %v", r)
 	}
-	if r := w.riseAt(make([]float64, 23), 20, 0); r != 0 {
+	if r := w.riseAt(laggedBy(make([]float64, 23)), 20, 0); r != 0 {
 		t.Errorf("nothing ever: %v", r)
 	}
-	if r := w.riseAt(append(calm(10), append(wave(10, 0, 10, 50), calm(3)...)...), 20, 0); r != 0 {
+	if r := w.riseAt(laggedBy(append(calm(10), append(wave(10, 0, 10, 50), calm(3)...)...)), 20, 0); r != 0 {
 		t.Errorf("it rose ten intervals before: %v", r)
 	}
 }

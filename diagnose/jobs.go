@@ -22,6 +22,7 @@ type job struct {
 	files    float64              // moved lately with the file system, bytes
 	lagged   [numMeasured]*lagged // in the interval laggedIn
 	laggedIn uint32
+	was, now moves
 }
 
 // jobTable keeps jobs that run or ended lately. A job's key is (id, start).

@@ -48,8 +48,15 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	senders := rc.likeliestSenders()
 	t.listNecks(h, p)
 	h.resetClaims()
+	h.listStalled(p)
 	for i, n := range h.necks {
-		s.claimFor(rc, senders, i, n.link, p)
+		h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(n.link))
+		from, to := s.graph.Ends(n.link)
+		for _, tail := range [2]topology.DeviceID{from, to} {
+			for _, i := range senders {
+				h.claimPassage(t, t.passageOf(s.routesOf(rc.jobs[i].job), n.link, tail, h))
+			}
+		}
 	}
 	h.countClaims()
 	for i := range h.necks {
@@ -83,22 +90,31 @@ func (t *gridLinks) listNecks(h *held, p *pressure) {
 				continue
 			}
 			h.tried[l] = h.round
-			full, left := p.isFull(l), p.left(l)
-			if !full && (left >= clearlyLess || p.stallOf(l) > neckStall) {
-				continue
+			if n, may := p.neckAt(l); may {
+				h.necks = append(h.necks, n)
 			}
-			n := neck{link: l, waits: p.waitsFor(l), slower: !full}
-			if n.score = max(leastWaits, n.waits); n.slower {
-				n.lost = 1 - left
-				n.score *= n.lost
-			}
-			h.necks = append(h.necks, n)
 		}
 	}
 	if len(h.necks) > maxNecks {
 		slices.SortStableFunc(h.necks, func(a, b neck) int { return cmp.Compare(b.score, a.score) })
 		h.necks = h.necks[:maxNecks]
 	}
+}
+
+// neckAt rates a link by how much waits for it, if that may be what a region waits for.
+func (p *pressure) neckAt(l schema.LinkID) (n neck, may bool) {
+	n = neck{link: l, waits: p.waitsFor(l), slower: !p.isFull(l)}
+	n.score = max(leastWaits, n.waits)
+	if !n.slower {
+		return n, true
+	}
+	if p.stallOf(l) > neckStall {
+		return n, false
+	}
+	left := p.left(l)
+	n.lost = 1 - left
+	n.score *= n.lost
+	return n, left < clearlyLess
 }
 
 // fullEnd is the full link at whose end the tree of all that the region holds back agrees best, with any senders: what
@@ -238,7 +254,7 @@ func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressu
 	return from, max(fits[0], fits[1])
 }
 
-// claimFor lets a link claim what suspects send over it, from either end.
+// claimFor lets a link claim what suspects send over it, from either end, and what failed lets pass: route by route.
 func (s *Stage) claimFor(rc *regionCase, senders []int, claimant int, l schema.LinkID, p *pressure) {
 	t, h := s.router.grid, &s.work.held
 	h.claimant, h.urgency = claimant, max(leastWaits, p.waitsFor(l))
@@ -253,37 +269,28 @@ func (s *Stage) claimFor(rc *regionCase, senders []int, claimant int, l schema.L
 }
 
 // upstream adds the part before a link of the routes that cross it from one of its ends, of an exchange of a job's
-// nodes, and reports whether there are any. What crosses a link of dimension k has its goal's place in the dimensions
-// before k and its source's in those behind.
+// nodes, and reports whether there are any.
 func (t *gridLinks) upstream(r *routes, tail topology.DeviceID, l schema.LinkID, h *held) bool {
-	key := t.keys[l]
-	k := int(key.dim)
-	from, to := t.graph.Ends(l)
-	if from == tail {
-		from = to
-	}
-	sources, goals := with(r.nodes[k].from, key.behind), with(r.nodes[k].to, key.before)
-	if len(sources) == 0 || len(goals) == 0 {
-		return false
-	}
-	t.crossings(goals, k, t.graph.Device(tail).Coord[k], t.graph.Device(from).Coord[k], h)
-	for _, source := range sources {
-		if routes := h.goals[source.at]; routes > 0 && !t.isCut(source.device, tail, h.dead) {
+	pass := t.passageOf(r, l, tail, h)
+	for _, source := range pass.sources {
+		if routes := pass.goals[source.at]; routes > 0 && !t.isCut(source.device, tail, h.dead) {
 			h.send(t.numbers[source.device], routes)
 		}
 	}
-	t.converge(tail, k+1, h)
+	t.converge(tail, pass.dim+1, h)
 	return len(h.touched) > 0
 }
 
 // crossings counts, by coordinate in dimension k from which it comes, the nodes to which the way crosses from at to
-// its neighbour.
+// its neighbour. The nodes have one place.
 func (t *gridLinks) crossings(to []placed, k, at, next int, h *held) {
 	size := t.grid.Dims[k]
 	h.goals = append(h.goals[:0], make([]float64, 2*size)...)
 	nodes := h.goals[size:]
-	for _, n := range to {
-		nodes[n.at]++
+	for len(to) > 0 { // those of one coordinate follow each other
+		n := lower(to, to[0].place, to[0].at+1)
+		nodes[to[0].at] = float64(n)
+		to = to[n:]
 	}
 	ways, ahead := t.ways[k], (at+1)%size == next
 	for y, n := range nodes {

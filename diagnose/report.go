@@ -30,7 +30,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 		d.Failures = append(d.Failures, schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops})
 	}
 	d.Root = s.rootPort(rc, v)
-	d.Victims = s.victims(snap, rc, v)
+	d.Victims = s.victims(rc, v)
 	d.Action = schema.OneLine(s.action(rc, v))
 	because := s.hold(rc, s.because(rc, v), &d)
 	d.Text = schema.OneLine(s.text(rc, because, &d))
@@ -129,29 +129,13 @@ const maxStall = .95
 // the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the
 // region's links that the job uses, by the share of its traffic that is there; the upper bound the worst of
 // them, as if all messages waited for it.
-func (s *Stage) victims(snap *schema.Snapshot, rc *regionCase, v *verdict) []schema.VictimJob {
+func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 	out := []schema.VictimJob{}
-	stall := snap.Find(rc.region.Metric)
-	if stall == nil {
-		return out
-	}
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		if i < v.accused || c.cross <= 0 {
-			continue
+		if i >= v.accused && c.worst >= schema.LowPercent/100. {
+			out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{1 / (1 - min(c.worst, c.waits)), 1 / (1 - c.worst)}})
 		}
-		worst, waits := 0., 0.
-		for _, l := range rc.region.Links {
-			if load := c.job.routes.on(l); load > 0 && stall.Valid.Has(int(l)) {
-				share := min(maxStall, max(0, float64(stall.Values[l])/100))
-				worst = max(worst, share)
-				waits += load * share
-			}
-		}
-		if worst < schema.LowPercent/100. {
-			continue
-		}
-		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{1 / (1 - min(worst, waits)), 1 / (1 - worst)}})
 	}
 	slices.SortStableFunc(out, func(a, b schema.VictimJob) int {
 		switch {

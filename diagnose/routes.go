@@ -147,12 +147,15 @@ type gridLinks struct {
 	numbers []int32   // by device
 	coords  []int16   // [number*k+dim]
 	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
+	arcs    [][]arcs  // by dimension and coordinate
+	sure    []float64 // how much it says that a link fits in so many of the other dimensions
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
 type linkKey struct {
 	dim            int8
 	before, behind int32
+	low            int32 // number of the switch from which routes take it in + direction; -1: none takes it
 }
 
 func newGridLinks(g *topology.Graph) *gridLinks {
@@ -180,11 +183,11 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 	for l := range g.NumLinks() {
 		link := g.Link(schema.LinkID(l))
 		if link.Dim < 0 || int(link.Dim) >= k {
-			t.keys[l].dim = -1
+			t.keys[l] = linkKey{dim: -1, low: -1}
 			continue
 		}
 		before, behind := t.around(link.From, int(link.Dim))
-		t.keys[l] = linkKey{link.Dim, int32(before), int32(behind)}
+		t.keys[l] = linkKey{link.Dim, int32(before), int32(behind), -1}
 		from, to := g.Device(link.From).Coord, g.Device(link.To).Coord
 		size := grid.Dims[link.Dim]
 		ahead := (from[link.Dim]+1)%size == to[link.Dim]
@@ -196,6 +199,11 @@ func newGridLinks(g *topology.Graph) *gridLinks {
 			t.next[grid.Number(to)*k+int(link.Dim)] = schema.LinkID(l)
 		default:
 			t.prev[grid.Number(to)*k+int(link.Dim)] = schema.LinkID(l)
+		}
+	}
+	for i, l := range t.next {
+		if l != schema.NoLink {
+			t.keys[l].low = int32(i / k)
 		}
 	}
 	return t
@@ -221,7 +229,7 @@ func (t *gridLinks) places(out *routes, devices []topology.DeviceID) {
 			out.nodes[d].from = append(out.nodes[d].from, placed{int32(behind), at, device})
 		}
 		for _, nodes := range [2][]placed{out.nodes[d].to, out.nodes[d].from} {
-			slices.SortFunc(nodes, func(a, b placed) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.device, b.device)) })
+			slices.SortFunc(nodes, func(a, b placed) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at)) })
 		}
 	}
 }
@@ -252,24 +260,19 @@ func (t *gridLinks) onTheWay(r *routes, links []schema.LinkID, weight []float64,
 	var to, from float64
 	k := len(t.grid.Dims)
 	for i, l := range links {
-		key := t.keys[l]
+		key := &t.keys[l]
 		d := int(key.dim)
 		if d < 0 {
 			continue
 		}
 		if r.prefix[d].Has(int(key.before)) {
-			to += weight[i] * sureness(d, k)
+			to += weight[i] * t.sure[d]
 		}
 		if r.suffix[d].Has(int(key.behind)) {
-			from += weight[i] * sureness(k-1-d, k)
+			from += weight[i] * t.sure[k-1-d]
 		}
 	}
 	return max(to, from) / total
-}
-
-// sureness is how much it says that a link fits in so many of the other dimensions.
-func sureness(fits, dims int) float64 {
-	return .3 + .7*float64(fits)/float64(max(1, dims-1))
 }
 
 // line is a row of switches along a dimension with the weights of packets that enter it and where they leave.

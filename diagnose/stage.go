@@ -41,7 +41,9 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 func (s *Stage) setGraph(g *topology.Graph) {
 	s.graph, s.router, s.reach = g, newRouter(g), newReach(g)
 	s.memory = memory{length: s.cfg.Window, links: g.NumLinks()}
+	interval := s.work.interval // that jobs know their numbers by
 	s.work = newWork(g)
+	s.work.interval = interval
 }
 
 // Name is the stage's, as its saved state is known by.

@@ -1,9 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -85,8 +82,8 @@ func (t *gridLinks) alongDimension(dim, stride, goal int, h *held) {
 // lineNodes are the nodes of a job by the lines of one dimension of a grid, for what crosses a link of it: that goes
 // to nodes with the link's place in the dimensions before, and comes from nodes with its place in those behind.
 type lineNodes struct {
-	to   []placed // by place in the dimensions before
-	from []placed // by place in those behind
+	to   []placed // by place in the dimensions before, and coordinate
+	from []placed // by place in those behind, and coordinate
 }
 
 // placed is a node, its place without one dimension, and its coordinate in that.
@@ -97,8 +94,20 @@ type placed struct {
 
 // with are the nodes that have a place.
 func with(nodes []placed, place int32) []placed {
-	byPlace := func(n placed, place int32) int { return cmp.Compare(n.place, place) }
-	first, _ := slices.BinarySearchFunc(nodes, place, byPlace)
-	n, _ := slices.BinarySearchFunc(nodes[first:], place+1, byPlace)
-	return nodes[first : first+n]
+	nodes = nodes[lower(nodes, place, 0):]
+	return nodes[:lower(nodes, place+1, 0)]
+}
+
+// lower is the index of the first node that is not before a place and coordinate.
+func lower(nodes []placed, place, at int32) int {
+	from, to := 0, len(nodes)
+	for from < to {
+		mid := (from + to) / 2
+		if n := &nodes[mid]; n.place < place || n.place == place && n.at < at {
+			from = mid + 1
+		} else {
+			to = mid
+		}
+	}
+	return from
 }

@@ -92,3 +92,44 @@ func TestJobsOnTheSameDevicesShareRoutes(t *testing.T) {
 		t.Errorf("%d are kept", len(r.known))
 	}
 }
+
+// What is counted of a passage is what following its routes one by one gives.
+func TestPassagesAreCountedAsTheyAreFollowed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, spec := range []string{"torus:6x5x4", "torus:8x7", "torus:2x3x2", "mesh:5x4x3"} {
+		g, err := topology.Parse("t", spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRouter(g)
+		grid, h, loaded := r.grid, newHeld(g), 0
+		for range 200 {
+			var devices []topology.DeviceID
+			for d := range topology.DeviceID(g.NumDevices()) {
+				if rng.IntN(3) == 0 {
+					devices = append(devices, d)
+				}
+			}
+			l, job := schema.LinkID(rng.IntN(g.NumLinks())), r.route(devices)
+			tail, far := g.Ends(l)
+			if rng.IntN(2) == 0 {
+				tail = far
+			}
+			grid.upstream(job, tail, l, &h)
+			pass := grid.passageOf(job, l, tail, &h)
+			for before := range schema.LinkID(g.NumLinks()) {
+				if got := grid.over(&pass, before); got != h.load[before] {
+					t.Fatalf("%s, %d nodes, link %d from %s: %v routes over link %d, want %v", spec, len(devices), l, g.Device(tail).Name, got, before, h.load[before])
+				}
+				if h.load[before] > 0 {
+					loaded++
+				}
+			}
+			clear(h.load)
+			h.touched = h.touched[:0]
+		}
+		if loaded == 0 {
+			t.Errorf("%s: no link has routes", spec)
+		}
+	}
+}

@@ -15,7 +15,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	defer func() { s.work.cases = cases }()
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
-			cases = append(cases, s.newCase(r.Snapshot, region))
+			cases = slices.Grow(cases, 1)[:len(cases)+1]
+			s.begin(&cases[len(cases)-1], r.Snapshot, region)
 		}
 	}
 	if len(cases) == 0 {
@@ -53,6 +54,7 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 		p.stall = p.credit
 		defer func() { p.stall = stall }()
 	}
+	s.work.held.turnTo(p.stall, s.work.past.round)
 	rc.drain = s.drainOf(rc, p)
 	rc.neck = s.neckOf(rc, p)
 	s.fitFailures(rc, p)
@@ -111,7 +113,7 @@ type nearFailure struct {
 
 // nearFailures lists the failures near the region that reach last searched from.
 func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
-	rc.failures = nil
+	rc.failures = rc.failures[:0]
 	for i := range s.failures {
 		f := &s.failures[i]
 		hops := -1

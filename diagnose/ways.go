@@ -1,16 +1,20 @@
 package diagnose
 
+// arcs are how many switches of a line go to one of them in + direction, and how many in -.
+type arcs struct{ ahead, back int }
+
 // measure tabulates coordinates and ways.
 func (t *gridLinks) measure() {
 	k := len(t.grid.Dims)
-	t.coords, t.ways = make([]int16, t.grid.Switches()*k), make([][]int16, k)
+	t.coords, t.ways, t.arcs = make([]int16, t.grid.Switches()*k), make([][]int16, k), make([][]arcs, k)
 	for n, d := range t.devices {
 		for dim, x := range t.graph.Device(d).Coord {
 			t.coords[n*k+dim] = int16(x)
 		}
 	}
 	for dim, size := range t.grid.Dims {
-		t.ways[dim] = make([]int16, size*size)
+		t.sure = append(t.sure, .3+.7*float64(dim)/float64(max(1, k-1)))
+		t.ways[dim], t.arcs[dim] = make([]int16, size*size), make([]arcs, size)
 		for from := range size {
 			for to := range size {
 				steps, ahead := t.way(from, to, size)
@@ -18,6 +22,12 @@ func (t *gridLinks) measure() {
 					steps = -steps
 				}
 				t.ways[dim][from*size+to] = int16(steps)
+				switch {
+				case steps > 0:
+					t.arcs[dim][to].ahead++
+				case steps < 0:
+					t.arcs[dim][to].back++
+				}
 			}
 		}
 	}

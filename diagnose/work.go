@@ -13,6 +13,7 @@ type work struct {
 	running       []*job       // of this interval, by id
 	comparable    bool         // traffic of jobs and of links is measured alike
 	round         uint32
+	around        []*job   // within the hops of a region, the nearest first
 	readers       []*job   // whose traffic with files stands out, the most first
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
 	settled       []topology.DeviceID
@@ -24,6 +25,8 @@ type work struct {
 	laggedUsed    int
 	correlator    correlator
 	held          held
+	past          past
+	centre        centres
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its place in entries plus 1, 0 none
@@ -41,18 +44,18 @@ type entry struct {
 }
 
 type member struct {
-	cas    int32
-	weight float64
+	cas           int32
+	weight, waits float64
 }
 
 // sums are what a job's routes have in common with a region.
 type sums struct {
-	on                bool
-	cross, gate, load float64
+	on                              bool
+	cross, gate, load, waits, worst float64
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g)}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices())}
 }
 
 // index notes which regions each link is in.
@@ -66,7 +69,7 @@ func (w *work) index(cases []regionCase) {
 			if w.first[l] == 0 {
 				w.marked = append(w.marked, l)
 			}
-			w.entries = append(w.entries, entry{member{int32(c), cases[c].weight[i]}, w.first[l]})
+			w.entries = append(w.entries, entry{member{int32(c), cases[c].weight[i], cases[c].waits[i]}, w.first[l]})
 			w.first[l] = int32(len(w.entries))
 		}
 	}
@@ -103,9 +106,9 @@ func (w *work) touch(c int32) *sums {
 	return s
 }
 
-// newCase gathers what is known of a region itself.
-func (s *Stage) newCase(snap *schema.Snapshot, region *schema.Region) regionCase {
-	rc := regionCase{region: region, onset: -1}
+// begin gathers what is known of a region itself, in the memory of a region of the interval before.
+func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
+	*rc = regionCase{region: region, onset: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
 	levels := s.memory.metrics[region.Metric]
 	seen := min(int64(s.cfg.Window), s.clock.now-s.clock.first+1)
 	for slot := s.clock.now - seen + 1; slot <= s.clock.now; slot++ {
@@ -119,14 +122,13 @@ func (s *Stage) newCase(snap *schema.Snapshot, region *schema.Region) regionCase
 	}
 	series := snap.Find(region.Metric)
 	for _, l := range region.Links {
-		v := 1e-3
+		v, waits := 1e-3, 0.
 		if series != nil && int(l) < len(series.Values) && series.Valid.Has(int(l)) {
-			v = max(v, float64(series.Values[l]))
+			v, waits = max(v, float64(series.Values[l])), min(maxStall, max(0, float64(series.Values[l])/100))
 		}
-		rc.weight = append(rc.weight, v)
+		rc.weight, rc.waits = append(rc.weight, v), append(rc.waits, waits)
 		rc.total += v
 	}
 	rc.onset = onsetOf(rc.stall)
 	rc.old = rc.onset < 0 && seen >= leastPairs
-	return rc
 }

@@ -24,11 +24,14 @@ const (
 
 var (
 	orderedBase = [orderedBins]float64{.42, .08, .08, .42} // most conditions are thresholds, which an end meets
-	patternBase = [patternBins]float64{.2, .2, .2, .2, .2}
+	patternBase = [patternBins]float64{.23, .23, .23, .23, .08}
 )
 
-// uniformShare of the patterns has one size.
-const uniformShare = .5
+// Shares of the patterns that have one size.
+const (
+	uniformShare = .75 // a condition on every message needs no more
+	halfUniform  = .5  // of Collie with proposals at the ends
+)
 
 // bins is how many a dimension has.
 func (d *Dimension) bins() int {
@@ -57,6 +60,17 @@ func (d *Dimension) base(bin int) float64 {
 		return orderedBase[bin]
 	}
 	return 1 / float64(n)
+}
+
+// evenBase is the weight of a bin when every value is drawn as often: a condition may hold
+// in the middle alone.
+func (d *Dimension) evenBase(bin int) float64 {
+	n := len(d.Values)
+	if !d.Ordered || d.bins() != orderedBins {
+		return d.base(bin)
+	}
+	lower := (n + 1) / 2
+	return [orderedBins]float64{1, float64(lower - 1), float64(n - 1 - lower), 1}[bin] / float64(n)
 }
 
 // bin is where a coordinate belongs.
@@ -100,11 +114,11 @@ func (d *Dimension) patternBin(at []int) int {
 	return anyPattern
 }
 
-// draw is a coordinate in a bin.
-func (d *Dimension) draw(bin int, r *rand.Rand) []int {
+// draw is a coordinate in a bin; of patterns a share has one size.
+func (d *Dimension) draw(bin int, uniform float64, r *rand.Rand) []int {
 	n := len(d.Values)
 	if d.Pattern {
-		return d.drawPattern(bin, r)
+		return d.drawPattern(bin, uniform, r)
 	}
 	if !d.Ordered || n == 1 {
 		return []int{bin}
@@ -121,9 +135,9 @@ func (d *Dimension) draw(bin int, r *rand.Rand) []int {
 	return []int{lo + r.IntN(max(1, n-1-lo))}
 }
 
-func (d *Dimension) drawPattern(bin int, r *rand.Rand) []int {
+func (d *Dimension) drawPattern(bin int, uniform float64, r *rand.Rand) []int {
 	at := d.random(r)
-	if r.Float64() < uniformShare {
+	if r.Float64() < uniform {
 		at = at[:1]
 	}
 	if bin == mixed && len(at) < 2 {

@@ -33,7 +33,7 @@ func (d *Dimension) extreme(r *rand.Rand) []int {
 		if d.base(bin) == 0 {
 			bin = anyPattern
 		}
-		return d.draw(bin, r)
+		return d.draw(bin, halfUniform, r)
 	}
 	if !d.Ordered {
 		return d.random(r)

@@ -8,6 +8,8 @@ import "slices"
 const (
 	refineCost  = 20  // probes that an anomaly's thresholds need, about
 	quiet       = 200 // experiments without a new anomaly after which one is refined
+	drought     = 100 // experiments without a new anomaly, after which
+	evenShare   = .3  // of the proposals draw every value as often as another
 	auditFrom   = .75 // of the budget on, members of MFS are audited:
 	auditEvery  = 5   // proposals
 	drawsBefore = 200
@@ -90,10 +92,18 @@ func (s *Search) due() *Anomaly {
 			}
 		}
 	}
-	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || s.experiments-max(s.refined, s.anomalies[len(s.anomalies)-1].base.number) > quiet) {
+	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || min(s.experiments-s.refined, s.sinceNew()) > quiet) {
 		return first
 	}
 	return nil
+}
+
+// sinceNew is how many experiments there were since one that showed a new anomaly.
+func (s *Search) sinceNew() int {
+	if len(s.anomalies) == 0 {
+		return s.experiments
+	}
+	return s.experiments - s.anomalies[len(s.anomalies)-1].base.number
 }
 
 // random is the baseline: no signal, and the same care with what it finds, or none.
@@ -136,7 +146,7 @@ func (s *Search) propose() point {
 	return s.outside(func() point {
 		p := make(point, len(weights))
 		for i := range weights {
-			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), s.rnd)
+			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), uniformShare, s.rnd)
 		}
 		switch {
 		case u < relaxShare:
@@ -151,11 +161,15 @@ func (s *Search) propose() point {
 // weights of the bins of each dimension for a proposal.
 func (s *Search) weights() [][]float64 {
 	weights := make([][]float64, len(s.space.dims))
+	base := (*Dimension).base
+	if s.sinceNew() > drought && s.rnd.Float64() < evenShare {
+		base = (*Dimension).evenBase
+	}
 	for i := range s.space.dims {
 		d := &s.space.dims[i]
 		weights[i] = make([]float64, d.bins())
 		for b := range weights[i] {
-			weights[i][b] = d.base(b)
+			weights[i][b] = base(d, b)
 		}
 	}
 	if len(s.history) < 10 || s.rnd.Float64() < freshShare {

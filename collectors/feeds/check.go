@@ -3,6 +3,7 @@ package feeds
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/giverny/giverny/collectors/nodes"
@@ -35,8 +36,9 @@ func Clean(s string, n int) string {
 // CleanName is Clean for names of jobs and users.
 func CleanName(s string) string { return Clean(s, maxNameBytes) }
 
-func sendable(name string) bool {
-	return name != "" && len(name) <= maxNameBytes && utf8.ValidString(name)
+// sendable says whether an id can be sent: one with control characters would go to terminals and tickets as it is.
+func sendable(id string) bool {
+	return id != "" && len(id) <= maxNameBytes && utf8.ValidString(id) && strings.IndexFunc(id, unicode.IsControl) < 0
 }
 
 // check keeps the rows that can be true and be sent. The rest is counted, beside what the source counted.

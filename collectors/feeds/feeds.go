@@ -135,7 +135,7 @@ const (
 	NoDevice    = "no_device"        // none of its nodes is a device of the feed's fabrics
 	TooMany     = "too_many"         // more than is kept
 	NotAJob     = "not_a_job"        // counters of something else than a job
-	Unsendable  = "unsendable"       // a name that is empty or too long
+	Unsendable  = "unsendable"       // a name that is empty, too long or has control characters
 	NotTaken    = "not_taken"        // the emitter refused it for good
 	UnknownKind = "unknown_kind"     // a failure of a kind that there is none of
 	NoTime      = "no_time"          // no time, or none that can be read

@@ -156,6 +156,7 @@ func TestRows(t *testing.T) {
 				job("5", past, past.Add(-time.Second), "nid1"),
 				job("", past, time.Time{}, "nid1"),
 				job(strings.Repeat("x", 300), past, time.Time{}, "nid1"),
+				job("6\x1b[31m", past, time.Time{}, "nid1"),
 			},
 			Failures: []schema.Failure{
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "X+"},
@@ -184,7 +185,7 @@ func TestRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.Future: 1, feeds.Backwards: 1, feeds.Unsendable: 2, feeds.TooMany: 0} {
+	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.Future: 1, feeds.Backwards: 1, feeds.Unsendable: 3, feeds.TooMany: 0} {
 		if v := b.metric(t, "giverny_feed_rows_dropped_total", reason); v != n {
 			t.Errorf("%v dropped as %s, want %v", v, reason, n)
 		}

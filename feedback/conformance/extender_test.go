@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -144,4 +145,53 @@ func TestTheExtenderFailsOpen(t *testing.T) {
 	if got := ask[extender.ExtenderFilterResult](t, startExtender(t, nil), "filter", one); len(got.FailedNodes) > 0 || len(*got.NodeNames) != 1 {
 		t.Errorf("the last node: %+v", got)
 	}
+}
+
+// What the scheduler of Kubernetes sent when it placed a pod (testdata/scheduler/README.md): nodes go back as they came,
+// and the answers are of its own types.
+func TestRecordedRequestsAreAnswered(t *testing.T) {
+	server := startExtender(t, nil)
+	for _, form := range []string{"nodes", "names"} {
+		request, args := recorded(t, "filter-"+form)
+		if asked := nodesOf(args.Nodes, args.NodeNames); !cmp.Equal(asked, []string{"host0", "host1", "host2"}) || args.Pod.Name != "trainer-0" {
+			t.Fatalf("%s: the recording asks about %v for %q", form, asked, args.Pod.Name)
+		}
+		got := ask[extender.ExtenderFilterResult](t, server, "filter", request)
+		if got.Error != "" || len(got.FailedNodes) != 1 || got.FailedNodes["host1"] == "" || !cmp.Equal(nodesOf(got.Nodes, got.NodeNames), []string{"host0", "host2"}) {
+			t.Errorf("%s: %+v", form, got)
+		}
+		if args.Nodes != nil {
+			if diff := cmp.Diff([]v1.Node{args.Nodes.Items[0], args.Nodes.Items[2]}, got.Nodes.Items); diff != "" {
+				t.Errorf("nodes do not come back as they came: %s", diff)
+			}
+		}
+		request, _ = recorded(t, "prioritize-"+form)
+		want := extender.HostPriorityList{{Host: "host0", Score: extender.MaxExtenderPriority}, {Host: "host2", Score: 5}}
+		if diff := cmp.Diff(want, ask[extender.HostPriorityList](t, server, "prioritize", request)); diff != "" {
+			t.Errorf("%s: %s", form, diff)
+		}
+	}
+}
+
+// recorded is a request of the scheduler, and what it says.
+func recorded(t *testing.T, name string) (request []byte, args extender.ExtenderArgs) {
+	t.Helper()
+	request, err := os.ReadFile("testdata/scheduler/" + name + ".json")
+	if err == nil {
+		err = json.Unmarshal(request, &args)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request, args
+}
+
+func nodesOf(nodes *v1.NodeList, names *[]string) (all []string) {
+	if names != nil {
+		return *names
+	}
+	for i := range nodes.Items {
+		all = append(all, nodes.Items[i].Name)
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/schema"
@@ -25,7 +26,7 @@ func (r *Reconciler) settle(ctx context.Context) error {
 		if err := r.journal.save(); err != nil { // before anything is changed
 			return err
 		}
-		setErr := r.scheduler.Set(ctx, wanted)
+		setErr := brief(r.scheduler.Set(ctx, wanted))
 		if now, err = r.scheduler.Look(ctx, nodes); err != nil {
 			return errors.Join(setErr, err)
 		}
@@ -39,6 +40,17 @@ func (r *Reconciler) settle(ctx context.Context) error {
 		r.record.Worked()
 	}
 	return err
+}
+
+// maxError bounds an error, bytes: the audit repeats it for each node that was not changed, and there may be thousands of
+// both.
+const maxError = 1000
+
+func brief(err error) error {
+	if err == nil || len(err.Error()) <= maxError {
+		return err
+	}
+	return fmt.Errorf("%s ... (%d bytes of errors)", strings.ToValidUTF8(err.Error()[:maxError], ""), len(err.Error()))
 }
 
 // wanted lists the nodes that differ from what they should be, and lets go of those

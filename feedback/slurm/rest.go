@@ -120,6 +120,9 @@ func (r *rest) set(ctx context.Context, names []string, to node, c changed) erro
 	return errors.Join(errs...)
 }
 
+// perSet is one: slurmrestd is asked about each node by itself.
+func (r *rest) perSet() int { return 1 }
+
 var errNoNode = errors.New("no such node")
 
 func (r *rest) call(ctx context.Context, method, name string, body any) (*restAnswer, error) {

@@ -51,6 +51,8 @@ func (s *scontrol) set(ctx context.Context, names []string, to node, c changed) 
 	return nil
 }
 
+func (s *scontrol) perSet() int { return perCall }
+
 // run runs scontrol with a vector of arguments, and gives what it prints.
 func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)

@@ -35,7 +35,7 @@ func row(t *testing.T, subject, algorithm string) documented {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := documented{seeds: 16}
+	d := documented{seeds: 50}
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, "|")
 		if len(cells) < 11 || strings.TrimSpace(cells[1]) != subject || strings.TrimSpace(cells[2]) != algorithm {

@@ -10,7 +10,7 @@ import (
 type Subject interface {
 	Describe() search.Description
 	Measure(search.Workload) search.Measurement
-	// Truth is the MFS of each anomaly as JSON, by its number.
+	// Truth is the MFS of each anomaly as JSON, by its number; empty: it has none.
 	Truth() map[int]string
 	// Anomalies that a workload triggers, by number.
 	Anomalies(search.Workload) []int
@@ -24,6 +24,7 @@ type Result struct {
 	Reported  int             // that stand at the end
 	Repeated  int             // reports of an anomaly that an earlier one reported
 	Spurious  int             // reports whose workload triggers nothing
+	Boxless   int             // reports of anomalies that have no MFS
 	Dims      int             // reports whose MFS names the right dimensions
 	Exact     int             // reports whose MFS is the right one
 	Wrong     []string        // the others, for a person
@@ -94,6 +95,10 @@ func Play(subject Subject, cfg search.Config) (*Result, error) {
 func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Result, error) {
 	truth := map[int]*search.MFS{}
 	for n, text := range subject.Truth() {
+		if text == "" { // it is no conjunction
+			truth[n] = nil
+			continue
+		}
 		f, err := space.ParseMFS([]byte(text))
 		if err != nil {
 			return nil, fmt.Errorf("truth of anomaly %d: %w", n, err)
@@ -116,9 +121,12 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 		if like > 0 {
 			r.Dims++
 		}
-		if like > 1 {
+		switch {
+		case truth[best] == nil:
+			r.Boxless++
+		case like > 1:
 			r.Exact++
-		} else {
+		default:
 			r.Wrong = append(r.Wrong, fmt.Sprintf("anomaly %d: %s; reported: %s", best, truth[best], a.MFS))
 		}
 		at, again := r.Found[best]
@@ -134,6 +142,9 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 
 // alike is 2 for the same MFS, 1 for one of the same dimensions, else 0.
 func alike(a, b *search.MFS) int {
+	if b == nil {
+		return 0
+	}
 	switch dims, exact := search.Compare(a, b); {
 	case exact:
 		return 2

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/giverny/giverny/search"
 )
@@ -14,6 +13,7 @@ const (
 	// maxOverBound is how far beyond a bound of its description a measured rate may
 	// lie: bounds are rounded, but no link carries four times its line rate.
 	maxOverBound = 4
+	maxSeconds   = 1e6 // of one measurement: twelve days
 )
 
 // CheckDescription finds what an engine says of itself that cannot be used.
@@ -27,8 +27,8 @@ func CheckMeasurement(d *search.Description, m *search.Measurement) error {
 	if err := m.Check(); err != nil {
 		return err
 	}
-	if m.Seconds < 0 || math.IsNaN(m.Seconds) || math.IsInf(m.Seconds, 0) {
-		return fmt.Errorf("seconds is %v: want 0 or more", m.Seconds)
+	if !(m.Seconds >= 0 && m.Seconds <= maxSeconds) { // a NaN is neither
+		return fmt.Errorf("seconds is %v: want 0 to %g", m.Seconds, float64(maxSeconds))
 	}
 	if len(m.Directions) > maxDirections || len(m.TxPausePercent) > maxDirections {
 		return fmt.Errorf("%d directions and %d hosts: a pair has two", len(m.Directions), len(m.TxPausePercent))

@@ -38,6 +38,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 		"status@2":   {engine.Nonsense, `status "splendid"`},
 		"negative@2": {engine.Nonsense, "-100 Gb/s"},
 		"beyond@2":   {engine.Nonsense, "1e+12 Gb/s"},
+		"forever@2":  {engine.Nonsense, "seconds is 1e+308"},
 		"missing@2":  {engine.Nonsense, "lacks gbps or mpps"},
 		"nopause@2":  {engine.Nonsense, "no tx_pause_percent"},
 		"nan@2":      {engine.Nonsense, "invalid character 'N'"},

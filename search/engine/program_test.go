@@ -114,6 +114,8 @@ func misbehave(what string, id int) bool {
 		print(`{"id":%d,%s}`, id, strings.Replace(fine, "100,", "-100,", 1))
 	case "beyond":
 		print(`{"id":%d,%s}`, id, strings.Replace(fine, "100,", "1e12,", 1))
+	case "forever":
+		print(`{"id":%d,%s}`, id, strings.Replace(fine, `"seconds":1`, `"seconds":1e308`, 1))
 	case "missing":
 		print(`{"id":%d,%s}`, id, strings.Replace(fine, `"gbps":100,`, "", 1))
 	case "nopause":

@@ -77,15 +77,33 @@ func openJournal(path string) (*journal, []byte, error) {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	if err := isLog(text, whole); err != nil { // before anything of the file is cut off
+		return nil, nil, errors.Join(fmt.Errorf("log %s: %w", path, err), file.Close())
+	}
 	if len(whole) < len(text) {
-		if len(whole) == 0 && text[0] != '{' {
-			return nil, nil, errors.Join(fmt.Errorf("log %s: it is no log of a search", path), file.Close())
-		}
 		if err := file.Truncate(int64(len(whole))); err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("log %s: cut off its torn line: %w", path, err), file.Close())
 		}
 	}
 	return j, whole, nil
+}
+
+// headerBegins is how every log begins.
+const headerBegins = `{"type":"` + lineSearch + `"`
+
+// isLog reports what keeps a file from being a log: without a whole line it must be the
+// begin of a header.
+func isLog(text, whole []byte) error {
+	if len(whole) == 0 {
+		n := min(len(text), len(headerBegins))
+		if string(text[:n]) != headerBegins[:n] {
+			return errNoLog
+		}
+		return nil
+	}
+	line, _, _ := bytes.Cut(whole, []byte("\n"))
+	_, err := parseHeader(line)
+	return err
 }
 
 // close also takes a nil journal.
@@ -232,10 +250,12 @@ func sameSearch(logged []byte, want Settings) (search.Description, error) {
 	return d, errors.New("it is of a search with another restriction, other known MFS or another description of the engine: give the same to go on with it, or another log")
 }
 
+var errNoLog = errors.New("it is no log of a search")
+
 func parseHeader(line []byte) (Header, error) {
 	var h Header
 	if err := json.Unmarshal(line, &h); err != nil || h.Type != lineSearch {
-		return h, errors.New("it is no log of a search")
+		return h, errNoLog
 	}
 	if h.Version != logVersion {
 		return h, fmt.Errorf("it has version %d: this giverny reads version %d", h.Version, logVersion)
@@ -278,7 +298,7 @@ func ReadLog(path string) (Log, error) {
 		}
 	}
 	if n == 0 {
-		return l, fmt.Errorf("log %s: it is no log of a search", path)
+		return l, fmt.Errorf("log %s: %w", path, errNoLog)
 	}
 	return l, nil
 }

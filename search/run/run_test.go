@@ -166,11 +166,21 @@ func TestLogOfAnotherSearch(t *testing.T) {
 			t.Errorf("%v; want %q", err, says)
 		}
 	}
-	if err := os.WriteFile(log, []byte("Dear diary,\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it is no log of a search") {
-		t.Errorf("%v; want it to say that it is no log", err)
+	for text, says := range map[string]string{
+		"notes\n":                     "it is no log of a search",
+		"notes\nof the rig":           "it is no log of a search",
+		`{"pairs":[{"client":"n1"}]}`: "it is no log of a search",
+		`{"type":"search","version":2}` + "\n" + `{"ty`: "it has version 2",
+	} {
+		if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; want %q", err, says)
+		}
+		if left, err := os.ReadFile(log); err != nil || string(left) != text {
+			t.Errorf("the file was changed to %q, %v; want it left as %q", left, err, text)
+		}
 	}
 }
 

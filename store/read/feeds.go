@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// LongestJob is for how long a job is believed to run whose end was never stored.
+// LongestJob is for how long after it was last heard of a job is believed to run whose end was never stored.
 const LongestJob = 60 * 24 * time.Hour
 
 // MaxRows bounds the jobs, and the diagnoses, of one answer.

@@ -29,6 +29,9 @@ var (
 	// ErrTooExpensive is returned where a question about a span needs more time or
 	// memory than it may have.
 	ErrTooExpensive = fmt.Errorf("the question takes more than %v or %d MB of memory; ask about a shorter span", maxTime, maxMemory/1_000_000)
+	// ErrNoTables is returned where the database, a table or a column is not there: while a new one is made or an old one
+	// is brought up to date, or where nothing does that.
+	ErrNoTables = errors.New("the tables of the store are being made or brought up to date; ask again, and see the log if this lasts")
 )
 
 // What a question about a span may cost the server.
@@ -146,6 +149,9 @@ func rows[T any](ctx context.Context, m *Model, name string, s scope, how store.
 		if exceedsLimits(err) {
 			err = errors.Join(ErrTooExpensive, err)
 		}
+		if lacksTables(err) {
+			err = errors.Join(ErrNoTables, err)
+		}
 		return nil, fmt.Errorf("fabric %v: %w", s.Args["fabric"], err)
 	}
 	if m.asked != nil {
@@ -159,6 +165,12 @@ func rows[T any](ctx context.Context, m *Model, name string, s scope, how store.
 func exceedsLimits(err error) bool {
 	var e *clickhouse.Exception
 	return errors.As(err, &e) && (e.Code == 159 || e.Code == 160 || e.Code == 241)
+}
+
+// lacksTables recognises the server's UNKNOWN_IDENTIFIER, UNKNOWN_TABLE and UNKNOWN_DATABASE.
+func lacksTables(err error) bool {
+	var e *clickhouse.Exception
+	return errors.As(err, &e) && (e.Code == 47 || e.Code == 60 || e.Code == 81)
 }
 
 // lookup answers a question about one interval or graph.

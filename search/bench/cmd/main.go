@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	subjects := flag.String("subjects", "F,H,flaky,generated", "F, H, flaky (F, but 3% of set-ups fail and 10% of symptoms are missed), generated; empty: none")
+	subjects := flag.String("subjects", "F,H,flaky,generated,physical", "F, H, flaky (F, but 3% of set-ups fail and 10% of symptoms are missed), generated, physical; empty: none")
 	algorithms := flag.String("algorithms", "lift,collie-extreme,collie,random", "which")
 	seeds := flag.Int("seeds", 50, "searches of each")
 	first := flag.Int("first", 12001, "seed; the rules were chosen on others")
@@ -77,6 +77,8 @@ func subjectOf(name string, seed uint64) (bench.Subject, error) {
 	switch name {
 	case "generated":
 		return bench.Generate(seed), nil
+	case "physical":
+		return bench.GeneratePhysical(seed), nil
 	case "flaky":
 		return simulated.New("F", seed, simulated.Flakiness{SetupFailed: .03, MissedSymptom: .1})
 	}
@@ -118,7 +120,7 @@ func row(subject, algorithm string, results []*bench.Result) {
 		total += r.Anomalies
 		dims += r.Dims
 		exact += r.Exact
-		reported += r.Reported
+		reported += r.Reported - r.Boxless
 		repeated += r.Repeated
 	}
 	slices.Sort(all)
@@ -130,8 +132,13 @@ func row(subject, algorithm string, results []*bench.Result) {
 	by := func(experiment int) string {
 		return meanOf(results, func(r *bench.Result) float64 { return float64(r.FoundBy(experiment)) })
 	}
-	percent := func(part int) float64 { return 100 * float64(part) / float64(max(1, reported)) }
-	fmt.Printf("| %s | %s | %.1f | %s | %s | %s | %s | %.1f%% | %.1f%% | %.2f |\n", subject, algorithm, float64(total)/n,
+	percent := func(part int) string {
+		if reported == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(reported))
+	}
+	fmt.Printf("| %s | %s | %.1f | %s | %s | %s | %s | %s | %s | %.2f |\n", subject, algorithm, float64(total)/n,
 		by(600), by(1200), by(1800), median, percent(dims), percent(exact), float64(repeated)/n)
 }
 

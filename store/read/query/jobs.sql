@@ -1,5 +1,5 @@
 -- The jobs that ran at any time of a span, each as it was stored last. A job whose end
--- was never stored is believed to run for so long after its start and no longer.
+-- was never stored is believed to run for so long after it was last heard of and no longer.
 WITH ran AS
     (
         SELECT job_id, start, argMax(end, (stored_at, interval_start, revision)) AS last_end
@@ -8,7 +8,7 @@ WITH ran AS
             AND (empty({ids:Array(String)}) OR job_id IN {ids:Array(String)})
         GROUP BY job_id, start
         HAVING last_end > fromUnixTimestamp64Nano({from:Int64}, 'UTC')
-            OR toUnixTimestamp64Nano(last_end) = 0 AND start > fromUnixTimestamp64Nano({oldest:Int64}, 'UTC')
+            OR toUnixTimestamp64Nano(last_end) = 0 AND greatest(start, toDateTime64(max(interval_start), 9, 'UTC')) > fromUnixTimestamp64Nano({oldest:Int64}, 'UTC')
         ORDER BY start DESC, job_id DESC
         LIMIT {limit:UInt64}
     )

@@ -1,0 +1,75 @@
+package dashboards
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
+	"github.com/giverny/giverny/store/engine/enginetest"
+)
+
+// A job that still runs is listed whenever it began: one that began before the default span, and one that had run for
+// longer than any job is believed to when it was first heard of. One that ended before the span is not.
+func TestRunningJobsAreListedWheneverTheyBegan(t *testing.T) {
+	h := open(t, mesh)
+	g := h.graph(mesh)
+	days := func(n int) schema.Instant { return schema.Instant(noon - int64(n)*24*3600*second) }
+	old := busy(g, int64(days(3)))
+	old.Jobs = []schema.Job{{Fabric: mesh, ID: "three days", Nodes: []string{"0,0"}, Start: days(3), State: "RUNNING"},
+		{Fabric: mesh, ID: "ended", Nodes: []string{"1,0"}, Start: days(3), End: days(2), State: "COMPLETED"}}
+	now := busy(g, noon)
+	now.Jobs = []schema.Job{{Fabric: mesh, ID: "seventy days", Nodes: []string{"2,0"}, Start: days(70), State: "RUNNING"}}
+	h.store(g, old)
+	h.store(g, now)
+	var ids []string
+	for _, j := range decode[jobPage](t, h.get("fabrics/"+mesh+"/jobs", http.StatusOK)).Jobs {
+		ids = append(ids, j.ID)
+	}
+	if got := strings.Join(ids, ", "); got != "seventy days, three days" {
+		t.Errorf("the default span lists %q", got)
+	}
+}
+
+// While the tables of a new database are being made the answer says so and when to ask again, as of a service that
+// starts; then the lists are empty.
+func TestAnswersWhileTablesAreMade(t *testing.T) {
+	db, err := store.New(sharedEngine.Options("test_tables_are_made"), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h := serve(t, db, mesh)
+	refused := func(path, when string) {
+		t.Helper()
+		response, err := http.Get(h.url + "/api/v1/fabrics/" + mesh + "/" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
+			t.Errorf("%s %s: %s, Retry-After %q", path, when, response.Status, response.Header.Get("Retry-After"))
+		}
+	}
+	for _, path := range []string{"diagnoses", "jobs", "regions", "failures", "events"} {
+		refused(path, "before there are tables")
+	}
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"diagnoses", "jobs"} {
+		if text := h.get("fabrics/"+mesh+"/"+path, http.StatusOK); !strings.Contains(text, `"`+path+`":[]`) {
+			t.Errorf("%s of an empty store: %s", path, text)
+		}
+	}
+	conn := enginetest.Connect(t, sharedEngine, "test_tables_are_made")
+	if err := conn.Exec(t.Context(), "ALTER TABLE intervals DROP COLUMN unknown_since"); err != nil {
+		t.Fatal(err)
+	}
+	refused("diagnoses", "where a column is still to come")
+}

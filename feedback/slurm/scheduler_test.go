@@ -1,0 +1,76 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/feedback/reconcile"
+)
+
+// stubborn is a Slurm that refuses to change some nodes, or hangs when it is asked to.
+type stubborn struct {
+	refused, hanging []string
+	taken            map[string]uint32
+	calls, most      int
+}
+
+func (s *stubborn) look(context.Context, []string) (map[string]node, error) { return nil, nil }
+
+func (s *stubborn) perSet() int { return s.most }
+
+// set takes the nodes before one that it refuses, as slurmctld does.
+func (s *stubborn) set(_ context.Context, names []string, to node, _ changed) error {
+	s.calls++
+	for _, name := range names {
+		if slices.Contains(s.hanging, name) {
+			return fmt.Errorf("no answer: %w", context.DeadlineExceeded)
+		}
+		if slices.Contains(s.refused, name) {
+			return errors.New("invalid request for " + name)
+		}
+		s.taken[name] = to.Weight
+	}
+	return nil
+}
+
+func hosts(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("host%d", i)
+	}
+	return names
+}
+
+// Of 10,000 nodes those are changed that Slurm does not refuse, and it is not asked endlessly where it refuses all.
+func TestNodesThatSlurmRefuses(t *testing.T) {
+	all := hosts(10_000)
+	for _, c := range []struct {
+		name      string
+		stubborn  stubborn
+		set       int // nodes that are
+		mostCalls int
+		want      string
+	}{
+		{"one by scontrol", stubborn{refused: all[5000:5001], most: perCall}, 9999, 40 + 2*9, "invalid request for host5000"},
+		{"several by scontrol", stubborn{refused: []string{"host0", "host7", "host999", "host9999"}, most: perCall}, 9996, 40 + 4*2*9, "host999"},
+		{"one by slurmrestd", stubborn{refused: all[5000:5001], most: 1}, 9999, 10_000, "host5000"},
+		{"one that hangs", stubborn{hanging: all[:1], most: 1}, 9999, 10_000, "deadline"},
+		{"all", stubborn{refused: all, most: perCall}, 0, mostFailed, "gave up"},
+		{"none answers", stubborn{hanging: all, most: 1}, 0, mostFailed / timedOut, "gave up"},
+	} {
+		to := map[string]reconcile.State{}
+		for _, name := range all {
+			to[name] = node{Weight: 500}.state()
+		}
+		c.stubborn.taken = map[string]uint32{}
+		s := &Scheduler{cfg: DefaultConfig(), way: &c.stubborn}
+		err := s.Set(t.Context(), to)
+		if err == nil || !strings.Contains(err.Error(), c.want) || len(c.stubborn.taken) != c.set || c.stubborn.calls > c.mostCalls {
+			t.Errorf("%s: %d nodes set by %d calls, want %d by at most %d; %v", c.name, len(c.stubborn.taken), c.stubborn.calls, c.set, c.mostCalls, err)
+		}
+	}
+}

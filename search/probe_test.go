@@ -1,0 +1,142 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Dimensions of the space of these tests: two without order, each of a, b and c, and three
+// ordered ones of seven values.
+const (
+	kind0 = iota
+	kind1
+	size0
+	size1
+	size2
+)
+
+// played is a search whose probes are measured at once by a function of the point:
+// the pause in percent, 0: healthy.
+func played(t *testing.T, pause func(p point) float64) (*Search, *worker, *int) {
+	t.Helper()
+	d := Description{Name: "played", LineRateGbps: 200, MessageRateMpps: 200}
+	for i := range 2 {
+		d.Dimensions = append(d.Dimensions, Dimension{Name: fmt.Sprint("kind", i), Values: []Value{Text("a"), Text("b"), Text("c")}})
+	}
+	for i := range 3 {
+		values := []Value{Number(1), Number(2), Number(4), Number(8), Number(16), Number(32), Number(64)}
+		d.Dimensions = append(d.Dimensions, Dimension{Name: fmt.Sprint("size", i), Ordered: true, Values: values})
+	}
+	space, err := NewSpace(d.Dimensions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(d, space, Config{Algorithm: Lift, Budget: 1000, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	probes := new(int)
+	w := &worker{search: s}
+	w.yield = func(p point) bool {
+		*probes++
+		m := Measurement{Status: OK, Seconds: 1, Directions: []Direction{{Gbps: 195, Mpps: 25, SizeBytes: 1000}}, TxPausePercent: []float64{0, pause(p)}}
+		w.last = &experiment{point: p, result: m}
+		s.count(w.last)
+		return true
+	}
+	return s, w, probes
+}
+
+// shows measures a point, which must show an anomaly.
+func shows(t *testing.T, w *worker, p point) *experiment {
+	t.Helper()
+	e, ok := w.measure(p)
+	if !ok || e.symptom == Healthy {
+		t.Fatalf("%v shows nothing", p)
+	}
+	return e
+}
+
+// A probe that what is not known yet of another anomaly's thresholds blocks is made after
+// all where it does not surely belong to that one; if it shows it then, it says nothing.
+func TestBlockedProbes(t *testing.T) {
+	const own, others = 3., 60. // percent of pause: two anomalies
+	s, w, probes := played(t, func(p point) float64 {
+		switch {
+		case p[kind0][0] == 1 && p[size0][0] >= 4:
+			return others
+		case p[kind0][0] == 1 && p[size0][0] <= 2:
+			return own
+		}
+		return 0
+	})
+	known := newMFS(s.space) // thresholds not known: 32 and 64 were seen to hold, only 1 to lose
+	known.conds[kind0] = condition{in: []int{1}}
+	known.conds[size0] = condition{span: span{5, 6}, outer: &condition{span: span{1, 6}}}
+	base := shows(t, w, point{{1}, {0}, {6}, {0}, {0}})
+	s.anomalies = append(s.anomalies, &Anomaly{Experiment: base.number, Symptom: Pause, MFS: known, base: base})
+
+	m := s.newMinimizer(w, shows(t, w, point{{1}, {0}, {0}, {0}, {0}}))
+	m.needed = []int{kind0}
+	for _, c := range []struct {
+		at       int
+		want     outcome
+		measured bool
+		why      string
+	}{
+		{2, held, true, "it may belong to the other, and shows this one"},
+		{3, lost, true, "it may belong to the other, and is healthy"},
+		{4, unknown, true, "it shows the other: that says nothing of this one"},
+		{5, unknown, false, "it surely belongs to the other"},
+	} {
+		before := *probes
+		_, was := m.holdsWith(m.cur, size0, []int{c.at})
+		if was != c.want || (*probes > before) != c.measured {
+			t.Errorf("%s: outcome %d of %d probes, want %d, measured %v", c.why, was, *probes-before, c.want, c.measured)
+		}
+		if m.certain {
+			t.Fatal("all later probes avoid only what is certain")
+		}
+	}
+}
+
+// An MFS of one or two conditions is checked with members before it is reported, as it would
+// hide the most if it were wrong; one of more is checked when it is refined.
+func TestFewConditionsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		needed  []int // beside one of two values of kind1 that group testing does not see
+		checked bool
+	}{
+		{[]int{kind0}, true},
+		{[]int{kind0, size0}, true},
+		{[]int{kind0, size0, size1}, false},
+	} {
+		s, w, _ := played(t, func(p point) float64 {
+			for _, d := range c.needed {
+				if d == kind0 && p[d][0] != 1 || d != kind0 && p[d][0] < 6 {
+					return 0
+				}
+			}
+			if p[kind1][0] == 0 {
+				return 0
+			}
+			return 12
+		})
+		s.shown[kind1][0] = shown{all: 8, bad: 8} // so c is tried in place of b, and also triggers
+		if !s.minimize(w, shows(t, w, point{{1}, {1}, {6}, {6}, {6}})) {
+			t.Fatal("the search is over")
+		}
+		if len(s.anomalies) != 1 {
+			t.Fatalf("%d anomalies, want one", len(s.anomalies))
+		}
+		want := c.needed
+		if c.checked {
+			want = slices.Insert(slices.Clone(want), 1, kind1)
+		}
+		if got := s.anomalies[0].MFS; !slices.Equal(got.dimensions(), want) {
+			t.Errorf("conditions on %v: reported %s, want dimensions %v", c.needed, got, want)
+		}
+	}
+}
