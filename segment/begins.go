@@ -11,8 +11,8 @@ const (
 	// A link is clearly above another by this factor and so many deviations; a slow one is above all that it may wait for by
 	// more, since stall may rise a little from hop to hop.
 	slowFactor, slowSigmas, slowStep = 1.25, 4, 1.4
-	onlyWayLinks           = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
-	slowRival              = .6 // of its stall, at which another link into the same switch waits for the same
+	onlyWayLinks                     = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
+	slowRival                        = .6 // of its stall, at which another link into the same switch waits for the same
 )
 
 // findSlow finds the links between switches that may be where back pressure begins.

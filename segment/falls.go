@@ -59,9 +59,13 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	stall, leaf := t.stall[i], t.leafOf(i)
 	list := h.of[i].list()
+	if len(list) == 1 {
+		h.falls = append(h.falls, newFallOf(list[0].cause, stall/list[0].stall, true))
+		return
+	}
 	h.voteRests(t, s, c, i)
 	for _, p := range list {
-		if len(list) > 1 && leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == yes &&
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == yes &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, true))
 			return
@@ -80,7 +84,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 	for _, p := range list {
 		if math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))) <= nearest+width {
-			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, len(list) == 1))
+			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, false))
 		}
 	}
 }

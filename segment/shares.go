@@ -3,7 +3,6 @@ package segment
 import (
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // shares finds which causes each stalled link belongs to. From the sinks upstream, the stall of a link is
@@ -13,30 +12,16 @@ type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
 	usual   []float64  // by cause: what its fall was at the hop before
-	taken   []int
-	worth   []float64 // by cause: by how many deviations links are explained better with it than without
-	misfit  []float64 // by node: by how many deviations its stall is off what its causes predict
+	taken   []int      // by cause: links that it has a part in, but for those at its sinks
+	worth   []float64  // by cause: by how many deviations links are explained better with it than without
+	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
-	rests   []fallOf
+	rests   []fallOf               // the same of what is left of a link over an exchange's level
 	rest    []float64              // by cause: the share by which it stalls what leaves an exchange's leaves, too; 0: unknown
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
 	scratch partList
-}
-
-// part is what a cause contributes to the stall of a link, in percent.
-type part struct {
-	cause  int32
-	of     int32 // links that it was gathered from
-	stall  float64
-	second float64 // stall of all but the most stalled of those links
-}
-
-// partList is a few parts, the largest first.
-type partList struct {
-	at [maxParts]part
-	n  int
 }
 
 const (
@@ -60,86 +45,10 @@ const (
 	// In deviations: by how much better a slow link must explain what waits for it, in all and for each link, of which one
 	// counts up to a bound.
 	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
-	refits                                = 1 // of falls, at every hop
 	keptShare                             = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
-
-func (p *partList) list() []part { return p.at[:p.n] }
-
-// add takes in a part; of one cause the larger counts.
-func (p *partList) add(x part) {
-	for i := range p.list() {
-		if y := &p.at[i]; y.cause == x.cause {
-			y.of++
-			y.second = max(y.second, min(x.stall, y.stall))
-			if x.stall > y.stall {
-				y.stall = x.stall
-				p.sort()
-			}
-			return
-		}
-	}
-	if p.n < maxParts {
-		p.n++
-	} else if p.at[maxParts-1].stall >= x.stall {
-		return
-	}
-	p.at[p.n-1] = x
-	p.sort()
-}
-
-func (p *partList) sort() {
-	list := p.list()
-	for i := 1; i < len(list); i++ { // few, and nearly sorted
-		for j := i; j > 0 && before(list[j], list[j-1]); j-- {
-			list[j], list[j-1] = list[j-1], list[j]
-		}
-	}
-}
-
-func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
-
-// dropOutliers takes of each cause the second of three links or more, if the first is far above it: a lone hot one.
-func (p *partList) dropOutliers(noise treeNoise) {
-	for k := range p.list() {
-		if x := &p.at[k]; x.of >= outlierOf && x.stall > outlierFactor*x.second && x.stall-x.second > outlierSigmas*noise.sigma(x.second) {
-			x.stall = x.second
-		}
-	}
-	p.sort()
-}
-
-// raise makes a cause's part no less than a stall.
-func (p *partList) raise(cause int32, stall float64) {
-	for i := range p.list() {
-		if p.at[i].cause == cause {
-			p.at[i].stall = max(p.at[i].stall, stall)
-		}
-	}
-	p.sort()
-}
-
-// unite sums the parts of one cause.
-func (p *partList) unite() {
-	n := 0
-	for _, x := range p.list() {
-		if k := slices.IndexFunc(p.at[:n], func(y part) bool { return y.cause == x.cause }); k >= 0 {
-			p.at[k].stall += x.stall
-			continue
-		}
-		p.at[n] = x
-		n++
-	}
-	p.n = n
-	p.sort()
-}
-
-func (p *partList) set(parts ...part) {
-	p.n = copy(p.at[:], parts)
-	p.unite()
-}
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
@@ -152,8 +61,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
+	isAny := false                                              // node of this hop that may have several causes
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		h.falls, h.rests = h.falls[:0], h.rests[:0]
+		h.falls, h.rests, isAny = h.falls[:0], h.rests[:0], false
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 			i := t.order[end]
@@ -164,13 +74,14 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 					h.scratch.raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
 				}
 				h.of[i] = h.scratch
+				isAny = isAny || h.scratch.n > 1
 				h.vote(t, s, c, i)
 			}
 		}
 		copy(h.usual, h.fall)
 		h.fitRests()
 		h.fitFalls()
-		for range refits {
+		if isAny { // else the same again
 			h.refit(t, s, c, t.order[first:end], minMean)
 		}
 		for _, i := range t.order[first:end] {

@@ -7,7 +7,8 @@ import (
 )
 
 // sinks are the places where back pressure begins: a port of a switch that cannot send on what it is brought.
-// Which port it is can often not be seen: if it only is full, it does not stall. So a sink is a switch.
+// Which port it is can often not be seen: if it only is full, it does not stall: then a sink is
+// a switch. Where one link stands out, that is a sink by itself.
 type sinks struct {
 	all        []sink
 	at         []int32 // by device, and behind them by slow link: its sink, or -1
@@ -23,7 +24,7 @@ type sinks struct {
 type sink struct {
 	place     int32 // its number in at
 	device    int32
-	slow      int32 // the link between switches that it is, or -1
+	slow      int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
 	component int32 // its root in the union-find
 	first     int32 // sink of its component
 	bit       uint8 // in masks of its component; the last one is shared

@@ -13,14 +13,14 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch each. Every stalled link leads to
-//     one or more.
+//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
+//     link leads to one or more.
 //  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
 //  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
-//  5. Trees in an exchange (outsiders.go): what is on no way between an exchange's hosts is another cause's.
+//  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
 //  6. Roots (roots.go): the port that a cause begins at.
 type treeMethod struct {
 	trees
@@ -51,7 +51,7 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
-	slow    []bool    // by node: a link between switches where back pressure begins
+	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
