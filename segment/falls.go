@@ -63,7 +63,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 		h.falls = append(h.falls, newFallOf(list[0].cause, stall/list[0].stall, true))
 		return
 	}
-	h.voteRests(t, s, c, i)
+	h.voteRests(t, c, i)
 	for _, p := range list {
 		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == yes &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
@@ -91,13 +91,12 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 
 // voteRests takes down what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
 // what each tree that it leads to stalls what it may wait for.
-func (h *shares) voteRests(t *trees, s *sinks, c *causes, i int32) {
-	list := h.of[i].list()
-	own, level := h.ownExchange(t, s, c, i)
+func (h *shares) voteRests(t *trees, c *causes, i int32) {
+	own, level := h.own[i], h.level[i]
 	if own < 0 {
 		return
 	}
-	for _, p := range list {
+	for _, p := range h.of[i].list() {
 		if p.cause != own && !c.isExchange(p.cause) {
 			h.rests = append(h.rests, newFallOf(p.cause, (t.stall[i]-level)/p.stall, true))
 		}

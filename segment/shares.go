@@ -21,6 +21,8 @@ type shares struct {
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
+	own     []int32                // by node: the exchange that its leaf takes part in, or -1
+	level   []float64              // by node: that exchange's level there
 	scratch partList
 }
 
@@ -55,6 +57,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.misfit, h.worth = resize(h.misfit, len(t.links)), resize(h.worth, 2*len(s.all))
 	clear(h.worth)
 	h.rest = resize(h.rest, 2*len(s.all))
+	h.own, h.level = resize(h.own, len(t.links)), resize(h.level, len(t.links))
 	h.taken = resize(h.taken, 2*len(s.all))
 	clear(h.taken)
 	h.startFalls(s, c)
@@ -75,6 +78,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 				}
 				h.of[i] = h.scratch
 				isAny = isAny || h.scratch.n > 1
+				h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 				h.vote(t, s, c, i)
 			}
 		}
@@ -199,7 +203,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 			}
 		}
 	}
-	if own, level := h.ownExchange(t, s, c, i); own >= 0 {
+	if own, level := h.own[i], h.level[i]; own >= 0 {
 		for k, p := range from.list() {
 			switch rest := h.rest[p.cause] * p.stall; {
 			case p.cause == own:
