@@ -20,7 +20,7 @@ import (
 //     send as they receive are an exchange of all with all; else two are two trees.
 //  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
-//  5. Trees in an exchange (outsiders.go): what is on no way between an exchange's hosts is another cause's.
+//  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
 //  6. Roots (roots.go): the port that a cause begins at.
 type treeMethod struct {
 	trees
