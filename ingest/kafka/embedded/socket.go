@@ -16,9 +16,9 @@ func socketPath(dir string) string { return filepath.Join(dir, "socket", "broker
 
 // serveOthers lets other processes of the same user in until ctx ends. A broker that cannot have a socket, such as
 // one whose folder has too long a path, serves its own process alone.
-func (b *Broker) serveOthers(ctx context.Context) error {
+func (b *Broker) serveOthers(ctx context.Context) {
 	if b.config.Dir == "" {
-		return nil
+		return
 	}
 	path := socketPath(b.config.Dir)
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -33,7 +33,7 @@ func (b *Broker) serveOthers(ctx context.Context) error {
 	}
 	if err != nil {
 		b.log.Warn("kafka: embedded broker not reachable for other processes", "socket", path, "error", err)
-		return nil
+		return
 	}
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
@@ -41,9 +41,10 @@ func (b *Broker) serveOthers(ctx context.Context) error {
 		conn, err := listener.Accept()
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil
+				return
 			}
-			return fmt.Errorf("embedded broker: %w", err)
+			b.log.Warn("kafka: embedded broker no longer reachable for other processes", "socket", path, "error", err)
+			return
 		}
 		if !b.pipes.take(conn) {
 			conn.Close()
