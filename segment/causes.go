@@ -200,7 +200,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		return false
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
-	if exchange && other && (c.level.find(a) == c.level.find(b) || ratio(x.level, y.level) >= sameRatio) && c.isOneOf(t, s, a, b) {
+	if exchange && other && (c.level.find(a) == c.level.find(b) || levelRatio(x, y) >= sameRatio) && c.isOneOf(t, s, a, b) {
 		return true
 	}
 	share, crowded := c.evidence.shared(x, y)
@@ -228,7 +228,15 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 func (c *causes) isOneOf(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
 	return x.hasManyPorts() && y.hasManyPorts() && x.sendsToo && y.sendsToo && c.double[a][0] == noDouble && c.double[b][0] == noDouble &&
-		ratio(x.level, y.level) >= oneOfRatio && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
+		levelRatio(x, y) >= oneOfRatio && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
+}
+
+// levelRatio is the ratio of two exchanging leaves' levels: of their ports, where nothing from switches waits at one of them.
+func levelRatio(x, y *sink) float64 {
+	if x.links == 0 || y.links == 0 {
+		return ratio(x.portSum/float64(x.ports), y.portSum/float64(y.ports))
+	}
+	return ratio(x.level, y.level)
 }
 
 // oneOfRatio is how near the levels of such leaves are, and sameRatio if both are known exchanges': two exchanges whose

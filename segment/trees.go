@@ -220,19 +220,20 @@ func (m *treeMethod) dropSlow() (any bool) {
 }
 
 // isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
-// noise, and of what is found around it, if that is explained worse than noise would be.
+// noise, and where these explain what else hangs together with it worse than noise would, in units of that.
 func (m *treeMethod) isWorth(a int32) bool {
-	h := &m.shares
-	worth, least := h.worth[a], leastWorth+leastWorthEach*float64(h.taken[a])
+	h, x := &m.shares, &m.sinks.all[a]
+	taken, worth := float64(h.taken[a]), h.worth[a]
+	least := leastWorth + leastWorthEach*taken
 	if worth < least {
 		return false
 	}
-	if i := m.node[m.sinks.all[a].slow]; m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] {
+	if i := m.node[x.slow]; m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
 		return true
 	}
 	around, off := 0, 0.
 	for i := range h.of {
-		if m.sinks.component[i] == m.sinks.all[a].first && !h.of[i].has(a) {
+		if m.sinks.component[i] == x.first && !h.of[i].has(a) {
 			around++
 			off += min(mostMisfit, h.misfit[i])
 		}
