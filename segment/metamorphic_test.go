@@ -131,26 +131,24 @@ func renamings(t testing.TB, g *topology.Graph) []renaming {
 func TestRegionsDoNotDependOnNumbers(t *testing.T) {
 	graphs := map[string]*topology.Graph{}
 	others := map[string][]renaming{}
-	for _, set := range bench.Sets() {
-		if graphs[set.Topology] == nil {
-			graphs[set.Topology] = parse(t, set.Topology)
-			others[set.Topology] = renamings(t, graphs[set.Topology])
+	for _, k := range kinds() {
+		if k.name == "statistical" { // overlap begins with the same segments
+			continue
 		}
-	}
-	for spec, g := range graphs {
-		for _, k := range kinds() {
-			if k.name == "statistical" { // overlap begins with the same segments
-				continue
+		segmenters := map[string][]*Segmenter{}
+		for _, set := range k.sets() {
+			spec := smaller(set)
+			if graphs[spec] == nil {
+				graphs[spec] = parse(t, spec)
+				others[spec] = renamings(t, graphs[spec])
 			}
-			segmenters := []*Segmenter{newSegmenter(t, g, k.cfg)}
-			for _, r := range others[spec] {
-				segmenters = append(segmenters, newSegmenter(t, r.graph, k.cfg))
-			}
-			for _, set := range k.sets() {
-				if set.Topology == spec {
-					checkRenamings(t, g, set, k.name, k.seeds(), others[spec], segmenters)
+			if segmenters[spec] == nil {
+				segmenters[spec] = append(segmenters[spec], newSegmenter(t, graphs[spec], k.cfg))
+				for _, r := range others[spec] {
+					segmenters[spec] = append(segmenters[spec], newSegmenter(t, r.graph, k.cfg))
 				}
 			}
+			checkRenamings(t, graphs[spec], set, k.name, k.seeds(), others[spec], segmenters[spec])
 		}
 	}
 }

@@ -50,7 +50,7 @@ func draw(g *topology.Graph, set bench.Set, n int) []*schema.Snapshot {
 }
 
 func TestStepDoesNotAllocate(t *testing.T) {
-	const samples = 3
+	const samples = 2
 	for _, k := range kinds() {
 		for _, set := range k.sets() {
 			t.Run(set.Name+"/"+k.name, func(t *testing.T) {
