@@ -100,11 +100,11 @@ func checkRegion(g *topology.Graph, cfg Config, series *schema.Series, r *schema
 // A step leads to a link that shares a switch and is of the region or missing;
 // under the paper's method, to one of the region within delta.
 func reached(g *topology.Graph, cfg Config, series *schema.Series, r *schema.Region) int {
-	inside := map[schema.LinkID]bool{}
+	inside, seen := make([]bool, g.NumLinks()), make([]bool, g.NumLinks())
 	for _, l := range r.Links {
 		inside[l] = true
 	}
-	seen := map[schema.LinkID]bool{r.Links[0]: true}
+	seen[r.Links[0]] = true
 	n, rest := 0, slices.Clone(r.Links)
 	for queue := []schema.LinkID{r.Links[0]}; len(queue) > 0; queue = queue[1:] {
 		if inside[queue[0]] {
