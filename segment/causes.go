@@ -109,7 +109,7 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	}
 	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
-			if c.areOne(t, s, a, b) {
+			if c.sets.find(a) != c.sets.find(b) && c.areOne(t, s, a, b) {
 				c.sets.union(a, b)
 			}
 		}
@@ -199,6 +199,10 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if x.slow >= 0 || y.slow >= 0 {
 		return false
 	}
+	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
+	if exchange && other && (c.level.find(a) == c.level.find(b) || levelRatio(x, y) >= sameRatio) && c.isOneOf(t, s, a, b) {
+		return true
+	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		if x.port > 0 && y.port > 0 {
@@ -209,7 +213,6 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if share < exchangeShared || !crowded && c.level.find(a) != c.level.find(b) {
 		return false
 	}
-	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
 	if exchange != other && c.isOneOf(t, s, a, b) {
 		return true
 	}
@@ -220,16 +223,25 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
 
-// isOneOf reports whether two leaves exchange with each other, of which one is a known exchange's: many ports stall
-// at the other, too, which is no root.
+// isOneOf reports whether the hosts of two leaves exchange with each other, of which one at least is a known exchange's:
+// many ports stall at the other, too, which is no root.
 func (c *causes) isOneOf(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
 	return x.hasManyPorts() && y.hasManyPorts() && x.sendsToo && y.sendsToo && c.double[a][0] == noDouble && c.double[b][0] == noDouble &&
-		ratio(x.level, y.level) >= oneOfRatio && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
+		levelRatio(x, y) >= oneOfRatio && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
 
-// oneOfRatio is how near the levels of such leaves are.
-const oneOfRatio = .75
+// levelRatio is the ratio of two exchanging leaves' levels: of their ports, where nothing from switches waits at one of them.
+func levelRatio(x, y *sink) float64 {
+	if x.links == 0 || y.links == 0 {
+		return ratio(x.portSum/float64(x.ports), y.portSum/float64(y.ports))
+	}
+	return ratio(x.level, y.level)
+}
+
+// oneOfRatio is how near the levels of such leaves are, and sameRatio if both are known exchanges': two exchanges whose
+// hosts all lead to each other's leaves are as level by chance only.
+const oneOfRatio, sameRatio = .75, .9
 
 // joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
 func (c *causes) joinContained(s *sinks, a, first, end int32) {

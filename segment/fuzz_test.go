@@ -100,17 +100,18 @@ func checkRegion(g *topology.Graph, cfg Config, series *schema.Series, r *schema
 // A step leads to a link that shares a switch and is of the region or missing;
 // under the paper's method, to one of the region within delta.
 func reached(g *topology.Graph, cfg Config, series *schema.Series, r *schema.Region) int {
-	inside := map[schema.LinkID]bool{}
+	inside, seen := make([]bool, g.NumLinks()), make([]bool, g.NumLinks())
 	for _, l := range r.Links {
 		inside[l] = true
 	}
-	seen := map[schema.LinkID]bool{r.Links[0]: true}
-	n := 0
+	seen[r.Links[0]] = true
+	n, rest := 0, slices.Clone(r.Links)
 	for queue := []schema.LinkID{r.Links[0]}; len(queue) > 0; queue = queue[1:] {
 		if inside[queue[0]] {
 			n++
 		}
-		for _, l := range within(g, cfg, queue[0], r.Links) {
+		rest = slices.DeleteFunc(rest, func(l schema.LinkID) bool { return seen[l] })
+		for _, l := range within(g, cfg, queue[0], rest) {
 			_, measured := reading(series, l)
 			if !seen[l] && (inside[l] || cfg.Method == Statistical && !measured) {
 				seen[l] = true
@@ -121,13 +122,13 @@ func reached(g *topology.Graph, cfg Config, series *schema.Series, r *schema.Reg
 	return n
 }
 
-// within lists what one step of reached leads to.
-func within(g *topology.Graph, cfg Config, from schema.LinkID, region []schema.LinkID) []schema.LinkID {
+// within lists what one step of reached leads to; of the region at least what is left to reach.
+func within(g *topology.Graph, cfg Config, from schema.LinkID, rest []schema.LinkID) []schema.LinkID {
 	if cfg.Method == Statistical {
 		return g.AppendNeighbours(nil, from)
 	}
 	if g.Grid() != nil {
-		return slices.DeleteFunc(slices.Clone(region), func(l schema.LinkID) bool { return g.L1(from, l) > cfg.Paper.Distance })
+		return slices.DeleteFunc(slices.Clone(rest), func(l schema.LinkID) bool { return g.L1(from, l) > cfg.Paper.Distance })
 	}
 	near := []schema.LinkID{from}
 	seen := map[schema.LinkID]bool{from: true}

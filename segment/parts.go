@@ -51,6 +51,11 @@ func (p *partList) sort() {
 
 func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
 
+// has reports whether a cause is among the parts.
+func (p *partList) has(cause int32) bool {
+	return slices.ContainsFunc(p.list(), func(x part) bool { return x.cause == cause })
+}
+
 // dropOutliers takes of each cause the second of three links or more, if the first is far above it: a lone hot one.
 func (p *partList) dropOutliers(noise treeNoise) {
 	for k := range p.list() {

@@ -50,9 +50,9 @@ func draw(g *topology.Graph, set bench.Set, n int) []*schema.Snapshot {
 }
 
 func TestStepDoesNotAllocate(t *testing.T) {
-	const samples = 3
+	const samples = 2
 	for _, k := range kinds() {
-		for _, set := range k.sets() {
+		for _, set := range k.sets(t) {
 			t.Run(set.Name+"/"+k.name, func(t *testing.T) {
 				g := parse(t, smaller(set))
 				s := newStepper(t, g, k.cfg, draw(g, set, samples))

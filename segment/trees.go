@@ -204,7 +204,7 @@ func (m *treeMethod) dropSlow() (any bool) {
 	h := &m.shares
 	for a := range m.sinks.all {
 		x := &m.sinks.all[a]
-		if x.slow < 0 || h.worth[a] >= leastWorth+leastWorthEach*float64(h.taken[a]) {
+		if x.slow < 0 || m.isWorth(int32(a)) {
 			continue
 		}
 		i := m.node[x.slow]
@@ -217,6 +217,28 @@ func (m *treeMethod) dropSlow() (any bool) {
 		}
 	}
 	return any
+}
+
+// isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
+// noise, and where these explain what else hangs together with it worse than noise would, in units of that.
+func (m *treeMethod) isWorth(a int32) bool {
+	h, x := &m.shares, &m.sinks.all[a]
+	taken, worth := float64(h.taken[a]), h.worth[a]
+	least := leastWorth + leastWorthEach*taken
+	if worth < least {
+		return false
+	}
+	if i := m.node[x.slow]; m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
+		return true
+	}
+	around, off := 0, 0.
+	for i := range h.of {
+		if m.sinks.component[i] == x.first && !h.of[i].has(a) {
+			around++
+			off += min(mostMisfit, h.misfit[i])
+		}
+	}
+	return around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off)
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.

@@ -67,11 +67,11 @@ func TestTreesDoNotDependOnNumbers(t *testing.T) {
 func TestTreesDoNotAllocate(t *testing.T) {
 	for _, set := range bench.DirectedSets() {
 		g := directedGraph(t, set)
-		s := newStepper(t, g, overlapping(), draw(g, set, 3))
-		for range 6 {
+		s := newStepper(t, g, overlapping(), draw(g, set, 2))
+		for range 4 {
 			s.segment()
 		}
-		if n := testing.AllocsPerRun(6, func() { s.segment() }); n > 0 {
+		if n := testing.AllocsPerRun(4, func() { s.segment() }); n > 0 {
 			t.Errorf("%s: %v allocations per step", set.Name, n)
 		}
 	}

@@ -125,7 +125,7 @@ func TestStatisticalIsItsTwinOnSets(t *testing.T) {
 // smaller is a topology of a set's kind that a slow test has time for.
 func smaller(set bench.Set) string {
 	if strings.HasPrefix(set.Topology, "torus") {
-		return "torus:14x14x14"
+		return "torus:12x12x12"
 	}
 	return "fattree:k=8"
 }

@@ -1,0 +1,68 @@
+package segment
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// What a slow link explains counts in units of how well what hangs together with it is explained, unless it is clearly
+// above all that stalls behind it.
+func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
+	g := parse(t, twoLevels)
+	m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
+	var out partition
+	m.segment(exchangeAmong(4, 30).with(slowTree()).on(t, g), &out)
+	slow := linkNamed(t, g, "spine0", "leaf7")
+	a := m.sinks.at[m.placeOf(int32(slow))]
+	if a < 0 {
+		t.Fatal("the slow link is no sink")
+	}
+	least := leastWorth + leastWorthEach*float64(m.shares.taken[a])
+	for _, c := range []struct {
+		name                   string
+		worth, misfit, hottest float64
+		want                   bool
+	}{
+		{"too little", .9, 0, 0, false},
+		{"beside what is level", 1.2, .5, 0, true},
+		{"beside what is as uneven as noise", 1.2, 1, 0, true},
+		{"beside what is more uneven", 1.2, 2, 0, false},
+		{"far better, beside what is more uneven", 2.4, 2, 0, true},
+		{"clearly above what stalls behind it", 1.2, 2, .5, true},
+		{"hardly above what stalls behind it", 1.2, 2, .9, false},
+	} {
+		i := m.node[slow]
+		m.shares.worth[a], m.hottest[i] = c.worth*least, c.hottest*m.stall[i]
+		for j := range m.shares.misfit {
+			m.shares.misfit[j] = c.misfit
+		}
+		if got := m.isWorth(a); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Leaves of which all hosts send to each other are of one exchange though their levels differ by more than noise, but
+// not if one is half of the other.
+func TestLeavesThatExchangeAreOneAtNearLevels(t *testing.T) {
+	g := parse(t, twoLevels)
+	for _, c := range []struct {
+		low  float32
+		want int
+	}{{1, 1}, {.93, 1}, {.5, 2}} {
+		s := exchangeAmong(6, 40)
+		for ends := range s {
+			for leaf := 3; leaf < 6; leaf++ {
+				if name := fmt.Sprint("leaf", leaf); ends[0] == name || ends[1] == name {
+					s[ends] = 40 * c.low
+				}
+			}
+		}
+		snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: s.on(t, g)})
+		if got := newSegmenter(t, g, overlapping()).Step(snap); len(got) != c.want {
+			t.Errorf("levels of which one is %g of the other: %s, want %d", c.low, sizes(got), c.want)
+		}
+	}
+}
