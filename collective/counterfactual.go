@@ -49,11 +49,7 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	a.sharedCost(list, costs, alone, makespan-none, path)
 	for i, r := range list {
 		c := a.describe(r.who, path)
-		least := leastShare
-		if c.Confidence < sureEnough {
-			least = leastUnexplained
-		}
-		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= least*float64(makespan) {
+		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= c.least()*float64(makespan) {
 			out = append(out, c)
 			reported = append(reported, r)
 		}
@@ -79,6 +75,14 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 		losses = a.losses(losses, n, reported[i].who, out[i].CostNanos, path)
 	}
 	return sorted, expected, losses
+}
+
+// least is the share of the makespan from which on the culprit is reported.
+func (c *Culprit) least() float64 {
+	if c.Confidence < sureEnough {
+		return leastUnexplained
+	}
+	return leastShare
 }
 
 // losses appends where a culprit's cost arose: on the steps of the critical path that
