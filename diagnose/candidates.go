@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // regionCase is a region that is being diagnosed, with what is known of it before anybody is accused.
@@ -23,11 +24,12 @@ type regionCase struct {
 	centre   centre
 	drain    drain
 	neck     neck
-	full     schema.LinkID // on a grid, the full link that most waits for; NoLink: not known
-	load     float64       // what its links carry now, of what they carried before the onset; 0: not known
-	fullest  schema.LinkID // the root, or the fullest link where no root is known; NoLink: not known
-	carries  float64       // by it, bytes/s; 0: not known
-	more     float64       // of that, than before the onset; 0 also if not known
+	sink     *topology.Device // on a grid, where most of a job's file traffic ends; nil: not known, or the drain
+	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
+	load     float64          // what its links carry now, of what they carried before the onset; 0: not known
+	fullest  schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
+	carries  float64          // by it, bytes/s; 0: not known
+	more     float64          // of that, than before the onset; 0 also if not known
 }
 
 // suspect is a job near a region or with traffic across it: a row of the A table.

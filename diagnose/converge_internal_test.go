@@ -33,6 +33,7 @@ func newTiedUp(t *testing.T) *tiedUp {
 	}
 	u := &tiedUp{stage: s, p: newPressure(s.graph, snap), was: map[schema.LinkID]float64{}}
 	u.p.stall = snap.Find(schema.CreditStall)
+	u.p.ends = &s.work.ends
 	u.p.before = func(l schema.LinkID) float64 { return u.was[l] }
 	return u
 }

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -59,22 +58,51 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 		}
 	}
 	h.countClaims()
+	t.spreadOnGrid(rc, p)
 	for i := range h.necks {
-		n := &h.necks[i]
-		n.share = h.share(i)
-		if n.score = n.share * math.Sqrt(max(leastWaits, n.waits)); n.slower {
-			n.score *= n.lost
-		}
-		if n.score > best.score {
-			best = *n
-		}
+		h.necks[i].share = h.share(i)
 	}
+	best = t.mostWaitedFor(h, p)
 	if best.link != schema.NoLink {
 		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
 	}
 	if rc.drain.fit >= drainFit && !best.before(&rc.drain) {
 		if n := t.fullEnd(h, p); n.before(&rc.drain) {
 			return n
+		}
+	}
+	return best
+}
+
+// mostWaitedFor is the link that most of a region waits for: by its share of the region's stall that was followed to it,
+// and, of a full one, as much by its share of the links that it claims by what suspects send over it. What a link that
+// lost rate holds back need not be an exchange of theirs.
+func (t *gridLinks) mostWaitedFor(h *held, p *pressure) (best neck) {
+	best.link = schema.NoLink
+	followed := 0.
+	for _, l := range p.ends.known {
+		followed += p.ends.ports[l]
+		if h.tried[l] != h.round {
+			n := neck{link: l, waits: p.waitsFor(l), slower: !p.isFull(l)}
+			if n.slower {
+				n.lost = 1 - p.left(l)
+			}
+			h.necks = append(h.necks, n)
+		}
+	}
+	for i := range h.necks {
+		n := &h.necks[i]
+		if followed > 0 {
+			led := p.ends.ports[n.link] / followed
+			if n.share = (n.share + led) / 2; n.slower {
+				n.share = led
+			}
+		}
+		if n.score = n.share * math.Sqrt(max(leastWaits, n.waits)); n.slower {
+			n.score *= n.lost
+		}
+		if n.score > best.score {
+			best = *n
 		}
 	}
 	return best
@@ -123,7 +151,7 @@ func (t *gridLinks) fullEnd(h *held, p *pressure) neck {
 	best := neck{link: schema.NoLink}
 	for i := range h.necks {
 		n := h.necks[i]
-		if n.slower || n.waits < fullWaits || t.addedShare(n.link, h, p) < grewShare {
+		if h.tried[n.link] != h.round || n.slower || n.waits < fullWaits || t.addedShare(n.link, h, p) < grewShare {
 			continue
 		}
 		from, to := t.graph.Ends(n.link)
@@ -197,12 +225,12 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 
 // endsAt finds how much of the stall that was followed ends at the switches which links that failed leave.
 func (p *pressure) endsAt(failures []nearFailure) {
-	for _, last := range slices.Sorted(maps.Keys(p.tally)) { // sums in one order
+	for _, last := range p.ends.last {
 		_, to := p.graph.Ends(last)
 		for i := range failures {
 			for _, l := range failures[i].links {
 				if at, _ := p.graph.Ends(l); at == to {
-					failures[i].share += p.tally[last]
+					failures[i].share += p.ends.at[last]
 				}
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -31,8 +30,8 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	}
 	d.Root = s.rootPort(rc, v)
 	d.Victims = s.victims(rc, v)
-	d.Action = schema.OneLine(s.action(rc, v))
-	because := s.hold(rc, s.because(rc, v), &d)
+	d.Action = schema.OneLine(s.action(rc, v, d.Root))
+	because := s.hold(rc, s.because(rc, v, d.Root), &d)
 	d.Text = schema.OneLine(s.text(rc, because, &d))
 	return d
 }
@@ -102,12 +101,17 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
 	switch {
 	case rc.neck.before(&rc.drain):
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
-	case rc.drain.fit >= drainFit:
+	case rc.drain.fit >= drainFit && rc.sink == nil:
 		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
 	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
 		return s.portOf(rc.full, "", linkCapacity)
 	case rc.centre.clear && v.class != schema.CauseUnknown:
 		return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
+	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:
+		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
+	}
+	if rc.sink != nil {
+		return &schema.RootPort{Device: rc.sink.Name, Kind: incast}
 	}
 	return nil
 }
@@ -150,10 +154,13 @@ func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 }
 
 // action is what section 5.4 of Monet recommends for a cause.
-func (s *Stage) action(rc *regionCase, v *verdict) string {
+func (s *Stage) action(rc *regionCase, v *verdict, root *schema.RootPort) string {
 	switch v.class {
 	case schema.CauseIntraApplication:
 		name := jobName(rc.jobs[0].job)
+		if at := s.receiver(rc.jobs[0].job, root); at != "" {
+			return "Ask the owner of " + name + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; another placement does not help."
+		}
 		if s.spreadOut(rc.jobs[0].job) {
 			return "Place " + name + " in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, re-engineer its communication."
 		}
@@ -164,7 +171,10 @@ func (s *Stage) action(rc *regionCase, v *verdict) string {
 		}
 		c := &rc.jobs[0]
 		if c.file || c.known && c.feature == rdmaRead && c.cross < ownShare {
-			return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer readers at once); place jobs away from its routes to the storage nodes until then."
+			return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
+		}
+		if at := s.receiver(c.job, root); at != "" {
+			return "Ask the owner of " + jobName(c.job) + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; place other jobs away from it until then."
 		}
 		return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
 	case schema.CauseFailure:
@@ -182,12 +192,38 @@ func (s *Stage) action(rc *regionCase, v *verdict) string {
 			_, to := s.graph.Ends(rc.back.link)
 			return "Probe " + s.graph.Device(to).Name + " (giverny hostping): drain it if its NIC or PCIe cannot take what arrives."
 		}
+		if root != nil && root.Port == "" {
+			return "Probe the host at " + root.Device + " (giverny hostping), then its neighbours on the line; drain the one whose NIC or PCIe cannot take what arrives."
+		}
 		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot take what arrives."
 	}
 	if rc.back.kind == deadlock {
 		return "Break the cycle: take one of its links down, or let the PFC watchdog of a switch on it drop; then check the routes for turns that go down and up again."
 	}
-	return "Watch the region; look for jobs that the scheduler does not report and for events that no log brought."
+	if root != nil && root.Kind != linkCapacity && root.Kind != linkDown {
+		at := root.Device
+		if root.Port != "" {
+			at = root.Peer
+		}
+		return "Look at what arrives at " + at + " and from where, and whether the host takes it (giverny hostping); look for jobs that the scheduler does not report."
+	}
+	return "Watch the region; look for jobs that the scheduler does not report and for events that no log has."
+}
+
+// receiver is the node of a job at which more arrives than it takes, if that is the root; else empty.
+func (s *Stage) receiver(j *job, root *schema.RootPort) string {
+	if root == nil || root.Kind != incast {
+		return ""
+	}
+	name := root.Device
+	if root.Port != "" {
+		name = root.Peer
+	}
+	d, known := s.graph.FindDevice(name)
+	if _, own := slices.BinarySearch(j.devices, d); !known || !own {
+		return ""
+	}
+	return name
 }
 
 // spreadOut reports whether a job's nodes are not one block.
@@ -230,144 +266,4 @@ func portName(device, port string) string {
 		return device
 	}
 	return device + " port " + port
-}
-
-// text is a paragraph for a ticket.
-func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string {
-	var b strings.Builder
-	name := rc.region.Name
-	if name == "" {
-		name = s.graph.DescribeRegion(rc.region)
-	}
-	if !strings.HasPrefix(name, "congestion") && !strings.HasPrefix(name, "incast") { // some names say so themselves
-		name = "congestion in " + name
-	}
-	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
-	b.WriteString(s.rootText(rc, d))
-	if n := len(d.Victims); n > 0 {
-		fmt.Fprintf(&b, " It slows down %s, the worst (job %s) by a factor of %.1f to %.1f.", plural(n, "other job"), d.Victims[0].JobID, d.Victims[0].Slowdown[0], d.Victims[0].Slowdown[1])
-	}
-	fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
-	return b.String()
-}
-
-// because says in sentences what speaks for a verdict.
-func (s *Stage) because(rc *regionCase, v *verdict) string {
-	switch v.class {
-	case schema.CauseUnknown:
-		return s.whyUnknown(rc)
-	case schema.CauseFailure:
-		if v.blamed == 0 {
-			return "A link carries clearly less than before while traffic waits for it; no log tells of a failure."
-		}
-		f := &rc.failures[0]
-		return fmt.Sprintf("It follows %s at %s, %s, %s away.", strings.ReplaceAll(string(f.Kind), "_", " "), portName(f.Device, f.Port),
-			f.Time.Time().Format("15:04:05 UTC"), plural(f.hops, "hop"))
-	case schema.CauseSlowHost:
-		return "A host does not take what arrives."
-	}
-	var accusations []string
-	for i := range v.accused {
-		accusations = append(accusations, s.accusation(rc, &rc.jobs[i], v.class))
-	}
-	return strings.Join(accusations, " ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// accusation says what speaks against a job.
-func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass) string {
-	var b strings.Builder
-	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
-	if class == schema.CauseIntraApplication {
-		b.WriteString(" is in its own way: its traffic fills the links it stands on.")
-	} else {
-		b.WriteString(" loads the region.")
-	}
-	if c.known {
-		fmt.Fprintf(&b, " Its %s reached %s per interval", strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), bytesText(c.value))
-		if c.devs >= 1 {
-			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near", c.devs)
-		}
-		if c.correlation > leastCorrelation && c.p < .2 {
-			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.correlation)
-			if c.lag > 0 {
-				fmt.Fprintf(&b, ", %s earlier", time.Duration(int64(c.lag)*s.clock.duration))
-			}
-			fmt.Fprintf(&b, " (p %.2g)", c.p)
-		}
-		b.WriteString(".")
-	}
-	if c.started {
-		b.WriteString(" It began just before the congestion did.")
-	}
-	return b.String()
-}
-
-func bytesText(v float64) string {
-	for _, u := range [...]struct {
-		size float64
-		name string
-	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
-		if v >= u.size {
-			return fmt.Sprintf("%.3g %s", v/u.size, u.name)
-		}
-	}
-	return fmt.Sprintf("%.0f B", v)
-}
-
-// whyUnknown says what is missing.
-func (s *Stage) whyUnknown(rc *regionCase) string {
-	switch {
-	case rc.back.kind == deadlock:
-		return "No cause is known."
-	case len(rc.jobs) == 0 && len(rc.failures) == 0:
-		return "No job and no failure is known near it."
-	case len(rc.jobs) > 0 && rc.jobs[0].score > 0:
-		return fmt.Sprintf("Several causes fit as well as each other, %s among them.", jobName(rc.jobs[0].job))
-	}
-	var near []string
-	if n := len(rc.jobs); n > 0 {
-		near = append(near, plural(n, "job"))
-	}
-	if n := len(rc.failures); n > 0 {
-		near = append(near, plural(n, "failure"))
-	}
-	return fmt.Sprintf("None of the %s near it explains it.", strings.Join(near, " and "))
-}
-
-// rootText says where back pressure begins, of the root that is reported.
-func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
-	root := d.Root
-	switch {
-	case rc.back.kind == deadlock && d.Cause.Class != schema.CauseFailure:
-		var names []string
-		for _, l := range rc.back.cycle {
-			key := s.graph.PortKey(l)
-			names = append(names, portName(key.Device, key.Port))
-		}
-		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
-	case root == nil, len(d.Failures) > 0: // what failed has been named
-		return ""
-	case root.Port == "":
-		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", root.Device)
-	}
-	at, use := portName(root.Device, root.Port)+" to "+root.Peer, ""
-	if rc.back.kind != "" && rc.back.use >= 0 {
-		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.use)
-	}
-	switch root.Kind {
-	case incast:
-		return fmt.Sprintf(" Back pressure begins at %s%s: more arrives for it than it can deliver (incast).", at, use)
-	case slowReceiver:
-		return fmt.Sprintf(" Back pressure begins at %s%s: the receiver does not drain.", at, use)
-	case linkDown:
-		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)
-	}
-	return fmt.Sprintf(" Back pressure begins at %s%s: the link is too slow for what must cross it.", at, use)
 }

@@ -1,7 +1,7 @@
 package diagnose
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -41,7 +41,7 @@ const (
 	// rootShare of a region's stall must lead to one port for it to be the root.
 	rootShare = .5
 	// leadingShare is what must lead to a port for it to be named where no port has so much.
-	leadingShare = .3
+	leadingShare = .1
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
 	// at most.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
@@ -59,8 +59,7 @@ type pressure struct {
 	credit *schema.Series // CreditStall, or nil
 
 	before func(schema.LinkID) float64
-	tally  map[schema.LinkID]float64 // by last stalled link: the stall that leads there
-	seen   []schema.LinkID
+	ends   *ends
 }
 
 func (p *pressure) stallOf(l schema.LinkID) float64 {
@@ -92,83 +91,99 @@ func (p *pressure) follow(rc *regionCase, before func(schema.LinkID) float64) ba
 	if cycle := p.cycle(rc.region.Links); cycle != nil {
 		return backPressure{link: cycle[0], kind: deadlock, use: p.useOf(cycle[0]), stall: p.stallOf(cycle[0]), share: 1, cycle: cycle}
 	}
-	clear(p.tally)
-	for i, l := range rc.region.Links {
-		if p.stallOf(l) >= stalledPercent {
-			p.tally[p.last(l)] += rc.weight[i]
-		}
-	}
+	p.spread(rc)
 	return p.rootOf(rc, none)
 }
 
-// last follows a stalled link downstream to the last one that stalls: at each switch over the port that stalls
-// most.
-func (p *pressure) last(l schema.LinkID) schema.LinkID {
-	p.seen = p.seen[:0]
-	for !slices.Contains(p.seen, l) {
-		p.seen = append(p.seen, l)
-		_, via := p.graph.Ends(l)
-		if !p.graph.IsSwitch(via) {
-			return l
-		}
-		next, most := schema.NoLink, max(stalledPercent, passesOn*p.stallOf(l))
-		for _, out := range p.graph.LinksAt(via) {
-			if v := p.stallOf(out); v >= most && p.mayWait(l, out) {
-				next, most = out, v
-			}
-		}
-		if next == schema.NoLink {
-			return l
-		}
-		l = next
-	}
-	return l
-}
-
-// mayWait reports whether traffic of link a may go on over link b: it leaves where a enters, does not go back,
-// and not down a tree and up again.
+// mayWait reports whether traffic of link a may go on over link b: it leaves where a enters, does not go back, not
+// down a tree and up again, not to a switch that is beside the one it came from, and not from one group of a dragonfly
+// to the next and the next without a hop within the group between.
 func (p *pressure) mayWait(a, b schema.LinkID) bool {
 	from, via := p.graph.Ends(a)
 	at, to := p.graph.Ends(b)
 	if at != via || to == from {
 		return false
 	}
+	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(to) {
+		return true
+	}
 	u, v, x := p.graph.Device(from).Level, p.graph.Device(via).Level, p.graph.Device(to).Level
-	return u < 0 || v < 0 || x < 0 || !(u > v && x > v)
+	if u >= 0 && v >= 0 && x >= 0 && u > v && x > v {
+		return false
+	}
+	return !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal) && !p.beside(from, to)
+}
+
+// beside reports whether a link leads from one switch to another.
+func (p *pressure) beside(from, to topology.DeviceID) bool {
+	for _, l := range p.graph.LinksAt(from) {
+		if a, b := p.graph.Ends(l); a == from && b == to && p.graph.Link(l).Up {
+			return true
+		}
+	}
+	return false
+}
+
+// atSwitch is what of a region's stall ends at a switch.
+type atSwitch struct {
+	device      topology.DeviceID
+	stall, lost float64       // all, and of which it is not known for which port it waits
+	port        schema.LinkID // for which most waits
+	most        float64
+}
+
+// switches sums up by switch what ends there, the one with most first.
+func (p *pressure) switches() (out []atSwitch, total float64) {
+	e := p.ends
+	find := func(d topology.DeviceID) *atSwitch {
+		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
+		if i < 0 {
+			i = len(out)
+			out = append(out, atSwitch{device: d, port: schema.NoLink})
+		}
+		return &out[i]
+	}
+	for _, l := range e.known {
+		from, _ := p.graph.Ends(l)
+		a := find(from)
+		if a.stall += e.ports[l]; e.ports[l] > a.most || e.ports[l] == a.most && l < a.port {
+			a.port, a.most = l, e.ports[l]
+		}
+		total += e.ports[l]
+	}
+	for _, l := range e.last {
+		if e.lost[l] > 0 {
+			_, to := p.graph.Ends(l)
+			a := find(to)
+			a.stall, a.lost = a.stall+e.lost[l], a.lost+e.lost[l]
+			total += e.lost[l]
+		}
+	}
+	slices.SortFunc(out, func(a, b atSwitch) int { return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.device, b.device)) })
+	return out, total
+}
+
+// portOfSwitch is the port of a switch for which most of what ends there waits.
+func (p *pressure) portOfSwitch(a *atSwitch, rc *regionCase) schema.LinkID {
+	if a.port != schema.NoLink && a.most >= a.lost {
+		return a.port
+	}
+	if l := p.fullest(a.device, rc); l != schema.NoLink {
+		return l
+	}
+	return a.port
 }
 
 // rootOf chooses the port at which most of the stall begins.
 func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
-	// What ends at a switch, apart from which of its links it came over, and what ends at a host.
-	bySwitch, byPort := map[topology.DeviceID]float64{}, map[schema.LinkID]float64{}
-	total := 0.
-	for _, l := range slices.Sorted(maps.Keys(p.tally)) { // sums in one order
-		w := p.tally[l]
-		total += w
-		if from, to := p.graph.Ends(l); p.graph.IsSwitch(to) {
-			bySwitch[to] += w
-		} else if p.graph.IsSwitch(from) {
-			byPort[l] += w
-		}
-	}
-	port, most := schema.NoLink, 0.
-	for l, w := range byPort {
-		if w > most || w == most && l < port {
-			port, most = l, w
-		}
-	}
-	at, atMost := topology.DeviceID(0), 0.
-	for d, w := range bySwitch {
-		if w > atMost || w == atMost && d < at {
-			at, atMost = d, w
-		}
-	}
+	ends, total := p.switches()
 	out := none
-	switch {
-	case total > 0 && most >= atMost && most >= rootShare*total:
-		out.link, out.share = port, most/total
-	case total > 0 && atMost >= rootShare*total:
-		out.link, out.share = p.fullest(at, rc), atMost/total
+	var first *atSwitch
+	if len(ends) > 0 {
+		first = &ends[0]
+		if first.stall >= rootShare*total {
+			out.link, out.share = p.portOfSwitch(first, rc), first.stall/total
+		}
 	}
 	if root := rc.region.Root; out.link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() {
 		out.link, out.share = root.Link, rootShare
@@ -176,16 +191,16 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 	if out.link != schema.NoLink {
 		out = p.judge(rc, out)
 	}
-	if out.kind == "" && total > 0 && atMost >= rootShare*total {
-		out.waits, out.at = true, at
+	if out.kind == "" && first != nil && first.lost >= rootShare*total {
+		out.waits, out.at = true, first.device
 	}
 	out.leading = schema.NoLink
-	if out.kind == "" && max(most, atMost) >= leadingShare*total && total > 0 {
-		lead := none
-		if lead.link = port; atMost > most {
-			lead.link = p.fullest(at, rc)
+	for i := range ends {
+		if out.kind != "" || out.as != "" || ends[i].stall < leadingShare*total {
+			break
 		}
-		if lead.link != schema.NoLink {
+		lead := none
+		if lead.link = p.portOfSwitch(&ends[i], rc); lead.link != schema.NoLink {
 			lead = p.judge(rc, lead)
 			out.leading, out.as = lead.link, lead.kind
 		}

@@ -27,6 +27,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := newPressure(s.graph, r.Snapshot)
+	p.ends = &s.work.ends
 	s.compare(p)
 	for i := range cases {
 		rc := &cases[i]
@@ -41,6 +42,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		s.converge(rc, p)
 		rc.full = s.fullLink(rc, p)
 		v := s.decide(rc, p)
+		rc.sink = s.sinkOf(rc, &v, p)
 		out[i] = s.report(r.Snapshot, rc, &v)
 	}
 	s.forgetKept()
@@ -98,7 +100,7 @@ func (s *Stage) settle(j *job) {
 }
 
 func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
-	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), credit: snap.Find(schema.CreditStall), tally: map[schema.LinkID]float64{}}
+	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), credit: snap.Find(schema.CreditStall)}
 }
 
 // nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,

@@ -25,6 +25,7 @@ type work struct {
 	laggedUsed    int
 	correlator    correlator
 	held          held
+	ends          ends
 	past          past
 	centre        centres
 
@@ -55,7 +56,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices())}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices())}
 }
 
 // index notes which regions each link is in.

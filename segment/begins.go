@@ -1,23 +1,23 @@
 package segment
 
+import "slices"
+
 const (
 	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
 	// a port that is full but not stalled, if as many links into its switch say so.
 	unexplainedFactor = 1.8
 	unexplainedSigmas = 6
 	unexplainedLinks  = 3
-	// A link between switches is a root if it is hotter than all that leave either of its ends by this factor and so many
-	// deviations, and at least minFeeders links wait that no other explains.
-	slowFactor, slowSigmas = 1.25, 4
-	onlyWayLinks           = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
-	slowRival              = .6 // of its stall, at which another link into the same switch waits for the same
+	// A link is clearly above another by this factor and so many deviations; a slow one is above all that it may wait for by
+	// more, since stall may rise a little from hop to hop.
+	slowFactor, slowSigmas, slowStep = 1.25, 4, 1.4
+	onlyWayLinks                     = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
+	slowRival                        = .6 // of its stall, at which another link into the same switch waits for the same
 )
 
-// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
-// far hotter than any such, together with others at their switch.
-func (t *trees) findSinks() {
-	w := t.waits
-	t.sink, t.port, t.hottest = resize(t.sink, len(t.links)), resize(t.port, len(t.links)), resize(t.hottest, len(t.links))
+// findSlow finds the links between switches that may be where back pressure begins.
+func (t *trees) findSlow() {
+	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
 	for i := range t.links {
 		t.hottest[i] = 0
 		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
@@ -25,11 +25,92 @@ func (t *trees) findSinks() {
 		}
 	}
 	for i, l := range t.links {
+		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
+	}
+	for _, d := range t.entered {
+		t.keepFewSlow(d)
+		t.findOdd(d)
+	}
+}
+
+// mostSlow is how many links that leave one switch are slow at a time: more wait for something that is calm.
+const mostSlow = 2
+
+func (t *trees) keepFewSlow(d int32) {
+	n := 0
+	for _, l := range t.waits.out.of(d) {
+		if i := t.node[l]; i >= 0 && t.slow[i] {
+			n++
+		}
+	}
+	if n <= mostSlow {
+		return
+	}
+	for _, l := range t.waits.out.of(d) {
+		if i := t.node[l]; i >= 0 {
+			t.slow[i] = false
+		}
+	}
+}
+
+// findOdd finds the ports to hosts that are roots of their own: beside an exchange, those that are clearly above most
+// others that stall at the switch; where traffic that goes on stalls as well, all.
+func (t *trees) findOdd(d int32) {
+	w := t.waits
+	t.sample = t.sample[:0]
+	for _, l := range w.out.of(d) {
+		if i := t.node[l]; i >= 0 && w.toHost(l) {
+			t.sample = append(t.sample, t.stall[i])
+		}
+	}
+	if len(t.sample) == 0 {
+		return
+	}
+	slices.Sort(t.sample)
+	usual := t.sample[(len(t.sample)-1)/2]
+	if len(t.sample) < mostRoots {
+		if !t.isCrossed(d, t.sample[len(t.sample)-1]) {
+			return
+		}
+		usual = 0
+	}
+	for _, l := range w.out.of(d) {
+		if i := t.node[l]; i >= 0 && w.toHost(l) {
+			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
+		}
+	}
+}
+
+// isCrossed reports whether what enters a switch might wait rather for links that are hotter than its stalled ports.
+func (t *trees) isCrossed(d int32, port float64) bool {
+	w, crossing, ending := t.waits, 0, 0
+	for _, l := range w.in.of(d) {
+		switch i := t.node[l]; {
+		case i < 0 || w.fromHost(l):
+		case t.hottest[i] > port:
+			crossing++
+		case t.hottest[i] == port:
+			ending++
+		}
+	}
+	return crossing > 0 && ending < minFeeders
+}
+
+// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
+// far hotter than any such, together with others at their switch.
+func (t *trees) findSinks() {
+	w := t.waits
+	t.sink, t.port = resize(t.sink, len(t.links)), resize(t.port, len(t.links))
+	for i, l := range t.links {
 		t.sink[i] = -1
-		t.port[i] = w.toHost(l) || t.isSlow(int32(i))
+		t.port[i] = w.toHost(l)
 		switch {
+		case t.port[i] && t.slow[i]:
+			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
 			t.sink[i] = w.from[l]
+		case t.slow[i]:
+			t.port[i], t.sink[i] = true, t.placeOf(l)
 		case t.begin[i] == t.begin[i+1]:
 			t.sink[i] = w.to[l]
 		}
@@ -67,36 +148,42 @@ func (t *trees) isSlow(i int32) bool {
 	if t.isOnlyWay(i) {
 		return true
 	}
-	if !t.isClearlyAbove(stall, t.hottest[i]) {
+	if stall < slowStep*t.hottest[i] || !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
 		return false
 	}
 	for _, k := range w.in.of(w.to[l]) {
-		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && (!w.fromHost(k) || t.stall[j] > slowFactor*t.hottest[j]) {
+		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest[j] {
 			return false
 		}
 	}
-	rest := 0.
-	for _, k := range w.out.of(w.from[l]) {
-		if j := t.node[k]; j >= 0 && k != l {
-			rest = max(rest, t.stall[j])
-		}
-	}
-	if !t.isClearlyAbove(stall, rest) {
-		return false
-	}
-	waiting, most := 0, stall+slowSigmas*t.noise.sigma(stall)
+	waiting, hotter, most := 0, 0, stall+slowSigmas*t.noise.sigma(stall)
 	for _, k := range w.in.of(w.from[l]) {
-		j := t.node[k]
-		if j < 0 || !w.mayWait(k, l) {
-			continue
-		}
-		if t.stall[j] > most {
-			waiting--
-		} else if t.isClearlyAbove(t.stall[j], rest) {
+		switch j := t.node[k]; {
+		case j < 0 || !w.mayWait(k, l):
+		case t.stall[j] > most:
+			hotter++
+		case t.standsOut(j):
 			waiting++
 		}
 	}
-	return waiting >= minFeeders
+	return waiting >= minFeeders && waiting > hotter
+}
+
+// standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those
+// wait for is not why it stalls. A host has only one.
+func (t *trees) standsOut(i int32) bool {
+	w, l := t.waits, t.links[i]
+	above, others := 0, 0
+	for _, k := range w.out.of(w.from[l]) {
+		if k == l || t.values[k] == missing || w.level[w.to[k]] != w.level[w.to[l]] {
+			continue
+		}
+		others++
+		if j := t.node[k]; j < 0 || t.isClearlyAbove(t.stall[i], t.stall[j]) {
+			above++
+		}
+	}
+	return 2*above >= others
 }
 
 // isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for

@@ -24,8 +24,12 @@ type causes struct {
 	count    []int     // by cause: its links
 	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange []bool    // by cause
-	thorough []bool    // by cause: an exchange at whose leaves mostly all that comes waits
-	transit  []bool    // by cause: it waits at switches without hosts alone
+	base     []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
+	ports    []float64 // by cause: an exchange's level on links of hosts, by the ports to them
+	sums     []levelSums
+	thorough []bool // by cause: an exchange at whose leaves mostly all that comes waits
+	slow     []bool // by cause: it begins at a slow link
+	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
 	partners []partnership
@@ -78,6 +82,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.joinCalmPorts(t, s)
 	c.findWeak(t, s)
 	c.findExchanges(t, s)
+	c.findBases(s)
 }
 
 func (c *causes) listMasks(s *sinks) {
@@ -189,6 +194,9 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		return true
 	}
 	if c.addsTree(a) || c.addsTree(b) {
+		return false
+	}
+	if x.slow >= 0 || y.slow >= 0 {
 		return false
 	}
 	share, crowded := c.evidence.shared(x, y)
@@ -314,7 +322,7 @@ func (c *causes) findWeak(t *trees, s *sinks) {
 		c.thin[a] = true
 	}
 	for a := range s.all {
-		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() {
+		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.slow >= 0 {
 			c.thin[c.sets.find(int32(a))] = false
 		}
 	}
@@ -323,7 +331,7 @@ func (c *causes) findWeak(t *trees, s *sinks) {
 	}
 	for a := range s.all {
 		x := &s.all[a]
-		if x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
+		if x.slow >= 0 || x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
 			c.weak[c.sets.find(int32(a))] = false
 		}
 	}

@@ -187,6 +187,42 @@ func (c *causes) findExchanges(t *trees, s *sinks) {
 	}
 }
 
+// levelSums are the links that wait at an exchange's leaves and its ports to hosts, and what they stall in all.
+type levelSums struct{ links, stall, ports, port float64 }
+
+// findBases finds the level of every exchange.
+func (c *causes) findBases(s *sinks) {
+	n := len(c.exchange)
+	c.base, c.ports = resize(c.base, n), resize(c.ports, n)
+	clear(c.base)
+	clear(c.ports)
+	c.sums = resize(c.sums, n)
+	clear(c.sums)
+	for a := range s.all {
+		x, cause := &s.all[a], c.sets.find(int32(a))
+		if !c.exchange[cause] || !c.levels[c.level.find(int32(a))].isExchange() {
+			continue
+		}
+		if x.odd == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+			c.sums[cause].links += float64(x.links)
+			c.sums[cause].stall += x.stall * float64(x.links)
+		}
+		if x.hasManyPorts() {
+			c.sums[cause].ports += float64(x.ports)
+			c.sums[cause].port += x.portSum
+		}
+	}
+	for cause, x := range c.sums {
+		if x.links > 0 {
+			c.base[cause] = x.stall / x.links
+			c.ports[cause] = c.base[cause]
+		}
+		if x.ports > 0 {
+			c.ports[cause] = x.port / x.ports
+		}
+	}
+}
+
 func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
 
 type answer uint8
@@ -220,6 +256,21 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 		return is(c.sets.find(d[0]) == cause || c.sets.find(d[1]) == cause)
 	}
 	return is(c.sets.find(a) == cause)
+}
+
+// takesPartIn says whether what a node's link carries takes part in an exchange at its leaf: of hosts, if that stalls
+// their ports, those whose port stalls.
+func (c *causes) takesPartIn(t *trees, s *sinks, i, leaf, cause int32) answer {
+	at, w, l := c.takesPart(t, s, leaf, cause), t.waits, t.links[i]
+	if a := s.at[leaf]; at != yes || !w.fromHost(l) || a < 0 || !s.all[a].hasManyPorts() {
+		return at
+	}
+	for _, k := range w.in.of(w.from[l]) {
+		if w.from[k] == leaf && t.node[k] < 0 && t.values[k] != missing {
+			return no
+		}
+	}
+	return yes
 }
 
 const (

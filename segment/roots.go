@@ -23,6 +23,9 @@ const (
 // exchange of all with all.
 func (m *treeMethod) rootOf(cause int32, members []int32) root {
 	n := int32(len(m.sinks.all))
+	if cause >= 2*n {
+		return m.outsiders.roots[cause-2*n]
+	}
 	if cause >= n { // a port beside an exchange
 		return m.hottestPort(m.sinks.all[cause-n].device, 0)
 	}
@@ -49,6 +52,9 @@ func (m *treeMethod) rootOf(cause int32, members []int32) root {
 		return root{device: noDevice, link: schema.NoLink}
 	}
 	x := &m.sinks.all[best]
+	if x.slow >= 0 {
+		return root{device: x.device, link: schema.LinkID(x.slow)}
+	}
 	return m.hottestPort(x.device, rootPort*x.stall)
 }
 

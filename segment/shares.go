@@ -3,7 +3,6 @@ package segment
 import (
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // shares finds which causes each stalled link belongs to. From the sinks upstream, the stall of a link is
@@ -13,31 +12,18 @@ type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
 	usual   []float64  // by cause: what its fall was at the hop before
+	taken   []int      // by cause: links that it has a part in, but for those at its sinks
+	worth   []float64  // by cause: by how many deviations links are explained better with it than without
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
-	atSink  []bool    // by node
-	members linkLists // by cause: nodes
+	rests   []fallOf               // the same of what is left of a link over an exchange's level
+	rest    []float64              // by cause: the share by which it stalls what leaves an exchange's leaves, too; 0: unknown
+	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
+	atSink  []bool                 // by node
+	members linkLists              // by cause: nodes
+	own     []int32                // by node: the exchange that its leaf takes part in, or -1
+	level   []float64              // by node: that exchange's level there
 	scratch partList
-}
-
-// part is what a cause contributes to the stall of a link, in percent.
-type part struct {
-	cause  int32
-	of     int32 // links that it was gathered from
-	stall  float64
-	second float64 // stall of all but the most stalled of those links
-}
-
-// partList is a few parts, the largest first.
-type partList struct {
-	at [maxParts]part
-	n  int
-}
-
-type fallOf struct {
-	cause   int32
-	ratio   float64
-	isAlone bool // of a link that leads to no other cause
 }
 
 const (
@@ -55,105 +41,57 @@ const (
 	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
 	partnerCost = 3
-	mostAtOnce  = 3 // causes of one link
-	refits      = 1 // of falls, at every hop
-	keptShare   = .4
+	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
+	restCost, fewestRests = 3, 8
+	mostAtOnce            = 3 // causes of one link
+	// In deviations: by how much better a slow link must explain what waits for it, in all and for each link, of which one
+	// counts up to a bound.
+	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
+	keptShare                             = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
 
-func (p *partList) list() []part { return p.at[:p.n] }
-
-// add takes in a part; of one cause the larger counts.
-func (p *partList) add(x part) {
-	for i := range p.list() {
-		if y := &p.at[i]; y.cause == x.cause {
-			y.of++
-			y.second = max(y.second, min(x.stall, y.stall))
-			if x.stall > y.stall {
-				y.stall = x.stall
-				p.sort()
-			}
-			return
-		}
-	}
-	if p.n < maxParts {
-		p.n++
-	} else if p.at[maxParts-1].stall >= x.stall {
-		return
-	}
-	p.at[p.n-1] = x
-	p.sort()
-}
-
-func (p *partList) sort() {
-	list := p.list()
-	for i := 1; i < len(list); i++ { // few, and nearly sorted
-		for j := i; j > 0 && before(list[j], list[j-1]); j-- {
-			list[j], list[j-1] = list[j-1], list[j]
-		}
-	}
-}
-
-func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
-
-// dropOutliers takes of each cause the second of three links or more, if the first is far above it: a lone hot one.
-func (p *partList) dropOutliers(noise treeNoise) {
-	for k := range p.list() {
-		if x := &p.at[k]; x.of >= outlierOf && x.stall > outlierFactor*x.second && x.stall-x.second > outlierSigmas*noise.sigma(x.second) {
-			x.stall = x.second
-		}
-	}
-	p.sort()
-}
-
-// unite sums the parts of one cause.
-func (p *partList) unite() {
-	n := 0
-	for _, x := range p.list() {
-		if k := slices.IndexFunc(p.at[:n], func(y part) bool { return y.cause == x.cause }); k >= 0 {
-			p.at[k].stall += x.stall
-			continue
-		}
-		p.at[n] = x
-		n++
-	}
-	p.n = n
-	p.sort()
-}
-
-func (p *partList) set(parts ...part) {
-	p.n = copy(p.at[:], parts)
-	p.unite()
-}
-
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
-	h.misfit = resize(h.misfit, len(t.links))
+	h.misfit, h.worth = resize(h.misfit, len(t.links)), resize(h.worth, 2*len(s.all))
+	clear(h.worth)
+	h.rest = resize(h.rest, 2*len(s.all))
+	h.own, h.level = resize(h.own, len(t.links)), resize(h.level, len(t.links))
+	h.taken = resize(h.taken, 2*len(s.all))
+	clear(h.taken)
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
+	isAny := false                                              // node of this hop that may have several causes
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		h.falls = h.falls[:0]
+		h.falls, h.rests, isAny = h.falls[:0], h.rests[:0], false
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 			i := t.order[end]
 			h.atSink[i] = h.setAtSink(t, s, c, i)
 			if !h.atSink[i] {
 				h.predict(t, c, i)
+				if a := s.feeding[i]; a >= 0 {
+					h.scratch.raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
+				}
 				h.of[i] = h.scratch
+				isAny = isAny || h.scratch.n > 1
+				h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 				h.vote(t, s, c, i)
 			}
 		}
 		copy(h.usual, h.fall)
+		h.fitRests()
 		h.fitFalls()
-		for range refits {
+		if isAny { // else the same again
 			h.refit(t, s, c, t.order[first:end], minMean)
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				set, stall := h.choose(t, s, c, i, minMean)
+				h.appraise(s, i, set)
 				h.measureMisfit(t, i, set, stall)
 				h.take(i, t.stall[i], set, stall)
 				h.keepAtLeaf(t, s, c, i)
@@ -171,7 +109,7 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean flo
 		}
 		if set, _ := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
 			p := h.of[i].at[bits.TrailingZeros(set)]
-			h.falls = append(h.falls, fallOf{p.cause, t.stall[i] / p.stall, true})
+			h.falls = append(h.falls, newFallOf(p.cause, t.stall[i]/p.stall, true))
 		}
 	}
 	h.fitFalls()
@@ -187,6 +125,9 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		return false
 	}
 	x, toHost := &s.all[a], t.port[i]
+	if x.odd > 0 && t.sink[i] < 0 {
+		return false
+	}
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
 	exchange := c.levels[c.level.find(a)]
 	usual := x.port
@@ -254,7 +195,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		if c.thin[p.cause] {
 			with[k] += portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
-			switch c.takesPart(t, s, leaf, p.cause) {
+			switch c.takesPartIn(t, s, i, leaf, p.cause) {
 			case yes:
 				without[k] += partnerCost
 			case no:
@@ -262,9 +203,23 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 			}
 		}
 	}
+	if own, level := h.own[i], h.level[i]; own >= 0 {
+		for k, p := range from.list() {
+			switch rest := h.rest[p.cause] * p.stall; {
+			case p.cause == own:
+				one[k] = level
+			case rest >= minMean && !c.isExchange(p.cause):
+				without[k] += restCost
+				if over := stall - level; math.Abs(over-rest) < math.Abs(over-one[k]) {
+					one[k] = rest
+				}
+			}
+		}
+	}
 	best := math.Inf(1)
 	for set := uint(1); set < 1<<n; set++ {
 		size := bits.OnesCount(set)
+		h.costs[set] = math.Inf(1)
 		if size > mostAtOnce {
 			continue
 		}
@@ -279,11 +234,33 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		if size > 1 && least < minMean {
 			continue
 		}
-		if off += math.Abs(stall-min(100, sum)) / sigma; off < best {
+		off += math.Abs(stall-min(100, sum)) / sigma
+		if h.costs[set] = off; off < best {
 			best, chosen = off, set
 		}
 	}
 	return chosen, one
+}
+
+// appraise takes down how much better a node is explained with each slow link that it may wait for than without.
+func (h *shares) appraise(s *sinks, i int32, chosen uint) {
+	from := &h.of[i]
+	for k, p := range from.list() {
+		if int(p.cause) >= len(s.all) || s.all[p.cause].slow < 0 {
+			continue
+		}
+		without := math.Inf(1)
+		for set := uint(1); set < 1<<from.n; set++ {
+			if set>>k&1 == 0 {
+				without = min(without, h.costs[set])
+			}
+		}
+		if from.n == 1 {
+			h.worth[p.cause] += mostWorth
+		} else {
+			h.worth[p.cause] += min(mostWorth, max(0, without-h.costs[chosen]))
+		}
+	}
 }
 
 // measureMisfit takes down how far a node's stall is off what a set of its causes predicts.
@@ -313,6 +290,7 @@ func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
 			h.of[i].add(part{cause: p.cause, stall: stall * one[k] / total})
+			h.taken[p.cause]++
 		}
 	}
 }

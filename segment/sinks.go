@@ -7,10 +7,11 @@ import (
 )
 
 // sinks are the places where back pressure begins: a port of a switch that cannot send on what it is brought.
-// Which port it is can often not be seen: if it only is full, it does not stall. So a sink is a switch.
+// Which port it is can often not be seen: if it only is full, it does not stall: then a sink is
+// a switch. Where one link stands out, that is a sink by itself.
 type sinks struct {
 	all        []sink
-	at         []int32 // by device: its sink, or -1
+	at         []int32 // by device, and behind them by slow link: its sink, or -1
 	components unionFind
 	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
 	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
@@ -21,7 +22,9 @@ type sinks struct {
 
 // sink is one of them.
 type sink struct {
+	place     int32 // its number in at
 	device    int32
+	slow      int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
 	component int32 // its root in the union-find
 	first     int32 // sink of its component
 	bit       uint8 // in masks of its component; the last one is shared
@@ -31,6 +34,7 @@ type sink struct {
 	stall     float64 // mean of links
 	hosts     int     // at the switch
 	ports     int     // stalled links to hosts
+	odd       int     // links to hosts that are sinks of their own
 	port      float64 // stall of the hottest link to a host, 0 if none is stalled
 	portSum   float64 // of stalls of links to hosts
 	weight    float64 // sum of the stalls that wait there
@@ -55,7 +59,8 @@ func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall
 
 // hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
 func (s *sink) hasManyPorts() bool {
-	return s.ports > mostRoots || s.ports == mostRoots && s.hosts <= mostRoots+1
+	ports := s.ports + s.odd
+	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1
 }
 
 // isWide reports whether enough waits at a sink to tell it from lone hot links.
@@ -63,7 +68,7 @@ func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() 
 
 // isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
 // exchanges.
-func (s *sink) isEven() bool { return s.sendsToo && s.levels >= 2*s.links }
+func (s *sink) isEven() bool { return s.sendsToo && (s.odd > 0 || s.levels >= 2*s.links) }
 
 // mostRoots is how many trees have their roots at one switch.
 const mostRoots = 3
@@ -71,8 +76,8 @@ const mostRoots = 3
 // portShare of what waits for it is the least stall of a port that is its cause.
 const portShare = .85
 
-func newSinks(devices int) sinks {
-	s := sinks{at: make([]int32, devices)}
+func newSinks(devices, links int) sinks {
+	s := sinks{at: make([]int32, devices+links)}
 	for d := range s.at {
 		s.at[d] = -1
 	}
@@ -81,7 +86,7 @@ func newSinks(devices int) sinks {
 
 func (s *sinks) find(t *trees) {
 	for i := range s.all {
-		s.at[s.all[i].device] = -1
+		s.at[s.all[i].place] = -1
 	}
 	s.all = s.all[:0]
 	s.unite(t)
@@ -93,10 +98,10 @@ func (s *sinks) find(t *trees) {
 // unite finds what hangs together by back pressure. Devices are nodes too, behind the links.
 func (s *sinks) unite(t *trees) {
 	n := int32(len(t.links))
-	s.components.reset(int(n) + len(s.at))
+	s.components.reset(int(n) + len(t.seen))
 	for i := range n {
-		if t.sink[i] >= 0 {
-			s.components.union(i, n+t.sink[i])
+		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
+			s.components.union(i, n+d)
 		}
 		for _, j := range t.after(i) {
 			s.components.union(i, j)
@@ -114,14 +119,14 @@ func (s *sinks) list(t *trees) {
 		}
 		if s.at[d] < 0 {
 			s.at[d] = int32(len(s.all))
-			s.all = append(s.all, sink{device: d, component: s.components.find(n + d), isLeaf: t.waits.isLeaf(d), hosts: int(t.waits.hosts[d])})
+			s.all = append(s.all, s.sinkAt(t, d))
 		}
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]
-		x.isLeaf = x.isLeaf || t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
+		x.isLeaf = x.isLeaf || x.slow < 0 && t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
-		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]))
+		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.slow, b.slow))
 	})
 	first := int32(0)
 	for i := range s.all {
@@ -130,8 +135,22 @@ func (s *sinks) list(t *trees) {
 		}
 		s.all[i].first = first
 		s.all[i].bit = uint8(min(lastBit, int32(i)-first))
-		s.at[s.all[i].device] = int32(i)
+		s.at[s.all[i].place] = int32(i)
 	}
+}
+
+// sinkAt begins the sink at a place.
+func (s *sinks) sinkAt(t *trees, place int32) sink {
+	x := sink{place: place, device: place, slow: -1}
+	if devices := int32(len(t.seen)); place >= devices {
+		x.slow = place - devices
+		x.device = t.waits.from[x.slow]
+		x.component = s.components.find(t.node[x.slow])
+		return x
+	}
+	x.component = s.components.find(int32(len(t.links)) + place)
+	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
+	return x
 }
 
 // mark finds which sinks each node leads to.
@@ -166,10 +185,13 @@ func (s *sinks) measure(t *trees) {
 	for i, l := range t.links {
 		s.feeding[i] = -1
 		if t.port[i] {
-			a := &s.all[s.at[w.from[l]]]
+			a := &s.all[s.at[t.sink[i]]]
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
+			if at := s.at[w.from[l]]; a.slow >= 0 && w.toHost(l) && at >= 0 {
+				s.all[at].odd++
+			}
 			if t.stalledInto(w.from[l]) == 0 {
 				s.lone++
 			}
@@ -196,6 +218,9 @@ func (s *sinks) measure(t *trees) {
 	}
 	for a := range s.all {
 		s.all[a].sum()
+		if s.all[a].slow >= 0 {
+			continue
+		}
 		if x := &s.all[a]; w.hosts[x.device] > 0 && x.fromSwitches >= mostLeastLinks {
 			x.isLeaf = true // enough waits at a higher switch for its aggregation node to be why
 		}
@@ -251,6 +276,10 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
+	if x.odd > 0 {
+		s.measureSent(t, x)
+		return
+	}
 	if len(s.sample) < minFeeders {
 		s.measureHosts(t, x)
 		return
@@ -280,6 +309,28 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
+}
+
+// measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,
+// or else by the other ports.
+func (s *sinks) measureSent(t *trees, x *sink) {
+	w := t.waits
+	s.sample = s.sample[:0]
+	for _, l := range w.out.of(x.device) {
+		if i := t.node[l]; i >= 0 && !w.toHost(l) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	x.sendsToo = s.portsSend(t, x)
+	if len(s.sample) < minFeeders {
+		x.levelSum, x.levels = x.portSum, x.ports
+		x.level = x.levelSum / float64(max(1, x.levels))
+		return
+	}
+	middle := medianOf(s.sample)
+	x.levelSum, x.levels = sumNear(s.sample, middle, levelDeviations*t.noise.sigma(middle))
+	x.level = x.levelSum / float64(x.levels)
+	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 }
 
 // portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/giverny/giverny/schema"
@@ -12,21 +13,23 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch each. Every stalled link leads to
-//     one or more.
+//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
+//     link leads to one or more.
 //  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
 //  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
-//  5. Roots (roots.go): the port that a cause begins at.
+//  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
+//  6. Roots (roots.go): the port that a cause begins at.
 type treeMethod struct {
 	trees
-	noiseOf noiseEstimator
-	sinks   sinks
-	causes  causes
-	shares  shares
-	roots   []root // by group of the last step
+	noiseOf   noiseEstimator
+	sinks     sinks
+	causes    causes
+	shares    shares
+	outsiders outsiders
+	roots     []root // by group of the last step
 
 	minMean  float64
 	minLinks int // 0: by chance
@@ -44,15 +47,17 @@ type trees struct {
 	entered []int32   // devices that stalled links enter
 	begin   []int32   // by node, one more: see next
 	next    []int32   // nodes that may be waited for
-	sink    []int32   // by node: the switch that it waits at, or -1
+	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
+	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	values  []float32
+	sample  []float64
 }
 
 const (
@@ -71,28 +76,48 @@ func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.sinks = newSinks(len(w.level))
+	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }
 
 func (m *treeMethod) segment(values []float32, out *partition) {
-	m.values, m.roots = values, m.roots[:0]
+	m.roots = m.roots[:0]
+	if !m.findLinks(values) {
+		return
+	}
+	for again := true; again; again = m.dropSlow() {
+		m.findCauses()
+	}
+	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	m.shares.listMembers(m.overlap, &m.causes)
+	if m.outsiders.split(m) {
+		m.shares.listMembers(m.overlap, &m.causes)
+	}
+	m.emit(out)
+}
+
+// findLinks finds the stalled links, what they wait for and which may be slow; it reports whether there are any.
+func (m *treeMethod) findLinks(values []float32) bool {
+	m.values = values
 	m.forget()
 	m.noise = m.noiseOf.calm(values, m.minMean)
 	m.find(float32(m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)))
 	if len(m.links) == 0 {
-		return
+		return false
 	}
 	m.noiseOf.fitSlope(&m.trees)
 	m.connect()
+	m.findSlow()
+	return true
+}
+
+func (m *treeMethod) findCauses() {
 	m.findSinks()
 	m.rankNodes()
 	m.breakCycles()
 	m.sinks.find(&m.trees)
 	m.causes.find(&m.trees, &m.sinks)
 	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
-	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	m.emit(out)
 }
 
 func (t *trees) forget() {
@@ -173,10 +198,52 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
 }
 
+// dropSlow takes back slow links if what waits for them is explained hardly better with them than without: they are
+// lone hot ones, or a little hotter by chance. It reports whether there were any.
+func (m *treeMethod) dropSlow() (any bool) {
+	h := &m.shares
+	for a := range m.sinks.all {
+		x := &m.sinks.all[a]
+		if x.slow < 0 || h.worth[a] >= leastWorth+leastWorthEach*float64(h.taken[a]) {
+			continue
+		}
+		i := m.node[x.slow]
+		if m.slow[i] = false; h.taken[a] > 0 {
+			any = true
+			continue
+		}
+		if j := m.hottestAfter(i); j >= 0 && h.main(j) >= 0 { // nothing else depends on it
+			h.of[i].set(part{cause: h.main(j), stall: m.stall[i]})
+		}
+	}
+	return any
+}
+
+// hottestAfter is the most stalled node that one may wait for, or -1.
+func (t *trees) hottestAfter(i int32) int32 {
+	best := int32(-1)
+	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+		if best < 0 || t.stall[j] > t.stall[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// placeOf is the sink that a slow link is: behind the devices, by link.
+func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
+
+// compareEnds orders slow links of one switch, -1 for none, by the names of the devices that they lead to.
+func (t *trees) compareEnds(a, b int32) int {
+	if a < 0 || b < 0 {
+		return cmp.Compare(a, b)
+	}
+	return cmp.Or(cmp.Compare(t.waits.byName[t.waits.to[a]], t.waits.byName[t.waits.to[b]]), cmp.Compare(a, b))
+}
+
 // emit makes a group of each cause that is large enough, and finds its root.
 func (m *treeMethod) emit(out *partition) {
 	s := &m.shares
-	s.listMembers(m.overlap, &m.causes)
 	least := m.leastLinks()
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))

@@ -56,46 +56,69 @@ func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 	return own >= slowFactor*stall && own-stall >= slowSigmas*n.noise.sigma(own)
 }
 
-// isSlow reports whether a stalled link between switches is a root by itself: clearly above all that leaves either of
-// its ends, alone in what it waits for, with enough links behind it that only it explains.
+// isSlow reports whether a stalled link between switches may be a root by itself: clearly above all that it may wait
+// for and half of those beside it, alone in what it waits for, with enough links behind it that stand out as well.
 func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
 	if n.isOnlyWay(l) {
 		return true
 	}
-	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) {
+	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || float64(n.values[l]) < slowStep*n.hottestAfter(l) || !n.standsOut(l) {
 		return false
 	}
-	stall, beside := float64(n.values[l]), 0.
+	stall := float64(n.values[l])
 	var behind []schema.LinkID
 	for s := range schema.LinkID(n.g.NumLinks()) {
-		begin, end := n.g.Ends(s)
+		_, end := n.g.Ends(s)
 		if !n.isStalled(s) || s == l {
 			continue
 		}
-		if begin == from {
-			beside = max(beside, float64(n.values[s]))
-		}
-		if end == from && slices.Contains(n.next(s), l) {
+		if end == from && slices.Contains(n.next(s), l) && float64(n.values[s]) <= stall+slowSigmas*n.noise.sigma(stall) && n.standsOut(s) {
 			behind = append(behind, s)
 		}
-		waitsForOwn := !n.g.IsSwitch(begin) && float64(n.values[s]) <= slowFactor*n.hottestAfter(s)
-		if end == via && float64(n.values[s]) >= slowRival*stall && !waitsForOwn {
+		if end == via && float64(n.values[s]) >= slowRival*stall && float64(n.values[s]) > slowFactor*n.hottestAfter(s) {
 			return false
 		}
 	}
-	if !n.isClearlyAbove(l, beside) {
-		return false
-	}
-	explained := 0
-	for _, s := range behind {
-		if float64(n.values[s]) > stall+slowSigmas*n.noise.sigma(stall) {
-			explained--
-		} else if n.isClearlyAbove(s, beside) {
-			explained++
+	return len(behind) >= minFeeders
+}
+
+// standsOut reports whether half of the links beside one are clearly less stalled.
+func (n *naiveTrees) standsOut(l schema.LinkID) bool {
+	from, to := n.g.Ends(l)
+	less, beside := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if begin, end := n.g.Ends(s); s != l && begin == from && n.g.Device(end).Level == n.g.Device(to).Level {
+			beside++
+			if !n.isStalled(s) || n.isClearlyAbove(l, float64(n.values[s])) {
+				less++
+			}
 		}
 	}
-	return explained >= minFeeders
+	return 2*less >= beside
+}
+
+// isRoot reports whether a link is slow, and not one of many that leave its switch, or a port to a host that is clearly
+// above most others there.
+func (n *naiveTrees) isRoot(l schema.LinkID) bool {
+	from, to := n.g.Ends(l)
+	if n.g.IsSwitch(to) {
+		beside := 0
+		for s := range schema.LinkID(n.g.NumLinks()) {
+			if begin, end := n.g.Ends(s); begin == from && n.g.IsSwitch(end) && n.isStalled(s) && n.isSlow(s) {
+				beside++
+			}
+		}
+		return n.isSlow(l) && beside <= mostSlow
+	}
+	var ports []float32
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if begin, end := n.g.Ends(s); begin == from && !n.g.IsSwitch(end) && n.isStalled(s) {
+			ports = append(ports, n.values[s])
+		}
+	}
+	slices.Sort(ports)
+	return len(ports) >= mostRoots && n.isClearlyAbove(l, float64(ports[(len(ports)-1)/2]))
 }
 
 // isOnlyWay reports whether all hosts at a leaf wait for one of several links up, where the tree behind comes over
@@ -130,11 +153,21 @@ func (n *naiveTrees) isOnlyWay(l schema.LinkID) bool {
 	})
 }
 
-// sinks are the devices that a link's wait may begin at.
-func (n *naiveTrees) sinks(l schema.LinkID, into map[topology.DeviceID]bool) {
+// place is a switch, or a link of it that is a root by itself.
+type place struct {
+	device topology.DeviceID
+	link   schema.LinkID
+}
+
+// sinks are the places that a link's wait may begin at.
+func (n *naiveTrees) sinks(l schema.LinkID, into map[place]bool) {
 	from, via := n.g.Ends(l)
-	if !n.g.IsSwitch(via) || n.isSlow(l) {
-		into[from] = true
+	if n.isRoot(l) {
+		into[place{from, l}] = true
+		return
+	}
+	if !n.g.IsSwitch(via) {
+		into[place{from, schema.NoLink}] = true
 		return
 	}
 	unexplained := 0
@@ -145,7 +178,7 @@ func (n *naiveTrees) sinks(l schema.LinkID, into map[topology.DeviceID]bool) {
 	}
 	next := n.next(l)
 	if len(next) == 0 || unexplained >= unexplainedLinks && n.isUnexplained(l) {
-		into[via] = true
+		into[place{via, schema.NoLink}] = true
 		return
 	}
 	for _, s := range next {
@@ -165,19 +198,25 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 			for l, v := range values {
 				values[l] = max(0, v) // no gaps
 			}
-			var out partition
-			m.segment(values, &out)
+			if !m.findLinks(values) {
+				continue
+			}
+			m.findCauses()
 			n := naiveTrees{g, values, float32(m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)), m.noise}
 			for node, l := range m.links {
-				want, got := map[topology.DeviceID]bool{}, map[topology.DeviceID]bool{}
+				want, got := map[place]bool{}, map[place]bool{}
 				n.sinks(schema.LinkID(l), want)
 				for a := range m.sinks.all {
 					if m.sinks.leads(int32(node), int32(a)) {
-						got[topology.DeviceID(m.sinks.all[a].device)] = true
+						x, at := &m.sinks.all[a], place{link: schema.NoLink}
+						if at.device = topology.DeviceID(x.device); x.slow >= 0 {
+							at.link = schema.LinkID(x.slow)
+						}
+						got[at] = true
 					}
 				}
 				if compared++; !maps.Equal(got, want) {
-					t.Fatalf("%s, snapshot %d: link %d leads to %v, want %v", spec, i, l, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+					t.Fatalf("%s, snapshot %d: link %d leads to %v, want %v", spec, i, l, got, want)
 				}
 			}
 		}

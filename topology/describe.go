@@ -15,7 +15,13 @@ import (
 // leaf7 port 9 (host56), from pods 0-2", or by its place (Describe) where it has no one root. The same region
 // has the same name, however links and devices are numbered.
 func (g *Graph) DescribeRegion(r *schema.Region) string {
-	if r.Root == nil || g.grid != nil {
+	if g.grid != nil {
+		return g.Describe(r.Links)
+	}
+	if ports := g.describeHostPorts(r.Links); ports != "" {
+		return ports
+	}
+	if r.Root == nil {
 		return g.Describe(r.Links)
 	}
 	var text strings.Builder
@@ -32,6 +38,37 @@ func (g *Graph) DescribeRegion(r *schema.Region) string {
 		text.WriteString(", from " + from)
 	}
 	return text.String()
+}
+
+// fewestHostPorts is how many ports to hosts of one switch are not one root: as many trees are rare.
+const fewestHostPorts = 4
+
+// describeHostPorts names links that mostly are ports to hosts of one switch: "leaf16, all host ports", "leaf16, 12 host
+// ports"; empty if they are not.
+func (g *Graph) describeHostPorts(links []schema.LinkID) string {
+	at, n := DeviceID(0), 0
+	for _, l := range links {
+		if g.class[l] != ClassHost || g.IsSwitch(g.to[l]) {
+			continue
+		}
+		if n > 0 && g.from[l] != at {
+			return ""
+		}
+		at, n = g.from[l], n+1
+	}
+	if n < fewestHostPorts || 2*n <= len(links) {
+		return ""
+	}
+	all := 0
+	for _, l := range g.LinksAt(at) {
+		if g.from[l] == at && g.class[l] == ClassHost {
+			all++
+		}
+	}
+	if n == all {
+		return g.devices[at].Name + ", all host ports"
+	}
+	return fmt.Sprintf("%s, %d host ports", g.devices[at].Name, n)
 }
 
 // describeSources names where the hosts are that send over links: their pods or groups, or else their switches.

@@ -3,6 +3,7 @@ package topology_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -149,6 +150,36 @@ func vendorFabric(t *testing.T) *topology.Graph {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// Many ports of one leaf are no root: they are named as what they are.
+func TestDescribeHostPorts(t *testing.T) {
+	g := parse(t, "fattree:leaves=4,hosts=6,spines=2")
+	egress := func(device string, from, to int) (links []schema.LinkID) {
+		for port := from; port <= to; port++ {
+			p, ok := g.FindPort(device, strconv.Itoa(port))
+			if !ok {
+				t.Fatal(device, port)
+			}
+			links = append(links, p.Egress)
+		}
+		return links
+	}
+	root := &schema.Root{Device: "leaf1", Port: "2", Link: egress("leaf1", 2, 2)[0]}
+	for _, c := range []struct {
+		links []schema.LinkID
+		want  string
+	}{
+		{egress("leaf1", 1, 6), "leaf1, all host ports"},
+		{egress("leaf1", 2, 6), "leaf1, 5 host ports"},
+		{append(egress("leaf1", 2, 5), egress("host3", 1, 1)...), "leaf1, 4 host ports"},
+		{append(egress("leaf1", 1, 6), egress("leaf2", 1, 1)...), "incast at leaf1 port 2 (host7)"},
+		{egress("leaf1", 1, 3), "incast at leaf1 port 2 (host7)"},
+	} {
+		if got := g.DescribeRegion(&schema.Region{Links: c.links, Root: root}); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
 }
 
 func TestDescribeRegion(t *testing.T) {

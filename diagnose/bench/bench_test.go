@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -168,6 +169,48 @@ func TestPlaces(t *testing.T) {
 	}
 	if got, want := placesOf(torus, "0,0,0 X-"), []Place{{"0,0,0", "X-"}, {"3,0,0", "X+"}}; !cmp.Equal(got, want) {
 		t.Errorf("of its other end: %v, want %v", got, want)
+	}
+}
+
+// TestRootsThatHoldBackAlikeAreAllRight: of the nodes of a job that read more than they take each is an answer, whichever
+// holds back a little more on a link; what holds back much less is none; and where nothing stands out none is asked for.
+func TestRootsThatHoldBackAlikeAreAllRight(t *testing.T) {
+	tree, err := topology.Parse("test", "fattree:leaves=4,hosts=8,spines=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := func(shares map[string]float64) (out []scenario.LinkTruth) {
+		for l := range 5 {
+			link := scenario.LinkTruth{Link: schema.LinkID(l), CreditPercent: 30}
+			for _, root := range []string{"host0", "host1", "host2", "spine0 1", "spine1 2", "leaf0 9"} {
+				if shares[root] > 0 {
+					link.Roots = append(link.Roots, scenario.RootShare{Root: root, Share: shares[root]})
+				}
+			}
+			out = append(out, link)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		shares map[string]float64
+		want   []string // devices
+	}{
+		{"alike", map[string]float64{"host0": .35, "host1": .33, "host2": .32}, []string{"host0", "host1", "host2"}},
+		{"one much less", map[string]float64{"host0": .5, "host1": .4, "host2": .1}, []string{"host0", "host1"}},
+		{"too little is known", map[string]float64{"host0": .2, "host1": .1}, nil},
+	} {
+		var truth Truth
+		truth.findRoots(tree, &scenario.Truth{Causes: []scenario.Cause{{Class: scenario.SystemCause}}}, links(c.shares))
+		var got []string
+		for _, p := range truth.Roots {
+			if p.Port == "" {
+				got = append(got, p.Device)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 }
 

@@ -28,15 +28,15 @@ type Place struct{ Device, Port string }
 const (
 	leastStalled  = .3  // share of a region's links that must really stall, else the region is noise
 	oneCause      = .7  // of the stalled links: below, "unknown" (two causes at once) is right too
-	halfCause     = .5  // below, so is the second cause
+	halfCause     = .5  // up to which so is the second cause
 	culpritShare  = .25 // of what a root is offered, from which on a job is a right answer
 	mainCulprit   = .5  // a job with so much that is missing from the table makes "unknown" right
 	ownWay        = .9  // of the traffic on the region's links: a job with more is in its own way
 	othersWay     = .7  // with less, in the way of others; between, both answers are right
 	ownGround     = .7  // of the region's links: a job that has more of them among its own nodes is in its own way
 	othersGround  = .3  // with less, in the way of others
-	rootShare     = .2  // of the stalled links, from which on a root is a right answer
-	leadRootShare = .4  // that the first root must have for roots to be scored
+	alikeRoot     = .5  // of the stall that the leading root holds back: a root with as much is a right answer too
+	leadRootShare = .4  // of the region's stall, that the right answers hold back together for roots to be scored
 )
 
 // truthOf works out what really holds up the links of a region.
@@ -55,10 +55,10 @@ func (p *play) truthOf(t *scenario.Truth, region *schema.Region) Truth {
 	if truth.Share < oneCause {
 		truth.also(schema.CauseUnknown)
 	}
-	if truth.Share < halfCause && len(order) > 1 {
+	if truth.Share <= halfCause && len(order) > 1 {
 		p.answer(&truth, t, order[1], links)
 	}
-	truth.findRoots(p.incident.graph, t, order[0], links)
+	truth.findRoots(p.incident.graph, t, links)
 	return truth
 }
 
@@ -172,29 +172,38 @@ func ownShare(c *scenario.Cause, cause int, links []scenario.LinkTruth) float64 
 	return own / float64(max(1, n))
 }
 
-// findRoots lists the places where the back pressure of a cause begins.
-func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, cause int, links []scenario.LinkTruth) {
-	votes := map[string]int{}
-	n := 0
+// findRoots lists the places where the back pressure of a region begins, whoever causes it: the port or host that holds
+// back most of its stall, and those that hold back about as much. What a link holds back for several is shared between
+// them: of the eight nodes of a job that all read more than they take, each is an answer.
+func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scenario.LinkTruth) {
+	stall, causeOf, total := map[string]float64{}, map[string]int{}, 0.
 	for _, l := range links {
-		if l.Cause == cause && l.Root != "" {
-			votes[l.Root]++
-			n++
+		percent := max(l.CreditPercent, l.InqPercent)
+		total += percent
+		for _, r := range l.Roots {
+			stall[r.Root] += percent * r.Share
+			causeOf[r.Root] = r.Cause
 		}
 	}
-	order := byCount(votes)
-	if n == 0 || float64(votes[order[0]]) < leadRootShare*float64(n) {
+	order := byCount(stall)
+	if len(order) == 0 {
 		return
 	}
+	together := 0.
 	for _, root := range order {
-		if float64(votes[root]) >= rootShare*float64(n) {
-			t.Roots = append(t.Roots, placesOf(g, root)...)
+		if stall[root] < alikeRoot*stall[order[0]] {
+			break
+		}
+		together += stall[root]
+		t.Roots = append(t.Roots, placesOf(g, root)...)
+		if c := &truth.Causes[causeOf[root]]; c.Class == scenario.FailureCause { // the part that failed is an answer too
+			for _, object := range strings.Split(c.Object, ", ") {
+				t.Roots = append(t.Roots, placesOf(g, object)...)
+			}
 		}
 	}
-	if c := &truth.Causes[cause]; c.Class == scenario.FailureCause { // the part that failed is an answer too
-		for _, object := range strings.Split(c.Object, ", ") {
-			t.Roots = append(t.Roots, placesOf(g, object)...)
-		}
+	if together < leadRootShare*total {
+		t.Roots = nil
 	}
 }
 
@@ -233,7 +242,7 @@ func placesOf(g *topology.Graph, name string) []Place {
 }
 
 // byCount lists keys by their count, the highest first.
-func byCount[K cmp.Ordered](counts map[K]int) []K {
+func byCount[K cmp.Ordered, N int | float64](counts map[K]N) []K {
 	keys := make([]K, 0, len(counts))
 	for k := range counts {
 		keys = append(keys, k)

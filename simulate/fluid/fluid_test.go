@@ -382,3 +382,23 @@ func BenchmarkSolve(b *testing.B) {
 		})
 	}
 }
+
+// TestTheQueueStandsBeforeTheFirstDeadChannel: where the second of two dead channels has more flows than the first, and so
+// the smaller share, what crosses both still waits for the first.
+func TestTheQueueStandsBeforeTheFirstDeadChannel(t *testing.T) {
+	b := newBench(t, "mesh:2x4", fluid.Config{SendBytesPerSecond: 4e9, ReceiveBytesPerSecond: 4e9, VictimRatio: math.Inf(1), DrainShare: .05})
+	flows := fluid.Flows{Scale: 1}
+	b.add(t, &flows, 1e9, "0,0", "0,3")
+	b.add(t, &flows, 1e9, "0,2", "0,3")
+	for _, name := range []string{"0,1 Y+", "0,2 Y+"} {
+		b.channels.SetUp(b.channel(t, name), false)
+	}
+	var state fluid.State
+	b.model.Solve([]*fluid.Flows{&flows}, &state)
+	first, second := b.channel(t, "0,1 Y+"), b.channel(t, "0,2 Y+")
+	roots := map[fluid.Resource]bool{}
+	b.model.EachBlocked(b.channel(t, "0,0 Y+"), func(f fluid.Blame) { roots[f.Root] = true })
+	if !roots[fluid.Resource(first)] || roots[fluid.Resource(second)] {
+		t.Errorf("what comes from 0,0 waits for %v, want channel %d, which is dead and comes first, not %d", roots, first, second)
+	}
+}

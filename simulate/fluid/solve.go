@@ -231,7 +231,7 @@ func (m *Model) saturate(r Resource) {
 		}
 		f.root, f.hop = root, e.hop+passed
 		if passed == 0 {
-			s.moveToFirstFull(f, rate)
+			m.moveToFirstFull(f, rate)
 		} else {
 			s.moveToLastHeldUp(f, rate)
 		}
@@ -241,14 +241,20 @@ func (m *Model) saturate(r Resource) {
 }
 
 // moveToFirstFull moves a block to the first of the resources on the flow's way
-// that are full at the same rate: there its queue stands.
-func (s *solver) moveToFirstFull(f *flow, rate float64) {
+// that are full at the same rate, or down, since these pass nothing on: there its queue stands.
+func (m *Model) moveToFirstFull(f *flow, rate float64) {
+	s := &m.solver
 	for hop := int32(1); hop < f.hop; hop++ {
-		if r := f.path[hop]; s.remaining[r] <= rate*float64(s.active[r])*(1+tolerance) {
+		if r := f.path[hop]; m.isDown(r) || s.remaining[r] <= rate*float64(s.active[r])*(1+tolerance) {
 			f.hop, f.root = hop, r
 			return
 		}
 	}
+}
+
+// isDown reports whether a resource is a channel that is down.
+func (m *Model) isDown(r Resource) bool {
+	return int(r) < m.channels.Len() && !m.channels.Up(routing.Channel(r))
 }
 
 // moveToLastHeldUp moves the block of a flow that shares a blocked one's queues to

@@ -33,10 +33,21 @@ type LinkTruth struct {
 	Link          schema.LinkID `json:"link"`
 	CreditPercent float64       `json:"credit_percent"` // of time, the larger of the two ways
 	InqPercent    float64       `json:"inq_percent"`
-	Cause         int           `json:"cause"`          // index into Causes of the heaviest; -1 none
-	Root          string        `json:"root,omitempty"` // the port or host of that cause that holds back most here
-	Jobs          []JobShare    `json:"jobs"`           // by share of what the link is offered, the largest first
+	Cause         int           `json:"cause"`           // index into Causes of the heaviest; -1 none
+	Root          string        `json:"root,omitempty"`  // the port or host of that cause that holds back most here
+	Roots         []RootShare   `json:"roots,omitempty"` // of all causes, what holds back a twentieth or more, the most first
+	Jobs          []JobShare    `json:"jobs"`            // by share of what the link is offered, the largest first
 }
+
+// RootShare is the part of a full port, or of a host, in what a link holds back.
+type RootShare struct {
+	Root  string  `json:"root"`
+	Cause int     `json:"cause"` // index into Causes
+	Share float64 `json:"share"` // 0 to 1, of bytes/s held back
+}
+
+// leastRootShare is the least share of what a link holds back that is listed.
+const leastRootShare = .05
 
 // JobShare is the part of a job's traffic of one pattern in what a link is offered.
 type JobShare struct {
@@ -216,6 +227,7 @@ func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Trut
 			link.InqPercent = max(link.InqPercent, 100*mean.InqStall[ch])
 		}
 		var root fluid.Resource
+		link.Roots = b.rootShares(blames, link.Link)
 		if link.Cause, root, blames = b.heaviest(blames, link.Link); root != fluid.NoResource {
 			link.Root = b.r.resourceName(root)
 		}
@@ -258,6 +270,32 @@ func (b *truthBuilder) heaviest(blames []blame, link schema.LinkID) (cause int, 
 	return cause, root, blames
 }
 
+// rootShares lists what holds traffic of a link back, whose blames come first, by how much of it does.
+func (b *truthBuilder) rootShares(blames []blame, link schema.LinkID) []RootShare {
+	type key struct {
+		cause int
+		root  fluid.Resource
+	}
+	held, total := map[key]float64{}, 0.
+	for _, of := range blames {
+		if of.link != link {
+			break
+		}
+		held[key{of.cause, of.root}] += of.weight
+		total += of.weight
+	}
+	var out []RootShare
+	for k, weight := range held {
+		if weight >= leastRootShare*total {
+			out = append(out, RootShare{b.r.resourceName(k.root), k.cause, weight / total})
+		}
+	}
+	slices.SortFunc(out, func(x, y RootShare) int {
+		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(x.Root, y.Root), x.Cause-y.Cause)
+	})
+	return out
+}
+
 func (b *truthBuilder) shares(offered []streamOffer, link schema.LinkID) (shares []JobShare, rest []streamOffer) {
 	total := 0.
 	for len(offered) > 0 && offered[0].link == link {
@@ -291,6 +329,10 @@ func (t *Truth) orderCauses(causes []Cause) {
 	}
 	for i := range t.Links {
 		if c := &t.Links[i].Cause; *c >= 0 {
+			*c = place[*c]
+		}
+		for r := range t.Links[i].Roots {
+			c := &t.Links[i].Roots[r].Cause
 			*c = place[*c]
 		}
 	}

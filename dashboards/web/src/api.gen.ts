@@ -368,7 +368,7 @@ export interface paths {
         };
         /**
          * The jobs of a span or an instant, and the regions that they had to do with.
-         * @description The pages go back in time: the first has the newest, in the order of time. A job whose end never came is believed to run for 60 days.
+         * @description The pages go back in time: the first has the newest, in the order of time. A job whose end never came is believed to run for 60 days after it was last heard of.
          */
         get: operations["listJobs"];
         put?: never;

@@ -109,7 +109,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	}
 	defer cluster.Close()
 	var running errgroup.Group
-	running.Go(func() error { return b.serveOthers(ctx) })
+	running.Go(func() error { b.serveOthers(ctx); return nil })
 	retention := time.NewTicker(time.Second) // it does not do so by itself after a reload
 	defer retention.Stop()
 	for {

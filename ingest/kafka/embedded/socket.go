@@ -16,34 +16,39 @@ func socketPath(dir string) string { return filepath.Join(dir, "socket", "broker
 
 // serveOthers lets other processes of the same user in until ctx ends. A broker that cannot have a socket, such as
 // one whose folder has too long a path, serves its own process alone.
-func (b *Broker) serveOthers(ctx context.Context) error {
+func (b *Broker) serveOthers(ctx context.Context) {
 	if b.config.Dir == "" {
-		return nil
+		return
 	}
 	path := socketPath(b.config.Dir)
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	listener, err := listen(path)
 	if err == nil {
-		if err = os.Remove(path); errors.Is(err, os.ErrNotExist) { // of a process that was killed: the folder is ours
-			err = nil
-		}
+		defer context.AfterFunc(ctx, func() { listener.Close() })()
+		err = b.accept(listener)
+		listener.Close()
 	}
-	var listener net.Listener
-	if err == nil {
-		listener, err = net.Listen("unix", path)
-	}
-	if err != nil {
+	if ctx.Err() == nil {
 		b.log.Warn("kafka: embedded broker not reachable for other processes", "socket", path, "error", err)
-		return nil
 	}
-	stop := context.AfterFunc(ctx, func() { listener.Close() })
-	defer stop()
+}
+
+// listen makes the socket, in place of one that a killed process has left: the folder is locked.
+func listen(path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return net.Listen("unix", path)
+}
+
+// accept hands connections to the broker until the listener is closed, or fails.
+func (b *Broker) accept(listener net.Listener) error {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("embedded broker: %w", err)
+			return err
 		}
 		if !b.pipes.take(conn) {
 			conn.Close()

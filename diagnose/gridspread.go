@@ -1,0 +1,139 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. The links of a grid know no
+// direction, so that each is followed both ways: under dimension-order routing what travels along a dimension goes on
+// along it or turns to a later one, over links that stall, until it stands before a link that is full or lost rate.
+// Followed the wrong way it mostly leads nowhere: a way counts by how much of what goes there comes to such a link.
+func (t *gridLinks) spreadOnGrid(rc *regionCase, p *pressure) {
+	e := p.ends
+	e.reset()
+	e.queue[0] = e.queue[0][:0]
+	for _, l := range rc.region.Links {
+		if t.keys[l].dim < 0 || p.stallOf(l) < stalledPercent {
+			continue
+		}
+		leads := [2]float64{t.leads(2*l, p, 0), t.leads(2*l+1, p, 0)}
+		for dir, part := range leads {
+			if part > 0 {
+				at := 2*l + schema.LinkID(dir)
+				e.mass[at] = p.stallOf(l) * part / (leads[0] + leads[1])
+				e.queue[0] = append(e.queue[0], at)
+			}
+		}
+	}
+	for round := range maxRounds {
+		now, next := e.queue[round%2], e.queue[1-round%2][:0]
+		for _, at := range now {
+			stall := e.mass[at]
+			e.mass[at] = 0
+			next = t.passOnGrid(at, stall, p, next)
+		}
+		if e.queue[1-round%2] = next; len(next) == 0 {
+			return
+		}
+	}
+	for _, at := range e.queue[maxRounds%2] {
+		e.mass[at] = 0
+	}
+}
+
+// leads is the share of what travels over a link one way, twice its number and one more for the way from its end to its
+// beginning, that comes to a link which it may wait for.
+func (t *gridLinks) leads(at schema.LinkID, p *pressure, steps int) float64 {
+	e := p.ends
+	if e.seen[at] == e.round {
+		return e.leads[at]
+	}
+	e.seen[at], e.leads[at] = e.round, 0 // a circle leads nowhere
+	if steps == maxRounds {
+		return 0
+	}
+	sum, reached := 0., 0.
+	t.eachWay(at, p, func(w way) {
+		part := 1.
+		if !w.full {
+			part = t.leads(w.link, p, steps+1)
+		}
+		sum, reached = sum+w.weight, reached+w.weight*part
+	})
+	if sum > 0 {
+		e.leads[at] = reached / sum
+	}
+	return e.leads[at]
+}
+
+// eachWay visits what traffic that travels over a link one way may wait for behind it.
+func (t *gridLinks) eachWay(at schema.LinkID, p *pressure, visit func(way)) {
+	l := at / 2
+	from, via := t.graph.Ends(l)
+	if at%2 == 1 {
+		via = from
+	}
+	least := max(stalledPercent, passesOn*p.stallOf(l))
+	for _, out := range t.graph.LinksAt(via) {
+		if out == l || t.keys[out].dim < t.keys[l].dim {
+			continue
+		}
+		if t.isNeck(out, p) {
+			visit(way{link: out, weight: p.waitsBefore(out), full: true})
+		}
+		if p.stallOf(out) >= least {
+			visit(way{link: t.towards(out, via), weight: p.heldBackOr(out)})
+		}
+	}
+}
+
+// passOnGrid divides stall that travels over a link one way.
+func (t *gridLinks) passOnGrid(at schema.LinkID, stall float64, p *pressure, next []schema.LinkID) []schema.LinkID {
+	e := p.ends
+	e.ways = e.ways[:0]
+	sum := 0.
+	t.eachWay(at, p, func(w way) {
+		if !w.full {
+			w.weight *= e.leads[w.link]
+		}
+		e.ways, sum = append(e.ways, w), sum+w.weight
+	})
+	if sum == 0 {
+		return next
+	}
+	for _, w := range e.ways {
+		part := stall * w.weight / sum
+		if w.full {
+			e.wait(at/2, w.link, part)
+			continue
+		}
+		if part > 0 {
+			if e.mass[w.link] == 0 {
+				next = append(next, w.link)
+			}
+			e.mass[w.link] += part
+		}
+	}
+	return next
+}
+
+// towards is a link in the direction in which it leaves a switch.
+func (t *gridLinks) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
+	if from, _ := t.graph.Ends(l); from != at {
+		return 2*l + 1
+	}
+	return 2 * l
+}
+
+// isNeck reports whether packets may wait for a link between switches: it is full, or carries clearly less than before
+// the onset and does not stall.
+func (t *gridLinks) isNeck(l schema.LinkID, p *pressure) bool {
+	return t.keys[l].dim >= 0 && (p.isFull(l) || p.left(l) < clearlyLess && p.stallOf(l) <= neckStall)
+}
+
+// waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.
+func (p *pressure) waitsBefore(l schema.LinkID) float64 {
+	waits := min(maxStall, max(leastWaits, p.waitsFor(l)))
+	return max(leastUse, p.useOf(l)) / 100 * p.graph.Capacity(l) * waits / (1 - waits)
+}

@@ -1,0 +1,229 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// ends is where the stall of a region ends when it is followed against back pressure, and scratch for that. Several
+// ports of a switch may be what its inputs wait for: the stall of each input is divided between those that its traffic
+// can take, by what is known of how much waits for each.
+type ends struct {
+	ports []float64          // by link: the region's stall that waits for it, a full port or one to a host
+	at    []float64          // by last stalled link: the region's stall that ends behind it, whatever port it waits for
+	known []schema.LinkID    // with any in ports
+	last  []schema.LinkID    // with any in at
+	lost  []float64          // by last stalled link: of what ends behind it, for which no port is known
+	mass  []float64          // by link: what is to be followed further
+	queue [2][]schema.LinkID // with any in mass
+	ways  []way              // of the switch that is looked at
+	round uint32
+	seen  []uint32  // by device, of a grid by link and direction: the round for which extra, or leads, is
+	leads []float64 // of a grid, by link and direction: the share that comes to a link which it may wait for
+	extra []excess  // by device
+}
+
+// way is a port over which traffic may wait to leave a switch.
+type way struct {
+	link   schema.LinkID
+	weight float64
+	full   bool // it sends all the time: nothing behind it holds it back
+}
+
+// excess is what the inputs of a switch hold back, bytes/s, beyond what its ports that stall do.
+type excess struct {
+	inputs float64 // held back by inputs
+	known  float64 // of which, by ports that stall and have time left in which nothing is to be sent
+	most   float64 // percent of its capacity that the fullest of its ports carries
+	open   int     // ports for which it is not known how much waits: full ones, and those that stall or send all the time
+}
+
+const (
+	// fullPort is from which share of its capacity on a port that does not stall is full, percent: headers and gaps
+	// take the rest. busyPort is from which share of time on, sending or stalled, a port always has something to send.
+	fullPort, busyPort = 90, 95
+	// lessFull is by how much less a full port carries than the fullest of its switch, percent, from when on it counts
+	// for a third as much: what has room left is not what others wait for.
+	lessFull = 3
+	// leastExcess is what at least waits for the ports of which it is not known how much does, share of what inputs
+	// hold back: numbers of different links are not exact.
+	leastExcess = .2
+	// maxRounds bounds the links that are followed one after the other.
+	maxRounds = 32
+)
+
+func newEnds(g *topology.Graph) ends {
+	n := g.NumLinks()
+	if g.Duplex() {
+		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), leads: make([]float64, 2*n), seen: make([]uint32, 2*n)}
+	}
+	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
+		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
+}
+
+// reset forgets the region before.
+func (e *ends) reset() {
+	for _, l := range e.known {
+		e.ports[l] = 0
+	}
+	for _, l := range e.last {
+		e.at[l], e.lost[l] = 0, 0
+	}
+	e.known, e.last = e.known[:0], e.last[:0]
+	e.round++
+}
+
+// wait notes stall that comes over link from and waits for a port.
+func (e *ends) wait(from, port schema.LinkID, stall float64) {
+	if e.ports[port] == 0 {
+		e.known = append(e.known, port)
+	}
+	e.ports[port] += stall
+	e.stop(from, stall)
+}
+
+// stop notes stall that ends behind a link.
+func (e *ends) stop(last schema.LinkID, stall float64) {
+	if e.at[last] == 0 {
+		e.last = append(e.last, last)
+	}
+	e.at[last] += stall
+}
+
+// spread follows the stall of a region's links to where it ends.
+func (p *pressure) spread(rc *regionCase) {
+	e := p.ends
+	e.reset()
+	e.queue[0] = e.queue[0][:0]
+	for i, l := range rc.region.Links {
+		if p.stallOf(l) >= stalledPercent {
+			e.mass[l] = rc.weight[i]
+			e.queue[0] = append(e.queue[0], l)
+		}
+	}
+	for round := range maxRounds {
+		now, next := e.queue[round%2], e.queue[1-round%2][:0]
+		for _, l := range now {
+			stall := e.mass[l]
+			e.mass[l] = 0
+			next = p.pass(l, stall, next)
+		}
+		e.queue[1-round%2] = next
+		if len(next) == 0 {
+			return
+		}
+	}
+	for _, l := range e.queue[maxRounds%2] { // round a circle
+		e.stop(l, e.mass[l])
+		e.lost[l] += e.mass[l]
+		e.mass[l] = 0
+	}
+}
+
+// pass divides the stall of a link between the ports that its traffic may wait for, and adds those behind which it is
+// to be followed further to next.
+func (p *pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
+	e := p.ends
+	_, via := p.graph.Ends(l)
+	if !p.graph.IsSwitch(via) {
+		e.wait(l, l, stall)
+		return next
+	}
+	ways := p.waysFrom(l, via)
+	if len(ways) == 0 {
+		e.stop(l, stall)
+		e.lost[l] += stall
+		return next
+	}
+	sum := 0.
+	for _, w := range ways {
+		sum += w.weight
+	}
+	for _, w := range ways {
+		part := stall * w.weight / sum
+		if w.full {
+			e.wait(l, w.link, part)
+			continue
+		}
+		if e.mass[w.link] == 0 {
+			next = append(next, w.link)
+		}
+		e.mass[w.link] += part
+	}
+	return next
+}
+
+// waysFrom lists the ports of a switch that traffic of a link into it may wait for, with how much waits for each as far
+// as is known.
+func (p *pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
+	e := p.ends
+	if e.seen[via] != e.round {
+		e.seen[via], e.extra[via] = e.round, p.excessOf(via)
+	}
+	x := &e.extra[via]
+	share := 0.
+	if x.open > 0 {
+		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
+	}
+	e.ways = e.ways[:0]
+	least := passesOn * p.stallOf(l)
+	for _, out := range p.graph.LinksAt(via) {
+		stalls, full, always := p.waiting(out)
+		if !full && (!stalls || !always && p.stallOf(out) < least) || !p.mayWait(l, out) {
+			continue
+		}
+		w := way{link: out, weight: p.heldBackOr(out), full: full}
+		switch {
+		case full:
+			w.weight = max(w.weight, share*math.Exp((p.useOf(out)-x.most)/lessFull))
+		case always:
+			w.weight = max(w.weight, share)
+		}
+		if w.weight > 0 {
+			e.ways = append(e.ways, w)
+		}
+	}
+	return e.ways
+}
+
+// excessOf sums up what the inputs and the ports of a switch hold back.
+func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
+	for _, l := range p.graph.LinksAt(d) {
+		if from, _ := p.graph.Ends(l); from != d {
+			if p.stallOf(l) >= stalledPercent {
+				x.inputs += p.heldBackOr(l)
+			}
+			continue
+		}
+		stalls, full, always := p.waiting(l)
+		if full {
+			x.most = max(x.most, p.useOf(l))
+		}
+		switch {
+		case full, stalls && always:
+			x.open++
+		case stalls:
+			x.known += p.heldBackOr(l)
+		}
+	}
+	return x
+}
+
+// waiting reports whether a port stalls, whether it is full and does not, and whether it sends or stalls all the time.
+func (p *pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
+	stall, use := p.stallOf(l), p.useOf(l)
+	stalls = stall >= stalledPercent
+	return stalls, !stalls && use >= fullPort, use >= 0 && use+stall >= busyPort
+}
+
+// heldBackOr is what waits on a link, bytes/s; where it is not measured what the link carries, as if that were half of
+// its capacity.
+func (p *pressure) heldBackOr(l schema.LinkID) float64 {
+	if p.useOf(l) >= 0 {
+		return p.heldBack(l)
+	}
+	stall := min(maxStall, p.stallOf(l)/100)
+	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
+}

@@ -1,0 +1,120 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// readings is a snapshot of which each link stalls and carries what is set, percent, and else nothing.
+func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) (*pressure, *ends, []schema.LinkID) {
+	t.Helper()
+	n := g.NumLinks()
+	snap := &schema.Snapshot{Links: n}
+	var region []schema.LinkID
+	for i, values := range []map[string]float64{stalls, uses} {
+		series := schema.Series{Metric: []schema.Metric{schema.CreditStall, schema.BandwidthUsed}[i], Values: make([]float32, n), Valid: schema.NewBitmap(n), Count: n}
+		for l := range n {
+			series.Valid.Set(l)
+		}
+		for name, v := range values {
+			l := linkBetween(t, g, name)
+			if series.Values[l] = float32(v); i == 0 {
+				region = append(region, l)
+			}
+		}
+		snap.Series = append(snap.Series, series)
+	}
+	slices.Sort(region)
+	e := newEnds(g)
+	p := newPressure(g, snap)
+	p.stall, p.ends, p.before = snap.Find(schema.CreditStall), &e, func(schema.LinkID) float64 { return -1 }
+	return p, &e, region
+}
+
+// linkBetween finds the link of a name like "leaf0>spine1".
+func linkBetween(t *testing.T, g *topology.Graph, name string) schema.LinkID {
+	t.Helper()
+	for l := range schema.LinkID(g.NumLinks()) {
+		from, to := g.Ends(l)
+		if g.Device(from).Name+">"+g.Device(to).Name == name {
+			return l
+		}
+	}
+	t.Fatalf("no link %s", name)
+	return schema.NoLink
+}
+
+func caseOf(p *pressure, links []schema.LinkID) *regionCase {
+	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}}
+	for _, l := range links {
+		rc.weight = append(rc.weight, p.stallOf(l))
+		rc.total += p.stallOf(l)
+	}
+	return rc
+}
+
+// TestStallIsDividedBetweenPorts: what an input holds back waits for every port that it may, the full ones too.
+func TestStallIsDividedBetweenPorts(t *testing.T) {
+	for _, c := range []struct {
+		name, fabric string
+		stalls, uses map[string]float64
+		want         map[string]float64 // share of the region's stall by port
+	}{
+		{"a full uplink beside one behind which another is full", "fattree:leaves=4,hosts=4,spines=2",
+			map[string]float64{"host4>leaf1": 50, "host5>leaf1": 50, "leaf1>spine0": 50},
+			map[string]float64{"host4>leaf1": 50, "host5>leaf1": 50, "leaf1>spine0": 50, "spine0>leaf0": 100, "leaf1>spine1": 100},
+			map[string]float64{"spine0>leaf0": 2. / 3, "leaf1>spine1": 1. / 3}},
+		{"a port that sends all the time and waits holds back more than its reading says", "fattree:leaves=4,hosts=4,spines=2",
+			map[string]float64{"host4>leaf1": 60, "leaf1>spine0": 10, "leaf1>spine1": 30},
+			map[string]float64{"host4>leaf1": 40, "leaf1>spine0": 90, "spine0>leaf0": 100, "leaf1>spine1": 30, "spine1>leaf2": 100},
+			map[string]float64{"spine0>leaf0": .6, "spine1>leaf2": .4}},
+		{"from within a group of a dragonfly nothing goes on within it", "dragonfly:groups=9,routers=4,hosts=2",
+			map[string]float64{"router0-1>router0-0": 60},
+			map[string]float64{"router0-1>router0-0": 40, "router0-0>router0-2": 100, "router0-0>router1-3": 100},
+			map[string]float64{"router0-0>router1-3": 1}},
+		{"and from another group only within it", "dragonfly:groups=9,routers=4,hosts=2",
+			map[string]float64{"router1-3>router0-0": 60},
+			map[string]float64{"router1-3>router0-0": 40, "router0-0>router0-2": 100, "router0-0>router2-3": 100},
+			map[string]float64{"router0-0>router0-2": 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := graphOf(t, c.fabric)
+			p, e, links := readings(t, g, c.stalls, c.uses)
+			rc := caseOf(p, links)
+			p.spread(rc)
+			for name, want := range c.want {
+				if got := e.ports[linkBetween(t, g, name)] / rc.total; math.Abs(got-want) > .1 {
+					t.Errorf("%s holds back %.2f of the region, want %.2f", name, got, want)
+				}
+			}
+			ends, total := p.switches()
+			if math.Abs(total-rc.total) > 1e-6*rc.total {
+				t.Errorf("%.3f of %.3f are found again", total, rc.total)
+			}
+			if len(ends) == 0 {
+				t.Error("nothing ends anywhere")
+			}
+		})
+	}
+}
+
+// TestStallOnAGridEndsAtTheFullLink: followed both ways, only one leads to what is full.
+func TestStallOnAGridEndsAtTheFullLink(t *testing.T) {
+	g := graphOf(t, "torus:8x8x8")
+	p, e, links := readings(t, g,
+		map[string]float64{"1,2,3>2,2,3": 40, "2,2,3>2,3,3": 40, "2,3,3>2,4,3": 40},
+		map[string]float64{"1,2,3>2,2,3": 30, "2,2,3>2,3,3": 50, "2,3,3>2,4,3": 60, "2,4,3>2,5,3": 100, "5,5,5>5,6,5": 100})
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.router.grid.spreadOnGrid(caseOf(p, links), p)
+	full := linkBetween(t, g, "2,4,3>2,5,3")
+	if len(e.known) != 1 || e.known[0] != full || math.Abs(e.ports[full]-120) > 1e-6 {
+		t.Errorf("stall is followed to %v, %v, want all to link %d", e.known, e.ports[full], full)
+	}
+}

@@ -1,0 +1,185 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// text is a paragraph for a ticket.
+func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string {
+	var b strings.Builder
+	name := rc.region.Name
+	switch at := rc.region.Root; {
+	case at != nil && !s.isRoot(d.Root, at): // the region's own root is not where this verdict finds it
+		name = s.graph.Describe(rc.region.Links)
+	case name == "":
+		name = s.graph.DescribeRegion(rc.region)
+	}
+	if !strings.HasPrefix(name, "congestion") && !strings.HasPrefix(name, "incast") { // some names say so themselves
+		name = "congestion in " + name
+	}
+	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
+	b.WriteString(s.rootText(rc, d))
+	if n := len(d.Victims); n > 0 {
+		worst := d.Victims[0]
+		low, high := fmt.Sprintf("%.1f", worst.Slowdown[0]), fmt.Sprintf("%.1f", worst.Slowdown[1])
+		switch {
+		case low == high:
+		case low == "1.0":
+			high = "up to " + high
+		default:
+			high = low + " to " + high
+		}
+		fmt.Fprintf(&b, " It slows down %s, the worst (job %s) by a factor of %s.", plural(n, "other job"), worst.JobID, high)
+	}
+	fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
+	return b.String()
+}
+
+// isRoot reports whether a root is the port that a region's own root is.
+func (s *Stage) isRoot(root *schema.RootPort, of *schema.Root) bool {
+	if root == nil || of.Link == schema.NoLink || int(of.Link) >= s.graph.NumLinks() {
+		return false
+	}
+	key := s.graph.PortKey(of.Link)
+	return root.Device == key.Device && root.Port == key.Port
+}
+
+// because says in sentences what speaks for a verdict.
+func (s *Stage) because(rc *regionCase, v *verdict, root *schema.RootPort) string {
+	switch v.class {
+	case schema.CauseUnknown:
+		return s.whyUnknown(rc)
+	case schema.CauseFailure:
+		if v.blamed == 0 {
+			return "A link carries clearly less than before while traffic waits for it; no log reports a failure."
+		}
+		f := &rc.failures[0]
+		where := "at the region"
+		if f.hops > 0 {
+			where = plural(f.hops, "hop") + " away from it"
+		}
+		what := "a failure"
+		if !f.broke() {
+			what = "an event"
+		}
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where)
+	case schema.CauseSlowHost:
+		return "A host does not take what arrives."
+	}
+	var accusations []string
+	for i := range v.accused {
+		accusations = append(accusations, s.accusation(rc, &rc.jobs[i], v.class, root))
+	}
+	return strings.Join(accusations, " ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// accusation says what speaks against a job.
+func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass, root *schema.RootPort) string {
+	var b strings.Builder
+	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
+	at := s.receiver(c.job, root)
+	switch {
+	case at != "" && class == schema.CauseIntraApplication:
+		b.WriteString(" is in its own way: its nodes send more to " + at + " than that takes in.")
+	case at != "":
+		b.WriteString(" loads the region: its nodes send more to " + at + " than that takes in.")
+	case class == schema.CauseIntraApplication:
+		b.WriteString(" is in its own way: its traffic fills the links it stands on.")
+	case c.file:
+		b.WriteString(" loads the region with its file traffic.")
+	default:
+		b.WriteString(" loads the region.")
+	}
+	if c.known {
+		fmt.Fprintf(&b, " Its %s reached %s per interval", strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1), bytesText(c.value))
+		if c.devs >= 1 {
+			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
+		}
+		if c.correlation > leastCorrelation && c.p < .2 {
+			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.correlation)
+			if c.lag > 0 {
+				fmt.Fprintf(&b, ", %s earlier", time.Duration(int64(c.lag)*s.clock.duration))
+			}
+			fmt.Fprintf(&b, " (p %.2g)", c.p)
+		}
+		b.WriteString(".")
+	}
+	if c.started {
+		b.WriteString(" It began just before the congestion did.")
+	}
+	return b.String()
+}
+
+func bytesText(v float64) string {
+	for _, u := range [...]struct {
+		size float64
+		name string
+	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+		if v >= u.size {
+			return fmt.Sprintf("%.3g %s", v/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f B", v)
+}
+
+// whyUnknown says what is missing.
+func (s *Stage) whyUnknown(rc *regionCase) string {
+	switch {
+	case rc.back.kind == deadlock:
+		return "No cause is known."
+	case len(rc.jobs) == 0 && len(rc.failures) == 0:
+		return "No job and no failure is known near it."
+	case len(rc.jobs) > 0 && rc.jobs[0].score > 0:
+		return fmt.Sprintf("Several causes fit as well as each other, %s among them.", jobName(rc.jobs[0].job))
+	}
+	var near []string
+	if n := len(rc.jobs); n > 0 {
+		near = append(near, plural(n, "job"))
+	}
+	if n := len(rc.failures); n > 0 {
+		near = append(near, plural(n, "failure"))
+	}
+	return fmt.Sprintf("None of the %s near it explains it.", strings.Join(near, " and "))
+}
+
+// rootText says where back pressure begins, of the root that is reported.
+func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
+	root := d.Root
+	switch {
+	case rc.back.kind == deadlock && d.Cause.Class != schema.CauseFailure:
+		var names []string
+		for _, l := range rc.back.cycle {
+			key := s.graph.PortKey(l)
+			names = append(names, portName(key.Device, key.Port))
+		}
+		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
+	case root == nil, len(d.Failures) > 0: // what failed has been named
+		return ""
+	case root.Port == "":
+		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", root.Device)
+	}
+	at, use := portName(root.Device, root.Port)+" to "+root.Peer, ""
+	if rc.back.kind != "" && rc.back.use >= 0 {
+		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.use)
+	}
+	switch root.Kind {
+	case incast:
+		return fmt.Sprintf(" Back pressure begins at %s%s: more arrives for it than it can deliver (incast).", at, use)
+	case slowReceiver:
+		return fmt.Sprintf(" Back pressure begins at %s%s: the receiver does not drain.", at, use)
+	case linkDown:
+		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)
+	}
+	return fmt.Sprintf(" Back pressure begins at %s%s: the link is too slow for what must cross it.", at, use)
+}

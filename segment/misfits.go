@@ -1,0 +1,95 @@
+package segment
+
+import "slices"
+
+// joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
+// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
+func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
+	c.measureMisfits(t, s, h)
+	c.votes = c.votes[:0]
+	for i, l := range t.links {
+		own := h.main(int32(i))
+		if own < 0 || !c.isMisfit(own) {
+			continue
+		}
+		first := len(c.votes)
+		add := func(other int32) {
+			if other >= 0 && other != own && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
+				c.votes = append(c.votes, vote{own, other, 1})
+			}
+		}
+		for _, p := range h.of[i].list() {
+			add(p.cause)
+		}
+		for _, beside := range [2][]int32{t.waits.out.of(t.waits.to[l]), t.waits.in.of(t.waits.from[l])} {
+			for _, k := range beside {
+				if j := t.node[k]; j >= 0 {
+					add(h.main(j))
+				}
+			}
+		}
+	}
+	c.tallyVotes()
+	c.findSlow(s)
+	for _, v := range c.tally {
+		if (c.slow[v.cause] || c.slow[v.beside]) && !c.isMisfit(v.beside) {
+			continue
+		}
+		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
+			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) {
+			joined = joined || c.sets.find(v.cause) != c.sets.find(v.beside)
+			c.sets.union(v.cause, v.beside)
+		}
+	}
+	return joined
+}
+
+// findSlow finds the causes that begin at one link: these are no parts of others.
+func (c *causes) findSlow(s *sinks) {
+	c.slow = resize(c.slow, len(c.weak))
+	clear(c.slow)
+	for a := range s.all {
+		if x := &s.all[a]; x.slow >= 0 || x.isTree() && x.down() >= minFeeders {
+			c.slow[c.sets.find(int32(a))] = true
+		}
+	}
+}
+
+// measureMisfits sums by cause how far links are off what is predicted.
+func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
+	n := len(c.weak)
+	c.count, c.off, c.total, c.top = resize(c.count, n), resize(c.off, n), resize(c.total, n), resize(c.top, n)
+	clear(c.count)
+	clear(c.off)
+	clear(c.total)
+	for i := range c.top {
+		c.top[i] = -1
+	}
+	for i, off := range h.misfit {
+		if own := h.main(int32(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
+			c.count[own]++
+			c.off[own] += min(mostMisfit, off)
+			c.total[own] += t.stall[i]
+		}
+	}
+	for a := range s.all {
+		if x, own := &s.all[a], c.sets.find(int32(a)); x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
+			c.top[own] = int32(a)
+		}
+	}
+}
+
+// isFalling reports whether a cause that is no exchange stalls less the farther from one leaf, as a tree does.
+func (c *causes) isFalling(s *sinks, cause int32) bool {
+	if c.top[cause] < 0 || c.isExchange(cause) {
+		return false
+	}
+	x := &s.all[c.top[cause]]
+	rest := float64(c.count[cause] - x.links)
+	return c.total[cause]-float64(x.links)*x.stall < fallingShare*x.stall*rest
+}
+
+// isMisfit reports whether a cause explains its links worse than noise would.
+func (c *causes) isMisfit(cause int32) bool {
+	return c.count[cause] >= fewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
+}
