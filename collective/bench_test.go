@@ -1,6 +1,7 @@
 package collective_test
 
 import (
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -70,31 +71,98 @@ func BenchmarkDiagnose(b *testing.B) {
 	}
 }
 
-// BenchmarkSeries diagnoses 100 iterations of an all-reduce of 1,024 ranks in 2,046 steps
-// as one job, and reports the seconds of CPU that the diagnoses took and the most memory
-// that the process had. The records of an iteration are made from those of the one
-// before, outside of the time that counts.
-func BenchmarkSeries(b *testing.B) {
+// leafSpine is a fabric of four leaves (0-3) with five hosts each (8-27) and four spines
+// (4-7); the fifth host of a leaf has no rank.
+func leafSpine() collective.Fabric {
+	var f collective.Fabric
+	for i := range 28 {
+		f.Nodes = append(f.Nodes, collective.Node{Name: strconv.Itoa(i), Switch: i < 8})
+	}
+	ports := map[int]int{}
+	join := func(a, b int) {
+		ports[a]++
+		ports[b]++
+		f.Links = append(f.Links, collective.Link{A: a, B: b, APort: ports[a], BPort: ports[b], BitsPerSecond: 25e9, DelayNanos: 1000})
+	}
+	for host := 8; host < 28; host++ {
+		join(host, (host-8)/5)
+	}
+	for leaf := range 4 {
+		for spine := 4; spine < 8; spine++ {
+			join(leaf, spine)
+		}
+	}
+	return f
+}
+
+// BenchmarkDiagnoseFabric measures one iteration of 16 ranks with the fabric, telemetry
+// and flows beside the collective, one of which is into a rank's host; one rank is late.
+func BenchmarkDiagnoseFabric(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		steps   int
+		program func(rank, step int) (int, int64)
+	}{
+		{"ring/steps=30", 30, func(rank, _ int) (int, int64) { return (rank + 1) % 16, 40_000_000 }},
+		{"all-to-all/steps=15", 15, func(rank, step int) (int, int64) { return (rank + step) % 16, 40_000_000 }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			m := newModel()
+			m.fabric, m.ranks, m.steps, m.program = leafSpine(), nil, c.steps, c.program
+			for host := 8; host < 28; host++ {
+				if (host-8)%5 < 4 {
+					m.ranks = append(m.ranks, host)
+				}
+			}
+			m.delay[[2]int{5, 4}] = 60e6
+			m.background(12, 17, 40e6, 16e6)
+			m.background(22, 27, 80e6, 30e6)
+			m.background(17, 20, 40e6, 90e6)
+			run := m.run()
+			z := collective.NewAnalyser(collective.Options{})
+			b.ReportAllocs()
+			before := cpuTime(b)
+			for b.Loop() {
+				if d := z.Diagnose(run); !slices.ContainsFunc(d.Culprits, func(c collective.Culprit) bool { return c.Class == collective.Straggler }) {
+					b.Fatal(d.Text)
+				}
+			}
+			b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// BenchmarkDiagnoseParts diagnoses 100 iterations of an all-reduce of 1,024 ranks in 2,046
+// steps as one job, an iteration a part, and reports the seconds of CPU that the diagnosis
+// took and the most memory that the process had. The records of a part are made when it is
+// asked for, outside of the time that counts.
+func BenchmarkDiagnoseParts(b *testing.B) {
 	const ranks, iterations = 1024, 100
 	names, communicators := ringRanks(ranks)
-	steps := make([]collective.StepRecord, 0, ranks*2*(ranks-1))
+	var rooms [2][]collective.StepRecord
+	length := int64(0)
+	for _, r := range ringIteration(nil, ranks, ranks/3, 0) {
+		length = max(length, r.EndNanos)
+	}
 	for b.Loop() {
-		series := collective.NewSeries(collective.Options{})
-		used := time.Duration(0)
-		at := int64(1e9)
-		for iteration := range iterations {
+		made := time.Duration(0)
+		begun := cpuTime(b)
+		d := collective.NewAnalyser(collective.Options{}).DiagnoseParts(iterations, func(i int) collective.Run {
 			b.StopTimer()
-			steps = ringIteration(steps, ranks, (ranks/3+iteration)%ranks, at)
 			before := cpuTime(b)
+			steps := ringIteration(rooms[i%2], ranks, ranks/3+i%2, 1e9+int64(i)*length)
+			for j := range steps {
+				steps[j].Iteration = int32(i)
+			}
+			rooms[i%2] = steps
+			made += cpuTime(b) - before
 			b.StartTimer()
-			d := series.Add(collective.Run{Ranks: names, Communicators: communicators, Steps: steps})
-			used += cpuTime(b) - before
-			at += d.MakespanNanos
-		}
-		if d := series.Diagnosis(); d.Iterations != iterations || len(d.Culprits) != iterations || d.MakespanNanos != at-1e9 {
+			return collective.Run{Ranks: names, Communicators: communicators, Steps: steps}
+		})
+		b.ReportMetric((cpuTime(b) - begun - made).Seconds(), "cpu-s/job")
+		if d.Iterations != iterations || len(d.Culprits) != 2 || d.MakespanNanos != iterations*length || d.Culprits[0].CostNanos != iterations/2*5_000_000 {
 			b.Fatal(d.Text)
 		}
-		b.ReportMetric(used.Seconds(), "cpu-s/job")
 	}
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

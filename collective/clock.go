@@ -11,7 +11,11 @@ import (
 // clocks; over the ranks of a collective, as much comes in as goes out, so that the
 // differences cancel in the mean. Clocks are only touched where a step began before
 // the data that it awaited had ended.
-func (t *table) alignClocks() []ClockOffset {
+// Offsets that are known are taken as they are.
+func (t *table) alignClocks(known []int64) []ClockOffset {
+	if known != nil {
+		return t.shift(known)
+	}
 	if t.ordered {
 		return nil
 	}
@@ -89,12 +93,12 @@ func (t *table) alignClocks() []ClockOffset {
 			}
 		}
 	}
-	return t.shift(offset)
+	return t.shiftWhereLong(offset)
 }
 
-// shift takes the offsets from the clocks where they explain more than the length of
-// a typical step: less is steps that overlap, as in a pipeline.
-func (t *table) shift(offset []float64) []ClockOffset {
+// shiftWhereLong takes the offsets from the clocks where they explain more than the length
+// of a typical step: less is steps that overlap, as in a pipeline.
+func (t *table) shiftWhereLong(offset []float64) []ClockOffset {
 	typical := t.typicalDuration()
 	largest := 0.0
 	for _, o := range offset {
@@ -103,12 +107,19 @@ func (t *table) shift(offset []float64) []ClockOffset {
 	if largest < float64(typical)/100 {
 		return nil
 	}
-	t.bounded = false
-	var out []ClockOffset
-	t.offset = make([]int64, len(offset))
+	whole := make([]int64, len(offset))
 	for rank, o := range offset {
-		if t.offset[rank] = int64(math.Round(o - offset[0])); t.offset[rank] != 0 {
-			out = append(out, ClockOffset{Rank: rank, OffsetNanos: t.offset[rank]})
+		whole[rank] = int64(math.Round(o - offset[0]))
+	}
+	return t.shift(whole)
+}
+
+// shift takes the offsets from the ranks' clocks.
+func (t *table) shift(offset []int64) (out []ClockOffset) {
+	t.bounded, t.offset = false, offset
+	for rank, o := range offset {
+		if o != 0 {
+			out = append(out, ClockOffset{Rank: rank, OffsetNanos: o})
 		}
 	}
 	for i := range t.steps {

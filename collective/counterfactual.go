@@ -37,32 +37,19 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 		return nil, expected, nil
 	}
 	sim := newReplayer(a)
-	if slices.ContainsFunc(list, a.frees) {
-		sim.fluid = newFluid(a)
-	}
-	own := list // culprits but those that only carry what another one spreads
-	if sim.fluid != nil {
-		own = slices.DeleteFunc(slices.Clone(list), sim.carrier)
-	}
-	none := sim.without(own...)
+	none := sim.without(list...)
 	costs, alone := make([]int64, len(list)), make([]int64, len(list))
 	for i, r := range list {
 		if costs[i], alone[i] = makespan-none, makespan-none; len(list) == 1 {
 			break
 		}
-		costs[i] = makespan - sim.without(r)
-		if alone[i] = costs[i]; len(own) == len(list) || !sim.carrier(r) {
-			alone[i] = sim.without(slices.DeleteFunc(slices.Clone(own), func(o ranked) bool { return o.who == r.who })...) - none
-		}
+		others := slices.Delete(slices.Clone(list), i, i+1)
+		costs[i], alone[i] = makespan-sim.without(r), sim.without(others...)-none
 	}
 	a.sharedCost(list, costs, alone, makespan-none, path)
 	for i, r := range list {
 		c := a.describe(r.who, path)
-		least := leastShare
-		if c.Confidence < sureEnough {
-			least = leastUnexplained
-		}
-		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= least*float64(makespan) {
+		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= c.least()*float64(makespan) {
 			out = append(out, c)
 			reported = append(reported, r)
 		}
@@ -88,6 +75,14 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 		losses = a.losses(losses, n, reported[i].who, out[i].CostNanos, path)
 	}
 	return sorted, expected, losses
+}
+
+// least is the share of the makespan from which on the culprit is reported.
+func (c *Culprit) least() float64 {
+	if c.Confidence < sureEnough {
+		return leastUnexplained
+	}
+	return leastShare
 }
 
 // losses appends where a culprit's cost arose: on the steps of the critical path that
@@ -245,7 +240,6 @@ func (a *analysis) direct(who string, paused face, path []int32) face {
 // two of its questions.
 type replayer struct {
 	a          *analysis
-	fluid      *fluid // nil: steps are replayed without it
 	less, idle []int64
 	ends       []int64
 }
@@ -255,56 +249,12 @@ func newReplayer(a *analysis) *replayer {
 	return &replayer{a: a, less: grow(&a.room.less, n), idle: grow(&a.room.idle, n), ends: grow(&a.room.ends, n)}
 }
 
-// without is the makespan of the run without some culprits. Of flows that a culprit held
-// up a fluid says what they take at most without it, and a replay of the steps what they
-// took: rate control lies between the two, and so does the answer.
+// without is the makespan of the run without some culprits.
 func (r *replayer) without(list ...ranked) int64 {
-	if r.fluid == nil || len(list) == 1 && r.carrier(list[0]) {
-		return r.replayed(list)
-	}
-	makespan, freed := r.fluid.without(list...)
-	if freed {
-		makespan = (makespan + r.replayed(list)) / 2
-	}
-	return makespan
-}
-
-// replayed is the makespan of the run with all steps but for what culprits took of them.
-func (r *replayer) replayed(list []ranked) int64 {
 	from := r.add(list, 1)
 	makespan := r.a.t.replay(r.less, r.idle, r.ends, from)
 	r.add(list, -1)
 	return makespan
-}
-
-// leastFreed is the share of the makespan from which on a culprit is replayed as a fluid.
-const leastFreed = 0.05
-
-// frees says whether flows would go at other rates or times without a culprit: a host
-// that pauses its switch and holds up flows to itself, or a rank that puts the others out
-// of step.
-func (a *analysis) frees(r ranked) bool {
-	if float64(r.critical) < leastFreed*float64(a.t.last-a.t.first) {
-		return false
-	}
-	switch a.shares[r.who][0].class {
-	case Straggler:
-		return true
-	case SlowHost:
-		return slices.ContainsFunc(a.tr.others, func(f *stream) bool { return r.who == "host "+a.tr.name(f.destination) })
-	}
-	return false
-}
-
-// carrier says whether a culprit alone is a flow into a host that pauses its switch: what
-// it spreads is the host's.
-func (r *replayer) carrier(culprit ranked) bool {
-	for _, f := range r.a.tr.others {
-		if "flow "+f.name == culprit.who && len(r.a.shares["host "+r.a.tr.name(f.destination)]) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // add takes the shares of culprits from the steps, or gives them back, and says which

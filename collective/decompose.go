@@ -218,31 +218,49 @@ func direct(n int, bytes int64) [][]Planned {
 	return out
 }
 
+// planKey is a transfer of a plan.
+type planKey struct{ member, step, chunk, channel int32 }
+
+// planIndex finds the transfers of a plan, and how many arrive at a member in a step.
+type planIndex struct {
+	planned  map[planKey]Planned
+	arrivals map[planKey]int
+}
+
+func (p *Plan) index() planIndex {
+	index := planIndex{map[planKey]Planned{}, map[planKey]int{}}
+	for m, list := range p.Members {
+		for _, s := range list {
+			index.planned[planKey{int32(m), int32(s.Step), int32(s.Chunk), int32(s.Channel)}] = s
+			index.arrivals[planKey{int32(s.Peer), int32(s.Step), int32(s.Chunk), int32(s.Channel)}]++
+		}
+	}
+	return index
+}
+
+// memberOf are the members' numbers in their communicator, by rank.
+func memberOf(c *Communicator) map[int32]int32 {
+	member := map[int32]int32{}
+	for i, rank := range c.Members {
+		member[int32(rank)] = int32(i)
+	}
+	return member
+}
+
 // Await fills in what the records of a communicator do not say of their waits, from
 // the plan; number is the communicator's index in Run.Communicators. Steps that the
 // plan lacks stay as they are, and so do steps that await several transfers at once.
 func (p *Plan) Await(steps []StepRecord, communicator Communicator, number int32) {
-	type key struct{ member, step, chunk, channel int32 }
-	member := map[int32]int32{}
-	for i, rank := range communicator.Members {
-		member[int32(rank)] = int32(i)
-	}
-	planned, arrivals := map[key]Planned{}, map[key]int{}
-	for m, list := range p.Members {
-		for _, s := range list {
-			planned[key{int32(m), int32(s.Step), int32(s.Chunk), int32(s.Channel)}] = s
-			arrivals[key{int32(s.Peer), int32(s.Step), int32(s.Chunk), int32(s.Channel)}]++
-		}
-	}
+	member, index := memberOf(&communicator), p.index()
 	for i := range steps {
 		r := &steps[i]
 		m, ok := member[r.Rank]
 		if r.Communicator != number || r.AwaitsStep != 0 || !ok {
 			continue
 		}
-		s, ok := planned[key{m, r.Step, r.Chunk, r.Channel}]
+		s, ok := index.planned[planKey{m, r.Step, r.Chunk, r.Channel}]
 		switch {
-		case !ok || arrivals[key{m, int32(s.AwaitsStep), r.Chunk, r.Channel}] > 1: // which comes last is found in the records
+		case !ok || index.arrivals[planKey{m, int32(s.AwaitsStep), r.Chunk, r.Channel}] > 1: // which comes last is found in the records
 		case s.AwaitsStep == None:
 			r.AwaitsRank, r.AwaitsStep = None, None
 		default:

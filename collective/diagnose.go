@@ -17,26 +17,57 @@ func NewAnalyser(opt Options) *Analyser { return &Analyser{opt: opt} }
 
 // Diagnose is as the function of this name.
 func (z *Analyser) Diagnose(run Run) Diagnosis {
-	d, _ := z.diagnose(run)
-	return d
+	if len(run.Steps) > z.limit() {
+		if d, ok := z.long(&run); ok {
+			return d
+		}
+	}
+	p := piece{}
+	z.piece(run, &p)
+	d := &p.d
+	d.LateRanks = lateRanks(p.idle, d.MakespanNanos)
+	d.Notes = append(d.Notes, leftOut(p.doubled, p.cut)...)
+	d.Text = d.describe(&run)
+	return *d
 }
 
-// diagnose also returns the first begin, which the diagnosis counts times from.
-func (z *Analyser) diagnose(given Run) (Diagnosis, int64) {
+// limit is how many records are diagnosed at once.
+func (z *Analyser) limit() int {
+	if z.opt.Limit > 0 {
+		return z.opt.Limit
+	}
+	return DefaultLimit
+}
+
+// leftOut are notes on records that were not used.
+func leftOut(doubled, cut int) (notes []string) {
+	if doubled > 0 {
+		notes = append(notes, fmt.Sprintf("%d step records were there twice", doubled))
+	}
+	if cut > 0 {
+		notes = append(notes, fmt.Sprintf("%d step records of one collective are over the limit and were left out", cut))
+	}
+	return notes
+}
+
+// piece diagnoses a run, or a part of a long one; late ranks, and what is left out, the
+// caller adds.
+func (z *Analyser) piece(given Run, p *piece) {
 	run := usable(&given)
-	t := newTable(run, z.opt.Limit, &z.room)
-	d := Diagnosis{
+	t := newTable(run, z.limit(), &z.room, p.before)
+	p.d = Diagnosis{
 		Ranks: len(run.Ranks), Steps: t.longest, Iterations: t.iterations,
 		CriticalPath: []Segment{}, Culprits: []Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: t.missing(),
 		Notes: append([]string(nil), run.Notes...),
 	}
-	d.ClockOffsets = t.alignClocks()
+	d := &p.d
+	d.ClockOffsets = t.alignClocks(p.clocks)
 	t.bounds()
 	net := newNetwork(run.Fabric, z.opt.LineRateBitsPerSecond)
 	tr := newTraffic(t, net)
 	a := &analysis{t: t, tr: tr, room: &z.room, pauses: newPauses(run, tr, t.last), shares: map[string][]share{}}
 	a.base = newBaseline(t, tr, t.channels)
-	path := t.criticalSteps()
+	path := t.criticalSteps(t.lastOr(p.until))
 	d.MakespanNanos = t.last - t.first
 	d.CriticalPath = t.segments(path)
 	a.blame()
@@ -45,16 +76,15 @@ func (z *Analyser) diagnose(given Run) (Diagnosis, int64) {
 	if d.Culprits == nil {
 		d.Culprits = []Culprit{}
 	}
-	d.LateRanks = a.late(d.MakespanNanos)
-	a.standstill(&d)
-	if t.doubled > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d step records were there twice", t.doubled))
+	p.idle = a.idleNanos()
+	a.standstill(d, p.later)
+	p.from, p.last, p.doubled, p.cut = t.comesFrom(path), t.last, t.doubled, t.cut
+	p.clocks, p.communicators = t.offset, map[int32]bool{}
+	for c := range max(len(run.Communicators), 1) {
+		if from, to := t.of(int32(c)); from < to {
+			p.communicators[int32(c)] = true
+		}
 	}
-	if t.cut > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d step records are over the limit of %d and were left out", t.cut, len(run.Steps)-t.cut))
-	}
-	d.Text = d.describe(run)
-	return d, t.first
 }
 
 // missing are the ranks without records, and those that a reader marked.
@@ -73,8 +103,8 @@ func (t *table) missing() []int {
 	return out
 }
 
-// late are the ranks that began steps late by a share of the makespan that counts.
-func (a *analysis) late(makespan int64) []int {
+// idleNanos is by how much each rank began steps late.
+func (a *analysis) idleNanos() []int64 {
 	sum := make([]int64, len(a.t.run.Ranks))
 	for _, shares := range a.shares {
 		for _, s := range shares {
@@ -83,8 +113,13 @@ func (a *analysis) late(makespan int64) []int {
 			}
 		}
 	}
+	return sum
+}
+
+// lateRanks are those that began steps late by a share of the makespan that counts.
+func lateRanks(idle []int64, makespan int64) []int {
 	out := []int{}
-	for rank, nanos := range sum {
+	for rank, nanos := range idle {
 		if nanos > 0 && float64(nanos) >= leastShare*float64(makespan) {
 			out = append(out, rank)
 		}

@@ -49,18 +49,55 @@ func (t *table) ready(i int) int64 {
 	if p := t.binding(i); p >= 0 {
 		return t.end[p]
 	}
+	return t.start(i)
+}
+
+// start is when the rank of a step without predecessors ended the step before, in the
+// part of the run before this; else the begin of the run.
+func (t *table) start(i int) int64 {
+	if r, ok := t.before[chainOf(&t.steps[i])]; ok {
+		if t.offset != nil {
+			return r.EndNanos - t.offset[r.Rank]
+		}
+		return r.EndNanos
+	}
 	return t.first
 }
 
-// criticalSteps walks back from the step that ended last; the result goes forward.
-func (t *table) criticalSteps() []int32 {
+// lastOr is the step at a place; the one that ended last where there is none.
+func (t *table) lastOr(at *place) int32 {
+	if at != nil {
+		for i := len(t.steps) - 1; i >= 0; i-- {
+			if placeOf(&t.steps[i]) == *at {
+				return int32(i)
+			}
+		}
+	}
+	return t.lastStep
+}
+
+// comesFrom is the step of the part before that a path follows; nil where there is none.
+func (t *table) comesFrom(path []int32) *place {
+	if len(path) > 0 {
+		if r, ok := t.before[chainOf(&t.steps[path[0]])]; ok {
+			at := placeOf(&r)
+			return &at
+		}
+	}
+	return nil
+}
+
+// criticalSteps walks back from a step, -1: none; the result goes forward.
+func (t *table) criticalSteps(from int32) []int32 {
 	var path []int32
-	for i, at := t.lastStep, t.last; i >= 0 && len(path) < len(t.steps); {
+	for i, at := from, t.last; i >= 0 && len(path) < len(t.steps); {
 		path = append(path, i)
 		at = min(at, t.begin[i])
 		p := t.binding(int(i))
 		if p < 0 {
-			p = t.before(i, at)
+			if _, ok := t.before[chainOf(&t.steps[i])]; !ok {
+				p = t.idleSince(i, at)
+			}
 		}
 		i = p
 	}
@@ -68,9 +105,9 @@ func (t *table) criticalSteps() []int32 {
 	return path
 }
 
-// before is the step of the same rank, of any communicator, that ended last by time
+// idleSince is the step of the same rank, of any communicator, that ended last by time
 // at: what a step without predecessors comes after.
-func (t *table) before(i int32, at int64) int32 {
+func (t *table) idleSince(i int32, at int64) int32 {
 	best := int32(-1)
 	if at <= t.first {
 		return best
@@ -88,6 +125,9 @@ func (t *table) before(i int32, at int64) int32 {
 func (t *table) segments(path []int32) []Segment {
 	var out []Segment
 	at := t.first
+	if len(path) > 0 {
+		at = t.start(int(path[0]))
+	}
 	for _, i := range path {
 		r := &t.steps[i]
 		s := Segment{
@@ -130,6 +170,9 @@ func (t *table) replay(less, idle, ends []int64, from int) (makespan int64) {
 		own, a := t.own[i], t.awaited[i]
 		if own >= 0 {
 			ready, was = ends[own], t.end[own]
+		} else if t.before != nil {
+			was = t.start(i)
+			ready = was
 		}
 		if a >= 0 && t.end[a] <= t.end[i] {
 			if own < 0 {
@@ -156,6 +199,8 @@ func (t *table) slack() []int64 {
 		ready := t.first
 		if own >= 0 {
 			ready = t.end[own]
+		} else if t.before != nil {
+			ready = t.start(i)
 		}
 		if a >= 0 && t.end[a] <= t.end[i] {
 			ready = max(ready, t.end[a])

@@ -195,31 +195,3 @@ func TestClocksOffByHours(t *testing.T) {
 		joined(t, got)
 	}
 }
-
-// A series of runs is as one run with as many collectives.
-func TestSeries(t *testing.T) {
-	ranks, communicators := ringRanks(16)
-	series := collective.NewSeries(collective.Options{})
-	var all []collective.StepRecord
-	at := int64(1e9)
-	for iteration := range int32(5) {
-		steps := ringIteration(nil, 16, 5, at)
-		series.Add(collective.Run{Ranks: ranks, Communicators: communicators, Steps: steps})
-		for _, s := range steps {
-			s.Iteration = iteration
-			all = append(all, s)
-			at = max(at, s.EndNanos)
-		}
-		at += 2_000_000
-	}
-	got := series.Diagnosis()
-	want := collective.Diagnose(collective.Run{Ranks: ranks, Communicators: communicators, Steps: all}, collective.Options{})
-	joined(t, got)
-	joined(t, want)
-	if got.MakespanNanos != want.MakespanNanos || got.Iterations != 5 || want.Iterations != 5 {
-		t.Errorf("makespan %d, %d collectives; in one run %d, %d", got.MakespanNanos, got.Iterations, want.MakespanNanos, want.Iterations)
-	}
-	if len(got.Culprits) != 1 || len(want.Culprits) != 1 || got.Culprits[0].Object != want.Culprits[0].Object || got.Culprits[0].CostNanos != 5*5_000_000 {
-		t.Errorf("culprits %+v, in one run %+v", got.Culprits, want.Culprits)
-	}
-}

@@ -11,12 +11,13 @@ type stuck struct {
 
 // standstill finds where a collective stopped: the ranks at which the waiting begins,
 // and a loop of paused ports or a host that pauses the network if one is behind it.
-func (a *analysis) standstill(d *Diagnosis) {
+// Communicators that go on in later records have not stopped.
+func (a *analysis) standstill(d *Diagnosis, later map[int32]bool) {
 	all, open := a.begun()
 	last := a.lastSign()
 	for c := range max(len(a.t.run.Communicators), 1) {
-		if open[int32(c)] {
-			continue // the records name what did not end
+		if open[int32(c)] || later[int32(c)] {
+			continue // the records name what did not end, or it goes on
 		}
 		s, steps := a.unfinished(int32(c))
 		all = append(all, a.standing(s, last)...)

@@ -1,6 +1,9 @@
 package collective
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // table is the waiting graph of a run (poster, section 2): a vertex per step record
 // and at most two edges backwards, to the rank's own previous step and to the
@@ -28,12 +31,14 @@ type table struct {
 	offset       []int64 // by rank: what was taken from its clock; nil: nothing
 	ordered      bool    // no step began before the data that it awaited had ended
 	first, last  int64
-	lastStep     int32 // the step that ended last; -1 none
+	lastStep     int32                // the step that ended last; -1 none
+	before       map[chain]StepRecord // of a part of a long run: the last records of the part before
 }
 
 // slots finds records by their place. Dense where the places are nearly all taken.
 type slots struct {
 	iterations, steps, chunks, channels, ranks, communicators int
+	from                                                      int // the first iteration
 	dense                                                     []int32
 	sparse                                                    map[place]int32
 }
@@ -44,7 +49,7 @@ type place struct{ communicator, iteration, step, chunk, channel, rank int32 }
 func newSlots(extent slots, records int) *slots {
 	s := &extent
 	size, room := 1, 4*records+4096
-	for _, n := range []int{s.iterations, s.steps, s.chunks, s.channels, s.ranks, s.communicators} {
+	for _, n := range []int{s.iterations - s.from, s.steps, s.chunks, s.channels, s.ranks, s.communicators} {
 		if n = max(n, 1); size > room/n {
 			s.sparse = make(map[place]int32, records)
 			return s
@@ -59,10 +64,10 @@ func newSlots(extent slots, records int) *slots {
 }
 
 func (s *slots) number(p place) int {
-	if p.step < 1 || int(p.step) > s.steps || p.rank < 0 || int(p.rank) >= s.ranks || p.chunk < 0 || p.iteration < 0 {
+	if p.step < 1 || int(p.step) > s.steps || p.rank < 0 || int(p.rank) >= s.ranks || p.chunk < 0 || int(p.iteration) < s.from {
 		return -1
 	}
-	n := int(p.communicator)*s.iterations + int(p.iteration)
+	n := int(p.communicator)*(s.iterations-s.from) + int(p.iteration) - s.from
 	n = n*s.steps + int(p.step) - 1
 	n = n*s.chunks + int(p.chunk)
 	n = n*s.channels + int(p.channel)
@@ -95,12 +100,9 @@ func placeOf(r *StepRecord) place {
 }
 
 // newTable orders the records, drops doubles and what cannot be, and joins them.
-func newTable(run *Run, limit int, room *scratch) *table {
-	t := &table{run: run, recorded: make([]bool, len(run.Ranks)), lastStep: -1, alike: true}
+func newTable(run *Run, limit int, room *scratch, before map[chain]StepRecord) *table {
+	t := &table{run: run, recorded: make([]bool, len(run.Ranks)), lastStep: -1, alike: true, before: before}
 	t.nodes()
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
 	steps := run.Steps
 	if len(steps) > limit {
 		t.cut = len(steps) - limit
@@ -141,7 +143,7 @@ func (t *table) nodes() {
 // sane are the finished records that can be, and how far their numbers go. The slice
 // of the run itself is returned where all are.
 func (t *table) sane(steps []StepRecord) ([]StepRecord, slots) {
-	extent := slots{ranks: len(t.run.Ranks)}
+	extent := slots{ranks: len(t.run.Ranks), from: math.MaxInt32}
 	for i := range steps {
 		if !t.take(&steps[i], &steps[0], &extent) {
 			kept := append([]StepRecord(nil), steps[:i]...)
@@ -171,6 +173,7 @@ func (t *table) take(r, first *StepRecord, extent *slots) bool {
 	}
 	t.derive = t.derive || r.AwaitsStep == 0
 	t.alike = t.alike && r.Bytes == first.Bytes && r.AloneNanos == first.AloneNanos && r.Peer >= 0 && t.node[r.Peer] != t.node[r.Rank]
+	extent.from = min(extent.from, int(r.Iteration))
 	extent.iterations = max(extent.iterations, int(r.Iteration)+1)
 	extent.steps = max(extent.steps, int(r.Step))
 	extent.chunks = max(extent.chunks, int(r.Chunk)+1)
@@ -222,11 +225,10 @@ func (t *table) join(index *slots) {
 	n := len(t.steps)
 	t.lost, t.hint = make([]bool, n), make([]bool, n)
 	incoming := t.incoming(index)
-	type chain struct{ communicator, channel, rank int32 }
 	latest := map[chain]int32{}
 	for i := range t.steps {
 		r := &t.steps[i]
-		c := chain{r.Communicator, r.Channel, r.Rank}
+		c := chainOf(r)
 		t.own[i] = -1
 		if before, known := latest[c]; known {
 			t.own[i] = before

@@ -10,7 +10,8 @@ func (t *table) joinWhole(steps []StepRecord, room *scratch) bool {
 		return false
 	}
 	last := &steps[n-1]
-	longest, iterations := int(last.Step), int(last.Iteration)+1
+	from := steps[0].Iteration
+	longest, iterations := int(last.Step), int(last.Iteration-from)+1
 	if longest < 1 || iterations < 1 || n/ranks%longest != 0 || n/ranks/longest != iterations {
 		return false
 	}
@@ -18,7 +19,7 @@ func (t *table) joinWhole(steps []StepRecord, room *scratch) bool {
 	t.own, t.awaited = grow(&room.own, n), grow(&room.awaited, n)
 	w := wholeRun{t: t, steps: steps, ranks: ranks, first: steps[0].BeginNanos, last: steps[0].EndNanos, gaps: room.gaps[:0], alike: true}
 	at := 0
-	for iteration := range int32(iterations) {
+	for iteration := from; iteration <= last.Iteration; iteration++ {
 		for step := int32(1); step <= int32(longest); step++ {
 			if !w.row(at, iteration, step) {
 				return false
@@ -26,13 +27,13 @@ func (t *table) joinWhole(steps []StepRecord, room *scratch) bool {
 			at += ranks
 		}
 	}
-	t.steps, t.iterations, t.longest, t.channels, t.alike = steps, iterations, longest, 1, w.alike
+	t.steps, t.iterations, t.longest, t.channels, t.alike = steps, int(last.Iteration)+1, longest, 1, w.alike
 	t.first, t.last, t.lastStep = w.first, w.last, w.lastStep
 	for i := range t.recorded {
 		t.recorded[i] = true
 	}
 	for i := range ranks {
-		if t.own[i] < 0 && t.awaited[i] < 0 && t.begin[i]-t.first > shortestGap {
+		if t.own[i] < 0 && t.awaited[i] < 0 && t.begin[i]-t.start(i) > shortestGap {
 			t.gaps = append(t.gaps, int32(i))
 		}
 	}

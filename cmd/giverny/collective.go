@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -68,7 +69,7 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 	if opt.LineRateBitsPerSecond, err = parseLineRate(f.lineRate); err != nil {
 		return err
 	}
-	run, d, err := diagnoseRecords(&format, paths, opt)
+	run, d, err := diagnoseRecords(cmd.Context(), &format, paths, opt)
 	if err != nil {
 		return err
 	}
@@ -95,13 +96,29 @@ func collectiveFormat(name string) (records.Format, error) {
 	return format, err
 }
 
-// diagnoseRecords diagnoses the files that are given, and those of folders.
-func diagnoseRecords(format *records.Format, paths []string, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
+// diagnoseRecords diagnoses the files that are given, and those of folders. It returns
+// when ctx ends: what is still read or computed then ends with the process.
+func diagnoseRecords(ctx context.Context, format *records.Format, paths []string, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
 	files, err := format.Expand(paths)
 	if err != nil {
 		return collective.Run{}, collective.Diagnosis{}, err
 	}
-	return format.Diagnose(files, opt)
+	type outcome struct {
+		run collective.Run
+		d   collective.Diagnosis
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		run, d, err := format.Diagnose(files, opt)
+		done <- outcome{run, d, err}
+	}()
+	select {
+	case o := <-done:
+		return o.run, o.d, o.err
+	case <-ctx.Done():
+		return collective.Run{}, collective.Diagnosis{}, fmt.Errorf("diagnose collectives: %w", ctx.Err())
+	}
 }
 
 // collectiveFormatHelp has a line for each form.

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/collective/report"
 )
@@ -75,6 +79,34 @@ func TestCollectiveDiagnoseRefuses(t *testing.T) {
 		if _, err := runCollective(t, strings.Fields(c.args)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.args, err, c.want)
 		}
+	}
+}
+
+// A command that is told to end does, though its records are still being read.
+func TestCollectiveDiagnoseEnds(t *testing.T) {
+	folder := t.TempDir()
+	pipe := filepath.Join(folder, "fct.txt")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	root := newRoot()
+	root.SetArgs([]string{"collective", "diagnose", "--format", "vedrfolnir", folder})
+	ended := make(chan error, 1)
+	go func() { ended <- root.ExecuteContext(ctx) }()
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the command has opened it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	cancel()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("ends with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("does not end")
 	}
 }
 

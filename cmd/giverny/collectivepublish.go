@@ -77,7 +77,7 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	if err != nil {
 		return err
 	}
-	run, d, err := diagnoseRecords(&format, paths, opt)
+	run, d, err := diagnoseRecords(cmd.Context(), &format, paths, opt)
 	if err != nil {
 		return err
 	}

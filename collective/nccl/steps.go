@@ -11,7 +11,7 @@ import (
 )
 
 // maxSteps bounds the network steps of a job's traces.
-const maxSteps = 8 << 20
+const maxSteps = 32 << 20
 
 // traced is a collective of a job: the same on all ranks of its communicator.
 type traced struct {

@@ -99,6 +99,7 @@ func (f *Format) Diagnose(files Files, opt collective.Options) (collective.Run, 
 	if err != nil {
 		return run, collective.Diagnosis{}, err
 	}
+	collective.FillWaits(&run)
 	return run, collective.Diagnose(run, opt), nil
 }
 

@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/records"
+	"github.com/giverny/giverny/collective/simulated"
 )
 
 const transfers = `2 3 1 1 3 10000 10000 1300 2000000000 500 500
@@ -56,6 +58,37 @@ func TestFormatsReadFolders(t *testing.T) {
 	}
 	if _, err := records.Named("x"); err == nil || !strings.Contains(err.Error(), "want one of vedrfolnir, ") {
 		t.Errorf("form x: %v", err)
+	}
+}
+
+// Custom records that name the algorithm and not the waits have those of its plan, and what does not fit is said.
+func TestWaitsAreFilledIn(t *testing.T) {
+	run := collective.Run{Communicators: []collective.Communicator{{Name: "world", Members: []int{0, 1, 2}, Operation: collective.AllGather, Algorithm: collective.Ring}}}
+	for rank := range int32(3) {
+		run.Ranks = append(run.Ranks, collective.Rank{Node: string('a' + rank), Host: collective.None})
+		for step := range int32(2) {
+			begin := 1000 + 100*int64(step)
+			run.Steps = append(run.Steps, collective.StepRecord{Step: step + 1, Rank: rank, Peer: (rank + 1) % 3, Bytes: 8, BeginNanos: begin, EndNanos: begin + 100 - int64(rank)})
+		}
+	}
+	f, err := records.Named("simulated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, note := range []string{"", "communicator world: steps of all_gather by ring that are not in the records: rank 2: 1"} {
+		path := filepath.Join(t.TempDir(), simulated.FileName)
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Steps = run.Steps[:len(run.Steps)-n]
+		if err := errors.Join(simulated.Write(file, &run), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		got, d, err := f.Diagnose(records.Files{Names: []string{path}, Open: records.OSOpen}, collective.Options{})
+		if err != nil || d.MakespanNanos != 200 || strings.Join(d.Notes, "; ") != note || got.Steps[1].AwaitsRank != 2 || got.Steps[1].AwaitsStep != 1 || got.Steps[0].AwaitsStep != collective.None {
+			t.Errorf("%+v, %v, %+v", d, err, got.Steps)
+		}
 	}
 }
 

@@ -32,35 +32,28 @@ func newProgram(algorithm collective.Algorithm, order []int, bytes int64) progra
 		}
 		prog[order[at]] = append(prog[order[at]], s)
 	}
-	switch algorithm {
-	case collective.Ring:
-		for s := range 2 * (p - 1) {
-			for at := range p {
-				step(at, (at+1)%p, bytes, (at+p-1)%p, s)
-			}
-		}
-	case collective.Direct:
-		for s := 1; s < p; s++ {
-			for at := range p {
-				step(at, (at+s)%p, bytes, -1, 0)
-			}
-		}
-	case collective.HalvingDoubling:
-		rounds := bits.Len(uint(p)) - 1
-		for s := range 2 * rounds {
-			k, before := min(s, 2*rounds-1-s), min(s-1, 2*rounds-s)
-			for at := range p {
-				awaits := -1
-				if s > 0 {
-					awaits = at ^ 1<<before
-				}
-				step(at, at^1<<k, bytes*int64(p)/2>>k, awaits, s)
-			}
-		}
-	case collective.Tree:
+	if algorithm == collective.Tree {
 		binomial(p, bytes*int64(p), step)
+		return prog
+	}
+	plan, err := collective.Decompose(collective.Shape{Operation: operation(algorithm), Algorithm: algorithm, Members: p, Bytes: bytes * int64(p)})
+	if err != nil {
+		panic(err) // every Spec that Validate passes has a plan
+	}
+	for at, list := range plan.Members {
+		for _, s := range list {
+			step(at, s.Peer, s.Bytes, s.AwaitsRank, max(s.AwaitsStep, 0))
+		}
 	}
 	return prog
+}
+
+// operation is what is simulated by an algorithm.
+func operation(algorithm collective.Algorithm) collective.Operation {
+	if algorithm == collective.Direct {
+		return collective.AllToAll
+	}
+	return collective.AllReduce
 }
 
 // binomial reduces to the first rank and broadcasts from it, in log2 p rounds each. A

@@ -118,11 +118,8 @@ func (in *Incident) Simulate(cfg detect.Config) (Result, error) {
 
 // header is what is known before anything happens.
 func (in *Incident) header() collective.Run {
-	run := collective.Run{Fabric: in.fabric.record, Communicators: []collective.Communicator{{Name: "0", Members: in.order, Operation: collective.AllReduce, Algorithm: in.Spec.Algorithm, Steps: len(in.prog[0])}}}
-	switch in.Spec.Algorithm {
-	case collective.Direct:
-		run.Communicators[0].Operation = collective.AllToAll
-	case collective.Tree:
+	run := collective.Run{Fabric: in.fabric.record, Communicators: []collective.Communicator{{Name: "0", Members: in.order, Operation: operation(in.Spec.Algorithm), Algorithm: in.Spec.Algorithm, Steps: len(in.prog[0])}}}
+	if in.Spec.Algorithm == collective.Tree {
 		run.Communicators[0].Algorithm = collective.Custom // one tree by rounds, as the records say
 	}
 	for rank := range in.fabric.numRanks() {

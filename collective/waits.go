@@ -1,0 +1,119 @@
+package collective
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxPlanned bounds the plans that waits are filled in from: a ring of 1,448 ranks.
+const maxPlanned = 1 << 22
+
+// FillWaits fills in what the records do not say of their waits, from the plan of their
+// communicator where that names its operation and algorithm. The run's notes say where
+// records do not fit the plan: with steps that the plan lacks nothing is filled in, and
+// the waits are found from the records.
+func FillWaits(run *Run) {
+	for number := range run.Communicators {
+		c := &run.Communicators[number]
+		if c.Operation == "" || c.Algorithm == "" || c.Algorithm == Custom {
+			continue
+		}
+		extent, unsaid := extentOf(run, int32(number))
+		if !unsaid {
+			continue
+		}
+		shape := Shape{Operation: c.Operation, Algorithm: c.Algorithm, Members: len(c.Members), Chunks: extent.chunks, Channels: extent.channels}
+		if c.Algorithm == DoubleTree {
+			shape.Channels = (extent.channels + 1) / 2 // each tree of the two has its own
+		}
+		note := func(format string, args ...any) {
+			run.Notes = append(run.Notes, fmt.Sprintf("communicator %s: ", cmp.Or(c.Name, fmt.Sprint(number)))+fmt.Sprintf(format, args...))
+		}
+		if size := shape.Members * shape.Members; size > maxPlanned || shape.Chunks > maxPlanned/max(2*size, 1) || shape.Channels > maxPlanned/max(2*size*shape.Chunks, 1) {
+			note("%s by %s of %d ranks, %d chunks and %d channels is too large for a plan: waits are found from the records", c.Operation, c.Algorithm, shape.Members, shape.Chunks, shape.Channels)
+			continue
+		}
+		plan, err := Decompose(shape)
+		if err != nil {
+			note("waits are found from the records: %v", err)
+			continue
+		}
+		foreign, missing := plan.fit(run.Steps, c, int32(number), extent.iterations-extent.from)
+		if len(foreign) > 0 {
+			note("steps that %s by %s does not have (%s): waits are found from the records", c.Operation, c.Algorithm, counts(foreign))
+			continue
+		}
+		plan.Await(run.Steps, *c, int32(number))
+		if len(missing) > 0 {
+			note("steps of %s by %s that are not in the records: %s", c.Operation, c.Algorithm, counts(missing))
+		}
+	}
+}
+
+// extentOf is how far the numbers of a communicator's records go, and whether some do not
+// say what they wait for.
+func extentOf(run *Run, communicator int32) (e slots, unsaid bool) {
+	for i := range run.Steps {
+		r := &run.Steps[i]
+		if r.Communicator != communicator || r.Chunk < 0 || r.Channel < 0 || r.Iteration < 0 {
+			continue
+		}
+		if e.iterations == 0 {
+			e.from = int(r.Iteration)
+		}
+		e.from, e.iterations = min(e.from, int(r.Iteration)), max(e.iterations, int(r.Iteration)+1)
+		e.chunks, e.channels = max(e.chunks, int(r.Chunk)+1), max(e.channels, int(r.Channel)+1)
+		unsaid = unsaid || r.AwaitsStep == 0
+	}
+	return e, unsaid
+}
+
+// fit counts by rank the records that the plan lacks, and the planned steps of so many
+// iterations that are not in the records.
+func (p *Plan) fit(steps []StepRecord, c *Communicator, number int32, iterations int) (foreign, missing map[int]int) {
+	index := p.index()
+	member := memberOf(c)
+	foreign, missing = map[int]int{}, map[int]int{}
+	seen := map[place]bool{}
+	for m, rank := range c.Members {
+		if planned := iterations * len(p.Members[m]); planned > 0 {
+			missing[rank] = planned
+		}
+	}
+	for i := range steps {
+		r := &steps[i]
+		if r.Communicator != number || seen[placeOf(r)] {
+			continue
+		}
+		m, ok := member[r.Rank]
+		s, planned := index.planned[planKey{m, r.Step, r.Chunk, r.Channel}]
+		if !ok || !planned || r.Peer >= 0 && int32(c.Members[s.Peer]) != r.Peer {
+			foreign[int(r.Rank)]++
+			continue
+		}
+		seen[placeOf(r)] = true
+		if missing[int(r.Rank)]--; missing[int(r.Rank)] == 0 {
+			delete(missing, int(r.Rank))
+		}
+	}
+	return foreign, missing
+}
+
+// counts names up to eight ranks with a number each.
+func counts(of map[int]int) string {
+	ranks := make([]int, 0, len(of))
+	for rank := range of {
+		ranks = append(ranks, rank)
+	}
+	slices.Sort(ranks)
+	var parts []string
+	for _, rank := range ranks[:min(len(ranks), 8)] {
+		parts = append(parts, fmt.Sprintf("rank %d: %d", rank, of[rank]))
+	}
+	if len(ranks) > 8 {
+		parts = append(parts, fmt.Sprintf("and %d more ranks", len(ranks)-8))
+	}
+	return strings.Join(parts, ", ")
+}
