@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -10,8 +11,7 @@ import (
 // the true shortest delay, about the same everywhere, plus the difference of the two
 // clocks; over the ranks of a collective, as much comes in as goes out, so that the
 // differences cancel in the mean. Clocks are only touched where a step began before
-// the data that it awaited had ended.
-// Offsets that are known are taken as they are.
+// the data that it awaited had ended. Offsets that are known are taken as they are.
 func (t *table) alignClocks(known []int64) []ClockOffset {
 	if known != nil {
 		return t.shift(known)
@@ -19,8 +19,6 @@ func (t *table) alignClocks(known []int64) []ClockOffset {
 	if t.ordered {
 		return nil
 	}
-	type edge struct{ from, to int32 }
-	shortest := map[edge]int64{}
 	violated := int64(0)
 	for i, a := range t.awaited {
 		if a >= 0 {
@@ -30,70 +28,84 @@ func (t *table) alignClocks(known []int64) []ClockOffset {
 	if violated == 0 {
 		return nil
 	}
+	return t.shiftWhereLong(offsets(t.shortestDelays(), len(t.run.Ranks)))
+}
+
+// delay is the shortest from the end of a rank's transfers to the steps of another that
+// awaited them, by their clocks.
+type delay struct {
+	from, to int32
+	nanos    float64
+}
+
+// shortestDelays lists those between ranks, in their order.
+func (t *table) shortestDelays() (delays []delay) {
+	shortest := map[[2]int32]int64{}
 	for i := range t.steps {
 		a := t.awaited[i]
 		if a < 0 || t.steps[a].Rank == t.steps[i].Rank {
 			continue
 		}
-		e := edge{t.steps[a].Rank, t.steps[i].Rank}
-		delay := t.begin[i] - t.end[a]
-		if old, ok := shortest[e]; !ok || delay < old {
-			shortest[e] = delay
+		ranks, nanos := [2]int32{t.steps[a].Rank, t.steps[i].Rank}, t.begin[i]-t.end[a]
+		if old, ok := shortest[ranks]; !ok || nanos < old {
+			shortest[ranks] = nanos
 		}
 	}
+	for ranks, nanos := range shortest {
+		delays = append(delays, delay{ranks[0], ranks[1], float64(nanos)})
+	}
+	slices.SortFunc(delays, func(a, b delay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	return delays
+}
+
+// averagings is how often the offsets are averaged where there are more delays than a
+// spanning tree has.
+const averagings = 50
+
+// offsets says how far each rank's clock is ahead: of each delay its difference from the
+// mean. A spanning tree comes first, then averaging.
+func offsets(delays []delay, ranks int) []float64 {
 	mean := 0.0
-	neighbours := make([][]edge, len(t.run.Ranks))
-	var edges []edge
-	for e := range shortest {
-		edges = append(edges, e)
+	neighbours := make([][]delay, ranks)
+	for _, d := range delays {
+		mean += d.nanos / float64(len(delays))
+		neighbours[d.from] = append(neighbours[d.from], d)
+		neighbours[d.to] = append(neighbours[d.to], d)
 	}
-	slices.SortFunc(edges, func(a, b edge) int { return int(a.from-b.from)*len(t.run.Ranks) + int(a.to-b.to) })
-	for _, e := range edges {
-		mean += float64(shortest[e]) / float64(len(edges))
-		neighbours[e.from] = append(neighbours[e.from], e)
-		neighbours[e.to] = append(neighbours[e.to], e)
-	}
-	// offset[b] - offset[a] = shortest - mean on every edge: a spanning tree first,
-	// then averaging where there are more edges than a tree has.
-	offset := make([]float64, len(t.run.Ranks))
-	seen := make([]bool, len(offset))
-	towards := func(e edge, rank int32) float64 { // what edge e says of rank's clock
-		if rank == e.to {
-			return offset[e.from] + float64(shortest[e]) - mean
+	offset, seen := make([]float64, ranks), make([]bool, ranks)
+	towards := func(d delay, rank int32) float64 { // what a delay says of rank's clock
+		if rank == d.to {
+			return offset[d.from] + d.nanos - mean
 		}
-		return offset[e.to] - float64(shortest[e]) + mean
+		return offset[d.to] - d.nanos + mean
 	}
 	for start := range offset {
-		queue := []int32{int32(start)}
 		if seen[start] {
 			continue
 		}
 		seen[start] = true
-		for len(queue) > 0 {
-			rank := queue[0]
-			queue = queue[1:]
-			for _, e := range neighbours[rank] {
-				other := e.from + e.to - rank
-				if !seen[other] {
+		for queue := []int32{int32(start)}; len(queue) > 0; queue = queue[1:] {
+			for _, d := range neighbours[queue[0]] {
+				if other := d.from + d.to - queue[0]; !seen[other] {
 					seen[other] = true
-					offset[other] = towards(e, other)
+					offset[other] = towards(d, other)
 					queue = append(queue, other)
 				}
 			}
 		}
 	}
-	for range 50 {
-		for rank := 1; rank < len(offset); rank++ {
-			if edges := neighbours[rank]; len(edges) > 2 {
+	for range averagings {
+		for rank := 1; rank < ranks; rank++ {
+			if near := neighbours[rank]; len(near) > 2 {
 				sum := 0.0
-				for _, e := range edges {
-					sum += towards(e, int32(rank))
+				for _, d := range near {
+					sum += towards(d, int32(rank))
 				}
-				offset[rank] = sum / float64(len(edges))
+				offset[rank] = sum / float64(len(near))
 			}
 		}
 	}
-	return t.shiftWhereLong(offset)
+	return offset
 }
 
 // shiftWhereLong takes the offsets from the clocks where they explain more than the length
