@@ -82,7 +82,7 @@ func TestCollectiveDiagnoseRefuses(t *testing.T) {
 	}
 }
 
-// A command that is told to end does, though its records are still being read.
+// A command ends at the first signal, also while its records are read.
 func TestCollectiveDiagnoseEnds(t *testing.T) {
 	folder := t.TempDir()
 	pipe := filepath.Join(folder, "fct.txt")

@@ -287,7 +287,7 @@ func TestValidateNamesEveryKeyOfTheWatcher(t *testing.T) {
 	}
 }
 
-// Run ends when it is told to, and has looked before.
+// Run lists the folders at once, and ends with its context.
 func TestRunLooksAndEnds(t *testing.T) {
 	b := newBench(t, "vedrfolnir", func(c *Config) { c.Settle = 0; c.Interval = 10 * time.Millisecond })
 	b.write("17/fct.txt", transfers)

@@ -172,7 +172,7 @@ func ownShare(c *scenario.Cause, cause int, links []scenario.LinkTruth) float64 
 	return own / float64(max(1, n))
 }
 
-// findRoots lists the places where the back pressure of a region begins, whoever causes it: the port or host that holds
+// findRoots lists the places where the back pressure of a region begins, of all causes: the port or host that holds
 // back most of its stall, and those that hold back about as much. What a link holds back for several is shared between
 // them: of the eight nodes of a job that all read more than they take, each is an answer.
 func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scenario.LinkTruth) {

@@ -50,8 +50,8 @@ func TestClientIsOfThisBroker(t *testing.T) {
 	}
 }
 
-// A client of another process reaches a broker by its folder while it runs, whatever a killed one has left there, and is
-// told what to do when it does not run. The folder of the socket is its user's alone.
+// A client of another process reaches a broker by its folder while it runs, also after one that was killed; where none
+// runs the error says what to do. The folder of the socket is for its user alone.
 func TestReachFromAnotherProcess(t *testing.T) {
 	own := embedded.DefaultConfig()
 	own.Dir = t.TempDir()
