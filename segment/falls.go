@@ -72,18 +72,20 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 		}
 	}
 	nearest := math.Inf(1)
-	for _, p := range list {
+	var off [maxParts]float64
+	for k, p := range list {
+		off[k] = math.Abs(math.Log(stall / (p.stall * h.fall[p.cause])))
 		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == no {
 			continue
 		}
-		nearest = min(nearest, math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))))
+		nearest = min(nearest, off[k])
 	}
 	width := voteWidth
 	if far := stall * math.Abs(math.Expm1(nearest)); far < explained*t.noise.sigma(stall) {
 		width = 0 // what is supposed explains it
 	}
-	for _, p := range list {
-		if math.Abs(math.Log(stall/(p.stall*h.fall[p.cause]))) <= nearest+width {
+	for k, p := range list {
+		if off[k] <= nearest+width {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, false))
 		}
 	}
