@@ -78,8 +78,8 @@ func (t *trees) breakCycles() {
 		best, most := int32(-1), 0.
 		for _, d := range t.entered {
 			sum := 0.
-			for _, l := range w.in.of(d) {
-				if i := t.node[l]; i >= 0 && t.isOnCycle(i) {
+			for _, i := range t.into.of(d) {
+				if t.isOnCycle(i) {
 					sum += t.stall[i]
 				}
 			}
@@ -90,8 +90,8 @@ func (t *trees) breakCycles() {
 		if best < 0 {
 			return
 		}
-		for _, l := range w.in.of(best) {
-			if i := t.node[l]; i >= 0 && t.isOnCycle(i) {
+		for _, i := range t.into.of(best) {
+			if t.isOnCycle(i) {
 				t.sink[i] = best
 			}
 		}

@@ -271,8 +271,8 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		x.level = x.levelSum / float64(x.levels)
 	}
 	s.sample = s.sample[:0]
-	for _, l := range w.in.of(x.device) {
-		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
+	for _, i := range t.into.of(x.device) {
+		if s.feeding[i] >= 0 {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
@@ -314,10 +314,9 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 // measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,
 // or else by the other ports.
 func (s *sinks) measureSent(t *trees, x *sink) {
-	w := t.waits
 	s.sample = s.sample[:0]
-	for _, l := range w.out.of(x.device) {
-		if i := t.node[l]; i >= 0 && !w.toHost(l) {
+	for _, i := range t.leaving.of(x.device) {
+		if !t.toHost(i) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
@@ -339,13 +338,13 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 	if !x.hasManyPorts() {
 		return false
 	}
-	w, both := t.waits, 0
-	for _, l := range w.out.of(x.device) {
-		if t.node[l] < 0 || !w.toHost(l) {
+	both := 0
+	for _, i := range t.leaving.of(x.device) {
+		if !t.toHost(i) {
 			continue
 		}
-		for _, back := range w.out.of(w.to[l]) {
-			if w.to[back] == x.device && t.node[back] >= 0 {
+		for _, back := range t.leaving.of(t.to[i]) {
+			if t.to[back] == x.device {
 				both++
 				break
 			}
@@ -357,8 +356,8 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 // measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
 func (s *sinks) measureHosts(t *trees, x *sink) {
 	s.sample = s.sample[:0]
-	for _, l := range t.waits.in.of(x.device) {
-		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) {
+	for _, i := range t.into.of(x.device) {
+		if t.fromHost(i) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
