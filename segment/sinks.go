@@ -103,8 +103,9 @@ func (s *sinks) unite(t *trees) {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
 			s.components.union(i, n+d)
 		}
+		root := i
 		for _, j := range t.after(i) {
-			s.components.union(i, j)
+			root = s.components.union(root, j)
 		}
 	}
 }
