@@ -23,7 +23,6 @@ type shares struct {
 	members linkLists              // by cause: nodes
 	own     []int32                // by node: the exchange that its leaf takes part in, or -1
 	level   []float64              // by node: that exchange's level there
-	scratch partList
 }
 
 const (
@@ -77,10 +76,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 			if !h.atSink[i] {
 				h.predict(t, c, i)
 				if a := s.feeding[i]; a >= 0 {
-					h.scratch.raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
+					h.of[i].raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
 				}
-				h.of[i] = h.scratch
-				isAny = isAny || h.scratch.n > 1
+				isAny = isAny || h.of[i].n > 1
 				h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 				h.vote(t, s, c, i)
 			}
@@ -158,22 +156,22 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	return true
 }
 
-// predict gathers in scratch the causes of what a node waits for; weak ones only if there are no others.
+// predict gathers the causes of what a node waits for; weak ones only if there are no others.
 func (h *shares) predict(t *trees, c *causes, i int32) {
+	into := &h.of[i]
 	for _, weak := range [2]bool{false, true} {
-		h.scratch.n = 0
 		for _, j := range t.after(i) {
 			if t.rank[j] >= t.rank[i] {
 				continue // a cycle
 			}
 			for _, p := range h.of[j].list() {
 				if c.weak[p.cause] == weak {
-					h.scratch.add(part{cause: p.cause, of: 1, stall: p.stall})
+					into.add(part{cause: p.cause, of: 1, stall: p.stall})
 				}
 			}
 		}
-		if h.scratch.n > 0 {
-			h.scratch.dropOutliers(t.noise)
+		if into.n > 0 {
+			into.dropOutliers(t.noise)
 			return
 		}
 	}
@@ -182,13 +180,13 @@ func (h *shares) predict(t *trees, c *causes, i int32) {
 // choose finds which of the causes that a node may wait for, three at most, predict its stall best: a set of
 // places in its list, and what each cause there would stall it.
 func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
-	stall, leaf, from := t.stall[i], t.leafOf(i), &h.of[i]
+	stall, from := t.stall[i], &h.of[i]
 	n := from.n
 	if n == 1 {
 		one[0] = stall
 		return 1, one
 	}
-	sigma := t.noise.sigma(stall)
+	leaf, sigma := t.leafOf(i), t.noise.sigma(stall)
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
@@ -283,19 +281,22 @@ func (h *shares) measureMisfit(t *trees, i int32, set uint, one [maxParts]float6
 
 // take leaves of a node's causes those of a set, each with its share of the stall.
 func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
-	from, total := h.of[i], 0.
+	from, total := &h.of[i], 0.
 	for k := range from.n {
 		if set>>k&1 != 0 {
 			total += one[k]
 		}
 	}
-	h.of[i].n = 0
+	n := 0
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
-			h.of[i].add(part{cause: p.cause, stall: stall * one[k] / total})
+			from.at[n] = part{cause: p.cause, stall: stall * one[k] / total}
+			n++
 			h.taken[p.cause]++
 		}
 	}
+	from.n = n
+	from.sort()
 }
 
 // rename gives every part the cause that its own has been joined to.

@@ -162,12 +162,11 @@ func (t *trees) toHost(i int32) bool   { return !t.waits.isSwitch[t.to[i]] }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
 func (t *trees) leafOf(i int32) int32 {
-	w, l := t.waits, t.links[i]
 	switch {
-	case w.fromHost(l):
-		return w.to[l]
-	case w.isLeaf(w.from[l]) && !w.toHost(l):
-		return w.from[l]
+	case t.fromHost(i):
+		return t.to[i]
+	case t.waits.isLeaf(t.from[i]) && !t.toHost(i):
+		return t.from[i]
 	}
 	return -1
 }
