@@ -317,7 +317,7 @@ func TestUnlistedHostIsNoWrongTopology(t *testing.T) {
 		add(t, core, unlisted(rack, 32))
 	}
 	if err := core.CheckTopology(); err != nil {
-		t.Errorf("judged again: %v", err)
+		t.Errorf("checked again: %v", err)
 	}
 	if core.Drops()["unknown_port"] == 0 {
 		t.Error("the unlisted ports are not counted")
