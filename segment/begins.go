@@ -18,9 +18,9 @@ const (
 // findSlow finds the links between switches that may be where back pressure begins.
 func (t *trees) findSlow() {
 	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
-	for i := range t.links {
+	for i := range t.hottest {
 		hottest := 0.
-		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+		for _, j := range t.mayWaitFor(int32(i)) {
 			hottest = max(hottest, t.stall[j])
 		}
 		t.hottest[i] = hottest
@@ -109,7 +109,7 @@ func (t *trees) findSinks() {
 			t.sink[i] = w.from[l]
 		case t.slow[i]:
 			t.port[i], t.sink[i] = true, t.placeOf(l)
-		case t.begin[i] == t.begin[i+1]:
+		case len(t.mayWaitFor(int32(i))) == 0:
 			t.sink[i] = w.to[l]
 		}
 	}
@@ -215,7 +215,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 	if calm < minFeeders || waiting < onlyWayLinks {
 		return false
 	}
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+	for _, j := range t.mayWaitFor(i) {
 		into := 0
 		for _, k := range t.into.of(t.to[j]) {
 			if !t.fromHost(k) {
@@ -230,7 +230,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 }
 
 func (t *trees) isUnexplained(i int32) bool {
-	if t.begin[i] == t.begin[i+1] {
+	if len(t.mayWaitFor(i)) == 0 {
 		return false
 	}
 	best := t.hottest[i]

@@ -7,7 +7,7 @@ func (t *trees) after(i int32) []int32 {
 	if t.sink[i] >= 0 {
 		return nil
 	}
-	return t.next[t.begin[i]:t.begin[i+1]]
+	return t.mayWaitFor(i)
 }
 
 // rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of

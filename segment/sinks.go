@@ -235,7 +235,7 @@ func (s *sinks) measure(t *trees) {
 // prefersHost reports whether the hottest link that a node may wait for goes to a host.
 func (s *sinks) prefersHost(t *trees, i int32) bool {
 	best, isHost := -1., false
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+	for _, j := range t.mayWaitFor(i) {
 		if t.stall[j] > best {
 			best, isHost = t.stall[j], t.port[j]
 		}

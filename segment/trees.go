@@ -49,8 +49,8 @@ type trees struct {
 	to      []int32   // by node: the device that its link enters
 	leaving linkLists // nodes by from
 	into    linkLists // nodes by to
-	begin   []int32   // by node, one more: see next
-	next    []int32   // nodes that may be waited for
+	list    []int32   // by node: its list in next, which others at the same leaf may share
+	next    linkLists // by list: nodes that may be waited for
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
@@ -248,7 +248,7 @@ func (m *treeMethod) isWorth(a int32) bool {
 // hottestAfter is the most stalled node that one may wait for, or -1.
 func (t *trees) hottestAfter(i int32) int32 {
 	best := int32(-1)
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+	for _, j := range t.mayWaitFor(i) {
 		if best < 0 || t.stall[j] > t.stall[best] {
 			best = j
 		}
