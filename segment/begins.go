@@ -19,11 +19,10 @@ const (
 func (t *trees) findSlow() {
 	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
 	for i := range t.hottest {
-		hottest := 0.
-		for _, j := range t.mayWaitFor(int32(i)) {
-			hottest = max(hottest, t.stall[j])
+		t.hottest[i] = 0
+		if j := t.hottestAfter(int32(i)); j >= 0 {
+			t.hottest[i] = t.stall[j]
 		}
-		t.hottest[i] = hottest
 	}
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))

@@ -4,7 +4,8 @@ package segment
 // are looked through, two at most: a switch that reports nothing. Then traffic may take a way that is not the
 // shortest.
 func (t *trees) connect() {
-	t.list, t.next.off, t.next.at = resize(t.list, len(t.links)), append(t.next.off[:0], 0), t.next.at[:0]
+	t.list, t.peak = resize(t.list, len(t.links)), t.peak[:0]
+	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	for _, d := range t.entered {
 		all := noList
 		for _, i := range t.into.of(d) {
@@ -13,8 +14,9 @@ func (t *trees) connect() {
 				t.list[i] = all
 				continue
 			}
-			t.list[i] = int32(len(t.next.off)) - 1
+			t.list[i] = int32(len(t.peak))
 			t.appendList(t.links[i])
+			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
 			if waitsForAll {
 				all = t.list[i]
 			}
@@ -43,6 +45,17 @@ func (t *trees) appendList(l int32) {
 		}
 	}
 	t.next.off = append(t.next.off, int32(len(t.next.at)))
+}
+
+// mostStalled is the first of the most stalled nodes, or -1.
+func (t *trees) mostStalled(nodes []int32) int32 {
+	best := int32(-1)
+	for _, j := range nodes {
+		if best < 0 || t.stall[j] > t.stall[best] {
+			best = j
+		}
+	}
+	return best
 }
 
 // hasNext reports whether the list that connect is at has any.

@@ -67,14 +67,20 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
 	isAny := false                                              // node of this hop that may have several causes
+	was := int32(-1)                                            // the last node
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		h.falls, h.rests, isAny = h.falls[:0], h.rests[:0], false
+		h.falls, h.rests, isAny, was = h.falls[:0], h.rests[:0], false, -1
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 			i := t.order[end]
 			h.atSink[i] = h.setAtSink(t, s, c, i)
 			if !h.atSink[i] {
-				h.predict(t, c, i)
+				if was >= 0 && t.list[i] == t.list[was] { // hosts of one leaf, which feed no sink
+					h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
+				} else {
+					h.predict(t, c, i)
+				}
+				was = i
 				if a := s.feeding[i]; a >= 0 {
 					h.of[i].raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
 				}

@@ -51,6 +51,7 @@ type trees struct {
 	into    linkLists // nodes by to
 	list    []int32   // by node: its list in next, which others at the same leaf may share
 	next    linkLists // by list: nodes that may be waited for
+	peak    []int32   // by list: the most stalled of it, or -1
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
@@ -246,15 +247,7 @@ func (m *treeMethod) isWorth(a int32) bool {
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
-func (t *trees) hottestAfter(i int32) int32 {
-	best := int32(-1)
-	for _, j := range t.mayWaitFor(i) {
-		if best < 0 || t.stall[j] > t.stall[best] {
-			best = j
-		}
-	}
-	return best
-}
+func (t *trees) hottestAfter(i int32) int32 { return t.peak[t.list[i]] }
 
 // placeOf is the sink that a slow link is: behind the devices, by link.
 func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
