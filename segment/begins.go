@@ -175,16 +175,16 @@ func (t *trees) standsOut(i int32) bool {
 			rivals++
 		}
 	}
-	if rivals == 0 {
-		return true
-	}
-	others := 0
+	least := 2 * rivals // of all others
 	for _, k := range w.out.of(t.from[i]) {
+		if least == 0 {
+			break
+		}
 		if k != t.links[i] && t.values[k] != missing && w.level[w.to[k]] == level {
-			others++
+			least--
 		}
 	}
-	return 2*rivals <= others
+	return least == 0
 }
 
 // isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for

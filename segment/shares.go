@@ -12,6 +12,7 @@ type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
 	usual   []float64  // by cause: what its fall was at the hop before
+	depart  []float64  // by cause: what it costs that it falls otherwise now
 	taken   []int      // by cause: links that it has a part in, but for those at its sinks
 	worth   []float64  // by cause: by how many deviations links are explained better with it than without
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
@@ -56,6 +57,7 @@ const (
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
+	h.depart = resize(h.depart, 2*len(s.all))
 	h.misfit, h.worth = resize(h.misfit, len(t.links)), resize(h.worth, 2*len(s.all))
 	clear(h.worth)
 	h.rest = resize(h.rest, 2*len(s.all))
@@ -93,7 +95,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		h.fitRests()
 		h.fitFalls()
 		if isAny { // else the same again
+			h.measureDeparts()
 			h.refit(t, s, c, t.order[first:end], minMean)
+			h.measureDeparts()
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
@@ -103,6 +107,16 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 				h.take(i, t.stall[i], set, stall)
 				h.keepAtLeaf(t, s, c, i)
 			}
+		}
+	}
+}
+
+// measureDeparts finds what it costs that a cause falls otherwise than at the hop before.
+func (h *shares) measureDeparts() {
+	for a, fall := range h.fall {
+		h.depart[a] = 0
+		if fall != h.usual[a] {
+			h.depart[a] = departCost * math.Abs(math.Log(fall/h.usual[a]))
 		}
 	}
 }
@@ -196,9 +210,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
-		if h.fall[p.cause] != h.usual[p.cause] {
-			with[k] = departCost * math.Abs(math.Log(h.fall[p.cause]/h.usual[p.cause]))
-		}
+		with[k] = h.depart[p.cause]
 		if c.thin[p.cause] {
 			with[k] += portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
