@@ -217,7 +217,7 @@ func (s *sinks) measure(t *trees) {
 		}
 		fromAbove := !w.fromHost(l) && w.level[w.from[l]] > w.level[w.to[l]]
 		a := &s.all[at]
-		if t.sink[i] < 0 && !s.prefersHost(t, int32(i)) && !(a.port > 0 && fromAbove) {
+		if t.sink[i] < 0 && !t.prefersHost(int32(i)) && !(a.port > 0 && fromAbove) {
 			continue
 		}
 		if w.fromHost(l) {
@@ -242,12 +242,6 @@ func (s *sinks) measure(t *trees) {
 			s.lone++
 		}
 	}
-}
-
-// prefersHost reports whether the hottest link that a node may wait for goes to a host.
-func (s *sinks) prefersHost(t *trees, i int32) bool {
-	j := t.hottestAfter(i)
-	return j >= 0 && t.port[j]
 }
 
 // sum takes the links from switches, and those from hosts too where the former are few.

@@ -249,6 +249,12 @@ func (m *treeMethod) isWorth(a int32) bool {
 // hottestAfter is the most stalled node that one may wait for, or -1.
 func (t *trees) hottestAfter(i int32) int32 { return t.peak[t.list[i]] }
 
+// prefersHost reports whether the hottest link that a node may wait for goes to a host.
+func (t *trees) prefersHost(i int32) bool {
+	j := t.hottestAfter(i)
+	return j >= 0 && t.port[j]
+}
+
 // placeOf is the sink that a slow link is: behind the devices, by link.
 func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
 

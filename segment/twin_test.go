@@ -58,7 +58,7 @@ func TestStatisticalIsItsTwin(t *testing.T) {
 // On tori with room for cores, overlaps and nests.
 func TestStatisticalIsItsTwinOnBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, err := topology.Parse("drawn", rapid.SampledFrom([]string{"torus:6x6x6", "torus:8x7x2", "torus:12x12", "torus:5x6x7"}).Draw(t, "fabric"))
+		g, err := topology.Parse("drawn", rapid.SampledFrom([]string{"torus:6x6x6", "torus:8x7x2", "torus:12x12"}).Draw(t, "fabric"))
 		if err != nil {
 			t.Fatal(err)
 		}
