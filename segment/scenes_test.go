@@ -139,7 +139,7 @@ func scenes(t testing.TB) []scene {
 		{name: "missing blade", graph: g, values: blank(g).paint(30, cube).lose(blade), want: [][]schema.LinkID{without(cube, blade)}},
 		{name: "missing waist", graph: g, values: blank(g).paint(30, pencil).lose(across), want: [][]schema.LinkID{without(pencil, across)}},
 	}
-	for n := 18; n <= 22; n++ {
+	for n := geminiMinLinks - 1; n <= geminiMinLinks+1; n++ {
 		small := patch(g, 1234, n)
 		s := scene{name: fmt.Sprintf("%d links", n), graph: g, values: blank(g).paint(30, small)}
 		if n >= geminiMinLinks {

@@ -72,7 +72,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 // While regions stay, following them costs no allocation either: only what is to
 // be reported of them, births and ends, is made of text.
 func TestFollowingDoesNotAllocate(t *testing.T) {
-	for _, name := range []string{"hard", "fattree"} {
+	for _, name := range []string{"prod", "fattree"} {
 		set := setNamed(t, name)
 		g := parse(t, smaller(set))
 		s := newStepper(t, g, DefaultConfig(), draw(g, set, 1))
