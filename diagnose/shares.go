@@ -20,7 +20,9 @@ func (t *gridLinks) sharesFit(senders []topology.DeviceID, end topology.DeviceID
 		h.inputs[to]++
 	}
 	for _, d := range senders {
-		h.inputs[d]++
+		if d != end {
+			h.inputs[d]++
+		}
 	}
 	h.rates[end] = 1
 	dot, squares, loads := 0., h.squares[addedTo], 0.
