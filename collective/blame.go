@@ -13,6 +13,7 @@ type cause struct {
 	flow       string
 	object     string
 	weight     float64
+	unpaused   float64 // of a flow beside the collective: its weight if nothing paused the port
 	confidence float64
 	evidence   string
 	inferred   bool // by what flows and queues did, not by a record of it
@@ -87,24 +88,45 @@ func (a *analysis) blame() {
 // explain shares the excess of step i among its causes by the time that they took.
 func (a *analysis) explain(i int, excess int64) {
 	causes := a.causes(i, excess)
-	sum := 0.0
-	for _, c := range causes {
-		sum += c.weight
-	}
+	sum := sumOf(causes)
 	// Rate control reacts late and recovers slowly: a flow costs up to twice the time
 	// that its bytes need. What is far beyond has another cause.
 	explained := excess
 	if sum < float64(excess)/4 {
 		explained = int64(2 * sum)
 	}
+	ofHosts := a.pauserShare(i, causes, excess, explained)
 	for _, c := range causes {
+		nanos := float64(explained) * c.weight / sum
+		if c.class == SlowHost {
+			nanos *= ofHosts
+		}
 		if c.weight > 0 {
-			a.give(c, int32(i), int64(float64(explained)*c.weight/sum), false)
+			a.give(c, int32(i), int64(nanos), false)
 		}
 	}
 	if rest := excess - explained; rest > 0 {
 		a.open = append(a.open, open{int32(i), rest})
 	}
+}
+
+// pauserShare is the part of what hosts that pause the network took of step i that would
+// be gone without them: the flows that share a port with the step would take their time
+// of it then too, at most as long as the step itself, which has half of the port or more.
+// The rest belongs to neither alone.
+func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) float64 {
+	flows, hosts := 0.0, 0.0
+	for _, c := range causes {
+		flows += min(c.unpaused, float64(a.base.of(i)))
+		if c.class == SlowHost {
+			hosts += c.weight
+		}
+	}
+	if hosts == 0 || explained == 0 {
+		return 1
+	}
+	took := float64(explained) * hosts / sumOf(causes)
+	return min(1, max(float64(excess)-flows, 0)/took)
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
@@ -131,11 +153,7 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	known = append(known, a.contention(i, s, true)...)
 	known = append(known, a.collisions(i, s, true)...)
 	known = append(known, a.pausedBy(i, s, excess)...)
-	sum := 0.0
-	for _, c := range known {
-		sum += c.weight
-	}
-	if sum >= float64(excess)/4 {
+	if sumOf(known) >= float64(excess)/4 {
 		return known
 	}
 	if slow := a.slowPorts(i, s); len(slow) > 0 {
@@ -151,6 +169,14 @@ func (a *analysis) causes(i int, excess int64) []cause {
 		possible[j].confidence /= 2
 	}
 	return append(known, possible...)
+}
+
+func sumOf(causes []cause) float64 {
+	sum := 0.0
+	for _, c := range causes {
+		sum += c.weight
+	}
+	return sum
 }
 
 // wireNanos is how long bytes of payload occupy a port.
@@ -225,6 +251,7 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 		}
 		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(bytes, at), confidence: 0.9}
 		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c.unpaused = c.weight
 		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)

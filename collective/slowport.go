@@ -12,6 +12,7 @@ const (
 	standingQueue = 3.0
 	busyShare     = 0.75
 	pausedShare   = 0.2
+	packetBytes   = 1300    // of payload, the simulation's
 	epochMargin   = 100_000 // ns: what waited before an epoch has drained after it
 	lonePackets   = 32      // fewest packets of one flow that say something, and
 	loneQueue     = 6.0     // the mean queue that they found
@@ -71,11 +72,12 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 	if !ok || to <= from {
 		return false
 	}
-	var queue, packets, paused int64
+	var queue, packets, paused, reported int64
 	for _, r := range a.tr.during(p, from, to) {
 		if a.unknownShare(r, from, to) {
 			return false
 		}
+		reported += r.LastNanos - r.EpochNanos
 		queue, packets, paused = queue+r.QueueSum, packets+r.Packets, paused+r.Paused
 	}
 	if packets == 0 || float64(queue) < standingQueue*float64(packets) || float64(paused) > pausedShare*float64(packets) ||
@@ -88,7 +90,8 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 			bytes += a.tr.bytes(s, from, to)
 		}
 	}
-	return float64(bytes)*8*wireFactor/float64(a.tr.net.nominal[h.link])*1e9 < busyShare*float64(to-from) && a.staysSlow(p, from)
+	nanosPerByte := 8 * wireFactor / float64(a.tr.net.nominal[h.link]) * 1e9
+	return float64(bytes)*nanosPerByte < busyShare*float64(to-from) && float64(packets*packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
 }
 
 // unknownShare reports whether a port carried flows of which only this much is known,

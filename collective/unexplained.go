@@ -205,12 +205,12 @@ func (a *analysis) spreadNoise() {
 	for _, o := range a.noise {
 		sum := 0.0
 		for _, x := range all {
-			if x.first <= a.t.begin[o.step] {
+			if x.first < a.t.end[o.step] {
 				sum += x.nanos
 			}
 		}
 		for _, x := range all {
-			if x.first <= a.t.begin[o.step] {
+			if x.first < a.t.end[o.step] {
 				a.give(x.cause, o.step, int64(float64(o.nanos)*x.nanos/sum), false)
 			}
 		}
