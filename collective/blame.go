@@ -14,6 +14,7 @@ type cause struct {
 	object     string
 	weight     float64
 	unpaused   float64 // of a flow beside the collective: its weight if nothing paused the port
+	most       int64   // see share
 	confidence float64
 	evidence   string
 	inferred   bool // by what flows and queues did, not by a record of it
@@ -23,7 +24,8 @@ type cause struct {
 type share struct {
 	step       int32
 	nanos      int64
-	idle       bool // before the step began, rather than of its duration
+	most       int64 // that it may have been; 0: no more than nanos
+	idle       bool  // before the step began, rather than of its duration
 	class      Class
 	flow       string
 	object     string
@@ -99,6 +101,7 @@ func (a *analysis) explain(i int, excess int64) {
 	for _, c := range causes {
 		nanos := float64(explained) * c.weight / sum
 		if c.class == SlowHost {
+			c.most = int64(nanos)
 			nanos *= ofHosts
 		}
 		if c.weight > 0 {
@@ -130,7 +133,7 @@ func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) f
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
-	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred})
+	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, c.most, idle, c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred})
 }
 
 // stream is the flow that step i is a part of; nil where the hosts are unknown.

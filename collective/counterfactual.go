@@ -50,6 +50,7 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	for i, r := range list {
 		c := a.describe(r.who, path)
 		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= c.least()*float64(makespan) {
+			c.CostRangeNanos = sim.costRange(r, costs[i], alone[i])
 			out = append(out, c)
 			reported = append(reported, r)
 		}
@@ -251,25 +252,9 @@ func newReplayer(a *analysis) *replayer {
 
 // without is the makespan of the run without some culprits.
 func (r *replayer) without(list ...ranked) int64 {
-	from := r.add(list, 1)
-	makespan := r.a.t.replay(r.less, r.idle, r.ends, from)
-	r.add(list, -1)
-	return makespan
-}
-
-// add takes the shares of culprits from the steps, or gives them back, and says which
-// step is the first.
-func (r *replayer) add(list []ranked, sign int64) (first int) {
-	first = len(r.less)
-	for _, l := range list {
-		for _, s := range r.a.shares[l.who] {
-			first = min(first, int(s.step))
-			if s.idle {
-				r.idle[s.step] += sign * s.nanos
-			} else {
-				r.less[s.step] += sign * s.nanos
-			}
-		}
+	names := make([]string, len(list))
+	for i, l := range list {
+		names[i] = l.who
 	}
-	return first
+	return r.replay(names, func(_ string, s *share) int64 { return s.nanos })
 }
