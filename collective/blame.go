@@ -22,10 +22,15 @@ type cause struct {
 
 // share is what a culprit took of one step.
 type share struct {
-	step       int32
-	nanos      int64
-	most       int64 // that it may have been; 0: no more than nanos
-	idle       bool  // before the step began, rather than of its duration
+	*deed
+	step  int32
+	idle  bool // before the step began, rather than of its duration
+	nanos int64
+	most  int64 // that it may have been; 0: no more than nanos
+}
+
+// deed is how a culprit did it, which many of its shares have in common.
+type deed struct {
 	class      Class
 	flow       string
 	object     string
@@ -45,6 +50,15 @@ type analysis struct {
 	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
 	open   []open          // excess that nothing recorded explains
 	noise  []open          // small excess, such as rate control leaves behind
+
+	answers
+}
+
+// answers are those of questions that are asked again and again.
+type answers struct {
+	through map[portSince]passage // stepsThrough
+	beside  map[hostBeside]bool   // healthyBeside
+	ports   map[port]string       // switchPort
 }
 
 type open struct {
@@ -53,7 +67,12 @@ type open struct {
 }
 
 func (a *analysis) switchPort(p port) string {
-	return fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
+	name, ok := a.ports[p]
+	if !ok {
+		name = fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
+		a.ports[p] = name
+	}
+	return name
 }
 
 func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }
@@ -133,7 +152,16 @@ func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) f
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
-	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, c.most, idle, c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred})
+	shares := a.shares[c.who]
+	did := deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+	s := share{step: step, idle: idle, nanos: nanos, most: c.most}
+	if n := len(shares); n > 0 && *shares[n-1].deed == did {
+		s.deed = shares[n-1].deed
+	} else {
+		kept := did // on the heap, as did is not
+		s.deed = &kept
+	}
+	a.shares[c.who] = append(shares, s)
 }
 
 // stream is the flow that step i is a part of; nil where the hosts are unknown.
@@ -225,7 +253,7 @@ func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
 	longest := 0.0
 	way, other := a.tr.route(s), a.tr.route(f)
 	for _, p := range way.ports {
-		if !(certain && way.certain[p] && other.certain[p] || !certain && a.tr.passes(f, p)) {
+		if !(certain && way.certain(p) && other.certain(p) || !certain && a.tr.passes(f, p)) {
 			continue
 		}
 		q := f.queues[p]

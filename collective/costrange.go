@@ -1,23 +1,23 @@
 package collective
 
-import "slices"
-
 // costRange bounds the cost of a culprit where the records leave it open. At least it is
 // what the makespan loses without the shares that the records show; at most what the
 // culprit would cost as the only one, or together with the collective's own collisions
 // that came after it, which may be its doing: it put the ranks out of step. It is zero
 // where both ends are the cost, within costMargin.
-func (r *replayer) costRange(of ranked, cost, alone int64) (ends [2]int64) {
+func (r *replayer) costRange(of ranked) (ends [2]int64) {
 	t := r.a.t
 	makespan := t.last - t.first
-	low, high := cost, max(cost, alone)
+	low, high := of.cost, max(of.cost, of.alone)
 	first, unsure, more := t.last, false, false
-	for _, s := range r.a.shares[of.who] {
+	shares := r.a.shares[of.who]
+	for i := range shares {
+		s := &shares[i]
 		first = min(first, t.begin[s.step])
 		unsure = unsure || s.confidence < sureEnough
 		more = more || s.most > s.nanos
 	}
-	if unsure || alone > cost {
+	if unsure || of.alone > of.cost {
 		low = min(low, makespan-r.replay([]string{of.who}, func(_ string, s *share) int64 {
 			if s.confidence >= sureEnough {
 				return s.nanos
@@ -37,7 +37,7 @@ func (r *replayer) costRange(of ranked, cost, alone int64) (ends [2]int64) {
 			return 0
 		}))
 	}
-	if margin := int64(costMargin * float64(cost)); cost-low <= margin && high-cost <= margin {
+	if margin := int64(costMargin * float64(of.cost)); of.cost-low <= margin && high-of.cost <= margin {
 		return ends
 	}
 	return [2]int64{max(low, 0), high}
@@ -49,35 +49,53 @@ const costMargin = 0.05
 // collisionsAfter are the culprits, but for one, that are flows of the collective which
 // met after a time.
 func (r *replayer) collisionsAfter(first int64, but string) (names []string) {
-	for who, shares := range r.a.shares {
-		after := func(s share) bool { return s.class == SelfCollision && r.a.t.end[s.step] > first }
-		if who != but && slices.ContainsFunc(shares, after) {
+	if r.met == nil {
+		r.met = map[string]int64{}
+		for who, shares := range r.a.shares {
+			for i := range shares {
+				if s := &shares[i]; s.class == SelfCollision {
+					r.met[who] = max(r.met[who], r.a.t.end[s.step])
+				}
+			}
+		}
+	}
+	for who, last := range r.met {
+		if who != but && last > first {
 			names = append(names, who)
 		}
 	}
 	return names
 }
 
+// part is how much of a share is taken out in a counterfactual run.
+type part func(who string, s *share) int64
+
+// whole is all of a share.
+func whole(_ string, s *share) int64 { return s.nanos }
+
 // replay is the makespan without a part of each share of some.
-func (r *replayer) replay(names []string, part func(who string, s *share) int64) int64 {
-	first := len(r.less)
-	take := func(sign int64) {
-		for _, who := range names {
-			shares := r.a.shares[who]
-			for i := range shares {
-				nanos := part(who, &shares[i])
-				step := int(shares[i].step)
-				first = min(first, step)
-				if shares[i].idle {
-					r.idle[step] += sign * nanos
-				} else {
-					r.less[step] += sign * nanos
-				}
+func (r *replayer) replay(names []string, out part) int64 {
+	first := r.take(names, out, 1)
+	makespan := r.a.t.replay(r.less, r.idle, r.ends, first)
+	r.take(names, out, -1)
+	return makespan
+}
+
+// take takes a part of each share of some from the steps, or gives it back by sign -1,
+// and says which step is the first.
+func (r *replayer) take(names []string, out part, sign int64) (first int) {
+	first = len(r.less)
+	for _, who := range names {
+		shares := r.a.shares[who]
+		for i := range shares {
+			s := &shares[i]
+			first = min(first, int(s.step))
+			if s.idle {
+				r.idle[s.step] += sign * out(who, s)
+			} else {
+				r.less[s.step] += sign * out(who, s)
 			}
 		}
 	}
-	take(1)
-	makespan := r.a.t.replay(r.less, r.idle, r.ends, first)
-	take(-1)
-	return makespan
+	return first
 }

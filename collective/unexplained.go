@@ -202,7 +202,7 @@ func (a *analysis) spreadNoise() {
 		}
 	}
 	slices.SortFunc(all, func(x, y taken) int { return compareText(x.cause.who, y.cause.who) })
-	for _, o := range a.noise {
+	for _, o := range bySteps(a.noise) {
 		sum := 0.0
 		for _, x := range all {
 			if x.first < a.t.end[o.step] {
@@ -215,4 +215,18 @@ func (a *analysis) spreadNoise() {
 			}
 		}
 	}
+}
+
+// bySteps adds up what is open of each step.
+func bySteps(list []open) []open {
+	slices.SortFunc(list, func(x, y open) int { return int(x.step - y.step) })
+	out := list[:0]
+	for _, o := range list {
+		if n := len(out); n > 0 && out[n-1].step == o.step {
+			out[n-1].nanos += o.nanos
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
 }
