@@ -47,6 +47,7 @@ type analysis struct {
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
+	stop   func() bool     // see Options
 	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
 	open   []open          // excess that nothing recorded explains
 	noise  []open          // small excess, such as rate control leaves behind
@@ -86,24 +87,25 @@ func (a *analysis) blame() {
 				a.explain(i, over)
 			}
 		}
-	} else {
+	} else if !a.stop() {
 		a.findPaced()
 		for i := range a.t.steps {
 			if excess := a.base.excess(i); excess > 0 {
+				if a.stop() {
+					return
+				}
 				if excess = a.atPace(i, excess); excess > 0 {
 					a.explain(i, excess)
 				}
 			}
 		}
 	}
-	a.pacedByLink()
-	a.behindSlow()
-	a.borrow()
-	a.commonLinks()
-	a.atSources()
-	a.stragglers()
-	a.knockOn()
-	a.spreadNoise()
+	for _, rest := range []func(){a.pacedByLink, a.behindSlow, a.borrow, a.commonLinks, a.atSources, a.stragglers, a.knockOn, a.spreadNoise} {
+		if a.stop() {
+			return
+		}
+		rest()
+	}
 }
 
 // explain shares the excess of step i among its causes by the time that they took.

@@ -43,6 +43,9 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	sim := newReplayer(a)
 	none := sim.eachAlone(list)
 	for i := range list {
+		if a.stop() {
+			return nil, expected, nil
+		}
 		r := &list[i]
 		r.face = a.describe(r.who, critical)
 		if r.cost = makespan - none; len(list) > 1 {

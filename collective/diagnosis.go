@@ -122,6 +122,10 @@ type ClockOffset struct {
 type Options struct {
 	LineRateBitsPerSecond int64 // nominal rate of a link; 0: taken from the fabric
 	Limit                 int   // records at most; 0: DefaultLimit
+
+	// Stop is asked now and then whether to give up. Of a diagnosis that was given up
+	// nothing is to be used. nil: never.
+	Stop func() bool
 }
 
 // DefaultLimit bounds the step records of one Run: four iterations of the largest

@@ -45,6 +45,9 @@ func (z *Analyser) DiagnoseParts(n int, part func(i int) Run) Diagnosis {
 	run := part(n - 1)
 	whole := run // but for its steps
 	for i := n - 1; i >= 0; i-- {
+		if z.opt.Stop != nil && z.opt.Stop() {
+			return Diagnosis{}
+		}
 		p := &piece{clocks: clocks, until: until, later: later}
 		pieces[i] = p
 		var previous Run
