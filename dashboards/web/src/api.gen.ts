@@ -1072,6 +1072,8 @@ export interface components {
             class: string;
             confidence: number;
             cost_ns: number;
+            /** @description CostRangeNanos bounds the cost where the records leave it open: at least what they show, at most with all that may be the culprit's doing. Absent where both ends are within 5% of CostNanos. */
+            cost_range_ns?: number[];
             evidence?: string;
             /** @description source->destination by node names; empty where there is none */
             flow: string;
