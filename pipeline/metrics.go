@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/analysis"
-	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -118,7 +118,7 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	for _, g := range []*prometheus.GaugeVec{m.owner, m.congestion, m.longestHot, m.readingAge, m.intervalAge, m.incomplete, m.held} {
 		g.WithLabelValues(fabric)
 	}
-	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {
+	for _, state := range []clockcheck.State{clockcheck.Quarantined, clockcheck.Shifted} {
 		m.clocksOff.WithLabelValues(fabric, state.String())
 	}
 	for _, state := range []string{"reporting", "silent"} {
