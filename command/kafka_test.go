@@ -74,7 +74,7 @@ func (p process) startAgents(t *testing.T, cfg command.Config, names ...string) 
 		})
 	}
 	for _, state := range states {
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			if _, err := os.Stat(state); err == nil {
 				break
 			}
