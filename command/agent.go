@@ -42,14 +42,14 @@ type ArgumentChecker interface {
 	CheckArguments(arguments json.RawMessage) *safety.Refusal
 }
 
-// Partial is a Handler whose output counts though it was stopped: the answer has the output beside the reason.
+// Partial is a Handler whose output counts though it was stopped: the answer has the output and the reason.
 type Partial interface{ PartialOutput() }
 
 // Call is a command as its handler gets it.
 type Call struct {
 	ID, Principal string
 	Arguments     json.RawMessage
-	// Report sends what there is so far, beside the answer at the end. It does not wait: where Kafka falls behind,
+	// Report sends what there is so far, before the answer at the end. It does not wait: where Kafka falls behind,
 	// what it was given is dropped and counted. It may be called from any goroutine.
 	Report func(output json.RawMessage)
 }

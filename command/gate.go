@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reasons why a command is not carried out, beside those of package safety.
+// Reasons why a command is not carried out, besides those of package safety.
 const (
 	Malformed        safety.Reason = "malformed"         // not a command, or out of bounds
 	WrongFabric      safety.Reason = "wrong_fabric"      // in the partition of another fabric

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// metrics of one agent. Every label stands at zero from the start.
+// metrics of one agent. Every label starts at zero.
 type metrics struct {
 	received       prometheus.Counter
 	refused        *prometheus.CounterVec // reason

@@ -21,7 +21,7 @@ import (
 type Host struct {
 	Agent    string
 	Hardware schema.HostHardware
-	Kinds    []string // of commands that the agent takes, beside those of every agent
+	Kinds    []string // of commands that the agent takes, besides those of every agent
 	Free     string   // why it may be used: "allowed", or Slurm's state; empty: it is in use
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// Metrics are shared by all components of a process. Every label of a reason stands at zero from the start.
+// Metrics are shared by all components of a process. Every label of a reason starts at zero.
 type Metrics struct {
 	produced, producedBytes *prometheus.CounterVec // topic
 	produceSeconds          prometheus.Histogram
