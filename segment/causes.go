@@ -162,8 +162,8 @@ func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 // too few.
 func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 	up, reach := 0, 0
-	for _, l := range t.waits.out.of(s.all[a].device) {
-		if i := t.node[l]; i >= 0 && !t.waits.toHost(l) {
+	for _, i := range t.leaving.of(s.all[a].device) {
+		if !t.toHost(i) {
 			up++
 			if s.leads(i, b) {
 				reach++
@@ -176,8 +176,8 @@ func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 // hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.
 func hostShare(t *trees, s *sinks, a, b int32) float64 {
 	n := 0
-	for _, l := range t.waits.in.of(s.all[a].device) {
-		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) {
+	for _, i := range t.into.of(s.all[a].device) {
+		if t.fromHost(i) && s.leads(i, b) {
 			n++
 		}
 	}

@@ -7,7 +7,7 @@ func (t *trees) connect() {
 	t.begin, t.next = append(t.begin[:0], 0), t.next[:0]
 	for _, l := range t.links {
 		t.appendNext(l, l, false)
-		for depth := 1; depth <= 2 && t.isEvidence(l) && !t.hasNext(); depth++ {
+		for depth := 1; depth <= 2 && !t.hasNext() && t.isEvidence(l); depth++ {
 			t.lookThrough(l, l, depth, false)
 		}
 		if !t.hasNext() && t.isTransit(l) {
@@ -37,8 +37,8 @@ func (t *trees) isTransit(l int32) bool {
 	if !w.isWithinGroup(l) {
 		return false
 	}
-	for _, s := range w.out.of(w.to[l]) {
-		if t.node[s] >= 0 && w.toHost(s) {
+	for _, j := range t.leaving.of(w.to[l]) {
+		if t.toHost(j) {
 			return false
 		}
 	}
@@ -57,9 +57,9 @@ func (t *trees) appendNext(l, first int32, detour bool) {
 	if w.toHost(l) {
 		return
 	}
-	for _, s := range w.out.of(w.to[l]) {
-		j := t.node[s]
-		if j < 0 || !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) {
+	for _, j := range t.leaving.of(w.to[l]) {
+		s := t.links[j]
+		if !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) {
 			continue
 		}
 		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {

@@ -103,8 +103,9 @@ func (s *sinks) unite(t *trees) {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
 			s.components.union(i, n+d)
 		}
+		root := i
 		for _, j := range t.after(i) {
-			s.components.union(i, j)
+			root = s.components.union(root, j)
 		}
 	}
 }
@@ -271,8 +272,8 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		x.level = x.levelSum / float64(x.levels)
 	}
 	s.sample = s.sample[:0]
-	for _, l := range w.in.of(x.device) {
-		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
+	for _, i := range t.into.of(x.device) {
+		if s.feeding[i] >= 0 {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
@@ -314,10 +315,9 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 // measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,
 // or else by the other ports.
 func (s *sinks) measureSent(t *trees, x *sink) {
-	w := t.waits
 	s.sample = s.sample[:0]
-	for _, l := range w.out.of(x.device) {
-		if i := t.node[l]; i >= 0 && !w.toHost(l) {
+	for _, i := range t.leaving.of(x.device) {
+		if !t.toHost(i) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
@@ -339,13 +339,13 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 	if !x.hasManyPorts() {
 		return false
 	}
-	w, both := t.waits, 0
-	for _, l := range w.out.of(x.device) {
-		if t.node[l] < 0 || !w.toHost(l) {
+	both := 0
+	for _, i := range t.leaving.of(x.device) {
+		if !t.toHost(i) {
 			continue
 		}
-		for _, back := range w.out.of(w.to[l]) {
-			if w.to[back] == x.device && t.node[back] >= 0 {
+		for _, back := range t.leaving.of(t.to[i]) {
+			if t.to[back] == x.device {
 				both++
 				break
 			}
@@ -357,8 +357,8 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 // measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
 func (s *sinks) measureHosts(t *trees, x *sink) {
 	s.sample = s.sample[:0]
-	for _, l := range t.waits.in.of(x.device) {
-		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) {
+	for _, i := range t.into.of(x.device) {
+		if t.fromHost(i) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}

@@ -45,6 +45,10 @@ type trees struct {
 	node    []int32   // by link: its node, or -1
 	stall   []float64 // by node: percent
 	entered []int32   // devices that stalled links enter
+	from    []int32   // by node: the device that its link leaves
+	to      []int32   // by node: the device that its link enters
+	leaving linkLists // nodes by from
+	into    linkLists // nodes by to
 	begin   []int32   // by node, one more: see next
 	next    []int32   // nodes that may be waited for
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
@@ -128,12 +132,13 @@ func (t *trees) forget() {
 		t.seen[d] = false
 	}
 	t.links, t.stall, t.entered = t.links[:0], t.stall[:0], t.entered[:0]
+	t.from, t.to = t.from[:0], t.to[:0]
 }
 
 // unitsPerPoint is a power of two, so that sums of stalls are exact in any order.
 const unitsPerPoint = 1 << 20
 
-// find makes nodes of the stalled links.
+// find makes nodes of the stalled links, and lists them by the devices at their ends.
 func (t *trees) find(hot float32) {
 	for l, v := range t.values {
 		if v < hot {
@@ -141,12 +146,19 @@ func (t *trees) find(hot float32) {
 		}
 		t.node[l] = int32(len(t.links))
 		t.links, t.stall = append(t.links, int32(l)), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
+		t.from, t.to = append(t.from, t.waits.from[l]), append(t.to, t.waits.to[l])
 		if d := t.waits.to[l]; !t.seen[d] {
 			t.seen[d] = true
 			t.entered = append(t.entered, d)
 		}
 	}
+	t.leaving.list(t.from, len(t.seen))
+	t.into.list(t.to, len(t.seen))
 }
+
+// fromHost and toHost say at which end of a node's link a host is.
+func (t *trees) fromHost(i int32) bool { return !t.waits.isSwitch[t.from[i]] }
+func (t *trees) toHost(i int32) bool   { return !t.waits.isSwitch[t.to[i]] }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
 func (t *trees) leafOf(i int32) int32 {
@@ -161,19 +173,12 @@ func (t *trees) leafOf(i int32) int32 {
 }
 
 // stalledInto counts the stalled links into a device.
-func (t *trees) stalledInto(d int32) (n int) {
-	for _, l := range t.waits.in.of(d) {
-		if t.node[l] >= 0 {
-			n++
-		}
-	}
-	return n
-}
+func (t *trees) stalledInto(d int32) int { return len(t.into.of(d)) }
 
 // stalledHosts counts the stalled links from hosts into a device.
 func (t *trees) stalledHosts(d int32) (n int) {
-	for _, l := range t.waits.in.of(d) {
-		if t.node[l] >= 0 && t.waits.fromHost(l) {
+	for _, i := range t.into.of(d) {
+		if t.fromHost(i) {
 			n++
 		}
 	}
