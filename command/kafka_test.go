@@ -130,7 +130,7 @@ func ask(t *testing.T, client *command.Client, o command.Order, n int) []command
 	return answers
 }
 
-// 200 agents read one partition beside each other, and all answer within seconds.
+// 200 agents read one partition in parallel, and all answer within seconds.
 func TestTwoHundredAgents(t *testing.T) {
 	noLeaks(t)
 	cfg, dial := startEmbedded(t)
