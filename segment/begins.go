@@ -1,6 +1,9 @@
 package segment
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
@@ -11,19 +14,21 @@ const (
 	// A link is clearly above another by this factor and so many deviations; a slow one is above all that it may wait for by
 	// more, since stall may rise a little from hop to hop.
 	slowFactor, slowSigmas, slowStep = 1.25, 4, 1.4
-	onlyWayLinks                     = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
-	slowRival                        = .6 // of its stall, at which another link into the same switch waits for the same
+	// All hosts that wait at a leaf take few of its ways up by chance once in so many cases, as a logarithm; where that is
+	// more than one, four at most, the slow one falls by no more than this.
+	onlyByChance, leastOnlyWay, mostOnlyWays = 6.9, .85, 4
+	slowRival                                = .6 // of its stall, at which another link into the same switch waits for the same
 )
 
 // findSlow finds the links between switches that may be where back pressure begins.
 func (t *trees) findSlow() {
-	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
+	t.slow, t.hottest, t.second = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links)), resize(t.second, len(t.links))
 	for i := range t.links {
-		hottest := 0.
+		first, second := 0., 0.
 		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-			hottest = max(hottest, t.stall[j])
+			first, second = max(first, t.stall[j]), max(second, min(first, t.stall[j]))
 		}
-		t.hottest[i] = hottest
+		t.hottest[i], t.second[i] = first, second
 	}
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
@@ -32,6 +37,26 @@ func (t *trees) findSlow() {
 		t.keepFewSlow(d)
 		t.findOdd(d)
 	}
+}
+
+// besides is the most stall of those that a node may wait for but one.
+func (t *trees) besides(j, but int32) float64 {
+	if t.stall[but] == t.hottest[j] {
+		return t.second[j]
+	}
+	return t.hottest[j]
+}
+
+// dependents counts the nodes that may wait for one, are not above it, and are clearly above all else that they may wait
+// for.
+func (t *trees) dependents(i int32) (n int) {
+	most := t.stall[i] + slowSigmas*t.noise.sigma(t.stall[i])
+	for _, j := range t.into.of(t.from[i]) {
+		if t.stall[j] <= most && t.isClearlyAbove(t.stall[j], t.besides(j, i)) && t.waits.mayWait(t.links[j], t.links[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // mostSlow is how many links that leave one switch are slow at a time: more wait for something that is calm.
@@ -149,9 +174,12 @@ func (t *trees) isSlow(i int32) bool {
 	if stall < slowStep*t.hottest[i] || !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
 		return false
 	}
+	rivals := 0
 	for _, j := range t.into.of(w.to[l]) {
 		if j != i && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest[j] {
-			return false
+			if rivals++; rivals > 1 || !t.fromHost(j) {
+				return false
+			}
 		}
 	}
 	waiting, hotter, most := 0, 0, stall+slowSigmas*t.noise.sigma(stall)
@@ -188,31 +216,47 @@ func (t *trees) standsOut(i int32) bool {
 	return 2*rivals <= others
 }
 
-// isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for
-// none of the others: that one is slow, where the tree behind it comes over many.
+// isOnlyWay reports whether the hosts that wait at a leaf wait for so few of its links up, and for no port, that traffic
+// which takes all alike would do so by chance only: of those, the one that falls least is slow, where the tree behind it
+// comes over many.
 func (t *trees) isOnlyWay(i int32) bool {
-	w, l, stall := t.waits, t.links[i], t.stall[i]
+	w, l, from := t.waits, t.links[i], t.from[i]
 	if !w.isUp(l) {
 		return false
 	}
-	for _, j := range t.leaving.of(w.from[l]) {
-		if j != i && (t.toHost(j) || w.isUp(t.links[j])) {
+	used := 0
+	for _, j := range t.leaving.of(from) {
+		switch {
+		case t.toHost(j):
+			return false
+		case !w.isUp(t.links[j]):
+			continue
+		case t.hottest[j] > 0 && t.stall[j]*t.hottest[i] > t.stall[i]*t.hottest[j]:
+			return false
+		}
+		if used++; used > mostOnlyWays {
 			return false
 		}
 	}
-	calm := 0
-	for _, k := range w.out.of(w.from[l]) {
-		if k != l && w.isUp(k) && t.values[k] != missing {
-			calm++
+	if used > 1 && t.stall[i] < leastOnlyWay*t.hottest[i] {
+		return false
+	}
+	up := 0
+	for _, k := range w.out.of(from) {
+		if w.isUp(k) && t.values[k] != missing {
+			up++
 		}
 	}
-	waiting := 0
-	for _, j := range t.into.of(w.from[l]) {
-		if t.fromHost(j) && t.stall[j] <= stall+slowSigmas*t.noise.sigma(stall) {
+	waiting, most := 0, t.stall[i]+slowSigmas*t.noise.sigma(t.stall[i])
+	for _, j := range t.into.of(from) {
+		if t.fromHost(j) {
+			if t.stall[j] > most {
+				return false
+			}
 			waiting++
 		}
 	}
-	if calm < minFeeders || waiting < onlyWayLinks {
+	if float64(waiting)*math.Log(float64(up)/float64(used)) < float64(used)*math.Log(float64(up))+onlyByChance {
 		return false
 	}
 	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {

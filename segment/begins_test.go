@@ -77,7 +77,8 @@ func TestSlowLinks(t *testing.T) {
 		{"two others leave its switch as stalled", stalls{{"spine1", "leaf6"}: 45, {"spine1", "leaf7"}: 45}, false},
 		{"what waits stalls as all that leaves its leaf", stalls{{"leaf3", "spine0"}: 41, {"leaf3", "spine2"}: 41, {"leaf3", "spine3"}: 41}, false},
 		{"what waits is hotter by far", stalls{{"leaf3", "spine1"}: 95, {"leaf4", "spine1"}: 95}, false},
-		{"a host of the same switch waits for another of its ports", stalls{{"host18", "leaf2"}: 45}, false},
+		{"a host of the same switch stalls alone", stalls{{"host18", "leaf2"}: 45}, true},
+		{"hosts of the same switch wait for another of its ports", stalls{{"host18", "leaf2"}: 45, {"host19", "leaf2"}: 45}, false},
 	} {
 		if got := beginsAt(t, g, slow.with(c.other).on(t, g), "spine1", "leaf2"); got != c.want {
 			t.Errorf("%s: slow is %v, want %v", c.name, got, c.want)
@@ -87,30 +88,35 @@ func TestSlowLinks(t *testing.T) {
 
 // Of a leaf's links up, the only one that its hosts wait for is slow, where the tree behind comes over several.
 func TestOnlyWay(t *testing.T) {
-	g := parse(t, twoLevels)
+	g := parse(t, "fattree:leaves=4,hosts=16,spines=8")
 	only := stalls{{"leaf1", "spine1"}: 32,
-		{"spine0", "leaf5"}: 30, {"spine1", "leaf5"}: 31, {"spine2", "leaf5"}: 30, {"leaf5", "host41"}: 36}
-	for host := 8; host < 13; host++ {
+		{"spine0", "leaf2"}: 30, {"spine1", "leaf2"}: 31, {"spine2", "leaf2"}: 30, {"leaf2", "host34"}: 36}
+	for host := 16; host < 28; host++ {
 		only[[2]string{fmt.Sprint("host", host), "leaf1"}] = 28
+	}
+	few := stalls{}
+	for host := 20; host < 28; host++ {
+		few[[2]string{fmt.Sprint("host", host), "leaf1"}] = 0
 	}
 	for _, c := range []struct {
 		name  string
 		other stalls
 		want  bool
 	}{
-		{"five hosts wait for one of four", nil, true},
-		{"four hosts wait", stalls{{"host8", "leaf1"}: 0}, false},
-		{"another link up stalls, too", stalls{{"leaf1", "spine3"}: 20}, false},
-		{"a port to a host there stalls", stalls{{"leaf1", "host14"}: 20}, false},
-		{"two calm links up are known", stalls{{"leaf1", "spine3"}: missing}, false},
-		{"the tree behind comes over two", stalls{{"spine0", "leaf5"}: 0}, false},
-		{"hosts wait for something hotter", stalls{{"host8", "leaf1"}: 90}, false},
+		{"twelve hosts wait for one of eight", nil, true},
+		{"four hosts wait for one of eight", few, false},
+		{"for two of eight", stalls{{"leaf1", "spine3"}: 20}, true},
+		{"the other falls less", stalls{{"leaf1", "spine2"}: 40}, false},
+		{"for five of eight", stalls{{"leaf1", "spine3"}: 20, {"leaf1", "spine4"}: 20, {"leaf1", "spine5"}: 20, {"leaf1", "spine6"}: 20}, false},
+		{"a port to a host there stalls", stalls{{"leaf1", "host30"}: 20}, false},
+		{"the tree behind comes over two", stalls{{"spine0", "leaf2"}: 0}, false},
+		{"a host waits for something hotter", stalls{{"host16", "leaf1"}: 90}, false},
 	} {
 		if got := beginsAt(t, g, only.with(c.other).on(t, g), "leaf1", "spine1"); got != c.want {
 			t.Errorf("%s: slow is %v, want %v", c.name, got, c.want)
 		}
 	}
-	if beginsAt(t, g, only.on(t, g), "spine1", "leaf5") {
+	if beginsAt(t, g, only.on(t, g), "spine1", "leaf2") {
 		t.Error("a link down to the root of the tree counts as an only way up")
 	}
 }

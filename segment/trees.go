@@ -54,6 +54,7 @@ type trees struct {
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
+	second  []float64 // by node: the second most
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	rank    []int32
@@ -225,25 +226,35 @@ func (m *treeMethod) dropSlow() (any bool) {
 }
 
 // isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
-// noise, and where these explain what else hangs together with it worse than noise would, in units of that.
+// noise, and where these explain what else hangs together with it worse than noise would, in units of that. Beside trees
+// a link also counts that several depend on, or that is the only way and explains enough.
 func (m *treeMethod) isWorth(a int32) bool {
 	h, x := &m.shares, &m.sinks.all[a]
+	i := m.node[x.slow]
 	taken, worth := float64(h.taken[a]), h.worth[a]
 	least := leastWorth + leastWorthEach*taken
-	if worth < least {
-		return false
-	}
-	if i := m.node[x.slow]; m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
+	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest[i]
+	if isEnough && m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
 		return true
 	}
-	around, off := 0, 0.
-	for i := range h.of {
-		if m.sinks.component[i] == x.first && !h.of[i].has(a) {
+	isCertain := isEnough && !isClear || isClear && m.dependents(i) >= minFeeders
+	if !isEnough && !isCertain {
+		return false
+	}
+	around, exchanged, off := 0, 0, 0.
+	for k := range h.of {
+		if m.sinks.component[k] == x.first && !h.of[k].has(a) {
 			around++
-			off += min(mostMisfit, h.misfit[i])
+			off += min(mostMisfit, h.misfit[k])
+			if c := h.main(int32(k)); c >= 0 && int(c) < len(m.causes.exchange) && m.causes.isExchange(c) {
+				exchanged++
+			}
 		}
 	}
-	return around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off)
+	if isCertain && 2*exchanged <= around && off < certainSpread*float64(around) {
+		return true
+	}
+	return isEnough && (around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off))
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
