@@ -251,7 +251,11 @@ func (m *treeMethod) isWorth(a int32) bool {
 			}
 		}
 	}
-	if isCertain && 2*exchanged <= around && off < certainSpread*float64(around) {
+	spread := certainSpread
+	if 2*exchanged > around {
+		spread = certainInExchange
+	}
+	if isCertain && off < spread*float64(around) {
 		return true
 	}
 	return isEnough && (around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off))
