@@ -78,7 +78,7 @@ func (t *trees) keepFewSlow(d int32) {
 }
 
 // findOdd finds the ports to hosts that are roots of their own: beside an exchange, those that are clearly above most
-// others that stall at the switch; where traffic that goes on stalls as well, all.
+// others that stall at the switch; where traffic that goes on stalls as well, all; and two of a pair.
 func (t *trees) findOdd(d int32) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
@@ -92,7 +92,7 @@ func (t *trees) findOdd(d int32) {
 	slices.Sort(t.sample)
 	usual := t.sample[(len(t.sample)-1)/2]
 	if len(t.sample) < mostRoots {
-		if !t.isCrossed(d, t.sample[len(t.sample)-1]) {
+		if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
 			return
 		}
 		usual = 0
@@ -102,6 +102,47 @@ func (t *trees) findOdd(d int32) {
 			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
 		}
 	}
+}
+
+// pairSigmas is by how many deviations two ports of a switch differ that are roots: at one level nothing says which of
+// them a link waits for.
+const pairSigmas = 2
+
+// arePair reports whether two trees begin at a switch: of the two ports to hosts that stall there, both do so clearly, not
+// alike, and the hotter one no less than what waits.
+func (t *trees) arePair(d int32) bool {
+	if len(t.sample) != 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
+		return false
+	}
+	waiting, hotter, most := 0, 0, t.sample[1]+slowSigmas*t.noise.sigma(t.sample[1])
+	for _, i := range t.into.of(d) {
+		if t.stall[i] > most {
+			hotter++
+		} else {
+			waiting++
+		}
+	}
+	return waiting > hotter
+}
+
+// unpair takes back the other root of a pair where one is none, and reports whether there is one.
+func (t *trees) unpair(i int32) (any bool) {
+	if !t.toHost(i) {
+		return false
+	}
+	ports := t.leaving.of(t.from[i])
+	n := 0
+	for _, j := range ports {
+		if t.toHost(j) {
+			n++
+		}
+	}
+	for _, j := range ports {
+		if n == 2 && t.toHost(j) && t.slow[j] {
+			t.slow[j], any = false, true
+		}
+	}
+	return any
 }
 
 // isCrossed reports whether what enters a switch might wait rather for links that are hotter than its stalled ports.

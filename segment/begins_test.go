@@ -152,6 +152,28 @@ func incastAt0() stalls {
 	return s
 }
 
+// Of two ports to hosts that stall at a switch each is a root if they differ, and what waits there stalls less.
+func TestPairOfPorts(t *testing.T) {
+	g := parse(t, twoLevels)
+	two := stalls{{"leaf2", "host16"}: 60, {"leaf2", "host17"}: 40,
+		{"spine0", "leaf2"}: 50, {"spine1", "leaf2"}: 50, {"spine2", "leaf2"}: 30, {"spine3", "leaf2"}: 30}
+	for _, c := range []struct {
+		name  string
+		other stalls
+		want  bool
+	}{
+		{"two ports differ", nil, true},
+		{"they are alike", stalls{{"leaf2", "host17"}: 59}, false},
+		{"a third stalls", stalls{{"leaf2", "host18"}: 50}, false},
+		{"one stalls hardly", stalls{{"leaf2", "host17"}: 0}, false},
+		{"what waits is hotter", stalls{{"spine0", "leaf2"}: 95, {"spine1", "leaf2"}: 95, {"spine2", "leaf2"}: 95}, false},
+	} {
+		if got := beginsAt(t, g, two.with(c.other).on(t, g), "leaf2", "host16"); got != c.want {
+			t.Errorf("%s: a root is %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // between is the ends of a link from one group to another.
 func between(t *testing.T, g *topology.Graph, from, to string) [2]string {
 	t.Helper()

@@ -214,7 +214,9 @@ func (m *treeMethod) dropSlow() (any bool) {
 			continue
 		}
 		i := m.node[x.slow]
-		if m.slow[i] = false; h.taken[a] > 0 {
+		m.slow[i] = false
+		any = m.unpair(i) || any
+		if h.taken[a] > 0 {
 			any = true
 			continue
 		}

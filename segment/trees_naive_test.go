@@ -122,7 +122,25 @@ func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 		}
 	}
 	slices.Sort(ports)
+	if len(ports) == 2 {
+		return n.arePair(from, float64(ports[0]), float64(ports[1]))
+	}
 	return len(ports) >= mostRoots && n.isClearlyAbove(l, float64(ports[(len(ports)-1)/2]))
+}
+
+// arePair reports whether two ports to hosts of a switch are the roots of two trees.
+func (n *naiveTrees) arePair(d topology.DeviceID, low, high float64) bool {
+	sigma := n.noise.sigma(high)
+	above, into := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if _, end := n.g.Ends(s); end == d && n.isStalled(s) {
+			into++
+			if float64(n.values[s]) > high+slowSigmas*sigma {
+				above++
+			}
+		}
+	}
+	return low >= slowSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
 }
 
 // isOnlyWay reports whether all hosts at a leaf wait for so few of its links up that it is no chance, of which this falls

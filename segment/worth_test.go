@@ -8,7 +8,7 @@ import (
 )
 
 // What a slow link explains counts in units of how well what hangs together with it is explained, unless it is clearly
-// above all that stalls behind it.
+// above all that stalls behind it, or several links can wait for nothing else.
 func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	g := parse(t, twoLevels)
 	m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
@@ -23,20 +23,25 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
 		worth, misfit, hottest float64
-		want                   bool
+		isAlone, want          bool
 	}{
-		{"too little", .9, 0, 0, false},
-		{"beside what is level", 1.2, .5, 0, true},
-		{"beside what is as uneven as noise", 1.2, 1, 0, true},
-		{"beside what is more uneven", 1.2, 2, 0, false},
-		{"far better, beside what is more uneven", 2.4, 2, 0, true},
-		{"clearly above what stalls behind it", 1.2, 2, .5, true},
-		{"hardly above what stalls behind it", 1.2, 2, .9, false},
+		{"too little", .9, 0, 0, false, false},
+		{"beside what is level", 1.2, .5, 0, false, true},
+		{"beside what is as uneven as noise", 1.2, 1, 0, false, true},
+		{"beside what is more uneven", 1.2, 2, 0, false, false},
+		{"far better, beside what is more uneven", 2.4, 2, 0, false, true},
+		{"clearly above what stalls behind it", 1.2, 2, .5, false, true},
+		{"hardly above what stalls behind it", 1.2, 2, .9, false, false},
+		{"too little, but what waits can wait for nothing else", .1, 1, 0, true, true},
+		{"so in an exchange as it happens", .1, 1.5, 0, true, false},
 	} {
 		i := m.node[slow]
 		m.shares.worth[a], m.hottest[i] = c.worth*least, c.hottest*m.stall[i]
 		for j := range m.shares.misfit {
 			m.shares.misfit[j] = c.misfit
+			if m.second[j] = m.stall[j]; c.isAlone {
+				m.second[j] = 0
+			}
 		}
 		if got := m.isWorth(a); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
