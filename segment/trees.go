@@ -57,6 +57,7 @@ type trees struct {
 	second  []float64 // by node: the second most
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
+	only    []int32   // by node: the slow link that it waits for alone, or -1
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
