@@ -257,6 +257,30 @@ func TestFalseZeroWithinGroup(t *testing.T) {
 	oneRegion(t, g, s, s.on(t, g))
 }
 
+// Where one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
+func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
+	g := parse(t, "dragonfly:groups=17,routers=8,hosts=4")
+	s := stalls{{"router0-5", "router0-6"}: 60}
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Ends(l)
+		from, to := g.Device(a).Name, g.Device(b).Name
+		if to != "router0-5" || strings.HasPrefix(from, "router0-") || !g.IsSwitch(a) {
+			continue
+		}
+		s[[2]string{from, to}] = 55
+		for k := range schema.LinkID(g.NumLinks()) {
+			if host, router := g.Ends(k); router == a && !g.IsSwitch(host) {
+				s[[2]string{g.Device(host).Name, from}] = 50
+			}
+		}
+	}
+	snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: s.on(t, g)})
+	got := newSegmenter(t, g, overlapping()).Step(snap)
+	if want := linkNamed(t, g, "router0-5", "router0-6"); len(got) != 1 || got[0].Root == nil || got[0].Root.Link != want {
+		t.Errorf("%s, want one region with its root at link %d", sizes(got), want)
+	}
+}
+
 // Links that wait for each other in a circle, and for nothing else, are a region, too.
 func TestCircleOfWaiting(t *testing.T) {
 	b := topology.NewBuilder("ring")
