@@ -51,6 +51,7 @@ const (
 	// behind it that explains each so much better, nor for one that is certain, if the rest is no worse explained than that: less
 	// in an exchange as it happens, where any link may be above others.
 	leastSpread, clearSlow, clearWorth         = 1.03, 1.6, mostWorth / 2
+	certainWorth                               = .75 * mostWorth
 	certainSpread, certainInExchange   float64 = 2.5, 1.3
 	keptShare                                  = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.

@@ -229,8 +229,8 @@ func (m *treeMethod) dropSlow() (any bool) {
 }
 
 // isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
-// noise, and where these explain what else hangs together with it worse than noise would, in units of that. Beside trees
-// a link also counts that several depend on, or that is the only way and explains enough.
+// noise, and where these explain what else hangs together with it worse than noise would, in units of that. A link
+// also counts that explains each of those clearly and on which several depend, or that is the only way and explains enough.
 func (m *treeMethod) isWorth(a int32) bool {
 	h, x := &m.shares, &m.sinks.all[a]
 	i := m.node[x.slow]
@@ -240,7 +240,7 @@ func (m *treeMethod) isWorth(a int32) bool {
 	if isEnough && m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
 		return true
 	}
-	isCertain := isEnough && !isClear || isClear && m.dependents(i) >= minFeeders
+	isCertain := isEnough && !isClear || isClear && worth >= certainWorth*taken && m.dependents(i) >= minFeeders
 	if !isEnough && !isCertain {
 		return false
 	}

@@ -19,6 +19,7 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	if a < 0 {
 		t.Fatal("the slow link is no sink")
 	}
+	m.shares.taken[a] = 5
 	least := leastWorth + leastWorthEach*float64(m.shares.taken[a])
 	for _, c := range []struct {
 		name                   string
@@ -32,8 +33,9 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 		{"far better, beside what is more uneven", 2.4, 2, 0, false, true},
 		{"clearly above what stalls behind it", 1.2, 2, .5, false, true},
 		{"hardly above what stalls behind it", 1.2, 2, .9, false, false},
-		{"too little, but what waits can wait for nothing else", .1, 1, 0, true, true},
-		{"so in an exchange as it happens", .1, 1.5, 0, true, false},
+		{"too little, but what waits can wait for nothing else", .8, 1, 0, true, true},
+		{"so in an exchange as it happens", .8, 1.5, 0, true, false},
+		{"so hardly better explained", .6, 1, 0, true, false},
 	} {
 		i := m.node[slow]
 		m.shares.worth[a], m.hottest[i] = c.worth*least, c.hottest*m.stall[i]
