@@ -73,3 +73,29 @@ func TestLeavesThatExchangeAreOneAtNearLevels(t *testing.T) {
 		}
 	}
 }
+
+// A leaf of which nothing that leaves it is measured takes part in an exchange with the few of its hosts that stall.
+func TestBlindLeafTakesPart(t *testing.T) {
+	g := parse(t, "fattree:leaves=8,hosts=16,spines=8")
+	s := stalls{}
+	for leaf := range 6 {
+		at := fmt.Sprint("leaf", leaf)
+		for k := range 8 {
+			spine := fmt.Sprint("spine", k)
+			s[[2]string{at, spine}], s[[2]string{spine, at}] = 40, 40
+			if host := fmt.Sprint("host", 16*leaf+k); k < 4 {
+				s[[2]string{at, host}], s[[2]string{host, at}] = 40, 40
+			}
+		}
+	}
+	values := s.on(t, g)
+	for l := range schema.LinkID(g.NumLinks()) {
+		if from, _ := g.Ends(l); g.Device(from).Name == "leaf5" {
+			values[l] = missing
+		}
+	}
+	snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values})
+	if got := newSegmenter(t, g, overlapping()).Step(snap); len(got) != 1 {
+		t.Errorf("%s, want one", sizes(got))
+	}
+}
