@@ -22,13 +22,12 @@ const (
 
 // findSlow finds the links between switches that may be where back pressure begins.
 func (t *trees) findSlow() {
-	t.slow, t.hottest, t.second = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links)), resize(t.second, len(t.links))
-	for i := range t.links {
-		first, second := 0., 0.
-		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-			first, second = max(first, t.stall[j]), max(second, min(first, t.stall[j]))
+	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
+	for i := range t.hottest {
+		t.hottest[i] = 0
+		if j := t.hottestAfter(int32(i)); j >= 0 {
+			t.hottest[i] = t.stall[j]
 		}
-		t.hottest[i], t.second[i] = first, second
 	}
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
@@ -104,7 +103,7 @@ func (t *trees) gather(d int32) {
 // besides is the most stall of those that a node may wait for but one.
 func (t *trees) besides(j, but int32) float64 {
 	if t.stall[but] == t.hottest[j] {
-		return t.second[j]
+		return t.second[t.list[j]]
 	}
 	return t.hottest[j]
 }
@@ -237,7 +236,7 @@ func (t *trees) findSinks() {
 			t.sink[i] = w.from[l]
 		case t.slow[i]:
 			t.port[i], t.sink[i] = true, t.placeOf(l)
-		case t.begin[i] == t.begin[i+1]:
+		case len(t.mayWaitFor(int32(i))) == 0:
 			t.sink[i] = w.to[l]
 		}
 	}
@@ -307,16 +306,16 @@ func (t *trees) standsOut(i int32) bool {
 			rivals++
 		}
 	}
-	if rivals == 0 {
-		return true
-	}
-	others := 0
+	least := 2 * rivals // of all others
 	for _, k := range w.out.of(t.from[i]) {
+		if least == 0 {
+			break
+		}
 		if k != t.links[i] && t.values[k] != missing && w.level[w.to[k]] == level {
-			others++
+			least--
 		}
 	}
-	return 2*rivals <= others
+	return least == 0
 }
 
 // isOnlyWay reports whether the hosts that wait at a leaf wait for so few of its links up, and for no port, that traffic
@@ -362,7 +361,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 	if float64(waiting)*math.Log(float64(up)/float64(used)) < float64(used)*math.Log(float64(up))+onlyByChance {
 		return false
 	}
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+	for _, j := range t.mayWaitFor(i) {
 		into := 0
 		for _, k := range t.into.of(t.to[j]) {
 			if !t.fromHost(k) {
@@ -377,7 +376,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 }
 
 func (t *trees) isUnexplained(i int32) bool {
-	if t.begin[i] == t.begin[i+1] {
+	if len(t.mayWaitFor(i)) == 0 {
 		return false
 	}
 	best := t.hottest[i]

@@ -41,8 +41,8 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 		m.shares.worth[a], m.hottest[i] = c.worth*least, c.hottest*m.stall[i]
 		for j := range m.shares.misfit {
 			m.shares.misfit[j] = c.misfit
-			if m.second[j] = m.stall[j]; c.isAlone {
-				m.second[j] = 0
+			if m.second[m.list[j]] = m.stall[j]; c.isAlone {
+				m.second[m.list[j]] = 0
 			}
 		}
 		if got := m.isWorth(a); got != c.want {
