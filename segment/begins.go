@@ -1,6 +1,9 @@
 package segment
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
@@ -11,8 +14,10 @@ const (
 	// A link is clearly above another by this factor and so many deviations; a slow one is above all that it may wait for by
 	// more, since stall may rise a little from hop to hop.
 	slowFactor, slowSigmas, slowStep = 1.25, 4, 1.4
-	onlyWayLinks                     = 5  // hosts that wait for one of several links up: by chance they share it once in thousands
-	slowRival                        = .6 // of its stall, at which another link into the same switch waits for the same
+	// All hosts that wait at a leaf take few of its ways up by chance once in so many cases, as a logarithm; where that is
+	// more than one, four at most, the slow one falls by no more than this.
+	onlyByChance, leastOnlyWay, mostOnlyWays = 6.9, .85, 4
+	slowRival                                = .6 // of its stall, at which another link into the same switch waits for the same
 )
 
 // findSlow finds the links between switches that may be where back pressure begins.
@@ -29,8 +34,90 @@ func (t *trees) findSlow() {
 	}
 	for _, d := range t.entered {
 		t.keepFewSlow(d)
+	}
+	t.only = resize(t.only, len(t.links))
+	for i := range t.only {
+		t.only[i] = -1
+	}
+	for _, d := range t.entered {
+		t.gather(d)
 		t.findOdd(d)
 	}
+}
+
+// switchesInto counts the stalled links from switches into one.
+func (t *trees) switchesInto(d int32) (n int) {
+	for _, i := range t.into.of(d) {
+		if !t.fromHost(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// fewestGathered links that are the only ways up from their switches lead to one switch by chance once in thousands.
+const fewestGathered = 5
+
+// gather gives the one slow link that leaves a switch all links up to it that are the only ones to stall of those that leave
+// theirs: traffic takes all ways up alike, so that of what waits for a tree behind the switch few such come together. Not
+// if another link leaves the switch that may be slow, too, as nothing else stalls where it leads.
+func (t *trees) gather(d int32) {
+	slow, w := int32(-1), t.waits
+	for _, i := range t.leaving.of(d) {
+		if t.slow[i] {
+			if slow >= 0 {
+				return
+			}
+			slow = i
+		}
+	}
+	if slow < 0 {
+		return
+	}
+	for _, i := range t.leaving.of(d) {
+		if i != slow && !t.toHost(i) && !w.isUp(t.links[i]) && t.switchesInto(t.to[i]) < minFeeders && t.stall[i] > slowRival*t.stall[slow] {
+			return
+		}
+	}
+	most, n := t.stall[slow]+slowSigmas*t.noise.sigma(t.stall[slow]), 0
+	for _, j := range t.into.of(d) {
+		if !w.isUp(t.links[j]) || t.stall[j] > most || t.slow[j] || !w.mayWait(t.links[j], t.links[slow]) {
+			continue
+		}
+		isOnly := true
+		for _, k := range t.leaving.of(t.from[j]) {
+			isOnly = isOnly && (k == j || !w.isUp(t.links[k]) || t.isClearlyAbove(t.stall[j], t.stall[k]))
+		}
+		if isOnly {
+			t.only[j] = slow
+			n++
+		}
+	}
+	if n < fewestGathered {
+		for _, j := range t.into.of(d) {
+			t.only[j] = -1
+		}
+	}
+}
+
+// besides is the most stall of those that a node may wait for but one.
+func (t *trees) besides(j, but int32) float64 {
+	if t.stall[but] == t.hottest[j] {
+		return t.second[t.list[j]]
+	}
+	return t.hottest[j]
+}
+
+// dependents counts the nodes that may wait for one, are not above it, and are clearly above all else that they may wait
+// for.
+func (t *trees) dependents(i int32) (n int) {
+	most := t.stall[i] + slowSigmas*t.noise.sigma(t.stall[i])
+	for _, j := range t.into.of(t.from[i]) {
+		if t.stall[j] <= most && t.isClearlyAbove(t.stall[j], t.besides(j, i)) && t.waits.mayWait(t.links[j], t.links[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // mostSlow is how many links that leave one switch are slow at a time: more wait for something that is calm.
@@ -52,7 +139,7 @@ func (t *trees) keepFewSlow(d int32) {
 }
 
 // findOdd finds the ports to hosts that are roots of their own: beside an exchange, those that are clearly above most
-// others that stall at the switch; where traffic that goes on stalls as well, all.
+// others that stall at the switch; where traffic that goes on stalls as well, all; and two of a pair.
 func (t *trees) findOdd(d int32) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
@@ -66,7 +153,7 @@ func (t *trees) findOdd(d int32) {
 	slices.Sort(t.sample)
 	usual := t.sample[(len(t.sample)-1)/2]
 	if len(t.sample) < mostRoots {
-		if !t.isCrossed(d, t.sample[len(t.sample)-1]) {
+		if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
 			return
 		}
 		usual = 0
@@ -76,6 +163,47 @@ func (t *trees) findOdd(d int32) {
 			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
 		}
 	}
+}
+
+// pairSigmas is by how many deviations two ports of a switch differ that are roots: at one level nothing says which of
+// them a link waits for.
+const pairSigmas = 2
+
+// arePair reports whether two trees begin at a switch: of the two ports to hosts that stall there, both do so clearly, not
+// alike, and the hotter one no less than what waits.
+func (t *trees) arePair(d int32) bool {
+	if len(t.sample) != 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
+		return false
+	}
+	waiting, hotter, most := 0, 0, t.sample[1]+slowSigmas*t.noise.sigma(t.sample[1])
+	for _, i := range t.into.of(d) {
+		if t.stall[i] > most {
+			hotter++
+		} else {
+			waiting++
+		}
+	}
+	return waiting > hotter
+}
+
+// unpair takes back the other root of a pair where one is none, and reports whether there is one.
+func (t *trees) unpair(i int32) (any bool) {
+	if !t.toHost(i) {
+		return false
+	}
+	ports := t.leaving.of(t.from[i])
+	n := 0
+	for _, j := range ports {
+		if t.toHost(j) {
+			n++
+		}
+	}
+	for _, j := range ports {
+		if n == 2 && t.toHost(j) && t.slow[j] {
+			t.slow[j], any = false, true
+		}
+	}
+	return any
 }
 
 // isCrossed reports whether what enters a switch might wait rather for links that are hotter than its stalled ports.
@@ -148,9 +276,12 @@ func (t *trees) isSlow(i int32) bool {
 	if stall < slowStep*t.hottest[i] || !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
 		return false
 	}
+	rivals := 0
 	for _, j := range t.into.of(w.to[l]) {
 		if j != i && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest[j] {
-			return false
+			if rivals++; rivals > 1 || !t.fromHost(j) {
+				return false
+			}
 		}
 	}
 	waiting, hotter, most := 0, 0, stall+slowSigmas*t.noise.sigma(stall)
@@ -187,31 +318,47 @@ func (t *trees) standsOut(i int32) bool {
 	return least == 0
 }
 
-// isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for
-// none of the others: that one is slow, where the tree behind it comes over many.
+// isOnlyWay reports whether the hosts that wait at a leaf wait for so few of its links up, and for no port, that traffic
+// which takes all alike would do so by chance only: of those, the one that falls least is slow, where the tree behind it
+// comes over many.
 func (t *trees) isOnlyWay(i int32) bool {
-	w, l, stall := t.waits, t.links[i], t.stall[i]
+	w, l, from := t.waits, t.links[i], t.from[i]
 	if !w.isUp(l) {
 		return false
 	}
-	for _, j := range t.leaving.of(w.from[l]) {
-		if j != i && (t.toHost(j) || w.isUp(t.links[j])) {
+	used := 0
+	for _, j := range t.leaving.of(from) {
+		switch {
+		case t.toHost(j):
+			return false
+		case !w.isUp(t.links[j]):
+			continue
+		case t.hottest[j] > 0 && t.stall[j]*t.hottest[i] > t.stall[i]*t.hottest[j]:
+			return false
+		}
+		if used++; used > mostOnlyWays {
 			return false
 		}
 	}
-	calm := 0
-	for _, k := range w.out.of(w.from[l]) {
-		if k != l && w.isUp(k) && t.values[k] != missing {
-			calm++
+	if used > 1 && t.stall[i] < leastOnlyWay*t.hottest[i] {
+		return false
+	}
+	up := 0
+	for _, k := range w.out.of(from) {
+		if w.isUp(k) && t.values[k] != missing {
+			up++
 		}
 	}
-	waiting := 0
-	for _, j := range t.into.of(w.from[l]) {
-		if t.fromHost(j) && t.stall[j] <= stall+slowSigmas*t.noise.sigma(stall) {
+	waiting, most := 0, t.stall[i]+slowSigmas*t.noise.sigma(t.stall[i])
+	for _, j := range t.into.of(from) {
+		if t.fromHost(j) {
+			if t.stall[j] > most {
+				return false
+			}
 			waiting++
 		}
 	}
-	if calm < minFeeders || waiting < onlyWayLinks {
+	if float64(waiting)*math.Log(float64(up)/float64(used)) < float64(used)*math.Log(float64(up))+onlyByChance {
 		return false
 	}
 	for _, j := range t.mayWaitFor(i) {

@@ -77,7 +77,8 @@ func TestSlowLinks(t *testing.T) {
 		{"two others leave its switch as stalled", stalls{{"spine1", "leaf6"}: 45, {"spine1", "leaf7"}: 45}, false},
 		{"what waits stalls as all that leaves its leaf", stalls{{"leaf3", "spine0"}: 41, {"leaf3", "spine2"}: 41, {"leaf3", "spine3"}: 41}, false},
 		{"what waits is hotter by far", stalls{{"leaf3", "spine1"}: 95, {"leaf4", "spine1"}: 95}, false},
-		{"a host of the same switch waits for another of its ports", stalls{{"host18", "leaf2"}: 45}, false},
+		{"a host of the same switch stalls alone", stalls{{"host18", "leaf2"}: 45}, true},
+		{"hosts of the same switch wait for another of its ports", stalls{{"host18", "leaf2"}: 45, {"host19", "leaf2"}: 45}, false},
 	} {
 		if got := beginsAt(t, g, slow.with(c.other).on(t, g), "spine1", "leaf2"); got != c.want {
 			t.Errorf("%s: slow is %v, want %v", c.name, got, c.want)
@@ -87,30 +88,35 @@ func TestSlowLinks(t *testing.T) {
 
 // Of a leaf's links up, the only one that its hosts wait for is slow, where the tree behind comes over several.
 func TestOnlyWay(t *testing.T) {
-	g := parse(t, twoLevels)
+	g := parse(t, "fattree:leaves=4,hosts=16,spines=8")
 	only := stalls{{"leaf1", "spine1"}: 32,
-		{"spine0", "leaf5"}: 30, {"spine1", "leaf5"}: 31, {"spine2", "leaf5"}: 30, {"leaf5", "host41"}: 36}
-	for host := 8; host < 13; host++ {
+		{"spine0", "leaf2"}: 30, {"spine1", "leaf2"}: 31, {"spine2", "leaf2"}: 30, {"leaf2", "host34"}: 36}
+	for host := 16; host < 28; host++ {
 		only[[2]string{fmt.Sprint("host", host), "leaf1"}] = 28
+	}
+	few := stalls{}
+	for host := 20; host < 28; host++ {
+		few[[2]string{fmt.Sprint("host", host), "leaf1"}] = 0
 	}
 	for _, c := range []struct {
 		name  string
 		other stalls
 		want  bool
 	}{
-		{"five hosts wait for one of four", nil, true},
-		{"four hosts wait", stalls{{"host8", "leaf1"}: 0}, false},
-		{"another link up stalls, too", stalls{{"leaf1", "spine3"}: 20}, false},
-		{"a port to a host there stalls", stalls{{"leaf1", "host14"}: 20}, false},
-		{"two calm links up are known", stalls{{"leaf1", "spine3"}: missing}, false},
-		{"the tree behind comes over two", stalls{{"spine0", "leaf5"}: 0}, false},
-		{"hosts wait for something hotter", stalls{{"host8", "leaf1"}: 90}, false},
+		{"twelve hosts wait for one of eight", nil, true},
+		{"four hosts wait for one of eight", few, false},
+		{"for two of eight", stalls{{"leaf1", "spine3"}: 20}, true},
+		{"the other falls less", stalls{{"leaf1", "spine2"}: 40}, false},
+		{"for five of eight", stalls{{"leaf1", "spine3"}: 20, {"leaf1", "spine4"}: 20, {"leaf1", "spine5"}: 20, {"leaf1", "spine6"}: 20}, false},
+		{"a port to a host there stalls", stalls{{"leaf1", "host30"}: 20}, false},
+		{"the tree behind comes over two", stalls{{"spine0", "leaf2"}: 0}, false},
+		{"a host waits for something hotter", stalls{{"host16", "leaf1"}: 90}, false},
 	} {
 		if got := beginsAt(t, g, only.with(c.other).on(t, g), "leaf1", "spine1"); got != c.want {
 			t.Errorf("%s: slow is %v, want %v", c.name, got, c.want)
 		}
 	}
-	if beginsAt(t, g, only.on(t, g), "spine1", "leaf5") {
+	if beginsAt(t, g, only.on(t, g), "spine1", "leaf2") {
 		t.Error("a link down to the root of the tree counts as an only way up")
 	}
 }
@@ -144,6 +150,59 @@ func incastAt0() stalls {
 		}
 	}
 	return s
+}
+
+// Many links up to one switch, of leaves where no other way up stalls, wait for the slow link there, though what another
+// tree stalls there would explain them as well.
+func TestManyOnlyWaysWaitForTheSlowLink(t *testing.T) {
+	g := parse(t, "fattree:leaves=12,hosts=4,spines=8")
+	s := stalls{{"spine1", "leaf2"}: 50, {"leaf3", "host12"}: 60}
+	for spine := range 4 {
+		s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
+	}
+	for leaf := 4; leaf < 10; leaf++ {
+		s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 48
+	}
+	for _, c := range []struct {
+		name  string
+		other stalls
+		want  bool
+	}{
+		{"six leaves", nil, true},
+		{"four leaves", stalls{{"leaf4", "spine1"}: 0, {"leaf5", "spine1"}: 0}, false},
+		{"of two leaves other ways up stall", stalls{{"leaf4", "spine0"}: 47, {"leaf5", "spine0"}: 47}, false},
+		{"nothing else stalls behind another link", stalls{{"spine1", "leaf10"}: 45}, false},
+		{"that stalls far less", stalls{{"spine1", "leaf10"}: 20}, true},
+	} {
+		m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
+		m.findLinks(s.with(c.other).on(t, g))
+		waits := m.node[linkNamed(t, g, "leaf9", "spine1")]
+		if got := m.only[waits] == m.node[linkNamed(t, g, "spine1", "leaf2")]; got != c.want {
+			t.Errorf("%s: waits for the slow link alone is %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Of two ports to hosts that stall at a switch each is a root if they differ, and what waits there stalls less.
+func TestPairOfPorts(t *testing.T) {
+	g := parse(t, twoLevels)
+	two := stalls{{"leaf2", "host16"}: 60, {"leaf2", "host17"}: 40,
+		{"spine0", "leaf2"}: 50, {"spine1", "leaf2"}: 50, {"spine2", "leaf2"}: 30, {"spine3", "leaf2"}: 30}
+	for _, c := range []struct {
+		name  string
+		other stalls
+		want  bool
+	}{
+		{"two ports differ", nil, true},
+		{"they are alike", stalls{{"leaf2", "host17"}: 59}, false},
+		{"a third stalls", stalls{{"leaf2", "host18"}: 50}, false},
+		{"one stalls hardly", stalls{{"leaf2", "host17"}: 0}, false},
+		{"what waits is hotter", stalls{{"spine0", "leaf2"}: 95, {"spine1", "leaf2"}: 95, {"spine2", "leaf2"}: 95}, false},
+	} {
+		if got := beginsAt(t, g, two.with(c.other).on(t, g), "leaf2", "host16"); got != c.want {
+			t.Errorf("%s: a root is %v, want %v", c.name, got, c.want)
+		}
+	}
 }
 
 // between is the ends of a link from one group to another.
@@ -196,6 +255,30 @@ func TestFalseZeroWithinGroup(t *testing.T) {
 		t.Fatalf("%d links from other groups, want 2", globals)
 	}
 	oneRegion(t, g, s, s.on(t, g))
+}
+
+// Where one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
+func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
+	g := parse(t, "dragonfly:groups=17,routers=8,hosts=4")
+	s := stalls{{"router0-5", "router0-6"}: 60}
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Ends(l)
+		from, to := g.Device(a).Name, g.Device(b).Name
+		if to != "router0-5" || strings.HasPrefix(from, "router0-") || !g.IsSwitch(a) {
+			continue
+		}
+		s[[2]string{from, to}] = 55
+		for k := range schema.LinkID(g.NumLinks()) {
+			if host, router := g.Ends(k); router == a && !g.IsSwitch(host) {
+				s[[2]string{g.Device(host).Name, from}] = 50
+			}
+		}
+	}
+	snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: s.on(t, g)})
+	got := newSegmenter(t, g, overlapping()).Step(snap)
+	if want := linkNamed(t, g, "router0-5", "router0-6"); len(got) != 1 || got[0].Root == nil || got[0].Root.Link != want {
+		t.Errorf("%s, want one region with its root at link %d", sizes(got), want)
+	}
 }
 
 // Links that wait for each other in a circle, and for nothing else, are a region, too.

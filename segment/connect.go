@@ -6,7 +6,7 @@ import "slices"
 // are looked through, two at most: a switch that reports nothing. Then traffic may take a way that is not the
 // shortest.
 func (t *trees) connect() {
-	t.list, t.peak = resize(t.list, len(t.links)), t.peak[:0]
+	t.list, t.peak, t.second = resize(t.list, len(t.links)), t.peak[:0], t.second[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	for _, d := range t.entered {
 		all, isBlind := noList, t.isBlind(d)
@@ -18,7 +18,8 @@ func (t *trees) connect() {
 			}
 			t.list[i] = int32(len(t.peak))
 			t.appendList(t.links[i], isBlind)
-			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
+			best, second := t.mostStalled(t.mayWaitFor(i))
+			t.peak, t.second = append(t.peak, best), append(t.second, second)
 			if waitsForAll {
 				all = t.list[i]
 			}
@@ -54,15 +55,20 @@ func (t *trees) appendList(l int32, isBlind bool) {
 	t.next.off = append(t.next.off, int32(len(t.next.at)))
 }
 
-// mostStalled is the first of the most stalled nodes, or -1.
-func (t *trees) mostStalled(nodes []int32) int32 {
-	best := int32(-1)
+// mostStalled is the first of the most stalled nodes, or -1, and the stall of the second.
+func (t *trees) mostStalled(nodes []int32) (best int32, second float64) {
+	best = -1
 	for _, j := range nodes {
-		if best < 0 || t.stall[j] > t.stall[best] {
+		switch {
+		case best < 0:
 			best = j
+		case t.stall[j] > t.stall[best]:
+			best, second = j, t.stall[best]
+		default:
+			second = max(second, t.stall[j])
 		}
 	}
-	return best
+	return best, second
 }
 
 // hasNext reports whether the list that connect is at has any.

@@ -55,7 +55,30 @@ func (m *treeMethod) rootOf(cause int32, members []int32) root {
 	if x.slow >= 0 {
 		return root{device: x.device, link: schema.LinkID(x.slow)}
 	}
+	if only := m.onlyInto(x); only >= 0 {
+		return root{device: m.from[only], link: schema.LinkID(m.links[only])}
+	}
 	return m.hottestPort(x.device, rootPort*x.stall)
+}
+
+// onlyInto is the one link that waits at a sink, if it comes from a switch that is no higher and no port is stalled there:
+// nothing is full that other traffic into that switch would wait for, too. It is -1 otherwise: of links down to a leaf,
+// those that carry traffic to one host may be few.
+func (m *treeMethod) onlyInto(x *sink) int32 {
+	only := int32(-1)
+	if x.port > 0 {
+		return only
+	}
+	for _, i := range m.into.of(x.device) {
+		if m.sink[i] != x.place {
+			continue
+		}
+		if only >= 0 || m.fromHost(i) || m.waits.level[m.from[i]] > m.waits.level[x.device] {
+			return -1
+		}
+		only = i
+	}
+	return only
 }
 
 // weightOf is the stall that waits at a sink, and its port's.

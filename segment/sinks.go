@@ -45,6 +45,7 @@ type sink struct {
 	levels    int     // number
 	deviation float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
+	isBlind   bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }
@@ -308,12 +309,23 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			}
 		}
 	}
-	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || s.portsSend(t, x)
+	x.isBlind = s.isBlind(t, x)
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.isBlind && stalled[0] >= minFeeders || s.portsSend(t, x)
 	more, m := sumNear(s.sample, middle, within)
 	if n += m; n > 0 {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
+}
+
+// isBlind reports whether nothing that leaves a sink's switch is measured.
+func (s *sinks) isBlind(t *trees, x *sink) bool {
+	for _, l := range t.waits.out.of(x.device) {
+		if t.values[l] != missing {
+			return false
+		}
+	}
+	return true
 }
 
 // measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,

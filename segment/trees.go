@@ -52,11 +52,13 @@ type trees struct {
 	list    []int32   // by node: its list in next, which others at the same leaf may share
 	next    linkLists // by list: nodes that may be waited for
 	peak    []int32   // by list: the most stalled of it, or -1
+	second  []float64 // by list: the stall of the second
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
+	only    []int32   // by node: the slow link that it waits for alone, or -1
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
@@ -213,7 +215,9 @@ func (m *treeMethod) dropSlow() (any bool) {
 			continue
 		}
 		i := m.node[x.slow]
-		if m.slow[i] = false; h.taken[a] > 0 {
+		m.slow[i] = false
+		any = m.unpair(i) || any
+		if h.taken[a] > 0 {
 			any = true
 			continue
 		}
@@ -225,25 +229,39 @@ func (m *treeMethod) dropSlow() (any bool) {
 }
 
 // isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
-// noise, and where these explain what else hangs together with it worse than noise would, in units of that.
+// noise, and where these explain what else hangs together with it worse than noise would, in units of that. A link
+// also counts that explains each of those clearly and on which several depend, or that is the only way and explains enough.
 func (m *treeMethod) isWorth(a int32) bool {
 	h, x := &m.shares, &m.sinks.all[a]
+	i := m.node[x.slow]
 	taken, worth := float64(h.taken[a]), h.worth[a]
 	least := leastWorth + leastWorthEach*taken
-	if worth < least {
-		return false
-	}
-	if i := m.node[x.slow]; m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
+	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest[i]
+	if isEnough && m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
 		return true
 	}
-	around, off := 0, 0.
-	for i := range h.of {
-		if m.sinks.component[i] == x.first && !h.of[i].has(a) {
+	isCertain := isEnough && !isClear || isClear && worth >= certainWorth*taken && m.dependents(i) >= minFeeders
+	if !isEnough && !isCertain {
+		return false
+	}
+	around, exchanged, off := 0, 0, 0.
+	for k := range h.of {
+		if m.sinks.component[k] == x.first && !h.of[k].has(a) {
 			around++
-			off += min(mostMisfit, h.misfit[i])
+			off += min(mostMisfit, h.misfit[k])
+			if c := h.main(int32(k)); c >= 0 && int(c) < len(m.causes.exchange) && m.causes.isExchange(c) {
+				exchanged++
+			}
 		}
 	}
-	return around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off)
+	spread := certainSpread
+	if 2*exchanged > around {
+		spread = certainInExchange
+	}
+	if isCertain && off < spread*float64(around) {
+		return true
+	}
+	return isEnough && (around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off))
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"maps"
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
@@ -68,8 +69,9 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	}
 	stall := float64(n.values[l])
 	var behind []schema.LinkID
+	rivals := 0
 	for s := range schema.LinkID(n.g.NumLinks()) {
-		_, end := n.g.Ends(s)
+		begin, end := n.g.Ends(s)
 		if !n.isStalled(s) || s == l {
 			continue
 		}
@@ -77,10 +79,12 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 			behind = append(behind, s)
 		}
 		if end == via && float64(n.values[s]) >= slowRival*stall && float64(n.values[s]) > slowFactor*n.hottestAfter(s) {
-			return false
+			if rivals++; n.g.IsSwitch(begin) {
+				return false
+			}
 		}
 	}
-	return len(behind) >= minFeeders
+	return rivals < 2 && len(behind) >= minFeeders
 }
 
 // standsOut reports whether half of the links beside one are clearly less stalled.
@@ -118,30 +122,61 @@ func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 		}
 	}
 	slices.Sort(ports)
+	if len(ports) == 2 {
+		return n.arePair(from, float64(ports[0]), float64(ports[1]))
+	}
 	return len(ports) >= mostRoots && n.isClearlyAbove(l, float64(ports[(len(ports)-1)/2]))
 }
 
-// isOnlyWay reports whether all hosts at a leaf wait for one of several links up, where the tree behind comes over
-// several.
+// arePair reports whether two ports to hosts of a switch are the roots of two trees.
+func (n *naiveTrees) arePair(d topology.DeviceID, low, high float64) bool {
+	sigma := n.noise.sigma(high)
+	above, into := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if _, end := n.g.Ends(s); end == d && n.isStalled(s) {
+			into++
+			if float64(n.values[s]) > high+slowSigmas*sigma {
+				above++
+			}
+		}
+	}
+	return low >= slowSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
+}
+
+// isOnlyWay reports whether all hosts at a leaf wait for so few of its links up that it is no chance, of which this falls
+// least, where the tree behind comes over several.
 func (n *naiveTrees) isOnlyWay(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
 	if !n.g.IsSwitch(from) || n.g.Device(via).Level <= n.g.Device(from).Level {
 		return false
 	}
-	calm, waiting := 0, 0
+	stall := float64(n.values[l])
+	up, used, waiting := 0., 0., 0.
 	for s := range schema.LinkID(n.g.NumLinks()) {
 		begin, end := n.g.Ends(s)
-		isDown := n.g.IsSwitch(end) && n.g.Device(end).Level <= n.g.Device(begin).Level
+		isUp := n.g.IsSwitch(end) && n.g.Device(end).Level > n.g.Device(begin).Level
 		switch {
-		case begin == from && s != l && n.isStalled(s) && !isDown:
+		case begin == from && n.isStalled(s) && !n.g.IsSwitch(end):
 			return false
-		case begin == from && s != l && n.g.IsSwitch(end) && !isDown:
-			calm++
-		case end == from && !n.g.IsSwitch(begin) && n.isStalled(s) && float64(n.values[s]) <= float64(n.values[l])+slowSigmas*n.noise.sigma(float64(n.values[l])):
+		case begin == from && n.isStalled(s) && isUp && n.hottestAfter(s) > 0 && float64(n.values[s])*n.hottestAfter(l) > stall*n.hottestAfter(s):
+			return false
+		case begin == from && isUp:
+			up++
+			if n.isStalled(s) {
+				used++
+			}
+		case end == from && !n.g.IsSwitch(begin) && n.isStalled(s):
+			if float64(n.values[s]) > stall+slowSigmas*n.noise.sigma(stall) {
+				return false
+			}
 			waiting++
 		}
 	}
-	return calm >= minFeeders && waiting >= onlyWayLinks && slices.ContainsFunc(n.next(l), func(s schema.LinkID) bool {
+	if used > mostOnlyWays || used > 1 && stall < leastOnlyWay*n.hottestAfter(l) {
+		return false
+	}
+	isNoChance := waiting*math.Log(up/used) >= used*math.Log(up)+onlyByChance
+	return isNoChance && slices.ContainsFunc(n.next(l), func(s schema.LinkID) bool {
 		_, behind := n.g.Ends(s)
 		into := 0
 		for x := range schema.LinkID(n.g.NumLinks()) {

@@ -8,7 +8,7 @@ import (
 )
 
 // What a slow link explains counts in units of how well what hangs together with it is explained, unless it is clearly
-// above all that stalls behind it.
+// above all that stalls behind it, or several links can wait for nothing else.
 func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	g := parse(t, twoLevels)
 	m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
@@ -19,24 +19,31 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	if a < 0 {
 		t.Fatal("the slow link is no sink")
 	}
+	m.shares.taken[a] = 5
 	least := leastWorth + leastWorthEach*float64(m.shares.taken[a])
 	for _, c := range []struct {
 		name                   string
 		worth, misfit, hottest float64
-		want                   bool
+		isAlone, want          bool
 	}{
-		{"too little", .9, 0, 0, false},
-		{"beside what is level", 1.2, .5, 0, true},
-		{"beside what is as uneven as noise", 1.2, 1, 0, true},
-		{"beside what is more uneven", 1.2, 2, 0, false},
-		{"far better, beside what is more uneven", 2.4, 2, 0, true},
-		{"clearly above what stalls behind it", 1.2, 2, .5, true},
-		{"hardly above what stalls behind it", 1.2, 2, .9, false},
+		{"too little", .9, 0, 0, false, false},
+		{"beside what is level", 1.2, .5, 0, false, true},
+		{"beside what is as uneven as noise", 1.2, 1, 0, false, true},
+		{"beside what is more uneven", 1.2, 2, 0, false, false},
+		{"far better, beside what is more uneven", 2.4, 2, 0, false, true},
+		{"clearly above what stalls behind it", 1.2, 2, .5, false, true},
+		{"hardly above what stalls behind it", 1.2, 2, .9, false, false},
+		{"too little, but what waits can wait for nothing else", .8, 1, 0, true, true},
+		{"so in an exchange as it happens", .8, 1.5, 0, true, false},
+		{"so hardly better explained", .6, 1, 0, true, false},
 	} {
 		i := m.node[slow]
 		m.shares.worth[a], m.hottest[i] = c.worth*least, c.hottest*m.stall[i]
 		for j := range m.shares.misfit {
 			m.shares.misfit[j] = c.misfit
+			if m.second[m.list[j]] = m.stall[j]; c.isAlone {
+				m.second[m.list[j]] = 0
+			}
 		}
 		if got := m.isWorth(a); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
@@ -64,5 +71,31 @@ func TestLeavesThatExchangeAreOneAtNearLevels(t *testing.T) {
 		if got := newSegmenter(t, g, overlapping()).Step(snap); len(got) != c.want {
 			t.Errorf("levels of which one is %g of the other: %s, want %d", c.low, sizes(got), c.want)
 		}
+	}
+}
+
+// A leaf of which nothing that leaves it is measured takes part in an exchange with the few of its hosts that stall.
+func TestBlindLeafTakesPart(t *testing.T) {
+	g := parse(t, "fattree:leaves=8,hosts=16,spines=8")
+	s := stalls{}
+	for leaf := range 6 {
+		at := fmt.Sprint("leaf", leaf)
+		for k := range 8 {
+			spine := fmt.Sprint("spine", k)
+			s[[2]string{at, spine}], s[[2]string{spine, at}] = 40, 40
+			if host := fmt.Sprint("host", 16*leaf+k); k < 4 {
+				s[[2]string{at, host}], s[[2]string{host, at}] = 40, 40
+			}
+		}
+	}
+	values := s.on(t, g)
+	for l := range schema.LinkID(g.NumLinks()) {
+		if from, _ := g.Ends(l); g.Device(from).Name == "leaf5" {
+			values[l] = missing
+		}
+	}
+	snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values})
+	if got := newSegmenter(t, g, overlapping()).Step(snap); len(got) != 1 {
+		t.Errorf("%s, want one", sizes(got))
 	}
 }
