@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/ingest/window"
-	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -29,7 +29,7 @@ type Core struct {
 	events      []schema.Event // of intervals that are open, by time
 	resumed     int64          // intervals that start up to here were stored before
 	loadedNanos int64          // end of the last interval that Load has brought
-	judge       *witness.Judge
+	clocks      *clockcheck.Checker
 	lastEnd     int64  // end of the last interval that was analysed, now or by an earlier process
 	backInTime  uint64 // intervals refused, since they are not after it
 	unsaved     int    // results since the last that carried a saved state
@@ -55,7 +55,7 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	return &Core{cfg: cfg, graph: g, window: w, stages: stages, unsaved: SaveIntervals,
-		raw: newRawBuffer(int64(cfg.Window.Interval)), judge: witness.New(cfg.Clocks, cfg.Window.Interval), lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, feeds: newFeeds()}, nil
+		raw: newRawBuffer(int64(cfg.Window.Interval)), clocks: clockcheck.New(cfg.Clocks, cfg.Window.Interval), lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, feeds: newFeeds()}, nil
 }
 
 // Graph is the version of the fabric that is in force.
@@ -74,36 +74,28 @@ func (c *Core) Method() string {
 // Add takes a batch. It refuses one of another fabric with ErrOtherFabric, and
 // one whose parts do not fit together.
 func (c *Core) Add(b *schema.CounterBatch) error {
-	_, err := c.AddWitnessed(b, witness.Times{})
-	return err
-}
-
-// AddWitnessed is Add of a batch from Kafka: readings by a clock that is wrong are
-// refused or corrected. It returns how new the newest reading taken is, 0 if none
-// was.
-func (c *Core) AddWitnessed(b *schema.CounterBatch, t witness.Times) (newestNanos int64, err error) {
-	believed, err := c.Believe(b, t)
-	if err != nil || believed.Rows() == 0 {
-		return 0, err
+	accepted, err := c.CheckClock(b, clockcheck.Times{})
+	if err != nil || accepted.Rows() == 0 {
+		return err
 	}
-	return slices.Max(believed.TimeNanos), c.Take(believed)
+	return c.Take(accepted)
 }
 
-// Believe judges a batch from Kafka by the clock of its sender: it returns those of
-// its readings that are believed, corrected where that is configured, for Take. The
+// CheckClock checks a batch from Kafka by the clock of its sender: it returns the
+// readings that are accepted, corrected where that is configured, for Take. The
 // batch is empty if none is.
-func (c *Core) Believe(b *schema.CounterBatch, t witness.Times) (*schema.CounterBatch, error) {
+func (c *Core) CheckClock(b *schema.CounterBatch, t clockcheck.Times) (*schema.CounterBatch, error) {
 	if err := c.Check(b); err != nil {
 		return nil, err
 	}
 	c.missing += c.sequences.Add(b).Missing
-	if believed := c.judge.Step(b, t); believed != nil {
-		return believed, nil
+	if accepted := c.clocks.Step(b, t); accepted != nil {
+		return accepted, nil
 	}
 	return &schema.CounterBatch{Fabric: b.Fabric, Source: b.Source, Agent: b.Agent}, nil
 }
 
-// Take takes a batch that is believed.
+// Take takes a batch of accepted readings.
 func (c *Core) Take(b *schema.CounterBatch) error {
 	if err := c.window.Add(b); err != nil {
 		return err
@@ -112,8 +104,8 @@ func (c *Core) Take(b *schema.CounterBatch) error {
 	return nil
 }
 
-// Clocks is what is known of the clocks of those who send.
-func (c *Core) Clocks() *witness.Judge { return c.judge }
+// Clocks returns the check of the senders' clocks.
+func (c *Core) Clocks() *clockcheck.Checker { return c.clocks }
 
 // LastEnd is the end of the last interval that was analysed, by this process or an
 // earlier one; the least int64 if there is none.
@@ -127,7 +119,7 @@ var (
 )
 
 // CheckTopology fails with ErrWrongTopology if most of the ports that report are
-// unknown to the topology. It judges once as many ports have reported as half of
+// unknown to the topology. It decides once as many ports have reported as half of
 // the fabric has, or 100 if that is fewer, and never again after it has passed; a
 // host or a rack that is not in the topology yet is no fault. Call it when all
 // that was sent so far has been added: hosts that report one by one are no
@@ -271,8 +263,8 @@ func (c *Core) MissingBatches() uint64 { return c.missing }
 func (c *Core) Drops() map[string]uint64 {
 	d := c.window.Drops()
 	d["raw_late"], d["raw_full"], d["back_in_time"] = c.raw.late, c.raw.full, c.backInTime
-	for _, r := range witness.Reasons() {
-		d[r.String()] = c.judge.Refused(r)
+	for _, r := range clockcheck.Reasons() {
+		d[r.String()] = c.clocks.Refused(r)
 	}
 	c.feeds.drops(d)
 	return d

@@ -1,7 +1,6 @@
 package analysis_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
@@ -119,117 +117,6 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-func TestUnknownCountersAreKeptOncePerDelivery(t *testing.T) {
-	g := newGraph(t, "torus:4x4")
-	f, core := fabric{graph: g}, newCore(t, g)
-	first, second2 := f.poll(10*second, calm), f.poll(11*second, calm)
-	add(t, core, first, first, second2, first, second2) // delivered again
-	var mystery []int
-	for _, r := range results(core, 12*second) {
-		for _, raw := range r.Raw {
-			if len(raw.Columns) != 1 || raw.Columns[0].Name != "vendor.mystery" || raw.Agent != "a" || raw.Source != "test" {
-				t.Fatalf("kept raw: %+v", raw)
-			}
-			if schema.IntervalAt(raw.TimeNanos[0], second) != r.Snapshot.Interval {
-				t.Errorf("readings of %d came with %v", raw.TimeNanos[0], r.Snapshot.Interval)
-			}
-			mystery = append(mystery, len(raw.Columns[0].Values))
-		}
-	}
-	if want := []int{2 * g.NumLinks(), 2 * g.NumLinks()}; !slices.Equal(mystery, want) {
-		t.Errorf("raw readings by interval: %v, want %v", mystery, want)
-	}
-}
-
-// A batch may hold several intervals, and rows of one interval apart.
-func TestUnknownCountersLieInTheirInterval(t *testing.T) {
-	g := newGraph(t, "torus:4x4")
-	core := newCore(t, g)
-	l := g.Link(0)
-	b := &schema.CounterBatch{Fabric: "f", Ports: []schema.PortName{{Device: g.Device(l.From).Name, Port: l.FromPort}, {Device: g.Device(l.To).Name, Port: l.ToPort}},
-		PortIndex: []uint32{0, 0, 1, 1}, TimeNanos: []int64{10 * second, 11 * second, 10 * second, 11 * second},
-		Columns: []schema.CounterColumn{{Name: "vendor.mystery", Values: []uint64{1, 2, 3, 4}, Valid: schema.NewBitmap(4)}, {Name: "gemini.traffic_bytes", Values: []uint64{1, 2, 3, 4}}}}
-	for _, row := range []int{0, 1, 3} {
-		b.Columns[0].Valid.Set(row)
-	}
-	add(t, core, b)
-	got := map[int64][]string{}
-	for _, r := range results(core, 12*second) {
-		for _, raw := range r.Raw {
-			for i := range raw.TimeNanos {
-				value := "missing"
-				if c := raw.Columns[0]; c.Valid.Has(i) {
-					value = fmt.Sprint(c.Values[i])
-				}
-				start := r.Snapshot.Interval.StartNanos / second
-				got[start] = append(got[start], raw.Ports[raw.PortIndex[i]].Device+"="+value)
-			}
-		}
-	}
-	a, z := b.Ports[0].Device, b.Ports[1].Device
-	if diff := cmp.Diff(map[int64][]string{10: {a + "=1", z + "=missing"}, 11: {a + "=2", z + "=4"}}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestRawReadingsAreNotTheDecoders(t *testing.T) {
-	g := newGraph(t, "torus:4x4")
-	f, core := fabric{graph: g}, newCore(t, g)
-	b := f.poll(10*second, calm)
-	add(t, core, b)
-	for i := range b.Columns { // the decoder uses its memory again
-		b.Columns[i].Name = "other"
-		for row := range b.Columns[i].Values {
-			b.Columns[i].Values[row] = 1 << 40
-		}
-	}
-	clear(b.TimeNanos)
-	clear(b.PortIndex)
-	clear(b.Ports)
-	raw := results(core, 11*second)[0].Raw[0]
-	for row, v := range raw.Columns[0].Values {
-		if v != uint64(row) || raw.TimeNanos[row] != 10*second || raw.PortIndex[row] != uint32(row) || raw.Ports[row].Device == "" {
-			t.Fatalf("row %d of what was kept has changed: %d", row, v)
-		}
-	}
-}
-
-func TestLateAndTooManyRawReadingsAreCounted(t *testing.T) {
-	g := newGraph(t, "torus:4x4")
-	f, core := fabric{graph: g}, newCore(t, g)
-	drops := core.Drops()
-	for _, reason := range []string{"raw_late", "raw_full", "late", "unknown_port"} {
-		if n, there := drops[reason]; !there || n != 0 {
-			t.Errorf("at the start %s is %d (%v), want 0", reason, n, there)
-		}
-	}
-	late := f.poll(10*second, calm)
-	add(t, core, f.poll(11*second, calm))
-	results(core, 12*second)
-	add(t, core, late)
-	port := f.poll(12*second, calm)
-	const rows = 1 << 17
-	huge := &schema.CounterBatch{Fabric: "f", Ports: port.Ports, TimeNanos: slices.Repeat([]int64{12 * second}, rows), PortIndex: make([]uint32, rows)}
-	values := make([]uint64, rows)
-	for i := range 65 { // 64 fit
-		huge.Columns = append(huge.Columns, schema.CounterColumn{Name: fmt.Sprint("vendor.", i), Values: values})
-	}
-	add(t, core, huge, port)
-	r := results(core, 13*second)
-	if got, want := r[0].Dropped["raw_late"], uint64(2*g.NumLinks()); got != want {
-		t.Errorf("%d late, want %d", got, want)
-	}
-	if got := r[0].Dropped["raw_full"]; got != 65*rows {
-		t.Errorf("%d too many, want %d", got, 65*rows)
-	}
-	if _, again := results(core, 14*second)[0].Dropped["raw_full"]; again {
-		t.Error("a drop is reported twice")
-	}
-	if core.Drops()["raw_full"] != 65*rows {
-		t.Error("the sum since the start forgets")
-	}
-}
-
 func event(nanos int64, detail string) schema.Event {
 	return schema.Event{TimeNanos: nanos, Fabric: "f", Kind: schema.JobStarted, Detail: detail}
 }
@@ -317,7 +204,7 @@ func TestUnlistedHostIsNoWrongTopology(t *testing.T) {
 		add(t, core, unlisted(rack, 32))
 	}
 	if err := core.CheckTopology(); err != nil {
-		t.Errorf("judged again: %v", err)
+		t.Errorf("checked again: %v", err)
 	}
 	if core.Drops()["unknown_port"] == 0 {
 		t.Error("the unlisted ports are not counted")
@@ -433,90 +320,5 @@ func TestResultsOutliveTheNext(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Fatal("no region was found")
-	}
-}
-
-// rowsOf is a part of a batch.
-func rowsOf(b *schema.CounterBatch, from, to int, sequence uint64) *schema.CounterBatch {
-	part := *b
-	part.Sequence, part.TimeNanos, part.PortIndex, part.Columns = sequence, b.TimeNanos[from:to], b.PortIndex[from:to], slices.Clone(b.Columns)
-	for i := range part.Columns {
-		part.Columns[i].Values = part.Columns[i].Values[from:to]
-	}
-	return &part
-}
-
-// digest is a result for comparison: how its raw readings are parted into
-// batches does not matter, and unknown columns are counted by batch.
-func digest(all []*schema.IntervalResult) []string {
-	var lines []string
-	for _, r := range all {
-		s := r.Snapshot
-		delete(r.Dropped, "unknown_counter")
-		regions, _ := json.Marshal(r.Regions) // prints the boxes, not where they lie
-		lines = append(lines, fmt.Sprint(s.Interval, s.Samples, s.LastReadNanos, r.Dropped, string(regions), r.Events))
-		for _, series := range s.Series {
-			lines = append(lines, fmt.Sprint(series.Metric, series.Count, series.Values, series.Valid))
-		}
-		for _, raw := range r.Raw {
-			for i, nanos := range raw.TimeNanos {
-				lines = append(lines, fmt.Sprint(nanos, raw.Ports[raw.PortIndex[i]], raw.Columns[0].Values[i]))
-			}
-		}
-	}
-	return lines
-}
-
-func TestHowBatchesAreSplitDoesNotMatter(t *testing.T) {
-	g := newGraph(t, "torus:4x4")
-	rapid.Check(t, func(t *rapid.T) {
-		f := fabric{graph: g}
-		whole, split := rapidCore(t, g), rapidCore(t, g)
-		var got, want []*schema.IntervalResult
-		sequence := uint64(0)
-		polls := rapid.Int64Range(2, 8).Draw(t, "polls")
-		for s := int64(10); s < 10+polls; s++ {
-			hot := rapid.Uint64Range(0, 3).Draw(t, "hot") * 15
-			b := f.poll(s*second+rapid.Int64Range(0, second-1).Draw(t, "skew"), func(l schema.LinkID) uint64 { return hot * uint64(l%2) })
-			if err := whole.Add(b); err != nil {
-				t.Fatal(err)
-			}
-			for from := 0; from < b.Rows(); {
-				to := rapid.IntRange(from+1, b.Rows()).Draw(t, "cut")
-				sequence++
-				if err := split.Add(rowsOf(b, from, to, sequence)); err != nil {
-					t.Fatal(err)
-				}
-				from = to
-			}
-			got, want = append(got, results(split, s*second)...), append(want, results(whole, s*second)...)
-		}
-		got, want = append(got, results(split, 30*second)...), append(want, results(whole, 30*second)...)
-		if g, w := digest(got), digest(want); !slices.Equal(g, w) {
-			t.Fatal(cmp.Diff(w, g))
-		}
-	})
-}
-
-func rapidCore(t *rapid.T, g *topology.Graph) *analysis.Core {
-	cfg := analysis.DefaultConfig()
-	cfg.Window.Interval, cfg.Window.ClockLateness = time.Second, time.Second/2
-	cfg.Segment.Method, cfg.Segment.MinLinks = segment.Paper, 3
-	core, err := analysis.New(g, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return core
-}
-
-func TestGapsInTheNumbersOfBatchesAreCounted(t *testing.T) {
-	g := newGraph(t, "torus:4x4")
-	f, core := fabric{graph: g}, newCore(t, g)
-	first := f.poll(10*second, calm)
-	f.sequence += 3
-	next := f.poll(11*second, calm)
-	add(t, core, first, next, first)
-	if n := core.MissingBatches(); n != 3 {
-		t.Errorf("%d batches missing, want 3", n)
 	}
 }

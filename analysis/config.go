@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/diagnose"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/ingest/window"
-	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/segment"
@@ -15,8 +15,8 @@ import (
 // Config of the stages.
 type Config struct {
 	Window window.Config `yaml:",inline"`
-	// Whose clock is believed.
-	Clocks witness.Config `yaml:",inline"`
+	// The check of agents' clocks.
+	Clocks clockcheck.Config `yaml:",inline"`
 	// What becomes of intervals while Kafka is away, and of readings that come late.
 	Outages `yaml:",inline"`
 	// How regions are found.

@@ -40,7 +40,7 @@ func (s *coverageStage) Name() string { return "coverage" }
 // Step sets Network.Unknown where the state is not known, and takes back what was
 // foreseen from it.
 func (s *coverageStage) Step(r *schema.IntervalResult) {
-	reason := s.judge(r.Snapshot, r.Network.Severity)
+	reason := s.unknownReason(r.Snapshot, r.Network.Severity)
 	s.learn(r.Snapshot, reason)
 	if s.unknown == nil {
 		return
@@ -49,9 +49,9 @@ func (s *coverageStage) Step(r *schema.IntervalResult) {
 	r.Network.Unknown, r.Network.Next, r.Network.Later = &why, schema.Odds{}, schema.Odds{}
 }
 
-// judge gives the reason why the state is not known, "" if it is. A High region is
+// unknownReason is the reason why the state is not known, "" if it is. A High region is
 // the worst that there is, whatever was not measured.
-func (s *coverageStage) judge(snap *schema.Snapshot, worst schema.Severity) schema.UnknownReason {
+func (s *coverageStage) unknownReason(snap *schema.Snapshot, worst schema.Severity) schema.UnknownReason {
 	measured := 0
 	for i := range snap.Series {
 		if series := &snap.Series[i]; series.Metric.IsStall() {
@@ -169,6 +169,6 @@ func (s *coverageStage) Resume(in Interval) error {
 	for i := range in.Regions {
 		worst = max(worst, in.Regions[i].Severity)
 	}
-	s.learn(snap, s.judge(snap, worst))
+	s.learn(snap, s.unknownReason(snap, worst))
 	return nil
 }

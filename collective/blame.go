@@ -13,6 +13,8 @@ type cause struct {
 	flow       string
 	object     string
 	weight     float64
+	unpaused   float64 // of a flow beside the collective: its weight if nothing paused the port
+	most       int64   // see share
 	confidence float64
 	evidence   string
 	inferred   bool // by what flows and queues did, not by a record of it
@@ -20,9 +22,15 @@ type cause struct {
 
 // share is what a culprit took of one step.
 type share struct {
-	step       int32
-	nanos      int64
-	idle       bool // before the step began, rather than of its duration
+	*deed
+	step  int32
+	idle  bool // before the step began, rather than of its duration
+	nanos int64
+	most  int64 // that it may have been; 0: no more than nanos
+}
+
+// deed is how a culprit did it, which many of its shares have in common.
+type deed struct {
 	class      Class
 	flow       string
 	object     string
@@ -39,9 +47,19 @@ type analysis struct {
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
+	stop   func() bool     // see Options
 	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
 	open   []open          // excess that nothing recorded explains
 	noise  []open          // small excess, such as rate control leaves behind
+
+	answers
+}
+
+// answers are those of questions that are asked again and again.
+type answers struct {
+	through map[portSince]passage // stepsThrough
+	beside  map[hostBeside]bool   // healthyBeside
+	ports   map[port]string       // switchPort
 }
 
 type open struct {
@@ -50,7 +68,12 @@ type open struct {
 }
 
 func (a *analysis) switchPort(p port) string {
-	return fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
+	name, ok := a.ports[p]
+	if !ok {
+		name = fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
+		a.ports[p] = name
+	}
+	return name
 }
 
 func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }
@@ -64,42 +87,46 @@ func (a *analysis) blame() {
 				a.explain(i, over)
 			}
 		}
-	} else {
+	} else if !a.stop() {
 		a.findPaced()
 		for i := range a.t.steps {
 			if excess := a.base.excess(i); excess > 0 {
+				if a.stop() {
+					return
+				}
 				if excess = a.atPace(i, excess); excess > 0 {
 					a.explain(i, excess)
 				}
 			}
 		}
 	}
-	a.pacedByLink()
-	a.behindSlow()
-	a.borrow()
-	a.commonLinks()
-	a.atSources()
-	a.stragglers()
-	a.knockOn()
-	a.spreadNoise()
+	for _, rest := range []func(){a.pacedByLink, a.behindSlow, a.borrow, a.commonLinks, a.atSources, a.stragglers, a.knockOn, a.spreadNoise} {
+		if a.stop() {
+			return
+		}
+		rest()
+	}
 }
 
 // explain shares the excess of step i among its causes by the time that they took.
 func (a *analysis) explain(i int, excess int64) {
 	causes := a.causes(i, excess)
-	sum := 0.0
-	for _, c := range causes {
-		sum += c.weight
-	}
+	sum := sumOf(causes)
 	// Rate control reacts late and recovers slowly: a flow costs up to twice the time
 	// that its bytes need. What is far beyond has another cause.
 	explained := excess
 	if sum < float64(excess)/4 {
 		explained = int64(2 * sum)
 	}
+	ofHosts := a.pauserShare(i, causes, excess, explained)
 	for _, c := range causes {
+		nanos := float64(explained) * c.weight / sum
+		if c.class == SlowHost {
+			c.most = int64(nanos)
+			nanos *= ofHosts
+		}
 		if c.weight > 0 {
-			a.give(c, int32(i), int64(float64(explained)*c.weight/sum), false)
+			a.give(c, int32(i), int64(nanos), false)
 		}
 	}
 	if rest := excess - explained; rest > 0 {
@@ -107,8 +134,36 @@ func (a *analysis) explain(i int, excess int64) {
 	}
 }
 
+// pauserShare is the part of what hosts that pause the network took of step i that would
+// be gone without them: the flows that share a port with the step would take their time
+// of it then too, at most as long as the step itself, which has half of the port or more.
+// The rest belongs to neither alone.
+func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) float64 {
+	flows, hosts := 0.0, 0.0
+	for _, c := range causes {
+		flows += min(c.unpaused, float64(a.base.of(i)))
+		if c.class == SlowHost {
+			hosts += c.weight
+		}
+	}
+	if hosts == 0 || explained == 0 {
+		return 1
+	}
+	took := float64(explained) * hosts / sumOf(causes)
+	return min(1, max(float64(excess)-flows, 0)/took)
+}
+
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
-	a.shares[c.who] = append(a.shares[c.who], share{step, nanos, idle, c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred})
+	shares := a.shares[c.who]
+	did := deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+	s := share{step: step, idle: idle, nanos: nanos, most: c.most}
+	if n := len(shares); n > 0 && *shares[n-1].deed == did {
+		s.deed = shares[n-1].deed
+	} else {
+		kept := did // on the heap, as did is not
+		s.deed = &kept
+	}
+	a.shares[c.who] = append(shares, s)
 }
 
 // stream is the flow that step i is a part of; nil where the hosts are unknown.
@@ -131,11 +186,7 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	known = append(known, a.contention(i, s, true)...)
 	known = append(known, a.collisions(i, s, true)...)
 	known = append(known, a.pausedBy(i, s, excess)...)
-	sum := 0.0
-	for _, c := range known {
-		sum += c.weight
-	}
-	if sum >= float64(excess)/4 {
+	if sumOf(known) >= float64(excess)/4 {
 		return known
 	}
 	if slow := a.slowPorts(i, s); len(slow) > 0 {
@@ -151,6 +202,14 @@ func (a *analysis) causes(i int, excess int64) []cause {
 		possible[j].confidence /= 2
 	}
 	return append(known, possible...)
+}
+
+func sumOf(causes []cause) float64 {
+	sum := 0.0
+	for _, c := range causes {
+		sum += c.weight
+	}
+	return sum
 }
 
 // wireNanos is how long bytes of payload occupy a port.
@@ -196,7 +255,7 @@ func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
 	longest := 0.0
 	way, other := a.tr.route(s), a.tr.route(f)
 	for _, p := range way.ports {
-		if !(certain && way.certain[p] && other.certain[p] || !certain && a.tr.passes(f, p)) {
+		if !(certain && way.certain(p) && other.certain(p) || !certain && a.tr.passes(f, p)) {
 			continue
 		}
 		q := f.queues[p]
@@ -225,6 +284,7 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 		}
 		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(bytes, at), confidence: 0.9}
 		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c.unpaused = c.weight
 		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)

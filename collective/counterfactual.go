@@ -22,6 +22,9 @@ type ranked struct {
 	who      string
 	critical int64 // of its shares, on the critical path
 	total    int64
+	face     Culprit
+	cost     int64
+	alone    int64 // what it would cost as the only one
 }
 
 // culprits gives each its cost: the makespan less the makespan of the run replayed
@@ -31,25 +34,30 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	t := a.t
 	makespan := t.last - t.first
 	expected = makespan
-	list := a.rank(path)
+	critical := a.onPath(path)
+	list := a.rank(critical)
 	var reported []ranked
 	if len(list) == 0 {
 		return nil, expected, nil
 	}
 	sim := newReplayer(a)
-	none := sim.without(list...)
-	costs, alone := make([]int64, len(list)), make([]int64, len(list))
-	for i, r := range list {
-		if costs[i], alone[i] = makespan-none, makespan-none; len(list) == 1 {
-			break
+	none := sim.eachAlone(list)
+	for i := range list {
+		if a.stop() {
+			return nil, expected, nil
 		}
-		others := slices.Delete(slices.Clone(list), i, i+1)
-		costs[i], alone[i] = makespan-sim.without(r), sim.without(others...)-none
+		r := &list[i]
+		r.face = a.describe(r.who, critical)
+		if r.cost = makespan - none; len(list) > 1 {
+			r.cost = makespan - sim.without(*r)
+		}
+		r.alone -= none
 	}
-	a.sharedCost(list, costs, alone, makespan-none, path)
-	for i, r := range list {
-		c := a.describe(r.who, path)
-		if c.CostNanos, c.AloneNanos = costs[i], alone[i]; float64(c.CostNanos) >= c.least()*float64(makespan) {
+	sharedCost(list, makespan-none)
+	for _, r := range list {
+		c := r.face
+		if c.CostNanos, c.AloneNanos = r.cost, r.alone; float64(c.CostNanos) >= c.least()*float64(makespan) {
+			c.CostRangeNanos = sim.costRange(r)
 			out = append(out, c)
 			reported = append(reported, r)
 		}
@@ -72,7 +80,7 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	sorted := make([]Culprit, 0, len(out))
 	for n, i := range order {
 		sorted = append(sorted, out[i])
-		losses = a.losses(losses, n, reported[i].who, out[i].CostNanos, path)
+		losses = a.losses(losses, n, reported[i].who, out[i].CostNanos, critical)
 	}
 	return sorted, expected, losses
 }
@@ -87,12 +95,8 @@ func (c *Culprit) least() float64 {
 
 // losses appends where a culprit's cost arose: on the steps of the critical path that
 // it slowed, or on any if it slowed none of these, by the time that it took of each.
-func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, path []int32) []Loss {
+func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, critical []bool) []Loss {
 	t := a.t
-	critical := make(map[int32]bool, len(path))
-	for _, i := range path {
-		critical[i] = true
-	}
 	onPath, all := int64(0), int64(0)
 	for _, s := range a.shares[who] {
 		all += s.nanos
@@ -128,30 +132,37 @@ func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, path 
 // hides it: without either alone the collective would be as slow as with both. Each
 // has half of what it would cost if it were the only one beyond what it costs now
 // (the Shapley value of two). Overlaps under a quarter of the loss stay as they are.
-func (a *analysis) sharedCost(list []ranked, costs, alone []int64, loss int64, path []int32) {
+func sharedCost(list []ranked, loss int64) {
+	counts := func(r *ranked) bool { return r.face.Confidence >= sureEnough || r.critical > 0 }
 	rest, hidden := loss, int64(0)
 	for i := range list {
-		rest -= costs[i]
-		if a.describe(list[i].who, path).Confidence >= sureEnough || list[i].critical > 0 {
-			hidden += max(alone[i]-costs[i], 0)
+		r := &list[i]
+		rest -= r.cost
+		if counts(r) {
+			hidden += max(r.alone-r.cost, 0)
 		}
 	}
 	if rest < loss/4 || hidden == 0 {
 		return
 	}
 	for i := range list {
-		if a.describe(list[i].who, path).Confidence >= sureEnough || list[i].critical > 0 {
-			costs[i] += int64(float64(rest) * float64(max(alone[i]-costs[i], 0)) / float64(hidden))
+		if r := &list[i]; counts(r) {
+			r.cost += int64(float64(rest) * float64(max(r.alone-r.cost, 0)) / float64(hidden))
 		}
 	}
 }
 
-// rank orders those who have shares by what they took of the critical path.
-func (a *analysis) rank(path []int32) []ranked {
-	critical := make(map[int32]bool, len(path))
+// onPath says of every step whether it is on the critical path.
+func (a *analysis) onPath(path []int32) []bool {
+	critical := make([]bool, len(a.t.steps))
 	for _, i := range path {
 		critical[i] = true
 	}
+	return critical
+}
+
+// rank orders those who have shares by what they took of the critical path.
+func (a *analysis) rank(critical []bool) []ranked {
 	var list []ranked
 	for who, shares := range a.shares {
 		r := ranked{who: who}
@@ -183,13 +194,9 @@ type face struct {
 
 // describe is what a culprit did mostly, by time on the critical path, or anywhere if
 // it is not on it.
-func (a *analysis) describe(who string, path []int32) Culprit {
-	critical := make(map[int32]bool, len(path))
-	for _, i := range path {
-		critical[i] = true
-	}
+func (a *analysis) describe(who string, critical []bool) Culprit {
 	weight := map[face]float64{}
-	example := map[face]share{}
+	example := map[face]*deed{}
 	var best face
 	for _, s := range a.shares[who] {
 		f := face{s.class, s.flow, s.object}
@@ -198,15 +205,15 @@ func (a *analysis) describe(who string, path []int32) Culprit {
 			w *= 1e6
 		}
 		weight[f] += w
-		if s.confidence > example[f].confidence {
-			example[f] = s
+		if d := example[f]; d == nil || s.confidence > d.confidence {
+			example[f] = s.deed
 		}
 		if b := weight[best]; weight[f] > b || f == best {
 			best = f
 		}
 	}
 	if best.class == PFCRoot {
-		best = a.direct(who, best, path)
+		best = a.direct(who, best, critical)
 	}
 	s := example[best]
 	return Culprit{Class: best.class, Flow: best.flow, Object: best.object, Confidence: math.Round(s.confidence*100) / 100, Evidence: s.evidence}
@@ -215,14 +222,14 @@ func (a *analysis) describe(who string, path []int32) Culprit {
 // direct is what a flow at the root of pauses did to steps that cross the root
 // themselves, if these were as good as critical: then it is a flow in the way, and the
 // pauses are what it did besides.
-func (a *analysis) direct(who string, paused face, path []int32) face {
+func (a *analysis) direct(who string, paused face, critical []bool) face {
 	slack := a.t.slack()
 	near := leastShare * float64(a.t.last-a.t.first)
 	behind, weight, best := 0.0, map[face]float64{}, paused
 	for _, s := range a.shares[who] {
 		f := face{s.class, s.flow, s.object}
 		switch {
-		case s.class == PFCRoot && slices.Contains(path, s.step):
+		case s.class == PFCRoot && critical[s.step]:
 			behind += float64(s.nanos)
 		case s.class != PFCRoot && float64(slack[s.step]) <= near:
 			if weight[f] += float64(s.nanos); best == paused || weight[f] > weight[best] {
@@ -242,6 +249,7 @@ type replayer struct {
 	a          *analysis
 	less, idle []int64
 	ends       []int64
+	met        map[string]int64 // until when flows of the collective met, by culprit
 }
 
 func newReplayer(a *analysis) *replayer {
@@ -250,26 +258,29 @@ func newReplayer(a *analysis) *replayer {
 }
 
 // without is the makespan of the run without some culprits.
-func (r *replayer) without(list ...ranked) int64 {
-	from := r.add(list, 1)
-	makespan := r.a.t.replay(r.less, r.idle, r.ends, from)
-	r.add(list, -1)
-	return makespan
-}
+func (r *replayer) without(list ...ranked) int64 { return r.replay(names(list), whole) }
 
-// add takes the shares of culprits from the steps, or gives them back, and says which
-// step is the first.
-func (r *replayer) add(list []ranked, sign int64) (first int) {
-	first = len(r.less)
-	for _, l := range list {
-		for _, s := range r.a.shares[l.who] {
-			first = min(first, int(s.step))
-			if s.idle {
-				r.idle[s.step] += sign * s.nanos
-			} else {
-				r.less[s.step] += sign * s.nanos
-			}
+// eachAlone is the makespan without any of some culprits, and notes of each the makespan
+// with it as the only one.
+func (r *replayer) eachAlone(list []ranked) (none int64) {
+	all := names(list)
+	first := r.take(all, whole, 1)
+	none = r.a.t.replay(r.less, r.idle, r.ends, first)
+	for i := range list {
+		if list[i].alone = r.a.t.last - r.a.t.first; len(list) > 1 {
+			r.take(all[i:i+1], whole, -1)
+			list[i].alone = r.a.t.replay(r.less, r.idle, r.ends, first)
+			r.take(all[i:i+1], whole, 1)
 		}
 	}
-	return first
+	r.take(all, whole, -1)
+	return none
+}
+
+func names(list []ranked) []string {
+	out := make([]string, len(list))
+	for i, l := range list {
+		out[i] = l.who
+	}
+	return out
 }

@@ -65,7 +65,10 @@ func (z *Analyser) piece(given Run, p *piece) {
 	t.bounds()
 	net := newNetwork(run.Fabric, z.opt.LineRateBitsPerSecond)
 	tr := newTraffic(t, net)
-	a := &analysis{t: t, tr: tr, room: &z.room, pauses: newPauses(run, tr, t.last), shares: map[string][]share{}}
+	a := &analysis{t: t, tr: tr, room: &z.room, pauses: newPauses(run, tr, t.last), shares: map[string][]share{}, stop: z.opt.Stop, answers: answers{map[portSince]passage{}, map[hostBeside]bool{}, map[port]string{}}}
+	if a.stop == nil {
+		a.stop = func() bool { return false }
+	}
 	a.base = newBaseline(t, tr, t.channels)
 	path := t.criticalSteps(t.lastOr(p.until))
 	d.MakespanNanos = t.last - t.first

@@ -87,6 +87,10 @@ type Culprit struct {
 	Object     string  `json:"object"` // the place: switch N port P, or host N
 	Confidence float64 `json:"confidence"`
 
+	// CostRangeNanos bounds the cost where the records leave it open: at least what they
+	// show, at most with all that may be the culprit's doing. Absent where both ends are
+	// within 5% of CostNanos.
+	CostRangeNanos [2]int64 `json:"cost_range_ns,omitzero"`
 	// AloneNanos is what the culprit would cost if it were the only one.
 	AloneNanos int64  `json:"alone_ns,omitempty"`
 	Evidence   string `json:"evidence,omitempty"`
@@ -118,6 +122,10 @@ type ClockOffset struct {
 type Options struct {
 	LineRateBitsPerSecond int64 // nominal rate of a link; 0: taken from the fabric
 	Limit                 int   // records at most; 0: DefaultLimit
+
+	// Stop is asked now and then whether to give up. Of a diagnosis that was given up
+	// nothing is to be used. nil: never.
+	Stop func() bool
 }
 
 // DefaultLimit bounds the step records of one Run: four iterations of the largest

@@ -45,6 +45,9 @@ func (z *Analyser) DiagnoseParts(n int, part func(i int) Run) Diagnosis {
 	run := part(n - 1)
 	whole := run // but for its steps
 	for i := n - 1; i >= 0; i-- {
+		if z.opt.Stop != nil && z.opt.Stop() {
+			return Diagnosis{}
+		}
 		p := &piece{clocks: clocks, until: until, later: later}
 		pieces[i] = p
 		var previous Run
@@ -272,6 +275,7 @@ func (d *Diagnosis) joinCulprits(pieces []*piece) (small int64) {
 				if c.Confidence > o.Confidence {
 					o.Confidence, o.Evidence = c.Confidence, c.Evidence
 				}
+				o.CostRangeNanos = joinRanges(o, &c)
 				o.CostNanos, o.AloneNanos = o.CostNanos+c.CostNanos, o.AloneNanos+c.AloneNanos
 				continue
 			}
@@ -284,6 +288,21 @@ func (d *Diagnosis) joinCulprits(pieces []*piece) (small int64) {
 		}
 	}
 	return d.order()
+}
+
+// joinRanges is the range of the sum of two costs; zero where neither has one.
+func joinRanges(a, b *Culprit) (sum [2]int64) {
+	if a.CostRangeNanos == sum && b.CostRangeNanos == sum {
+		return sum
+	}
+	for _, c := range []*Culprit{a, b} {
+		ends := c.CostRangeNanos
+		if ends == [2]int64{} {
+			ends = [2]int64{c.CostNanos, c.CostNanos}
+		}
+		sum[0], sum[1] = sum[0]+ends[0], sum[1]+ends[1]
+	}
+	return sum
 }
 
 // order sorts the culprits, those that stop the job before those that slow it, and drops

@@ -92,7 +92,7 @@ func (a *analysis) stops(s *stream, i int32) bool {
 func shared(common map[port]bool, way *route) map[port]bool {
 	out := map[port]bool{}
 	for _, p := range way.ports {
-		if way.certain[p] && (common == nil || common[p]) {
+		if way.certain(p) && (common == nil || common[p]) {
 			out[p] = true
 		}
 	}

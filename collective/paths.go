@@ -15,19 +15,23 @@ type hop struct {
 type network struct {
 	*Fabric
 	hops    [][]hop
-	nominal []int64 // rate that a link should have, bits per second
-	least   int64   // lowest nominal rate between switches; 0: none
+	nominal []int64   // rate that a link should have, bits per second
+	least   int64     // lowest nominal rate between switches; 0: none
+	toward  [][]int32 // by host: the distances of all nodes to it, as they are asked for
 }
 
 // route is what is known of the way from one host to another: the egress ports that
 // lie on its shortest paths, by distance from the source.
 type route struct {
-	ports   []port
-	certain map[port]bool
+	ports []port
+	sure  []port // of these, those that it certainly takes
 	// Ports to links below their nominal rate, or that lose packets: on the way, and
 	// on one of several ways.
 	slowAt, maybeSlow []port
 }
+
+// certain says whether the flow certainly takes a port.
+func (r *route) certain(p port) bool { return slices.Contains(r.sure, p) }
 
 // maxPaths bounds the shortest paths between two hosts that are looked at one by one.
 const maxPaths = 256
@@ -146,7 +150,7 @@ func (n *network) toHost(p port) (int, bool) {
 
 // way is the route between two hosts, given the ports at which the flow was seen.
 func (n *network) way(from, to int, seen map[port]bool) *route {
-	r := &route{certain: map[port]bool{}}
+	r := &route{}
 	paths := n.shortest(from, to)
 	if len(seen) > 0 {
 		if kept := agreeing(paths, seen); len(kept) > 0 {
@@ -164,19 +168,22 @@ func (n *network) way(from, to int, seen map[port]bool) *route {
 	r.order(paths)
 	for _, p := range r.ports {
 		h, _ := n.next(p) // a port of a path has a link
-		r.certain[p] = count[p] == len(paths)
+		certain := count[p] == len(paths)
+		if certain {
+			r.sure = append(r.sure, p)
+		}
 		if l := n.Links[h.link]; l.BitsPerSecond >= n.nominal[h.link] && l.ErrorRate == 0 {
 			continue
 		}
-		if r.certain[p] {
+		if certain {
 			r.slowAt = append(r.slowAt, p)
 		} else {
 			r.maybeSlow = append(r.maybeSlow, p)
 		}
 	}
 	for p := range seen {
-		if !r.certain[p] {
-			r.certain[p] = true
+		if !r.certain(p) {
+			r.sure = append(r.sure, p)
 			if !slices.Contains(r.ports, p) {
 				r.ports = append(r.ports, p)
 			}
@@ -225,13 +232,15 @@ func agreeing(paths [][]port, seen map[port]bool) [][]port {
 	return out
 }
 
-// shortest lists the shortest paths between two hosts as egress ports, at most
-// maxPaths. Hosts forward nothing.
-func (n *network) shortest(from, to int) [][]port {
-	if from < 0 || to < 0 || from >= len(n.hops) || to >= len(n.hops) || from == to {
-		return nil
+// distances are the hops of every node to a host; -1 where there is no way.
+func (n *network) distances(to int) []int32 {
+	if n.toward == nil {
+		n.toward = make([][]int32, len(n.hops))
 	}
-	distance := make([]int, len(n.hops))
+	if n.toward[to] != nil {
+		return n.toward[to]
+	}
+	distance := make([]int32, len(n.hops))
 	for i := range distance {
 		distance[i] = -1
 	}
@@ -248,6 +257,17 @@ func (n *network) shortest(from, to int) [][]port {
 			}
 		}
 	}
+	n.toward[to] = distance
+	return distance
+}
+
+// shortest lists the shortest paths between two hosts as egress ports, at most
+// maxPaths. Hosts forward nothing.
+func (n *network) shortest(from, to int) [][]port {
+	if from < 0 || to < 0 || from >= len(n.hops) || to >= len(n.hops) || from == to {
+		return nil
+	}
+	distance := n.distances(to)
 	if distance[from] < 0 {
 		return nil
 	}

@@ -79,11 +79,11 @@ func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
 func (tr *traffic) during(at port, from, to int64) []*PortReport {
 	reads := tr.reads[at]
 	i, _ := slices.BinarySearchFunc(reads, from, func(r *PortReport, t int64) int { return compare(r.LastNanos, t) })
-	var out []*PortReport
-	for ; i < len(reads) && reads[i].EpochNanos <= to; i++ {
-		out = append(out, reads[i])
+	end := i
+	for end < len(reads) && reads[end].EpochNanos <= to {
+		end++
 	}
-	return out
+	return reads[i:end]
 }
 
 // paused is how long a port stood between two times, by frames or, where there are

@@ -13,7 +13,7 @@ func (a *analysis) pausedBy(i int, s *stream, excess int64) []cause {
 	var out []cause
 	way := a.tr.route(s)
 	for _, p := range way.ports {
-		if !way.certain[p] {
+		if !way.certain(p) {
 			continue
 		}
 		paused := min(a.pauses.paused(p, from, to), excess)
@@ -35,7 +35,7 @@ func (a *analysis) ofOrigin(s *stream, o origin, weight float64, from, to int64)
 	case o.host != None:
 		return []cause{{who: "host " + a.tr.name(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
 			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))}}
-	case s != nil && a.tr.route(s).certain[o.at]:
+	case s != nil && a.tr.route(s).certain(o.at):
 		return nil // the step's own port: who shares it is blamed for that
 	}
 	return a.atRoot(s, o.at, weight, from, to)
@@ -92,7 +92,7 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stre
 	clear(filled)
 	own := 0
 	for _, f := range a.tr.all() {
-		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain[at]) {
+		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain(at)) {
 			filled[f] = float64(bytes)
 			if others = others || f.steps == nil; f.steps != nil {
 				own++

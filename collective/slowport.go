@@ -12,6 +12,7 @@ const (
 	standingQueue = 3.0
 	busyShare     = 0.75
 	pausedShare   = 0.2
+	packetBytes   = 1300    // of payload, the simulation's
 	epochMargin   = 100_000 // ns: what waited before an epoch has drained after it
 	lonePackets   = 32      // fewest packets of one flow that say something, and
 	loneQueue     = 6.0     // the mean queue that they found
@@ -24,7 +25,7 @@ func (a *analysis) slowPorts(i int, s *stream) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	var out []cause
 	for _, p := range a.tr.route(s).ports {
-		if a.tr.route(s).certain[p] && a.tr.net.Nodes[p.node].Switch && a.slowPort(p, from, to) {
+		if a.tr.route(s).certain(p) && a.tr.net.Nodes[p.node].Switch && a.slowPort(p, from, to) {
 			out = append(out, a.slowLinkAt(p, float64(a.base.excess(i))))
 		}
 	}
@@ -37,7 +38,7 @@ func (a *analysis) slowPorts(i int, s *stream) []cause {
 func (a *analysis) loneQueues(i int, s *stream, excess int64) []cause {
 	var out []cause
 	for _, p := range a.tr.route(s).ports {
-		if a.tr.route(s).certain[p] && a.tr.net.Nodes[p.node].Switch && a.loneQueue(p, a.t.begin[i], a.t.end[i]) && a.staysSlow(p, a.t.begin[i]) {
+		if a.tr.route(s).certain(p) && a.tr.net.Nodes[p.node].Switch && a.loneQueue(p, a.t.begin[i], a.t.end[i]) && a.staysSlow(p, a.t.begin[i]) {
 			out = append(out, a.slowLinkAt(p, float64(excess)))
 		}
 	}
@@ -71,11 +72,12 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 	if !ok || to <= from {
 		return false
 	}
-	var queue, packets, paused int64
+	var queue, packets, paused, reported int64
 	for _, r := range a.tr.during(p, from, to) {
 		if a.unknownShare(r, from, to) {
 			return false
 		}
+		reported += r.LastNanos - r.EpochNanos
 		queue, packets, paused = queue+r.QueueSum, packets+r.Packets, paused+r.Paused
 	}
 	if packets == 0 || float64(queue) < standingQueue*float64(packets) || float64(paused) > pausedShare*float64(packets) ||
@@ -88,7 +90,8 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 			bytes += a.tr.bytes(s, from, to)
 		}
 	}
-	return float64(bytes)*8*wireFactor/float64(a.tr.net.nominal[h.link])*1e9 < busyShare*float64(to-from) && a.staysSlow(p, from)
+	nanosPerByte := 8 * wireFactor / float64(a.tr.net.nominal[h.link]) * 1e9
+	return float64(bytes)*nanosPerByte < busyShare*float64(to-from) && float64(packets*packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
 }
 
 // unknownShare reports whether a port carried flows of which only this much is known,
@@ -110,31 +113,45 @@ func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
 // staysSlow reports whether nearly all of the collective's steps through a port last
 // too long from a time on: a link does not recover between two steps.
 func (a *analysis) staysSlow(p port, from int64) bool {
-	slow, all, well := a.stepsThrough(p, from)
-	return float64(slow) >= slowSteps*float64(all) && (well == 0 || slow >= 3)
+	c := a.stepsThrough(p, from)
+	return float64(c.slow) >= slowSteps*float64(c.all) && (c.well == 0 || c.slow >= 3)
+}
+
+// passage is how many of the collective's steps leave by a port.
+type passage struct{ slow, all, well int }
+
+type portSince struct {
+	at   port
+	from int64
 }
 
 // stepsThrough counts the collective's steps that certainly leave by a port: the slow
 // ones and all from a time on, and those that went well before.
-func (a *analysis) stepsThrough(p port, from int64) (slow, all, well int) {
+func (a *analysis) stepsThrough(p port, from int64) passage {
+	key := portSince{p, from}
+	if c, ok := a.through[key]; ok {
+		return c
+	}
+	var c passage
 	for _, s := range a.tr.own {
-		if !a.tr.passes(s, p) || !a.tr.route(s).certain[p] {
+		if !a.tr.passes(s, p) || !a.tr.route(s).certain(p) {
 			continue
 		}
 		for _, i := range s.steps {
 			late := float64(a.t.end[i]-a.t.begin[i]) > slowFactor*float64(a.base.of(int(i)))
 			switch {
 			case a.t.begin[i] >= from:
-				all++
+				c.all++
 				if late {
-					slow++
+					c.slow++
 				}
 			case !late:
-				well++
+				c.well++
 			}
 		}
 	}
-	return slow, all, well
+	a.through[key] = c
+	return c
 }
 
 // commonLinks explains open excess without telemetry (binary tomography): a switch's
@@ -163,23 +180,32 @@ func (a *analysis) commonLink(o open) (best port, ok bool) {
 	}
 	most := 1
 	for _, p := range a.tr.route(s).ports {
-		if !a.tr.route(s).certain[p] || !a.tr.net.Nodes[p.node].Switch {
+		if !a.tr.route(s).certain(p) || !a.tr.net.Nodes[p.node].Switch {
 			continue
 		}
 		if _, host := a.tr.net.toHost(p); host {
 			continue // its host may be what is slow
 		}
-		slow, all, well := a.stepsThrough(p, a.t.first)
-		if slow == all && well == 0 && slow > most && a.healthyBeside(s.source, p) {
-			best, most, ok = p, slow, true
+		c := a.stepsThrough(p, a.t.first)
+		if c.slow == c.all && c.well == 0 && c.slow > most && a.healthyBeside(s.source, p) {
+			best, most, ok = p, c.slow, true
 		}
 	}
 	return best, ok
 }
 
+type hostBeside struct {
+	host int
+	at   port
+}
+
 // healthyBeside reports whether a host has steps that leave by other ports than p, and
 // nearly all of them last no longer than they should.
 func (a *analysis) healthyBeside(host int, p port) bool {
+	key := hostBeside{host, p}
+	if healthy, ok := a.beside[key]; ok {
+		return healthy
+	}
 	well, all := 0, 0
 	for _, s := range a.tr.own {
 		if s.source != host || a.tr.passes(s, p) {
@@ -192,7 +218,8 @@ func (a *analysis) healthyBeside(host int, p port) bool {
 			}
 		}
 	}
-	return all > 0 && float64(well) >= slowSteps*float64(all)
+	a.beside[key] = all > 0 && float64(well) >= slowSteps*float64(all)
+	return a.beside[key]
 }
 
 // behindSlow explains open excess by a slow link on the step's way that other steps
@@ -216,7 +243,7 @@ func (a *analysis) behindSlow() {
 		}
 		for _, p := range a.tr.route(s).ports {
 			h, linked := a.tr.net.next(p)
-			if c, ok := at[fmt.Sprint("link ", h.link)]; ok && linked && a.tr.route(s).certain[p] && a.sameWay(c, p) {
+			if c, ok := at[fmt.Sprint("link ", h.link)]; ok && linked && a.tr.route(s).certain(p) && a.sameWay(c, p) {
 				a.give(c, o.step, o.nanos, false)
 				return true
 			}

@@ -12,11 +12,11 @@ func (a *analysis) stem(i int, s *stream, excess int64) []cause {
 	way := a.tr.route(s)
 	for k := len(way.ports) - 2; k >= 0; k-- {
 		p, q := way.ports[k], way.ports[k+1]
-		if !way.certain[p] || a.pauses.fraction(p, from, to) == 0 {
+		if !way.certain(p) || a.pauses.fraction(p, from, to) == 0 {
 			continue
 		}
 		h, ok := a.tr.net.next(p)
-		if !ok || h.peer != q.node || !way.certain[q] {
+		if !ok || h.peer != q.node || !way.certain(q) {
 			return nil // the ports between are not known
 		}
 		stood := min(a.pauses.paused(p, from, to), excess)

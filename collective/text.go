@@ -25,7 +25,7 @@ func (d *Diagnosis) describe(run *Run) string {
 		if c.Flow != "" {
 			fmt.Fprintf(&b, " %s", c.Flow)
 		}
-		fmt.Fprintf(&b, " at %s: %s (confidence %.2f)", c.Object, milliseconds(c.CostNanos), c.Confidence)
+		fmt.Fprintf(&b, " at %s: %s (%sconfidence %.2f)", c.Object, milliseconds(c.CostNanos), c.between(), c.Confidence)
 		if c.Evidence != "" {
 			fmt.Fprintf(&b, "; %s", c.Evidence)
 		}
@@ -49,6 +49,14 @@ func (d *Diagnosis) describe(run *Run) string {
 		fmt.Fprintf(&b, "Note: %s.\n", n)
 	}
 	return b.String()
+}
+
+// between is the range of a cost in words; empty where it has none.
+func (c *Culprit) between() string {
+	if c.CostRangeNanos == [2]int64{} {
+		return ""
+	}
+	return fmt.Sprintf("between %s and %s, ", milliseconds(c.CostRangeNanos[0]), milliseconds(c.CostRangeNanos[1]))
 }
 
 // rankList names up to sixteen ranks with their nodes.

@@ -202,17 +202,31 @@ func (a *analysis) spreadNoise() {
 		}
 	}
 	slices.SortFunc(all, func(x, y taken) int { return compareText(x.cause.who, y.cause.who) })
-	for _, o := range a.noise {
+	for _, o := range bySteps(a.noise) {
 		sum := 0.0
 		for _, x := range all {
-			if x.first <= a.t.begin[o.step] {
+			if x.first < a.t.end[o.step] {
 				sum += x.nanos
 			}
 		}
 		for _, x := range all {
-			if x.first <= a.t.begin[o.step] {
+			if x.first < a.t.end[o.step] {
 				a.give(x.cause, o.step, int64(float64(o.nanos)*x.nanos/sum), false)
 			}
 		}
 	}
+}
+
+// bySteps adds up what is open of each step.
+func bySteps(list []open) []open {
+	slices.SortFunc(list, func(x, y open) int { return int(x.step - y.step) })
+	out := list[:0]
+	for _, o := range list {
+		if n := len(out); n > 0 && out[n-1].step == o.step {
+			out[n-1].nanos += o.nanos
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
 }

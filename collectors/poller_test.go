@@ -153,46 +153,6 @@ func TestOverlappingPollsAreSkippedAndCounted(t *testing.T) {
 	})
 }
 
-func TestStuckDeviceIsLeftBehindAndComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun := 0
-		hung := device{"hung", func(_ context.Context, r *collectors.Reading) error {
-			r.Row("set", schema.PortName{Device: "hung", Port: "1"})
-			r.Put("a.b", 1)
-			if begun++; begun == 1 {
-				time.Sleep(3300 * time.Millisecond) // deaf to its context
-			}
-			return nil
-		}}
-		r := newRig(t, &fake{devices: []collectors.Device{steady("a"), hung, steady("b")}}, nil)
-		r.run(t, 6500*time.Millisecond) // polls at 1 .. 6; it hangs from 1 to 4.3
-		rows := map[string]int{}
-		for _, b := range r.recorder.Batches() {
-			for _, p := range b.PortIndex {
-				rows[b.Ports[p].Device]++
-			}
-		}
-		if rows["a"] != 6 || rows["b"] != 6 || rows["hung"] != 2 || begun != 3 {
-			t.Errorf("rows %v, %d reads begun; want a and b 6 times, hung twice of 3", rows, begun)
-		}
-		for reason, want := range map[string]float64{"timeout": 1, "stuck": 3, "failed": 0} {
-			if got := r.metric(t, "device_errors_total", reason); got != want {
-				t.Errorf("device_errors_total{reason=%q} = %v, want %v", reason, got, want)
-			}
-		}
-		if late := r.metric(t, "rows_dropped_total", "late"); late != 1 {
-			t.Errorf("%v rows counted as late, want 1", late)
-		}
-		if stuck := r.metric(t, "devices_stuck"); stuck != 0 {
-			t.Errorf("%v devices stuck at the end", stuck)
-		}
-		// The first failure, the change of its reason, and the recovery: not every poll.
-		if lines := strings.Count(r.log.String(), "examples=[hung]"); lines != 3 {
-			t.Errorf("%d lines logged about the device:\n%s", lines, r.log)
-		}
-	})
-}
-
 // A subnet in which all fail is a line for the first sweep and one for the recovery, however many devices there are.
 func TestFailingDevicesAreOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -212,78 +172,6 @@ func TestFailingDevicesAreOneLine(t *testing.T) {
 		log := r.log.String()
 		if strings.Count(log, "\n") != 2 || !strings.Contains(log, "devices=76 examples=\"[switch0 switch1 switch10]\" error=") || !strings.Contains(log, "failed_polls=") {
 			t.Errorf("want a line for 76 devices, and one for their recovery:\n%s", log)
-		}
-	})
-}
-
-func TestStuckDevicesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		hang := func(context.Context, *collectors.Reading) error { <-release; return nil }
-		var devices []collectors.Device
-		for i := range 5 {
-			devices = append(devices, device{fmt.Sprint("hung", i), hang})
-		}
-		r := newRig(t, &fake{devices: devices}, func(c *collectors.Config) {
-			c.MaxStuck, c.Workers, c.DeviceTimeout = 2, 1, 100*time.Millisecond
-		})
-		r.run(t, 2500*time.Millisecond)
-		if stuck := r.metric(t, "devices_stuck"); stuck != 2 {
-			t.Errorf("%v devices stuck, want 2", stuck)
-		}
-		if left := r.metric(t, "devices_abandoned_total"); left != 2 {
-			t.Errorf("%v devices abandoned, want 2", left)
-		}
-		close(release)
-	})
-}
-
-func TestPollDeadlineLeavesTheRestUnread(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		obedient := func(ctx context.Context, r *collectors.Reading) error {
-			r.Row("set", schema.PortName{Device: "x", Port: "1"})
-			r.Put("a.b", 1)
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(400 * time.Millisecond):
-				return nil
-			}
-		}
-		r := newRig(t, &fake{devices: []collectors.Device{device{"a", obedient}, device{"b", obedient}, device{"c", obedient}, device{"d", obedient}}},
-			func(c *collectors.Config) { c.Workers = 1 })
-		r.run(t, 1950*time.Millisecond)
-		if to, un := r.metric(t, "device_errors_total", "timeout"), r.metric(t, "device_errors_total", "unread"); to != 1 || un != 1 {
-			t.Errorf("%v timeouts, %v unread; want 1 and 1", to, un)
-		}
-		if rows := r.metric(t, "rows_total"); rows != 3 { // the row of the one that was stopped stands
-			t.Errorf("%v rows, want 3", rows)
-		}
-	})
-}
-
-func TestListingThatFailsOrHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &fake{devices: []collectors.Device{steady("a")}, err: errors.New("no such folder")}
-		r := newRig(t, c, nil)
-		r.run(t, 2500*time.Millisecond)
-		if n := r.metric(t, "inventory_errors_total", "failed"); n != 2 {
-			t.Errorf("%v failures counted, want 2", n)
-		}
-		if rows := r.metric(t, "rows_total"); rows != 2 {
-			t.Errorf("%v rows: what is still known must be read", rows)
-		}
-		if h := r.poller.Health(); h.Err == nil || len(h.Failing) != 1 {
-			t.Errorf("health: %+v", h)
-		}
-		hung := &fake{listing: func() { time.Sleep(1200 * time.Millisecond) }}
-		r = newRig(t, hung, nil)
-		r.run(t, 2990*time.Millisecond)
-		if n := r.metric(t, "inventory_errors_total", "stuck"); n != 1 {
-			t.Errorf("%v lists found stuck, want 1", n)
-		}
-		if n := r.metric(t, "inventory_errors_total", "timeout"); n != 1 {
-			t.Errorf("%v timeouts counted, want 1", n)
 		}
 	})
 }

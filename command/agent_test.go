@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,107 +33,6 @@ func answerWith(t *testing.T, b *bus, id string, status schema.CommandStatus) sc
 	}
 	t.Fatalf("no answer %s to %s in %+v", status, id, b.results(t))
 	return schema.CommandResult{}
-}
-
-// The same message twice, with a restart in between, is carried out once and answered once.
-func TestReplayExecutesOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, h, state := newBus(), instantly("test.act"), filepath.Join(t.TempDir(), "commands.json")
-		first := startAgent(t, b, agentOptions{state: state, handlers: []command.Handler{h}})
-		synctest.Wait()
-		c := send(t, b, "operator", command.Order{Kind: "test.act", Arguments: json.RawMessage(`{ "text": "a<b" }`)})
-		again := func() {
-			if err := clientOf(b, "operator").Send(t.Context(), &c); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-		}
-		again()
-		if n := first.metric(t, "giverny_command_refused_total", string(command.Duplicate)); n != 1 {
-			t.Errorf("%v duplicates counted, want 1", n)
-		}
-		first.stop()
-		second := startAgent(t, b, agentOptions{state: state, handlers: []command.Handler{h}})
-		again()
-		if n := h.runs.Load(); n != 1 {
-			t.Errorf("carried out %d times", n)
-		}
-		wantStatuses(t, b, c.ID, schema.CommandAccepted, schema.CommandDone)
-		if out := answerWith(t, b, c.ID, schema.CommandDone).Output; string(out) != `{"text":"a\u003cb"}` {
-			t.Errorf("output %s", out)
-		}
-		if n := second.metric(t, "giverny_command_refused_total", string(command.Duplicate)); n != 3 {
-			t.Errorf("%v duplicates counted after the restart, want 3: the log is read again from its start", n)
-		}
-	})
-}
-
-// An agent whose state was lost does not carry out what it may have carried out before.
-func TestLostStateExecutesNothingTwice(t *testing.T) {
-	for _, damage := range []string{"", "{", `{"version":9}`, `{"version":1,"since":"2000-01-01T00:00:00Z","commands":[null]}`} {
-		synctest.Test(t, func(t *testing.T) {
-			b, h, state := newBus(), instantly("test.act"), filepath.Join(t.TempDir(), "commands.json")
-			first := startAgent(t, b, agentOptions{state: state, handlers: []command.Handler{h}})
-			synctest.Wait()
-			send(t, b, "operator", command.Order{Kind: "test.act"})
-			synctest.Wait()
-			first.stop()
-			err := os.Remove(state)
-			if damage != "" {
-				err = os.WriteFile(state, []byte(damage), 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Second)
-			second := startAgent(t, b, agentOptions{state: state, handlers: []command.Handler{h}})
-			synctest.Wait()
-			if n := second.metric(t, "giverny_command_refused_total", string(command.BeforeStart)); n != 1 {
-				t.Errorf("damage %q: %v refused as older than the memory, want 1", damage, n)
-			}
-			if want := min(float64(len(damage)), 1); second.metric(t, "giverny_command_memory_errors_total", "") != want {
-				t.Errorf("damage %q is not counted", damage)
-			}
-			send(t, b, "operator", command.Order{Kind: "test.act"})
-			synctest.Wait()
-			if n := h.runs.Load(); n != 2 {
-				t.Errorf("damage %q: carried out %d times, want once in each life", damage, n)
-			}
-		})
-	}
-}
-
-// A process that is killed writes no more: the state is taken from the middle of a run.
-func TestKilledMidwayAnswersAfterTheRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, h, dir := newBus(), untilStopped("test.act"), t.TempDir()
-		state, killed := filepath.Join(dir, "commands.json"), filepath.Join(dir, "killed.json")
-		first := startAgent(t, b, agentOptions{state: state, handlers: []command.Handler{h}})
-		synctest.Wait()
-		c := send(t, b, "operator", command.Order{Kind: "test.act"})
-		synctest.Wait()
-		text, err := os.ReadFile(state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(killed, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		before := len(b.results(t))
-		startAgent(t, b, agentOptions{state: killed, handlers: []command.Handler{h}})
-		synctest.Wait()
-		after := b.results(t)[before:]
-		if len(after) != 1 || after[0].CommandID != c.ID || after[0].Status != schema.CommandFailed || !strings.Contains(after[0].Reason, "agent restarted") {
-			t.Errorf("answers after the restart: %+v", after)
-		}
-		if n := h.runs.Load(); n != 1 {
-			t.Errorf("carried out %d times", n)
-		}
-		first.stop()
-		if r := answerWith(t, b, c.ID, schema.CommandFailed); r.Agent != "n1" {
-			t.Errorf("%+v", r)
-		}
-	})
 }
 
 func TestStopEndsWhatRuns(t *testing.T) {
@@ -354,67 +250,6 @@ func TestForgeriesGetFewAnswers(t *testing.T) {
 	})
 }
 
-// The memory forgets what cannot come again, so that it stays small.
-func TestMemoryIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBus()
-		l := startAgent(t, b, agentOptions{})
-		synctest.Wait()
-		for range 30 {
-			send(t, b, "guest", command.Order{Kind: "test.nothing", ValidFor: 10 * time.Second})
-			time.Sleep(time.Minute)
-		}
-		if n := l.metric(t, "giverny_command_remembered", ""); n < 10 || n > 12 {
-			t.Errorf("%v commands remembered, want those of some 11 minutes", n)
-		}
-	})
-}
-
-// A command that was forgotten does not come again when the clock is set back.
-func TestClockSetBackExecutesNothingTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, h := newBus(), instantly("test.act")
-		var back atomic.Int64
-		l := startAgent(t, b, agentOptions{handlers: []command.Handler{h}, now: func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }})
-		synctest.Wait()
-		old := send(t, b, "operator", command.Order{Kind: "test.act"})
-		time.Sleep(2 * time.Hour)
-		send(t, b, "operator", command.Order{Kind: "test.act"})
-		synctest.Wait()
-		if n := l.metric(t, "giverny_command_remembered", ""); n != 1 {
-			t.Fatalf("%v commands remembered, want the last one", n)
-		}
-		back.Store(int64(2 * time.Hour))
-		if err := clientOf(b, "operator").Send(t.Context(), &old); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if h.runs.Load() != 2 || l.metric(t, "giverny_command_refused_total", string(command.BeforeStart)) != 1 {
-			t.Errorf("%d runs of two commands", h.runs.Load())
-		}
-	})
-}
-
-// What cannot be remembered is not carried out.
-func TestWithoutMemoryNothingRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, h, dir := newBus(), instantly("test.act"), filepath.Join(t.TempDir(), "state")
-		l := startAgent(t, b, agentOptions{state: filepath.Join(dir, "commands.json"), handlers: []command.Handler{h}})
-		synctest.Wait()
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		c := send(t, b, "operator", command.Order{Kind: "test.act"})
-		synctest.Wait()
-		if r := answerWith(t, b, c.ID, schema.CommandRefused); !strings.Contains(r.Reason, "cannot remember") || h.runs.Load() != 0 {
-			t.Errorf("%+v, %d runs", r, h.runs.Load())
-		}
-		if l.metric(t, "giverny_command_refused_total", string(command.NoMemory)) != 1 {
-			t.Error("not counted")
-		}
-	})
-}
-
 func TestEveryReasonStandsAtZero(t *testing.T) {
 	l := startAgent(t, newBus(), agentOptions{})
 	for _, reason := range command.Reasons() {
@@ -466,83 +301,4 @@ func TestAnswersOutliveTheProcess(t *testing.T) {
 		synctest.Wait()
 		wantStatuses(t, b, c.ID, schema.CommandDone)
 	})
-}
-
-func TestAskGathers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBus()
-		for i := range 3 {
-			startAgent(t, b, agentOptions{name: fmt.Sprintf("n%d", i), handlers: command.AgentHandlers(collecting{})})
-		}
-		startAgent(t, b, agentOptions{name: "ahead", handlers: command.AgentHandlers(collecting{}), now: func() time.Time { return time.Now().Add(5 * time.Second) }})
-		time.Sleep(10 * time.Second) // past the instant at which the one ahead began to remember
-		client := clientOf(b, "guest")
-		order := command.Order{Kind: command.KindList, Targets: []string{"n[01]", "ahead", "absent"}, ValidFor: time.Minute}
-		c, err := client.New(order)
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		answers, err := client.Ask(t.Context(), &c, 3*time.Second, 0)
-		if err != nil || len(answers) != 3 || time.Since(began) < 3*time.Second {
-			t.Fatalf("%d answers after %v: %v", len(answers), time.Since(began), err)
-		}
-		for i, name := range []string{"ahead", "n0", "n1"} {
-			if answers[i].Agent != name || answers[i].Status != schema.CommandDone {
-				t.Errorf("answer %d: %+v", i, answers[i])
-			}
-		}
-		if offset, _ := answers[0].ClockOffset(); offset.Round(time.Second) != 5*time.Second {
-			t.Errorf("clock offset of %v, want 5s", offset)
-		}
-		c, _ = client.New(order)
-		began = time.Now()
-		if answers, err = client.Ask(t.Context(), &c, time.Minute, 3); err != nil || len(answers) != 3 || time.Since(began) > time.Second {
-			t.Errorf("with all expected answers: %d after %v: %v", len(answers), time.Since(began), err)
-		}
-	})
-}
-
-func TestAskEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBus()
-		client := clientOf(b, "guest")
-		c, err := client.New(command.Order{Kind: command.KindList, Targets: []string{"*"}, ValidFor: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := client.Ask(ctx, &c, time.Hour, 0); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
-		}
-	})
-}
-
-func TestRefresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBus()
-		startAgent(t, b, agentOptions{handlers: command.AgentHandlers(collecting{})})
-		synctest.Wait()
-		c := send(t, b, "guest", command.Order{Kind: command.KindRefresh})
-		dry := send(t, b, "guest", command.Order{Kind: command.KindRefresh, DryRun: true})
-		synctest.Wait()
-		for id, devices := range map[string]int{c.ID: 9, dry.ID: 8} {
-			var out command.Refreshed
-			if err := json.Unmarshal(answerWith(t, b, id, schema.CommandDone).Output, &out); err != nil || len(out.Sources) != 1 || out.Sources[0].Devices != devices {
-				t.Errorf("%+v, %v", out, err)
-			}
-		}
-	})
-}
-
-// collecting has 8 devices, and 9 after a refresh.
-type collecting struct{}
-
-func (collecting) Status() command.AgentStatus {
-	return command.AgentStatus{Version: "test", Sources: []command.SourceStatus{{Source: "ibsysfs", State: command.SourceOK, Devices: 8}}}
-}
-
-func (collecting) Refresh(context.Context) ([]command.SourceStatus, error) {
-	return []command.SourceStatus{{Source: "ibsysfs", State: command.SourceOK, Devices: 9}}, nil
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/ingest/clockcheck"
 )
 
 // clocks shows what is known of the clocks of those who send to a fabric: in
-// metrics, in the log, and as a fault where no sender is left that is believed. It is
+// metrics, in the log, and as a fault where no sender is left whose clock is accepted. It is
 // guarded by the intake's lock.
 type clocks struct {
 	fabric  string
@@ -16,9 +16,9 @@ type clocks struct {
 	health  *health
 
 	newestNanos int64 // the broker's time of the newest record
-	off         map[witness.Sender]witness.State
-	shown       map[witness.Sender]bool // those of off that have a series
-	minute      int64                   // of the broker's clock, in which logged were logged, and held were not
+	off         map[clockcheck.Sender]clockcheck.State
+	shown       map[clockcheck.Sender]bool // those of off that have a series
+	minute      int64                      // of the broker's clock, in which logged were logged, and held were not
 	logged      int
 	held        int
 }
@@ -35,14 +35,14 @@ const (
 )
 
 func newClocks(fabric string, m *Metrics, h *health) *clocks {
-	c := &clocks{fabric: fabric, metrics: m, health: h, off: map[witness.Sender]witness.State{}, shown: map[witness.Sender]bool{}}
+	c := &clocks{fabric: fabric, metrics: m, health: h, off: map[clockcheck.Sender]clockcheck.State{}, shown: map[clockcheck.Sender]bool{}}
 	m.clockOffset.DeletePartialMatch(map[string]string{"fabric": fabric})
 	c.count()
 	return c
 }
 
-// judged takes what a record has changed.
-func (c *clocks) judged(j *witness.Judge, appendedNanos int64) {
+// checked takes over what a record has changed.
+func (c *clocks) checked(j *clockcheck.Checker, appendedNanos int64) {
 	if appendedNanos == 0 {
 		return
 	}
@@ -60,8 +60,8 @@ func (c *clocks) judged(j *witness.Judge, appendedNanos int64) {
 	}
 }
 
-func (c *clocks) changed(k *witness.Clock) {
-	if k.State == witness.OK {
+func (c *clocks) changed(k *clockcheck.Clock) {
+	if k.State == clockcheck.OK {
 		c.forget(k.Sender)
 	} else {
 		c.off[k.Sender] = k.State
@@ -74,27 +74,27 @@ func (c *clocks) changed(k *witness.Clock) {
 	c.logged++
 	offset := time.Duration(k.OffsetNanos).Round(time.Millisecond)
 	attrs := []any{"agent", k.Agent, "source", k.Source, "offset", offset, "state", k.State.String()}
-	if k.State == witness.OK {
+	if k.State == clockcheck.OK {
 		c.health.log.Info("analysis: the agent's clock is right again", attrs...)
 		return
 	}
 	c.health.log.Warn("analysis: clock of an agent is off; set it there", append(attrs, "meaning", describe(k))...)
 }
 
-// describe says of a clock what people want to know.
-func describe(k *witness.Clock) string {
+// describe is the state of a clock for an operator.
+func describe(k *clockcheck.Clock) string {
 	offset, way := time.Duration(k.OffsetNanos), "ahead"
 	if offset < 0 {
 		offset, way = -offset, "behind"
 	}
 	does := "its readings are dropped"
-	if k.State == witness.Shifted {
+	if k.State == clockcheck.Shifted {
 		does = "its readings are shifted"
 	}
 	return fmt.Sprintf("the clock of agent %s (%s) is %v %s, %s", k.Agent, k.Source, offset.Round(time.Second), way, does)
 }
 
-func (c *clocks) show(k *witness.Clock) {
+func (c *clocks) show(k *clockcheck.Clock) {
 	if !c.shown[k.Sender] && len(c.shown) == maxOffsetSeries {
 		return
 	}
@@ -102,7 +102,7 @@ func (c *clocks) show(k *witness.Clock) {
 	c.metrics.clockOffset.WithLabelValues(c.fabric, k.Agent, k.Source).Set(float64(k.OffsetNanos) / 1e9)
 }
 
-func (c *clocks) forget(s witness.Sender) {
+func (c *clocks) forget(s clockcheck.Sender) {
 	delete(c.off, s)
 	if c.shown[s] {
 		delete(c.shown, s)
@@ -111,16 +111,16 @@ func (c *clocks) forget(s witness.Sender) {
 }
 
 // turn is what is done once a minute.
-func (c *clocks) turn(j *witness.Judge, minute int64) {
+func (c *clocks) turn(j *clockcheck.Checker, minute int64) {
 	if c.held > 0 {
 		c.health.log.Warn("analysis: further agents' clocks changed their state", "count", c.held, "off_now", len(c.off))
 	}
 	c.minute, c.logged, c.held = minute, 0, 0
 	j.Forget(c.newestNanos - clockMemory)
-	known := map[witness.Sender]bool{}
+	known := map[clockcheck.Sender]bool{}
 	for _, k := range j.Clocks() {
 		known[k.Sender] = true
-		if k.State != witness.OK {
+		if k.State != clockcheck.OK {
 			c.show(&k)
 		}
 	}
@@ -134,24 +134,24 @@ func (c *clocks) turn(j *witness.Judge, minute int64) {
 }
 
 func (c *clocks) count() {
-	var n [witness.Shifted + 1]int
+	var n [clockcheck.Shifted + 1]int
 	for _, state := range c.off {
 		n[state]++
 	}
-	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {
+	for _, state := range []clockcheck.State{clockcheck.Quarantined, clockcheck.Shifted} {
 		c.metrics.clocksOff.WithLabelValues(c.fabric, state.String()).Set(float64(n[state]))
 	}
 }
 
 // check makes it a fault of the fabric that no readings are taken.
-func (c *clocks) check(j *witness.Judge) {
+func (c *clocks) check(j *clockcheck.Checker) {
 	if len(c.off) == 0 {
 		c.health.state(partClocks, nil)
 		return
 	}
 	all := j.Clocks()
 	for i := range all {
-		if all[i].State != witness.Quarantined {
+		if all[i].State != clockcheck.Quarantined {
 			c.health.state(partClocks, nil)
 			return
 		}
@@ -185,7 +185,7 @@ func (in *Intake) checkFuture(appendedNanos int64) error {
 // FutureError says that what is stored lies in the future.
 type FutureError struct {
 	LastEnd  time.Time // of what is stored
-	NowNanos int64     // what is later is not believed
+	NowNanos int64     // what is later is not used
 }
 
 func (e *FutureError) Error() string {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/internal/test/racing"
 	"github.com/giverny/giverny/schema"
 )
@@ -27,7 +27,7 @@ func TestAllClocksJump(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		for _, ahead := range []time.Duration{-5, -30, -120, -600, -1800, -3600, -86400, 20, 120, 3600, 86400 * 365} {
 			for _, restart := range []bool{false, true} {
-				if racing.On && !restart {
+				if racing.On && (!restart || ahead != -120 && ahead != 3600) {
 					continue
 				}
 				t.Run(fmt.Sprintf("silent=%v/%ds/restart=%v", silent, ahead, restart), func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestOneClockIsNamed(t *testing.T) {
 	})
 }
 
-// If no agent is believed, the fabric is not ready and says why.
+// If no agent's clock is accepted, the fabric is not ready and says why.
 func TestNoClockIsAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(graphOf(t, "f", "torus:4x4x4")).everyone(between(10, 300, -time.Hour))
@@ -217,7 +217,7 @@ func randomOffset(rng *rand.Rand) time.Duration {
 // Random faults of clocks, outages of the broker and restarts, against the true
 // time: the run never fails, nothing ends in the future, whose clock is right
 // loses nothing, and all is well once the last fault is over by the tolerance, up to
-// which readings ahead of their time are believed. A restart makes no difference,
+// which readings ahead of their time are accepted. A restart makes no difference,
 // except to the window's own judgement of clocks that are off by less than that: it
 // begins without, so that this is compared without drift.
 func TestRandomClockFaults(t *testing.T) {
@@ -290,8 +290,8 @@ func TestClocksAndOutages(t *testing.T) {
 	}
 }
 
-// What the intake is given without a witness is believed whatever it says: a replay.
-func TestReplayedReadingsNeedNoWitness(t *testing.T) {
+// Readings without an append time are accepted whatever their time: a replay.
+func TestReplayedReadingsNeedNoAppendTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
 		runFor(t, 30*time.Second, r.fabric(t, g, one(&polls{graph: g})))
@@ -305,11 +305,11 @@ func TestTimesOfARecord(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for _, c := range []struct {
 		m    kafka.Message
-		want witness.Times
+		want clockcheck.Times
 	}{
-		{kafka.Message{Time: now.Add(time.Hour), Appended: time.Unix(2000, 0), Sent: time.Unix(3000, 0)}, witness.Times{SentNanos: 3000 * second, AppendedNanos: 2000 * second}},
-		{kafka.Message{Time: time.Unix(500, 0)}, witness.Times{AppendedNanos: 500 * second}},
-		{kafka.Message{Time: time.Unix(1500, 0)}, witness.Times{AppendedNanos: 1000 * second}},
+		{kafka.Message{Time: now.Add(time.Hour), Appended: time.Unix(2000, 0), Sent: time.Unix(3000, 0)}, clockcheck.Times{SentNanos: 3000 * second, AppendedNanos: 2000 * second}},
+		{kafka.Message{Time: time.Unix(500, 0)}, clockcheck.Times{AppendedNanos: 500 * second}},
+		{kafka.Message{Time: time.Unix(1500, 0)}, clockcheck.Times{AppendedNanos: 1000 * second}},
 	} {
 		if got := timesOf(&c.m, now); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.m, got, c.want)

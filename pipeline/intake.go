@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/analysis"
-	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -101,23 +101,23 @@ func (in *Intake) register(s Source) {
 // Counters takes a batch; offset is the source's own, or NoOffset. The intake
 // keeps nothing of the batch. An error refuses this batch alone.
 func (in *Intake) Counters(s Source, b *schema.CounterBatch, offset int64) error {
-	return in.Witnessed(s, b, offset, witness.Times{})
+	return in.CountersTimed(s, b, offset, clockcheck.Times{})
 }
 
-// Witnessed is Counters with the times that Kafka keeps of a record, by which the
-// sender's clock is judged.
-func (in *Intake) Witnessed(s Source, b *schema.CounterBatch, offset int64, t witness.Times) error {
+// CountersTimed is Counters with the times that Kafka keeps of a record, by which the
+// sender's clock is checked.
+func (in *Intake) CountersTimed(s Source, b *schema.CounterBatch, offset int64, t clockcheck.Times) error {
 	return in.locked(func() error {
-		believed, err := in.core.Believe(b, t)
+		accepted, err := in.core.CheckClock(b, t)
 		if err != nil {
 			return err
 		}
-		in.clocks.judged(in.core.Clocks(), t.AppendedNanos)
+		in.clocks.checked(in.core.Clocks(), t.AppendedNanos)
 		if err := in.checkFuture(t.AppendedNanos); err != nil {
 			in.failed.Store(&err)
 			return err
 		}
-		newest, err := in.add(believed)
+		newest, err := in.add(accepted)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (in *Intake) Witnessed(s Source, b *schema.CounterBatch, offset int64, t wi
 	})
 }
 
-// add hands a batch that is believed to the core, or to the buffer where it is in
+// add hands a batch that is accepted to the core, or to the buffer where it is in
 // use.
 func (in *Intake) add(b *schema.CounterBatch) (newest int64, err error) {
 	if b.Rows() == 0 {
@@ -386,26 +386,4 @@ func (in *Intake) close() { close(in.out) }
 func (in *Intake) IsFault(err error) bool {
 	fault := in.fault()
 	return fault != nil && errors.Is(err, fault)
-}
-
-// offsetQueue remembers, for the messages taken and not yet done with, how new
-// their newest row is.
-type offsetQueue []takenMessage
-
-type takenMessage struct{ offset, newestNanos int64 }
-
-func (q *offsetQueue) push(offset, newestNanos int64) {
-	*q = append(*q, takenMessage{offset, newestNanos})
-}
-
-// through is the offset of the last message before the first that holds
-// something from low on, -1 if there is none; those up to it are forgotten.
-func (q *offsetQueue) through(low int64) int64 {
-	n, offset := 0, NoOffset
-	for n < len(*q) && (*q)[n].newestNanos < low {
-		offset = (*q)[n].offset
-		n++
-	}
-	*q = append((*q)[:0], (*q)[n:]...)
-	return offset
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/ingest/witness"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 )
@@ -29,7 +29,7 @@ func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string,
 // counterSource reads batches of counters.
 type counterSource struct {
 	consumer *kafka.Consumer
-	feeds    []*kafka.Consumer // of what is said beside them
+	feeds    []*kafka.Consumer // of jobs, failures and traffic
 	decoder  envelope.Decoder
 	batch    schema.CounterBatch
 }
@@ -46,7 +46,7 @@ func (s *counterSource) Run(ctx context.Context, in *Intake) error {
 		if err := s.decoder.Counters(m.Payload, &s.batch); err != nil {
 			return err
 		}
-		return rejected(in, in.Witnessed(s, &s.batch, m.Offset, timesOf(&m, time.Now())))
+		return rejected(in, in.CountersTimed(s, &s.batch, m.Offset, timesOf(&m, time.Now())))
 	})
 }
 
@@ -71,7 +71,7 @@ func (s *counterSource) awaitFeeds(ctx context.Context) bool {
 // timesOf are the times of a record. Where the broker does not say when it appended
 // it, that is the producer's time or, if that is earlier, this host's: nothing lies
 // in the future of both.
-func timesOf(m *kafka.Message, now time.Time) (t witness.Times) {
+func timesOf(m *kafka.Message, now time.Time) (t clockcheck.Times) {
 	appended := m.Appended
 	if appended.IsZero() {
 		if appended = m.Time; appended.After(now) {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/analysis"
-	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -60,34 +60,34 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return &Metrics{
 		rows:      counter("giverny_analyse_rows_total", "Rows of counter batches taken in."),
 		dropped:   gauge("giverny_analyse_dropped", "Readings and values discarded since the start, by reason.", "reason"),
-		missing:   gauge("giverny_analyse_batches_missing", "Batches since the start that were sent and never came, by the gaps in their numbers."),
+		missing:   gauge("giverny_analyse_batches_missing", "Batches since the start that were sent and did not arrive, by the gaps in their numbers."),
 		intervals: counter("giverny_analyse_intervals_total", "Intervals analysed and stored."),
 		samples:   counter("giverny_analyse_samples_total", "Counter readings that went into stored intervals."),
 		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval; NaN while none is stored.", "severity"),
 		coverage:  gauge("giverny_coverage_ratio", "Share of links measured in the newest stored interval; 0 while none is stored.", "metric"),
 
-		owner:       gauge("giverny_pipeline_owner", "1 while this process analyses the fabric, 0 while it stands by because another does."),
+		owner:       gauge("giverny_pipeline_owner", "1 while this process analyses the fabric, 0 while it is on standby because another process does."),
 		up:          gauge("giverny_pipeline_up", "1 while a part of the fabric's pipeline works, 0 while it has failed and is retried.", "part"),
 		faults:      counter("giverny_pipeline_faults_total", "Faults of parts of the fabric's pipeline, each followed by a retry.", "part"),
-		rewinds:     counter("giverny_pipeline_rewinds_total", "Times that stored intervals were analysed and stored again, with readings that had come late."),
-		incomplete:  gauge("giverny_pipeline_incomplete_intervals", "Stored intervals that lack readings which came late; they will be completed."),
-		held:        gauge("giverny_pipeline_held", "1 while intervals are held because Kafka is or was away, until the agents' spools have come."),
-		refused:     counter("giverny_pipeline_refused_total", "Results that a sink refused for good; the others have them.", "sink"),
+		rewinds:     counter("giverny_pipeline_rewinds_total", "Times that stored intervals were analysed and stored again, because readings arrived late."),
+		incomplete:  gauge("giverny_pipeline_incomplete_intervals", "Stored intervals that lack late readings; they will be completed."),
+		held:        gauge("giverny_pipeline_held", "1 while intervals are held because Kafka is or was unreachable, until the agents have sent their spools."),
+		refused:     counter("giverny_pipeline_refused_total", "Results that a sink refused permanently; other sinks received them.", "sink"),
 		sinkDropped: counter("giverny_pipeline_sink_dropped_total", "Results that did not reach a sink, by reason.", "sink", "reason"),
 
-		clockOffset: gauge("giverny_clock_offset_seconds", "By how much the clock of an agent is ahead of the brokers', of the first hundred agents whose clock is too far off.", "agent", "source"),
-		clocksOff:   gauge("giverny_clocks_off", "Agents, by source, whose clock is too far off, by what becomes of their readings.", "state"),
+		clockOffset: gauge("giverny_clock_offset_seconds", "Offset by which the clock of an agent is ahead of the brokers', for the first hundred agents whose clock is too far off.", "agent", "source"),
+		clocksOff:   gauge("giverny_clocks_off", "Agents, by source, whose clock is too far off, by what is done with their readings.", "state"),
 
 		brier:        gauge("giverny_tracking_brier_score", "Mean Brier score of the forecasts of regions whose outcome is known, 0 (perfect) to 2.", "intervals_ahead"),
-		persistence:  gauge("giverny_tracking_persistence_brier_score", "The same of a forecast that every region stays as it is, to compare with.", "intervals_ahead"),
+		persistence:  gauge("giverny_tracking_persistence_brier_score", "Mean Brier score of the forecast that no region changes, for comparison.", "intervals_ahead"),
 		forecasts:    gauge("giverny_tracking_forecasts", "Forecasts of regions whose outcome is known, restarts included.", "intervals_ahead"),
 		congestion:   gauge("giverny_tracking_congestion_event", "1 while a regions congestion event (RCE) is on; NaN while no interval is stored."),
-		network:      gauge("giverny_tracking_network_state", "State of the network: 0 Neg, 1 Low, 2 Medium, 3 High, that of its worst region; -1 while it is not known."),
-		unknown:      gauge("giverny_network_unknown", "1 while the state of the network is not known, by reason.", "reason"),
+		network:      gauge("giverny_tracking_network_state", "State of the network, that of its worst region: 0 Neg, 1 Low, 2 Medium, 3 High; -1 while it is unknown."),
+		unknown:      gauge("giverny_network_unknown", "1 while the state of the network is unknown, by reason.", "reason"),
 		readingAge:   gauge("giverny_pipeline_last_reading_age_seconds", "Time since readings came in last, or since the start."),
 		intervalAge:  gauge("giverny_pipeline_last_interval_age_seconds", "Time since an interval was stored last, or since the start."),
-		agents:       gauge("giverny_analyse_agents", "Agents that report, and those that have been silent for three intervals but not for a day.", "state"),
-		longestHot:   gauge("giverny_tracking_longest_hot_seconds", "For how long the link that has been hot for longest has been so; 0 if none is, NaN while no interval is stored."),
+		agents:       gauge("giverny_analyse_agents", "Agents by state: reporting, or silent for three intervals but less than a day.", "state"),
+		longestHot:   gauge("giverny_tracking_longest_hot_seconds", "How long the longest-hot link has been hot; 0 if none is, NaN while no interval is stored."),
 		stateRefused: counter("giverny_tracking_state_refused_total", "Saved states of the analysis that could not be used after a restart and were rebuilt."),
 	}
 }
@@ -118,7 +118,7 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	for _, g := range []*prometheus.GaugeVec{m.owner, m.congestion, m.longestHot, m.readingAge, m.intervalAge, m.incomplete, m.held} {
 		g.WithLabelValues(fabric)
 	}
-	for _, state := range []witness.State{witness.Quarantined, witness.Shifted} {
+	for _, state := range []clockcheck.State{clockcheck.Quarantined, clockcheck.Shifted} {
 		m.clocksOff.WithLabelValues(fabric, state.String())
 	}
 	for _, state := range []string{"reporting", "silent"} {

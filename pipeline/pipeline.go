@@ -65,7 +65,7 @@ type Fabric struct {
 	deps   Deps
 	log    *slog.Logger
 	health *health
-	// What is stored from here on is not believed by the next run; 0: all is.
+	// The next run ignores intervals stored from here on; 0: it uses all.
 	futureNanos int64
 	watch       *watch
 	held        hold // of the run before, which may have ended with the ownership because Kafka was away

@@ -163,7 +163,7 @@ func (f *Fabric) storedFeeds(ctx context.Context, fromNanos, toNanos int64) (fee
 	return feeds, err
 }
 
-// lastInterval is the newest that is stored and believed. What lies in the future
+// lastInterval is the newest stored interval that is used. What lies in the future
 // stays where it is; when time gets there, the store has those intervals already.
 func (f *Fabric) lastInterval(ctx context.Context) (schema.Interval, error) {
 	before := int64(math.MaxInt64)

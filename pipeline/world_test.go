@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -38,7 +38,7 @@ type agent struct {
 
 type logged struct {
 	batch *schema.CounterBatch
-	times witness.Times
+	times clockcheck.Times
 }
 
 // newWorld has three agents, of which the first reads more than half of the devices.
@@ -78,7 +78,7 @@ func (w *world) second(s int) {
 			continue
 		}
 		for _, b := range a.spool {
-			times := witness.Times{SentNanos: clock, AppendedNanos: time.Now().UnixNano()}
+			times := clockcheck.Times{SentNanos: clock, AppendedNanos: time.Now().UnixNano()}
 			if w.silent {
 				times.SentNanos = 0
 			}
@@ -137,7 +137,7 @@ func (c *logConsumer) Run(ctx context.Context, in *Intake) error {
 		records, away := c.world.log[next:], c.world.away
 		c.world.mu.Unlock()
 		for _, r := range records {
-			if err := in.Witnessed(c, r.batch, next, r.times); err != nil {
+			if err := in.CountersTimed(c, r.batch, next, r.times); err != nil {
 				return err
 			}
 			next++

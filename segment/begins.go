@@ -18,10 +18,10 @@ const (
 // findSlow finds the links between switches that may be where back pressure begins.
 func (t *trees) findSlow() {
 	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
-	for i := range t.links {
+	for i := range t.hottest {
 		t.hottest[i] = 0
-		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-			t.hottest[i] = max(t.hottest[i], t.stall[j])
+		if j := t.hottestAfter(int32(i)); j >= 0 {
+			t.hottest[i] = t.stall[j]
 		}
 	}
 	for i, l := range t.links {
@@ -38,28 +38,25 @@ const mostSlow = 2
 
 func (t *trees) keepFewSlow(d int32) {
 	n := 0
-	for _, l := range t.waits.out.of(d) {
-		if i := t.node[l]; i >= 0 && t.slow[i] {
+	for _, i := range t.leaving.of(d) {
+		if t.slow[i] {
 			n++
 		}
 	}
 	if n <= mostSlow {
 		return
 	}
-	for _, l := range t.waits.out.of(d) {
-		if i := t.node[l]; i >= 0 {
-			t.slow[i] = false
-		}
+	for _, i := range t.leaving.of(d) {
+		t.slow[i] = false
 	}
 }
 
 // findOdd finds the ports to hosts that are roots of their own: beside an exchange, those that are clearly above most
 // others that stall at the switch; where traffic that goes on stalls as well, all.
 func (t *trees) findOdd(d int32) {
-	w := t.waits
 	t.sample = t.sample[:0]
-	for _, l := range w.out.of(d) {
-		if i := t.node[l]; i >= 0 && w.toHost(l) {
+	for _, i := range t.leaving.of(d) {
+		if t.toHost(i) {
 			t.sample = append(t.sample, t.stall[i])
 		}
 	}
@@ -74,8 +71,8 @@ func (t *trees) findOdd(d int32) {
 		}
 		usual = 0
 	}
-	for _, l := range w.out.of(d) {
-		if i := t.node[l]; i >= 0 && w.toHost(l) {
+	for _, i := range t.leaving.of(d) {
+		if t.toHost(i) {
 			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
 		}
 	}
@@ -83,10 +80,10 @@ func (t *trees) findOdd(d int32) {
 
 // isCrossed reports whether what enters a switch might wait rather for links that are hotter than its stalled ports.
 func (t *trees) isCrossed(d int32, port float64) bool {
-	w, crossing, ending := t.waits, 0, 0
-	for _, l := range w.in.of(d) {
-		switch i := t.node[l]; {
-		case i < 0 || w.fromHost(l):
+	crossing, ending := 0, 0
+	for _, i := range t.into.of(d) {
+		switch {
+		case t.fromHost(i):
 		case t.hottest[i] > port:
 			crossing++
 		case t.hottest[i] == port:
@@ -111,22 +108,22 @@ func (t *trees) findSinks() {
 			t.sink[i] = w.from[l]
 		case t.slow[i]:
 			t.port[i], t.sink[i] = true, t.placeOf(l)
-		case t.begin[i] == t.begin[i+1]:
+		case len(t.mayWaitFor(int32(i))) == 0:
 			t.sink[i] = w.to[l]
 		}
 	}
 	for _, d := range t.entered {
 		unexplained := 0
-		for _, l := range w.in.of(d) {
-			if i := t.node[l]; i >= 0 && t.isUnexplained(i) {
+		for _, i := range t.into.of(d) {
+			if t.isUnexplained(i) {
 				unexplained++
 			}
 		}
 		if unexplained < unexplainedLinks {
 			continue
 		}
-		for _, l := range w.in.of(d) {
-			if i := t.node[l]; i >= 0 && !t.port[i] && t.isUnexplained(i) {
+		for _, i := range t.into.of(d) {
+			if !t.port[i] && t.isUnexplained(i) {
 				t.sink[i] = d
 			}
 		}
@@ -151,15 +148,15 @@ func (t *trees) isSlow(i int32) bool {
 	if stall < slowStep*t.hottest[i] || !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
 		return false
 	}
-	for _, k := range w.in.of(w.to[l]) {
-		if j := t.node[k]; j >= 0 && k != l && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest[j] {
+	for _, j := range t.into.of(w.to[l]) {
+		if j != i && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest[j] {
 			return false
 		}
 	}
 	waiting, hotter, most := 0, 0, stall+slowSigmas*t.noise.sigma(stall)
-	for _, k := range w.in.of(w.from[l]) {
-		switch j := t.node[k]; {
-		case j < 0 || !w.mayWait(k, l):
+	for _, j := range t.into.of(w.from[l]) {
+		switch {
+		case !w.mayWait(t.links[j], l):
 		case t.stall[j] > most:
 			hotter++
 		case t.standsOut(j):
@@ -172,18 +169,22 @@ func (t *trees) isSlow(i int32) bool {
 // standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those
 // wait for is not why it stalls. A host has only one.
 func (t *trees) standsOut(i int32) bool {
-	w, l := t.waits, t.links[i]
-	above, others := 0, 0
-	for _, k := range w.out.of(w.from[l]) {
-		if k == l || t.values[k] == missing || w.level[w.to[k]] != w.level[w.to[l]] {
-			continue
-		}
-		others++
-		if j := t.node[k]; j < 0 || t.isClearlyAbove(t.stall[i], t.stall[j]) {
-			above++
+	w, level, rivals := t.waits, t.waits.level[t.to[i]], 0
+	for _, j := range t.leaving.of(t.from[i]) {
+		if j != i && w.level[t.to[j]] == level && !t.isClearlyAbove(t.stall[i], t.stall[j]) {
+			rivals++
 		}
 	}
-	return 2*above >= others
+	least := 2 * rivals // of all others
+	for _, k := range w.out.of(t.from[i]) {
+		if least == 0 {
+			break
+		}
+		if k != t.links[i] && t.values[k] != missing && w.level[w.to[k]] == level {
+			least--
+		}
+	}
+	return least == 0
 }
 
 // isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for
@@ -193,31 +194,30 @@ func (t *trees) isOnlyWay(i int32) bool {
 	if !w.isUp(l) {
 		return false
 	}
-	calm := 0
-	for _, k := range w.out.of(w.from[l]) {
-		if k == l || !w.isUp(k) && !w.toHost(k) {
-			continue
-		}
-		if t.node[k] >= 0 {
+	for _, j := range t.leaving.of(w.from[l]) {
+		if j != i && (t.toHost(j) || w.isUp(t.links[j])) {
 			return false
 		}
-		if w.isUp(k) && t.values[k] != missing {
+	}
+	calm := 0
+	for _, k := range w.out.of(w.from[l]) {
+		if k != l && w.isUp(k) && t.values[k] != missing {
 			calm++
 		}
 	}
 	waiting := 0
-	for _, k := range w.in.of(w.from[l]) {
-		if j := t.node[k]; j >= 0 && w.fromHost(k) && t.stall[j] <= stall+slowSigmas*t.noise.sigma(stall) {
+	for _, j := range t.into.of(w.from[l]) {
+		if t.fromHost(j) && t.stall[j] <= stall+slowSigmas*t.noise.sigma(stall) {
 			waiting++
 		}
 	}
 	if calm < minFeeders || waiting < onlyWayLinks {
 		return false
 	}
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+	for _, j := range t.mayWaitFor(i) {
 		into := 0
-		for _, k := range w.in.of(w.to[t.links[j]]) {
-			if t.node[k] >= 0 && !w.fromHost(k) {
+		for _, k := range t.into.of(t.to[j]) {
+			if !t.fromHost(k) {
 				into++
 			}
 		}
@@ -229,7 +229,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 }
 
 func (t *trees) isUnexplained(i int32) bool {
-	if t.begin[i] == t.begin[i+1] {
+	if len(t.mayWaitFor(i)) == 0 {
 		return false
 	}
 	best := t.hottest[i]

@@ -12,8 +12,8 @@ type part struct {
 
 // partList is a few parts, the largest first.
 type partList struct {
+	n  int // first, to lie beside the first part in memory
 	at [maxParts]part
-	n  int
 }
 
 func (p *partList) list() []part { return p.at[:p.n] }

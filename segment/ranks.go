@@ -7,7 +7,7 @@ func (t *trees) after(i int32) []int32 {
 	if t.sink[i] >= 0 {
 		return nil
 	}
-	return t.next[t.begin[i]:t.begin[i+1]]
+	return t.mayWaitFor(i)
 }
 
 // rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
@@ -15,39 +15,74 @@ func (t *trees) after(i int32) []int32 {
 func (t *trees) rankNodes() {
 	n := len(t.links)
 	t.rank, t.was, t.order = resize(t.rank, n), resize(t.was, n), resize(t.order, n)
-	clear(t.rank)
-	for round, changed := 0, true; changed && round < maxRank; round++ {
-		changed = false
-		copy(t.was, t.rank) // all at once: the order of links must not show
-		for i := range int32(n) {
-			for _, j := range t.after(i) {
-				t.rank[i] = max(t.rank[i], min(maxRank, t.was[j]+1))
-			}
-			changed = changed || t.rank[i] != t.was[i]
+	for i := range t.rank {
+		t.rank[i] = unranked
+	}
+	for i := range int32(n) {
+		if t.rank[i] == unranked && !t.fromHost(i) {
+			t.rankBehind(i)
 		}
 	}
+	t.rankCycles()
+	t.rankHosts()
+	t.sortByRank()
+}
+
+// rankHosts ranks the links from hosts: these wait for all that leaves their leaf, and nothing for them.
+func (t *trees) rankHosts() {
+	list, rank := noList, int32(0) // the last one, and the rank of who waits for it
+	for i := range t.rank {
+		if !t.fromHost(int32(i)) {
+			continue
+		}
+		t.rank[i] = 0
+		if t.sink[i] >= 0 {
+			continue
+		}
+		if t.list[i] != list {
+			list, rank = t.list[i], 0
+			for _, j := range t.next.of(list) {
+				rank = max(rank, min(lastRank, t.rank[j]+1))
+			}
+		}
+		t.rank[i] = rank
+	}
+}
+
+// unranked is the rank of a node that rankBehind has not come to.
+const unranked = int32(-1)
+
+// rankBehind ranks a node by its longest way to a sink, and before it all that it waits for. Nodes of a cycle, or behind
+// one, get maxRank: in depth-first order one of them meets a node that it began from.
+func (t *trees) rankBehind(i int32) {
+	t.rank[i] = maxRank
+	longest := int32(0)
+	for _, j := range t.after(i) {
+		if t.rank[j] == unranked {
+			t.rankBehind(j)
+		}
+		longest = max(longest, min(maxRank, t.rank[j]+1))
+	}
+	t.rank[i] = longest
+}
+
+// rankCycles ranks the nodes of cycles, and those behind them, by the shortest way out.
+func (t *trees) rankCycles() {
+	isAny := false
 	for i, r := range t.rank {
 		if r == maxRank {
-			t.rank[i] = lastRank
+			t.rank[i], isAny = lastRank, true
 		}
 	}
-	for r, changed := int32(maxRank), true; changed && r < lastRank; r++ {
-		changed = false
-		copy(t.was, t.rank)
-		for i := range int32(n) {
+	for r := int32(maxRank); isAny && r < lastRank; r++ {
+		isAny = false
+		copy(t.was, t.rank) // all at once: the order of links must not show
+		for i := range int32(len(t.was)) {
 			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
-				t.rank[i], changed = r, true
+				t.rank[i], isAny = r, true
 			}
 		}
 	}
-	for i, l := range t.links { // a host waits for all that leaves its leaf, and nothing for it
-		if t.waits.fromHost(l) {
-			for _, j := range t.after(int32(i)) {
-				t.rank[i] = max(t.rank[i], min(lastRank, t.rank[j]+1))
-			}
-		}
-	}
-	t.sortByRank()
 }
 
 func (t *trees) sortByRank() {
@@ -78,8 +113,8 @@ func (t *trees) breakCycles() {
 		best, most := int32(-1), 0.
 		for _, d := range t.entered {
 			sum := 0.
-			for _, l := range w.in.of(d) {
-				if i := t.node[l]; i >= 0 && t.isOnCycle(i) {
+			for _, i := range t.into.of(d) {
+				if t.isOnCycle(i) {
 					sum += t.stall[i]
 				}
 			}
@@ -90,8 +125,8 @@ func (t *trees) breakCycles() {
 		if best < 0 {
 			return
 		}
-		for _, l := range w.in.of(best) {
-			if i := t.node[l]; i >= 0 && t.isOnCycle(i) {
+		for _, i := range t.into.of(best) {
+			if t.isOnCycle(i) {
 				t.sink[i] = best
 			}
 		}

@@ -99,12 +99,18 @@ func (s *sinks) find(t *trees) {
 func (s *sinks) unite(t *trees) {
 	n := int32(len(t.links))
 	s.components.reset(int(n) + len(t.seen))
+	joined := noList
 	for i := range n {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
 			s.components.union(i, n+d)
 		}
-		for _, j := range t.after(i) {
-			s.components.union(i, j)
+		after := t.after(i)
+		if len(after) > 0 && t.list[i] == joined {
+			after = after[:1] // the rest is one with it
+		}
+		root := i
+		for _, j := range after {
+			root, joined = s.components.union(root, j), t.list[i]
 		}
 	}
 }
@@ -156,13 +162,20 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 // mark finds which sinks each node leads to.
 func (s *sinks) mark(t *trees) {
 	s.mask, s.component = resize(s.mask, len(t.links)), resize(s.component, len(t.links))
+	was := int32(-1) // the last one that waits for others
 	for _, i := range t.order {
 		s.mask[i], s.component[i] = 0, -1
 		if d := t.sink[i]; d >= 0 {
 			own := s.at[d]
 			s.mask[i] = 1 << s.all[own].bit
 			s.component[i] = s.all[own].first
+			continue
 		}
+		if was >= 0 && t.list[i] == t.list[was] && t.rank[i] == t.rank[was] {
+			s.mask[i], s.component[i] = s.mask[was], s.component[was]
+			continue
+		}
+		was = i
 		for _, j := range t.after(i) {
 			if s.component[j] >= 0 && t.rank[j] < t.rank[i] {
 				s.mask[i] |= s.mask[j]
@@ -204,7 +217,7 @@ func (s *sinks) measure(t *trees) {
 		}
 		fromAbove := !w.fromHost(l) && w.level[w.from[l]] > w.level[w.to[l]]
 		a := &s.all[at]
-		if t.sink[i] < 0 && !s.prefersHost(t, int32(i)) && !(a.port > 0 && fromAbove) {
+		if t.sink[i] < 0 && !t.prefersHost(int32(i)) && !(a.port > 0 && fromAbove) {
 			continue
 		}
 		if w.fromHost(l) {
@@ -229,17 +242,6 @@ func (s *sinks) measure(t *trees) {
 			s.lone++
 		}
 	}
-}
-
-// prefersHost reports whether the hottest link that a node may wait for goes to a host.
-func (s *sinks) prefersHost(t *trees, i int32) bool {
-	best, isHost := -1., false
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-		if t.stall[j] > best {
-			best, isHost = t.stall[j], t.port[j]
-		}
-	}
-	return isHost
 }
 
 // sum takes the links from switches, and those from hosts too where the former are few.
@@ -271,8 +273,8 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		x.level = x.levelSum / float64(x.levels)
 	}
 	s.sample = s.sample[:0]
-	for _, l := range w.in.of(x.device) {
-		if i := t.node[l]; i >= 0 && s.feeding[i] >= 0 {
+	for _, i := range t.into.of(x.device) {
+		if s.feeding[i] >= 0 {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
@@ -314,10 +316,9 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 // measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,
 // or else by the other ports.
 func (s *sinks) measureSent(t *trees, x *sink) {
-	w := t.waits
 	s.sample = s.sample[:0]
-	for _, l := range w.out.of(x.device) {
-		if i := t.node[l]; i >= 0 && !w.toHost(l) {
+	for _, i := range t.leaving.of(x.device) {
+		if !t.toHost(i) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
@@ -339,13 +340,13 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 	if !x.hasManyPorts() {
 		return false
 	}
-	w, both := t.waits, 0
-	for _, l := range w.out.of(x.device) {
-		if t.node[l] < 0 || !w.toHost(l) {
+	both := 0
+	for _, i := range t.leaving.of(x.device) {
+		if !t.toHost(i) {
 			continue
 		}
-		for _, back := range w.out.of(w.to[l]) {
-			if w.to[back] == x.device && t.node[back] >= 0 {
+		for _, back := range t.leaving.of(t.to[i]) {
+			if t.to[back] == x.device {
 				both++
 				break
 			}
@@ -357,8 +358,8 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 // measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
 func (s *sinks) measureHosts(t *trees, x *sink) {
 	s.sample = s.sample[:0]
-	for _, l := range t.waits.in.of(x.device) {
-		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) {
+	for _, i := range t.into.of(x.device) {
+		if t.fromHost(i) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}

@@ -55,8 +55,8 @@ func (n *noiseEstimator) fitSlope(t *trees) {
 	for _, d := range t.entered {
 		for _, hosts := range [2]bool{true, false} {
 			n.sample = n.sample[:0]
-			for _, l := range t.waits.in.of(d) {
-				if i := t.node[l]; i >= 0 && t.waits.fromHost(l) == hosts {
+			for _, i := range t.into.of(d) {
+				if t.fromHost(i) == hosts {
 					n.sample = append(n.sample, float32(t.stall[i]))
 				}
 			}

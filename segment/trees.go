@@ -45,8 +45,13 @@ type trees struct {
 	node    []int32   // by link: its node, or -1
 	stall   []float64 // by node: percent
 	entered []int32   // devices that stalled links enter
-	begin   []int32   // by node, one more: see next
-	next    []int32   // nodes that may be waited for
+	from    []int32   // by node: the device that its link leaves
+	to      []int32   // by node: the device that its link enters
+	leaving linkLists // nodes by from
+	into    linkLists // nodes by to
+	list    []int32   // by node: its list in next, which others at the same leaf may share
+	next    linkLists // by list: nodes that may be waited for
+	peak    []int32   // by list: the most stalled of it, or -1
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
@@ -128,12 +133,13 @@ func (t *trees) forget() {
 		t.seen[d] = false
 	}
 	t.links, t.stall, t.entered = t.links[:0], t.stall[:0], t.entered[:0]
+	t.from, t.to = t.from[:0], t.to[:0]
 }
 
 // unitsPerPoint is a power of two, so that sums of stalls are exact in any order.
 const unitsPerPoint = 1 << 20
 
-// find makes nodes of the stalled links.
+// find makes nodes of the stalled links, and lists them by the devices at their ends.
 func (t *trees) find(hot float32) {
 	for l, v := range t.values {
 		if v < hot {
@@ -141,39 +147,38 @@ func (t *trees) find(hot float32) {
 		}
 		t.node[l] = int32(len(t.links))
 		t.links, t.stall = append(t.links, int32(l)), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
+		t.from, t.to = append(t.from, t.waits.from[l]), append(t.to, t.waits.to[l])
 		if d := t.waits.to[l]; !t.seen[d] {
 			t.seen[d] = true
 			t.entered = append(t.entered, d)
 		}
 	}
+	t.leaving.list(t.from, len(t.seen))
+	t.into.list(t.to, len(t.seen))
 }
+
+// fromHost and toHost say at which end of a node's link a host is.
+func (t *trees) fromHost(i int32) bool { return !t.waits.isSwitch[t.from[i]] }
+func (t *trees) toHost(i int32) bool   { return !t.waits.isSwitch[t.to[i]] }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
 func (t *trees) leafOf(i int32) int32 {
-	w, l := t.waits, t.links[i]
 	switch {
-	case w.fromHost(l):
-		return w.to[l]
-	case w.isLeaf(w.from[l]) && !w.toHost(l):
-		return w.from[l]
+	case t.fromHost(i):
+		return t.to[i]
+	case t.waits.isLeaf(t.from[i]) && !t.toHost(i):
+		return t.from[i]
 	}
 	return -1
 }
 
 // stalledInto counts the stalled links into a device.
-func (t *trees) stalledInto(d int32) (n int) {
-	for _, l := range t.waits.in.of(d) {
-		if t.node[l] >= 0 {
-			n++
-		}
-	}
-	return n
-}
+func (t *trees) stalledInto(d int32) int { return len(t.into.of(d)) }
 
 // stalledHosts counts the stalled links from hosts into a device.
 func (t *trees) stalledHosts(d int32) (n int) {
-	for _, l := range t.waits.in.of(d) {
-		if t.node[l] >= 0 && t.waits.fromHost(l) {
+	for _, i := range t.into.of(d) {
+		if t.fromHost(i) {
 			n++
 		}
 	}
@@ -242,14 +247,12 @@ func (m *treeMethod) isWorth(a int32) bool {
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
-func (t *trees) hottestAfter(i int32) int32 {
-	best := int32(-1)
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-		if best < 0 || t.stall[j] > t.stall[best] {
-			best = j
-		}
-	}
-	return best
+func (t *trees) hottestAfter(i int32) int32 { return t.peak[t.list[i]] }
+
+// prefersHost reports whether the hottest link that a node may wait for goes to a host.
+func (t *trees) prefersHost(i int32) bool {
+	j := t.hottestAfter(i)
+	return j >= 0 && t.port[j]
 }
 
 // placeOf is the sink that a slow link is: behind the devices, by link.

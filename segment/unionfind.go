@@ -20,8 +20,8 @@ func (u *unionFind) find(i int32) int32 {
 	return i
 }
 
-// union joins two sets under the smaller root.
-func (u *unionFind) union(i, j int32) {
+// union joins two sets under the smaller root, and returns it.
+func (u *unionFind) union(i, j int32) (root int32) {
 	i, j = u.find(i), u.find(j)
 	switch {
 	case i < j:
@@ -29,6 +29,7 @@ func (u *unionFind) union(i, j int32) {
 	case j < i:
 		u.parent[i] = j
 	}
+	return min(i, j)
 }
 
 // resize is s with length n, its content unspecified, reallocated only to grow.

@@ -46,24 +46,26 @@ func newWaits(g *topology.Graph) *waits {
 			w.hosts[to]++
 		}
 	}
-	w.out, w.in = newLinkLists(w.from, n), newLinkLists(w.to, n)
+	w.out.list(w.from, n)
+	w.in.list(w.to, n)
 	return w
 }
 
-func newLinkLists(device []int32, devices int) linkLists {
-	l := linkLists{make([]int32, devices+1), make([]int32, len(device))}
+// list lists links by the devices given, in the memory at hand.
+func (l *linkLists) list(device []int32, devices int) {
+	l.off, l.at = resize(l.off, devices+2), resize(l.at, len(device))
+	clear(l.off)
 	for _, d := range device {
-		l.off[d+1]++
+		l.off[d+2]++
 	}
 	for d := range devices {
-		l.off[d+1] += l.off[d]
+		l.off[d+2] += l.off[d+1]
 	}
-	fill := slices.Clone(l.off)
-	for id, d := range device {
-		l.at[fill[d]] = int32(id)
-		fill[d]++
+	for id, d := range device { // the next free place of a device is where the one behind it will begin
+		l.at[l.off[d+1]] = int32(id)
+		l.off[d+1]++
 	}
-	return l
+	l.off = l.off[:devices+1]
 }
 
 // mayWait reports whether traffic of link a may go on over link b, which leaves where a enters: not back to

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -219,10 +220,21 @@ func (r *reader) run(found files) collective.Run {
 	return run
 }
 
+// printedNanos is how far the begin of a flow in flow.txt may lie from that of its
+// record: it is a decimal of seconds with as few as six digits.
+const printedNanos = 100_000
+
 // others are the flows beside the collective's: those that finished, and those of
 // flow.txt that did not.
 func (r *reader) others() []collective.Flow {
-	finished := map[collective.Flow]bool{}
+	type identity struct {
+		source, destination, port int
+		bytes                     int64
+	}
+	of := func(f *collective.Flow) identity {
+		return identity{f.Source, f.Destination, f.DestinationPort, f.Bytes}
+	}
+	finished := map[identity][]int64{} // their begins
 	var out []collective.Flow
 	for _, t := range r.transfers {
 		if t.step != 0 {
@@ -230,12 +242,16 @@ func (r *reader) others() []collective.Flow {
 		}
 		f := collective.Flow{Source: r.node(t.source), Destination: r.node(t.destination), SourcePort: t.sourcePort, DestinationPort: t.destinationPort, Bytes: t.bytes, BeginNanos: t.begin, EndNanos: t.begin + t.duration}
 		out = append(out, f)
-		finished[collective.Flow{Source: f.Source, Destination: f.Destination, DestinationPort: f.DestinationPort, Bytes: f.Bytes, BeginNanos: f.BeginNanos}] = true
+		finished[of(&f)] = append(finished[of(&f)], f.BeginNanos)
 	}
 	for _, f := range r.flows {
-		if !finished[f] {
+		begins := finished[of(&f)]
+		near := slices.IndexFunc(begins, func(at int64) bool { return max(at-f.BeginNanos, f.BeginNanos-at) <= printedNanos })
+		if near < 0 {
 			out = append(out, f)
+			continue
 		}
+		finished[of(&f)] = slices.Delete(begins, near, near+1)
 	}
 	return out
 }

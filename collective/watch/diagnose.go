@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"time"
@@ -15,7 +17,8 @@ import (
 
 // diagnose reads the records of a job and makes a report of them. A file that cannot be
 // read is left out and said. reason is that of the error.
-func (w *Watcher) diagnose(root *os.Root, folder *Folder, name string, j *job, listed *listing) (r *report.Report, reason string, err error) {
+// It gives up when ctx ends, amid reading and amid computing.
+func (w *Watcher) diagnose(ctx context.Context, root *os.Root, folder *Folder, name string, j *job, listed *listing) (r *report.Report, reason string, err error) {
 	if listed.bytes > w.cfg.MaxBytes {
 		return nil, dropTooLarge, fmt.Errorf("%d bytes of records: collect.collectives.max_bytes is %d", listed.bytes, w.cfg.MaxBytes)
 	}
@@ -23,8 +26,12 @@ func (w *Watcher) diagnose(root *os.Root, folder *Folder, name string, j *job, l
 	if err != nil {
 		return nil, dropNoRecords, err
 	}
-	files := records.Files{Names: listed.files, Open: open(root, w.cfg.MaxBytes)}
-	run, d, err := format.Diagnose(files, collective.Options{})
+	files := records.Files{Names: listed.files, Open: until(ctx, open(root, w.cfg.MaxBytes))}
+	opt := collective.Options{Stop: func() bool { return ctx.Err() != nil }}
+	run, d, err := format.Diagnose(files, opt)
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
 	if err != nil {
 		good, bad := format.Readable(files)
 		if len(bad) == 0 || len(good) == 0 {
@@ -34,7 +41,7 @@ func (w *Watcher) diagnose(root *os.Root, folder *Folder, name string, j *job, l
 			w.drop(dropUnreadable, 1, folder, name, fault)
 		}
 		files.Names = good
-		if run, d, err = format.Diagnose(files, collective.Options{}); err != nil {
+		if run, d, err = format.Diagnose(files, opt); err != nil {
 			return nil, dropNoRecords, err
 		}
 		d.Notes = append(d.Notes, fmt.Sprintf("%d files that cannot be read were left out", len(bad)))
@@ -45,6 +52,27 @@ func (w *Watcher) diagnose(root *os.Root, folder *Folder, name string, j *job, l
 		return nil, dropImpossible, err
 	}
 	return &made, "", nil
+}
+
+// until opens files of which no more is read once ctx has ended.
+func until(ctx context.Context, open records.Open) records.Open {
+	return func(name string) (io.ReadCloser, error) {
+		file, err := open(name)
+		return &readUntil{file, ctx}, err
+	}
+}
+
+type readUntil struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+// Read reads on while the context has not ended.
+func (r *readUntil) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.ReadCloser.Read(p)
 }
 
 // earliestClock is the first time that a record's clock can mean: simulations begin at

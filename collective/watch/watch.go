@@ -293,7 +293,9 @@ func (w *Watcher) handle(ctx context.Context, root *os.Root, folder *Folder, nam
 		for reason, n := range listed.dropped {
 			w.drop(reason, n, folder, name, nil)
 		}
-		r, reason, err = w.diagnose(root, folder, name, j, listed)
+		if r, reason, err = w.diagnose(ctx, root, folder, name, j, listed); ctx.Err() != nil {
+			return false, nil // it is diagnosed by the next watcher
+		}
 	}
 	if err == nil {
 		j.made = r

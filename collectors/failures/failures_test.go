@@ -78,7 +78,7 @@ func TestLines(t *testing.T) {
 	} {
 		for _, format := range []string{c.format, ""} { // named, and by its looks
 			opt.Format = format
-			rows, err := failures.Read(strings.NewReader(c.line+"\n"), "log", opt)
+			rows, err := parse(c.line+"\n", opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestYears(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := failures.Read(strings.NewReader(c.line+" n1 kernel: mlx5_core 0000:3b:00.0 e1: Link down\n"), "log", failures.Options{Reference: reference})
+		rows, err := parse(c.line+" n1 kernel: mlx5_core 0000:3b:00.0 e1: Link down\n", failures.Options{Reference: reference})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestYears(t *testing.T) {
 
 // A table with a header in another order, and a report with its time.
 func TestHeads(t *testing.T) {
-	rows, err := failures.Read(strings.NewReader("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n"), "t", failures.Options{Format: "table"})
+	rows, err := parse("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n", failures.Options{Format: "table"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +128,14 @@ func TestHeads(t *testing.T) {
 	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.Malformed: 1, feeds.NoTime: 1}) {
 		t.Errorf("dropped %v", rows.Dropped)
 	}
-	rows, err = failures.Read(strings.NewReader("Timestamp : 2025-03-01 12:19:52 CST +0800\nPort Counters\n-W- S0c42a10300100000/N0c42a10300100000/P4 - \"link_down_counter\" increased during the run\n"), "t", failures.Options{})
+	rows, err = parse("Timestamp : 2025-03-01 12:19:52 CST +0800\nPort Counters\n-W- S0c42a10300100000/N0c42a10300100000/P4 - \"link_down_counter\" increased during the run\n", failures.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"2025-03-01T04:19:52Z link_failed 0c42a10300100000 4"}, texts(&rows)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := failures.Read(strings.NewReader(""), "t", failures.Options{Format: "xml"}); err == nil {
+	if _, err := parse("", failures.Options{Format: "xml"}); err == nil {
 		t.Error("an unknown format was taken")
 	}
 }
@@ -192,6 +192,19 @@ func TestLogSource(t *testing.T) {
 	read(open(), true)
 }
 
+// parse parses the lines of a log.
+func parse(text string, opt failures.Options) (feeds.Rows, error) {
+	var rows feeds.Rows
+	p, err := failures.NewParser(opt)
+	if err != nil {
+		return rows, err
+	}
+	for line := range strings.Lines(text) {
+		p.Line(line, &rows)
+	}
+	return rows, nil
+}
+
 // Whatever comes in, nothing panics, and what comes out has a kind, a time and a device.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("Jan  5 01:30:00 node12 kernel: mlx5_core 0000:3b:00.0 ens1f0: Link down\n"))
@@ -200,7 +213,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("120612 10:41:41 c12-2c2s3g1l24[(19,5,4)] Z+ LinkInactive\n-W- S0c42a10300100000/P4 - link is down\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, format := range append(failures.Formats(), "") {
-			rows, _ := failures.Read(strings.NewReader(string(text)), "fuzz", failures.Options{Format: format, Reference: time.Unix(1767600000, 0)})
+			rows, _ := parse(string(text), failures.Options{Format: format, Reference: time.Unix(1767600000, 0)})
 			for _, r := range rows.Failures {
 				if r.Kind == "" || r.Time == 0 || r.Device == "" && r.Kind != "congestion_protection" {
 					t.Fatalf("%s: %+v", format, r)

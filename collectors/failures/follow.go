@@ -23,6 +23,9 @@ type position struct {
 	Offset    int64  `json:"offset"`
 }
 
+// maxLineBytes bounds a line; a longer one is dropped and counted.
+const maxLineBytes = 64 << 10
+
 // headBytes is how much of a file says which it is.
 const headBytes = 256
 

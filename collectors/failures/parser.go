@@ -1,9 +1,7 @@
 package failures
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -112,36 +110,6 @@ func (p *Parser) Line(line string, rows *feeds.Rows) {
 			rows.Drop(feeds.NoTime, 1)
 		}
 		return
-	}
-}
-
-// maxLineBytes bounds a line; what is longer is counted and passed over.
-const maxLineBytes = 64 << 10
-
-// Read reads a whole log. name stands for it in errors.
-func Read(r io.Reader, name string, opt Options) (feeds.Rows, error) {
-	var rows feeds.Rows
-	p, err := NewParser(opt)
-	if err != nil {
-		return rows, fmt.Errorf("%s: %w", name, err)
-	}
-	in := bufio.NewReaderSize(r, maxLineBytes)
-	for {
-		line, err := in.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			rows.Drop(feeds.TooLong, 1)
-			for err == bufio.ErrBufferFull {
-				_, err = in.ReadSlice('\n')
-			}
-		} else {
-			p.Line(string(line), &rows)
-		}
-		if err == io.EOF {
-			return rows, nil
-		}
-		if err != nil {
-			return rows, fmt.Errorf("%s: %w", name, err)
-		}
 	}
 }
 

@@ -23,7 +23,7 @@ type Assignment struct {
 	Fabric    string // every record's key; empty: any
 	Partition int
 	// Tail is a reader without a group: it commits nothing and begins every run at now less Lookback, so any
-	// number of processes read one partition beside each other. What it cannot read it drops and counts; it
+	// number of processes read one partition in parallel. What it cannot read it drops and counts; it
 	// is no dead letter, since every tail of the partition meets it.
 	Tail     bool
 	Lookback time.Duration // of a tail, by the topic's timestamps
@@ -186,119 +186,6 @@ func nilOnCancel(ctx context.Context, err error) error {
 	return err
 }
 
-// start finds the offset to begin with.
-func (c *Consumer) start(ctx context.Context) (next int64, err error) {
-	err = c.client.retry(ctx, "look up where to begin in "+c.name(), func() error {
-		if c.assigned.Tail {
-			next, err = c.offsetAt(ctx, time.Now().Add(-c.assigned.Lookback))
-			return err
-		}
-		next, err = c.committedOffset(ctx)
-		if err == nil && next < 0 {
-			next, err = c.listOffset(ctx, kafkago.FirstOffset)
-		}
-		if err != nil {
-			return err
-		}
-		next, err = c.rewound(ctx, next)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	c.mu.Lock()
-	c.offsets.reset(next)
-	c.mu.Unlock()
-	c.metrics.offset.Set(float64(next))
-	if !c.assigned.Tail {
-		c.committing.Lock()
-		c.committed = next
-		c.committing.Unlock()
-		c.metrics.committed.Set(float64(next))
-	}
-	c.log.Info("kafka: reading", "offset", next, "tail", c.assigned.Tail)
-	return next, nil
-}
-
-// rewound is next, or the offset that BeginAt asks for if that is earlier.
-func (c *Consumer) rewound(ctx context.Context, next int64) (int64, error) {
-	c.committing.Lock()
-	at := c.beginAt
-	c.committing.Unlock()
-	if at.IsZero() {
-		return next, nil
-	}
-	offset, err := c.offsetAt(ctx, at)
-	return min(next, offset), err
-}
-
-func (c *Consumer) name() string { return fmt.Sprintf("%s/%d", c.topic, c.assigned.Partition) }
-
-// committedOffset is -1 if there is none.
-func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
-	response, err := c.client.kafka.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
-		GroupID: c.client.config.Consumer.Group, Topics: map[string][]int{c.topic: {c.assigned.Partition}}})
-	if err != nil {
-		return 0, err
-	}
-	if errors.Is(response.Error, kafkago.GroupIdNotFound) { // as some brokers say before the first commit
-		return -1, nil
-	}
-	if response.Error != nil {
-		return 0, response.Error
-	}
-	for _, p := range response.Topics[c.topic] {
-		if p.Partition == c.assigned.Partition {
-			return p.CommittedOffset, p.Error
-		}
-	}
-	return 0, fmt.Errorf("the answer leaves out %s", c.name())
-}
-
-// listOffset is where the log begins (kafkago.FirstOffset) or ends (kafkago.LastOffset).
-func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
-	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
-		Topics: map[string][]kafkago.OffsetRequest{c.topic: {{Partition: c.assigned.Partition, Timestamp: which}}}})
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range response.Topics[c.topic] {
-		if p.Partition != c.assigned.Partition {
-			continue
-		}
-		if which == kafkago.FirstOffset {
-			return p.FirstOffset, p.Error
-		}
-		return p.LastOffset, p.Error
-	}
-	return 0, fmt.Errorf("the answer leaves out %s", c.name())
-}
-
-// offsetAt is that of the first record produced at or after an instant, or the log's end.
-func (c *Consumer) offsetAt(ctx context.Context, at time.Time) (int64, error) {
-	end, err := c.listOffset(ctx, kafkago.LastOffset) // first, so that nothing produced in between is passed over
-	if err != nil {
-		return 0, err
-	}
-	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
-		Topics: map[string][]kafkago.OffsetRequest{c.topic: {kafkago.TimeOffsetOf(c.assigned.Partition, at)}}})
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range response.Topics[c.topic] {
-		if p.Partition != c.assigned.Partition {
-			continue
-		}
-		for offset := range p.Offsets { // one, or -1 where nothing is as young
-			if offset >= 0 {
-				end = offset
-			}
-		}
-		return end, p.Error
-	}
-	return 0, fmt.Errorf("the answer leaves out %s", c.name())
-}
-
 // read takes the next record out of an answer; its payload is in the consumer's memory.
 func (c *Consumer) read(records kafkago.RecordReader) (m inbound, err error) {
 	record, err := records.ReadRecord()
@@ -416,7 +303,7 @@ func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cau
 
 // Commit says that the results of the records at these offsets are stored, in any order. What is stored
 // without a gap from the last commit on is committed; a restart begins after that. It is for use during Run,
-// from the handler or beside it. A tail has nothing to commit.
+// from the handler or concurrently with it. A tail has nothing to commit.
 func (c *Consumer) Commit(ctx context.Context, stored ...int64) error {
 	c.mu.Lock()
 	for _, offset := range stored {

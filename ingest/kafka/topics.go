@@ -78,7 +78,7 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed
 	return existed, errors.Join(faults...)
 }
 
-// The setting by which a broker notes when it appended a record, the witness of the agents' clocks.
+// The setting by which a broker notes when it appended a record, against which the agents' clocks are checked.
 const (
 	timestampType = "message.timestamp.type"
 	appendTime    = "LogAppendTime"
@@ -125,7 +125,7 @@ func (c *Client) addPartitions(ctx context.Context, topic string, partitions int
 }
 
 // takeAppendTime makes a topic that was there already carry the broker's time. Where this client may not, the
-// analysis goes on without that witness.
+// analysis goes on without that check.
 func (c *Client) takeAppendTime(ctx context.Context, topic string) {
 	result, err := c.kafka.IncrementalAlterConfigs(ctx, &kafkago.IncrementalAlterConfigsRequest{
 		Resources: []kafkago.IncrementalAlterConfigsRequestResource{{ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic,

@@ -8,7 +8,7 @@ package importrules
 // the package's own name goes before one of a folder. Paths are relative to the module.
 type Row struct {
 	Package string
-	May     []string // what it may import of the module, beside schema; "x/..." is x and all below, "..." all
+	May     []string // what it may import of the module, besides schema; "x/..." is x and all below, "..." all
 	Tests   []string // what its tests may import beyond that
 	Kind    Kind
 }
@@ -44,8 +44,8 @@ var Architecture = []Row{
 
 	// Transport, and the way from counters to one snapshot per interval.
 	{Package: "ingest/envelope", Kind: Pure},
+	{Package: "ingest/clockcheck", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
-	{Package: "ingest/witness", Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
@@ -91,10 +91,10 @@ var Architecture = []Row{
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
 	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
-	{Package: "analysis", May: []string{"diagnose", "ingest/window", "ingest/witness", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
+	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "ingest/witness", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/spool"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/spool"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},

@@ -25,5 +25,5 @@
 // time at which it began. A region that does not last is followed, and no event reports it.
 //
 // Identities outlive the process (Save, Load) and the version of the graph
-// (SetGraph, LoadMoved).
+// (SetGraph).
 package tracking

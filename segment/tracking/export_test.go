@@ -3,7 +3,23 @@ package tracking
 import (
 	"encoding/binary"
 	"hash/crc32"
+
+	"github.com/giverny/giverny/topology"
 )
+
+// LoadOfVersion is Load of a state that was saved under another version of the same graph.
+func LoadOfVersion(g *topology.Graph, cfg Config, saved []byte, graphVersion uint64) (*Tracker, error) {
+	t, err := New(g, cfg)
+	if err != nil {
+		return nil, err
+	}
+	t.graphVersion = graphVersion
+	if err := format.Open(saved, t.code); err != nil {
+		return nil, err
+	}
+	t.graphVersion = g.Version()
+	return t, nil
+}
 
 // Sealed is the bytes with the checksum that they should have, so that fuzzing
 // reaches what lies behind it.

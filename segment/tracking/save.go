@@ -20,8 +20,7 @@ const metricsOfVersion2 = 28
 // ErrSaved says that bytes are no saved tracker, or one of another graph.
 var ErrSaved = errors.New("not a saved tracker of this fabric: start without it, or restore the stored intervals")
 
-// GraphError says that a state was saved under another version of the graph: LoadMoved or
-// LoadHotspotsMoved load it, given where the links of that version are now.
+// GraphError says that a state was saved under another version of the graph.
 type GraphError struct {
 	Fabric         string
 	Saved, Current uint64 // versions of the graph
@@ -45,24 +44,6 @@ func Load(g *topology.Graph, cfg Config, saved []byte) (*Tracker, error) {
 	if err := format.Open(saved, t.code); err != nil {
 		return nil, refused("tracker", g, err)
 	}
-	return t, nil
-}
-
-// LoadMoved makes the tracker that was saved under an earlier version of the
-// graph, as Load and then SetGraph would.
-func LoadMoved(g *topology.Graph, cfg Config, saved []byte, from Moved) (*Tracker, error) {
-	t, err := New(g, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := from.check(g); err != nil {
-		return nil, fmt.Errorf("tracking: load the tracker of fabric %s: %w", g.Fabric(), err)
-	}
-	t.graphVersion, t.match.numLinks = from.GraphVersion, len(from.Links)
-	if err := format.Open(saved, t.code); err != nil {
-		return nil, refused("tracker", g, err)
-	}
-	t.SetGraph(g, from.Links)
 	return t, nil
 }
 

@@ -26,24 +26,6 @@ func LoadHotspots(g *topology.Graph, cfg HotspotConfig, saved []byte) (*Hotspots
 	return h, nil
 }
 
-// LoadHotspotsMoved makes the measure that was saved under an earlier version of
-// the graph, as LoadHotspots and then SetGraph would.
-func LoadHotspotsMoved(g *topology.Graph, cfg HotspotConfig, saved []byte, from Moved) (*Hotspots, error) {
-	h, err := NewHotspots(g, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := from.check(g); err != nil {
-		return nil, fmt.Errorf("tracking: load the hotspots of fabric %s: %w", g.Fabric(), err)
-	}
-	h.graphVersion, h.numLinks = from.GraphVersion, len(from.Links)
-	if err := format.Open(saved, h.code); err != nil {
-		return nil, refused("hotspots", g, err)
-	}
-	h.SetGraph(g, from.Links)
-	return h, nil
-}
-
 func (h *Hotspots) code(c *codec.Coder) {
 	if version := h.graphVersion; c.Version() > 2 {
 		if c.Uint(&version, math.MaxUint64); version != h.graphVersion && !c.Failed() {

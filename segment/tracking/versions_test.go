@@ -52,14 +52,12 @@ func hotSoFar(tb testing.TB) *tracking.Hotspots {
 	return h
 }
 
-// staying is the move of the links of a graph that was of another version, and
-// otherwise the same.
-func staying(g *topology.Graph, version uint64) tracking.Moved {
-	m := tracking.Moved{GraphVersion: version}
+// unmoved is the move of a graph's links that keep their numbers.
+func unmoved(g *topology.Graph) (moved []schema.LinkID) {
 	for l := range g.NumLinks() {
-		m.Links = append(m.Links, schema.LinkID(l))
+		moved = append(moved, schema.LinkID(l))
 	}
-	return m
+	return moved
 }
 
 // States of earlier versions were written by the last program that wrote them, under the graph's version of
@@ -78,7 +76,7 @@ func TestEarlierVersionsLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := tracking.LoadMoved(g, tracking.DefaultConfig(), saved, staying(g, v.graphVersion)) // however graphs are versioned today
+		got, err := tracking.LoadOfVersion(g, tracking.DefaultConfig(), saved, v.graphVersion)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,9 +89,3 @@ func (s *Sim) LinkPackets() (n uint64) {
 
 // Channels are the directed links that Counters counts.
 func (s *Sim) Channels() *routing.Channels { return s.routes }
-
-// Lost is the number of packets that were lost, wherever.
-func (s *Sim) Lost() uint64 { return s.lost }
-
-// Unrouted is the number of those that had no path to take.
-func (s *Sim) Unrouted() uint64 { return s.unrouted }

@@ -147,8 +147,8 @@ func TestSmallHeadroom(t *testing.T) {
 	for ch := range s.channels {
 		full += s.channels[ch].counters.drops[BufferFull]
 	}
-	if full == 0 || full != s.Lost() {
-		t.Errorf("%d packets lost, %d for want of room", s.Lost(), full)
+	if full == 0 || full != s.lost {
+		t.Errorf("%d packets lost, %d for want of room", s.lost, full)
 	}
 }
 
@@ -249,22 +249,22 @@ func TestLinkFails(t *testing.T) {
 	t.Run("reroute at once", func(t *testing.T) {
 		s := run(t, DefaultConfig(), Fault{At: 100 * Microsecond, Link: up})
 		near(t, "end", s.Times(0).Completed.Nanoseconds(), whole, 60000)
-		if s.Lost() == 0 || s.Times(0).Completed == Never {
-			t.Errorf("%d packets lost, completed %v", s.Lost(), s.Times(0).Completed)
+		if s.lost == 0 || s.Times(0).Completed == Never {
+			t.Errorf("%d packets lost, completed %v", s.lost, s.Times(0).Completed)
 		}
 	})
 	t.Run("reroute late", func(t *testing.T) {
 		cfg := DefaultConfig()
 		cfg.RerouteMicros = 120
 		s := run(t, cfg, Fault{At: 100 * Microsecond, Link: up})
-		if s.Lost() < 40 || s.Times(0).Completed == Never {
-			t.Errorf("%d packets lost, want those of 120 us", s.Lost())
+		if s.lost < 40 || s.Times(0).Completed == Never {
+			t.Errorf("%d packets lost, want those of 120 us", s.lost)
 		}
 	})
 	t.Run("switch fails", func(t *testing.T) {
 		s := run(t, DefaultConfig(), Fault{At: 100 * Microsecond, Link: schema.NoLink, Device: spine})
-		if s.Lost() == 0 || s.Times(0).Completed == Never {
-			t.Errorf("%d packets lost, completed %v", s.Lost(), s.Times(0).Completed)
+		if s.lost == 0 || s.Times(0).Completed == Never {
+			t.Errorf("%d packets lost, completed %v", s.lost, s.Times(0).Completed)
 		}
 	})
 	t.Run("slow", func(t *testing.T) {
@@ -273,8 +273,8 @@ func TestLinkFails(t *testing.T) {
 	})
 	t.Run("cut off", func(t *testing.T) {
 		s := run(t, DefaultConfig(), Fault{At: 100 * Microsecond, Link: schema.NoLink, Device: 2})
-		if s.Underway() != 0 || s.transfers[0].state != failed || s.Times(0).Completed != Never || s.Unrouted() == 0 {
-			t.Errorf("state %d, completed %v, %d without a path", s.transfers[0].state, s.Times(0).Completed, s.Unrouted())
+		if s.Underway() != 0 || s.transfers[0].state != failed || s.Times(0).Completed != Never || s.unrouted == 0 {
+			t.Errorf("state %d, completed %v, %d without a path", s.transfers[0].state, s.Times(0).Completed, s.unrouted)
 		}
 	})
 	t.Run("down and up", func(t *testing.T) {

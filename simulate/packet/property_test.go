@@ -113,8 +113,8 @@ func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		s := w.run(t, false, func(s *Sim) { auditTime(t, s); auditCredits(t, s) })
-		if s.Underway() != 0 || s.Lost() != 0 {
-			t.Fatalf("%d transfers underway, %d packets lost, want none", s.Underway(), s.Lost())
+		if s.Underway() != 0 || s.lost != 0 {
+			t.Fatalf("%d transfers underway, %d packets lost, want none", s.Underway(), s.lost)
 		}
 		auditSwitches(t, s)
 		auditTimes(t, s, w)
@@ -176,7 +176,7 @@ func TestFaultsEnd(t *testing.T) {
 		}
 		s := w.run(t, false, func(s *Sim) { auditTime(t, s); auditCredits(t, s) })
 		if s.Underway() != 0 {
-			t.Fatalf("%d transfers underway after the links were mended; %d packets were lost", s.Underway(), s.Lost())
+			t.Fatalf("%d transfers underway after the links were mended; %d packets were lost", s.Underway(), s.lost)
 		}
 		for i := range s.transfers {
 			if s.transfers[i].state != done {

@@ -6,72 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
-	"github.com/giverny/giverny/topology"
 )
-
-func read(t interface{ Fatal(...any) }, text string) *scenario.Script {
-	s, err := scenario.Read(strings.NewReader(text), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func TestScriptErrors(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", "nmae: x", "nmae"},
-		{"interval", "interval: 10ms", "interval 10ms"},
-		{"step", "{interval: 10s, step: 3s}", "step 3s"},
-		{"twice", `jobs: [{id: "1", nodes: 1}, {id: "1", nodes: 1}]`, `job "1" is duplicated`},
-		{"nowhere", `jobs: [{id: a}]`, "say where"},
-		{"over before it starts", `jobs: [{id: a, nodes: 1, start: 5s, end: 5s}]`, "not after start"},
-		{"pattern", `jobs: [{nodes: 1, traffic: [{pattern: gossip, gigabytes_per_second: 1}]}]`, `pattern "gossip"`},
-		{"rate", `jobs: [{nodes: 1, traffic: [{pattern: halo}]}]`, "gigabytes_per_second 0"},
-		{"period", `jobs: [{nodes: 1, traffic: [{pattern: halo, gigabytes_per_second: 1, period: 5s}]}]`, "period and active"},
-		{"shift", `jobs: [{nodes: 1, traffic: [{pattern: shift, gigabytes_per_second: 1}]}]`, "distance"},
-		{"action", `events: [{do: explode, object: x}]`, `"explode"`},
-		{"object", `events: [{do: fail_link}]`, "fail_link with object"},
-		{"flap", `events: [{do: flap_link, object: x, period: 1s}]`, "flap_link: want for"},
-		{"percent", `events: [{do: slow_link, object: x, percent: 120}]`, "percent 120"},
-		{"workload", `workload: {jobs: 0}`, "jobs 0"},
-		{"protection", `protection: {high_percent: 5, low_percent: 10}`, "protection"},
-	} {
-		if _, err := scenario.Read(strings.NewReader(c.text), "test"); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want an error with %q", c.name, err, c.want)
-		}
-	}
-	for _, c := range []struct{ name, text, want string }{
-		{"topology", "fabric: {topology: moebius:3}", "moebius"},
-		{"routing", "fabric: {routing: scenic}", "scenic"},
-		{"box", "jobs: [{at: [0,0,0], size: [9,1,1]}]", "does not fit"},
-		{"box on a tree", "{fabric: {topology: 'fattree:k=4'}, jobs: [{at: [0,0,0], size: [1,1,1]}]}", "torus or mesh"},
-		{"hosts", "jobs: [{hosts: '500-600'}]", "0-511"},
-		{"no room", "jobs: [{nodes: 1000}]", ""},
-		{"link", "events: [{do: fail_link, object: '0,0,0 Q+'}]", "0,0,0 X+"},
-		{"device", "events: [{do: slow_host, object: host1, percent: 5}]", "named like"},
-		{"at the same time", `jobs: [{id: a, at: [0,0,0], size: [2,2,2]}, {id: b, at: [1,1,1], size: [1,1,1], start: 5s}]`, `"a" and "b" both want node "1,1,1"`},
-		{"storage", "{fabric: {storage: {hosts: '0-511'}}, jobs: [{nodes: 1}]}", "no room"},
-	} {
-		s := read(t, c.text)
-		if _, err := scenario.New(nil, s, 1, 0); c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v; want an error with %q", c.name, err, c.want)
-		}
-	}
-	if _, err := scenario.Builtin("macbeth"); err == nil || !strings.Contains(err.Error(), "demo") {
-		t.Errorf("an unknown story must name those there are: %v", err)
-	}
-}
 
 // What the devices report, turned back into percent, is the truth within noise.
 func TestReadingsTellTheTruth(t *testing.T) {
@@ -210,32 +151,6 @@ events: [{after: 5s, do: slow_host, object: host1, percent: 10, for: 5s}]`
 	}
 }
 
-func TestProtection(t *testing.T) {
-	r, err := scenario.New(nil, read(t, `
-fabric: {topology: "torus:4x4x4", receive_gigabytes_per_second: 1}
-interval: 1s
-duration: 40s
-protection: {high_percent: 30, low_percent: 10, links: 20, hold: 5s}
-jobs: [{at: [0,0,0], size: [4,4,4], traffic: [{pattern: all_to_all, gigabytes_per_second: 2, from: 10s, to: 12s}]}]`), 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	throttled := 0
-	for step, ok := r.Step(); ok; step, ok = r.Step() {
-		for _, e := range step.Events {
-			if e.Kind == schema.Throttled {
-				throttled++
-			}
-		}
-		if at := step.Interval.StartNanos / 1e9; at > 11 && len(step.Truth.Links) > 0 {
-			t.Errorf("second %d: %d links stall while all NICs are throttled", at, len(step.Truth.Links))
-		}
-	}
-	if throttled != 1 {
-		t.Errorf("throttled %d times, want once", throttled)
-	}
-}
-
 // Jobs of a workload have the shape of Blue Waters': most have one node, the
 // few large ones use the node-hours; and none shares a node with another.
 func TestWorkload(t *testing.T) {
@@ -337,32 +252,6 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-func TestSwitchFailureKillsItsJob(t *testing.T) {
-	r, err := scenario.New(nil, read(t, `
-fabric: {topology: "torus:4x4x4"}
-interval: 1s
-duration: 10s
-jobs: [{id: doomed, at: [1,1,1], size: [2,2,2], traffic: [{pattern: halo, gigabytes_per_second: 1}]}]
-events: [{after: 5s, do: fail_switch, object: "2,2,2", for: 3s}]`), 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []int
-	failed := false
-	for step, ok := r.Step(); ok; step, ok = r.Step() {
-		rows = append(rows, step.Batches[len(step.Batches)-1].Rows())
-		for _, rec := range step.Jobs {
-			failed = failed || rec.ID == "doomed" && rec.State == "failed"
-		}
-	}
-	if !failed {
-		t.Error("the job on the switch must fail with it")
-	}
-	if rows[4] != 384 || rows[5] != 378 || rows[8] != 384 {
-		t.Errorf("rows by second: %v; the switch's six must be gone from second 5 to 7", rows)
-	}
-}
-
 // A job that finds no room is reported, and traffic that finds no way is counted.
 func TestWhatCannotBeIsReported(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
@@ -390,79 +279,6 @@ events:
 	if !strings.Contains(detail, "no room") || unreachable != 2 {
 		t.Errorf("detail %q, %d unreachable flows; want no room, and the two flows of switch 0,0", detail, unreachable)
 	}
-}
-
-// Any script that is accepted can be played, and its numbers are sane.
-func TestScriptsPlay(t *testing.T) {
-	topologies := []string{"torus:4x4x4", "mesh:4x4", "fattree:k=4", "fattree:leaves=3,hosts=3,spines=2", "dragonfly:groups=4,routers=2,hosts=2"}
-	objects := map[string][2]string{"torus:4x4x4": {"1,1,1 X+", "1,1,1"}, "mesh:4x4": {"1,1 X+", "1,1"}, "fattree:k=4": {"leaf0-0 3", "leaf0-0"},
-		"fattree:leaves=3,hosts=3,spines=2": {"leaf0 4", "leaf0"}, "dragonfly:groups=4,routers=2,hosts=2": {"router0-0 3", "router0-0"}}
-	rapid.Check(t, func(t *rapid.T) {
-		topo := rapid.SampledFrom(topologies).Draw(t, "topology")
-		s := read(t, "{interval: 2s, step: 1s, duration: 20s, fabric: {topology: '"+topo+"', reroute_after: 1s, storage: {every: 5, first: 1}}}")
-		s.Fabric.VictimRatio = rapid.Float64Range(1, 4).Draw(t, "ratio")
-		for i := range rapid.IntRange(0, 3).Draw(t, "jobs") {
-			j := scenario.Job{ID: fmt.Sprint(i), Nodes: rapid.IntRange(1, 6).Draw(t, "nodes"), Start: time.Duration(i) * time.Second, End: 15 * time.Second}
-			for range rapid.IntRange(0, 2).Draw(t, "kinds") {
-				p := rapid.SampledFrom([]scenario.Pattern{scenario.Halo, scenario.Ring, scenario.Shift, scenario.Opposite, scenario.Random,
-					scenario.AllToAll, scenario.ManyToOne, scenario.ReadFS, scenario.WriteFS}).Draw(t, "pattern")
-				j.Traffic = append(j.Traffic, scenario.Traffic{Pattern: p, GigabytesPerSecond: rapid.Float64Range(.01, 20).Draw(t, "rate"), Distance: 2, Target: 3})
-			}
-			s.Jobs = append(s.Jobs, j)
-		}
-		for i := range rapid.IntRange(0, 3).Draw(t, "events") {
-			do := rapid.SampledFrom([]scenario.Action{scenario.FailLink, scenario.SlowLink, scenario.FailSwitch, scenario.SlowHost}).Draw(t, "do")
-			object := objects[topo][0]
-			if do == scenario.FailSwitch || do == scenario.SlowHost {
-				object = objects[topo][1]
-			}
-			percent := 0.
-			if do == scenario.SlowLink || do == scenario.SlowHost {
-				percent = 30
-			}
-			s.Events = append(s.Events, scenario.Event{After: time.Duration(2*i) * time.Second, Do: do, Object: object, Percent: percent,
-				For: time.Duration(rapid.IntRange(0, 5).Draw(t, "for")) * time.Second})
-		}
-		r, err := scenario.New(nil, s, rapid.Uint64().Draw(t, "seed"), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for step, ok := r.Step(); ok; step, ok = r.Step() {
-			for _, l := range step.Truth.Links {
-				if !(l.CreditPercent >= 0 && l.CreditPercent <= 100 && l.InqPercent >= 0 && l.InqPercent <= 100) || l.Cause >= len(step.Truth.Causes) {
-					t.Fatalf("%+v", l)
-				}
-				sum := 0.
-				for _, share := range l.Jobs {
-					sum += share.Share
-				}
-				if len(l.Jobs) > 0 && math.Abs(sum-1) > 1e-6 {
-					t.Fatalf("shares of link %d sum to %v", l.Link, sum)
-				}
-			}
-			for _, j := range step.Traffic {
-				if j.AchievedBytesPerSecond > j.OfferedBytesPerSecond*(1+1e-9)+1 {
-					t.Fatalf("%+v", j)
-				}
-			}
-		}
-	})
-}
-
-func FuzzRead(f *testing.F) {
-	for _, name := range scenario.BuiltinNames() {
-		text, err := os.ReadFile("stories/" + name + ".yaml")
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := scenario.Read(strings.NewReader(text), "fuzz")
-		if err == nil && s.Validate() != nil {
-			t.Fatal("Read accepts what Validate does not")
-		}
-	})
 }
 
 // An hour of large fabrics with 200 jobs, minute by minute.
@@ -494,69 +310,5 @@ workload: {jobs: 200, fill_percent: 80, gigabytes_per_second: 2}`
 			}
 			b.ReportMetric(60*float64(links)*float64(b.N)/b.Elapsed().Seconds(), "links/s")
 		})
-	}
-}
-
-// A node that fails is a node's failure, a switch a switch's; what the log says
-// stands in events and failures alike.
-func TestFailuresOfNodesAndSwitches(t *testing.T) {
-	r, err := scenario.New(nil, read(t, `
-fabric: {topology: "fattree:leaves=2,hosts=4,spines=2"}
-interval: 1s
-duration: 4s
-events:
-  - {after: 1s, do: fail_switch, object: host3, for: 1s, say: "A node dies."}
-  - {after: 1s, do: fail_switch, object: spine0}
-  - {after: 3s, do: throttle}`), 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for step, ok := r.Step(); ok; step, ok = r.Step() {
-		for _, f := range step.Failures {
-			got = append(got, fmt.Sprintf("%d %s %s", int64(f.Time)/1e9, f.Kind, f.Device))
-			if f.Fabric != r.Graph().Fabric() {
-				t.Errorf("failure of fabric %q", f.Fabric)
-			}
-			if !slices.ContainsFunc(step.Events, func(e schema.Event) bool {
-				return e.Kind == f.Kind && e.Device == f.Device && e.TimeNanos == int64(f.Time)
-			}) {
-				t.Errorf("%+v is no event", f)
-			}
-		}
-	}
-	want := []string{"1 node_failed host3", "1 switch_failed spine0", "2 node_restored host3", "3 congestion_protection "}
-	if !slices.Equal(got, want) {
-		t.Errorf("failures %q, want %q", got, want)
-	}
-}
-
-// A story moved to another fabric has counters that the fabric can have, and is
-// refused where its jobs or events need another shape.
-func TestPlayOnAnotherFabric(t *testing.T) {
-	g, err := topology.Parse("mine", "fattree:k=8")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, fault := range map[string]string{"incast": "", "busy": "no device", "enzo": "torus or mesh", "calm": ""} {
-		story, err := scenario.Builtin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		story.PlayOn(g, "fattree:k=8")
-		r, err := scenario.New(g, story, 1, start)
-		if fault != "" {
-			if err == nil || !strings.Contains(err.Error(), fault) {
-				t.Errorf("%s on a fat tree: %v, want %q", name, err, fault)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s on a fat tree: %v", name, err)
-			continue
-		}
-		if step, ok := r.Step(); !ok || r.HasDayFiles() || step.Batches[0].Fabric != "mine" || !strings.HasPrefix(step.Batches[0].Columns[0].Name, "ib.") {
-			t.Errorf("%s on a fat tree: %s", name, step.Batches[0].Columns[0].Name)
-		}
 	}
 }

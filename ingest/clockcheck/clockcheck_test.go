@@ -1,4 +1,4 @@
-package witness_test
+package clockcheck_test
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/giverny/giverny/ingest/witness"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -30,8 +30,8 @@ func batch(agent string, times ...int64) *schema.CounterBatch {
 	return b
 }
 
-func newJudge(correct bool) *witness.Judge {
-	return witness.New(witness.Config{CorrectClocks: correct}, time.Second)
+func newChecker(correct bool) *clockcheck.Checker {
+	return clockcheck.New(clockcheck.Config{CorrectClocks: correct}, time.Second)
 }
 
 func TestWhatIsBelieved(t *testing.T) {
@@ -39,37 +39,37 @@ func TestWhatIsBelieved(t *testing.T) {
 		name         string
 		offset, read int64 // of the sender's clock; of the reading, to the append time
 		noHeader     bool
-		want         witness.Reason // 0: believed
+		want         clockcheck.Reason // 0: accepted
 	}{
 		{name: "right"},
 		{name: "a little ahead", offset: 30 * second, read: 30 * second},
 		{name: "a little behind", offset: -30 * second, read: -30 * second},
 		{name: "spooled for a day", read: -86_400 * second},
-		{name: "ahead", offset: 31 * second, read: 31 * second, want: witness.Ahead},
-		{name: "a year ahead", offset: 31_536_000 * second, read: 31_536_000 * second, want: witness.Ahead},
-		{name: "behind", offset: -31 * second, read: -31 * second, want: witness.Behind},
-		{name: "a device ahead", read: 3600 * second, want: witness.Ahead},
-		{name: "read by a clock ahead, sent by one in order, spooled", read: 100 * second, want: witness.Ahead},
+		{name: "ahead", offset: 31 * second, read: 31 * second, want: clockcheck.Ahead},
+		{name: "a year ahead", offset: 31_536_000 * second, read: 31_536_000 * second, want: clockcheck.Ahead},
+		{name: "behind", offset: -31 * second, read: -31 * second, want: clockcheck.Behind},
+		{name: "a device ahead", read: 3600 * second, want: clockcheck.Ahead},
+		{name: "read by a clock ahead, sent by one in order, spooled", read: 100 * second, want: clockcheck.Ahead},
 		{name: "another's producer", noHeader: true},
 		{name: "another's producer, late", noHeader: true, read: -3600 * second},
-		{name: "another's producer, ahead", noHeader: true, read: 3600 * second, want: witness.Ahead},
+		{name: "another's producer, ahead", noHeader: true, read: 3600 * second, want: clockcheck.Ahead},
 	} {
-		j := newJudge(false)
-		times := witness.Times{SentNanos: begin + c.offset, AppendedNanos: begin}
+		ch := newChecker(false)
+		times := clockcheck.Times{SentNanos: begin + c.offset, AppendedNanos: begin}
 		if c.noHeader {
 			times.SentNanos = 0
 		}
 		b := batch("a", begin+c.read)
-		got := j.Step(b, times)
+		got := ch.Step(b, times)
 		if (got != nil) != (c.want == 0) {
-			t.Errorf("%s: believed %v", c.name, got != nil)
+			t.Errorf("%s: accepted %v", c.name, got != nil)
 		}
-		for _, r := range witness.Reasons() {
+		for _, r := range clockcheck.Reasons() {
 			want := uint64(0)
 			if r == c.want {
 				want = 1
 			}
-			if n := j.Refused(r); n != want {
+			if n := ch.Refused(r); n != want {
 				t.Errorf("%s: %d rows %s, want %d", c.name, n, r, want)
 			}
 		}
@@ -77,15 +77,15 @@ func TestWhatIsBelieved(t *testing.T) {
 }
 
 func TestWithoutAWitnessAllIsBelieved(t *testing.T) {
-	j := newJudge(false)
-	if b := batch("a", begin+1e18); j.Step(b, witness.Times{}) != b {
-		t.Error("refused without a witness")
+	ch := newChecker(false)
+	if b := batch("a", begin+1e18); ch.Step(b, clockcheck.Times{}) != b {
+		t.Error("refused without an append time")
 	}
 }
 
-// Rows of one batch are judged each by its time, and keep their values.
+// Rows of one batch are checked each by its time, and keep their values.
 func TestPartOfABatch(t *testing.T) {
-	j := newJudge(false)
+	ch := newChecker(false)
 	times := make([]int64, 200)
 	for i := range times {
 		times[i] = begin - int64(i)*second
@@ -95,7 +95,7 @@ func TestPartOfABatch(t *testing.T) {
 	}
 	b := batch("a", times...)
 	for range 2 { // the memory is used again
-		got := j.Step(b, witness.Times{AppendedNanos: begin, SentNanos: begin})
+		got := ch.Step(b, clockcheck.Times{AppendedNanos: begin, SentNanos: begin})
 		if err := got.Check(); err != nil || got.Rows() != 133 {
 			t.Fatalf("%d rows, %v", got.Rows(), err)
 		}
@@ -105,7 +105,7 @@ func TestPartOfABatch(t *testing.T) {
 			}
 		}
 	}
-	if n := j.Refused(witness.Ahead); n != 2*67 {
+	if n := ch.Refused(clockcheck.Ahead); n != 2*67 {
 		t.Errorf("%d rows refused, want 134", n)
 	}
 	if b.TimeNanos[0] != begin+3600*second || b.Rows() != 200 {
@@ -115,22 +115,22 @@ func TestPartOfABatch(t *testing.T) {
 
 // The state says when an agent is quarantined and when it is right again, once.
 func TestStates(t *testing.T) {
-	j := newJudge(false)
-	var got []witness.State
+	ch := newChecker(false)
+	var got []clockcheck.State
 	for i, offset := range []int64{0, 0, 3600, 3600, 0, 3600, 0, 0, 0, 0} {
 		at := begin + int64(i)*second
-		j.Step(batch("a", at), witness.Times{SentNanos: at + offset*second, AppendedNanos: at})
-		for _, c := range j.Changes() {
+		ch.Step(batch("a", at), clockcheck.Times{SentNanos: at + offset*second, AppendedNanos: at})
+		for _, c := range ch.Changes() {
 			got = append(got, c.State)
 		}
 	}
-	if want := []witness.State{witness.Quarantined, witness.OK}; !slices.Equal(got, want) {
+	if want := []clockcheck.State{clockcheck.Quarantined, clockcheck.OK}; !slices.Equal(got, want) {
 		t.Errorf("states %v, want %v", got, want)
 	}
-	if c := j.Clocks(); len(c) != 1 || c[0].Rows != 3 || c[0].Agent != "a" {
+	if c := ch.Clocks(); len(c) != 1 || c[0].Rows != 3 || c[0].Agent != "a" {
 		t.Errorf("clocks %+v", c)
 	}
-	if j.Forget(begin + 100*second); len(j.Clocks()) != 0 {
+	if ch.Forget(begin + 100*second); len(ch.Clocks()) != 0 {
 		t.Error("a silent agent is remembered")
 	}
 }
@@ -138,7 +138,7 @@ func TestStates(t *testing.T) {
 // A steady offset is corrected from the first record on; after a step of the clock
 // it takes a few records until it is steady again.
 func TestCorrection(t *testing.T) {
-	j := newJudge(true)
+	ch := newChecker(true)
 	rng := rand.New(rand.NewPCG(1, 2))
 	offset := 3600 * second
 	for i := range 200 {
@@ -147,9 +147,9 @@ func TestCorrection(t *testing.T) {
 		}
 		at := begin + int64(i)*second
 		latency := rng.Int64N(second / 10)
-		got := j.Step(batch("a", at+offset), witness.Times{SentNanos: at + offset, AppendedNanos: at + latency})
+		got := ch.Step(batch("a", at+offset), clockcheck.Times{SentNanos: at + offset, AppendedNanos: at + latency})
 		if unsteady := i == 100 || i == 101; (got == nil) != unsteady {
-			t.Fatalf("record %d: believed %v", i, got != nil)
+			t.Fatalf("record %d: accepted %v", i, got != nil)
 		}
 		if got != nil {
 			if off := got.TimeNanos[0] - at; off < 0 || off > second/10 {
@@ -157,19 +157,19 @@ func TestCorrection(t *testing.T) {
 			}
 		}
 	}
-	if c := j.Clocks()[0]; c.State != witness.Shifted || c.Rows != 2 || j.Refused(witness.Unsteady) != 2 {
+	if c := ch.Clocks()[0]; c.State != clockcheck.Shifted || c.Rows != 2 || ch.Refused(clockcheck.Unsteady) != 2 {
 		t.Errorf("%+v", c)
 	}
 }
 
-// Any clocks whatever: what is believed is never later than the append time and the
+// Any clocks whatever: what is accepted is never later than the append time and the
 // tolerance, a clock in order loses nothing, and beginning anywhere in the log
 // decides the same.
 func TestRandomClocks(t *testing.T) {
 	tolerance := 30 * second
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		j, restarted := newJudge(false), newJudge(false)
+		ch, restarted := newChecker(false), newChecker(false)
 		restart := rng.IntN(200)
 		offsets := map[string]int64{"a": 0, "b": 0, "c": 0}
 		for i := range 200 {
@@ -182,10 +182,10 @@ func TestRandomClocks(t *testing.T) {
 				spooled = rng.Int64N(3600 * second)
 			}
 			b := batch(agent, at+offsets[agent]-spooled)
-			times := witness.Times{SentNanos: at + offsets[agent], AppendedNanos: at + rng.Int64N(second)}
-			got := j.Step(b, times)
+			times := clockcheck.Times{SentNanos: at + offsets[agent], AppendedNanos: at + rng.Int64N(second)}
+			got := ch.Step(b, times)
 			if got != nil && slices.Max(got.TimeNanos) > times.AppendedNanos+tolerance {
-				t.Fatalf("seed %d: a reading of the future is believed", seed)
+				t.Fatalf("seed %d: a reading of the future is accepted", seed)
 			}
 			if agent == "a" && got != b {
 				t.Fatalf("seed %d: a clock in order lost readings", seed)
@@ -194,7 +194,7 @@ func TestRandomClocks(t *testing.T) {
 				continue
 			}
 			if again := restarted.Step(b, times); (again == nil) != (got == nil) {
-				t.Fatalf("seed %d: record %d is judged otherwise after a restart", seed, i)
+				t.Fatalf("seed %d: record %d is decided otherwise after a restart", seed, i)
 			}
 		}
 	}
@@ -215,14 +215,14 @@ func pow10(x float64) float64 {
 }
 
 func TestTheHotPathAllocatesNothing(t *testing.T) {
-	j, b := newJudge(false), batch("a", begin, begin)
-	if n := testing.AllocsPerRun(100, func() { j.Step(b, witness.Times{SentNanos: begin, AppendedNanos: begin}) }); n != 0 {
+	ch, b := newChecker(false), batch("a", begin, begin)
+	if n := testing.AllocsPerRun(100, func() { ch.Step(b, clockcheck.Times{SentNanos: begin, AppendedNanos: begin}) }); n != 0 {
 		t.Errorf("%v allocations for a batch of a clock in order", n)
 	}
 }
 
 func TestConfig(t *testing.T) {
-	c := witness.Config{}
+	c := clockcheck.Config{}
 	if c.Validate() != nil || c.Tolerance(time.Second) != 30*time.Second || c.Tolerance(time.Minute) != time.Minute {
 		t.Error("the defaults are off")
 	}

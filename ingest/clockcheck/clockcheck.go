@@ -1,11 +1,11 @@
-// Package witness judges the clocks of those who send readings. In go batches of
-// counters with the two times that Kafka keeps of each record: when the sender's
-// clock says that it sent it, and when the broker appended it; out come the
-// readings that may be believed, perhaps shifted, and how far each sender's clock
-// is off. It has no clock of its own and decides by what lies in Kafka alone, so
-// that reading the log again decides the same. One device's clock among those that
-// an agent reads is not its business but the window's.
-package witness
+// Package clockcheck checks the clocks of agents against the broker's. In go batches
+// of counters with the two times that Kafka keeps of each record: when the agent sent
+// it, by the agent's clock, and when the broker appended it, by the broker's. Out come
+// the readings to use, shifted where that is configured, and the offset of each agent's
+// clock. It reads no clock and decides only by what is in Kafka, so that reading the log
+// again gives the same decisions. It does not check the clocks of single devices behind
+// an agent: ingest/window does.
+package clockcheck
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Config says what is believed.
+// Config of the check.
 type Config struct {
 	// How far the clock of an agent may be off the brokers', either way; beyond, its readings are dropped and the agent is named. 0: an interval, and 30s at least.
 	MaxClockOffset time.Duration `yaml:"max_clock_offset"`
@@ -49,7 +49,7 @@ type Reason uint8
 
 // Reasons. All count rows.
 const (
-	believed Reason = iota
+	accepted Reason = iota
 	Ahead           // the sender's clock, or the reading's time, is later than the broker's
 	Behind          // the sender's clock is earlier than the broker's
 	Unsteady        // the sender's clock is off, and not by the same for long enough to be corrected
@@ -74,7 +74,7 @@ func (r Reason) Help() string { return reasonTable[r].help }
 // Times are those that Kafka keeps of a record, in nanoseconds since 1970.
 type Times struct {
 	SentNanos     int64 // the sender's clock; 0 if the sender does not say
-	AppendedNanos int64 // the broker's clock; 0 if there is no witness, and then all is believed
+	AppendedNanos int64 // the broker's clock; 0 if it is not known, and then every reading is accepted
 }
 
 // State is what becomes of a sender's readings.
@@ -103,8 +103,8 @@ type Clock struct {
 	SeenNanos   int64  // the broker's time of its last record
 }
 
-// Judge knows the senders of one fabric. It is not safe for concurrent use.
-type Judge struct {
+// Checker holds the state of the senders of one fabric. It is not safe for concurrent use.
+type Checker struct {
 	toleranceNanos int64
 	correct        bool
 	senders        map[Sender]*sender
@@ -135,62 +135,62 @@ const (
 	maxSenders = 1 << 14
 )
 
-// New makes a judge for intervals of a length.
-func New(cfg Config, interval time.Duration) *Judge {
-	return &Judge{toleranceNanos: int64(cfg.Tolerance(interval)), correct: cfg.CorrectClocks, senders: map[Sender]*sender{}}
+// New makes a checker for intervals of a length.
+func New(cfg Config, interval time.Duration) *Checker {
+	return &Checker{toleranceNanos: int64(cfg.Tolerance(interval)), correct: cfg.CorrectClocks, senders: map[Sender]*sender{}}
 }
 
-// Step gives the part of a batch that may be believed: the batch itself, or a copy
-// that holds until the next call; nil if nothing may be. The batch is not changed.
-func (j *Judge) Step(b *schema.CounterBatch, t Times) *schema.CounterBatch {
+// Step returns the accepted part of a batch: the batch itself, or a copy
+// that holds until the next call; nil if nothing is accepted. The batch is not changed.
+func (ch *Checker) Step(b *schema.CounterBatch, t Times) *schema.CounterBatch {
 	if t.AppendedNanos == 0 || b.Rows() == 0 {
 		return b
 	}
-	s := j.sender(b)
+	s := ch.sender(b)
 	s.clock.SeenNanos = t.AppendedNanos
-	reason, shift := j.judge(s, j.offset(b, t))
+	reason, shift := ch.decide(s, ch.offset(b, t))
 	s.met = true
-	if reason != believed {
-		j.refuse(s, reason, b.Rows())
+	if reason != accepted {
+		ch.refuse(s, reason, b.Rows())
 		return nil
 	}
 	if shift != 0 {
-		b = j.shifted(b, shift)
+		b = ch.shifted(b, shift)
 	}
-	return j.upTo(s, b, t.AppendedNanos+j.toleranceNanos)
+	return ch.upTo(s, b, t.AppendedNanos+ch.toleranceNanos)
 }
 
 // offset is by how much the sender's clock is ahead. Of one that does not say when
 // it sent a record, it is known only that a reading is not later than the record:
-// old readings may be a backlog as well as a clock behind, and are believed.
-func (j *Judge) offset(b *schema.CounterBatch, t Times) int64 {
+// old readings may be a backlog as well as a clock behind, and are accepted.
+func (ch *Checker) offset(b *schema.CounterBatch, t Times) int64 {
 	if t.SentNanos != 0 {
 		return t.SentNanos - t.AppendedNanos
 	}
 	return max(0, slices.Min(b.TimeNanos)-t.AppendedNanos)
 }
 
-// judge decides on a record by its sender's offset. That is by the record alone,
+// decide decides on a record by its sender's offset. That is by the record alone,
 // except where clocks are corrected.
-func (j *Judge) judge(s *sender, offset int64) (Reason, int64) {
+func (ch *Checker) decide(s *sender, offset int64) (Reason, int64) {
 	s.clock.OffsetNanos = offset
-	if offset <= j.toleranceNanos && offset >= -j.toleranceNanos {
+	if offset <= ch.toleranceNanos && offset >= -ch.toleranceNanos {
 		if s.inOrder++; s.inOrder >= calmRecords || s.clock.State == OK {
-			j.enter(s, OK)
+			ch.enter(s, OK)
 		}
 		s.filled, s.steady = 0, false
-		return believed, 0
+		return accepted, 0
 	}
 	s.inOrder = 0
-	if !j.correct {
-		j.enter(s, Quarantined)
+	if !ch.correct {
+		ch.enter(s, Quarantined)
 		return direction(offset), 0
 	}
-	if s.correction(offset, j.toleranceNanos) {
-		j.enter(s, Shifted)
-		return believed, s.shift
+	if s.correction(offset, ch.toleranceNanos) {
+		ch.enter(s, Shifted)
+		return accepted, s.shift
 	}
-	j.enter(s, Quarantined)
+	ch.enter(s, Quarantined)
 	return Unsteady, 0
 }
 
@@ -205,7 +205,7 @@ func direction(offset int64) Reason {
 // corrects it by the largest of the last offsets, that of the record which took the
 // least time to the broker. The shift stays as it is as long as it fits: a shift
 // that follows every record would make rates of the way to the broker. The first
-// record of a sender is taken at its word, so that a restart of the analyser costs
+// record of a sender is accepted as it is, so that a restart of the analyser costs
 // no readings.
 func (s *sender) correction(offset, tolerance int64) bool {
 	if s.steady && near(offset, s.shift, tolerance/2) {
@@ -234,36 +234,36 @@ func (s *sender) correction(offset, tolerance int64) bool {
 func near(a, b, by int64) bool { return a-b <= by && b-a <= by }
 
 // enter notes a change of state.
-func (j *Judge) enter(s *sender, to State) {
+func (ch *Checker) enter(s *sender, to State) {
 	if s.clock.State == to {
 		return
 	}
 	s.clock.State = to
-	j.changed = append(j.changed, s.clock)
+	ch.changed = append(ch.changed, s.clock)
 }
 
-func (j *Judge) refuse(s *sender, r Reason, rows int) {
-	j.refused[r] += uint64(rows)
+func (ch *Checker) refuse(s *sender, r Reason, rows int) {
+	ch.refused[r] += uint64(rows)
 	s.clock.Rows += uint64(rows)
 }
 
 // shifted is a batch by the broker's clock.
-func (j *Judge) shifted(b *schema.CounterBatch, by int64) *schema.CounterBatch {
-	times := j.moved.TimeNanos[:0]
+func (ch *Checker) shifted(b *schema.CounterBatch, by int64) *schema.CounterBatch {
+	times := ch.moved.TimeNanos[:0]
 	for _, nanos := range b.TimeNanos {
 		times = append(times, nanos-by)
 	}
-	j.moved = *b
-	j.moved.TimeNanos = times
-	return &j.moved
+	ch.moved = *b
+	ch.moved.TimeNanos = times
+	return &ch.moved
 }
 
 // upTo refuses the rows that are later than an instant.
-func (j *Judge) upTo(s *sender, b *schema.CounterBatch, lastNanos int64) *schema.CounterBatch {
+func (ch *Checker) upTo(s *sender, b *schema.CounterBatch, lastNanos int64) *schema.CounterBatch {
 	if slices.Max(b.TimeNanos) <= lastNanos || b.Check() != nil { // who takes the batch refuses it
 		return b
 	}
-	k := &j.kept
+	k := &ch.kept
 	columns := k.Columns
 	times, ports := k.TimeNanos[:0], k.PortIndex[:0]
 	*k = *b
@@ -281,7 +281,7 @@ func (j *Judge) upTo(s *sender, b *schema.CounterBatch, lastNanos int64) *schema
 		}
 	}
 	k.TimeNanos, k.PortIndex = times, ports
-	j.refuse(s, Ahead, b.Rows()-len(times))
+	ch.refuse(s, Ahead, b.Rows()-len(times))
 	if len(times) == 0 {
 		return nil
 	}
@@ -302,52 +302,52 @@ func keepValue(to, from *schema.CounterColumn, row, n int) {
 	}
 }
 
-func (j *Judge) sender(b *schema.CounterBatch) *sender {
+func (ch *Checker) sender(b *schema.CounterBatch) *sender {
 	key := Sender{b.Agent, b.Source}
-	if s := j.senders[key]; s != nil {
+	if s := ch.senders[key]; s != nil {
 		return s
 	}
-	if len(j.senders) >= maxSenders {
-		j.forgetHalf()
+	if len(ch.senders) >= maxSenders {
+		ch.forgetHalf()
 	}
 	s := &sender{clock: Clock{Sender: Sender{strings.Clone(b.Agent), strings.Clone(b.Source)}}}
-	j.senders[s.clock.Sender] = s
+	ch.senders[s.clock.Sender] = s
 	return s
 }
 
 // Forget drops the senders that have sent nothing since an instant of the broker's
 // clock.
-func (j *Judge) Forget(beforeNanos int64) {
-	for key, s := range j.senders {
+func (ch *Checker) Forget(beforeNanos int64) {
+	for key, s := range ch.senders {
 		if s.clock.SeenNanos < beforeNanos {
-			delete(j.senders, key)
+			delete(ch.senders, key)
 		}
 	}
 }
 
-func (j *Judge) forgetHalf() {
-	clocks := j.Clocks()
+func (ch *Checker) forgetHalf() {
+	clocks := ch.Clocks()
 	slices.SortFunc(clocks, func(a, b Clock) int { return cmp.Compare(a.SeenNanos, b.SeenNanos) })
 	for _, c := range clocks[:len(clocks)/2] {
-		delete(j.senders, c.Sender)
+		delete(ch.senders, c.Sender)
 	}
 }
 
 // Refused is how many rows were refused since the start, by reason.
-func (j *Judge) Refused(r Reason) uint64 { return j.refused[r] }
+func (ch *Checker) Refused(r Reason) uint64 { return ch.refused[r] }
 
 // Changes are the clocks that have changed their state since the last call, in
 // order. They hold until the next Step.
-func (j *Judge) Changes() []Clock {
-	c := j.changed
-	j.changed = j.changed[:0]
+func (ch *Checker) Changes() []Clock {
+	c := ch.changed
+	ch.changed = ch.changed[:0]
 	return c
 }
 
 // Clocks are those of all senders, by agent and source.
-func (j *Judge) Clocks() []Clock {
-	list := make([]Clock, 0, len(j.senders))
-	for _, s := range j.senders {
+func (ch *Checker) Clocks() []Clock {
+	list := make([]Clock, 0, len(ch.senders))
+	for _, s := range ch.senders {
 		list = append(list, s.clock)
 	}
 	slices.SortFunc(list, func(a, b Clock) int {

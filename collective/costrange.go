@@ -1,0 +1,101 @@
+package collective
+
+// costRange bounds the cost of a culprit where the records leave it open. At least it is
+// what the makespan loses without the shares that the records show; at most what the
+// culprit would cost as the only one, or together with the collective's own collisions
+// that came after it, which may be its doing: it put the ranks out of step. It is zero
+// where both ends are the cost, within costMargin.
+func (r *replayer) costRange(of ranked) (ends [2]int64) {
+	t := r.a.t
+	makespan := t.last - t.first
+	low, high := of.cost, max(of.cost, of.alone)
+	first, unsure, more := t.last, false, false
+	shares := r.a.shares[of.who]
+	for i := range shares {
+		s := &shares[i]
+		first = min(first, t.begin[s.step])
+		unsure = unsure || s.confidence < sureEnough
+		more = more || s.most > s.nanos
+	}
+	if unsure || of.alone > of.cost {
+		low = min(low, makespan-r.replay([]string{of.who}, func(_ string, s *share) int64 {
+			if s.confidence >= sureEnough {
+				return s.nanos
+			}
+			return 0
+		}))
+	}
+	names := append(r.collisionsAfter(first, of.who), of.who)
+	if more || len(names) > 1 {
+		high = max(high, makespan-r.replay(names, func(who string, s *share) int64 {
+			switch {
+			case who == of.who:
+				return max(s.nanos, s.most)
+			case s.class == SelfCollision && t.end[s.step] > first:
+				return s.nanos
+			}
+			return 0
+		}))
+	}
+	if margin := int64(costMargin * float64(of.cost)); of.cost-low <= margin && high-of.cost <= margin {
+		return ends
+	}
+	return [2]int64{max(low, 0), high}
+}
+
+// costMargin is how far a cost may be off that is given without a range.
+const costMargin = 0.05
+
+// collisionsAfter are the culprits, but for one, that are flows of the collective which
+// met after a time.
+func (r *replayer) collisionsAfter(first int64, but string) (names []string) {
+	if r.met == nil {
+		r.met = map[string]int64{}
+		for who, shares := range r.a.shares {
+			for i := range shares {
+				if s := &shares[i]; s.class == SelfCollision {
+					r.met[who] = max(r.met[who], r.a.t.end[s.step])
+				}
+			}
+		}
+	}
+	for who, last := range r.met {
+		if who != but && last > first {
+			names = append(names, who)
+		}
+	}
+	return names
+}
+
+// part is how much of a share is taken out in a counterfactual run.
+type part func(who string, s *share) int64
+
+// whole is all of a share.
+func whole(_ string, s *share) int64 { return s.nanos }
+
+// replay is the makespan without a part of each share of some.
+func (r *replayer) replay(names []string, out part) int64 {
+	first := r.take(names, out, 1)
+	makespan := r.a.t.replay(r.less, r.idle, r.ends, first)
+	r.take(names, out, -1)
+	return makespan
+}
+
+// take takes a part of each share of some from the steps, or gives it back by sign -1,
+// and says which step is the first.
+func (r *replayer) take(names []string, out part, sign int64) (first int) {
+	first = len(r.less)
+	for _, who := range names {
+		shares := r.a.shares[who]
+		for i := range shares {
+			s := &shares[i]
+			first = min(first, int(s.step))
+			if s.idle {
+				r.idle[s.step] += sign * out(who, s)
+			} else {
+				r.less[s.step] += sign * out(who, s)
+			}
+		}
+	}
+	return first
+}

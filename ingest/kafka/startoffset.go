@@ -1,0 +1,123 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// start finds the offset to begin with.
+func (c *Consumer) start(ctx context.Context) (next int64, err error) {
+	err = c.client.retry(ctx, "look up where to begin in "+c.name(), func() error {
+		if c.assigned.Tail {
+			next, err = c.offsetAt(ctx, time.Now().Add(-c.assigned.Lookback))
+			return err
+		}
+		next, err = c.committedOffset(ctx)
+		if err == nil && next < 0 {
+			next, err = c.listOffset(ctx, kafkago.FirstOffset)
+		}
+		if err != nil {
+			return err
+		}
+		next, err = c.rewound(ctx, next)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	c.offsets.reset(next)
+	c.mu.Unlock()
+	c.metrics.offset.Set(float64(next))
+	if !c.assigned.Tail {
+		c.committing.Lock()
+		c.committed = next
+		c.committing.Unlock()
+		c.metrics.committed.Set(float64(next))
+	}
+	c.log.Info("kafka: reading", "offset", next, "tail", c.assigned.Tail)
+	return next, nil
+}
+
+// rewound is next, or the offset that BeginAt asks for if that is earlier.
+func (c *Consumer) rewound(ctx context.Context, next int64) (int64, error) {
+	c.committing.Lock()
+	at := c.beginAt
+	c.committing.Unlock()
+	if at.IsZero() {
+		return next, nil
+	}
+	offset, err := c.offsetAt(ctx, at)
+	return min(next, offset), err
+}
+
+func (c *Consumer) name() string { return fmt.Sprintf("%s/%d", c.topic, c.assigned.Partition) }
+
+// committedOffset is -1 if there is none.
+func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
+	response, err := c.client.kafka.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
+		GroupID: c.client.config.Consumer.Group, Topics: map[string][]int{c.topic: {c.assigned.Partition}}})
+	if err != nil {
+		return 0, err
+	}
+	if errors.Is(response.Error, kafkago.GroupIdNotFound) { // as some brokers say before the first commit
+		return -1, nil
+	}
+	if response.Error != nil {
+		return 0, response.Error
+	}
+	for _, p := range response.Topics[c.topic] {
+		if p.Partition == c.assigned.Partition {
+			return p.CommittedOffset, p.Error
+		}
+	}
+	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+}
+
+// listOffset is where the log begins (kafkago.FirstOffset) or ends (kafkago.LastOffset).
+func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
+	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
+		Topics: map[string][]kafkago.OffsetRequest{c.topic: {{Partition: c.assigned.Partition, Timestamp: which}}}})
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range response.Topics[c.topic] {
+		if p.Partition != c.assigned.Partition {
+			continue
+		}
+		if which == kafkago.FirstOffset {
+			return p.FirstOffset, p.Error
+		}
+		return p.LastOffset, p.Error
+	}
+	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+}
+
+// offsetAt is that of the first record produced at or after an instant, or the log's end.
+func (c *Consumer) offsetAt(ctx context.Context, at time.Time) (int64, error) {
+	end, err := c.listOffset(ctx, kafkago.LastOffset) // first, so that nothing produced in between is passed over
+	if err != nil {
+		return 0, err
+	}
+	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
+		Topics: map[string][]kafkago.OffsetRequest{c.topic: {kafkago.TimeOffsetOf(c.assigned.Partition, at)}}})
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range response.Topics[c.topic] {
+		if p.Partition != c.assigned.Partition {
+			continue
+		}
+		for offset := range p.Offsets { // one, or -1 where nothing is as young
+			if offset >= 0 {
+				end = offset
+			}
+		}
+		return end, p.Error
+	}
+	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+}

@@ -1,0 +1,96 @@
+package scenario_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/scenario"
+)
+
+// A node that fails is a node's failure, a switch a switch's; what the log says
+// stands in events and failures alike.
+func TestFailuresOfNodesAndSwitches(t *testing.T) {
+	r, err := scenario.New(nil, read(t, `
+fabric: {topology: "fattree:leaves=2,hosts=4,spines=2"}
+interval: 1s
+duration: 4s
+events:
+  - {after: 1s, do: fail_switch, object: host3, for: 1s, say: "A node dies."}
+  - {after: 1s, do: fail_switch, object: spine0}
+  - {after: 3s, do: throttle}`), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for step, ok := r.Step(); ok; step, ok = r.Step() {
+		for _, f := range step.Failures {
+			got = append(got, fmt.Sprintf("%d %s %s", int64(f.Time)/1e9, f.Kind, f.Device))
+			if f.Fabric != r.Graph().Fabric() {
+				t.Errorf("failure of fabric %q", f.Fabric)
+			}
+			if !slices.ContainsFunc(step.Events, func(e schema.Event) bool {
+				return e.Kind == f.Kind && e.Device == f.Device && e.TimeNanos == int64(f.Time)
+			}) {
+				t.Errorf("%+v is no event", f)
+			}
+		}
+	}
+	want := []string{"1 node_failed host3", "1 switch_failed spine0", "2 node_restored host3", "3 congestion_protection "}
+	if !slices.Equal(got, want) {
+		t.Errorf("failures %q, want %q", got, want)
+	}
+}
+
+func TestSwitchFailureKillsItsJob(t *testing.T) {
+	r, err := scenario.New(nil, read(t, `
+fabric: {topology: "torus:4x4x4"}
+interval: 1s
+duration: 10s
+jobs: [{id: doomed, at: [1,1,1], size: [2,2,2], traffic: [{pattern: halo, gigabytes_per_second: 1}]}]
+events: [{after: 5s, do: fail_switch, object: "2,2,2", for: 3s}]`), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []int
+	failed := false
+	for step, ok := r.Step(); ok; step, ok = r.Step() {
+		rows = append(rows, step.Batches[len(step.Batches)-1].Rows())
+		for _, rec := range step.Jobs {
+			failed = failed || rec.ID == "doomed" && rec.State == "failed"
+		}
+	}
+	if !failed {
+		t.Error("the job on the switch must fail with it")
+	}
+	if rows[4] != 384 || rows[5] != 378 || rows[8] != 384 {
+		t.Errorf("rows by second: %v; the switch's six must be gone from second 5 to 7", rows)
+	}
+}
+
+func TestProtection(t *testing.T) {
+	r, err := scenario.New(nil, read(t, `
+fabric: {topology: "torus:4x4x4", receive_gigabytes_per_second: 1}
+interval: 1s
+duration: 40s
+protection: {high_percent: 30, low_percent: 10, links: 20, hold: 5s}
+jobs: [{at: [0,0,0], size: [4,4,4], traffic: [{pattern: all_to_all, gigabytes_per_second: 2, from: 10s, to: 12s}]}]`), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	throttled := 0
+	for step, ok := r.Step(); ok; step, ok = r.Step() {
+		for _, e := range step.Events {
+			if e.Kind == schema.Throttled {
+				throttled++
+			}
+		}
+		if at := step.Interval.StartNanos / 1e9; at > 11 && len(step.Truth.Links) > 0 {
+			t.Errorf("second %d: %d links stall while all NICs are throttled", at, len(step.Truth.Links))
+		}
+	}
+	if throttled != 1 {
+		t.Errorf("throttled %d times, want once", throttled)
+	}
+}
