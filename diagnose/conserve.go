@@ -59,7 +59,10 @@ func (t *gridLinks) lost(end topology.DeviceID, senders int, h *held, p *pressur
 		}
 		sent := added(out)
 		net := sent - count(received)
-		off += max(0, net-side-max(own, sent/inputs)) + max(0, -net)
+		if h.inTurn {
+			own = sent / inputs
+		}
+		off += max(0, net-side-own) + max(0, -net)
 	}
 	if arrived == 0 {
 		return 0
