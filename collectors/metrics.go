@@ -39,16 +39,16 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		polls:        counter("polls_total", "Polls that ran.", common),
 		skipped:      counter("polls_skipped_total", "Interval boundaries at which no poll began because one was still running.", common),
 		rows:         counter("rows_total", "Rows read, one per port and kind of query.", common),
-		batches:      counter("batches_total", "Batches handed on.", common),
+		batches:      counter("batches_total", "Batches emitted.", common),
 		abandoned:    counter("devices_abandoned_total", "Devices that still hung when the poller ended.", common),
 		inventory:    counter("inventory_errors_total", "Failures to list the devices.", withReason),
 		deviceErrors: counter("device_errors_total", "Devices that a poll could not read, or not in full.", withReason),
-		unreadable:   counter("counters_unreadable_total", "Single counters that a device has and did not give.", withReason),
-		lost:         counter("rows_dropped_total", "Rows that were read and then lost.", withReason),
+		unreadable:   counter("counters_unreadable_total", "Single counters of a device that could not be read.", withReason),
+		lost:         counter("rows_dropped_total", "Rows that were read and could not be emitted.", withReason),
 		devices:      gauge("devices", "Devices of the last poll."),
 		stuck:        gauge("devices_stuck", "Devices that hang in a read now."),
 		pollSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_collector_poll_seconds",
-			Help: "Duration of a poll, to the last batch handed on.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, common),
+			Help: "Duration of a poll, until the last batch is emitted.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, common),
 	}
 	errs = append(errs, reg.Register(m.pollSeconds))
 	return m, errors.Join(errs...)

@@ -36,20 +36,20 @@ type Handler interface {
 	Run(ctx context.Context, c Call) (json.RawMessage, error)
 }
 
-// Judge is a Handler that refuses some arguments before anything begins. Its refusals are counted, answered and
+// ArgumentChecker is a Handler that refuses some arguments before anything begins. Its refusals are counted, answered and
 // audited like those of the allow-list. It answers at once and changes nothing.
-type Judge interface {
-	Judge(arguments json.RawMessage) *safety.Refusal
+type ArgumentChecker interface {
+	CheckArguments(arguments json.RawMessage) *safety.Refusal
 }
 
-// Partial is a Handler whose output counts though it was stopped: the answer has the output beside the reason.
+// Partial is a Handler whose output counts though it was stopped: the answer has the output and the reason.
 type Partial interface{ PartialOutput() }
 
 // Call is a command as its handler gets it.
 type Call struct {
 	ID, Principal string
 	Arguments     json.RawMessage
-	// Report sends what there is so far, beside the answer at the end. It does not wait: where Kafka falls behind,
+	// Report sends what there is so far, before the answer at the end. It does not wait: where Kafka falls behind,
 	// what it was given is dropped and counted. It may be called from any goroutine.
 	Report func(output json.RawMessage)
 }
@@ -251,7 +251,7 @@ func (a *Agent) consider(ctx context.Context, c *schema.Command) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
-	v := a.gate.judge(c, now)
+	v := a.gate.check(c, now)
 	if v.refusal == nil {
 		entry := remembered{ID: c.ID, Kind: c.Kind, Expires: c.Expires, Running: true}
 		if a.gate.guardOf(c) == a.gate.acting {
@@ -306,8 +306,8 @@ func (a *Agent) noteMemory(err error) {
 
 // judgeArguments asks the handler of a kind.
 func (a *Agent) judgeArguments(c *schema.Command) *safety.Refusal {
-	if judge, ok := a.kinds[c.Kind].(Judge); ok {
-		return judge.Judge(c.Arguments)
+	if checker, ok := a.kinds[c.Kind].(ArgumentChecker); ok {
+		return checker.CheckArguments(c.Arguments)
 	}
 	return nil
 }

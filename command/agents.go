@@ -15,7 +15,7 @@ type AgentStatus struct {
 	SpoolRecords int            `json:"spool_records"` // that wait for Kafka
 	// Hardware of the host; nil from older agents.
 	Hardware *schema.HostHardware `json:"hardware,omitempty"`
-	// Kinds that it carries out beside the harmless ones, allowed or not.
+	// Kinds that it implements besides the harmless ones, allowed or not.
 	Kinds []string `json:"kinds,omitempty"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reasons why a command is not carried out, beside those of package safety.
+// Reasons why a command is not carried out, besides those of package safety.
 const (
 	Malformed        safety.Reason = "malformed"         // not a command, or out of bounds
 	WrongFabric      safety.Reason = "wrong_fabric"      // in the partition of another fabric
@@ -77,9 +77,9 @@ func refuse(reason safety.Reason, format string, args ...any) verdict {
 
 func (v verdict) quietly() verdict { v.silent = true; return v }
 
-// judge checks a command whose shape is right: fabric, signature, time, target, memory, kind, allow-list,
+// check decides on a well-formed command by its fabric, signature, time, target, memory, kind, allow-list,
 // arguments and limits, in this order. A dry run goes through all of it.
-func (g *gate) judge(c *schema.Command, now schema.Instant) verdict {
+func (g *gate) check(c *schema.Command, now schema.Instant) verdict {
 	if c.Fabric != g.fabric {
 		return refuse(WrongFabric, "of fabric %q; this agent belongs to %q", c.Fabric, g.fabric).quietly()
 	}

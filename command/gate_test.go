@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 			if c.tamper != nil {
 				c.tamper(&order)
 			}
-			v := g.judge(&order, at(0))
+			v := g.check(&order, at(0))
 			if c.reason == "" {
 				if v.refusal != nil || !v.authentic {
 					t.Errorf("refused: %+v", v.refusal)

@@ -24,7 +24,7 @@ type streaming struct {
 func (*streaming) Kind() string   { return "test.stream" }
 func (*streaming) PartialOutput() {}
 
-func (*streaming) Judge(arguments json.RawMessage) *safety.Refusal {
+func (*streaming) CheckArguments(arguments json.RawMessage) *safety.Refusal {
 	if string(arguments) == `{"much":true}` {
 		return safety.Refuse(safety.OverLimit, "too much")
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// metrics of one agent. Every label stands at zero from the start.
+// metrics of one agent. Every label starts at zero.
 type metrics struct {
 	received       prometheus.Counter
 	refused        *prometheus.CounterVec // reason
@@ -50,17 +50,17 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		return v
 	}
 	m := &metrics{
-		received:       counter("received_total", "Commands in the topic of the fabric, those for other agents too."),
+		received:       counter("received_total", "Commands in the topic of the fabric, including those for other agents."),
 		refused:        labelled("refused_total", "Commands that were not carried out.", "reason", reasonLabels()...),
 		answered:       labelled("answers_total", "Answers that Kafka acknowledged.", "status", statusLabels()...),
 		answersDropped: labelled("answers_dropped_total", "Answers that were not sent.", "reason", dropRate, dropOversized, dropUndelivered),
 		running:        gauge("running", "Commands that run now."),
-		stuck:          gauge("stuck", "Commands that were stopped and have not returned; they hold their place in the limits."),
+		stuck:          gauge("stuck", "Commands that were stopped and have not returned; they still count against the limits."),
 		panics:         counter("panics_total", "Handlers that panicked."),
 		runSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_command_run_seconds",
 			Help: "Time from a command's start to its end.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}),
-		remembered:   gauge("remembered", "Commands in the agent's memory, so that none is carried out twice."),
-		memoryErrors: counter("memory_errors_total", "Failures to write the memory; what cannot be remembered is refused."),
+		remembered:   gauge("remembered", "Commands in the agent's record of past commands, by which none is executed twice."),
+		memoryErrors: counter("memory_errors_total", "Failures to write the agent's record of past commands; a command that cannot be recorded is refused."),
 	}
 	register(m.runSeconds)
 	return m, errors.Join(errs...)

@@ -91,7 +91,7 @@ func figureEndpoints() []endpoint {
 			Handler: operation.To((*Dashboards).congestion)},
 		{ID: "listMitigations", Path: "/fabrics/{fabric}/mitigations", Tag: "figures", Summary: "Congestion mitigation events: throttling events that follow each other (Monet, Fig. 8).",
 			Handler: operation.To((*Dashboards).mitigations)},
-		{ID: "getForecastSkill", Path: "/fabrics/{fabric}/forecasts", Tag: "figures", Summary: "How good the forecasts were, by Brier score (0 to 2), beside that of persistence.",
+		{ID: "getForecastSkill", Path: "/fabrics/{fabric}/forecasts", Tag: "figures", Summary: "How good the forecasts were, by Brier score (0 to 2), compared with that of persistence.",
 			Handler: operation.To((*Dashboards).forecasts)},
 		{ID: "listHotspots", Path: "/fabrics/{fabric}/hotspots", Tag: "figures", Summary: "For how long links stayed at or above each threshold of a stall metric (Monet, Fig. 3).",
 			Handler: operation.To((*Dashboards).hotspots)},

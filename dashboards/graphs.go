@@ -27,7 +27,7 @@ func (d *Dashboards) graphInForce(f *fabric) *topology.Graph {
 	return f.graph
 }
 
-// maxOldGraphs is how many versions of a fabric are kept beside the one in force.
+// maxOldGraphs is how many versions of a fabric are kept besides the one in force.
 const maxOldGraphs = 4
 
 // graph is a version of a fabric.

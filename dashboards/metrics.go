@@ -18,7 +18,7 @@ func newMetrics(reg Registerer) *metrics {
 		requests:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_dashboards_requests_total", Help: "API requests by endpoint and status; 499: the client did not wait."}, []string{"endpoint", "status"}),
 		seconds:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_dashboards_request_seconds", Help: "Time to answer an API request.", Buckets: prometheus.ExponentialBuckets(.001, 4, 7)}, []string{"endpoint"}),
 		listeners:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_dashboards_listeners", Help: "Pages that follow the stream."}),
-		missed:     prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_announcements_dropped_total", Help: "Announcements that a slow page did not take."}),
+		missed:     prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_announcements_dropped_total", Help: "Announcements dropped because a page was too slow."}),
 		pollErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_poll_errors_total", Help: "Failed polls of the store for a new interval."}),
 	}
 	reg.MustRegister(m.requests, m.seconds, m.listeners, m.missed, m.pollErrors)

@@ -5,12 +5,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// lossWeight is what it counts against the end of a tree that more leaves switches of its last line than arrives
-// there, mostLoss the most of it: other traffic adds to the same links.
-const lossWeight, mostLoss = 2., .2
+// mostLoss is the most that it counts against the end of a tree that what was added there does not reach it, halfLoss
+// the share that is lost for half of that: other traffic changes on the same links, so that it is a matter of more or
+// less rather than of a bound.
+const mostLoss, halfLoss = .3, .1
+
+// against is what a share that is lost counts against the end of a tree.
+func against(share float64) float64 { return mostLoss * share / (share + halfLoss) }
 
 // lost is the share, 0 to 1, of what was added on the line of the last dimension on which a tree ends that the line's
-// switches neither received nor can have sent themselves, or received and did not send on. All that goes to the end
+// switches neither received nor can have sent themselves, as many senders or as switches that serve their inputs in turn,
+// or received and did not send on. All that goes to the end
 // leaves its line only there; of two neighbours on the line the trees are the same but for the link between them, and
 // only at one of them the sums agree.
 func (t *gridLinks) lost(end topology.DeviceID, senders int, h *held, p *pressure) float64 {
@@ -41,13 +46,20 @@ func (t *gridLinks) lost(end topology.DeviceID, senders int, h *held, p *pressur
 		if beyond := int(ways[farther*size+z]); beyond*steps > 0 && max(beyond, -beyond) > max(steps, -steps) {
 			received = added(in)
 		}
-		side, width := 0., 1
+		side, inputs, width := 0., 1., 1
+		count := func(amount float64) float64 {
+			if amount > 0 {
+				inputs++
+			}
+			return amount
+		}
 		for dim := range k - 1 {
-			side += added(t.next[n*k+dim]) + added(t.behind(n, dim, width))
+			side += count(added(t.next[n*k+dim])) + count(added(t.behind(n, dim, width)))
 			width *= t.grid.Dims[dim]
 		}
-		net := added(out) - received
-		off += max(0, net-side-own) + max(0, -net)
+		sent := added(out)
+		net := sent - count(received)
+		off += max(0, net-side-max(own, sent/inputs)) + max(0, -net)
 	}
 	if arrived == 0 {
 		return 0
@@ -66,9 +78,10 @@ func (t *gridLinks) behind(n, dim, stride int) schema.LinkID {
 }
 
 // vanished is the share, 0 to 1, of what was added on a tree that reaches switches before its end and does not go on
-// to the end. However switches divide what they pass on between their inputs, of all ends at which a tree may end it is
-// little only at that which takes it.
-func (t *gridLinks) vanished(senders []topology.DeviceID, end topology.DeviceID, h *held, p *pressure) float64 {
+// to the end; with onLine of what reaches those on the last line, where ends that lie beside each other differ. However
+// switches divide what they pass on between their inputs, of all ends at which a tree may end it is little only at that
+// which takes it.
+func (t *gridLinks) vanished(senders []topology.DeviceID, end topology.DeviceID, onLine bool, h *held, p *pressure) float64 {
 	t.gather(senders, end, h)
 	goal := t.graph.Device(end).Coord
 	h.passed, h.blind = h.passed[:0], h.blind[:0]
@@ -94,13 +107,21 @@ func (t *gridLinks) vanished(senders []topology.DeviceID, end topology.DeviceID,
 		h.sent[d] = 0
 	}
 	for _, d := range h.passed {
-		lost += max(0, h.sent[d])
+		if !onLine || t.inLine(d, end) {
+			lost += max(0, h.sent[d])
+		}
 		h.sent[d] = 0
 	}
 	if lost == 0 {
 		return 0
 	}
 	return lost / (lost + arrived)
+}
+
+// inLine reports whether two switches lie on one line of the last dimension.
+func (t *gridLinks) inLine(a, b topology.DeviceID) bool {
+	stride := t.grid.Switches() / t.grid.Dims[len(t.grid.Dims)-1]
+	return int(t.numbers[a])%stride == int(t.numbers[b])%stride
 }
 
 // leading are the ends of a link, that from which routes to a switch take it first.

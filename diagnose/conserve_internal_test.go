@@ -39,8 +39,8 @@ func (u *tiedUp) share(senders []topology.DeviceID, to topology.DeviceID, rate f
 	return links
 }
 
-// TestTrafficEndsWhereItVanishes: where switches serve their inputs in turn, a tree to a neighbour of the true end fits what
-// links show as well or better, but it would have what arrives at the true end vanish there.
+// TestTrafficEndsWhereItVanishes: where switches serve their inputs in turn, a tree to a neighbour of the true end has as
+// well or better the routes that links show, but not the shares, and what arrives at the true end would vanish there.
 func TestTrafficEndsWhereItVanishes(t *testing.T) {
 	u := newTiedUp(t)
 	var senders []topology.DeviceID
@@ -55,11 +55,25 @@ func TestTrafficEndsWhereItVanishes(t *testing.T) {
 	slices.Sort(links)
 	h, grid := &u.stage.work.held, u.stage.router.grid
 	h.take(links, u.p)
-	if right, wrong := grid.treeFit(senders, end, h, u.p), grid.treeFit(senders, beside, h, u.p); right > wrong {
-		t.Errorf("the trees fit by %.3f and %.3f: the case is too easy to show anything", right, wrong)
+	routes := func(to topology.DeviceID) float64 {
+		grid.gather(senders, to, h)
+		return grid.cosines(h, u.p)[addedTo]
 	}
-	if right, wrong := grid.vanished(senders, end, h, u.p), grid.vanished(senders, beside, h, u.p); right > .01 || wrong < .3 {
-		t.Errorf("of trees to the end and beside it %.3f and %.3f vanish", right, wrong)
+	if right, wrong := routes(end), routes(beside); right > wrong {
+		t.Errorf("the routes agree by %.3f and %.3f: the case is too easy to show anything", right, wrong)
+	}
+	shares := func(to topology.DeviceID) float64 {
+		grid.gather(senders, to, h)
+		defer h.forget()
+		return grid.sharesFit(senders, to, h, u.p)
+	}
+	if right, wrong := shares(end), shares(beside); right < .999 || wrong > .8 {
+		t.Errorf("the shares fit by %.3f and %.3f", right, wrong)
+	}
+	for _, onLine := range []bool{false, true} {
+		if right, wrong := grid.vanished(senders, end, onLine, h, u.p), grid.vanished(senders, beside, onLine, h, u.p); right > .01 || wrong < .3 {
+			t.Errorf("of trees to the end and beside it %.3f and %.3f vanish", right, wrong)
+		}
 	}
 	named := func() string {
 		rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{devices: senders}, cross: 1}}}

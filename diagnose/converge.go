@@ -47,6 +47,7 @@ type held struct {
 	lines         [][]float64
 	dead          []schema.LinkID     // that failed near the region
 	sent          []float64           // by device
+	inputs, rates []float64           // by device: of the tree that is tried, how many inputs a switch serves, and what it passes on, of what its end takes
 	passed, blind []topology.DeviceID // on the tree that is tried; those that send on over links without readings
 	senders       []topology.DeviceID
 	devices       []topology.DeviceID // at the region's links, ascending
@@ -64,7 +65,7 @@ type held struct {
 
 func newHeld(g *topology.Graph) held {
 	n := g.NumLinks()
-	return held{looked: 1, tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	return held{looked: 1, tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), inputs: make([]float64, g.NumDevices()), rates: make([]float64, g.NumDevices())}
 }
 
 // turnTo says what links show from now on: regions with the same stalls that began together share what is looked up.
@@ -249,10 +250,12 @@ func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, 
 	if !h.grew {
 		line = t.lastLine(end, h, p)
 	}
-	cosine := t.cosines(h, p)
 	if h.grew {
-		return held * (cosine[addedTo] + cosine[waiting]) / 2
+		shared := t.sharesFit(senders, end, h, p)
+		cosine := t.cosines(h, p)
+		return held * (max(shared, cosine[addedTo]) + cosine[waiting]) / 2
 	}
+	cosine := t.cosines(h, p)
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
 }

@@ -24,8 +24,9 @@ type drain struct {
 const (
 	// drainFit is the least fit of a tree for its end to be called the root.
 	drainFit = .75
-	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
-	unknownFit, leastSenders = .85, 4
+	// unknownFit is the same where the senders are not known, unknownScore with what vanishes before the end counted
+	// against it, leastSenders how many they must be.
+	unknownFit, unknownScore, leastSenders = .85, .77, 4
 	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
 	// a line show the same but for the link between them, where half of the senders are on either side not even that.
 	memberWeight = .03
@@ -57,7 +58,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 			}
 			score := fit
 			if h.grew && fit > most {
-				score -= min(mostLoss, lossWeight*s.router.grid.vanished(devices, d, h, p))
+				score -= against(s.router.grid.vanished(devices, d, false, h, p))
 			}
 			if score > most {
 				most = score
@@ -69,21 +70,37 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		best.senders = best.job.devices
 	}
 	if best.fit < drainFit {
-		for _, d := range ends { // the senders may be of a job that no table has
-			if senders := s.router.grid.sendersTo(d, h); len(senders) >= leastSenders {
-				fit := s.router.grid.treeFit(senders, d, h, p)
-				if h.grew { // found from the same loads, the senders fit any neighbour of the end too
-					fit -= min(mostLoss, lossWeight*s.router.grid.lost(d, len(senders), h, p))
-				}
-				if fit >= unknownFit && fit > best.fit {
-					best = drain{device: d, fit: fit, senders: slices.Clone(senders)}
-				}
-			}
+		if unknown := s.unknownDrain(ends, best.fit, p); unknown.fit > 0 {
+			best = unknown
 		}
 	}
 	if best.fit > 0 {
 		s.router.grid.gather(best.senders, best.device, h)
 		best.tree, best.grew = s.router.grid.agreement(h, p), h.grew
+	}
+	return best
+}
+
+// unknownDrain is the switch to which a tree fits whose senders are taken from what is held back: they may be of a job
+// that no table has. Such senders fit any neighbour of the end too, so that what vanishes before it counts more.
+func (s *Stage) unknownDrain(ends []topology.DeviceID, least float64, p *pressure) (best drain) {
+	t, h, most := s.router.grid, &s.work.held, unknownScore
+	for _, d := range ends {
+		senders := t.sendersTo(d, h)
+		if len(senders) < leastSenders {
+			continue
+		}
+		fit := t.treeFit(senders, d, h, p)
+		if fit < unknownFit || fit <= least {
+			continue
+		}
+		score := fit
+		if h.grew {
+			score -= against(t.lost(d, len(senders), h, p)/2 + t.vanished(senders, d, true, h, p))
+		}
+		if score > most {
+			most, best = score, drain{device: d, fit: fit, senders: slices.Clone(senders)}
+		}
 	}
 	return best
 }

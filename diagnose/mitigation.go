@@ -28,9 +28,9 @@ const (
 
 // mitigation coalesces congestion protection events, and compares the congestion before and after.
 type mitigation struct {
-	moments []moment            // of the last intervals, in order of time
-	pending []schema.Mitigation // in order of time; that may still grow, or wait for the intervals after them
-	told    map[int64]bool      // times of protection events that have been taken and are recent
+	moments  []moment            // of the last intervals, in order of time
+	pending  []schema.Mitigation // in order of time; that may still grow, or wait for the intervals after them
+	reported map[int64]bool      // times of protection events that have been taken and are recent
 }
 
 // moment is the congestion of a fabric in one interval.
@@ -68,11 +68,11 @@ func (m *mitigation) step(r *schema.IntervalResult) {
 // as failures from logs, or as events from the simulator.
 func (m *mitigation) fresh(r *schema.IntervalResult) (times []int64) {
 	take := func(t int64) {
-		if !m.told[t] {
-			if m.told == nil {
-				m.told = map[int64]bool{}
+		if !m.reported[t] {
+			if m.reported == nil {
+				m.reported = map[int64]bool{}
 			}
-			m.told[t] = true
+			m.reported[t] = true
 			times = append(times, t)
 		}
 	}
@@ -87,9 +87,9 @@ func (m *mitigation) fresh(r *schema.IntervalResult) (times []int64) {
 		}
 	}
 	oldest := m.moments[0].start - int64(coalesce)
-	for t := range m.told {
+	for t := range m.reported {
 		if t < oldest {
-			delete(m.told, t)
+			delete(m.reported, t)
 		}
 	}
 	slices.Sort(times)
@@ -199,12 +199,12 @@ func (m *mitigation) code(c *codec.Coder) {
 		c.Int((*int64)(&p.End))
 		codec.Small(c, &p.Events, math.MaxInt32)
 	})
-	told := slices.Sorted(maps.Keys(m.told))
-	codec.Each(c, &told, func(_ int, t *int64) { c.Int(t) })
+	reported := slices.Sorted(maps.Keys(m.reported))
+	codec.Each(c, &reported, func(_ int, t *int64) { c.Int(t) })
 	if c.Reading() {
-		m.told = map[int64]bool{}
-		for _, t := range told {
-			m.told[t] = true
+		m.reported = map[int64]bool{}
+		for _, t := range reported {
+			m.reported[t] = true
 		}
 	}
 }

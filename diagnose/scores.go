@@ -20,7 +20,7 @@ const (
 	jobTooLittle     = 6.  // it moves less than a culprit must to fill the port at which back pressure begins
 	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
-	jobConverges     = 5.  // what was added is a tree of its nodes' routes, and no table says what it moved
+	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
 	jobOutlying      = 1.5
 	jobBurden        = 1.5
 	jobRose          = 1. // the load on the region rose, by what it is its burden of that
@@ -102,6 +102,8 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		c.score -= jobElsewhere
 	case c.job == rc.drain.job && rc.drain.grew && rc.drain.fit >= surelyDrains && !c.known:
 		c.score += jobConverges
+	case !c.known && s.loadsAll(rc, c, p):
+		c.score += jobConverges
 	}
 	c.score -= s.unable(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden
@@ -134,6 +136,26 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
+}
+
+// Of a job that loads a region of a grid without a table of traffic: ownRegion of the region's stall is on links of its
+// exchange, and loadedWays of what its exchange puts on links is where leastUse of the capacity was added since the onset.
+const ownRegion, loadedWays = .9, .5
+
+// loadsAll reports whether what was added since the onset is all over the links on which a job's nodes exchange, and the
+// region lies on these alone and not among the nodes of others: what crosses a job's ground, or converges within it, loads
+// few of its links.
+func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
+	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
+		return false
+	}
+	r, loaded := s.routesOf(c.job), 0.
+	for i, l := range r.links {
+		if p.useOf(l)-max(0, p.before(l)) >= leastUse {
+			loaded += float64(r.load[i])
+		}
+	}
+	return loaded >= loadedWays*r.total
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance.

@@ -25,7 +25,7 @@ type Config struct {
 	Slurm slurm.Config `yaml:"slurm"`
 	// Kubernetes places pods elsewhere.
 	Kubernetes kubernetes.Config `yaml:"kubernetes"`
-	// Web servers that are told of regions, with signatures.
+	// Web servers that are notified of regions, with signatures.
 	Webhooks []webhook.Config `yaml:"webhooks"`
 	// Regions as alerts of Prometheus' Alertmanager.
 	Alertmanager alertmanager.Config `yaml:"alertmanager"`

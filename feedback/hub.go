@@ -1,5 +1,5 @@
 // Package feedback acts on what the analysis finds: it asks schedulers to place jobs
-// away from congestion, and tells others of regions. In go the results of the fabrics'
+// away from congestion, and notifies others of regions. In go the results of the fabrics'
 // intervals, out go the acts of its parts: slurm, kubernetes, webhook, alertmanager.
 // Everything that acts is off by default, a dry run once it is on, limited by an allow
 // list, in number and in rate, audited, and put back when it ends. It analyses nothing.

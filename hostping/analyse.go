@@ -258,7 +258,7 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate,
 	return verdict, ask, true
 }
 
-// rnicCause looks at the RNIC's curve, or asks for one on the route that could carry most beside the other links of h.
+// rnicCause looks at the RNIC's curve, or asks for one on the route that could carry most besides the other links of h.
 func (v *view) rnicCause(h *hypothesis, link int, routes []int) (b Bottleneck, ask *Pair, known bool) {
 	best, most := -1, 0.
 	for _, i := range routes {

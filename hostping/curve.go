@@ -37,7 +37,7 @@ func recovered(now, limit float64) float64 {
 	return now * min(recovers, math.Sqrt(max(1, limit/now)))
 }
 
-// bottleneck says which of #1, #9 and #10 a curve shows, beside a small message's latency, the rate now and the one
+// bottleneck says which of #1, #9 and #10 a curve shows, given a small message's latency, the rate now and the one
 // without a fault; known is false where the probes failed.
 func (c *Curve) bottleneck(latencyMicros, now, limit float64, largeBytes int) (b Bottleneck, known bool) {
 	enough := recovered(now, limit)

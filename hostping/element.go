@@ -65,16 +65,7 @@ func parseXML(text []byte) (*element, error) {
 			return root, nil
 		}
 		if err != nil {
-			var syntax *xml.SyntaxError
-			switch {
-			case errors.Is(err, io.EOF) && root == nil:
-				return fail("no XML element; write the file again")
-			case errors.As(err, &syntax) && strings.Contains(syntax.Msg, "unexpected EOF"), errors.Is(err, io.EOF):
-				return fail("the file is cut off inside <%s>; write it again", openName(open))
-			case errors.As(err, &syntax):
-				return fail("%s; write the file again", syntax.Msg)
-			}
-			return fail("%w", err)
+			return fail("%w", syntaxError(err, root, open))
 		}
 		switch t := token.(type) {
 		case xml.Directive:
@@ -108,6 +99,20 @@ func parseXML(text []byte) (*element, error) {
 			}
 		}
 	}
+}
+
+// syntaxError says what to do about an error of the decoder.
+func syntaxError(err error, root *element, open []*element) error {
+	var syntax *xml.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF) && root == nil:
+		return errors.New("no XML element; write the file again")
+	case errors.As(err, &syntax) && strings.Contains(syntax.Msg, "unexpected EOF"), errors.Is(err, io.EOF):
+		return fmt.Errorf("the file is cut off inside <%s>; write it again", openName(open))
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%s; write the file again", syntax.Msg)
+	}
+	return err
 }
 
 func openName(open []*element) string {

@@ -122,7 +122,7 @@ func (f *fitter) none() hypothesis {
 	return h
 }
 
-// best finds the capacity at which a link explains most beside a hypothesis, and what the total then costs.
+// best finds the capacity at which a link explains most in addition to a hypothesis, and what the total then costs.
 func (f *fitter) best(h *hypothesis, link int) (degraded, float64, bool) {
 	var trials []float64
 	for _, i := range f.through[link] {
@@ -220,7 +220,7 @@ func sameLinks(a, b *hypothesis) bool {
 	return true
 }
 
-// refine chooses each capacity again beside the others, and leaves out links that are no longer needed.
+// refine chooses each capacity again, given the others, and leaves out links that are no longer needed.
 func (f *fitter) refine(h hypothesis) hypothesis {
 	for range 2 {
 		for _, d := range slices.Clone(h.links) {

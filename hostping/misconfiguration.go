@@ -50,7 +50,6 @@ func (v *view) overloaded(r *route) bool {
 // ATS, and what is left is ACS at the switch that the paths turn at.
 func (v *view) misconfigurations() []misconfiguration {
 	slow := map[string][]int{}
-	near := map[string]int{}
 	hard, soft := v.detours()
 	if len(hard) == 0 {
 		return nil
@@ -63,19 +62,7 @@ func (v *view) misconfigurations() []misconfiguration {
 	if len(slow) == 0 {
 		return nil
 	}
-	var rnics, whole []string // with GPUs near them; slow to all of these
-	for i := range v.routes {
-		if r := &v.routes[i]; r.gpu && r.near {
-			if near[r.RNIC]++; near[r.RNIC] == 1 {
-				rnics = append(rnics, r.RNIC)
-			}
-		}
-	}
-	for _, r := range rnics {
-		if len(slow[r]) == near[r] {
-			whole = append(whole, r)
-		}
-	}
+	rnics, whole := v.nearGPUs(slow)
 	var found []misconfiguration
 	take := func(m misconfiguration, of ...string) {
 		for _, r := range of {
@@ -91,15 +78,15 @@ func (v *view) misconfigurations() []misconfiguration {
 		if len(slow[r]) == 0 {
 			continue
 		}
-		var beside []string // RNICs at its root port
+		var siblings []string // RNICs at its root port
 		for _, other := range rnics {
 			if v.ports[other] == v.ports[r] {
-				beside = append(beside, other)
+				siblings = append(siblings, other)
 			}
 		}
-		all := !slices.ContainsFunc(beside, func(o string) bool { return !slices.Contains(whole, o) || len(slow[o]) == 0 })
-		if len(beside) > 1 && all {
-			take(misconfiguration{bottleneck: ACSEnabled, where: "below " + v.ports[r]}, beside...)
+		all := !slices.ContainsFunc(siblings, func(o string) bool { return !slices.Contains(whole, o) || len(slow[o]) == 0 })
+		if len(siblings) > 1 && all {
+			take(misconfiguration{bottleneck: ACSEnabled, where: "below " + v.ports[r]}, siblings...)
 		} else {
 			take(misconfiguration{bottleneck: ATSDisabled, rnic: r}, r)
 		}
@@ -108,6 +95,24 @@ func (v *view) misconfigurations() []misconfiguration {
 	return slices.DeleteFunc(found, func(m misconfiguration) bool { // latency alone accuses nothing
 		return !slices.ContainsFunc(m.routes, func(i int) bool { return slices.Contains(hard, i) })
 	})
+}
+
+// nearGPUs lists the RNICs that have GPUs near them, and of these the ones that are slow to all of these GPUs.
+func (v *view) nearGPUs(slow map[string][]int) (rnics, whole []string) {
+	near := map[string]int{}
+	for i := range v.routes {
+		if r := &v.routes[i]; r.gpu && r.near {
+			if near[r.RNIC]++; near[r.RNIC] == 1 {
+				rnics = append(rnics, r.RNIC)
+			}
+		}
+	}
+	for _, r := range rnics {
+		if len(slow[r]) == near[r] {
+			whole = append(whole, r)
+		}
+	}
+	return rnics, whole
 }
 
 // partial are detours of RNICs that reach other GPUs near them well: ACS at the switch where these paths turn.

@@ -67,7 +67,7 @@ type Evidence struct {
 	Cleared  map[string][2]string `json:"cleared"` // other links of these paths, each with a pair that shows it sound
 }
 
-// Cell is a measured pair beside its baseline. A baseline of 0 is one that is missing.
+// Cell is a measured pair and its baseline. A baseline of 0 is one that is missing.
 type Cell struct {
 	Pair
 	LatencyMicros         float64 `json:"latency_us"`

@@ -81,7 +81,7 @@ func (c *clocks) changed(k *clockcheck.Clock) {
 	c.health.log.Warn("analysis: clock of an agent is off; set it there", append(attrs, "meaning", describe(k))...)
 }
 
-// describe says of a clock what people want to know.
+// describe is the state of a clock for an operator.
 func describe(k *clockcheck.Clock) string {
 	offset, way := time.Duration(k.OffsetNanos), "ahead"
 	if offset < 0 {

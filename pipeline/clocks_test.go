@@ -27,7 +27,7 @@ func TestAllClocksJump(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		for _, ahead := range []time.Duration{-5, -30, -120, -600, -1800, -3600, -86400, 20, 120, 3600, 86400 * 365} {
 			for _, restart := range []bool{false, true} {
-				if racing.On && !restart {
+				if racing.On && (!restart || ahead != -120 && ahead != 3600) {
 					continue
 				}
 				t.Run(fmt.Sprintf("silent=%v/%ds/restart=%v", silent, ahead, restart), func(t *testing.T) {

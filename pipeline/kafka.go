@@ -29,7 +29,7 @@ func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string,
 // counterSource reads batches of counters.
 type counterSource struct {
 	consumer *kafka.Consumer
-	feeds    []*kafka.Consumer // of what is said beside them
+	feeds    []*kafka.Consumer // of jobs, failures and traffic
 	decoder  envelope.Decoder
 	batch    schema.CounterBatch
 }

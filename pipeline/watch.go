@@ -14,7 +14,7 @@ import (
 )
 
 // watch holds a live fabric's freshness against the wall clock, so that metrics and
-// readiness tell the truth while nothing comes.
+// readiness are right while nothing arrives.
 type watch struct {
 	fabric  string
 	every   time.Duration

@@ -166,7 +166,7 @@ func (m *maker) causes(ctx context.Context, s *Section) error {
 
 func (m *maker) forecasts(ctx context.Context, s *Section) error {
 	s.ID, s.Title = "forecasts", "Skill of forecasts"
-	s.Note = "The mean Brier score, 0 (perfect) to 2, of the forecasts of regions' states, beside that of persistence, which says that every region stays as it is."
+	s.Note = "The mean Brier score, 0 (perfect) to 2, of the forecasts of regions' states, compared with that of persistence, which says that every region stays as it is."
 	skills, err := m.model.ForecastSkill(ctx, m.fabric, m.span)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ type Section struct {
 	Fault string `json:"fault,omitempty"`
 }
 
-// Number is a measured quantity, beside what is published of Blue Waters.
+// Number is a measured quantity, with the published value for Blue Waters.
 type Number struct {
 	Name      string   `json:"name"`
 	Unit      string   `json:"unit,omitempty"`

@@ -83,14 +83,14 @@ func Counters() []CounterInfo { return append([]CounterInfo(nil), counterTable..
 
 // KeptRaw reports whether the readings of a counter are kept as they are,
 // because no metric is made of them: diagnostic counters, and those that are not
-// in the table. The ticks of a port serve the counter beside them and are not
+// in the table. The ticks of a port serve the counter of the same name and are not
 // kept.
 func KeptRaw(name string) bool {
 	i, known := counterIndex[name]
 	return name != TickColumn && (!known || counterTable[i].Metric == NoMetric)
 }
 
-// TickColumn is a gauge that travels beside ib.port_xmit_wait*: the length of
+// TickColumn is a gauge that is sent with ib.port_xmit_wait*: the length of
 // the port's tick in picoseconds. Without it the fabric's configured tick holds.
 const TickColumn = "ib.tick_picoseconds"
 

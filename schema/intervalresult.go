@@ -45,7 +45,7 @@ type StageState struct {
 }
 
 // ForecastSkill says how good forecasts have been: the mean Brier score over all
-// whose outcome is known, 0 (perfect) to 2, beside that of persistence, which
+// whose outcome is known, 0 (perfect) to 2, and that of persistence, which
 // says that every region stays as it is.
 type ForecastSkill struct {
 	Forecasts   uint64  `json:"forecasts"`

@@ -21,10 +21,13 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 echo "installing Debian packages: ${missing[*]}"
+mkdir -p "$(dirname "$0")/../.deps"
+exec 8>"$(dirname "$0")/../.deps/apt.lock" && flock 8 # apt does not wait for another that fetches its lists
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update -q -o Acquire::Retries=3 &&
+if ! { dpkg --configure -a && # what an installation that was killed has left
+  apt-get update -q -o Acquire::Retries=3 &&
   apt-get install -y -q --no-install-recommends -o Acquire::Retries=3 "${missing[@]}"; } >"$log" 2>&1; then
   tail -n 20 "$log" >&2
   echo "could not install ${missing[*]}; mend what apt says above, then run: $command" >&2

@@ -8,8 +8,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 deps=$root/.deps
 mkdir -p "$deps"
 "$root/scripts/deps.sh" axe || true # missing says so
-exec 9>"$deps/lock" && flock 9
-trap 'rm -rf "$deps"/*.tmp' EXIT
+exec 9>"$deps/test.lock" && flock 9
+trap 'rm -rf "$deps/kafka.tmp"' EXIT
 PATH=$PATH:/usr/sbin:/sbin # where Debian puts OpenSM and perfquery
 
 say() { echo "deps-test: $*"; }
@@ -59,9 +59,9 @@ install_packages() {
   "$root/scripts/apt-install.sh" "${packages[@]}" || say "going on without: ${packages[*]}"
 }
 
-# Maven checks each jar against the checksum beside it in the repository (-C: a difference is an error).
+# Maven takes what the versions of the POM need; each jar must be the one that scripts/kafka/sha256sums pins.
 fetch_kafka() {
-  local pom=$root/scripts/kafka/pom.xml log=$deps/kafka.log
+  local pom=$root/scripts/kafka/pom.xml sums=$root/scripts/kafka/sha256sums log=$deps/kafka.log
   ! cmp -s "$pom" "$deps/kafka/pom.xml" || return 0
   command -v mvn >/dev/null || return 0
   say "fetching the jars of Apache Kafka (43 MB) from Maven Central"
@@ -71,6 +71,10 @@ fetch_kafka() {
     -DoutputDirectory="$deps/kafka.tmp/libs" >"$log" 2>&1; then
     tail -n 10 "$log" >&2
     return 0 # missing says so
+  fi
+  if ! (cd "$deps/kafka.tmp/libs" && sha256sum --quiet --strict -c "$sums" && [ "$(ls | wc -l)" = "$(wc -l <"$sums")" ]) >&2; then
+    say "the jars of Apache Kafka are not those of scripts/kafka/sha256sums" >&2
+    return 0
   fi
   cp "$pom" "$deps/kafka.tmp/pom.xml" # last: it marks the folder as complete
   rm -rf "$deps/kafka" "$log"

@@ -9,8 +9,6 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 deps=$root/.deps
 mkdir -p "$deps"
-exec 9>"$deps/lock" && flock 9 # two runs at a time would fetch the same
-trap 'rm -rf "$deps"/*.tmp' EXIT
 
 say() { echo "deps: $*"; }
 die() { echo "deps: $*" >&2; exit 1; }
@@ -22,6 +20,15 @@ retry() {
     [ "$try" = 3 ] || { say "try $try failed, trying again: $1 $2" >&2; sleep $((try * 3)); }
   done
   return 1
+}
+
+once() { # HAS FETCH PART [ARGUMENT]...: fetches PART unless HAS finds it; two at a time would fetch the same
+  if $1; then return; fi
+  (
+    flock 9
+    trap "rm -rf '$deps/$3.tmp'" EXIT
+    $1 || "${@:2}"
+  ) 9>"$deps/$3.lock"
 }
 
 machine() { # the name that Go gives to the processor
@@ -49,7 +56,7 @@ go_suffices() { # COMMAND: is it there, and no older than go.mod says?
 
 # The Go module proxy serves toolchains as modules; any Go since 1.15 can fetch one, and checks it against
 # the checksum database. A module has no executable bits and no nested go.mod: both are put back as go does.
-fetch_go() {
+fetch_go() { # go
   local scratch=$deps/go.tmp version module
   version=$(locked go 2)
   module=golang.org/toolchain@v0.0.1-go$version.linux-$(machine)
@@ -63,11 +70,12 @@ fetch_go() {
   find "$scratch/mod/$module" -name _go.mod -exec sh -c 'mv "$1" "${1%_go.mod}go.mod"' _ {} \;
   chmod -R a+x "$scratch/mod/$module"/{bin,pkg/tool}
   mv "$scratch/mod/$module" "$deps/go"
-  rm -rf "$scratch"
   go_suffices "$deps/go/bin/go" || die "the Go in .deps/go does not run"
 }
 
-need_go() { go_suffices "$deps/go/bin/go" || go_suffices go || fetch_go; }
+has_go() { go_suffices "$deps/go/bin/go" || go_suffices go; }
+
+need_go() { once has_go fetch_go go; }
 
 ## The engine
 
@@ -78,18 +86,18 @@ integrity() { # of FILE, in the form of the lock
   echo "sha512-$(printf '%b' "$bytes" | base64 -w0)"
 }
 
-fetch_npm() { # PACKAGE FOLDER FILE SIZE: that file of the package into that folder
-  local version tarball folder=$deps/$2
-  version=$(locked "$1" 2)
+fetch_npm() { # FOLDER PACKAGE FILE SIZE: that file of the package into that folder
+  local version tarball folder=$deps/$1
+  version=$(locked "$2" 2)
   command -v npm >/dev/null || "$root/scripts/apt-install.sh" npm ca-certificates
-  say "fetching $2 $version ($4) from the npm registry"
+  say "fetching $1 $version ($4) from the npm registry"
   rm -rf "$folder.tmp"
   mkdir "$folder.tmp"
-  (cd "$folder.tmp" && retry npm pack --silent "$1@$version" >/dev/null) ||
-    die "could not fetch $1@$version; is the npm registry reachable?"
+  (cd "$folder.tmp" && retry npm pack --silent "$2@$version" >/dev/null) ||
+    die "could not fetch $2@$version; is the npm registry reachable?"
   tarball=$(echo "$folder".tmp/*.tgz)
-  [ "$(integrity "$tarball")" = "$(locked "$1" 3)" ] ||
-    die "$1@$version is not what scripts/deps.lock pins: $(integrity "$tarball")"
+  [ "$(integrity "$tarball")" = "$(locked "$2" 3)" ] ||
+    die "$2@$version is not what scripts/deps.lock pins: $(integrity "$tarball")"
   tar -xzf "$tarball" -C "$folder.tmp" --strip-components=1 "package/$3"
   rm "$tarball"
   echo "$version" >"$folder.tmp/VERSION" # written last
@@ -97,18 +105,19 @@ fetch_npm() { # PACKAGE FOLDER FILE SIZE: that file of the package into that fol
   mv "$folder.tmp" "$folder"
 }
 
-has() { [ "$(cat "$deps/$2/VERSION" 2>/dev/null)" = "$(locked "$1" 2)" ]; } # PACKAGE FOLDER
+has() { [ "$(cat "$deps/$1/VERSION" 2>/dev/null)" = "$(locked "$2" 2)" ]; } # FOLDER PACKAGE
 
-need_engine() {
-  has $engine libchdb && return
+fetch_engine() {
   [ "$(machine)" = amd64 ] || die "the embedded ClickHouse engine exists for x86-64 only, this is $(uname -m):" \
     "build with 'make build' and point store.url at a ClickHouse server"
-  fetch_npm $engine libchdb libchdb.so "178 MB, 566 MB unpacked"
+  fetch_npm "$1" $engine libchdb.so "178 MB, 566 MB unpacked"
 }
+
+need_engine() { once "has libchdb $engine" fetch_engine libchdb; }
 
 ## axe
 
-need_axe() { has axe-core axe || fetch_npm axe-core axe axe.min.js "0.6 MB"; }
+need_axe() { once "has axe axe-core" fetch_npm axe axe-core axe.min.js "0.6 MB"; }
 
 [ $# -gt 0 ] || set -- go engine
 for part in "$@"; do

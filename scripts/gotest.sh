@@ -1,11 +1,13 @@
 #!/bin/bash
 # gotest.sh KIND...: runs the tests of each kind and sums them up in the last lines.
 #   unit         all that needs no service
-#   race         the same, under the race detector where there are goroutines; it makes computations ten times slower
-#                and more, so tests of many cases run few with it, and all without
+#   race         those of them where there are goroutines, under the race detector; it makes computations ten times
+#                slower and more, so tests of many cases run few with it, and all without
+#   plain        the others, and those of which race runs few cases
 #   integration  the tests that start a real service, but for the walks below
 #   chaos        the walks over faults (TestChaos...), minutes each, with the faults and what they count;
 #                GIVERNY_CHAOS_SEED and GIVERNY_CHAOS_FOR set the walk
+# None is vetted: make vet does that once, where go test does it for every way to build, with all dependencies.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/scratch.sh
@@ -34,21 +36,15 @@ shortened_packages() { grep -rl --include='*_test.go' --exclude-dir=.deps 'giver
 run() { # KIND: go test; the fault tests one package at a time
   local packages
   case $1 in
-    unit) go test ./... ;;
-    race)
-      local concurrent raced
-      concurrent=$(concurrent_packages)
-      go test -race $concurrent
-      raced=$?
-      mapfile -t packages < <({ go list ./... | grep -vxF "$concurrent"; shortened_packages; } | sort -u)
-      go test "${packages[@]}" && return $raced
-      ;;
+    unit) go test -vet=off ./... ;;
+    race) go test -vet=off -race $(concurrent_packages) ;;
+    plain) go test -vet=off -timeout 20m $({ go list ./... | grep -vxF "$(concurrent_packages)"; shortened_packages; } | sort -u) ;;
     integration | chaos)
       mapfile -t packages < <(integration_packages)
       if [ "$1" = integration ]; then
-        go test -tags integration -timeout 20m -run "^($(integration_tests))\$" "${packages[@]}"
+        go test -vet=off -tags integration -timeout 20m -run "^($(integration_tests))\$" "${packages[@]}"
       else
-        go test -tags integration -p 1 -count 1 -v -timeout 0 -run '^TestChaos' "${packages[@]}"
+        go test -vet=off -tags integration -p 1 -count 1 -v -timeout 0 -run '^TestChaos' "${packages[@]}"
       fi
       ;;
     *) echo "gotest.sh: there are no '$1' tests" >&2; return 2 ;;
@@ -60,7 +56,7 @@ run() { # KIND: go test; the fault tests one package at a time
 recorded_not_run() {
   [ -d ../shared/fixtures ] && { echo 0; return; }
   grep -rl --include='*_test.go' --exclude-dir=.deps 'repo\.Fixture(' . | xargs -r -n1 dirname | sort -u |
-    xargs -r go test -v -run Recorded 2>&1 | grep -c '^--- SKIP'
+    xargs -r go test -vet=off -v -run Recorded 2>&1 | grep -c '^--- SKIP'
 }
 
 status=0

@@ -1,22 +1,47 @@
 #!/bin/bash
-# steps.sh TARGET...: makes each target, times it, goes on after a failure, and names the failed ones at the end.
+# steps.sh PHASE...: makes the targets of each phase, times them, goes on after a failure, and names the failed ones at
+# the end. A phase "A B | C D" makes C, then D, and beside them A, then B, at low priority: those take the time in which
+# these wait, and what each prints comes when it ends.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/scratch.sh
-trap 'rm -rf "$scratch"' EXIT
+table=$(mktemp) output=$(mktemp) aside=
+trap '[ -z "$aside" ] || kill -- -"$aside" 2>/dev/null; rm -rf "$table" "$output" "$scratch"' EXIT
+trap 'exit 130' INT TERM
 
-failed=() table=()
-for step in "$@"; do
-  echo "== $step"
-  start=$SECONDS outcome=ok
-  make --no-print-directory "$step" </dev/null || { outcome=FAILED; failed+=("$step"); }
-  table+=("$(printf '%-12s %5d s  %s' "$step" $((SECONDS - start)) "$outcome")")
+step() {
+  local start=$SECONDS outcome=ok
+  make --no-print-directory "$1" </dev/null || outcome=FAILED
+  printf '%-12s %5d s  %s\n' "$1" $((SECONDS - start)) $outcome >>"$table"
+}
+
+steps_aside() {
+  for step in $1; do
+    step "$step" >"$output" 2>&1
+    { echo "== $step (aside)"; cat "$output"; }
+  done
+}
+
+for phase in "$@"; do
+  if [[ $phase == *"|"* ]]; then
+    set -m # a process group of its own, which can be ended whole
+    { renice -n 5 $BASHPID >/dev/null; steps_aside "${phase%|*}"; } &
+    set +m
+    aside=$!
+  fi
+  for step in ${phase##*|}; do
+    echo "== $step"
+    step "$step"
+  done
+  [ -z "$aside" ] || wait "$aside"
+  aside=
 done
 
 echo
-printf '%s\n' "${table[@]}"
-if [ ${#failed[@]} -gt 0 ]; then
-  echo "check: FAILED in $SECONDS s: ${failed[*]}; repeat one alone with: make ${failed[0]}"
+cat "$table"
+failed=$(awk '$NF == "FAILED" { print $1 }' "$table" | paste -sd ' ')
+if [ -n "$failed" ]; then
+  echo "check: FAILED in $SECONDS s: $failed; repeat one alone with: make ${failed%% *}"
   exit 1
 fi
 echo "check: all steps passed in $SECONDS s"

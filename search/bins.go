@@ -62,17 +62,6 @@ func (d *Dimension) base(bin int) float64 {
 	return 1 / float64(n)
 }
 
-// evenBase is the weight of a bin when every value is drawn as often: a condition may hold
-// in the middle alone.
-func (d *Dimension) evenBase(bin int) float64 {
-	n := len(d.Values)
-	if !d.Ordered || d.bins() != orderedBins {
-		return d.base(bin)
-	}
-	lower := (n + 1) / 2
-	return [orderedBins]float64{1, float64(lower - 1), float64(n - 1 - lower), 1}[bin] / float64(n)
-}
-
 // bin is where a coordinate belongs.
 func (d *Dimension) bin(at []int) int {
 	n := len(d.Values)

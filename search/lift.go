@@ -6,18 +6,19 @@ import "slices"
 // more often it is among the experiments with the highest signal than among all.
 
 const (
-	refineCost  = 20  // probes that an anomaly's thresholds need, about
-	quiet       = 200 // experiments without a new anomaly after which one is refined
-	drought     = 100 // experiments without a new anomaly, after which
-	evenShare   = .3  // of the proposals draw every value as often as another
-	auditFrom   = .75 // of the budget on, members of MFS are audited:
-	auditEvery  = 5   // proposals
-	drawsBefore = 200
-	topShare    = .1 // of the experiments show a high signal
-	freshShare  = .1 // of the proposals regard no signal
-	relaxShare  = .3 // of the proposals take conditions of a known anomaly
-	mixShare    = .3 // take conditions of several
-	keepShare   = .6 // of its conditions
+	refineCost    = 20  // probes that an anomaly's thresholds need, about
+	quiet         = 60  // experiments without a new anomaly after which one is refined
+	drought       = 100 // experiments without a new anomaly, after which
+	auditFrom     = .75 // of the budget on, members of MFS are audited:
+	auditEvery    = 5   // proposals
+	drawsBefore   = 200
+	topShare      = .1 // of the experiments show a high signal
+	freshShare    = .1 // of the proposals regard no signal
+	relaxShare    = .3 // of the proposals take conditions of a known anomaly,
+	mixShare      = .3 // take conditions of several,
+	dryRelaxShare = .1 // and after a drought
+	dryMixShare   = .2
+	keepShare     = .6 // of its conditions
 )
 
 // lift searches by the lift sampler, takes every anomaly apart, and checks what it
@@ -50,20 +51,20 @@ func (s *Search) lift(w *worker) {
 // search is over.
 func (s *Search) handle(w *worker, e *experiment) bool {
 	for e.symptom != Healthy && !s.covered(e.point) {
-		a := s.neighbour(e)
+		a, d := s.neighbour(e)
 		if a == nil {
 			return s.minimize(w, e)
 		}
-		if !s.refine(w, a) {
+		if !s.extend(w, a, d) {
 			return false
 		}
 	}
 	return true
 }
 
-// neighbour is an anomaly that is not refined and that an experiment may belong to: it
-// shows the same symptom, and one dimension without order, or a pattern, has another value.
-func (s *Search) neighbour(e *experiment) *Anomaly {
+// neighbour is an anomaly that is not refined and that an experiment may belong to, and the
+// dimension without order, or the pattern, whose other value alone is against it.
+func (s *Search) neighbour(e *experiment) (*Anomaly, int) {
 	for _, a := range s.anomalies {
 		if a.MFS == nil || a.open == nil || a.Symptom != e.symptom {
 			continue
@@ -72,11 +73,12 @@ func (s *Search) neighbour(e *experiment) *Anomaly {
 		if len(broken) != 1 || !a.open.same(e) {
 			continue
 		}
-		if d := &s.space.dims[broken[0]]; d.Pattern || !d.Ordered {
-			return a
+		d := broken[0]
+		if dim := &s.space.dims[d]; (dim.Pattern || !dim.Ordered) && !a.open.extended[d] {
+			return a, d
 		}
 	}
-	return nil
+	return nil, 0
 }
 
 // due is the anomaly to refine now: the oldest, when what is left of the budget is little
@@ -137,39 +139,43 @@ func (s *Search) outside(draw func() point) point {
 	return p
 }
 
-// propose draws by lift for one signal or two, or regards none, and may take over conditions
-// of known anomalies.
+// propose draws by lift for one signal or two, or regards none. It takes over conditions
+// of known anomalies, or meets a conjunction that no healthy experiment has ruled out.
 func (s *Search) propose() point {
 	weights := s.weights()
 	known := s.popularity()
+	relaxed, mixed := relaxShare, mixShare
+	if s.sinceNew() > drought {
+		relaxed, mixed = dryRelaxShare, dryMixShare
+	}
 	u := s.rnd.Float64()
-	return s.outside(func() point {
+	draw := func() point {
 		p := make(point, len(weights))
 		for i := range weights {
 			p[i] = s.space.dims[i].draw(pick(weights[i], s.rnd), uniformShare, s.rnd)
 		}
 		switch {
-		case u < relaxShare:
+		case u < relaxed:
 			s.relax(p)
-		case u < relaxShare+mixShare:
+		case u < relaxed+mixed:
 			known.mix(p, s.rnd)
 		}
 		return p
-	})
+	}
+	if u < relaxed+mixed {
+		return s.outside(draw)
+	}
+	return s.untested(draw)
 }
 
 // weights of the bins of each dimension for a proposal.
 func (s *Search) weights() [][]float64 {
 	weights := make([][]float64, len(s.space.dims))
-	base := (*Dimension).base
-	if s.sinceNew() > drought && s.rnd.Float64() < evenShare {
-		base = (*Dimension).evenBase
-	}
 	for i := range s.space.dims {
 		d := &s.space.dims[i]
 		weights[i] = make([]float64, d.bins())
 		for b := range weights[i] {
-			weights[i][b] = base(d, b)
+			weights[i][b] = d.base(b)
 		}
 	}
 	if len(s.history) < 10 || s.rnd.Float64() < freshShare {

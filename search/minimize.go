@@ -27,13 +27,14 @@ type minimizer struct {
 	pool     []int                // dimensions that reduce left undecided
 	excluded map[*experiment]bool // healthy ones that the MFS was narrowed by
 	certain  bool                 // only what surely belongs to other anomalies is avoided
+	extended map[int]bool         // dimensions whose condition was found before the others'
 	group    bool                 // several dimensions are moved at once
 	over     bool                 // the search is
 }
 
 func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 	m := &minimizer{Search: s, worker: w, base: e, cur: e.point, mfs: newMFS(s.space),
-		lostAt: map[int][]int{}, doubt: map[int][]int{}, excluded: map[*experiment]bool{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
+		lostAt: map[int][]int{}, doubt: map[int][]int{}, extended: map[int]bool{}, excluded: map[*experiment]bool{}, seen: map[string]outcome{}, tried: make([]map[int]bool, len(s.space.dims))}
 	for d := range m.tried {
 		m.tried[d] = map[int]bool{}
 	}
@@ -47,6 +48,7 @@ func (s *Search) minimize(w *worker, e *experiment) bool {
 	m := s.newMinimizer(w, e)
 	m.cur, m.needed = m.reduce(e.point, m.dimensions(), m.farther, m.chances())
 	m.coarse()
+	m.mixes()
 	m.contradicted()
 	if len(m.needed) <= wide { // it would hide the most if it were wrong
 		m.check()
@@ -58,6 +60,17 @@ func (s *Search) minimize(w *worker, e *experiment) bool {
 		s.report(m)
 	}
 	return !w.ended
+}
+
+// mixes finds the thresholds of patterns that must mix sizes: what is not known of them
+// would keep the search away from most sizes.
+func (m *minimizer) mixes() {
+	for _, d := range m.needed {
+		if c := m.mfs.conds[d]; len(c.any) == 2 && c.outer != nil && !m.over {
+			m.mix(m.cur, d, slices.Min(m.cur[d]), slices.Max(m.cur[d]))
+			m.extended[d], m.mfs.conds[d].outer = true, nil
+		}
+	}
 }
 
 func (m *minimizer) dimensions() []int {

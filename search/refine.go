@@ -36,6 +36,27 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 	return !w.ended
 }
 
+// extend finds the condition of one dimension of an anomaly that is not refined. It is
+// false when the search is over.
+func (s *Search) extend(w *worker, a *Anomaly, d int) bool {
+	m := a.open
+	a.open = nil // no other pair takes it meanwhile
+	m.worker, m.own, m.over = w, a, false
+	a.busy = true
+	if m.extended[d] = true; slices.Contains(m.needed, d) {
+		m.boundFrom(m.cur, d, m.lostAt[d])
+	}
+	a.busy = false
+	if a.MFS != nil {
+		m.mfs = m.mfs.clone()
+		m.mfs.conds[d].outer = nil
+		a.open = m
+		s.revise(a, m.mfs)
+		s.join(a)
+	}
+	return !w.ended
+}
+
 // resolve tries dimensions again whose probes showed other anomalies: by now these are
 // known, and avoided.
 func (m *minimizer) resolve() {

@@ -87,6 +87,7 @@ type Search struct {
 	lifts       []lifts         // by signal
 	revisions   int             // of what is covered
 	shown       [][]shown       // of each dimension and value: how often it showed symptoms
+	healthy     *healthySet
 	err         error
 }
 
@@ -97,7 +98,7 @@ func New(d Description, space *Space, cfg Config) (*Search, error) {
 	}
 	cfg.Pairs = max(1, cfg.Pairs)
 	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
-		lifts: make([]lifts, len(d.Counters)+1), invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
+		healthy: newHealthySet(space), lifts: make([]lifts, len(d.Counters)+1), invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
 	for d := range s.shown {
 		s.shown[d] = make([]shown, len(space.dims[d].Values))
 	}
@@ -211,6 +212,9 @@ func (s *Search) count(e *experiment) {
 			if e.symptom != Healthy {
 				s.shown[d][at[0]].bad++
 			}
+		}
+		if e.symptom == Healthy {
+			s.healthy.add(e.point)
 		}
 	case SetupFailed:
 		s.failed++

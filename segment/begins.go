@@ -18,12 +18,11 @@ const (
 // findSlow finds the links between switches that may be where back pressure begins.
 func (t *trees) findSlow() {
 	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
-	for i := range t.links {
-		hottest := 0.
-		for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-			hottest = max(hottest, t.stall[j])
+	for i := range t.hottest {
+		t.hottest[i] = 0
+		if j := t.hottestAfter(int32(i)); j >= 0 {
+			t.hottest[i] = t.stall[j]
 		}
-		t.hottest[i] = hottest
 	}
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
@@ -109,7 +108,7 @@ func (t *trees) findSinks() {
 			t.sink[i] = w.from[l]
 		case t.slow[i]:
 			t.port[i], t.sink[i] = true, t.placeOf(l)
-		case t.begin[i] == t.begin[i+1]:
+		case len(t.mayWaitFor(int32(i))) == 0:
 			t.sink[i] = w.to[l]
 		}
 	}
@@ -176,16 +175,16 @@ func (t *trees) standsOut(i int32) bool {
 			rivals++
 		}
 	}
-	if rivals == 0 {
-		return true
-	}
-	others := 0
+	least := 2 * rivals // of all others
 	for _, k := range w.out.of(t.from[i]) {
+		if least == 0 {
+			break
+		}
 		if k != t.links[i] && t.values[k] != missing && w.level[w.to[k]] == level {
-			others++
+			least--
 		}
 	}
-	return 2*rivals <= others
+	return least == 0
 }
 
 // isOnlyWay reports whether all that waits at a switch waits for one of several links that traffic takes alike, and for
@@ -215,7 +214,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 	if calm < minFeeders || waiting < onlyWayLinks {
 		return false
 	}
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
+	for _, j := range t.mayWaitFor(i) {
 		into := 0
 		for _, k := range t.into.of(t.to[j]) {
 			if !t.fromHost(k) {
@@ -230,7 +229,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 }
 
 func (t *trees) isUnexplained(i int32) bool {
-	if t.begin[i] == t.begin[i+1] {
+	if len(t.mayWaitFor(i)) == 0 {
 		return false
 	}
 	best := t.hottest[i]

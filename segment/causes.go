@@ -38,10 +38,10 @@ type causes struct {
 	tally    []vote
 }
 
-// maskKey is a node's component and the sinks that it leads to.
+// maskKey is a component and sinks of it, and how many nodes lead to just these.
 type maskKey struct {
-	first int32
-	mask  uint64
+	first, nodes int32
+	mask         uint64
 }
 
 // pairs counts the nodes of a component that lead to a sink, to two, and to two among three or more.
@@ -71,7 +71,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	for a := range c.double {
 		c.double[a] = [2]int32{noDouble, noDouble}
 	}
-	c.listMasks(s)
+	c.listMasks(t, s)
 	for first, end := 0, 0; first < n; first = end {
 		for end = first + 1; end < n && s.all[end].first == int32(first); end++ {
 		}
@@ -85,11 +85,18 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findBases(s)
 }
 
-func (c *causes) listMasks(s *sinks) {
+// listMasks lists which sinks nodes lead to, of components that have several: those who follow each other together.
+func (c *causes) listMasks(t *trees, s *sinks) {
 	c.masks = c.masks[:0]
-	for i, first := range s.component {
-		if first >= 0 && int(first)+1 < len(s.all) && s.all[first+1].first == first {
-			c.masks = append(c.masks, maskKey{first, s.mask[i]})
+	for _, i := range t.order {
+		first := s.component[i]
+		if first < 0 || int(first)+1 == len(s.all) || s.all[first+1].first != first {
+			continue
+		}
+		if k := len(c.masks) - 1; k >= 0 && c.masks[k].first == first && c.masks[k].mask == s.mask[i] {
+			c.masks[k].nodes++
+		} else {
+			c.masks = append(c.masks, maskKey{first, 1, s.mask[i]})
 		}
 	}
 	slices.SortFunc(c.masks, func(a, b maskKey) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.mask, b.mask)) })
@@ -131,7 +138,7 @@ func (p *pairs) count(masks []maskKey) {
 	for i := 0; i < len(masks); {
 		mask, n := masks[i].mask, int32(0)
 		for ; i < len(masks) && masks[i].mask == mask; i++ {
-			n++
+			n += masks[i].nodes
 		}
 		crowd := bits.OnesCount64(mask) >= 3
 		for rest := mask; rest != 0; rest &= rest - 1 {

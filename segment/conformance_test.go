@@ -283,7 +283,7 @@ func TestDeterminism(t *testing.T) {
 			cfg := k.cfg
 			cfg.MinLinks = 5
 			old := newSegmenter(t, g, cfg)
-			for range 20 {
+			for range 8 {
 				snap := snapshotOf(map[schema.Metric][]float32{schema.CreditStall: patchyValues(rng, g), schema.InqStall: patchyValues(rng, g)})
 				want := toJSON(t, newSegmenter(t, g, cfg).Step(snap))
 				if got := toJSON(t, old.Step(snap)); got != want {

@@ -4,24 +4,65 @@ package segment
 // are looked through, two at most: a switch that reports nothing. Then traffic may take a way that is not the
 // shortest.
 func (t *trees) connect() {
-	t.begin, t.next = append(t.begin[:0], 0), t.next[:0]
-	for _, l := range t.links {
-		t.appendNext(l, l, false)
-		for depth := 1; depth <= 2 && !t.hasNext() && t.isEvidence(l); depth++ {
-			t.lookThrough(l, l, depth, false)
-		}
-		if !t.hasNext() && t.isTransit(l) {
-			t.appendNext(l, l, true)
-			if !t.hasNext() {
-				t.lookThrough(l, l, 1, true)
+	t.list, t.peak = resize(t.list, len(t.links)), t.peak[:0]
+	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
+	for _, d := range t.entered {
+		all := noList
+		for _, i := range t.into.of(d) {
+			waitsForAll := t.waitsForAll(i)
+			if waitsForAll && all != noList {
+				t.list[i] = all
+				continue
+			}
+			t.list[i] = int32(len(t.peak))
+			t.appendList(t.links[i])
+			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
+			if waitsForAll {
+				all = t.list[i]
 			}
 		}
-		t.begin = append(t.begin, int32(len(t.next)))
 	}
 }
 
-// hasNext reports whether the node that connect is at waits for any.
-func (t *trees) hasNext() bool { return int(t.begin[len(t.begin)-1]) < len(t.next) }
+const noList = int32(-1)
+
+// waitsForAll reports whether a node is a link from a host that may wait for whatever leaves its leaf: as others there do.
+func (t *trees) waitsForAll(i int32) bool {
+	from, to := t.from[i], t.to[i]
+	return t.waits.level[from] == 0 && t.waits.level[to] > 0 && t.fromHost(i) && t.stalledInto(from) == 0
+}
+
+// appendList appends what the node of a link may wait for.
+func (t *trees) appendList(l int32) {
+	t.appendNext(l, l, false)
+	for depth := 1; depth <= 2 && !t.hasNext() && t.isEvidence(l); depth++ {
+		t.lookThrough(l, l, depth, false)
+	}
+	if !t.hasNext() && t.isTransit(l) {
+		t.appendNext(l, l, true)
+		if !t.hasNext() {
+			t.lookThrough(l, l, 1, true)
+		}
+	}
+	t.next.off = append(t.next.off, int32(len(t.next.at)))
+}
+
+// mostStalled is the first of the most stalled nodes, or -1.
+func (t *trees) mostStalled(nodes []int32) int32 {
+	best := int32(-1)
+	for _, j := range nodes {
+		if best < 0 || t.stall[j] > t.stall[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// hasNext reports whether the list that connect is at has any.
+func (t *trees) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len(t.next.at) }
+
+// mayWaitFor lists the nodes that a node may wait for, also if it waits at a sink.
+func (t *trees) mayWaitFor(i int32) []int32 { return t.next.of(t.list[i]) }
 
 // isEvidence reports whether a link shows that something is full behind its switch: one that stalls alone there does
 // not, unless it is one of a group's to which others lead.
@@ -65,7 +106,7 @@ func (t *trees) appendNext(l, first int32, detour bool) {
 		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
 			continue // a lone hot link behind a missing one
 		}
-		t.next = append(t.next, j)
+		t.next.at = append(t.next.at, j)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestRegionsDoNotDependOnNumbers(t *testing.T) {
 					segmenters[spec] = append(segmenters[spec], newSegmenter(t, r.graph, k.cfg))
 				}
 			}
-			checkRenamings(t, graphs[spec], set, k.name, k.seeds(), others[spec], segmenters[spec])
+			checkRenamings(t, graphs[spec], set, k.name, others[spec], segmenters[spec])
 		}
 	}
 }
@@ -176,15 +176,13 @@ func TestRegionsOfSmallFabricsDoNotDependOnNumbers(t *testing.T) {
 
 // checkRenamings compares what the first segmenter finds with what the others
 // find under the other names.
-func checkRenamings(t *testing.T, g *topology.Graph, set bench.Set, method string, seeds int64, others []renaming, segmenters []*Segmenter) {
-	for seed := range seeds {
-		snap := set.Sample(g, seed).Snapshot
-		found := segmenters[0].Step(snap)
-		for i, r := range others {
-			got := described(segmenters[i+1].Step(r.snapshot(snap)))
-			if want := r.regions(found); !slices.Equal(got, want) {
-				t.Errorf("%s, %s, seed %d, %s: %s", set.Name, method, seed, r.name, difference(got, want))
-			}
+func checkRenamings(t *testing.T, g *topology.Graph, set bench.Set, method string, others []renaming, segmenters []*Segmenter) {
+	snap := set.Sample(g, 1).Snapshot
+	found := segmenters[0].Step(snap)
+	for i, r := range others {
+		got := described(segmenters[i+1].Step(r.snapshot(snap)))
+		if want := r.regions(found); !slices.Equal(got, want) {
+			t.Errorf("%s, %s, %s: %s", set.Name, method, r.name, difference(got, want))
 		}
 	}
 }
@@ -209,20 +207,13 @@ func difference(got, want []string) string {
 	return fmt.Sprintf("%d regions, want %d, of which %d are the same; the first other is %s, want %s", len(got), len(want), same, head(got, want), head(want, got))
 }
 
-// sets are what a method is tested on, and seeds how often: the paper's, slow and
-// with nothing in it that was tuned, less.
+// sets are what a method is tested on: the paper's, slow and with nothing in it
+// that was tuned, on fewer.
 func (k kind) sets(t testing.TB) []bench.Set {
 	if k.cfg.Method == Paper {
 		return []bench.Set{setNamed(t, "torus"), setNamed(t, "hard"), setNamed(t, "fattree")}
 	}
 	return bench.Sets()
-}
-
-func (k kind) seeds() int64 {
-	if k.cfg.Method == Paper {
-		return 1
-	}
-	return 2
 }
 
 func setNamed(t testing.TB, name string) bench.Set {

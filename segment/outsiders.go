@@ -84,9 +84,6 @@ func (t *trees) isBetweenSwitches(link int32) bool {
 	return !t.waits.fromHost(link) && !t.waits.toHost(link)
 }
 
-// mayWaitFor lists the stalled links that a node may wait for, also if it waits at a sink.
-func (t *trees) mayWaitFor(i int32) []int32 { return t.next[t.begin[i]:t.begin[i+1]] }
-
 // findInside marks what is on a way between hosts that take part, lists the rest, and reports whether that is known:
 // where it is less than half, most of those who take part have ports that do not stall.
 func (o *outsiders) findInside(t *trees) bool {

@@ -4,18 +4,26 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
+// parsed are the graphs that parse has built, by specification: graphs never change.
+var parsed sync.Map
+
 func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
+	if g, ok := parsed.Load(spec); ok {
+		return g.(*topology.Graph)
+	}
 	g, err := topology.Parse("test", spec)
 	if err != nil {
 		t.Fatal(err)
 	}
+	parsed.Store(spec, g)
 	return g
 }
 

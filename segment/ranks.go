@@ -7,7 +7,7 @@ func (t *trees) after(i int32) []int32 {
 	if t.sink[i] >= 0 {
 		return nil
 	}
-	return t.next[t.begin[i]:t.begin[i+1]]
+	return t.mayWaitFor(i)
 }
 
 // rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
@@ -24,15 +24,29 @@ func (t *trees) rankNodes() {
 		}
 	}
 	t.rankCycles()
-	for i := range int32(n) {
-		if t.fromHost(i) { // it waits for all that leaves its leaf, and nothing for it
-			t.rank[i] = 0
-			for _, j := range t.after(i) {
-				t.rank[i] = max(t.rank[i], min(lastRank, t.rank[j]+1))
+	t.rankHosts()
+	t.sortByRank()
+}
+
+// rankHosts ranks the links from hosts: these wait for all that leaves their leaf, and nothing for them.
+func (t *trees) rankHosts() {
+	list, rank := noList, int32(0) // the last one, and the rank of who waits for it
+	for i := range t.rank {
+		if !t.fromHost(int32(i)) {
+			continue
+		}
+		t.rank[i] = 0
+		if t.sink[i] >= 0 {
+			continue
+		}
+		if t.list[i] != list {
+			list, rank = t.list[i], 0
+			for _, j := range t.next.of(list) {
+				rank = max(rank, min(lastRank, t.rank[j]+1))
 			}
 		}
+		t.rank[i] = rank
 	}
-	t.sortByRank()
 }
 
 // unranked is the rank of a node that rankBehind has not come to.

@@ -113,7 +113,8 @@ type scene struct {
 // scenes are what every method must see alike.
 func scenes(t testing.TB) []scene {
 	g := parse(t, "torus:10x10x10")
-	all := box(g, [3]int{}, [3]int{10, 10, 10})
+	tiny := parse(t, "torus:6x6x6")
+	all := box(tiny, [3]int{}, [3]int{6, 6, 6})
 	low, high := box(g, [3]int{2, 2, 2}, [3]int{3, 4, 4}), box(g, [3]int{5, 2, 2}, [3]int{3, 4, 4})
 	corner := box(g, [3]int{8, 9, 7}, [3]int{4, 3, 5})
 	cube := box(g, [3]int{3, 3, 3}, [3]int{4, 4, 4})
@@ -121,14 +122,15 @@ func scenes(t testing.TB) []scene {
 	link := cube[len(cube)/2 : len(cube)/2+1]
 	node := switchLinks(g, 5, 5, 5)
 	blade := slices.Concat(node, switchLinks(g, 5, 5, 4))
+	tinyBlade := slices.Concat(switchLinks(tiny, 3, 3, 3), switchLinks(tiny, 3, 3, 2))
 	across := switchLinks(g, 4, 4, 4)
 	out := []scene{
 		{name: "all calm", graph: g, values: blank(g)},
-		{name: "all hot", graph: g, values: blank(g).paint(40, all), want: [][]schema.LinkID{all}},
-		{name: "all hot, missing blade", graph: g, values: blank(g).paint(40, all).lose(blade), want: [][]schema.LinkID{without(all, blade)}},
-		{name: "all at the most", graph: g, values: blank(g).paint(100, all), want: [][]schema.LinkID{all}},
-		{name: "all missing", graph: g, values: blank(g).lose(all)},
-		{name: "one measured", graph: g, values: blank(g).lose(all).paint(90, all[7:8])},
+		{name: "all hot", graph: tiny, values: blank(tiny).paint(40, all), want: [][]schema.LinkID{all}},
+		{name: "all hot, missing blade", graph: tiny, values: blank(tiny).paint(40, all).lose(tinyBlade), want: [][]schema.LinkID{without(all, tinyBlade)}},
+		{name: "all at the most", graph: tiny, values: blank(tiny).paint(100, all), want: [][]schema.LinkID{all}},
+		{name: "all missing", graph: tiny, values: blank(tiny).lose(all)},
+		{name: "one measured", graph: tiny, values: blank(tiny).lose(all).paint(90, all[7:8])},
 		{name: "negligible", graph: g, values: blank(g).paint(4, cube)},
 		{name: "wrapping", graph: g, values: blank(g).paint(30, corner), want: [][]schema.LinkID{corner}},
 		{name: "touching", graph: g, values: blank(g).paint(10, low).paint(45, high), want: [][]schema.LinkID{low, high}},
@@ -137,7 +139,7 @@ func scenes(t testing.TB) []scene {
 		{name: "missing blade", graph: g, values: blank(g).paint(30, cube).lose(blade), want: [][]schema.LinkID{without(cube, blade)}},
 		{name: "missing waist", graph: g, values: blank(g).paint(30, pencil).lose(across), want: [][]schema.LinkID{without(pencil, across)}},
 	}
-	for n := 18; n <= 22; n++ {
+	for n := geminiMinLinks - 1; n <= geminiMinLinks+1; n++ {
 		small := patch(g, 1234, n)
 		s := scene{name: fmt.Sprintf("%d links", n), graph: g, values: blank(g).paint(30, small)}
 		if n >= geminiMinLinks {

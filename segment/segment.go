@@ -158,9 +158,13 @@ func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) bool 
 
 // clean writes the series into dst as percentages in [0, 100] or missing.
 func clean(dst []float32, series *schema.Series) {
+	valid := uint64(0) // of the 64 links that i is among
 	for i, v := range series.Values[:len(dst)] {
+		if i%64 == 0 {
+			valid = series.Valid[i/64]
+		}
 		switch {
-		case !series.Valid.Has(i):
+		case valid>>(i%64)&1 == 0:
 			v = missing
 		case v > 0 && v <= 100: // nearly all
 		case v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:

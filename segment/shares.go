@@ -12,6 +12,7 @@ type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
 	usual   []float64  // by cause: what its fall was at the hop before
+	depart  []float64  // by cause: what it costs that it falls otherwise now
 	taken   []int      // by cause: links that it has a part in, but for those at its sinks
 	worth   []float64  // by cause: by how many deviations links are explained better with it than without
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
@@ -23,7 +24,6 @@ type shares struct {
 	members linkLists              // by cause: nodes
 	own     []int32                // by node: the exchange that its leaf takes part in, or -1
 	level   []float64              // by node: that exchange's level there
-	scratch partList
 }
 
 const (
@@ -57,6 +57,7 @@ const (
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall, h.usual = resize(h.of, len(t.links)), resize(h.fall, 2*len(s.all)), resize(h.usual, 2*len(s.all))
+	h.depart = resize(h.depart, 2*len(s.all))
 	h.misfit, h.worth = resize(h.misfit, len(t.links)), resize(h.worth, 2*len(s.all))
 	clear(h.worth)
 	h.rest = resize(h.rest, 2*len(s.all))
@@ -68,19 +69,24 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
 	isAny := false                                              // node of this hop that may have several causes
+	was := int32(-1)                                            // the last node
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		h.falls, h.rests, isAny = h.falls[:0], h.rests[:0], false
+		h.falls, h.rests, isAny, was = h.falls[:0], h.rests[:0], false, -1
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 			i := t.order[end]
 			h.atSink[i] = h.setAtSink(t, s, c, i)
 			if !h.atSink[i] {
-				h.predict(t, c, i)
-				if a := s.feeding[i]; a >= 0 {
-					h.scratch.raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
+				if was >= 0 && t.list[i] == t.list[was] { // hosts of one leaf, which feed no sink
+					h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
+				} else {
+					h.predict(t, c, i)
 				}
-				h.of[i] = h.scratch
-				isAny = isAny || h.scratch.n > 1
+				was = i
+				if a := s.feeding[i]; a >= 0 {
+					h.of[i].raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
+				}
+				isAny = isAny || h.of[i].n > 1
 				h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 				h.vote(t, s, c, i)
 			}
@@ -89,7 +95,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		h.fitRests()
 		h.fitFalls()
 		if isAny { // else the same again
+			h.measureDeparts()
 			h.refit(t, s, c, t.order[first:end], minMean)
+			h.measureDeparts()
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
@@ -99,6 +107,16 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 				h.take(i, t.stall[i], set, stall)
 				h.keepAtLeaf(t, s, c, i)
 			}
+		}
+	}
+}
+
+// measureDeparts finds what it costs that a cause falls otherwise than at the hop before.
+func (h *shares) measureDeparts() {
+	for a, fall := range h.fall {
+		h.depart[a] = 0
+		if fall != h.usual[a] {
+			h.depart[a] = departCost * math.Abs(math.Log(fall/h.usual[a]))
 		}
 	}
 }
@@ -158,22 +176,22 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	return true
 }
 
-// predict gathers in scratch the causes of what a node waits for; weak ones only if there are no others.
+// predict gathers the causes of what a node waits for; weak ones only if there are no others.
 func (h *shares) predict(t *trees, c *causes, i int32) {
+	into := &h.of[i]
 	for _, weak := range [2]bool{false, true} {
-		h.scratch.n = 0
 		for _, j := range t.after(i) {
 			if t.rank[j] >= t.rank[i] {
 				continue // a cycle
 			}
 			for _, p := range h.of[j].list() {
 				if c.weak[p.cause] == weak {
-					h.scratch.add(part{cause: p.cause, of: 1, stall: p.stall})
+					into.add(part{cause: p.cause, of: 1, stall: p.stall})
 				}
 			}
 		}
-		if h.scratch.n > 0 {
-			h.scratch.dropOutliers(t.noise)
+		if into.n > 0 {
+			into.dropOutliers(t.noise)
 			return
 		}
 	}
@@ -182,19 +200,17 @@ func (h *shares) predict(t *trees, c *causes, i int32) {
 // choose finds which of the causes that a node may wait for, three at most, predict its stall best: a set of
 // places in its list, and what each cause there would stall it.
 func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
-	stall, leaf, from := t.stall[i], t.leafOf(i), &h.of[i]
+	stall, from := t.stall[i], &h.of[i]
 	n := from.n
 	if n == 1 {
 		one[0] = stall
 		return 1, one
 	}
-	sigma := t.noise.sigma(stall)
+	leaf, sigma := t.leafOf(i), t.noise.sigma(stall)
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
-		if h.fall[p.cause] != h.usual[p.cause] {
-			with[k] = departCost * math.Abs(math.Log(h.fall[p.cause]/h.usual[p.cause]))
-		}
+		with[k] = h.depart[p.cause]
 		if c.thin[p.cause] {
 			with[k] += portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
@@ -283,19 +299,22 @@ func (h *shares) measureMisfit(t *trees, i int32, set uint, one [maxParts]float6
 
 // take leaves of a node's causes those of a set, each with its share of the stall.
 func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
-	from, total := h.of[i], 0.
+	from, total := &h.of[i], 0.
 	for k := range from.n {
 		if set>>k&1 != 0 {
 			total += one[k]
 		}
 	}
-	h.of[i].n = 0
+	n := 0
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
-			h.of[i].add(part{cause: p.cause, stall: stall * one[k] / total})
+			from.at[n] = part{cause: p.cause, stall: stall * one[k] / total}
+			n++
 			h.taken[p.cause]++
 		}
 	}
+	from.n = n
+	from.sort()
 }
 
 // rename gives every part the cause that its own has been joined to.

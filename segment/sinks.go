@@ -99,13 +99,18 @@ func (s *sinks) find(t *trees) {
 func (s *sinks) unite(t *trees) {
 	n := int32(len(t.links))
 	s.components.reset(int(n) + len(t.seen))
+	joined := noList
 	for i := range n {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
 			s.components.union(i, n+d)
 		}
+		after := t.after(i)
+		if len(after) > 0 && t.list[i] == joined {
+			after = after[:1] // the rest is one with it
+		}
 		root := i
-		for _, j := range t.after(i) {
-			root = s.components.union(root, j)
+		for _, j := range after {
+			root, joined = s.components.union(root, j), t.list[i]
 		}
 	}
 }
@@ -157,13 +162,20 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 // mark finds which sinks each node leads to.
 func (s *sinks) mark(t *trees) {
 	s.mask, s.component = resize(s.mask, len(t.links)), resize(s.component, len(t.links))
+	was := int32(-1) // the last one that waits for others
 	for _, i := range t.order {
 		s.mask[i], s.component[i] = 0, -1
 		if d := t.sink[i]; d >= 0 {
 			own := s.at[d]
 			s.mask[i] = 1 << s.all[own].bit
 			s.component[i] = s.all[own].first
+			continue
 		}
+		if was >= 0 && t.list[i] == t.list[was] && t.rank[i] == t.rank[was] {
+			s.mask[i], s.component[i] = s.mask[was], s.component[was]
+			continue
+		}
+		was = i
 		for _, j := range t.after(i) {
 			if s.component[j] >= 0 && t.rank[j] < t.rank[i] {
 				s.mask[i] |= s.mask[j]
@@ -205,7 +217,7 @@ func (s *sinks) measure(t *trees) {
 		}
 		fromAbove := !w.fromHost(l) && w.level[w.from[l]] > w.level[w.to[l]]
 		a := &s.all[at]
-		if t.sink[i] < 0 && !s.prefersHost(t, int32(i)) && !(a.port > 0 && fromAbove) {
+		if t.sink[i] < 0 && !t.prefersHost(int32(i)) && !(a.port > 0 && fromAbove) {
 			continue
 		}
 		if w.fromHost(l) {
@@ -230,17 +242,6 @@ func (s *sinks) measure(t *trees) {
 			s.lone++
 		}
 	}
-}
-
-// prefersHost reports whether the hottest link that a node may wait for goes to a host.
-func (s *sinks) prefersHost(t *trees, i int32) bool {
-	best, isHost := -1., false
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-		if t.stall[j] > best {
-			best, isHost = t.stall[j], t.port[j]
-		}
-	}
-	return isHost
 }
 
 // sum takes the links from switches, and those from hosts too where the former are few.

@@ -49,8 +49,9 @@ type trees struct {
 	to      []int32   // by node: the device that its link enters
 	leaving linkLists // nodes by from
 	into    linkLists // nodes by to
-	begin   []int32   // by node, one more: see next
-	next    []int32   // nodes that may be waited for
+	list    []int32   // by node: its list in next, which others at the same leaf may share
+	next    linkLists // by list: nodes that may be waited for
+	peak    []int32   // by list: the most stalled of it, or -1
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
@@ -162,12 +163,11 @@ func (t *trees) toHost(i int32) bool   { return !t.waits.isSwitch[t.to[i]] }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
 func (t *trees) leafOf(i int32) int32 {
-	w, l := t.waits, t.links[i]
 	switch {
-	case w.fromHost(l):
-		return w.to[l]
-	case w.isLeaf(w.from[l]) && !w.toHost(l):
-		return w.from[l]
+	case t.fromHost(i):
+		return t.to[i]
+	case t.waits.isLeaf(t.from[i]) && !t.toHost(i):
+		return t.from[i]
 	}
 	return -1
 }
@@ -247,14 +247,12 @@ func (m *treeMethod) isWorth(a int32) bool {
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
-func (t *trees) hottestAfter(i int32) int32 {
-	best := int32(-1)
-	for _, j := range t.next[t.begin[i]:t.begin[i+1]] {
-		if best < 0 || t.stall[j] > t.stall[best] {
-			best = j
-		}
-	}
-	return best
+func (t *trees) hottestAfter(i int32) int32 { return t.peak[t.list[i]] }
+
+// prefersHost reports whether the hottest link that a node may wait for goes to a host.
+func (t *trees) prefersHost(i int32) bool {
+	j := t.hottestAfter(i)
+	return j >= 0 && t.port[j]
 }
 
 // placeOf is the sink that a slow link is: behind the devices, by link.

@@ -58,7 +58,7 @@ func TestStatisticalIsItsTwin(t *testing.T) {
 // On tori with room for cores, overlaps and nests.
 func TestStatisticalIsItsTwinOnBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, err := topology.Parse("drawn", rapid.SampledFrom([]string{"torus:6x6x6", "torus:8x7x2", "torus:12x12", "torus:5x6x7"}).Draw(t, "fabric"))
+		g, err := topology.Parse("drawn", rapid.SampledFrom([]string{"torus:6x6x4", "torus:8x7x2", "torus:12x12"}).Draw(t, "fabric"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +116,9 @@ func (p painting) addBox(rng *rand.Rand, g *topology.Graph) {
 func TestStatisticalIsItsTwinOnSets(t *testing.T) {
 	for _, set := range bench.Sets() {
 		g := parse(t, smaller(set))
+		snap := set.Sample(g, 1).Snapshot
 		for _, k := range kinds()[1:] {
-			t.Run(set.Name+"/"+k.name, func(t *testing.T) { checkTwin(t, g, k.cfg, set.Sample(g, 1).Snapshot) })
+			t.Run(set.Name+"/"+k.name, func(t *testing.T) { checkTwin(t, g, k.cfg, snap) })
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 	want := func(what string, args ...string) string {
 		t.Helper()
 		pattern := regexp.MustCompile(what)
-		for deadline := time.Now().Add(40 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 			stdout, stderr, err := giverny(ctx, append([]string{"agents", "-c", client, "--expect", "2", "--wait", "3s"}, args...)...)
 			if err == nil && pattern.MatchString(stdout) {
 				return stdout

@@ -69,7 +69,7 @@ nothing is sent.`,
 	}
 	cmd.Flags().BoolVar(&f.once, "once", false, "read once, print, and end")
 	cmd.Flags().BoolVar(&f.json, "json", false, "with --once: one JSON object per row")
-	cmd.Flags().StringSliceVar(&f.sources, "source", nil, "sources to read, beside those enabled in the configuration: "+registry.Names())
+	cmd.Flags().StringSliceVar(&f.sources, "source", nil, "sources to read, in addition to those enabled in the configuration: "+registry.Names())
 	return cmd
 }
 

@@ -25,7 +25,7 @@ func newReport(g *globals) *cobra.Command {
 		Use:   "report",
 		Short: "Say what a fabric's congestion was like over days or months",
 		Long: `Say what a fabric's congestion was like over days or months: the characterisation of
-Monet (NSDI 2020), beside the paper's numbers of Blue Waters, from what is stored. --out
+Monet (NSDI 2020), next to the paper's numbers for Blue Waters, from the stored results. --out
 names the file: .html is one page that needs nothing else, with plots and the SQL of
 each; .json is the same for programs; - is JSON on standard output.
 

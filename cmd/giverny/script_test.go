@@ -58,7 +58,7 @@ func runScripts(t *testing.T, folder string, environment ...string) {
 	})
 }
 
-// scriptCommands are what scripts can do beside testscript's own commands:
+// scriptCommands are what scripts can do besides testscript's own commands:
 //
 //	freeport VARIABLE          an address that is free
 //	occupy VARIABLE            an address that the test listens on

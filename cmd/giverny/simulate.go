@@ -64,7 +64,7 @@ func newSimulateRun(g *globals) *cobra.Command {
 		Short: "Play a story: into Kafka, or to files, faster than real time",
 		Long: `Play a story on a simulated fabric, built in or from a YAML file.
 
-With --out it writes what a site would have kept, and the truth beside it:
+With --out it writes the files that a site would keep, and the ground truth:
 links.csv (the links CSV of giverny segment with a leading column time, the start
 of the interval), jobs.jsonl, failures.tsv, traffic.csv, on a Gemini torus Blue
 Waters day files (YYYYMMDD), and truth.jsonl: for each interval the causes, and

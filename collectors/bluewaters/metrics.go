@@ -22,10 +22,10 @@ func newMetrics(fabric string, reg prometheus.Registerer) (*metrics, error) {
 		return c
 	}
 	m := &metrics{
-		bytes:   counter("bytes_total", "Text of day files read, unpacked."),
+		bytes:   counter("bytes_total", "Bytes of day files read, after decompression."),
 		rows:    counter("rows_total", "Rows of day files read, good and bad."),
-		batches: counter("batches_total", "Minutes handed on."),
-		lost:    counter("batch_rows_lost_total", "Rows of batches that could not be handed on."),
+		batches: counter("batches_total", "Minutes emitted."),
+		lost:    counter("batch_rows_lost_total", "Rows of batches that could not be emitted."),
 		behind:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_bluewaters_behind_seconds", Help: "How far a paced replay is behind its schedule."}),
 	}
 	dropped := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_bluewaters_rows_dropped_total", Help: "Rows of day files that were not used."}, []string{"reason"})

@@ -11,7 +11,7 @@ import (
 // columns of a table in its usual order.
 var columns = []string{"time", "kind", "device", "port", "detail"}
 
-// kinds that a table may have, beside what each is also called.
+// kinds that a table may have, with their synonyms.
 var kinds = map[string]schema.EventKind{
 	"link_failed": schema.LinkFailed, "link_restored": schema.LinkRestored,
 	"switch_failed": schema.SwitchFailed, "switch_restored": schema.SwitchRestored,

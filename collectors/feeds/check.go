@@ -41,7 +41,7 @@ func sendable(id string) bool {
 	return id != "" && len(id) <= maxNameBytes && utf8.ValidString(id) && strings.IndexFunc(id, unicode.IsControl) < 0
 }
 
-// check keeps the rows that can be true and be sent. The rest is counted, beside what the source counted.
+// check keeps the rows that can be true and be sent. The rest is counted, in addition to what the source counted.
 func check(rows *Rows, latest schema.Instant) *Rows {
 	out := &Rows{Dropped: rows.Dropped}
 	for _, j := range rows.Jobs {

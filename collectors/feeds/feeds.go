@@ -115,16 +115,16 @@ type State string
 
 // States. A feed has one, the first of these that holds.
 const (
-	Stopped State = "stopped" // several reads in a row have failed
-	Lying   State = "lying"   // rows of the last minute cannot be true: in the future, or ended before they began
-	Flood   State = "flood"   // more rows come than are passed on
-	Behind  State = "behind"  // what was read cannot be handed on
-	Waiting State = "waiting" // nothing was read yet
-	OK      State = "ok"
+	Stopped     State = "stopped"     // several reads in a row have failed
+	Implausible State = "implausible" // rows of the last minute cannot be true: in the future, or ended before they began
+	Flood       State = "flood"       // more rows come than are passed on
+	Behind      State = "behind"      // what was read cannot be handed on
+	Waiting     State = "waiting"     // nothing was read yet
+	OK          State = "ok"
 )
 
 // States lists them.
-func States() []State { return []State{Stopped, Lying, Flood, Behind, Waiting, OK} }
+func States() []State { return []State{Stopped, Implausible, Flood, Behind, Waiting, OK} }
 
 // Reasons for which rows are dropped.
 const (

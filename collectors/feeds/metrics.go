@@ -29,12 +29,12 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		registerer: reg,
 		reads:      counter("reads_total", "Reads of a feed of jobs, failures or traffic."),
 		failed:     counter("read_failures_total", "Reads of a feed that failed.", "reason"),
-		read:       counter("rows_read_total", "Rows that a feed gave."),
-		rows:       counter("rows_total", "Rows of a feed that were handed on, once for each fabric."),
+		read:       counter("rows_read_total", "Rows read from a feed."),
+		rows:       counter("rows_total", "Rows of a feed that were emitted, once for each fabric."),
 		drops:      counter("rows_dropped_total", "Rows of a feed that were not used.", "reason"),
-		retries:    counter("retries_total", "Times that rows of a feed were not taken and tried again."),
-		unknown:    counter("nodes_unknown_total", "Names of nodes in rows of a feed that are no device of its fabrics.", "reason"),
-		states:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_feed_state", Help: "1 for the state that a feed is in."}, []string{"feed", "state"}),
+		retries:    counter("retries_total", "Retries of rows of a feed that were not accepted."),
+		unknown:    counter("nodes_unknown_total", "Node names in rows of a feed that match no device of its fabrics.", "reason"),
+		states:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_feed_state", Help: "1 for the current state of a feed, 0 for the others."}, []string{"feed", "state"}),
 	}
 	errs = append(errs, reg.Register(m.states))
 	return m, errors.Join(errs...)

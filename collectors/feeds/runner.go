@@ -283,7 +283,7 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	case h.Failures >= r.cfg.StoppedAfter:
 		h.State = Stopped
 	case recent(h.lied):
-		h.State = Lying
+		h.State = Implausible
 	case recent(h.flooded):
 		h.State = Flood
 	case h.LastRead.IsZero():

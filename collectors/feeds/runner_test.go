@@ -193,7 +193,7 @@ func TestRows(t *testing.T) {
 	if u, m := b.metric(t, "giverny_feed_nodes_unknown_total", "unknown"), b.metric(t, "giverny_feed_nodes_unknown_total", "mapped_away"); u != 3 || m != 1 {
 		t.Errorf("%v unknown and %v mapped away, want 3 and 1", u, m)
 	}
-	if h := b.Health(); h.State != feeds.Lying || h.Rows != 9 {
+	if h := b.Health(); h.State != feeds.Implausible || h.Rows != 9 {
 		t.Errorf("%+v", h)
 	}
 }
@@ -235,7 +235,7 @@ func TestStates(t *testing.T) {
 		step("two reads fail", time.Second, bad, 2, feeds.OK)
 		step("three", time.Second, bad, 1, feeds.Stopped)
 		step("back", time.Second, good, 1, feeds.OK)
-		step("in the future", time.Second, lie, 1, feeds.Lying)
+		step("in the future", time.Second, lie, 1, feeds.Implausible)
 		step("a minute of truth", time.Minute, good, 1, feeds.OK)
 		step("6000 rows in a minute", time.Second, flood, 6, feeds.Flood)
 		step("calm", 2*time.Minute, good, 2, feeds.OK)

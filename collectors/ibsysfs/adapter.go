@@ -90,7 +90,7 @@ func (a *adapter) family() string {
 	return unknownFamily
 }
 
-// Columns beside the counters: what the port is doing now.
+// Columns in addition to the counters: the current state of the port.
 const (
 	StateColumn = "ib.port_state"    // 1 down, 2 initialising, 3 armed, 4 active (IBA vol. 1, PortInfo)
 	RateColumn  = "ib.rate_megabits" // Mb/s

@@ -231,7 +231,7 @@ func (s *slurmState) UnmarshalJSON(text []byte) error {
 }
 
 // slurmNodeSet is what job_resources says of nodes: a host list up to v0.0.39, an object with a host list and the
-// allocation from v0.0.40 on, beside allocated_nodes as a list or, in v0.0.36, as an object by number.
+// allocation from v0.0.40 on, besides allocated_nodes as a list or, in v0.0.36, as an object by number.
 type slurmNodeSet []string
 
 // UnmarshalJSON takes any; what says nothing is empty.

@@ -43,7 +43,7 @@ type Config struct {
 	IBNetDiscover string `yaml:"ibnetdiscover"`
 	// Words to put before both programs: [sudo, -n], or [nsenter, --net=/run/netns/ib].
 	Command []string `yaml:"command,flow"`
-	// Variables KEY=value for both, beside this process's own.
+	// Variables KEY=value for both, in addition to this process's own.
 	Env []string `yaml:"env,flow"`
 }
 

@@ -45,7 +45,7 @@ done
 echo "$kind $guid $ports" >> "$dir/log"
 fault=$(cat "$dir/$guid" 2>/dev/null)
 [ "$fault" = fail ] && { echo 'ibwarn: [1] mad_rpc failed' >&2; echo 'perfquery: iberror: failed: perfquery' >&2; exit 255; }
-[ "$fault" = hang ] && exec sleep 60
+[ "$fault" = hang ] && exec sleep 600
 case $guid in
 0x0000000000000001) mask='0x1300' mask2='0x0000000' ;;
 0x0000000000000002) mask='0x1000' mask2='0x0000000' ;;
@@ -196,7 +196,7 @@ func TestNodeThatHangsOrBreaksOff(t *testing.T) {
 	put(t, dir, "0x0000000000000002", "hang")
 	c := newCollector(t, cfg)
 	begun := time.Now()
-	if err := read(t, c, "old"); collectors.ReasonOf(err) != collectors.Timeout || time.Since(begun) > 4*time.Second {
+	if err := read(t, c, "old"); collectors.ReasonOf(err) != collectors.Timeout || time.Since(begun) > 50*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begun))
 	}
 	cfg.QueryTimeout = 5 * time.Second

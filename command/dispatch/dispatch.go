@@ -21,7 +21,7 @@ import (
 type Host struct {
 	Agent    string
 	Hardware schema.HostHardware
-	Kinds    []string // of commands that the agent takes, beside those of every agent
+	Kinds    []string // of commands that the agent takes, besides those of every agent
 	Free     string   // why it may be used: "allowed", or Slurm's state; empty: it is in use
 }
 
@@ -80,8 +80,8 @@ type Store interface {
 	Hardware(ctx context.Context, fabric, device string) ([]read.HostAdapter, error)
 }
 
-// Desk sends the commands of one fabric.
-type Desk struct {
+// Dispatcher sends the commands of one fabric.
+type Dispatcher struct {
 	Fabric string
 	Bus    Bus
 	Nodes  Nodes // nil: Slurm is not asked
@@ -91,7 +91,7 @@ type Desk struct {
 	ListWait, StartWait time.Duration
 }
 
-// Waits of a desk.
+// Waits of a dispatcher.
 const (
 	DefaultListWait  = 5 * time.Second
 	DefaultStartWait = 15 * time.Second
@@ -99,7 +99,7 @@ const (
 
 // Hosts are the agents that answer, with what they say and whether they are free: in
 // the list of allowed ones, or out of use by Slurm.
-func (d *Desk) Hosts(ctx context.Context, allow []string) ([]Host, error) {
+func (d *Dispatcher) Hosts(ctx context.Context, allow []string) ([]Host, error) {
 	list, err := d.Bus.New(command.Order{Kind: command.KindList, Targets: []string{"*"}, ValidFor: d.ListWait})
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func free(agent string, allow []string, drained map[string]string) string {
 }
 
 // Diagnosis is the newest one of a region, of the last days.
-func (d *Desk) Diagnosis(ctx context.Context, region uint64) (schema.Diagnosis, error) {
+func (d *Dispatcher) Diagnosis(ctx context.Context, region uint64) (schema.Diagnosis, error) {
 	const days = 7
 	now := schema.Instant(d.Now().UnixNano())
 	found, err := d.Store.NewestDiagnoses(ctx, d.Fabric, read.Span{From: now - schema.Instant(days*24*time.Hour), To: now + schema.Instant(time.Hour)}, region, 1)
@@ -164,13 +164,13 @@ func (d *Desk) Diagnosis(ctx context.Context, region uint64) (schema.Diagnosis, 
 }
 
 // Past is the span of a time until now, with room for clocks that are ahead.
-func (d *Desk) Past(within time.Duration) read.Span {
+func (d *Dispatcher) Past(within time.Duration) read.Span {
 	now := d.Now()
 	return read.Span{From: schema.Instant(now.Add(-within).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}
 }
 
 // Send sends a command to one agent and waits until it has begun or refused.
-func (d *Desk) Send(ctx context.Context, c *schema.Command, agent string) (command.Answer, error) {
+func (d *Dispatcher) Send(ctx context.Context, c *schema.Command, agent string) (command.Answer, error) {
 	answers, err := d.Bus.Begin(ctx, c, d.StartWait, 1)
 	if err != nil {
 		return command.Answer{}, err
@@ -185,7 +185,7 @@ func (d *Desk) Send(ctx context.Context, c *schema.Command, agent string) (comma
 }
 
 // Try asks the agent whether it would take a command, by a dry run.
-func (d *Desk) Try(ctx context.Context, c *schema.Command) (status schema.CommandStatus, reason string, err error) {
+func (d *Dispatcher) Try(ctx context.Context, c *schema.Command) (status schema.CommandStatus, reason string, err error) {
 	dry, err := d.Bus.New(command.Order{Kind: c.Kind, Targets: c.Targets, Arguments: c.Arguments, DryRun: true, ValidFor: d.StartWait})
 	if err != nil {
 		return "", "", err

@@ -56,7 +56,7 @@ var history = []view{
 		sql: counts("metric, x / 100 AS threshold_percent, sum(n) AS episodes, quantileExactWeighted(0.5)(y, n) / 60000 AS median_minutes, quantileExactWeighted(0.999)(y, n) / 60000 AS p999_minutes", "hot_episode", "GROUP BY metric, x ORDER BY metric, x")},
 	{title: "Congestion events, minutes (Monet, figure 10)", kind: "timeseries", unit: "m", width: 12,
 		sql: counts("toDateTime(intDiv(x, 1000)) AS begin, (max(y) - x) / 60000 AS minutes", "congestion", "AND metric = '' GROUP BY x ORDER BY x")},
-	{title: "Skill of the forecasts by day", about: "Mean Brier score, lower is better, beside that of persistence.", kind: "timeseries", unit: "short", width: 12,
+	{title: "Skill of the forecasts by day", about: "Mean Brier score, lower is better, compared with that of persistence.", kind: "timeseries", unit: "short", width: 12,
 		sql: counts("toStartOfDay(c.time) AS day, concat('ahead ', toString(x)) AS ahead, sum(total) / sum(n) AS forecast, sum(other) / sum(n) AS persistence", "forecast", "GROUP BY day, x, ahead ORDER BY day")},
 	{title: "Link time in regions, % by day", kind: "timeseries", unit: "percent", width: 12, stacked: true,
 		sql: "SELECT day, " + severityOf + " AS severity, percent FROM (SELECT day, x, 100 * sum(spent) / any(whole) AS percent FROM (" +

@@ -123,7 +123,7 @@ func quoted(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// meaning is what stands beside a reference, or in the schema itself.
+// meaning is the description next to a reference, or in the schema itself.
 func meaning(s *openapi3.SchemaRef) string {
 	if text, ok := s.Extensions["description"].(string); ok {
 		return text

@@ -41,7 +41,7 @@ func (b *builder) ref(t reflect.Type) *openapi3.SchemaRef {
 
 func isText(t reflect.Type) bool { return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) }
 
-// nullable admits null beside a schema.
+// nullable admits null in addition to a schema.
 func nullable(s *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if s.Value != nil && s.Ref == "" && s.Value.Type != nil {
 		v := *s.Value
@@ -175,7 +175,7 @@ func (b *builder) field(t reflect.Type, f reflect.StructField, options string, o
 		v := *s.Value
 		v.Description = comment
 		s = v.NewRef()
-	default: // 3.1 lets a description stand beside a reference
+	default: // 3.1 allows a description next to a reference
 		s = &openapi3.SchemaRef{Ref: s.Ref, Extensions: map[string]any{"description": comment}}
 	}
 	return s

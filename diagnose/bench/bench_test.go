@@ -88,7 +88,7 @@ func TestSeedsRepeat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		verdicts, err := in.Play(nobody{})
+		verdicts, err := in.Play(noVerdicts{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -190,7 +190,7 @@ func (in *Incident) congestion() (before, after bool, err error) {
 	script := *in.Script
 	script.Duration = in.Onset + 6*interval
 	short.Script = &script
-	verdicts, err := short.Play(nobody{})
+	verdicts, err := short.Play(noVerdicts{})
 	for _, v := range verdicts {
 		if v.Truth.Scored {
 			early := v.Interval.StartNanos < startNanos+int64(in.Onset)
@@ -200,10 +200,10 @@ func (in *Incident) congestion() (before, after bool, err error) {
 	return before, after, err
 }
 
-// nobody judges nothing.
-type nobody struct{}
+// noVerdicts is a stage that gives no verdict.
+type noVerdicts struct{}
 
-func (nobody) Step(*schema.IntervalResult) {}
+func (noVerdicts) Step(*schema.IntervalResult) {}
 
 // draft is an incident in the making.
 type draft struct {

@@ -15,7 +15,7 @@ import (
 type Truth struct {
 	Scored  bool                // there is enough real congestion in the region to have a cause
 	Classes []schema.CauseClass // right answers
-	Jobs    []string            // right answers to who is to blame first; empty: nobody that the job table knows
+	Jobs    []string            // right answers to who is to blame first; empty: no job of the job table
 	Roots   []Place             // right answers; empty: not scored
 	Object  string              // what failed or is slow, for a person
 	Share   float64             // of the region's congested links whose cause the first is

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// Config of what Kubernetes is told.
+// Config of the sinks for Kubernetes.
 type Config struct {
 	// A file with a line node<TAB>device for each node whose name in Kubernetes is not that of its device in the topology.
 	NodeMap string `yaml:"node_map"`

@@ -79,7 +79,7 @@ func (e *Extender) Register(mux *http.ServeMux) {
 // The forms of k8s.io/kube-scheduler/extender/v1, whose fields have no names of their
 // own in JSON. Nodes are passed on as they came: this program needs their names alone.
 
-// extenderArgs has either Nodes or, where the scheduler is told that the extender
+// extenderArgs has either Nodes or, where the scheduler is configured so that the extender
 // knows the nodes (nodeCacheCapable), NodeNames.
 type extenderArgs struct {
 	Pod       json.RawMessage
@@ -87,7 +87,7 @@ type extenderArgs struct {
 	NodeNames *[]string
 }
 
-// nodeList is a v1.NodeList; whatever it has beside its items goes back as it came.
+// nodeList is a v1.NodeList; all fields other than its items are returned unchanged.
 type nodeList struct {
 	Items  []json.RawMessage
 	others map[string]json.RawMessage

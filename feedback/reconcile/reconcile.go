@@ -43,7 +43,7 @@ const (
 	ActionRelease = "release" // somebody else changed the node; it is left as it is
 )
 
-// Reasons for which a node is not changed, beside those of package policy.
+// Reasons for which a node is not changed, besides those of package policy.
 const (
 	UnknownNode = "unknown_node" // the scheduler does not have it
 	BadName     = "bad_name"     // no node of the scheduler can have this name

@@ -78,7 +78,7 @@ func (r *Reconciler) wanted(now map[string]State) map[string]State {
 		case !foreign || is == e.Before: // not yet marked, or lost by a restart of the scheduler
 			again, err := r.scheduler.Avoid(is)
 			if err != nil || again == is {
-				e.settled = true // the mark is there, beside what others changed
+				e.settled = true // the mark is there, besides what others changed
 				continue
 			}
 			e.Marked = again

@@ -27,14 +27,14 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"sink"})
 	}
 	m := &Metrics{
-		actions: counter("giverny_feedback_actions_total", "What feedback did, would have done (dry_run) or refused to do.", "action", "outcome", "dry_run"),
+		actions: counter("giverny_feedback_actions_total", "Actions of feedback that were done, would have been done (dry_run) or were refused.", "action", "outcome", "dry_run"),
 		refused: counter("giverny_feedback_refused_total", "Changes refused and deliveries dropped, by reason.", "reason"),
-		faults:  counter("giverny_feedback_faults_total", "Faults of what a sink acts on, each followed by a retry."),
-		up:      gauge("giverny_feedback_up", "1 while the last call of what the sink acts on was answered, 0 while it fails and is retried."),
-		pending: gauge("giverny_feedback_pending", "Changes and deliveries that are still to be made."),
-		marked:  gauge("giverny_feedback_marked_nodes", "Nodes that a scheduler is asked to avoid now; in a dry run, that it would be."),
-		success: gauge("giverny_feedback_last_success_timestamp_seconds", "When a call of what the sink acts on succeeded last; 0: never."),
-		lost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_feedback_audit_dropped_total", Help: "Rows of the audit that were dropped because the store was away for too long; the log has them."}),
+		faults:  counter("giverny_feedback_faults_total", "Failed calls to the target of a sink, each followed by a retry."),
+		up:      gauge("giverny_feedback_up", "1 if the last call to the target of the sink succeeded, 0 while it fails and is retried."),
+		pending: gauge("giverny_feedback_pending", "Pending changes and deliveries."),
+		marked:  gauge("giverny_feedback_marked_nodes", "Nodes that a scheduler is asked to avoid now, or in a dry run would be asked to avoid."),
+		success: gauge("giverny_feedback_last_success_timestamp_seconds", "Time of the last successful call to the target of the sink; 0: never."),
+		lost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_feedback_audit_dropped_total", Help: "Rows of the audit that were dropped because the store was unreachable for too long; they are in the log."}),
 	}
 	for _, c := range []prometheus.Collector{m.actions, m.refused, m.faults, m.up, m.pending, m.marked, m.success, m.lost} {
 		if err := reg.Register(c); err != nil {

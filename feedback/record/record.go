@@ -27,7 +27,7 @@ type Recorder struct {
 }
 
 // New makes the recorder of a sink. reasons are those for which it may refuse or
-// drop, so that each stands at zero from the start.
+// drop, so that each starts at zero.
 func New(sink string, reasons []string, m *Metrics, trail *Trail, log *slog.Logger) *Recorder {
 	m.declare(sink, reasons)
 	return &Recorder{sink: sink, log: log.With("sink", sink), metrics: m, trail: trail}

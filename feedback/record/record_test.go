@@ -77,7 +77,7 @@ func (b *bench) want(t *testing.T, name, lines string) {
 	}
 }
 
-// Every reason stands at zero from the start; what is refused is counted, logged and audited.
+// Every reason starts at zero; what is refused is counted, logged and audited.
 func TestRefusalsAreCountedLoggedAndAudited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

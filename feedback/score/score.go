@@ -66,7 +66,7 @@ func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
 		diagnosis := diagnoses[regionKey{region.ID, region.Metric}]
 		for host, at := range p.near(region, diagnosis) {
 			value := congestion * at.weight
-			if at.relation == Accused { // whatever the forecast: no job should find out
+			if at.relation == Accused { // whatever the forecast: no job should be placed there to find out
 				value = math.Max(value, 100*diagnosis.Cause.Confidence)
 			}
 			keep(best, host, candidate{math.Round(value*10) / 10, 1, region, diagnosis, at})

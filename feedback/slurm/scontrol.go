@@ -21,7 +21,7 @@ const (
 	maxError  = 500
 )
 
-// killAfter is how long a call may go on once it has been told to end.
+// killAfter is how long a call may go on after it was asked to end.
 const killAfter = 2 * time.Second
 
 // look asks for nodes. Where some are not known, scontrol says so of each, fails, and

@@ -25,7 +25,7 @@ type Config struct {
 	Secret secret.Text `yaml:"secret"`
 	// A file that holds it.
 	SecretFile string `yaml:"secret_file"`
-	// Regions below this severity are not told of: Low, Medium or High.
+	// Regions below this severity are not reported: Low, Medium or High.
 	MinSeverity schema.Severity `yaml:"min_severity"`
 	// How long the receiver may take to answer.
 	Timeout time.Duration `yaml:"timeout"`

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// PaperCase is one of the paper's twelve bottlenecks on its own topology (Fig. 2), beside what is found here.
+// PaperCase is one of the paper's twelve bottlenecks on its own topology (Fig. 2), and what is found here.
 type PaperCase struct {
 	Name, Paper, Found string
 	Outcome            Outcome

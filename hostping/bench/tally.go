@@ -85,7 +85,7 @@ func Healthy(subjects []*Subject, trials int) (t Tally, err error) {
 	return t, nil
 }
 
-// Pairs plays two faults at once, of kinds and at places of which each shows beside the other.
+// Pairs plays two faults at once, of kinds and at places of which each is visible in the presence of the other.
 func Pairs(subjects []*Subject, trials int) (t Tally, err error) {
 	for i := range trials {
 		for _, s := range subjects {

@@ -252,7 +252,7 @@ func (s *Subject) visible(f *simulated.Fault) bool {
 	})
 }
 
-// Separable is whether two faults show beside each other: not on the same link or RNIC, and no ATS with ACS on the
+// Separable is whether two faults are both visible: not on the same link or RNIC, and no ATS with ACS on the
 // whole host, which has the same effect.
 func (s *Subject) Separable(a, b *simulated.Fault) bool {
 	rnic := func(f *simulated.Fault) string {

@@ -29,7 +29,7 @@ type Runs interface {
 
 // Launcher plans and launches runs in one fabric.
 type Launcher struct {
-	*dispatch.Desk
+	*dispatch.Dispatcher
 	Config Config
 	Runs   Runs
 }
@@ -134,7 +134,7 @@ func (l *Launcher) baseline(ctx context.Context, agent string) (*hostping.Baseli
 
 // Send sends a plan's command and waits until the agent has begun or refused.
 func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
-	return l.Desk.Send(ctx, &p.Command, p.Root.Agent)
+	return l.Dispatcher.Send(ctx, &p.Command, p.Root.Agent)
 }
 
 // past are the runs of an agent, or of all (""), within a time.

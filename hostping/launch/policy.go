@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Reasons why the policy launches nothing beside those of all policies, labels of a counter.
+// Reasons why the policy launches nothing, besides those of all policies, labels of a counter.
 const (
 	refusedInUse = "in_use"         // the host may not be probed now
 	refusedAgain = "probed_already" // it was within again_after

@@ -43,7 +43,7 @@ func newWorld() *world {
 }
 
 func (w *world) launcher(cfg launch.Config) *launch.Launcher {
-	return &launch.Launcher{Desk: w.Desk(), Config: cfg, Runs: w}
+	return &launch.Launcher{Dispatcher: w.Dispatcher(), Config: cfg, Runs: w}
 }
 
 // judged gives diagnoses to a policy one after the other and returns the audit: outcome and reason of each.

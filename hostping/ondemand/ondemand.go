@@ -43,7 +43,7 @@ type Host interface {
 	Run(ctx context.Context, o *local.Order) (order.Outcome, error)
 }
 
-// Handler carries out runs. It is a command.Handler and its Judge.
+// Handler carries out runs. It is a command.Handler and its ArgumentChecker.
 type Handler struct {
 	cfg  Config
 	host Host
@@ -55,8 +55,8 @@ func New(cfg Config, host Host) *Handler { return &Handler{cfg, host} }
 // Kind is hostping.
 func (*Handler) Kind() string { return order.Kind }
 
-// Judge refuses what this host does not offer.
-func (h *Handler) Judge(arguments json.RawMessage) *safety.Refusal {
+// CheckArguments refuses what this host does not offer.
+func (h *Handler) CheckArguments(arguments json.RawMessage) *safety.Refusal {
 	_, no := h.read(arguments)
 	return no
 }

@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 		`[]`: safety.BadArguments,
 	} {
 		got := safety.Reason("")
-		if no := h.Judge(json.RawMessage(text)); no != nil {
+		if no := h.CheckArguments(json.RawMessage(text)); no != nil {
 			got = no.Reason
 		}
 		if got != want {

@@ -41,7 +41,7 @@ func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 	return &Exec{name: name, program: coprocess.Supervise(cfg, log.With("prober", name))}, nil
 }
 
-// Reasons of faults beside those of every program.
+// Reasons of faults besides those of every program.
 const nonsense coprocess.Reason = "nonsense"
 
 // probeRequest is a line to the program.

@@ -14,7 +14,7 @@ import (
 )
 
 // Documents are the rows that have no fixed columns: jobs, their traffic, failures, diagnoses, commands and
-// their results travel as JSON, beside the columns time, fabric and id by which a reader of the topic finds them. The
+// their results travel as JSON, next to the columns time, fabric and id by which a reader of the topic finds them. The
 // columns must say what the JSON says.
 
 // documentArrow is the Arrow schema of documents.

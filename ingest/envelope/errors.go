@@ -22,7 +22,7 @@ const (
 	BadRows    Reason = "bad_rows"    // wrong number of rows, or a value that cannot be
 )
 
-// Reasons lists every reason, for counters that stand at zero from the start.
+// Reasons lists every reason, for counters that start at zero.
 func Reasons() []Reason {
 	return []Reason{Truncated, BadMagic, BadVersion, BadKind, TooLarge, BadCRC, BadSnappy, BadArrow, BadSchema, BadRows}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Keys of the schema metadata beside those of schema.Meta*.
+// Keys of the schema metadata besides those of schema.Meta*.
 const (
 	metaGraphVersion  = "giverny.graph_version"
 	metaIntervalStart = "giverny.interval_start_ns"

@@ -38,7 +38,7 @@ func (s *streamBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// encoderBudget bounds what Arrow takes beside the columns themselves: bitmaps and metadata.
+// encoderBudget bounds what Arrow takes in addition to the columns themselves: bitmaps and metadata.
 const encoderBudget = 2 * MaxUncompressedBytes
 
 // write appends a payload of one record batch to dst.

@@ -9,7 +9,7 @@ import (
 )
 
 // Arrow sizes its allocations by counts that it reads from the stream's metadata, and a Go program that
-// asks for too much memory dies without a chance to recover. So every count is checked here first. The
+// asks for too much memory crashes, and cannot recover. So every count is checked here first. The
 // slots and numbers are those of Schema.fbs and Message.fbs (Arrow columnar format 1.4).
 const (
 	maxMessages      = 16 // a schema, its dictionaries, one record batch
@@ -47,7 +47,7 @@ type frame struct {
 	meta, body *memory.Buffer
 }
 
-// frames splits a stream and checks every count that Arrow would believe. A flatbuffer that points outside
+// frames splits a stream and checks every count that Arrow would trust. A flatbuffer that points outside
 // itself panics with an index out of range, which the caller turns into BadArrow.
 func frames(stream []byte, into []frame) ([]frame, error) {
 	into = into[:0]

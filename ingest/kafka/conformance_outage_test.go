@@ -72,10 +72,9 @@ func testSpoolOutage(t *testing.T, b *broker) {
 		t.Error("records went to the disk although Kafka is there")
 	}
 	b.stop()
-	start := time.Now()
 	put(300)
-	if a.spool.Len() == 0 || time.Since(start) > 10*time.Second {
-		t.Errorf("%d records in the spool after %v", a.spool.Len(), time.Since(start))
+	if a.spool.Len() == 0 {
+		t.Error("no record is in the spool")
 	}
 	a.stop(t) // the agent restarts during the outage
 	a = startAgent(t, p, config)

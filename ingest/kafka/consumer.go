@@ -23,7 +23,7 @@ type Assignment struct {
 	Fabric    string // every record's key; empty: any
 	Partition int
 	// Tail is a reader without a group: it commits nothing and begins every run at now less Lookback, so any
-	// number of processes read one partition beside each other. What it cannot read it drops and counts; it
+	// number of processes read one partition in parallel. What it cannot read it drops and counts; it
 	// is no dead letter, since every tail of the partition meets it.
 	Tail     bool
 	Lookback time.Duration // of a tail, by the topic's timestamps
@@ -303,7 +303,7 @@ func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cau
 
 // Commit says that the results of the records at these offsets are stored, in any order. What is stored
 // without a gap from the last commit on is committed; a restart begins after that. It is for use during Run,
-// from the handler or beside it. A tail has nothing to commit.
+// from the handler or concurrently with it. A tail has nothing to commit.
 func (c *Consumer) Commit(ctx context.Context, stored ...int64) error {
 	c.mu.Lock()
 	for _, offset := range stored {

@@ -140,7 +140,7 @@ func (f *fetcher) advance(offset int64) {
 }
 
 // checkStall, called when an answer brought nothing, opens new connections when the log grows nevertheless. What
-// that answer says of the log is not believed: another request asks for its end.
+// that answer says of the log is not used: another request asks for its end.
 func (f *fetcher) checkStall(ctx context.Context) {
 	c := f.consumer
 	if time.Since(f.progress) < c.client.config.Consumer.StallTimeout {

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// Metrics are shared by all components of a process. Every label of a reason stands at zero from the start.
+// Metrics are shared by all components of a process. Every label of a reason starts at zero.
 type Metrics struct {
 	produced, producedBytes *prometheus.CounterVec // topic
 	produceSeconds          prometheus.Histogram
@@ -54,19 +54,19 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		produced:       r.counter("giverny_kafka_produced_records_total", "Records that the brokers acknowledged.", topic),
 		producedBytes:  r.counter("giverny_kafka_produced_bytes_total", "Payload bytes that the brokers acknowledged.", topic),
-		produceSeconds: r.histogram("giverny_kafka_produce_seconds", "Time from a request to its acknowledgement, tries apart."),
-		produceRetries: r.reasons("giverny_kafka_produce_retries_total", "Requests to produce that were tried again.", retryNetwork, retryBroker),
-		produceDropped: r.reasons("giverny_kafka_produce_dropped_total", "Records that were given up.", dropTooLarge, dropRefused, dropAbandoned),
+		produceSeconds: r.histogram("giverny_kafka_produce_seconds", "Time from a produce request to its acknowledgement, each attempt on its own."),
+		produceRetries: r.reasons("giverny_kafka_produce_retries_total", "Retries of produce requests.", retryNetwork, retryBroker),
+		produceDropped: r.reasons("giverny_kafka_produce_dropped_total", "Records that were dropped.", dropTooLarge, dropRefused, dropAbandoned),
 		queuedBytes:    r.gauge("giverny_kafka_queued_bytes", "Payload bytes in memory that wait for an acknowledgement."),
 
-		consumed:      r.counter("giverny_kafka_consumed_records_total", "Records handed on.", flow),
-		consumedBytes: r.counter("giverny_kafka_consumed_bytes_total", "Payload bytes handed on.", flow),
-		fetchSeconds:  r.histogram("giverny_kafka_fetch_seconds", "Time of a fetch that brought records."),
-		lag:           r.gauges("giverny_kafka_lag_records", "Records in the partition that were not yet handed on; NaN while no broker answers.", flow),
+		consumed:      r.counter("giverny_kafka_consumed_records_total", "Records passed to the handler.", flow),
+		consumedBytes: r.counter("giverny_kafka_consumed_bytes_total", "Payload bytes passed to the handler.", flow),
+		fetchSeconds:  r.histogram("giverny_kafka_fetch_seconds", "Duration of a fetch that returned records."),
+		lag:           r.gauges("giverny_kafka_lag_records", "Records in the partition that have not been passed to the handler; NaN while no broker answers.", flow),
 		reachable:     r.gauges("giverny_kafka_reachable", "1 if a broker answered the last fetch of the partition.", flow),
 		offset:        r.gauges("giverny_kafka_offset", "Offset of the next record.", flow),
 		committed:     r.gauges("giverny_kafka_committed_offset", "Offset up to which the results are stored.", flow),
-		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had and never gave.", lostGap, lostOutOfRange, lostCorrupt),
+		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had and did not deliver.", lostGap, lostOutOfRange, lostCorrupt),
 		deadLetters:   r.reasons("giverny_kafka_dead_letters_total", "Records put into the dead-letter topic.", deadLetterReasons()...),
 		tailDropped:   r.reasons("giverny_kafka_tail_dropped_total", "Records that a reader without a group could not read and dropped.", deadLetterReasons()...),
 		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to reconnect.", reconnectStalled, reconnectErrors),

@@ -52,7 +52,7 @@ func newPeer(t *testing.T, b *broker) *peer {
 		t.Fatal(err)
 	}
 	var cancel context.CancelFunc
-	p.ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
+	p.ctx, cancel = context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(func() {
 		cancel()
 		p.client.Close()
@@ -235,7 +235,7 @@ func readAll(t *testing.T, b kafkago.Bytes) []byte {
 
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("gave up waiting for %s", what)
 		}

@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(reg.Register(m.records), reg.Register(m.bytes), reg.Register(m.dropped), reg.Register(m.errors))
 }
 
-// reasons is a counter whose labels stand at zero from the start.
+// reasons is a counter whose labels start at zero.
 func reasons(name, help string, reasons ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"reason"})
 	for _, reason := range reasons {

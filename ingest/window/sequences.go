@@ -34,7 +34,7 @@ type SequenceStep struct {
 const (
 	// maxSequenceStreams bounds the memory that forged names can take; what is beyond is not followed.
 	maxSequenceStreams = 1 << 17
-	// maxSequenceGap is the longest gap that is believed: a longer one is another numbering.
+	// maxSequenceGap is the longest gap that counts as loss: a longer one is another numbering.
 	maxSequenceGap = 1 << 20
 )
 

@@ -337,7 +337,7 @@ func (w *Window) storeTicks(b *schema.CounterBatch, c *schema.CounterColumn) {
 	}
 }
 
-// slotMeta is what is known of an open interval beside its values.
+// slotMeta is what is known of an open interval besides its values.
 type slotMeta struct {
 	readings    int
 	first, last int64 // instants of readings; meaningless if there are none

@@ -74,7 +74,7 @@ func publishCollective(ctx context.Context, sink command.Sink, fabric string, pa
 		return "", err
 	}
 	result := schema.CommandResult{CommandID: r.ID(), Fabric: fabric, Agent: agent, Time: schema.Instant(now().UnixNano()), Status: schema.CommandDone, Kind: report.Kind, Output: output}
-	if err := command.Volunteer(ctx, sink, partition, &result); err != nil {
+	if err := command.Publish(ctx, sink, partition, &result); err != nil {
 		return "", fmt.Errorf("publish collective %s: %w", result.CommandID, err)
 	}
 	return result.CommandID, nil

@@ -64,7 +64,7 @@ func (a *Agent) monitorStage(sink command.Sink) ([]lifecycle.Stage, error) {
 		}
 		now := schema.Instant(time.Now().UnixNano())
 		result := schema.CommandResult{CommandID: order.MonitorID(a.name, now), Fabric: a.orders.fabric, Agent: a.name, Time: now, Status: schema.CommandDone, Kind: order.Kind, Output: text}
-		return command.Volunteer(ctx, sink, a.parts[a.orders.fabric], &result)
+		return command.Publish(ctx, sink, a.parts[a.orders.fabric], &result)
 	}
 	m, err := monitor.New(p.cfg.Monitor, monitor.Deps{Host: p.Host, RNICs: p.rnics, Source: p.source, Report: report, Log: a.deps.Log, Registerer: a.deps.Registerer, Now: time.Now})
 	if err != nil {

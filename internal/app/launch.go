@@ -15,9 +15,9 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// desk sends commands by diagnoses in a fabric.
-func (p *Process) desk(client *command.Client, fabric string, askSlurm bool) (*dispatch.Desk, error) {
-	d := &dispatch.Desk{Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now, ListWait: dispatch.DefaultListWait, StartWait: dispatch.DefaultStartWait}
+// dispatcher sends commands by diagnoses in a fabric.
+func (p *Process) dispatcher(client *command.Client, fabric string, askSlurm bool) (*dispatch.Dispatcher, error) {
+	d := &dispatch.Dispatcher{Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now, ListWait: dispatch.DefaultListWait, StartWait: dispatch.DefaultStartWait}
 	if askSlurm {
 		nodes, err := slurm.New(p.cfg.Feedback.Slurm)
 		if err != nil {
@@ -29,19 +29,19 @@ func (p *Process) desk(client *command.Client, fabric string, askSlurm bool) (*d
 }
 
 func (p *Process) searchLauncher(client *command.Client, fabric string) (*searchlaunch.Launcher, error) {
-	desk, err := p.desk(client, fabric, p.cfg.Search.Launch.Slurm)
+	dispatcher, err := p.dispatcher(client, fabric, p.cfg.Search.Launch.Slurm)
 	if err != nil {
 		return nil, err
 	}
-	return &searchlaunch.Launcher{Desk: desk, Config: p.cfg.Search.Launch, Findings: read.New(p.db)}, nil
+	return &searchlaunch.Launcher{Dispatcher: dispatcher, Config: p.cfg.Search.Launch, Findings: read.New(p.db)}, nil
 }
 
 func (p *Process) hostLauncher(client *command.Client, fabric string) (*hostlaunch.Launcher, error) {
-	desk, err := p.desk(client, fabric, p.cfg.Hostping.Launch.Slurm)
+	dispatcher, err := p.dispatcher(client, fabric, p.cfg.Hostping.Launch.Slurm)
 	if err != nil {
 		return nil, err
 	}
-	return &hostlaunch.Launcher{Desk: desk, Config: p.cfg.Hostping.Launch, Runs: read.New(p.db)}, nil
+	return &hostlaunch.Launcher{Dispatcher: dispatcher, Config: p.cfg.Hostping.Launch, Runs: read.New(p.db)}, nil
 }
 
 // LaunchingSearches calls back with what launches searches in a fabric, or in the only

@@ -24,7 +24,7 @@ import (
 // Role says which parts a process has.
 type Role struct {
 	Collect, Analyse, Serve bool
-	Sinks                   []pipeline.Sink // of every fabric, beside the role's own
+	Sinks                   []pipeline.Sink // of every fabric, in addition to the role's own
 }
 
 // Parts are those of a role, made and not started.

@@ -62,8 +62,8 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 		return c
 	}
 	w := &topologyWatcher{files: files, log: log, hangup: make(chan os.Signal, 1),
-		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were taken into force."),
-		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the version before stays in force.")}
+		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were loaded."),
+		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the previous version stays in force.")}
 	signal.Notify(w.hangup, syscall.SIGHUP)
 	for _, f := range files {
 		w.taken.WithLabelValues(f.fabric)

@@ -72,7 +72,7 @@ type Config struct {
 	Collect Collect `yaml:"collect"`
 	// Orders to agents: whose are taken, what is allowed, and with which key this process signs its own.
 	Command command.Config `yaml:"command"`
-	// What is done with results: schedulers that place jobs elsewhere, and who is told of regions. All of it is off.
+	// Actions on results: schedulers that place jobs elsewhere, and who is notified of regions. All of it is off by default.
 	Feedback feedback.Config `yaml:"feedback"`
 	// Searches for anomalies of NICs: what this host takes part in, and what is launched.
 	Search Search `yaml:"search"`

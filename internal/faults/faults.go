@@ -25,7 +25,7 @@ func (l *List) Add(key, format string, args ...any) {
 }
 
 // Under adds the faults of a part whose keys stand under key; with an empty key,
-// of a part whose keys stand beside the others.
+// of a part whose keys are inlined among the others.
 func (l *List) Under(key string, err error) {
 	if key != "" {
 		err = At(key, err)

@@ -8,7 +8,7 @@ package importrules
 // the package's own name goes before one of a folder. Paths are relative to the module.
 type Row struct {
 	Package string
-	May     []string // what it may import of the module, beside schema; "x/..." is x and all below, "..." all
+	May     []string // what it may import of the module, besides schema; "x/..." is x and all below, "..." all
 	Tests   []string // what its tests may import beyond that
 	Kind    Kind
 }

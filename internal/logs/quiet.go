@@ -19,7 +19,7 @@ const (
 	maxDevices = 1 << 16
 )
 
-// causeKeys are the attributes whose values, beside level and message, make two records different causes.
+// causeKeys are the attributes whose values, besides level and message, make two records different causes.
 // Devices, offsets and errors differ between repeats of one.
 var causeKeys = []string{"component", "reason", "part", "sink", "operation", "fabric", "collector"}
 

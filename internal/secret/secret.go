@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Struck stands for a secret where it would be printed.
-const Struck = "***"
+// Redacted stands for a secret where it would be printed.
+const Redacted = "***"
 
 // Text is a secret text. It is behind a pointer, so that not even a struct that
 // holds it in an unexported field prints it.
@@ -43,7 +43,7 @@ func (t Text) String() string {
 	if !t.IsSet() {
 		return ""
 	}
-	return Struck
+	return Redacted
 }
 
 // Format strikes the text out under every verb.
@@ -140,7 +140,7 @@ func withoutPassword(url string) string {
 	if !ok {
 		return url
 	}
-	return scheme + "://" + user + ":" + Struck + rest[at:]
+	return scheme + "://" + user + ":" + Redacted + rest[at:]
 }
 
 // secretParameters are the words by which a parameter of an address is known to
@@ -158,7 +158,7 @@ func withoutQuerySecrets(url string) string {
 		name, value, _ := strings.Cut(part, "=")
 		for _, word := range secretParameters {
 			if value != "" && strings.Contains(strings.ToLower(name), word) {
-				parts[i] = name + "=" + Struck
+				parts[i] = name + "=" + Redacted
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func TestServerReloads(t *testing.T) {
 		t.Error("a certificate without its key is shown")
 	}
 	copyFile(t, newKey, key)
-	for deadline := time.Now().Add(20 * time.Second); shown(t, address) == before; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); shown(t, address) == before; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the new certificate is never shown: %s", log)
 		}

@@ -21,7 +21,7 @@ type Findings interface {
 
 // Launcher plans and launches searches in one fabric.
 type Launcher struct {
-	*dispatch.Desk
+	*dispatch.Dispatcher
 	Config   Config
 	Findings Findings
 }
@@ -104,10 +104,10 @@ func (l *Launcher) request(ctx context.Context, w Want, c Choice) (schema.Search
 
 // Send sends a plan's command and waits until the agent has begun or refused.
 func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
-	return l.Desk.Send(ctx, &p.Command, p.Choice.Agent)
+	return l.Dispatcher.Send(ctx, &p.Command, p.Choice.Agent)
 }
 
 // Try asks the agent whether it would take a plan's command, by a dry run.
 func (l *Launcher) Try(ctx context.Context, p *Plan) (schema.CommandStatus, string, error) {
-	return l.Desk.Try(ctx, &p.Command)
+	return l.Dispatcher.Try(ctx, &p.Command)
 }

@@ -96,7 +96,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 
 // Past are the searches that were requested within a time.
 func (l *Launcher) Past(ctx context.Context, within time.Duration) ([]read.Search, error) {
-	return l.Findings.Searches(ctx, l.Fabric, l.Desk.Past(within), read.MaxSearches)
+	return l.Findings.Searches(ctx, l.Fabric, l.Dispatcher.Past(within), read.MaxSearches)
 }
 
 // runningOf is a search of a subsystem that runs, or whose agent has not answered yet; nil: there is none.

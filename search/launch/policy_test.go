@@ -52,7 +52,7 @@ func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...sch
 	if edit != nil {
 		edit(&cfg)
 	}
-	launcher := &launch.Launcher{Desk: w.Desk(), Config: cfg, Findings: w}
+	launcher := &launch.Launcher{Dispatcher: w.Dispatcher(), Config: cfg, Findings: w}
 	return w.Audit(t, launch.SinkName, launch.Reasons(), func(rec *record.Recorder) dispatchtest.Policy {
 		return launch.NewPolicy(cfg.Policy, map[string]*launch.Launcher{"f": launcher}, rec, time.Now)
 	}, diagnoses...)

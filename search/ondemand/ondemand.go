@@ -38,7 +38,7 @@ type Deps struct {
 	Metrics  *run.Metrics // nil: none
 }
 
-// Handler carries out searches. It is a command.Handler, its Judge and Partial.
+// Handler carries out searches. It is a command.Handler, its ArgumentChecker and Partial.
 type Handler struct {
 	cfg  Config
 	deps Deps
@@ -77,8 +77,8 @@ type order struct {
 	restrict  search.Restriction
 }
 
-// Judge refuses what this host does not offer.
-func (h *Handler) Judge(arguments json.RawMessage) *safety.Refusal {
+// CheckArguments refuses what this host does not offer.
+func (h *Handler) CheckArguments(arguments json.RawMessage) *safety.Refusal {
 	_, no := h.read(arguments)
 	return no
 }

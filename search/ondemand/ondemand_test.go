@@ -114,7 +114,7 @@ func TestJudge(t *testing.T) {
 		"other model":      {request(func(r *schema.SearchRequest) { r.Engine, r.Subsystem.NICModel = "rig", "MT4125" }), safety.BadArguments, "no adapter of model MT4125"},
 		"unoffered device": {request(func(r *schema.SearchRequest) { r.Engine, r.Adapter = "rig", "bnxt_re0" }), safety.NotOffered, "search.offer.adapters"},
 	} {
-		no := h.Judge(c.arguments)
+		no := h.CheckArguments(c.arguments)
 		if c.reason == "" && no != nil || c.reason != "" && (no == nil || no.Reason != c.reason || !strings.Contains(no.Detail, c.detail)) {
 			t.Errorf("%s: %v, want %q %q", name, no, c.reason, c.detail)
 		}
@@ -277,11 +277,11 @@ func TestRig(t *testing.T) {
 	cfg.Engines = []ondemand.EngineConfig{{Name: "perftest", Kind: "perftest", Rig: rig}, {Name: "collie", Kind: "collie-engine", Rig: rig}}
 	h := newHandler(t, cfg, &host{})
 	for _, name := range []string{"perftest", "collie"} {
-		if no := h.Judge(request(func(r *schema.SearchRequest) { r.Engine = name })); no == nil || no.Reason != safety.BadArguments {
+		if no := h.CheckArguments(request(func(r *schema.SearchRequest) { r.Engine = name })); no == nil || no.Reason != safety.BadArguments {
 			t.Errorf("%s without a peer: %v", name, no)
 		}
 		arguments := request(func(r *schema.SearchRequest) { r.Engine, r.Peers = name, []string{"gpu-7", "gpu-8"} })
-		if no := h.Judge(arguments); no != nil {
+		if no := h.CheckArguments(arguments); no != nil {
 			t.Errorf("%s: %v", name, no)
 		}
 		text, err := h.Run(t.Context(), command.Call{ID: name, Arguments: arguments, Report: func(json.RawMessage) {}})

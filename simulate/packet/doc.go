@@ -12,7 +12,7 @@
 // paper leaves open is a parameter of its own, documented at Config.
 //
 // Packet and simulate/pattern serve the prediction of communication patterns
-// (NSIM-ACE), a product of its own beside the analysis of congestion regions, with
+// (NSIM-ACE), a product of its own besides the analysis of congestion regions, with
 // which it shares the topology and nothing else. Stories (simulate/scenario) run on
 // the fluid model; packet mode checks it.
 package packet

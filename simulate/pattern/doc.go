@@ -4,6 +4,6 @@
 // comes a Report with the time of every call, what it waited for and which puts
 // collided. The packets are simulate/packet's.
 //
-// It is the prediction of NSIM-ACE: a product of its own beside the analysis of
+// It is the prediction of NSIM-ACE: a product of its own besides the analysis of
 // congestion regions, with which it shares the topology and nothing else.
 package pattern

@@ -36,7 +36,7 @@ func (s *Step) JobTraffic(fabric string) []schema.JobTraffic {
 }
 
 // Recorder writes a story down: what collectors and logs would hold, and the
-// truth beside it. What is nil is not written.
+// ground truth. What is nil is not written.
 type Recorder struct {
 	// Day opens the Blue Waters day file of a date, "20260105", on a Gemini torus.
 	Day func(date string) (io.Writer, error)

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// noise is what real stall readings have beside the stall that a model gives: a
+// noise is what real stall readings have in addition to the stall that a model gives: a
 // floor that differs from channel to channel, slow waves that pass over the
 // fabric, and the scatter of each reading.
 type noise struct {

@@ -29,7 +29,7 @@ type metrics struct {
 func newMetrics(registerer prometheus.Registerer, childPID func() (int, error)) (*metrics, error) {
 	m := &metrics{
 		restarts:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_engine_restarts_total", Help: "Restarts of the embedded engine, by what ended the process before."}, []string{"reason"}),
-		ready:        prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_engine_ready", Help: "1 while the embedded engine answers, else 0."}),
+		ready:        prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_engine_ready", Help: "1 while the embedded engine answers, 0 otherwise."}),
 		startSeconds: prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_engine_start_seconds", Help: "Seconds from the last start of the embedded engine to its first answer."}),
 	}
 	for _, r := range []reason{reasonCrash, reasonExit, reasonStartFailed, reasonStartTimeout, reasonUnresponsive} {

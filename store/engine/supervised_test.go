@@ -66,7 +66,7 @@ func (s *supervised) wait() error {
 
 func (s *supervised) ready() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
 		s.t.Fatalf("wait for the engine: %v\n%s", err, s.log)

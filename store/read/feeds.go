@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// LongestJob is for how long after it was last heard of a job is believed to run whose end was never stored.
+// LongestJob is for how long after it was last heard of a job whose end was never stored counts as running.
 const LongestJob = 60 * 24 * time.Hour
 
 // MaxRows bounds the jobs, and the diagnoses, of one answer.
@@ -42,7 +42,7 @@ func (m *Model) NewestJobs(ctx context.Context, fabric string, span Span, n int,
 }
 
 // Failures are what logs and management systems said in a span; Events has them too,
-// beside those that the counters show.
+// in addition to those that the counters show.
 func (m *Model) Failures(ctx context.Context, fabric string, span Span) ([]schema.Failure, error) {
 	type row struct {
 		Time   time.Time `ch:"time"`

@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Site is what a desk works with, and the store of the audit.
+// Site is what a dispatcher works with, and the store of the audit.
 type Site struct {
 	Hosts   []dispatch.Host // that answer
 	Drained map[string]string
@@ -45,9 +45,9 @@ func SlowHost(agent string, confidence float64) schema.Diagnosis {
 		Root: &schema.RootPort{Device: "leaf0", Port: "1", Peer: agent + " HCA-1"}}
 }
 
-// Desk is that of fabric f.
-func (s *Site) Desk() *dispatch.Desk {
-	return &dispatch.Desk{Fabric: "f", Bus: s, Nodes: s, Store: s, Now: time.Now, ListWait: time.Second, StartWait: time.Second}
+// Dispatcher is that of fabric f.
+func (s *Site) Dispatcher() *dispatch.Dispatcher {
+	return &dispatch.Dispatcher{Fabric: "f", Bus: s, Nodes: s, Store: s, Now: time.Now, ListWait: time.Second, StartWait: time.Second}
 }
 
 // New is of dispatch.Bus.

@@ -227,7 +227,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How good the forecasts were, by Brier score (0 to 2), beside that of persistence. */
+        /** How good the forecasts were, by Brier score (0 to 2), compared with that of persistence. */
         get: operations["getForecastSkill"];
         put?: never;
         post?: never;
@@ -891,7 +891,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description Cell is a measured pair beside its baseline. A baseline of 0 is one that is missing. */
+        /** @description Cell is a measured pair and its baseline. A baseline of 0 is one that is missing. */
         Cell: {
             baseline_gbps: number;
             baseline_latency_us: number;
@@ -1315,7 +1315,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description ForecastSkill says how good forecasts have been: the mean Brier score over all whose outcome is known, 0 (perfect) to 2, beside that of persistence, which says that every region stays as it is. */
+        /** @description ForecastSkill says how good forecasts have been: the mean Brier score over all whose outcome is known, 0 (perfect) to 2, and that of persistence, which says that every region stays as it is. */
         ForecastSkill: {
             brier: number;
             forecasts: number;

@@ -122,7 +122,7 @@ func (b *printer) calibration() {
 	}
 }
 
-// paper prints the paper's cases beside what is found on its topology.
+// paper prints the paper's cases next to what is found on its topology.
 func paper() error {
 	cases, err := bench.PaperCases()
 	if err != nil {

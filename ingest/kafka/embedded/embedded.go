@@ -1,4 +1,4 @@
-// Package embedded is a Kafka broker inside the process, for a Giverny that needs nothing beside it. A folder
+// Package embedded is a Kafka broker inside the process, for a Giverny without any server. A folder
 // goes in, a way to dial comes out, for this process and for others of the same user. It is one node without
 // replicas: what a disk loses is lost.
 package embedded

@@ -244,7 +244,7 @@ func fenceOf(t *testing.T, p *process) kafka.Fence {
 // commit commits an offset through a fence, and wants it refused if want is set.
 func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	producer := kafka.NewProducer(p.client)
 	if err := producer.Produce(ctx, kafka.Record{Fabric: "f0", Kind: envelope.Events, Payload: []byte("x")}); err != nil {
@@ -253,7 +253,7 @@ func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
 	refused := error(nil)
 	c := kafka.NewConsumer(p.client, producer, kafka.Assignment{Kind: envelope.Events, Fabric: "f0", Fence: fence})
 	err := c.Run(ctx, func(_ context.Context, m kafka.Message) error {
-		try, stop := context.WithTimeout(ctx, 20*time.Second)
+		try, stop := context.WithTimeout(ctx, time.Minute)
 		defer stop()
 		refused = c.CommitThrough(try, m.Offset)
 		cancel()

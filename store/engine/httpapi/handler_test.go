@@ -218,7 +218,7 @@ func TestExceptionInTheMiddle(t *testing.T) {
 // TestRowsArriveAsTheyCome: the first block is there while the query runs.
 func TestRowsArriveAsTheyCome(t *testing.T) {
 	server := start(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	const endless = "SELECT number FROM system.numbers SETTINGS max_block_size = 100"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(endless))

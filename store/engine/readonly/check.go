@@ -15,7 +15,7 @@ const helloQuery = "SELECT displayName(), version(), revision(), timezone()"
 
 // check refuses what is not a SELECT over the database's own tables. The engine parses the
 // statement, so that nothing is hidden by quotes or comments; its grants, which have no
-// files, addresses or other servers, and readonly = 1 hold beside.
+// files, addresses or other servers, and readonly = 1 apply in addition.
 func (h *Handler) check(ctx context.Context, ask *question) error {
 	if !selects.MatchString(ask.sql) {
 		return refused("only SELECT statements are allowed")

@@ -19,9 +19,9 @@ func Output(v any) (json.RawMessage, error) {
 	return text, err
 }
 
-// Volunteer sends a result that answers no command: what an agent does by itself is
-// audited and stored like what it was asked for. Its id must be one that no command has.
-func Volunteer(ctx context.Context, sink Sink, partition int, r *schema.CommandResult) error {
+// Publish sends a result that answers no command: what an agent does on its own is
+// audited and stored like the answer to a command. Its id must be one that no command has.
+func Publish(ctx context.Context, sink Sink, partition int, r *schema.CommandResult) error {
 	if err := checkResult(r); err != nil {
 		return err
 	}
