@@ -9,17 +9,18 @@ func (r *replayer) costRange(of ranked) (ends [2]int64) {
 	t := r.a.t
 	makespan := t.last - t.first
 	low, high := of.cost, max(of.cost, of.alone)
+	sure := min(sureEnough, of.face.Confidence-0.005) // who it is, the confidence says, which is rounded
 	first, unsure, more := t.last, false, false
 	shares := r.a.shares[of.who]
 	for i := range shares {
 		s := &shares[i]
 		first = min(first, t.begin[s.step])
-		unsure = unsure || s.confidence < sureEnough
+		unsure = unsure || s.confidence < sure
 		more = more || s.most > s.nanos
 	}
 	if unsure || of.alone > of.cost {
 		low = min(low, makespan-r.replay([]string{of.who}, func(_ string, s *share) int64 {
-			if s.confidence >= sureEnough {
+			if s.confidence >= sure {
 				return s.nanos
 			}
 			return 0

@@ -159,6 +159,9 @@ type exit struct {
 	share float64
 }
 
+// pausedWeight is how much more than a queue of one packet it counts that a port stood.
+const pausedWeight = 100
+
 // exits weighs the egress ports of the switch behind a paused link.
 func (p *pauses) exits(at port, h hop, from, to int64) []exit {
 	weight := map[port]float64{}
@@ -171,7 +174,10 @@ func (p *pauses) exits(at port, h hop, from, to int64) []exit {
 	}
 	if total(weight) == 0 {
 		for q := range weight {
-			weight[q] = p.tr.pressure(at, q, from, to)
+			through, beside := p.tr.pressure(at, q, from, to)
+			if weight[q] = through * beside; p.time(q, from, to) > 0 {
+				weight[q] = pausedWeight * through * (through + beside)
+			}
 		}
 	}
 	sum, best := total(weight), 0.0
@@ -207,20 +213,19 @@ func (p *pauses) metered(q port, in int, from, to int64) float64 {
 		queue := 0.01 // a port without a queue has hardly a part in a pause
 		if r.Packets > 0 {
 			queue += float64(r.QueueSum) / float64(r.Packets)
-			queue += 100 * float64(r.Paused) / float64(r.Packets)
+			queue += pausedWeight * float64(r.Paused) / float64(r.Packets)
 		} else if r.Paused > 0 {
-			queue += 100
+			queue += pausedWeight
 		}
 		sum += float64(r.MeterBytes) * queue
 	}
 	return sum
 }
 
-// pressure weighs an egress port behind a paused link where no meter was recorded:
-// the bytes of the known flows that go through both, if others come to the port from
-// elsewhere or it is paused.
-func (tr *traffic) pressure(at, q port, from, to int64) float64 {
-	through, beside := 0.0, 0.0
+// pressure is what weighs an egress port behind a paused link where no meter was
+// recorded: the bytes of the known flows that go through both, and of those that come to
+// the port from elsewhere.
+func (tr *traffic) pressure(at, q port, from, to int64) (through, beside float64) {
 	for _, s := range tr.all() {
 		if !tr.passes(s, q) {
 			continue
@@ -232,5 +237,5 @@ func (tr *traffic) pressure(at, q port, from, to int64) float64 {
 			beside += float64(bytes)
 		}
 	}
-	return through * beside
+	return through, beside
 }
