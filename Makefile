@@ -26,7 +26,7 @@ deps-test: ## install what the tests need: Debian packages (as root), Apache Kaf
 	@scripts/deps-test.sh
 
 build: toolchain ## bin/giverny
-	@go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/giverny ./cmd/giverny
+	@GOGC=300 go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/giverny ./cmd/giverny
 	@echo "make build: bin/giverny $(VERSION)"
 
 demo: ## a simulated fabric, analysed live in your browser; options for `giverny demo` go into ARGS

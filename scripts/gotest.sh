@@ -37,7 +37,7 @@ run() { # KIND: go test; the fault tests one package at a time
   local packages
   case $1 in
     unit) go test -vet=off ./... ;;
-    race) go test -vet=off -race $(concurrent_packages) ;;
+    race) go test -vet=off -race -timeout 20m $(concurrent_packages) ;;
     plain) go test -vet=off -timeout 20m $({ go list ./... | grep -vxF "$(concurrent_packages)"; shortened_packages; } | sort -u) ;;
     integration | chaos)
       mapfile -t packages < <(integration_packages)
@@ -70,6 +70,7 @@ failures=$(cd "$logs" && awk '$1 == "FAIL" && NF > 1 { print "  " $2 " (" FILENA
 failed=$(printf '%s' "$failures" | grep -c .)
 echo
 [ "$failed" = 0 ] || printf 'failed packages:\n%s\n' "$failures"
+cat "$logs"/* | grep -E '^ *--- FAIL: '
 cat "$logs"/* | grep -oE "chaos: (killed|seed [0-9]+ for [^,]*:) .*" # what the fault tests count
 not_run=$(recorded_not_run)
 [ "$not_run" = 0 ] || echo "$not_run tests on recorded fixtures did not run: no fixtures folder beside the checkout"

@@ -1,5 +1,7 @@
 package segment
 
+import "slices"
+
 // connect lists for every node those that it may wait for. Where there is none, links that are not measured
 // are looked through, two at most: a switch that reports nothing. Then traffic may take a way that is not the
 // shortest.
@@ -7,7 +9,7 @@ func (t *trees) connect() {
 	t.list, t.peak, t.second = resize(t.list, len(t.links)), t.peak[:0], t.second[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	for _, d := range t.entered {
-		all := noList
+		all, isBlind := noList, t.isBlind(d)
 		for _, i := range t.into.of(d) {
 			waitsForAll := t.waitsForAll(i)
 			if waitsForAll && all != noList {
@@ -15,7 +17,7 @@ func (t *trees) connect() {
 				continue
 			}
 			t.list[i] = int32(len(t.peak))
-			t.appendList(t.links[i])
+			t.appendList(t.links[i], isBlind)
 			best, second := t.mostStalled(t.mayWaitFor(i))
 			t.peak, t.second = append(t.peak, best), append(t.second, second)
 			if waitsForAll {
@@ -33,15 +35,20 @@ func (t *trees) waitsForAll(i int32) bool {
 	return t.waits.level[from] == 0 && t.waits.level[to] > 0 && t.fromHost(i) && t.stalledInto(from) == 0
 }
 
-// appendList appends what the node of a link may wait for.
-func (t *trees) appendList(l int32) {
+// isBlind reports whether a link that leaves a switch for another is not measured.
+func (t *trees) isBlind(d int32) bool {
+	return slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return t.values[l] == missing && !t.waits.toHost(l) })
+}
+
+// appendList appends what the node of a link may wait for; isBlind is that of the switch that the link enters.
+func (t *trees) appendList(l int32, isBlind bool) {
 	t.appendNext(l, l, false)
-	for depth := 1; depth <= 2 && !t.hasNext() && t.isEvidence(l); depth++ {
+	for depth := 1; depth <= 2 && isBlind && !t.hasNext() && t.isEvidence(l); depth++ {
 		t.lookThrough(l, l, depth, false)
 	}
 	if !t.hasNext() && t.isTransit(l) {
 		t.appendNext(l, l, true)
-		if !t.hasNext() {
+		if isBlind && !t.hasNext() {
 			t.lookThrough(l, l, 1, true)
 		}
 	}

@@ -13,6 +13,9 @@ func (t *trees) after(i int32) []int32 {
 	return t.mayWaitFor(i)
 }
 
+// isSameList reports whether two lists are one in memory, which nodes share: what follows from it is worked out once.
+func isSameList(a, b []int32) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
 // a cycle, or behind one, come after all others, by the shortest way out of it.
 func (t *trees) rankNodes() {
@@ -33,18 +36,15 @@ func (t *trees) rankNodes() {
 
 // rankHosts ranks the links from hosts: these wait for all that leaves their leaf, and nothing for them.
 func (t *trees) rankHosts() {
-	list, rank := noList, int32(0) // the last one, and the rank of who waits for it
+	var last []int32 // what the last one waits for
+	rank := int32(0)
 	for i := range t.rank {
 		if !t.fromHost(int32(i)) {
 			continue
 		}
-		t.rank[i] = 0
-		if t.sink[i] >= 0 {
-			continue
-		}
-		if t.list[i] != list {
-			list, rank = t.list[i], 0
-			for _, j := range t.next.of(list) {
+		if after := t.after(int32(i)); !isSameList(after, last) {
+			last, rank = after, 0
+			for _, j := range after {
 				rank = max(rank, min(lastRank, t.rank[j]+1))
 			}
 		}

@@ -166,10 +166,11 @@ func clean(dst []float32, series *schema.Series) {
 		switch {
 		case valid>>(i%64)&1 == 0:
 			v = missing
-		case v > 0 && v <= 100: // nearly all
+		case v >= 0 && v <= 100: // nearly all
+			v += 0 // -0 is 0
 		case v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:
 			v = missing
-		case v <= 0: // -0 too
+		case v < 0:
 			v = 0
 		default:
 			v = 100

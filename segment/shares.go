@@ -71,29 +71,11 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
-	isAny := false                                              // node of this hop that may have several causes
-	was := int32(-1)                                            // the last node
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		h.falls, h.rests, isAny, was = h.falls[:0], h.rests[:0], false, -1
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
-			i := t.order[end]
-			h.atSink[i] = h.setAtSink(t, s, c, i)
-			if !h.atSink[i] {
-				if was >= 0 && t.list[i] == t.list[was] { // hosts of one leaf, which feed no sink
-					h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
-				} else {
-					h.predict(t, c, i)
-				}
-				was = i
-				if a := s.feeding[i]; a >= 0 {
-					h.of[i].raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
-				}
-				isAny = isAny || h.of[i].n > 1
-				h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
-				h.vote(t, s, c, i)
-			}
 		}
+		isAny := h.gather(t, s, c, t.order[first:end])
 		copy(h.usual, h.fall)
 		h.fitRests()
 		h.fitFalls()
@@ -112,6 +94,31 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 			}
 		}
 	}
+}
+
+// gather finds the causes that the nodes of a hop may have, and their votes; it reports whether one may have several.
+func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny bool) {
+	h.falls, h.rests = h.falls[:0], h.rests[:0]
+	was := int32(-1) // the last node whose causes are those of what it waits for
+	for _, i := range nodes {
+		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
+			continue
+		}
+		if was >= 0 && isSameList(t.after(i), t.after(was)) {
+			h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
+		} else {
+			h.predict(t, c, i)
+		}
+		was = i
+		if a := s.feeding[i]; a >= 0 {
+			h.of[i].raise(c.sets.find(a), c.levels[c.level.find(a)].stall())
+			was = -1
+		}
+		isAny = isAny || h.of[i].n > 1
+		h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
+		h.vote(t, s, c, i)
+	}
+	return isAny
 }
 
 // measureDeparts finds what it costs that a cause falls otherwise than at the hop before.

@@ -100,18 +100,20 @@ func (s *sinks) find(t *trees) {
 func (s *sinks) unite(t *trees) {
 	n := int32(len(t.links))
 	s.components.reset(int(n) + len(t.seen))
-	joined := noList
+	var last []int32 // what the last one waits for
 	for i := range n {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
 			s.components.union(i, n+d)
 		}
 		after := t.after(i)
-		if len(after) > 0 && t.list[i] == joined {
-			after = after[:1] // the rest is one with it
+		if isSameList(after, last) {
+			after = after[:min(1, len(after))] // the rest is one with it
+		} else {
+			last = after
 		}
 		root := i
 		for _, j := range after {
-			root, joined = s.components.union(root, j), t.list[i]
+			root = s.components.union(root, j)
 		}
 	}
 }
@@ -172,12 +174,13 @@ func (s *sinks) mark(t *trees) {
 			s.component[i] = s.all[own].first
 			continue
 		}
-		if was >= 0 && t.list[i] == t.list[was] && t.rank[i] == t.rank[was] {
+		after := t.after(i)
+		if was >= 0 && isSameList(after, t.after(was)) && t.rank[i] == t.rank[was] {
 			s.mask[i], s.component[i] = s.mask[was], s.component[was]
 			continue
 		}
 		was = i
-		for _, j := range t.after(i) {
+		for _, j := range after {
 			if s.component[j] >= 0 && t.rank[j] < t.rank[i] {
 				s.mask[i] |= s.mask[j]
 				s.component[i] = s.component[j]
