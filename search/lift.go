@@ -7,7 +7,7 @@ import "slices"
 
 const (
 	refineCost    = 20  // probes that an anomaly's thresholds need, about
-	quiet         = 60  // experiments without a new anomaly after which one is refined
+	quiet         = 60  // experiments of each pair without a new anomaly, after which one is refined
 	drought       = 100 // experiments without a new anomaly, after which
 	auditFrom     = .75 // of the budget on, members of MFS are audited:
 	auditEvery    = 5   // proposals
@@ -94,7 +94,7 @@ func (s *Search) due() *Anomaly {
 			}
 		}
 	}
-	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || min(s.experiments-s.refined, s.sinceNew()) > quiet) {
+	if n > 0 && (s.cfg.Budget-s.experiments <= 2*n*refineCost || min(s.experiments-s.refined, s.sinceNew()) > quiet*s.cfg.Pairs) {
 		return first
 	}
 	return nil

@@ -140,3 +140,37 @@ func TestFewConditionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// A symptom that differs from a coarse anomaly in one dimension without order has the values
+// of that dimension tried, and nothing else: it is no second anomaly, and the thresholds stay
+// to be found when the anomaly is refined.
+func TestNeighbourExtendsOneDimension(t *testing.T) {
+	s, w, probes := played(t, func(p point) float64 {
+		if p[kind0][0] <= 1 && p[size0][0] >= 4 && p[size1][0] >= 3 {
+			return 12
+		}
+		return 0
+	})
+	s.shown[kind0][0] = shown{all: 8, bad: 8} // so c is tried in place of b, which loses it
+	if !s.minimize(w, shows(t, w, point{{1}, {1}, {6}, {6}, {6}})) {
+		t.Fatal("the search is over")
+	}
+	neighbour := shows(t, w, point{{0}, {2}, {6}, {6}, {1}})
+	before := *probes
+	if !s.handle(w, neighbour) {
+		t.Fatal("the search is over")
+	}
+	if len(s.anomalies) != 1 {
+		t.Fatalf("%d anomalies, want one", len(s.anomalies))
+	}
+	a := s.anomalies[0]
+	if got := a.MFS.conds[kind0].in; !slices.Equal(got, []int{0, 1}) || !a.MFS.covers(neighbour.point) {
+		t.Errorf("values %v of the dimension, want those of both", got)
+	}
+	if a.open == nil || a.busy || a.MFS.conds[size0].outer == nil {
+		t.Error("the thresholds count as found")
+	}
+	if n := *probes - before; n > 2 {
+		t.Errorf("%d probes, want those of two values or fewer", n)
+	}
+}
