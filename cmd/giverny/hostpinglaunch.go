@@ -63,13 +63,13 @@ would take it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
+	flags.StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
 	flags.StringVar(&f.region, "region", "", "the region whose root is probed")
 	flags.StringVar(&f.host, "host", "", "an agent or a device instead of a region's root")
-	flags.DurationVar(&f.duration, "duration", 0, "how long it may take (hostping.launch.duration)")
+	flags.DurationVar(&f.duration, "duration", 0, "longest time (hostping.launch.duration)")
 	flags.BoolVar(&f.full, "full", false, "every pair, also of a host in use; while its RNICs are busy it measures their own endpoints alone")
-	flags.BoolVar(&f.baseline, "baseline", false, "take a baseline of the host's model")
-	flags.BoolVar(&f.again, "again", false, "launch though a run of this host goes on")
+	flags.BoolVar(&f.baseline, "baseline", false, "measure a baseline of the host's model")
+	flags.BoolVar(&f.again, "again", false, "launch even if a run of this host is in progress")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
 	flags.BoolVar(&f.json, "json", false, "one JSON object")
 	return cmd

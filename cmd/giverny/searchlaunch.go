@@ -63,7 +63,7 @@ asked whether it would.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
+	flags.StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
 	flags.StringVar(&f.region, "region", "", "the region whose root is searched")
 	flags.StringVar(&f.host, "host", "", "an agent or a device instead of a region's root")
 	flags.StringVar(&f.model, "nic-model", "", "a NIC model instead of a root")
@@ -72,10 +72,10 @@ asked whether it would.`,
 	flags.StringVar(&f.restrict, "restrict", "", "YAML: the part of the space to search")
 	flags.IntVar(&f.budget, "budget", 0, "experiments (search.launch.budget)")
 	flags.IntVar(&f.peers, "peers", -1, "other hosts of the same model (search.launch.peers)")
-	flags.DurationVar(&f.duration, "duration", 0, "how long it may take (search.launch.duration)")
-	flags.Uint64Var(&f.seed, "seed", 1, "of all random choices")
+	flags.DurationVar(&f.duration, "duration", 0, "longest time (search.launch.duration)")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	flags.BoolVar(&f.all, "search-known", false, "search what is known of the subsystem again")
-	flags.BoolVar(&f.again, "again", false, "launch though a search of this subsystem runs")
+	flags.BoolVar(&f.again, "again", false, "launch even if a search of this subsystem is running")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
 	flags.BoolVar(&f.json, "json", false, "one JSON object")
 	return cmd
