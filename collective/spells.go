@@ -33,3 +33,29 @@ func covered(list []interval) (sum int64) {
 	}
 	return sum
 }
+
+// roomy reports whether a port is as fast as the NICs together of all that send through
+// it between two times, so that they take nothing of each other there: of those that
+// certainly do, or of all that may.
+func (a *analysis) roomy(p port, certain bool, from, to int64) bool {
+	h, ok := a.tr.net.next(p)
+	if !ok || a.tr.net.Links[h.link].BitsPerSecond <= a.tr.net.fastest() {
+		return false
+	}
+	left := a.tr.net.Links[h.link].BitsPerSecond
+	var sources []int
+	for _, s := range a.tr.all() {
+		if slices.Contains(sources, s.source) || !a.tr.passes(s, p) || certain && !a.tr.route(s).certain(p) || a.tr.bytes(s, from, to) == 0 {
+			continue
+		}
+		nic, ok := a.tr.net.next(a.tr.net.nic(s.source))
+		if !ok {
+			return false
+		}
+		sources = append(sources, s.source)
+		if left -= a.tr.net.Links[nic.link].BitsPerSecond; left < 0 {
+			return false
+		}
+	}
+	return true
+}
