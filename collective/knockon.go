@@ -161,8 +161,8 @@ func (a *analysis) slowAfter() {
 	}
 }
 
-// aftermath turns unexplained shares into noise where a culprit with evidence came
-// before and took more.
+// aftermath turns unexplained shares, and collisions that are only possible, into noise
+// where a culprit with evidence came before and took more.
 func (a *analysis) aftermath() {
 	type taken struct{ first, nanos int64 }
 	var known []taken
@@ -181,7 +181,7 @@ func (a *analysis) aftermath() {
 	for _, who := range a.names() {
 		sum := int64(0)
 		for _, s := range a.shares[who] {
-			if s.class != HostNICContention || s.flow != "" || s.confidence >= sureEnough {
+			if s.class != SelfCollision && (s.class != HostNICContention || s.flow != "") || s.confidence >= sureEnough {
 				sum = -1
 				break
 			}
