@@ -178,6 +178,7 @@ func (a *analysis) aftermath() {
 			known = append(known, x)
 		}
 	}
+	enough := int64(leastUnexplained * float64(a.t.last-a.t.first))
 	for _, who := range a.names() {
 		sum := int64(0)
 		for _, s := range a.shares[who] {
@@ -191,7 +192,7 @@ func (a *analysis) aftermath() {
 			continue
 		}
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
-			after := slices.ContainsFunc(known, func(k taken) bool { return k.nanos > sum && k.first <= a.t.begin[s.step] })
+			after := slices.ContainsFunc(known, func(k taken) bool { return (k.nanos > sum || s.class == SelfCollision && k.nanos > enough) && k.first <= a.t.begin[s.step] })
 			if after {
 				a.noise = append(a.noise, open{s.step, s.nanos})
 			}
