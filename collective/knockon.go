@@ -192,7 +192,9 @@ func (a *analysis) aftermath() {
 			continue
 		}
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
-			after := slices.ContainsFunc(known, func(k taken) bool { return (k.nanos > sum || s.class == SelfCollision && k.nanos > enough) && k.first <= a.t.begin[s.step] })
+			after := slices.ContainsFunc(known, func(k taken) bool {
+				return (k.nanos > sum || s.class == SelfCollision && k.nanos > enough) && k.first <= a.t.begin[s.step]
+			})
 			if after {
 				a.noise = append(a.noise, open{s.step, s.nanos})
 			}
