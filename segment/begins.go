@@ -14,10 +14,9 @@ const (
 	// A link is clearly above another by this factor and so many deviations; a slow one is above all that it may wait for by
 	// more, since stall may rise a little from hop to hop.
 	slowFactor, slowSigmas, slowStep = 1.25, 4, 1.4
-	// All hosts that wait at a leaf take few of its ways up by chance once in so many cases, as a logarithm; where that is
-	// more than one, four at most, the slow one falls by no more than this.
-	onlyByChance, leastOnlyWay, mostOnlyWays = 6.9, .85, 4
-	slowRival                                = .6 // of its stall, at which another link into the same switch waits for the same
+	// All hosts that wait at a leaf take few of its ways up, four at most, by chance once in so many cases, as a logarithm.
+	onlyByChance, mostOnlyWays = 6.9, 4
+	slowRival                  = .6 // of its stall, at which another link into the same switch waits for the same
 )
 
 // findSlow finds the links between switches that may be where back pressure begins.
@@ -31,9 +30,6 @@ func (t *trees) findSlow() {
 	}
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
-	}
-	for _, d := range t.entered {
-		t.keepFewSlow(d)
 	}
 	t.only = resize(t.only, len(t.links))
 	for i := range t.only {
@@ -120,24 +116,6 @@ func (t *trees) dependents(i int32) (n int) {
 	return n
 }
 
-// mostSlow is how many links that leave one switch are slow at a time: more wait for something that is calm.
-const mostSlow = 2
-
-func (t *trees) keepFewSlow(d int32) {
-	n := 0
-	for _, i := range t.leaving.of(d) {
-		if t.slow[i] {
-			n++
-		}
-	}
-	if n <= mostSlow {
-		return
-	}
-	for _, i := range t.leaving.of(d) {
-		t.slow[i] = false
-	}
-}
-
 // findOdd finds the ports to hosts that are roots of their own: beside an exchange, those that are clearly above most
 // others that stall at the switch; where traffic that goes on stalls as well, all; and two of a pair.
 func (t *trees) findOdd(d int32) {
@@ -206,19 +184,9 @@ func (t *trees) unpair(i int32) (any bool) {
 	return any
 }
 
-// isCrossed reports whether what enters a switch might wait rather for links that are hotter than its stalled ports.
+// isCrossed reports whether a link into a switch might wait rather for one that is hotter than its stalled ports.
 func (t *trees) isCrossed(d int32, port float64) bool {
-	crossing, ending := 0, 0
-	for _, i := range t.into.of(d) {
-		switch {
-		case t.fromHost(i):
-		case t.hottest[i] > port:
-			crossing++
-		case t.hottest[i] == port:
-			ending++
-		}
-	}
-	return crossing > 0 && ending < minFeeders
+	return slices.ContainsFunc(t.into.of(d), func(i int32) bool { return !t.fromHost(i) && t.hottest[i] > port })
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
@@ -339,9 +307,6 @@ func (t *trees) isOnlyWay(i int32) bool {
 		if used++; used > mostOnlyWays {
 			return false
 		}
-	}
-	if used > 1 && t.stall[i] < leastOnlyWay*t.hottest[i] {
-		return false
 	}
 	up := 0
 	for _, k := range w.out.of(from) {

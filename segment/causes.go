@@ -218,9 +218,6 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
-		if x.port > 0 && y.port > 0 {
-			return false
-		}
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
 	}
 	if share < exchangeShared || !crowded && c.level.find(a) != c.level.find(b) {
@@ -322,7 +319,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 			continue
 		}
 		y := &s.all[b]
-		if y.links < minFeeders || x.down() > 0 && x.weight > y.weight || !(y.isTree() && x.down() == 0) && !t.isBesetBySwitches(y.device) {
+		if y.links < minFeeders || !(y.isTree() && x.down() == 0) && !t.isBesetBySwitches(y.device) {
 			continue
 		}
 		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {

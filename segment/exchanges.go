@@ -96,23 +96,13 @@ const (
 	// a component, in the middle, where no one port is what they wait for: hosts exchange as it happens.
 	unevenDeviations, leastUneven = 2, 1.2
 	unevenRatio                   = .25 // least ratio of the levels of two such leaves
-	fewestEven                    = 5   // links that show that they are even
 	fewestUp                      = 2   // stalled links from a leaf that show that it sends
 )
 
 // areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
 // noise: levels do not say then what is one exchange.
 func (c *causes) areUneven(x, y *sink) bool {
-	return c.uneven >= leastUneven && !x.isTree() && !y.isTree() && c.unevenness(x)+c.unevenness(y) >= 2*unevenDeviations
-}
-
-// unevenness is by how many deviations of the noise the links differ that wait at a sink. Few links do not show
-// that they are even.
-func (c *causes) unevenness(x *sink) float64 {
-	if x.down() >= fewestEven {
-		return x.deviation
-	}
-	return max(x.deviation, c.uneven)
+	return c.uneven >= leastUneven && !x.isTree() && !y.isTree() && x.deviation+y.deviation >= 2*unevenDeviations
 }
 
 // sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
@@ -300,9 +290,6 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 			}
 		}
 	}
-	if x.port == 0 && c.uneven < unevenDeviations && !c.levels[own].isExchange() {
-		c.findHiddenTree(t, s, a, first, end)
-	}
 	if x.isTree() || !x.sendsToo || c.double[a][0] != noDouble {
 		return
 	}
@@ -320,37 +307,6 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		}
 	}
 }
-
-// findHiddenTree finds whether at a leaf that sends into an exchange what comes is more stalled than that by as much on
-// every link: a port of it is full, too, that does not stall itself.
-func (c *causes) findHiddenTree(t *trees, s *sinks, a, first, end int32) {
-	x := &s.all[a]
-	if x.fromSwitches < fewestEven || x.deviation >= unevenDeviations {
-		return
-	}
-	s.sample = s.sample[:0]
-	for _, l := range t.waits.out.of(x.device) {
-		if i := t.node[l]; i >= 0 && !t.waits.toHost(l) {
-			s.sample = append(s.sample, t.stall[i])
-		}
-	}
-	if len(s.sample) < fewestEven {
-		return
-	}
-	up := medianOf(s.sample)
-	best := equalDeviations * t.noise.sigma(up) / math.Sqrt(float64(len(s.sample)))
-	for b := first; b < end; b++ {
-		p := c.levels[b]
-		if rest := x.stall - p.stall(); p.isExchange() && rest > leastHidden*t.noise.sigma(x.stall) && sendsInto(t, s, a, b, p.stall()) {
-			if off := math.Abs(up - p.stall()); off < best {
-				best, c.double[a] = off, [2]int32{b, a}
-			}
-		}
-	}
-}
-
-// leastHidden is by how many deviations of one link all that comes to a leaf must be more stalled than its exchange.
-const leastHidden = 3
 
 // addsTree reports whether a tree of a sink's own adds to an exchange there.
 func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }

@@ -237,7 +237,8 @@ func (o *outsiders) causeOf(t *trees, h *shares, r, from int32) int32 {
 	return int32(len(h.fall)) - 1
 }
 
-// listTried lists the links that most of the rest may wait for and that are above all that they could wait for.
+// listTried lists the links that most of the rest may wait for and that are above all that they could wait for, or the
+// only way from it into the exchange.
 func (o *outsiders) listTried(t *trees) {
 	o.tried = o.tried[:0]
 	for _, i := range o.members {
@@ -253,7 +254,7 @@ func (o *outsiders) listTried(t *trees) {
 	for _, r := range o.members {
 		isPartners := t.waits.toHost(t.links[r]) && o.marks[r]&isInside != 0
 		if o.feeders[r] < minFeeders || o.marks[r]&isSplitOff != 0 || isPartners ||
-			t.stall[r] < outsideFactor*t.hottest[r]+outsideSigmas*t.noise.sigma(t.stall[r]) {
+			t.stall[r] < outsideFactor*t.hottest[r]+outsideSigmas*t.noise.sigma(t.stall[r]) && !o.isOnlyEntry(t, r) {
 			continue
 		}
 		at := len(o.tried)
@@ -264,6 +265,26 @@ func (o *outsiders) listTried(t *trees) {
 			o.tried = o.tried[:mostTried]
 		}
 	}
+}
+
+// isOnlyEntry reports whether what waits for a link outside that leads into the exchange could wait for no other such link:
+// an exchange backs up over all ways into it, not over one.
+func (o *outsiders) isOnlyEntry(t *trees, r int32) bool {
+	if o.marks[r]&isInside != 0 || !o.entersInside(t, r) {
+		return false
+	}
+	for _, i := range o.rest {
+		after := t.mayWaitFor(i)
+		if slices.Contains(after, r) && slices.ContainsFunc(after, func(j int32) bool { return j != r && (o.marks[j]&isInside != 0 || o.entersInside(t, j)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// entersInside reports whether a node's link joins two switches and leads to links of the exchange.
+func (o *outsiders) entersInside(t *trees, i int32) bool {
+	return t.isBetweenSwitches(t.links[i]) && slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return o.marks[j]&isInside != 0 })
 }
 
 // isBefore orders roots: that which most may wait for first, then the most stalled, then by name.

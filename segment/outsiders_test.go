@@ -96,6 +96,23 @@ func TestTreeInAnExchangeIsItsOwn(t *testing.T) {
 	}
 }
 
+// A tree of which the only way into an exchange is the root is none of it, though what lies beyond is hotter; of two ways
+// none is.
+func TestOnlyEntryIsTheRoot(t *testing.T) {
+	g := parse(t, twoLevels)
+	exchange, tree := exchangeAmong(4, 60), stalls{{"leaf5", "spine0"}: 50}
+	for h := range 8 {
+		tree[[2]string{fmt.Sprint("host", 40+h), "leaf5"}] = 45
+	}
+	_, _, trees := split(exchange.with(tree).on(t, g), g)
+	if len(trees) != 1 || !slices.Equal(trees[0], tree.links(t, g)) {
+		t.Errorf("got %v, want one tree of %v", trees, tree.links(t, g))
+	}
+	if _, _, trees = split(exchange.with(tree).with(stalls{{"leaf5", "spine1"}: 50}).on(t, g), g); len(trees) > 0 {
+		t.Errorf("got %v by two ways, want none", trees)
+	}
+}
+
 // Nothing is split off that is the exchange's by what is not measured, or that has no root, or if it is not known who
 // takes part.
 func TestExchangeStaysWhole(t *testing.T) {

@@ -48,12 +48,10 @@ const (
 	// counts up to a bound.
 	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
 	// Beside other causes, in units of how well those explain the rest; but not for a link so much above all that stalls
-	// behind it that explains each so much better, nor for one that is certain, if the rest is no worse explained than that: less
-	// in an exchange as it happens, where any link may be above others.
-	leastSpread, clearSlow, clearWorth         = 1.03, 1.6, mostWorth / 2
-	certainWorth                               = .75 * mostWorth
-	certainSpread, certainInExchange   float64 = 2.5, 1.3
-	keptShare                                  = .4
+	// behind it that explains each so much better, nor for one that is certain, if the rest is no worse explained than that.
+	leastSpread, clearSlow, clearWorth = 1.03, 1.6, mostWorth / 2
+	certainWorth, certainSpread        = .75 * mostWorth, 2.5
+	keptShare                          = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )

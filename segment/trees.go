@@ -217,13 +217,7 @@ func (m *treeMethod) dropSlow() (any bool) {
 		i := m.node[x.slow]
 		m.slow[i] = false
 		any = m.unpair(i) || any
-		if h.taken[a] > 0 {
-			any = true
-			continue
-		}
-		if j := m.hottestAfter(i); j >= 0 && h.main(j) >= 0 { // nothing else depends on it
-			h.of[i].set(part{cause: h.main(j), stall: m.stall[i]})
-		}
+		any = any || h.taken[a] > 0 // else it is alone, and no region
 	}
 	return any
 }
@@ -244,21 +238,14 @@ func (m *treeMethod) isWorth(a int32) bool {
 	if !isEnough && !isCertain {
 		return false
 	}
-	around, exchanged, off := 0, 0, 0.
+	around, off := 0, 0.
 	for k := range h.of {
 		if m.sinks.component[k] == x.first && !h.of[k].has(a) {
 			around++
 			off += min(mostMisfit, h.misfit[k])
-			if c := h.main(int32(k)); c >= 0 && int(c) < len(m.causes.exchange) && m.causes.isExchange(c) {
-				exchanged++
-			}
 		}
 	}
-	spread := certainSpread
-	if 2*exchanged > around {
-		spread = certainInExchange
-	}
-	if isCertain && off < spread*float64(around) {
+	if isCertain && off < certainSpread*float64(around) {
 		return true
 	}
 	return isEnough && (around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off))

@@ -102,18 +102,11 @@ func (n *naiveTrees) standsOut(l schema.LinkID) bool {
 	return 2*less >= beside
 }
 
-// isRoot reports whether a link is slow, and not one of many that leave its switch, or a port to a host that is clearly
-// above most others there.
+// isRoot reports whether a link is slow, or a port to a host that is clearly above most others there.
 func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	from, to := n.g.Ends(l)
 	if n.g.IsSwitch(to) {
-		beside := 0
-		for s := range schema.LinkID(n.g.NumLinks()) {
-			if begin, end := n.g.Ends(s); begin == from && n.g.IsSwitch(end) && n.isStalled(s) && n.isSlow(s) {
-				beside++
-			}
-		}
-		return n.isSlow(l) && beside <= mostSlow
+		return n.isSlow(l)
 	}
 	var ports []float32
 	for s := range schema.LinkID(n.g.NumLinks()) {
@@ -172,10 +165,7 @@ func (n *naiveTrees) isOnlyWay(l schema.LinkID) bool {
 			waiting++
 		}
 	}
-	if used > mostOnlyWays || used > 1 && stall < leastOnlyWay*n.hottestAfter(l) {
-		return false
-	}
-	isNoChance := waiting*math.Log(up/used) >= used*math.Log(up)+onlyByChance
+	isNoChance := used <= mostOnlyWays && waiting*math.Log(up/used) >= used*math.Log(up)+onlyByChance
 	return isNoChance && slices.ContainsFunc(n.next(l), func(s schema.LinkID) bool {
 		_, behind := n.g.Ends(s)
 		into := 0

@@ -32,9 +32,10 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 		{"beside what is more uneven", 1.2, 2, 0, false, false},
 		{"far better, beside what is more uneven", 2.4, 2, 0, false, true},
 		{"clearly above what stalls behind it", 1.2, 2, .5, false, true},
-		{"hardly above what stalls behind it", 1.2, 2, .9, false, false},
+		{"hardly above what stalls behind it", 1.2, 2, .9, false, true},
+		{"so beside what nothing explains", 1.2, 3, .9, false, false},
 		{"too little, but what waits can wait for nothing else", .8, 1, 0, true, true},
-		{"so in an exchange as it happens", .8, 1.5, 0, true, false},
+		{"so beside what nothing explains", .8, 3, 0, true, false},
 		{"so hardly better explained", .6, 1, 0, true, false},
 	} {
 		i := m.node[slow]
