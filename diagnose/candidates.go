@@ -30,6 +30,7 @@ type regionCase struct {
 	fullest  schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
 	carries  float64          // by it, bytes/s; 0: not known
 	more     float64          // of that, than before the onset; 0 also if not known
+	verdict  verdict          // on it, as soon as it was decided
 }
 
 // suspect is a job near a region or with traffic across it: a row of the A table.

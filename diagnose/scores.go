@@ -35,6 +35,7 @@ const (
 	steadyLoad       = 1.08
 	slowHostFailure  = 1.5 // and a failure that explains it
 	slowHostCentre   = 1.  // and around one switch
+	slowHostTree     = 2.  // and what is held back is a tree to one switch
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
 	slowLinkLost     = 4.  // by what more than that it lost
 	restoredShare    = .25 // what comes back seldom congests
@@ -223,6 +224,9 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		}
 		if rc.centre.clear {
 			score += slowHostCentre
+		}
+		if rc.drain.fit >= surelyDrains && !rc.drain.grew {
+			score += slowHostTree
 		}
 	}
 	return score - rc.rose()

@@ -29,24 +29,32 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := newPressure(s.graph, r.Snapshot)
 	p.ends = &s.work.ends
 	s.compare(p)
-	for i := range cases {
-		rc := &cases[i]
-		p.stall = r.Snapshot.Find(rc.region.Metric)
-		rc.load = s.loadChange(rc)
-		rc.back = p.follow(rc, s.usedBefore(rc))
-		rc.fullest, rc.carries, rc.more = p.flood(rc)
-		rc.centre = s.centreOf(rc)
-		s.near(rc)
-		s.measure(rc, p)
-		s.nearFailures(rc, p)
-		s.converge(rc, p)
-		rc.full = s.fullLink(rc, p)
-		v := s.decide(rc, p)
-		rc.sink = s.sinkOf(rc, &v, p)
-		out[i] = s.report(r.Snapshot, rc, &v)
+	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
+		for i := range cases {
+			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
+				s.examine(rc, p, r.Snapshot)
+				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
+				rc.sink = s.sinkOf(rc, &rc.verdict, p)
+				out[i] = s.report(r.Snapshot, rc, &rc.verdict)
+			}
+		}
 	}
 	s.forgetKept()
 	return out
+}
+
+// examine finds what speaks for and against each cause of a region.
+func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
+	p.stall = snap.Find(rc.region.Metric)
+	rc.load = s.loadChange(rc)
+	rc.back = p.follow(rc, s.usedBefore(rc))
+	rc.fullest, rc.carries, rc.more = p.flood(rc)
+	rc.centre = s.centreOf(rc)
+	s.near(rc)
+	s.measure(rc, p)
+	s.nearFailures(rc, p)
+	s.converge(rc, p)
+	rc.full = s.fullLink(rc, p)
 }
 
 // converge finds what the traffic of a region on a grid converges on. What waits inside a switch waits beside the

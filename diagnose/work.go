@@ -28,6 +28,8 @@ type work struct {
 	ends          ends
 	past          past
 	centre        centres
+	ground        []uint32 // by device: the round in which it is at a region's links
+	groundRound   uint32
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its place in entries plus 1, 0 none
@@ -56,7 +58,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices())}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices()), ground: make([]uint32, g.NumDevices())}
 }
 
 // index notes which regions each link is in.
