@@ -19,7 +19,7 @@ type Config struct {
 	Clocks clockcheck.Config `yaml:",inline"`
 	// What becomes of intervals while Kafka is away, and of readings that come late.
 	Outages `yaml:",inline"`
-	// How regions are found.
+	// Method of finding regions.
 	Segment segment.Config `yaml:"segment"`
 	// How regions and hot links are followed through time.
 	Tracking `yaml:"tracking"`

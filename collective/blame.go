@@ -247,15 +247,16 @@ func (a *analysis) slowLinks(i int, at []port) []cause {
 
 // meeting is where two flows come together: of the ports that both take, by what is
 // certain or by what is possible, the NIC if they leave by one, else the one where f
-// met the longest queue by telemetry, else the first on the way.
-func (a *analysis) meeting(s, f *stream, certain bool) (at port, ok bool) {
+// met the longest queue by telemetry, else the first on the way. A port that has room
+// for all flows between two times is none.
+func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port, ok bool) {
 	if s.source == f.source {
 		return a.tr.net.nic(s.source), true
 	}
 	longest := 0.0
 	way, other := a.tr.route(s), a.tr.route(f)
 	for _, p := range way.ports {
-		if !(certain && way.certain(p) && other.certain(p) || !certain && a.tr.passes(f, p)) {
+		if !(certain && way.certain(p) && other.certain(p) || !certain && a.tr.passes(f, p)) || a.roomy(p, certain, from, to) {
 			continue
 		}
 		q := f.queues[p]
@@ -275,11 +276,11 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 		if bytes <= 0 {
 			continue
 		}
-		at, ok := a.meeting(s, f, certain)
+		at, ok := a.meeting(s, f, certain, from, to)
 		if !ok {
 			continue
 		}
-		if _, sure := a.meeting(s, f, true); sure && !certain {
+		if _, sure := a.meeting(s, f, true, from, to); sure && !certain {
 			continue // counted already
 		}
 		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(bytes, at), confidence: 0.9}
@@ -375,11 +376,11 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		if bytes == 0 {
 			continue
 		}
-		at, ok := a.meeting(s, o, certain)
+		at, ok := a.meeting(s, o, certain, from, to)
 		if !ok {
 			continue
 		}
-		if _, sure := a.meeting(s, o, true); sure && !certain {
+		if _, sure := a.meeting(s, o, true, from, to); sure && !certain {
 			continue
 		}
 		if weight := a.wireNanos(bytes, at); weight > float64(to-from)/50 {

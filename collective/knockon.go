@@ -161,8 +161,8 @@ func (a *analysis) slowAfter() {
 	}
 }
 
-// aftermath turns unexplained shares into noise where a culprit with evidence came
-// before and took more.
+// aftermath turns unexplained shares, and collisions that are only possible, into noise
+// where a culprit with evidence came before and took more.
 func (a *analysis) aftermath() {
 	type taken struct{ first, nanos int64 }
 	var known []taken
@@ -178,10 +178,11 @@ func (a *analysis) aftermath() {
 			known = append(known, x)
 		}
 	}
+	enough := int64(leastUnexplained * float64(a.t.last-a.t.first))
 	for _, who := range a.names() {
 		sum := int64(0)
 		for _, s := range a.shares[who] {
-			if s.class != HostNICContention || s.flow != "" || s.confidence >= sureEnough {
+			if s.class != SelfCollision && (s.class != HostNICContention || s.flow != "") || s.confidence >= sureEnough {
 				sum = -1
 				break
 			}
@@ -191,7 +192,9 @@ func (a *analysis) aftermath() {
 			continue
 		}
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
-			after := slices.ContainsFunc(known, func(k taken) bool { return k.nanos > sum && k.first <= a.t.begin[s.step] })
+			after := slices.ContainsFunc(known, func(k taken) bool {
+				return (k.nanos > sum || s.class == SelfCollision && k.nanos > enough) && k.first <= a.t.begin[s.step]
+			})
 			if after {
 				a.noise = append(a.noise, open{s.step, s.nanos})
 			}

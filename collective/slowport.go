@@ -84,14 +84,16 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 		float64(a.pauses.time(p, from, to)) > pausedShare*float64(to-from) {
 		return false
 	}
-	bytes := int64(0)
+	var bytes int64
+	var spells []interval // in which a flow that goes through the port was under way
 	for _, s := range a.tr.all() {
 		if a.tr.passes(s, p) {
 			bytes += a.tr.bytes(s, from, to)
+			spells = a.tr.spells(spells, s, from, to)
 		}
 	}
 	nanosPerByte := 8 * wireFactor / float64(a.tr.net.nominal[h.link]) * 1e9
-	return float64(bytes)*nanosPerByte < busyShare*float64(to-from) && float64(packets*packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
+	return float64(bytes)*nanosPerByte < busyShare*float64(covered(spells)) && float64(packets*packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
 }
 
 // unknownShare reports whether a port carried flows of which only this much is known,

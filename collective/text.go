@@ -21,6 +21,9 @@ func (d *Diagnosis) describe(run *Run) string {
 	}
 	b.WriteString(".\n")
 	for _, c := range d.Culprits {
+		if c.Confidence < sureEnough {
+			b.WriteString("possible ")
+		}
 		fmt.Fprintf(&b, "%s", strings.ReplaceAll(string(c.Class), "_", " "))
 		if c.Flow != "" {
 			fmt.Fprintf(&b, " %s", c.Flow)

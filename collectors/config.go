@@ -13,11 +13,11 @@ type Config struct {
 	Fabric string `yaml:"fabric"`
 	// How often to read, aligned to the clock; 0: the fabric's interval.
 	Interval time.Duration `yaml:"interval"`
-	// The longest that one device may take; its rows up to then stand. Never longer than poll_timeout.
+	// The longest time to read one device; rows read until then are kept. Never longer than poll_timeout.
 	DeviceTimeout time.Duration `yaml:"device_timeout"`
-	// The longest that a whole poll may take, the listing of the devices included; 0: nine tenths of the interval.
+	// The longest time for a whole poll, including the listing of devices; 0: nine tenths of the interval.
 	PollTimeout time.Duration `yaml:"poll_timeout"`
-	// How many devices may hang in the kernel before no further one is begun.
+	// When this many devices hang in the kernel, no further device is read.
 	MaxStuck int `yaml:"max_stuck"`
 	// How long, at the end, the last batches and the wait for devices that hang may take.
 	DrainTimeout time.Duration `yaml:"drain_timeout"`

@@ -11,19 +11,19 @@ import (
 // Config says whose orders an agent takes, and in whose name this process gives some. Without principals an
 // agent takes no order and does not read the topic.
 type Config struct {
-	// Whose commands are taken; none: the agent takes no command and does not listen for any. Principals listed may list and refresh agents and cancel commands; all else must be allowed.
+	// Whose commands are accepted; none: the agent accepts no commands and does not listen for any. Principals in this list may list and refresh agents and cancel commands; everything else must be allowed.
 	Principals []Principal `yaml:"principals"`
 	// What is allowed, and how much of it.
 	safety.Config `yaml:",inline"`
-	// How far the clocks of who gives and who takes a command may lie apart.
+	// Maximum difference between the clocks of the sender and the receiver of a command.
 	ClockTolerance time.Duration `yaml:"clock_tolerance"`
 	// The longest time for which a command may be valid.
 	MaxValidity time.Duration `yaml:"max_validity"`
-	// A command that acts is stopped when Kafka has been silent for so long: it could not be cancelled any more.
+	// A command that acts is stopped after Kafka has been unreachable for this long, because it could no longer be cancelled.
 	StopWithoutKafka time.Duration `yaml:"stop_without_kafka"`
 	// How an agent knows whether its host is out of use, for rules with require_drained: slurm asks Slurm, in the way that feedback.slurm says, for the node of the agent's name. Empty: it does not, and refuses.
 	DrainedBy string `yaml:"drained_by"`
-	// In whose name this process gives commands.
+	// The principal as which this process sends commands.
 	Sign Sign `yaml:"sign"`
 }
 

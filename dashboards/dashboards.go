@@ -34,19 +34,19 @@ type Fabric struct {
 
 // Config of the dashboards.
 type Config struct {
-	// How often the store is asked for intervals that other processes store.
+	// How often the store is queried for intervals of other processes.
 	Poll time.Duration `yaml:"poll"`
 	// How many intervals the timeline and the events reach back.
 	History int `yaml:"history"`
-	// The longest span that one question to the API may be about.
+	// The longest span of one query to the API.
 	MaxSpan time.Duration `yaml:"max_span"`
 	// How long the API may work on one answer.
 	Timeout time.Duration `yaml:"timeout"`
-	// How many clients may follow the intervals at once.
+	// Maximum number of clients of the stream.
 	Streams int `yaml:"streams"`
-	// How many streams one client may have.
+	// Maximum number of streams of one client.
 	StreamsPerClient int `yaml:"streams_per_client"`
-	// After how long without an interval a stream says that it is still there.
+	// After this time without an interval the stream sends a comment.
 	Heartbeat time.Duration `yaml:"heartbeat"`
 }
 

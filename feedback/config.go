@@ -15,11 +15,11 @@ import (
 // Config of what is done with results. Everything that acts is off, and a dry run
 // once it is on.
 type Config struct {
-	// Where journals and notices that wait are kept; empty: feedback below data_dir. One process at a time uses it.
+	// Folder of journals and pending notices; empty: feedback below data_dir. Only one process at a time may use it.
 	Dir string `yaml:"dir"`
 	// The fabrics whose results are used, by name; empty: all.
 	Fabrics []string `yaml:"fabrics,flow"`
-	// How congestion becomes a score of a node.
+	// How the scores of nodes are computed.
 	Score score.Config `yaml:"score"`
 	// Slurm places jobs elsewhere.
 	Slurm slurm.Config `yaml:"slurm"`

@@ -6,11 +6,11 @@ import "github.com/giverny/giverny/internal/faults"
 type Config struct {
 	// For how many intervals in a row a link or device must be down, or up again, before an event reports it (debounce).
 	DebounceIntervals int `yaml:"debounce_intervals"`
-	// How many errors an hour (symbol errors, receive errors, overruns, CRC) on one port are a link_errors event; 0: none are. The InfiniBand specification allows a bit error ratio of 10^-12, which at 32 Gb/s (4x QDR) makes 115 an hour.
+	// How many errors an hour (symbol errors, receive errors, overruns, CRC) on one port are a link_errors event; 0: there is no such event. The InfiniBand specification allows a bit error ratio of 10^-12, which at 32 Gb/s (4x QDR) makes 115 an hour.
 	ErrorsPerHour float64 `yaml:"errors_per_hour"`
 	// The same of link error recoveries, each of which holds up the link's traffic.
 	RecoveriesPerHour float64 `yaml:"recoveries_per_hour"`
-	// How many times an hour a link may lose its training before that is a link_flapping event; 0: as often as it likes.
+	// How many times an hour a link may lose its training before that is a link_flapping event; 0: there is no such event.
 	FlapsPerHour float64 `yaml:"flaps_per_hour"`
 }
 

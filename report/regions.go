@@ -57,29 +57,22 @@ func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) erro
 			return err
 		}
 		for _, severity := range schema.Severities[1:] {
-			s.Numbers = append(s.Numbers, m.spread("size", severity.String(), "links", name, sizes[severity])...)
+			s.Numbers = append(s.Numbers, m.spread(severity.String()+": ", "links", "size", "/"+severity.String(), name, sizes[severity])...)
 		}
-		for _, n := range m.spread("mean", "", "% of time", name, means) {
-			n.Name = "mean of regions: " + n.Name
-			s.Numbers = append(s.Numbers, n)
-		}
+		s.Numbers = append(s.Numbers, m.spread("mean of regions: ", "% of time", "mean", "", name, means)...)
 		s.Plots = []Plot{histogram("Regions by number of links", "size: from so many links to below twice that", buckets)}
 		return nil
 	}
 }
 
-// spread are the numbers of a distribution: quantity/median/of and so on are what is
-// published of them.
-func (m *maker) spread(quantity, of, unit, metric string, spread read.Spread) (numbers []Number) {
+// spread are the numbers of a distribution, each named by label and its part of the
+// distribution. The published ones are those under quantity/median and so on, with suffix.
+func (m *maker) spread(label, unit, quantity, suffix, metric string, spread read.Spread) (numbers []Number) {
 	for _, part := range []struct {
 		name  string
 		value float64
 	}{{"median", spread.Median}, {"p99", spread.P99}, {"max", spread.Max}} {
-		key, name := quantity+"/"+part.name, part.name
-		if of != "" {
-			key, name = key+"/"+of, of+": "+name
-		}
-		n := m.number(name, unit, key, metric)
+		n := m.number(label+part.name, unit, quantity+"/"+part.name+suffix, metric)
 		if spread.N > 0 {
 			n.Value = value(part.value)
 		}
@@ -138,11 +131,7 @@ func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) 
 			return err
 		}
 		for _, severity := range schema.Severities[1:] {
-			numbers := m.spread("duration", "", "minutes", name, lives[severity])
-			for i := range numbers {
-				numbers[i].Name = severity.String() + ": " + numbers[i].Name
-			}
-			s.Numbers = append(s.Numbers, numbers...)
+			s.Numbers = append(s.Numbers, m.spread(severity.String()+": ", "minutes", "duration", "", name, lives[severity])...)
 		}
 		s.Note += " What is published is across all severities."
 		s.Plots = []Plot{histogram("Regions by lifetime", "lifetime: from so many minutes to below twice that", buckets)}

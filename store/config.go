@@ -18,36 +18,36 @@ import (
 
 // Config says how to keep things.
 type Config struct {
-	// Name of the ClickHouse cluster, as remote_servers of its servers has it, if the servers of the url are one: tables are replicated within each shard and distributed over the shards by fabric. Empty: one server.
+	// Name of the ClickHouse cluster in remote_servers, if the servers of the url are a cluster: tables are replicated within each shard and distributed over the shards by fabric. Empty: one server.
 	Cluster string `yaml:"cluster"`
-	// Implied by cluster, and refused without it: replicas of tables that each server made for itself never meet.
+	// Implied by cluster, and refused without it: tables that each server created on its own are not replicas of each other.
 	Replicated bool `yaml:"replicated"`
 
 	Retention Retention `yaml:",inline"`
 
-	// Pause between two looks for hours that are to be rolled up; 0: never, so that questions about long spans count everything each time.
+	// Pause between two searches for hours to roll up; 0: never, so that queries over long spans always read all rows.
 	RollUpInterval time.Duration `yaml:"rollup_interval"`
 
-	// How long one try of one statement may take.
+	// How long one attempt of one statement may take.
 	InsertTimeout time.Duration `yaml:"insert_timeout"`
-	// Pause after the first failure; it doubles (back-off).
+	// Pause after the first failure; it doubles with each further one.
 	RetryMin time.Duration `yaml:"retry_min"`
-	// The longest pause between two tries.
+	// The longest pause between two attempts.
 	RetryMax time.Duration `yaml:"retry_max"`
 }
 
 // Retention is how long rows are kept, counted from when they were stored, so
 // that a replay of old data stays. Zero keeps them for ever.
 type Retention struct {
-	// How long values of links are kept; 0: for ever.
+	// How long values of links are kept; 0: forever.
 	Samples time.Duration `yaml:"keep_samples"`
-	// How long readings that became no metric are kept; 0: for ever.
+	// How long readings that are not part of a metric are kept; 0: forever.
 	Raw time.Duration `yaml:"keep_raw"`
-	// How long regions, their diagnoses, network states, events, jobs and failures are kept; 0: for ever.
+	// How long regions, their diagnoses, network states, events, jobs and failures are kept; 0: forever.
 	Regions time.Duration `yaml:"keep_regions"`
-	// How long values of links by five minutes are kept; 0: for ever.
+	// How long values of links by five minutes are kept; 0: forever.
 	Minutes time.Duration `yaml:"keep_minutes"`
-	// How long values of links by hours are kept, and what is counted by hours of regions and of the network; 0: for ever.
+	// How long values of links by hours are kept, and the counts by hour of regions and of the network; 0: forever.
 	Hours time.Duration `yaml:"keep_hours"`
 }
 
@@ -97,7 +97,7 @@ type ServerConfig struct {
 	URL secret.URL `yaml:"url"`
 	// Replaces the password of the url; better given by the environment or password_file.
 	Password secret.Text `yaml:"password"`
-	// A file that holds the password alone, instead of password; a newline at its end is cut.
+	// A file with nothing but the password, instead of password; a newline at its end is removed.
 	PasswordFile string `yaml:"password_file"`
 	// PEM file of the authorities to trust; empty: the system's.
 	CAFile string `yaml:"ca"`

@@ -19,7 +19,7 @@ import (
 )
 
 func newAgents(g *globals) *cobra.Command {
-	cmd := newFolder("agents", "Ask the agents of a fabric who they are, have them look for devices, make keys")
+	cmd := newFolder("agents", "List the agents of a fabric, make them list their devices again, generate keys")
 	cmd.AddCommand(newAgentsList(g), newAgentsRefresh(g), newAgentsKey())
 	return cmd
 }
@@ -35,10 +35,10 @@ type agentFlags struct {
 }
 
 func (f *agentFlags) register(cmd *cobra.Command, wait time.Duration) {
-	cmd.Flags().StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
+	cmd.Flags().StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
 	cmd.Flags().StringSliceVar(&f.target, "target", []string{"*"}, "names of agents, or patterns such as gpu-*")
-	cmd.Flags().DurationVar(&f.wait, "wait", wait, "how long to gather answers")
-	cmd.Flags().IntVar(&f.expect, "expect", 0, "how many agents should answer: end once they have, and fail if fewer do")
+	cmd.Flags().DurationVar(&f.wait, "wait", wait, "how long to wait for answers")
+	cmd.Flags().IntVar(&f.expect, "expect", 0, "number of agents that should answer: end when they have answered, and fail if fewer do")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object per agent")
 }
 
@@ -50,8 +50,8 @@ func newAgentsList(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Say which agents there are, what they read and how their clocks go",
-		Long: `Ask the agents of a fabric who they are: version, sources with their state, the
-last reading, how far the clock is off, and what waits in the spool for Kafka.
+		Long: `List the agents of a fabric: version, sources with their state, time of the last
+reading, error of the clock, and the data that wait in the spool for Kafka.
 
 The command is signed with the key of command.sign. Only agents that know its
 principal (command.principals) answer.`,
@@ -77,10 +77,10 @@ func newAgentsRefresh(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh",
 		Short: "Have agents look for their devices now",
-		Long: `Have agents list their devices afresh, past what they remember: after an adapter
-was added, or the subnet changed. Without it they notice by themselves, perfquery
-within some minutes. Without --expect the agents are listed first, for 3 s, to know
-how many answers to wait for.`,
+		Long: `Make agents list their devices again instead of using their cached lists, after an
+adapter was added or the subnet changed. Without this command they detect changes
+themselves, perfquery within some minutes. Without --expect the agents are first
+listed for 3 s, to find out how many answers to wait for.`,
 		Example: "  giverny agents refresh --target smc1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -113,11 +113,11 @@ func newAgentsKey() *cobra.Command {
 	return &cobra.Command{
 		Use:   "key FILE",
 		Short: "Make a key to sign commands with, or print the public half of one",
-		Long: `Make a private key (Ed25519, PEM) in a new file that only its owner may read, and
-print its public half. If the file is there already its public half is printed.
+		Long: `Generate a private key (Ed25519, PEM) in a new file that only its owner may read,
+and print its public key. If the file exists already, its public key is printed.
 
-The file is for command.sign.key_file of who gives commands; the public half
-for command.principals of the agents. It is no secret.`,
+The file is for command.sign.key_file of the sender of commands. The public key is
+for command.principals of the agents; it is not secret.`,
 		Example: "  giverny agents key /etc/giverny/operator.pem",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

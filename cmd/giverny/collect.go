@@ -40,7 +40,7 @@ The sources are those enabled under collect in the configuration, or those named
 with --source:
 
 ` + sourceList() + `
-While Kafka is away readings wait in a spool on disk.
+While Kafka is unreachable, readings wait in a spool on disk.
 
 Feeds of jobs, failures and the traffic of jobs are read where the configuration
 enables them, under collect.jobs, collect.failures and collect.traffic. Folders in

@@ -16,13 +16,13 @@ import (
 )
 
 func newConfig(g *globals) *cobra.Command {
-	cmd := newFolder("config", "Look at the configuration")
+	cmd := newFolder("config", "Inspect the configuration")
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Read the configuration and the fabrics it names, and say what is wrong",
-		Long: `Read the configuration and the fabrics it names, make every part that a role
-would run, and say what is wrong. Nothing is started: no address is dialled or
-listened on, and no file is made.`,
+		Long: `Read the configuration and its fabrics, build every part that a role would run, and
+report errors. Nothing is started: no connection is made, no address is listened on,
+and no file is created.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := g.load(cmd)

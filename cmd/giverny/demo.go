@@ -43,8 +43,8 @@ counters as real devices do, through Kafka, and regions are found, stored and
 shown on a page. No server is needed; everything runs in this process and one
 child, on files that are removed at the end.
 
-With --for the story is played in that time. It is played once; with --stay it is
-repeated until interrupted.
+The story is played once, with --for in that time; with --stay it is repeated until
+interrupted.
 
 With --json the story goes to standard error, and standard output gets one line
 at the end: the number of intervals, links and counter readings; regions by
@@ -65,7 +65,7 @@ from the reading of a counter until the region is stored.`,
 	flags.BoolVar(&f.json, "json", false, "end with one line of JSON")
 	flags.StringVar(&f.keep, "keep", "", "directory to keep the data in (default: a temporary one)")
 	flags.StringVar(&f.story, "story", "demo", "which story to play: "+fmt.Sprint(scenario.BuiltinNames()))
-	flags.Uint64Var(&f.seed, "seed", 1, "of everything random in the story")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices in the story")
 	flags.BoolVar(&f.stay, "stay", false, "repeat it until interrupted")
 	return cmd
 }

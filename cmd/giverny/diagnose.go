@@ -38,8 +38,8 @@ func newDiagnose(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose",
 		Short: "Say why a fabric is congested, and who should act",
-		Long: `Say why a fabric is congested, and who should act: from files, by the same
-analysis as live, or from the store.
+		Long: `Explain why a fabric is congested and who should act: from files, by the same
+analysis as for live data, or from the store.
 
 From files: --links is a links CSV as of giverny segment, with a column "time";
 rows of one interval share a time, intervals in order. --jobs has a job per line
@@ -58,7 +58,7 @@ From the store: --config and --fabric, and one of --region, --at, --from with --
 
 With --json, one JSON object per line goes to standard output for each region of
 each interval at Low or above; without it a paragraph for each region when its
-verdict changes, and a table in the end. What is odd goes to standard error.`,
+verdict changes, and a table at the end. Warnings go to standard error.`,
 		Example: `  giverny diagnose --topology torus:24x24x24 --interval 60s --links links.csv --jobs jobs.jsonl --traffic traffic.csv --failures failures.tsv --json
   giverny diagnose --config giverny.yaml --fabric gemini --from 2026-01-05T00:00:00Z --to 2026-01-05T06:00:00Z`,
 		Args: cobra.NoArgs,
@@ -80,10 +80,10 @@ verdict changes, and a table in the end. What is odd goes to standard error.`,
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
 	flags.StringVar(&f.links, "links", "", "links CSV with a column time (.gz, .zst)")
-	flags.StringVar(&f.jobs, "jobs", "", "jobs, a line of JSON each")
-	flags.StringVar(&f.traffic, "traffic", "", "CSV of what the jobs moved")
-	flags.StringVar(&f.failures, "failures", "", "failures, a line of fields separated by tabs each")
-	flags.StringVar(&f.nodeMap, "node-map", "", "lines of node, tab, device, where jobs and failures name nodes by other names than the topology")
+	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line")
+	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")
+	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs")
+	flags.StringVar(&f.nodeMap, "node-map", "", "lines of node, tab, device, for jobs and failures with names of nodes that differ from those in the topology")
 	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out nodes, devices and ports that the topology does not have")
 	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric")

@@ -35,13 +35,13 @@ func newHostpingGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph FILE",
 		Short: "Draw the links between a host's RNICs, GPUs and memory nodes",
-		Long: `Read a host's description and draw its links: their ids, the path of each RNIC to
-each GPU and memory node, and the affinitive endpoints of each RNIC. What the
-file does not say is assumed and listed. Links in a row that no probe can
-separate are one link.
+		Long: `Read a host's description and list its links: their ids, the path of each RNIC to
+each GPU and memory node, and the affinitive endpoints of each RNIC. Assumptions
+about what the file does not contain are listed. Links in series that no probe can
+distinguish are one link.
 
-FILE is what lstopo --of xml, NCCL (NCCL_TOPO_DUMP_FILE) or nvidia-smi topo -m
-has written.`,
+FILE is the output of lstopo --of xml, NCCL (NCCL_TOPO_DUMP_FILE) or nvidia-smi
+topo -m.`,
 		Example: `  lstopo --of xml host.xml
   giverny hostping graph host.xml --out host.svg
   giverny hostping graph host.xml --json`,
@@ -64,8 +64,8 @@ has written.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "hwloc, nccl or nvidia-smi; empty: detected by the text")
-	flags.StringVarP(&f.out, "out", "o", "", "SVG file to write the drawing to, too")
+	flags.StringVar(&f.format, "format", "", "hwloc, nccl or nvidia-smi; empty: detected from the text")
+	flags.StringVarP(&f.out, "out", "o", "", "also draw the graph to this SVG file")
 	flags.BoolVar(&f.json, "json", false, "print the graph as JSON")
 	return cmd
 }
@@ -100,9 +100,9 @@ func newHostpingBaseline() *cobra.Command {
 		Use:   "baseline",
 		Short: "Measure what idle, healthy hosts of a model reach",
 		Long: `Measure every pair of RNIC and endpoint of an idle, healthy host, and write the
-latencies and bandwidths to a file. If the file is there already the measurements
-are merged into it: run it on several hosts of the model, so that one that is bad
-does not count.`,
+latencies and bandwidths to a file. If the file exists, the measurements are merged
+into it: run the command on several hosts of the model, so that a bad host has no
+effect on the baseline.`,
 		Example: `  giverny hostping baseline --host host.xml --prober perftest --out dgx.json
   giverny hostping baseline --host host.xml --prober exec --command 'my-prober --quiet' --out dgx.json`,
 		Args: cobra.NoArgs,
@@ -110,8 +110,8 @@ does not count.`,
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "out", "o", "", "file of the baseline; one that is there is merged")
-	flags.IntVar(&f.runs, "runs", 1, "how often to measure all pairs")
+	flags.StringVarP(&f.out, "out", "o", "", "file of the baseline; an existing one is merged")
+	flags.IntVar(&f.runs, "runs", 1, "number of times to measure all pairs")
 	flags.BoolVar(&f.json, "json", false, "print a summary as JSON")
 	return cmd
 }
@@ -203,16 +203,16 @@ func newHostpingRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Probe a host and name its bottlenecks",
-		Long: `Probe a host and name its bottlenecks, each with its link and the evidence. An
-idle host is probed between all RNICs and endpoints; on a busy one each RNIC only
+		Long: `Probe a host and report its bottlenecks, each with its link and the evidence. On an
+idle host all pairs of RNICs and endpoints are probed, on a busy one each RNIC only
 with its affinitive endpoints.
 
 With --history the run is added to the host's earlier runs in that folder, so that
-a link that goes bad and good again is found to be flapping.
+flapping links are found.
 
 --prober exec starts a program that answers probes on standard input and output,
-line by line. --prober simulated makes up the host: --fault puts faults into it.
-The exit status is 2 if the prober could measure no pair at all.`,
+line by line. --prober simulated simulates the host, with the faults of --fault.
+The exit status is 2 if the prober could not measure any pair.`,
 		Example: `  giverny hostping run --host host.xml --baseline dgx.json --prober perftest
   giverny hostping run --host host.xml --baseline dgx.json --prober simulated --fault memory_channel_failure,memory:numa1,0.6 --json`,
 		Args: cobra.NoArgs,
@@ -221,9 +221,9 @@ The exit status is 2 if the prober could measure no pair at all.`,
 	f.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.baseline, "baseline", "", "file of giverny hostping baseline")
-	flags.StringVar(&f.history, "history", "", "folder of this host's earlier runs; made if it is not there")
+	flags.StringVar(&f.history, "history", "", "folder of this host's earlier runs; created if missing")
 	flags.StringVar(&f.trigger, "trigger", "", "RNIC that pauses its network or drops packets: only affinitive pairs are probed, and if no link is abnormal its own is the bottleneck")
-	flags.StringVarP(&f.out, "out", "o", "", "SVG file to draw the host to, accused links in red")
+	flags.StringVarP(&f.out, "out", "o", "", "draw the host to this SVG file, with accused links in red")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	return cmd
 }

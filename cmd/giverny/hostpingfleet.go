@@ -30,10 +30,10 @@ func newHostpingFleet(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
 		Short: "List the hosts of a fabric that have a bottleneck inside, or differ from their model",
-		Long: `List what the store has of probed hosts: those with a verdict in their newest run,
-and the pairs (an RNIC, an endpoint) of a host that differ from the median of the
-hosts of its model by more than --percent, in a run while the host was idle. A model
-counts from three hosts on.
+		Long: `List probed hosts from the store: those with a verdict in their newest run, and the
+pairs (an RNIC, an endpoint) of a host that differ from the median of the hosts of
+its model by more than --percent, in a run while the host was idle. Models with fewer
+than three hosts are left out.
 
 --host lists the runs of one host, --baselines the models that have a baseline; with
 --model and --out that baseline is written to a file, merged over its hosts.`,
@@ -56,12 +56,12 @@ counts from three hosts on.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
-	flags.StringVar(&f.model, "model", "", "hosts of this model alone")
+	flags.StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	flags.StringVar(&f.model, "model", "", "only hosts of this model")
 	flags.StringVar(&f.host, "host", "", "the runs of this host")
 	flags.DurationVar(&f.since, "since", 7*24*time.Hour, "runs within this time")
-	flags.Float64Var(&f.percent, "percent", 20, "how far a pair must be from the median of its model")
-	flags.BoolVar(&f.all, "all", false, "hosts without a verdict too")
+	flags.Float64Var(&f.percent, "percent", 20, "minimum difference of a pair from the median of its model")
+	flags.BoolVar(&f.all, "all", false, "also list hosts without a verdict")
 	flags.BoolVar(&f.baselines, "baselines", false, "the models that have a baseline")
 	flags.StringVar(&f.out, "out", "", "with --baselines and --model: write the baseline to this file")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line")

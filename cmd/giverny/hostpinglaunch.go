@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +18,8 @@ import (
 )
 
 type hostLaunchFlags struct {
-	fabric, region, host                string
-	duration                            time.Duration
-	full, baseline, again, dryRun, json bool
+	launchOptions
+	full, baseline bool
 }
 
 func newHostpingLaunch(g *globals) *cobra.Command {
@@ -63,15 +61,9 @@ would take it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
-	flags.StringVar(&f.region, "region", "", "the region whose root is probed")
-	flags.StringVar(&f.host, "host", "", "an agent or a device instead of a region's root")
-	flags.DurationVar(&f.duration, "duration", 0, "how long it may take (hostping.launch.duration)")
+	f.register(flags, "probed", "hostping.launch", "a run of this host is in progress")
 	flags.BoolVar(&f.full, "full", false, "every pair, also of a host in use; while its RNICs are busy it measures their own endpoints alone")
-	flags.BoolVar(&f.baseline, "baseline", false, "take a baseline of the host's model")
-	flags.BoolVar(&f.again, "again", false, "launch though a run of this host goes on")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
-	flags.BoolVar(&f.json, "json", false, "one JSON object")
+	flags.BoolVar(&f.baseline, "baseline", false, "measure a baseline of the host's model")
 	return cmd
 }
 

@@ -38,17 +38,17 @@ type proberFlags struct {
 func (f *proberFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.host, "host", "", "the host's description, as for giverny hostping graph")
-	flags.StringVar(&f.format, "format", "", "of --host: hwloc, nccl or nvidia-smi; empty: detected by the text")
-	flags.StringVar(&f.name, "prober", proberExec, "what probes: exec, perftest or simulated")
-	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell reads them")
-	flags.DurationVar(&f.timeout, "probe-timeout", 10*time.Second, "of one probe; a pair whose probe takes longer is left out")
-	flags.DurationVar(&f.runTimeout, "timeout", 5*time.Minute, "of all probes; pairs that are left then are left out")
+	flags.StringVar(&f.format, "format", "", "format of --host: hwloc, nccl or nvidia-smi; empty: detected from the text")
+	flags.StringVar(&f.name, "prober", proberExec, "program that probes: exec, perftest or simulated")
+	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell is used")
+	flags.DurationVar(&f.timeout, "probe-timeout", 10*time.Second, "limit of one probe; a pair whose probe takes longer is left out")
+	flags.DurationVar(&f.runTimeout, "timeout", 5*time.Minute, "limit of all probes; the remaining pairs are left out")
 	if cmd.Name() == "baseline" {
-		flags.IntVar(&f.largeBytes, "large-bytes", hostping.LargeBytes, "the large message; a run takes its baseline's")
+		flags.IntVar(&f.largeBytes, "large-bytes", hostping.LargeBytes, "size of the large message; a run uses that of its baseline")
 	}
-	flags.Uint64Var(&f.seed, "seed", 1, "simulated: of the host and its noise")
+	flags.Uint64Var(&f.seed, "seed", 1, "simulated: seed of the host and its noise")
 	flags.StringArrayVar(&f.faults, "fault", nil, "simulated: bottleneck,place,share: place is a link, or an RNIC for 8 to 10; share is what is left of the line rate, or used of an overloaded link; may be repeated")
-	flags.StringArrayVar(&f.busy, "busy", nil, "simulated: RNIC=share: its service traffic; may be repeated")
+	flags.StringArrayVar(&f.busy, "busy", nil, "simulated: RNIC=share of its service traffic; may be repeated")
 }
 
 // open makes the prober. A program is started with the first probe.

@@ -5,9 +5,31 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/giverny/giverny/schema"
 )
+
+// launchOptions are the flags that hostping launch and search launch have in common.
+type launchOptions struct {
+	fabric, region, host string
+	duration             time.Duration
+	again, dryRun, json  bool
+}
+
+// register adds the flags. done is what happens to a root, section the key of the defaults in the
+// configuration, running what --again ignores.
+func (o *launchOptions) register(flags *pflag.FlagSet, done, section, running string) {
+	flags.StringVar(&o.fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	flags.StringVar(&o.region, "region", "", "the region whose root is "+done)
+	flags.StringVar(&o.host, "host", "", "an agent or a device instead of a region's root")
+	flags.DurationVar(&o.duration, "duration", 0, "longest time ("+section+".duration)")
+	flags.BoolVar(&o.again, "again", false, "launch even if "+running)
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
+	flags.BoolVar(&o.json, "json", false, "one JSON object")
+}
 
 // regionOf reads the flag --region; 0 where it is not given.
 func regionOf(flag string) (uint64, error) {

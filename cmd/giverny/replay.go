@@ -33,13 +33,12 @@ func newReplay(g *globals) *cobra.Command {
 		Long: `Analyse day files of the Blue Waters release (DOI 10.13012/B2IDB-2921318_V1):
 headerless CSV, one file a day, also packed with gzip, in the order of time.
 
-The readings go straight through the window, the segmenter and the tracker into
-the store; with --kafka they take the way of live data, for analysers that run.
-A row that cannot be understood costs itself alone: it is named on standard error
-with its line and column, and counted in the summary at the end.
+The readings are analysed and stored directly; with --kafka they are sent through
+Kafka like live data, for running analysers. Rows that cannot be read are left out,
+reported on standard error with line and column, and counted in the summary.
 
-The fabric is the one of that name in the configuration, or without a
-configuration Blue Waters' own torus.`,
+The fabric is the one with that name in the configuration, or without a
+configuration the torus of Blue Waters.`,
 		Example: "  giverny replay 20170112 20170113\n  giverny replay --kafka --speed 60 20170112",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,8 +53,8 @@ configuration Blue Waters' own torus.`,
 	flags.StringVar(&f.fabric, "fabric", "bluewaters", "fabric that the files describe")
 	flags.Float64Var(&f.speed, "speed", 0, "recorded seconds per second; 0: as fast as possible")
 	flags.BoolVar(&f.kafka, "kafka", false, "send the readings through Kafka instead of analysing them here")
-	flags.BoolVar(&f.replace, "replace", false, "store intervals again that are stored already, so that these files take their place")
-	flags.BoolVar(&f.serve, "serve", false, "serve the page meanwhile and afterwards, until interrupted")
+	flags.BoolVar(&f.replace, "replace", false, "replace intervals that are stored already")
+	flags.BoolVar(&f.serve, "serve", false, "serve the page during the replay and afterwards, until interrupted")
 	return cmd
 }
 

@@ -24,10 +24,10 @@ func newReport(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Say what a fabric's congestion was like over days or months",
-		Long: `Say what a fabric's congestion was like over days or months: the characterisation of
-Monet (NSDI 2020), next to the paper's numbers for Blue Waters, from the stored results. --out
-names the file: .html is one page that needs nothing else, with plots and the SQL of
-each; .json is the same for programs; - is JSON on standard output.
+		Long: `Describe a fabric's congestion over days or months from the stored results: the
+characterisation of Monet (NSDI 2020), next to the paper's numbers for Blue Waters.
+--out is the file to write: .html is one self-contained page with plots and the SQL
+of each; .json is the same for programs; - is JSON on standard output.
 
 --from and --to are RFC 3339, or days (2026-01-31, midnight UTC). --fabric may be left
 out where the configuration has one.`,

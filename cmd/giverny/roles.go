@@ -31,7 +31,7 @@ configuration names others.`,
 func newAnalyze(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "analyze",
-		Short: "Find the congestion regions of what arrives in Kafka and store them",
+		Short: "Find the congestion regions in the data from Kafka and store them",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return g.runRole(cmd, app.Role{Analyse: true}) },
 	}

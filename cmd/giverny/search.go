@@ -14,7 +14,7 @@ import (
 )
 
 func newSearch(g *globals) *cobra.Command {
-	cmd := newFolder("search", "Find the workloads that break a NIC, and which of their features matter")
+	cmd := newFolder("search", "Find workloads that trigger anomalies of a NIC, and which of their features matter")
 	cmd.AddCommand(newSearchRun(), newSearchCheck(), newSearchExplain(), newSearchReport(g),
 		newSearchLaunch(g), newSearchList(g), newSearchCancel(g))
 	return cmd
@@ -35,10 +35,10 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.algorithm, "algorithm", string(search.Lift), "lift; collie: as published; collie-extreme: with extreme values; random")
 	flags.IntVar(&f.budget, "budget", 1800, "experiments, MFS probes and failed ones included")
-	flags.Uint64Var(&f.seed, "seed", 1, "of all random choices")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	flags.StringVar(&f.restrict, "restrict", "", "YAML: the part of the space to search")
 	flags.StringVar(&f.known, "known", "", "MFS that are known, as JSON lines or a report of an earlier search; they are not searched again")
-	flags.StringVar(&f.logged, "log", "", "log of all measurements; a search that finds its log goes on from there")
+	flags.StringVar(&f.logged, "log", "", "log of all measurements; if it exists, the search continues from it")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each finding, and a summary")
 }
 

@@ -35,17 +35,17 @@ type engineFlags struct {
 
 func (f *engineFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "engine", engineSimulated, "what measures: simulated, exec, perftest or collie-engine")
-	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell reads them")
+	flags.StringVar(&f.name, "engine", engineSimulated, "engine that measures: simulated, exec, perftest or collie-engine")
+	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell is used")
 	flags.StringVar(&f.rig, "rig", "", "perftest, collie-engine: YAML with the pairs of hosts")
-	flags.IntVar(&f.pairs, "pairs", 1, "host pairs that measure side by side, each with an engine of its own")
-	flags.DurationVar(&f.timeout, "timeout", engine.DefaultExecConfig(nil).Timeout, "exec: of an answer")
-	flags.IntVar(&f.restarts, "restarts", engine.DefaultExecConfig(nil).Restarts, "exec: restarts of the program in a row before it is given up")
+	flags.IntVar(&f.pairs, "pairs", 1, "number of host pairs that measure in parallel, each with its own engine")
+	flags.DurationVar(&f.timeout, "timeout", engine.DefaultExecConfig(nil).Timeout, "exec: limit of an answer")
+	flags.IntVar(&f.restarts, "restarts", engine.DefaultExecConfig(nil).Restarts, "exec: restarts of the program in a row before the pair is no longer used")
 	flags.StringVar(&f.subsystem, "subsystem", "F", "simulated: F or H of the paper")
-	flags.Uint64Var(&f.noiseSeed, "noise-seed", 1, "simulated: of the noise")
+	flags.Uint64Var(&f.noiseSeed, "noise-seed", 1, "simulated: seed of the noise")
 	flags.Float64Var(&f.flaky.SetupFailed, "setup-failures", 0, "simulated: share of the measurements whose set-up fails")
 	flags.Float64Var(&f.flaky.MissedSymptom, "missed-symptoms", 0, "simulated: share of the measurements that miss a symptom")
-	flags.DurationVar(&f.latency, "latency", 0, "simulated: that a measurement takes")
+	flags.DurationVar(&f.latency, "latency", 0, "simulated: duration of a measurement")
 }
 
 // open makes an engine for each pair.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -22,12 +21,11 @@ import (
 )
 
 type launchFlags struct {
-	fabric, region, host, model string
-	engine, algorithm, restrict string
-	budget, peers               int
-	duration                    time.Duration
-	seed                        uint64
-	all, again, dryRun, json    bool
+	launchOptions
+	model, engine, algorithm, restrict string
+	budget, peers                      int
+	seed                               uint64
+	all                                bool
 }
 
 func newSearchLaunch(g *globals) *cobra.Command {
@@ -63,21 +61,15 @@ asked whether it would.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
-	flags.StringVar(&f.region, "region", "", "the region whose root is searched")
-	flags.StringVar(&f.host, "host", "", "an agent or a device instead of a region's root")
+	f.register(flags, "searched", "search.launch", "a search of this subsystem is running")
 	flags.StringVar(&f.model, "nic-model", "", "a NIC model instead of a root")
 	flags.StringVar(&f.engine, "engine", "", "engine of the agents (search.launch.engine)")
 	flags.StringVar(&f.algorithm, "algorithm", "", "lift, collie, collie-extreme or random")
 	flags.StringVar(&f.restrict, "restrict", "", "YAML: the part of the space to search")
 	flags.IntVar(&f.budget, "budget", 0, "experiments (search.launch.budget)")
 	flags.IntVar(&f.peers, "peers", -1, "other hosts of the same model (search.launch.peers)")
-	flags.DurationVar(&f.duration, "duration", 0, "how long it may take (search.launch.duration)")
-	flags.Uint64Var(&f.seed, "seed", 1, "of all random choices")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	flags.BoolVar(&f.all, "search-known", false, "search what is known of the subsystem again")
-	flags.BoolVar(&f.again, "again", false, "launch though a search of this subsystem runs")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
-	flags.BoolVar(&f.json, "json", false, "one JSON object")
 	return cmd
 }
 

@@ -48,8 +48,8 @@ func newSearchList(g *globals) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&fabric, "fabric", "", "the fabric; needless where there is one")
-	cmd.Flags().DurationVar(&since, "since", 30*24*time.Hour, "those requested within this time")
+	cmd.Flags().StringVar(&fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	cmd.Flags().DurationVar(&since, "since", 30*24*time.Hour, "searches requested within this time")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per search, or per finding of one")
 	return cmd
 }
@@ -112,7 +112,7 @@ func newSearchCancel(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cancel ID",
 		Short:   "Stop a search that agents carry out",
-		Long:    `Stop a search that agents carry out. What it has found until then is kept.`,
+		Long:    `Stop a search on agents. Its findings so far are kept.`,
 		Example: "  giverny search cancel B6ZT2LQ3W5SJ7C4RA6X2EYKN4D",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

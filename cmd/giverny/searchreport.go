@@ -51,8 +51,8 @@ anomalies and sums, not the measurements.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "report.html", "the file to write")
-	flags.StringVar(&f.fabric, "fabric", "", "of an ID: the fabric in whose store the search is")
-	flags.StringVar(&f.agent, "agent", "", "of an ID: the agent whose findings are meant, where several searched")
+	flags.StringVar(&f.fabric, "fabric", "", "with an ID: the fabric of the search")
+	flags.StringVar(&f.agent, "agent", "", "with an ID: the agent whose findings to use, if several searched")
 	return cmd
 }
 

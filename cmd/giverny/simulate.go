@@ -62,7 +62,7 @@ func newSimulateRun(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run STORY|FILE",
 		Short: "Play a story: into Kafka, or to files, faster than real time",
-		Long: `Play a story on a simulated fabric, built in or from a YAML file.
+		Long: `Simulate a fabric with a story, built in or from a YAML file.
 
 With --out it writes the files that a site would keep, and the ground truth:
 links.csv (the links CSV of giverny segment with a leading column time, the start
@@ -75,8 +75,8 @@ file. Stories that place jobs by number of nodes, by a workload or by lists of
 hosts play on any fabric that is large enough; boxes of nodes need a torus or
 mesh, and links and switches that fail must exist.
 
-With --kafka the simulated devices report into Kafka, for analysers that run; the
-fabric must be configured under the story's name of it.`,
+With --kafka the simulated devices send to Kafka, for running analysers; the fabric
+must be configured under the name that the story uses.`,
 		Example: "  giverny simulate run enzo --out enzo-day\n  giverny simulate run incast --topology fabric.txt --out mine --links links.csv.gz\n  giverny simulate run story.yaml --kafka --speed 10",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,10 +91,10 @@ fabric must be configured under the story's name of it.`,
 	flags.StringVarP(&f.out, "out", "o", "", "directory to write to")
 	flags.StringVar(&f.links, "links", "links.csv", "with --out: the links CSV's name; compressed if it ends in .gz; empty: none")
 	flags.StringVar(&f.topology, "topology", "", "specification or topology file, instead of the story's")
-	flags.BoolVar(&f.kafka, "kafka", false, "report into Kafka")
-	flags.BoolVar(&f.devices, "devices-only", false, "with --kafka: leave out jobs, failures and traffic, which feeds then have to bring")
+	flags.BoolVar(&f.kafka, "kafka", false, "send to Kafka")
+	flags.BoolVar(&f.devices, "devices-only", false, "with --kafka: leave out jobs, failures and traffic, so that feeds provide them")
 	flags.Float64Var(&f.speed, "speed", 0, "simulated seconds per second; 0: as fast as possible")
-	flags.Uint64Var(&f.seed, "seed", 1, "of everything random in the story")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices in the story")
 	flags.StringVar(&f.start, "start", "2026-01-05T00:00:00Z", "when the story begins, RFC 3339; or now")
 	flags.DurationVar(&f.duration, "for", 0, "how long the story takes; 0: its own length")
 	return cmd

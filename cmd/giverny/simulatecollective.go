@@ -65,7 +65,7 @@ Detection: step-aware (Vedrfolnir's), threshold (Hawkeye's), periodic or off.`,
 	flags.StringVar(&algorithm, "algorithm", string(collective.Ring), "how the collective moves its data")
 	flags.StringVar(&mode, "detection", string(detect.StepAware), "when hosts ask switches for telemetry")
 	flags.Int64Var(&chunk, "chunk", 2<<20, "bytes of a step of a ring or all-to-all; an eighth of the data of the others")
-	flags.Uint64Var(&seed, "seed", 1, "of everything random")
+	flags.Uint64Var(&seed, "seed", 1, "seed of all random choices")
 	_ = cmd.MarkFlagRequired("out")
 	return cmd
 }

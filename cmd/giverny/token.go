@@ -14,8 +14,8 @@ func newToken() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make a token for the API, and its line for the file http.access.tokens",
-		Long: "Makes a random token and prints it to standard error, once: it is kept nowhere. The line for the file http.access.tokens, " +
-			"which has its hash alone, goes to standard output.",
+		Long: "Generate a random token and print it once to standard error; it is not stored. The line for the file http.access.tokens, " +
+			"which contains only its hash, goes to standard output.",
 		Example: "  giverny token grafana --role viewer >> /etc/giverny/tokens",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -28,6 +28,6 @@ func newToken() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().TextVar(&role, "role", access.Viewer, "viewer (reads), operator (feedback and launches, too) or admin (configuration and profiles, too)")
+	cmd.Flags().TextVar(&role, "role", access.Viewer, "viewer (read), operator (also feedback and launches) or admin (also configuration and profiles)")
 	return cmd
 }

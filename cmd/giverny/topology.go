@@ -33,12 +33,12 @@ func newTopologyImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE|SPECIFICATION",
 		Short: "Read a fabric and write it in Giverny's own format",
-		Long: `Read what a fabric says of itself, or a specification such as fattree:k=16, and
-write it in Giverny's own format.
+		Long: `Read a description of a fabric, or a specification such as fattree:k=16, and write it
+in Giverny's own format.
 
 Ports that are down may be absent from the input. With --previous, the result of
-an earlier import, every link that it knew keeps its number; those that are
-absent now stay in the file, marked down.`,
+an earlier import, the links in it keep their numbers; those that are now absent
+stay in the file, marked down.`,
 		Example: `  ibnetdiscover > fabric.txt
   giverny topology import --format ibnetdiscover fabric.txt --out fabric.yaml
   giverny topology import fabric.txt --previous fabric.yaml --out fabric.yaml --json
@@ -50,7 +50,7 @@ absent now stay in the file, marked down.`,
 	flags.StringVar(&f.format, "format", "", formatHelp()+"; empty: detected by the first lines")
 	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric; empty: the file's own, or "+topology.DefaultFabric)
 	flags.StringVarP(&f.out, "out", "o", "", "file to write the fabric to (with --json; else standard output)")
-	flags.StringVar(&f.previous, "previous", "", "an earlier import whose numbers are to be kept")
+	flags.StringVar(&f.previous, "previous", "", "an earlier import whose numbers are kept")
 	flags.BoolVar(&f.json, "json", false, "print the counts as JSON instead of the fabric")
 	return cmd
 }
@@ -134,9 +134,9 @@ func newTopologyShow(*globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE|SPECIFICATION",
 		Short: "Count what a fabric holds, or list its devices and links",
-		Long: `Count what a fabric holds. With --json, print a JSON object per line: the fabric
-with the counts, then every device and every link with its number. The fields
-stand in docs/reference/topology-format.md.`,
+		Long: `Count the devices and links of a fabric. With --json, print one JSON object per line:
+the fabric with the counts, then every device and every link with its number. The
+fields are described in docs/reference/topology-format.md.`,
 		Example: "  giverny topology show torus:24x24x24\n  giverny topology show fabric.yaml --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

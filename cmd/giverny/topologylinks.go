@@ -22,8 +22,8 @@ func newTopologyLinks() *cobra.Command {
 		Short: "List every link with its number",
 		Long: `List every link with its number, the devices and ports that it leaves and enters,
 the levels of both (0 host, 1 leaf, 2 spine or aggregation, 3 core, -1 unknown), its
-class, and whether it is up. The number is what the column "link" of a links CSV
-holds, and what regions list.`,
+class, and whether it is up. The number is that in the column "link" of a links CSV
+and in regions.`,
 		Example: "  giverny topology links fattree:k=16 --csv > links.csv\n  giverny topology links fabric.yaml --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

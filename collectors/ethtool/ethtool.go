@@ -34,7 +34,7 @@ type Config struct {
 	Exclude []string `yaml:"exclude,flow"`
 	// Patterns of further counters to keep raw, by canonical name: mlx5.rx_corrected_bits_phy, e1000e.*.
 	Extra []string `yaml:"extra,flow"`
-	// The file that names the current boot, by which a restart of the counters is known.
+	// The file with the id of the current boot, which shows that counters have been reset.
 	BootIDPath string `yaml:"boot_id_path"`
 }
 

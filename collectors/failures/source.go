@@ -18,13 +18,13 @@ import (
 type LogConfig struct {
 	// The files, followed over rotation; netwatch, opensm, syslog, kernel logs, ibdiagnet reports, tables.
 	Paths []string `yaml:"paths,flow"`
-	// table, opensm, ibdiagnet, netwatch or syslog; empty: each line by its looks.
+	// table, opensm, ibdiagnet, netwatch or syslog; empty: detected for each line.
 	Format string `yaml:"format"`
 	// The time zone of times that have none: a name such as Europe/Berlin, UTC or Local.
 	TimeZone string `yaml:"time_zone"`
-	// Read a file that was never read before from its start, rather than from its end on.
+	// Read a file that has not been read before from its start instead of its end.
 	FromStart bool `yaml:"from_start"`
-	// The host that lines without one are of (dmesg); empty: this one.
+	// The host of lines without a host name (dmesg); empty: this host.
 	Host string `yaml:"host"`
 }
 

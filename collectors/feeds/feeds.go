@@ -80,17 +80,17 @@ type Kind struct {
 type Config struct {
 	// How often to read.
 	Interval time.Duration `yaml:"interval"`
-	// The longest that one read may take.
+	// The longest time for one read.
 	Timeout time.Duration `yaml:"timeout"`
-	// The fabrics that its nodes are looked for in; empty: collect.fabric.
+	// The fabrics in which its nodes are searched for; empty: collect.fabric.
 	Fabrics []string `yaml:"fabrics,flow"`
-	// A file of lines "node<TAB>device" for nodes whose names are no devices' of the topology.
+	// A file of lines "node<TAB>device" for nodes whose names differ from those of their devices in the topology.
 	NodeMap string `yaml:"node_map"`
 	// How far ahead of this host's clock a time may be.
 	ClockTolerance time.Duration `yaml:"clock_tolerance"`
-	// So many failed reads in a row mean that the feed has stopped.
+	// After this many failed reads in a row the feed counts as stopped.
 	StoppedAfter int `yaml:"stopped_after"`
-	// More rows than this in a minute are a flood, which is slowed down to it.
+	// Maximum number of rows in a minute; a feed with more is slowed down to it.
 	FloodPerMinute int `yaml:"flood_per_minute"`
 }
 

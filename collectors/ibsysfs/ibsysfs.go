@@ -46,7 +46,7 @@ type Config struct {
 	Hostname string `yaml:"hostname"`
 	// Patterns of adapter names, such as mlx5_*; empty: all.
 	Devices []string `yaml:"devices,flow"`
-	// The file that names the current boot, by which a restart of the counters is known.
+	// The file with the id of the current boot, which shows that counters have been reset.
 	BootIDPath string `yaml:"boot_id_path"`
 }
 

@@ -67,7 +67,7 @@ func formatOf(head []byte) string {
 
 // FileConfig names a file of jobs that others write.
 type FileConfig struct {
-	// The file; it is read whole when it has changed.
+	// The file; when it has changed, all of it is read again.
 	Path string `yaml:"path"`
 	// jsonl, csv, sacct or slurm-json; empty: by its first bytes.
 	Format string `yaml:"format"`

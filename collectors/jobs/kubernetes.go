@@ -34,13 +34,13 @@ type KubernetesConfig struct {
 	CAFile string `yaml:"ca_file"`
 	// The namespace whose pods are read; empty: all.
 	Namespace string `yaml:"namespace"`
-	// Which pods are read, as Kubernetes writes it, such as app!=monitoring; empty: all.
+	// Label selector of Kubernetes for the pods to read, such as app!=monitoring; empty: all.
 	LabelSelector string `yaml:"label_selector"`
-	// Labels whose value names the job of a pod, the first that it has; without any it is its controller.
+	// Labels whose value names the job of a pod, the first that exists; without any, its controller is the job.
 	JobLabels []string `yaml:"job_labels,flow"`
-	// Labels or annotations that say whose job it is, the first that there is; without any it is the namespace.
+	// Labels or annotations whose value is the user of the job, the first that exists; without any, the namespace is the user.
 	UserLabels []string `yaml:"user_labels,flow"`
-	// Kinds of controllers whose pods are no jobs.
+	// Kinds of controllers whose pods are not jobs.
 	IgnoreOwners []string `yaml:"ignore_owners,flow"`
 
 	Limits Limits `yaml:",inline"`

@@ -11,7 +11,7 @@ import (
 
 // SqueueConfig says how to ask squeue.
 type SqueueConfig struct {
-	// The argument vector that prints the queue as JSON, jobs that ended lately among it; no shell. Slurm 21.08 or newer.
+	// The argument vector that prints the queue as JSON, including jobs that ended recently; no shell. Slurm 21.08 or newer.
 	Command []string `yaml:"command,flow"`
 	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
@@ -58,11 +58,11 @@ func (s *squeue) list(ctx context.Context, _, _ time.Time) (list List, err error
 
 // SacctConfig says how to ask sacct.
 type SacctConfig struct {
-	// The program, and what goes before the arguments that Giverny adds; no shell.
+	// The program and its first arguments, without a shell; Giverny adds further arguments.
 	Command []string `yaml:"command,flow"`
-	// How far back the first question goes, and at most each later one.
+	// How far back the first query goes, and at most each later one.
 	Lookback time.Duration `yaml:"lookback"`
-	// How much each question overlaps the one before, for jobs that reach the accounting late.
+	// By how much each query overlaps the previous one, for jobs that reach the accounting late.
 	Overlap time.Duration `yaml:"overlap"`
 	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`

@@ -11,9 +11,9 @@ import (
 
 // Limits bound what a feed keeps of jobs.
 type Limits struct {
-	// A job that has run longer has ended, whatever the scheduler says; 0: never.
+	// A job that has run for longer counts as ended, regardless of the scheduler; 0: never.
 	MaxAge time.Duration `yaml:"max_age"`
-	// The most jobs that are known at a time; more are dropped.
+	// Maximum number of jobs at a time; more are dropped.
 	MaxJobs int `yaml:"max_jobs"`
 }
 

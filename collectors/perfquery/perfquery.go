@@ -29,13 +29,13 @@ type Config struct {
 	CAPort int `yaml:"port"`
 	// How long one query may take; a node takes up to two for each of its adapter ports.
 	QueryTimeout time.Duration `yaml:"timeout"`
-	// Read switches alone, where agents on the hosts read the adapters.
+	// Read only switches; for subnets whose hosts have agents that read the adapters.
 	SwitchesOnly bool `yaml:"switches_only"`
 	// How often the subnet is discovered again; ten times as often at most while nodes stop answering or links lose their training, and never between two polls.
 	DiscoverEvery time.Duration `yaml:"discover_every"`
 	// How long a discovery may take.
 	DiscoverTimeout time.Duration `yaml:"discover_timeout"`
-	// For how many polls at most a node that fails repeatedly is left alone (back-off).
+	// The most polls for which a node that fails repeatedly is skipped (back-off).
 	MaxBackoffPolls int `yaml:"max_backoff_polls"`
 	// The program perfquery.
 	Perfquery string `yaml:"perfquery"`

@@ -39,7 +39,7 @@ func Names() string {
 type Source struct {
 	// Read this source.
 	Enabled bool `yaml:"enabled"`
-	// How many of its devices are read side by side.
+	// How many of its devices are read in parallel.
 	Workers int `yaml:"workers"`
 
 	collectors.SourceConfig `yaml:",inline"`

@@ -92,9 +92,9 @@ func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err
 
 // LustreConfig says how to ask Lustre's servers.
 type LustreConfig struct {
-	// The argument vector that prints job_stats of all servers; no shell. One agent asks for all: sums of two agents for one job would replace each other.
+	// The argument vector that prints job_stats of all servers; no shell. Only one agent may do this: sums of one job by two agents would replace each other.
 	Command []string `yaml:"command,flow"`
-	// An expression for the job of an id of Lustre's (jobid_var): its first group is the job; ids that do not match are no jobs.
+	// A regular expression for ids of Lustre (jobid_var): its first group is the job; ids that do not match are ignored.
 	JobPattern string `yaml:"job_pattern"`
 }
 

@@ -18,11 +18,11 @@ type PolicyConfig struct {
 	Enabled bool `yaml:"enabled"`
 	// Log and audit what would be launched, and launch nothing.
 	DryRun bool `yaml:"dry_run"`
-	// The confidence of a diagnosis from which it counts, 0 to 1.
+	// Minimum confidence of the diagnosis, 0 to 1.
 	Confidence float64 `yaml:"confidence"`
-	// The same host (hostping) or subsystem, which is NIC model, board and firmware (search), has its turn again after this time.
+	// The same host (hostping) or subsystem, which is NIC model, board and firmware (search), is not launched again before this time has passed.
 	AgainAfter time.Duration `yaml:"again_after"`
-	// How many the policy may launch in a fabric within a day.
+	// Maximum number of launches by the policy in a fabric within a day.
 	PerDay int `yaml:"per_day"`
 }
 

@@ -9,9 +9,9 @@ import (
 
 // Config is what an agent lets others do on its host. Nothing is allowed until a rule allows it.
 type Config struct {
-	// Who may have what done where; what no rule covers is refused.
+	// Which principals may run which commands on which hosts; a command that no rule covers is refused.
 	Allow []Rule `yaml:"allow"`
-	// How much may be done on this host in all.
+	// Limits for all commands on this host.
 	Limits Limits `yaml:"limits"`
 }
 
@@ -21,11 +21,11 @@ type Rule struct {
 	Principals []string `yaml:"principals"`
 	// Kinds of commands; patterns such as hostping.*
 	Kinds []string `yaml:"kinds"`
-	// Names of the agents on whose hosts it may be done; patterns. Empty: on any that has this rule.
+	// Names of agents, patterns, on whose hosts it may run. Empty: on any host with this rule.
 	Hosts []string `yaml:"hosts"`
 	// Only while the host is drained or idle.
 	RequireDrained bool `yaml:"require_drained"`
-	// The hours of the day, UTC, in which it may begin; at their end it is stopped. Such as 22:00-06:00; empty: always.
+	// The hours of the day, UTC, in which it may run, such as 22:00-06:00; at their end it is stopped. Empty: always.
 	Hours []string `yaml:"hours,flow"`
 	// The longest time a command of this rule may run; 0s: limits.run_time.
 	RunTime time.Duration `yaml:"run_time"`
@@ -35,7 +35,7 @@ type Rule struct {
 type Limits struct {
 	// How many commands may run at a time.
 	AtATime int `yaml:"at_a_time"`
-	// How many commands may begin within an hour, over restarts too.
+	// How many commands may begin within an hour, across restarts.
 	PerHour int `yaml:"per_hour"`
 	// The longest time a command may run; then it is stopped.
 	RunTime time.Duration `yaml:"run_time"`

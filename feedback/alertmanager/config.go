@@ -28,7 +28,7 @@ type Config struct {
 	CA string `yaml:"ca"`
 	// Regions below this severity are no alerts: Low, Medium or High.
 	MinSeverity schema.Severity `yaml:"min_severity"`
-	// How often alerts are sent again; one that is not for four times as long resolves itself.
+	// How often alerts are sent again; an alert that is not sent for four times as long resolves.
 	Resend time.Duration `yaml:"resend"`
 	// How long Alertmanager may take to answer.
 	Timeout time.Duration `yaml:"timeout"`

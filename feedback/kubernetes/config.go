@@ -24,11 +24,11 @@ type Config struct {
 type ExtenderConfig struct {
 	// Answer the scheduler.
 	Enabled bool `yaml:"enabled"`
-	// Let every node pass and prefer none; log and count what would be answered.
+	// Accept every node and prefer none; log and count the answers that would be given.
 	DryRun bool `yaml:"dry_run"`
-	// The nodes that may be kept from pods, by Kubernetes' names; patterns such as gpu-*. Empty: none.
+	// The nodes that may be filtered out, by their names in Kubernetes; patterns such as gpu-*. Empty: none.
 	Allow []string `yaml:"allow"`
-	// Nodes that score this or more, 0 to 100, do not pass the filter; 0: all pass. Where none would be left, all pass.
+	// Nodes with this score or more, 0 to 100, are filtered out; 0: none are. If no node would be left, all pass.
 	FilterAt float64 `yaml:"filter_at"`
 	// How old the scores may be; with older ones every node passes and none is preferred.
 	MaxAge time.Duration `yaml:"max_age"`

@@ -24,7 +24,7 @@ type Config struct {
 	MaxNodes int `yaml:"max_nodes"`
 	// How many nodes may be changed in a minute, relief included; a stop relieves all at once.
 	PerMinute int `yaml:"per_minute"`
-	// Marked nodes are relieved when their scores have not been known for so long.
+	// Marked nodes are relieved after their scores have been unknown for this long.
 	RelieveUnknownAfter time.Duration `yaml:"relieve_unknown_after"`
 }
 

@@ -23,7 +23,7 @@ type Config struct {
 	Feature string `yaml:"feature"`
 	// A feature of slurm.conf that a congested node is without, so that jobs can ask for it with --constraint. Empty: none.
 	ClearFeature string `yaml:"clear_feature"`
-	// The program and its first arguments, no shell.
+	// The program and its first arguments, without a shell.
 	Scontrol []string `yaml:"scontrol,flow"`
 	// Use slurmrestd instead of scontrol.
 	REST RESTConfig `yaml:"rest"`
@@ -41,7 +41,7 @@ type RESTConfig struct {
 	URL secret.URL `yaml:"url"`
 	// The version of its API, v0.0.39 or later: earlier ones cannot change nodes.
 	Version string `yaml:"version"`
-	// The user that the token is of.
+	// The user of the token.
 	User string `yaml:"user"`
 	// A token as scontrol token prints it, without SLURM_JWT=.
 	Token secret.Text `yaml:"token"`

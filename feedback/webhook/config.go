@@ -43,7 +43,7 @@ type Config struct {
 type TLSConfig struct {
 	// The authorities to trust, a PEM file; empty: the system's.
 	CA string `yaml:"ca"`
-	// A certificate to show, a PEM file.
+	// The client certificate, a PEM file.
 	Cert string `yaml:"cert"`
 	// The key of that certificate, a PEM file.
 	Key string `yaml:"key"`

@@ -15,7 +15,7 @@ type Config struct {
 	Slurm bool `yaml:"slurm"`
 	// How long a run may take.
 	Duration time.Duration `yaml:"duration"`
-	// When a host is probed without a person.
+	// Automatic launch of probes.
 	Policy dispatch.PolicyConfig `yaml:"policy"`
 }
 

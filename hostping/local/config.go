@@ -23,13 +23,13 @@ type Config struct {
 	Format string `yaml:"format"`
 	// The baseline of this host's model, as giverny hostping baseline writes it; empty: commands bring one.
 	Baseline string `yaml:"baseline"`
-	// The longest that a probe may take.
+	// The longest time for a probe.
 	ProbeTimeout time.Duration `yaml:"probe_timeout"`
-	// The longest that a run may take.
+	// The longest time for a run.
 	Timeout time.Duration `yaml:"timeout"`
 	// The pause between two probes.
 	Pause time.Duration `yaml:"pause"`
-	// The most of a RNIC's time that probes have, percent, over 5 minutes and more; a run waits, or leaves pairs out.
+	// Maximum share of an RNIC's time for probes, in percent, over 5 minutes or more; a run waits, or leaves pairs out.
 	SharePercent float64 `yaml:"share_percent"`
 }
 

@@ -22,17 +22,17 @@ import (
 
 // Config says when this host probes itself.
 type Config struct {
-	// Probe this host by itself.
+	// Probe this host automatically.
 	Enabled bool `yaml:"enabled"`
 	// How often the counters of RNICs are read.
 	CheckEvery time.Duration `yaml:"check_every"`
 	// How often every pair is probed while the host is idle.
 	IdleEvery time.Duration `yaml:"idle_every"`
-	// A host is idle while all its GPUs are and no RNIC moves more than this, percent of its line rate.
+	// A host is idle while all its GPUs are idle and no RNIC has more traffic than this, in percent of its line rate.
 	IdlePercent float64 `yaml:"idle_percent"`
 	// An RNIC that pauses its network for more than this, percent of time, has its pairs probed at once.
 	PausePercent float64 `yaml:"pause_percent"`
-	// For how long an RNIC that called for a run calls for no other.
+	// How long an RNIC that triggered a run triggers no other.
 	HoldOff time.Duration `yaml:"hold_off"`
 }
 

@@ -18,11 +18,11 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config is what this host's agent probes for others. Who may ask, and at which hours, says command.allow.
+// Config is what this host's agent probes for others. command.allow decides who may use it, and at which hours.
 type Config struct {
 	// Take commands to probe this host.
 	Enabled bool `yaml:"enabled"`
-	// The longest that a run may take; command.allow and command.limits bound it too.
+	// The longest time for a run; command.allow and command.limits bound it too.
 	MaxDuration time.Duration `yaml:"max_duration"`
 }
 

@@ -19,7 +19,7 @@ import (
 
 // PerftestConfig is how perftest's tools are run.
 type PerftestConfig struct {
-	// TCP port at which the two sides meet on this host.
+	// TCP port by which the two sides connect on this host.
 	Port int `yaml:"port"`
 	// Port of the RDMA devices.
 	DevicePort int `yaml:"device_port"`

@@ -83,9 +83,9 @@ func uProf(text string, t *traffic) error {
 
 // Capacities of a host's buses, GB/s; 0: not known, and left out.
 type Capacities struct {
-	// Of the memory of one socket, all its channels, GB/s.
+	// Bandwidth of the memory of one socket, all channels together, GB/s.
 	MemoryGBps float64 `yaml:"memory_gbytes_per_second"`
-	// Of the buses between two sockets in one direction, GB/s; Intel PCM says their share itself.
+	// Bandwidth of the buses between two sockets in one direction, GB/s; not needed with Intel PCM, which reports their utilisation.
 	InterSocketGBps float64 `yaml:"inter_socket_gbytes_per_second"`
 }
 

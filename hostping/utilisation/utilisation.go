@@ -18,7 +18,7 @@ import (
 
 // Config of the tools. Those whose vectors are empty are not run.
 type Config struct {
-	// nvidia-smi: its program, such as [nvidia-smi]; what it is asked for is added.
+	// The program nvidia-smi, such as [nvidia-smi]; arguments are added.
 	NvidiaSMI []string `yaml:"nvidia_smi,flow"`
 	// Intel PCM of memory, such as [pcm-memory, "0.5", -nc, -csv, -i=1].
 	PCMMemory []string `yaml:"pcm_memory,flow"`
@@ -28,7 +28,7 @@ type Config struct {
 	UProf []string `yaml:"uprof,flow"`
 	// Where resctrl is mounted, such as /sys/fs/resctrl: its groups are who uses memory and the buses between sockets, of what PCM or uProf say is in use; empty: not read.
 	Resctrl string `yaml:"resctrl"`
-	// How long RNICs and resctrl's groups are watched.
+	// How long RNICs and resctrl groups are measured.
 	Window time.Duration `yaml:"window"`
 
 	Capacities `yaml:",inline"`

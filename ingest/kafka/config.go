@@ -19,14 +19,14 @@ import (
 
 // Config says how to reach the brokers and what the topics are like.
 type Config struct {
-	// Addresses, host:port; any that know the others.
+	// Addresses, host:port, of some brokers of the cluster.
 	Brokers []string `yaml:"brokers,flow"`
 	// Prefix of the topics' names.
 	TopicPrefix string `yaml:"topic_prefix"`
-	// Replicas of topics that Giverny creates; -1 takes the brokers' default.
+	// Replicas of topics that Giverny creates; -1: the brokers' default.
 	Replication int `yaml:"replication"`
 	// How long topics that Giverny creates keep records, on brokers of your own as on the embedded one; an
-	// outage of the analysis may last as long. Topics that exist keep what they have.
+	// outage of the analysis may last as long. Existing topics are not changed.
 	Retention time.Duration `yaml:"retention"`
 	// Bytes that each partition of topics that Giverny creates keeps; -1: time alone decides. The embedded broker
 	// has a bound of its own.
@@ -35,7 +35,7 @@ type Config struct {
 	TLS TLS `yaml:"tls"`
 	// Authentication.
 	SASL SASL `yaml:"sasl"`
-	// What the brokers' logs and quotas call this process.
+	// Name of this process in the brokers' logs and quotas.
 	ClientID string `yaml:"client_id"`
 	// How long to wait for a connection, TLS handshake and login included.
 	DialTimeout time.Duration `yaml:"dial_timeout"`
@@ -43,7 +43,7 @@ type Config struct {
 	RequestTimeout time.Duration `yaml:"request_timeout"`
 	// Pause after the first failed request; it doubles with each further one.
 	RetryMin time.Duration `yaml:"retry_min"`
-	// The longest pause between tries.
+	// The longest pause between attempts.
 	RetryMax time.Duration `yaml:"retry_max"`
 	// Sending.
 	Producer ProducerConfig `yaml:"producer"`
@@ -53,7 +53,7 @@ type Config struct {
 
 // TLS protects the connections. Certificates are PEM files.
 type TLS struct {
-	// Speak TLS to the brokers.
+	// Use TLS to the brokers.
 	Enabled bool `yaml:"enabled"`
 	// PEM file of the authorities to trust; empty: the system's.
 	CA string `yaml:"ca"`
@@ -61,7 +61,7 @@ type TLS struct {
 	Cert string `yaml:"cert"`
 	// PEM file of its key.
 	Key string `yaml:"key"`
-	// The name that the server's certificate must hold; empty: the host name.
+	// The name that the server's certificate must have; empty: the host name.
 	ServerName string `yaml:"server_name"`
 }
 
@@ -73,7 +73,7 @@ type SASL struct {
 	Username string `yaml:"username"`
 	// The password; better given by the environment or password_file.
 	Password secret.Text `yaml:"password"`
-	// A file that holds the password alone, instead of password; a newline at its end is cut.
+	// A file with nothing but the password, instead of password; a newline at its end is removed.
 	PasswordFile string `yaml:"password_file"`
 }
 

@@ -8,18 +8,17 @@ import (
 
 // ConsumerConfig is of every consumer of a process.
 type ConsumerConfig struct {
-	// The group under whose name offsets are kept.
+	// The consumer group.
 	Group string `yaml:"group"`
-	// Bytes of one answer at most.
+	// Maximum size of one answer in bytes.
 	MaxFetchBytes int `yaml:"max_fetch_bytes"`
 	// How long the brokers wait for a record before they answer with none.
 	MaxWait time.Duration `yaml:"max_wait"`
 	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
 	// opened again.
 	StallTimeout time.Duration `yaml:"stall_timeout"`
-	// Share the fabrics with the other analysers of this group: each fabric has one owner, the others stand by. Every
-	// analyser of the group must have the same setting; false is for one analyser alone. An embedded broker has one
-	// analyser in any case.
+	// Share the fabrics with the other analysers of this group: each fabric has one owner, and the others stand by.
+	// All analysers of the group must have the same setting; false is for a single analyser. An embedded broker always has a single analyser.
 	Share bool `yaml:"share"`
 	// How long an analyser may be silent before the others of its group take its fabrics over. Brokers refuse less than
 	// their group.min.session.timeout.ms, 6 s unless they say otherwise.

@@ -17,9 +17,9 @@ import (
 
 // ProducerConfig is of every producer of a process.
 type ProducerConfig struct {
-	// Bytes of one payload at most. Topics are made with room for the record's own overhead above it.
+	// Maximum size of a payload in bytes. Topics are created with additional room for the record's overhead.
 	MaxMessageBytes int `yaml:"max_message_bytes"`
-	// Bytes that may wait in memory for an acknowledgement; beyond that senders wait.
+	// Bytes that may wait in memory for an acknowledgement; when they are reached, senders wait.
 	MaxQueuedBytes int `yaml:"max_queued_bytes"`
 	// How long an agent's record waits for an acknowledgement before it goes to the spool.
 	SpoolAfter time.Duration `yaml:"spool_after"`

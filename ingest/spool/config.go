@@ -11,7 +11,7 @@ type Config struct {
 	Dir string `yaml:"dir"`
 	// Bytes that the spool may hold on the disk; beyond that the oldest records are dropped and counted.
 	MaxBytes int64 `yaml:"max_bytes"`
-	// When records are written through to the disk: never (they outlive the process, not the machine), segment
+	// When records are written through to the disk: never (they survive a crash of the process, not of the machine), segment
 	// (once per file) or always (after every record).
 	Fsync Fsync `yaml:"fsync"`
 }

@@ -15,17 +15,17 @@ import (
 
 // Config says who may ask. Without tokens, proxies and certificates only a listener on a loopback address is open.
 type Config struct {
-	// Let everyone who reaches the listener do everything, though it is not on a loopback address.
+	// Give everyone who can reach the listener full access, although it is not on a loopback address.
 	Insecure bool `yaml:"insecure"`
 	// A file of tokens: lines of NAME ROLE sha256:HEX, as "giverny token" prints them; read again when it changes.
 	Tokens string `yaml:"tokens"`
-	// Proxies that have checked who asks (OpenID Connect), and say so in headers.
+	// Proxies that authenticate users (OpenID Connect) and pass their names in headers.
 	Proxies Proxies `yaml:"proxies"`
-	// The role of clients that show a certificate of http.tls.ca: viewer, operator or admin.
+	// The role of clients with a certificate signed by http.tls.ca: viewer, operator or admin.
 	CertificateRole Role `yaml:"certificate_role"`
 	// How long a browser stays logged in.
 	Session time.Duration `yaml:"session"`
-	// What one client may ask for.
+	// Limits of one client.
 	Limits Limits `yaml:"limits"`
 }
 
@@ -37,7 +37,7 @@ type Proxies struct {
 	UserHeader string `yaml:"user_header"`
 	// The header with the groups of the user, separated by commas.
 	GroupsHeader string `yaml:"groups_header"`
-	// The role of every user whom they know: viewer, operator or admin.
+	// The role of every user that they authenticate: viewer, operator or admin.
 	Role Role `yaml:"role"`
 	// Groups whose users are operators.
 	Operators []string `yaml:"operators"`
@@ -47,11 +47,11 @@ type Proxies struct {
 
 // Limits of one client: a token's name or a proxy's user, else an address (of IPv6 its /64).
 type Limits struct {
-	// Requests per second in the long run; more are answered with 429.
+	// Average number of requests per second; more are answered with 429.
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
-	// Requests at once.
+	// Number of requests in a burst.
 	Burst int `yaml:"burst"`
-	// Logins and tokens per minute that may be wrong, by address.
+	// Number of failed logins and wrong tokens per minute and address.
 	FailuresPerMinute int `yaml:"failures_per_minute"`
 	// The longest body of a request, in bytes.
 	BodyBytes int64 `yaml:"body_bytes"`

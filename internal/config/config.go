@@ -52,29 +52,29 @@ var moved = settings.Moved{
 
 // Config is all that can be configured.
 type Config struct {
-	// What is logged, and how.
+	// Logging.
 	Log logs.Config `yaml:"log"`
 	// The HTTP server of every role: metrics, health, API and page.
 	HTTP ops.Config `yaml:"http"`
 	// Where the embedded Kafka and ClickHouse, and the agent's spool, keep their files.
 	DataDir string `yaml:"data_dir"`
-	// How long each stage may take to hand on what it holds when the process stops.
+	// How long each stage may take to hand on its data when the process stops.
 	StopTimeout time.Duration `yaml:"stop_timeout"`
-	// The fabrics (planes, rails) of the site; each is analysed alone.
+	// The fabrics (planes, rails) of the site; each is analysed separately.
 	Fabrics []Fabric `yaml:"fabrics"`
 	// The bus between collectors and analysers.
 	Kafka Kafka `yaml:"kafka"`
-	// Where an agent keeps its readings while Kafka is away.
+	// Where an agent keeps its readings while Kafka is unreachable.
 	Spool spool.Config `yaml:"spool"`
-	// Where results are kept.
+	// The store of results.
 	Store Store `yaml:"store"`
-	// What this host reads.
+	// What the agent on this host reads.
 	Collect Collect `yaml:"collect"`
-	// Orders to agents: whose are taken, what is allowed, and with which key this process signs its own.
+	// Commands to agents: whose are accepted, what is allowed, and the key with which this process signs its own.
 	Command command.Config `yaml:"command"`
-	// Actions on results: schedulers that place jobs elsewhere, and who is notified of regions. All of it is off by default.
+	// Actions on results: placement of jobs by schedulers, and notifications of regions. All of it is off by default.
 	Feedback feedback.Config `yaml:"feedback"`
-	// Searches for anomalies of NICs: what this host takes part in, and what is launched.
+	// Searches for anomalies of NICs: what this host offers, and what is launched.
 	Search Search `yaml:"search"`
 	// Probes inside hosts (Hostping): how this host is probed, and which hosts are by diagnoses.
 	Hostping Hostping `yaml:"hostping"`
@@ -86,9 +86,9 @@ type Config struct {
 type Search struct {
 	// What this host's agent measures for others.
 	Offer ondemand.Config `yaml:"offer"`
-	// What is launched, and on which hosts.
+	// Launching, and the hosts to use.
 	Launch launch.Config `yaml:"launch"`
-	// What is known of the workloads of jobs, to say which known anomaly they meet.
+	// Known properties of the workloads of jobs, from which the known anomalies that they trigger are found.
 	Workloads []known.WorkloadConfig `yaml:"workloads"`
 }
 
@@ -98,7 +98,7 @@ type Fabric struct {
 	Name string `yaml:"name"`
 	// A specification (torus:24x24x24, fattree:k=16, dragonfly:groups=9,routers=4,hosts=2) or a file: output of ibnetdiscover, Slurm's topology.conf, NetQ's JSON, or what "giverny topology import" writes.
 	Topology string `yaml:"topology"`
-	// The partition of the topics that carries this fabric alone; -1 takes its place in the list.
+	// The partition of the topics that is used by this fabric only; -1: its position in the list.
 	Partition int `yaml:"partition"`
 
 	Analysis analysis.Config `yaml:",inline"`
@@ -113,7 +113,7 @@ type Kafka struct {
 	Embedded bool `yaml:"embedded"`
 
 	Client kafka.Config `yaml:",inline"`
-	// The broker inside this process.
+	// The embedded broker.
 	Broker embedded.Config `yaml:"embedded_broker"`
 }
 
@@ -124,7 +124,7 @@ type Store struct {
 
 	Server store.ServerConfig `yaml:",inline"`
 	Tables store.Config       `yaml:",inline"`
-	// The embedded engine's library; empty: looked for beside the binary and in the project's .deps.
+	// The embedded engine's library; empty: it is searched for next to the binary and in the project's .deps.
 	Library string `yaml:"library"`
 	// The embedded engine.
 	Engine engine.Config `yaml:"engine"`
@@ -144,7 +144,7 @@ type Collect struct {
 	Jobs registry.Feeds `yaml:"jobs"`
 	// Failures and congestion protection, from logs.
 	Failures registry.Feeds `yaml:"failures"`
-	// What jobs move, from file systems and tables.
+	// Traffic of jobs, from file systems and tables.
 	Traffic registry.Feeds `yaml:"traffic"`
 
 	// Records of the collectives of jobs, from folders: what they say is diagnosed and published.

@@ -17,9 +17,9 @@ type Hostping struct {
 	Host local.Config `yaml:"host"`
 	// What this host's agent probes for others.
 	Offer ondemand.Config `yaml:"offer"`
-	// When this host is probed by itself.
+	// Automatic probes of this host.
 	Monitor monitor.Config `yaml:"monitor"`
-	// The tools that say how busy this host is.
+	// The tools that measure the utilisation of this host.
 	Utilisation utilisation.Config `yaml:"utilisation"`
 	// Which hosts are probed by diagnoses.
 	Launch launch.Config `yaml:"launch"`

@@ -21,9 +21,9 @@ type Config struct {
 	Metrics MetricsConfig `yaml:"metrics"`
 	// TLS of the page and the API.
 	TLS tlsfile.Server `yaml:"tls"`
-	// Who may ask.
+	// Access.
 	Access access.Config `yaml:"access"`
-	// How many connections the page and the API have at once; others wait.
+	// Maximum number of connections to the page and the API; further ones wait.
 	Connections int `yaml:"connections"`
 }
 
@@ -31,7 +31,7 @@ type Config struct {
 type MetricsConfig struct {
 	// Address and port; empty: 127.0.0.1:9402, or a free port of it where listen takes a free one, too.
 	Listen string `yaml:"listen"`
-	// Give profiles to other hosts, too.
+	// Serve profiles to other hosts too.
 	Profiles bool `yaml:"profiles"`
 }
 

@@ -13,11 +13,11 @@ import (
 
 // Server are the files of a server.
 type Server struct {
-	// Certificate, with those between it and the authority, in PEM; empty: no TLS. It is read again when it changes.
+	// Certificate and intermediate certificates, in PEM; empty: no TLS. It is read again when it changes.
 	Cert string `yaml:"cert"`
 	// Key of the certificate, in PEM.
 	Key string `yaml:"key"`
-	// The authorities of clients' certificates; empty: clients are not asked for one.
+	// The authorities of clients' certificates; empty: clients need no certificate.
 	CA string `yaml:"ca"`
 }
 

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +145,38 @@ func TestTornLog(t *testing.T) {
 	}
 	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 4: measurement 4 of pair 1 does not follow") {
 		t.Errorf("%v; want the line named", err)
+	}
+}
+
+// The log of a version that asks for other workloads, or finds more in the same ones, is
+// refused and stays as it is.
+func TestLogOfAnotherVersion(t *testing.T) {
+	o := options(t, 60, 1, &bytes.Buffer{})
+	o.Log = filepath.Join(t.TempDir(), "search.log")
+	mustRun(t, t.Context(), o)
+	text, err := os.ReadFile(o.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workload := regexp.MustCompile(`"workload":\{[^}]*\}`)
+	first := workload.Find(text)
+	second := workload.FindIndex(text[bytes.Index(text, []byte(`"id":2,`)):])
+	at := bytes.Index(text, []byte(`"id":2,`))
+	other := slices.Concat(text[:at+second[0]], first, text[at+second[1]:])
+	finding := regexp.MustCompile(`(?m)^\{"type":"anomaly".*\n`).Find(text)
+	for name, changed := range map[string][]byte{
+		"line 3: this search would have asked for another workload: another version of giverny wrote the log": other,
+		"findings, and its measurements give": slices.Concat(text, finding),
+	} {
+		if err := os.WriteFile(o.Log, changed, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v; want %q", err, name)
+		}
+		if left, err := os.ReadFile(o.Log); err != nil || !bytes.Equal(left, changed) {
+			t.Errorf("%q: the log was changed (%v)", name, err)
+		}
 	}
 }
 

@@ -24,15 +24,15 @@ type Config struct {
 	MaxMemoryBytes int64 `yaml:"max_memory_bytes"`
 	// Threads of one query; 0: as many as processors.
 	MaxThreads int `yaml:"max_threads"`
-	// Queries that run at once; more wait.
+	// Maximum number of queries at once; further ones wait.
 	MaxQueries int `yaml:"max_queries"`
 	// From the start of the engine to its first answer; also how long a client waits for a restart.
 	StartTimeout time.Duration `yaml:"start_timeout"`
-	// How long running statements get to finish at the end; after that again as long for the rest.
+	// How long running statements may take to finish when the process stops; the rest of the shutdown may take the same time again.
 	StopTimeout time.Duration `yaml:"stop_timeout"`
 	// Pause between two health checks.
 	HealthInterval time.Duration `yaml:"health_interval"`
-	// An engine that is silent for so long is restarted.
+	// An engine that does not answer for this long is restarted.
 	HealthTimeout time.Duration `yaml:"health_timeout"`
 	// Pause before the first restart; it doubles (back-off).
 	MinBackoff time.Duration `yaml:"min_backoff"`

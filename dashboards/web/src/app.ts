@@ -1,308 +1,33 @@
-// The page's state: which fabric, interval and place are shown. Everything that the address
-// holds changes here; the parts draw what they are given.
-import { Problem, fabrics, follow, isAbort, signIn } from "./api.ts";
-import { changeLimit, changeScale, stallScale, type Frame, type Selection } from "./map/frame.ts";
-import { Mapper, say } from "./map/mapper.ts";
-import { drawChangeLegend, drawLegend, jobColour, rank, useTheme } from "./colour.ts";
-import { Controls } from "./time/controls.ts";
-import { $, h, setText } from "./dom.ts";
-import { Find } from "./find.ts";
-import { clock, metricName } from "./format.ts";
-import { Model } from "./model.ts";
-import { Side } from "./panel/side.ts";
-import { once } from "./panel/twins.ts";
-import { showPage } from "./pages/pages.ts";
-import { Sharing } from "./share.ts";
-import { tipOf } from "./tip.ts";
-import type { FabricSummary, Region } from "./types.ts";
-import { jobsOf, read, write, type ViewState } from "./url.ts";
+// What the parts of the page know of the page as a whole: its state, and how to change it. Class
+// Page implements it; the parts import this file alone, so that no imports form a cycle.
+import type { Selection } from "./map/frame.ts";
+import type { Model } from "./model.ts";
+import type { Region } from "./types.ts";
+import type { ViewState } from "./url.ts";
 
-export class App {
-  state: ViewState = read();
-  fabrics: FabricSummary[] = [];
-  model: Model | null = null;
-  picked = false; // the user chose the metric
-  private readonly side = new Side(this);
-  private readonly controls = new Controls(this);
-  private readonly mapper = new Mapper($("heat"), $("layouts"), { over: (w, x, y) => this.over(w, x, y), pick: (w) => this.select(w) }, (layout) => this.go({ layout }, true));
-  private readonly sharing = new Sharing(this, this.mapper);
-  private connected = true;
-  private metric = "";
+export interface App {
+  readonly state: ViewState;
+  readonly model: Model | null;
+  /** whether the stream of events is connected */
+  readonly online: boolean;
 
-  start() {
-    this.theme(localStorage.getItem("giverny.theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
-    new Find(this);
-    this.sharing.start();
-    this.listen();
-    const stop = follow({
-      interval: (fabric) => { if (fabric === this.model?.fabric.name && !this.state.at) void this.refresh(); },
-      open: () => { this.connected = true; this.model ? void this.refresh() : void this.choose(this.state.fabric); },
-      broken: () => { this.connected = false; this.side.status(); if (!this.model) void this.choose(this.state.fabric); },
-    });
-    addEventListener("pagehide", stop);
-    setInterval(() => this.tick(), 1000);
-    this.notice("Giverny", "loading the fabric");
-    this.frame();
-  }
+  /** changes what is shown and the address; a step is one that the Back button undoes */
+  go(change: Partial<ViewState>, step?: boolean): void;
+  refresh(): Promise<void>;
+  /** draws the map */
+  paint(): void;
 
-  private listen() {
-    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "" }, true); void this.choose(this.state.fabric); });
-    $("metric").addEventListener("change", () => { this.picked = true; this.go({ metric: $<HTMLSelectElement>("metric").value }); });
-    $("least").addEventListener("change", () => { this.go({ least: $<HTMLSelectElement>("least").value }); void this.refresh(); });
-    $("theme").addEventListener("click", () => { this.theme(document.documentElement.classList.contains("light") ? "dark" : "light"); this.show(); });
-    $("in").addEventListener("click", () => this.mapper.zoom(1.3));
-    $("out").addEventListener("click", () => this.mapper.zoom(1 / 1.3));
-    $("fit").addEventListener("click", () => this.mapper.reset());
-    addEventListener("popstate", () => { const before = this.state.fabric; this.state = read(); if (this.state.fabric !== before) void this.choose(this.state.fabric); else { this.show(); void this.refresh(); } });
-    addEventListener("keydown", (e) => {
-      if (e.target instanceof HTMLInputElement || e.ctrlKey || e.metaKey || e.altKey) return;
-      if (e.key === "/") { e.preventDefault(); $("find").focus(); }
-      if (e.key === "Escape") this.select(null);
-      if (e.key === "l") this.live();
-    });
-    $("login").addEventListener("close", () => void this.signIn());
-  }
+  /** the metric that the user picked, or that of the region that is shown, or the one by which the network is worst */
+  metricShown(): string;
+  /** the region that was chosen, if it is there, or else the worst */
+  region(): Region | undefined;
+  chooseRegion(r: Region): void;
+  selection(): Selection;
+  select(what: Selection): void;
 
-  private async signIn() {
-    const field = $<HTMLInputElement>("token"), token = field.value;
-    field.value = "";
-    try {
-      await signIn(token);
-      await this.choose(this.state.fabric);
-    } catch (e) {
-      setText($("loginwhy"), "That did not work: " + (e as Error).message);
-      $<HTMLDialogElement>("login").showModal();
-    }
-  }
-
-  private theme(name: string) {
-    const light = name === "light";
-    document.documentElement.classList.toggle("light", light);
-    localStorage.setItem("giverny.theme", name);
-    useTheme(light ? "light" : "dark");
-    setText($("theme"), light ? "Dark" : "Light");
-    this.legend();
-  }
-
-  /** go changes what is shown and the address; a step is one that the Back button undoes. */
-  go(change: Partial<ViewState>, step = false) {
-    Object.assign(this.state, change);
-    const address = write(this.state);
-    if (step) history.pushState(null, "", address); else history.replaceState(null, "", address);
-    this.show();
-  }
-
-  async choose(name: string) {
-    const before = this.model;
-    before?.close();
-    const mine: { model: Model | null } = { model: null };
-    this.model = null;
-    try {
-      const list = await fabrics();
-      if (this.model !== null) return; // another was chosen meanwhile
-      this.fabrics = list;
-      const summary = list.find((f) => f.name === name) ?? list[0];
-      if (!summary) { this.notice("No fabric", "None is configured: name one in the configuration under fabrics."); return; }
-      if (name && name !== this.state.fabric) return;
-      mine.model = this.model = new Model(summary);
-      this.picked = this.state.metric !== "";
-      if (this.state.fabric !== summary.name) { this.state.fabric = summary.name; history.replaceState(null, "", write(this.state)); }
-      $("fabric").replaceChildren(...list.map((f) => new Option(f.name, f.name, false, f.name === summary.name)));
-      this.mapper.clear();
-      await this.refresh();
-    } catch (e) { this.fail(e); }
-  }
-
-  async refresh(): Promise<void> {
-    const model = this.model;
-    if (!model) return;
-    try {
-      do {
-        const s = this.state;
-        if (!await model.refresh(s)) return;
-        if (model !== this.model) return;
-        this.show();
-        void model.askNames(model.jobs, model.interval).then((found) => { if (found && model === this.model) this.show(); }).catch((e) => { if (!isAbort(e)) console.warn(e); });
-      } while (model.takeAgain());
-    } catch (e) { if (model === this.model) this.fail(e); }
-  }
-
-  /** fail shows what went wrong: over the map if there is one, instead of it if there is none. */
-  private fail(e: unknown) {
-    if (isAbort(e)) return;
-    const p = e instanceof Problem ? e : null, text = e instanceof Error ? e.message : String(e);
-    if (!p) console.error(e);
-    this.side.trouble(text);
-    if (p?.status === 401 || p?.status === 403) {
-      setText($("loginwhy"), p.status === 401 ? "This server asks who you are. Paste the token that you were given." : "This token may not see that: " + text);
-      const dialog = $<HTMLDialogElement>("login");
-      if (!dialog.open) dialog.showModal();
-      return;
-    }
-    if (!this.model?.interval) this.notice(p?.status === 0 ? "Not connected" : "Something is wrong", text);
-  }
-
-  private noticed = "";
-  /** notice says over the whole map why it is empty; an empty title shows the map. */
-  notice(title: string, text = "", over = false) {
-    const n = $("notice"), key = title + "|" + text + over;
-    if (key === this.noticed) return;
-    this.noticed = key;
-    n.hidden = title === "";
-    n.classList.toggle("over", over);
-    n.replaceChildren(...title ? [h("b", null, title), h("p", null, text)] : []);
-  }
-
-  /** metricShown is what the user picked, or the metric of the region that is shown, or the one by which the network is worst. */
-  metricShown(): string {
-    const i = this.model?.interval;
-    if (!i) return "";
-    const metrics = Object.keys(i.values), severity = (m: string) => rank(i.now.states.find((s) => s.metric === m)?.severity ?? "Neg");
-    if (this.picked && metrics.includes(this.state.metric)) return this.state.metric;
-    const shown = this.region()?.metric ?? "", first = metrics.includes(shown) ? shown : metrics[0] ?? ""; // of metrics that are as bad that of the region that is shown
-    const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, first);
-    return metrics.includes(this.metric) && (severity(this.metric) > 0 || severity(worst) === 0) ? this.metric : worst;
-  }
-
-  regionsShown(): Region[] { const m = this.metricShown(); return this.model?.interval?.now.regions.filter((r) => r.metric === m) ?? []; }
-
-  /** region is the one that was chosen, if it is there, or else the worst. */
-  region(): Region | undefined {
-    const now = this.model?.interval?.now, list = now?.regions ?? [];
-    return list.find((r) => String(r.id) === this.state.region) ?? [...once(list, now?.diagnoses ?? []).shown].sort((a, b) => rank(b.severity) - rank(a.severity) || b.mean - a.mean)[0];
-  }
-
-  chooseRegion(r: Region) {
-    this.picked = true;
-    this.go({ region: String(r.id ?? ""), metric: r.metric });
-  }
-
-  select(what: Selection) {
-    const g = this.model?.graphInUse();
-    this.go({ select: !what || !g ? "" : "link" in what ? "link:" + what.link : "device:" + g.devices[what.device].name });
-  }
-
-  selection(): Selection {
-    const g = this.model?.graphInUse(), [kind, ...rest] = this.state.select.split(":"), name = rest.join(":");
-    if (!g || !name) return null;
-    if (kind === "link") return Number(name) < g.size ? { link: Number(name) } : null;
-    const device = g.device(name);
-    return device === undefined ? null : { device };
-  }
-
-  /** showAt goes to an instant of the past; an empty one follows the present. */
-  showAt(time: string) {
-    if (time === this.state.at) return;
-    this.go({ at: time });
-    void this.refresh();
-  }
-
-  live() {
-    this.controls.pause();
-    if (this.state.until) this.go({ until: "" });
-    this.showAt("");
-  }
-
-  compareWith(time: string) {
-    this.go({ compare: time });
-    void this.refresh();
-  }
-
-  private jobsOnMap(): Map<number, string> {
-    const { model } = this, out = new Map<number, string>(), g = model?.graphInUse();
-    if (!g || !this.state.job) return out;
-    jobsOf(this.state).forEach((id, n) => {
-      for (const node of model!.jobs.find((j) => j.job_id === id)?.nodes ?? []) { const d = g.device(node); if (d !== undefined) out.set(d, jobColour(n)); }
-    });
-    return out;
-  }
-
-  /** show draws all of what is known; it is called after every change. */
-  show() {
-    const { model, state } = this;
-    this.frame();
-    const page = state.page !== "map";
-    $("main").classList.toggle("page", page);
-    $("other").hidden = !page;
-    if (page) { showPage(this, $("other")); return; }
-    if (!model?.loaded) return;
-    const i = model.interval;
-    this.metric = this.metricShown();
-    this.side.show();
-    this.controls.show();
-    if (!i) {
-      this.mapper.clear();
-      if (state.at) this.notice("Nothing stored then", "No interval of this fabric is stored at that time or before.");
-      else this.notice("Waiting for the first interval", `Nothing is stored yet of ${model.fabric.name}. The page follows as soon as there is something.`);
-      return;
-    }
-    const metrics = Object.keys(i.values), select = $<HTMLSelectElement>("metric");
-    if (metrics.join() !== [...select.options].map((o) => o.value).join()) select.replaceChildren(...metrics.map((m) => new Option(metricName(m), m)));
-    select.value = this.metric;
-    $<HTMLSelectElement>("least").value = state.least;
-    this.legend();
-    this.paint();
-  }
-
-  /** frame fills what stands around every page. */
-  private frame() {
-    const names: Record<ViewState["page"], string> = { map: "Map", jobs: "Jobs", collectives: "Collectives", hosts: "Hosts", searches: "Searches" }, nav = $("pages");
-    if (!nav.firstChild) {
-      for (const [page, name] of Object.entries(names)) nav.append(h("a", { data: { page }, attrs: { href: "#" }, on: { click: (e) => { e.preventDefault(); this.go({ page: page as ViewState["page"] }, true); } } }, name));
-    }
-    for (const a of nav.querySelectorAll<HTMLAnchorElement>("a")) {
-      a.href = write({ ...this.state, page: a.dataset.page as ViewState["page"] });
-      if (a.dataset.page === this.state.page) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
-    }
-    document.title = this.model ? `${this.model.fabric.name} \u00b7 Giverny` : "Giverny";
-  }
-
-  private legend() {
-    const canvas = $("legend").querySelector("canvas")!, i = this.model?.interval, other = this.model?.other?.values[this.metric];
-    setText($("unit"), other ? "change, in points of % of time stalled" : "% of time stalled");
-    if (other && i?.values[this.metric]) drawChangeLegend(canvas, changeScale(other, i.values[this.metric]).css, changeLimit); else drawLegend(canvas);
-  }
-
-  /** paint draws the map. */
-  paint() {
-    const i = this.model?.interval;
-    if (!i || this.state.page !== "map") return;
-    const { state, metric } = this, values = i.values[metric] ?? new Float32Array(i.graph.size).fill(NaN), other = this.model!.other?.values[metric];
-    const regions = this.regionsShown(), pointed = this.side.pointed, g = i.graph;
-    const diagnosis = this.side.diagnosis(), roots: Frame["roots"] = [];
-    for (const r of regions) if (r.root) roots.push({ device: g.device(r.root.device) ?? -1, link: r.root.link ?? -1 });
-    if (diagnosis?.root && diagnosis.metric === metric && roots.length === 0) roots.push({ device: g.device(diagnosis.root.device) ?? -1, link: -1 });
-    const frame: Frame = {
-      graph: g, values, scale: other && this.model!.other!.graph === g ? changeScale(other, values) : stallScale(values),
-      regions, focus: pointed?.metric === metric ? pointed.id ?? null : null, selected: this.selection(), roots, jobs: this.jobsOnMap(),
-    };
-    void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
-      const waiting = state.layout === "path" && this.mapper.empty;
-      if (waiting) this.notice("A path", state.from && state.to ? `No path leads from ${state.from} to ${state.to}.` : "Name two hosts or switches above to see the shortest paths between them.");
-      else this.notice(this.connected ? "" : "Connection lost", "", true);
-      document.documentElement.dataset.shown = i.now.interval.start;
-    }).catch((e) => this.fail(e));
-    this.sharing.pathInputs(state.layout === "path");
-    say(`${metricName(metric)} at ${clock(i.now.interval.start)} UTC: ${regions.length ? regions.map((r) => `${r.severity} region ${r.name ?? r.id}, ${r.size} links, mean ${r.mean.toFixed(0)} percent`).join("; ") : "no region"}`);
-  }
-
-  private over(what: Selection, x: number, y: number) {
-    const tip = $("tip"), i = this.model?.interval;
-    tip.hidden = !what || !i;
-    if (!what || !i) return;
-    tip.textContent = tipOf(what, i, this.regionsShown());
-    const box = $("stage").getBoundingClientRect();
-    tip.style.left = Math.max(4, Math.min(x + 14, box.width - tip.offsetWidth - 6)) + "px";
-    tip.style.top = Math.max(4, Math.min(y + 14, box.height - tip.offsetHeight - 6)) + "px";
-  }
-
-  /** tick keeps the age of what is shown up to date, and asks the server again where no interval comes for some seconds. */
-  private tick() {
-    const { model } = this;
-    if (!model?.loaded || !model.interval) return;
-    if (!this.state.at && Date.now() - model.asked > 5000) void model.askStatus().then(() => { if (model === this.model) this.side.status(); });
-    this.side.status();
-  }
-
-  get online() { return this.connected; }
+  /** goes to an instant of the past; an empty one follows the present */
+  showAt(time: string): void;
+  /** follows the present, and stops playing the past */
+  live(): void;
+  compareWith(time: string): void;
 }

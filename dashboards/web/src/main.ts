@@ -1,5 +1,5 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { App } from "./app.ts";
+import { Page } from "./page.ts";
 
-new App().start();
+new Page().start();

@@ -31,8 +31,8 @@ type Config struct {
 	SegmentBytes int `yaml:"segment_bytes"`
 	// Bytes that each partition keeps; beyond that its oldest data files are deleted.
 	RetentionBytes int64 `yaml:"retention_bytes"`
-	// Write every record through to the disk before it is acknowledged. Without, an acknowledged record outlives
-	// the process but not the machine.
+	// Write every record through to the disk before it is acknowledged. Without it, acknowledged records survive
+	// a crash of the process but not of the machine.
 	Sync bool `yaml:"sync"`
 }
 

@@ -163,6 +163,21 @@ func (r *Recorder) MustRegister(cs ...prometheus.Collector) {
 
 var description = regexp.MustCompile(`^Desc{fqName: "(giverny_[^"]*)", help: "(.*?)"(?:, unit: "[^"]*")?, constLabels: {(.*)}, variableLabels: {(.*)}}$`)
 
+// constLabel is one label with its quoted value among the constLabels of a description.
+var constLabel = regexp.MustCompile(`(\w+)="(?:[^"\\]|\\.)*"`)
+
+// labels are the names of a metric's labels, those with a constant value first.
+func labels(constant, variable string) string {
+	var names []string
+	for _, m := range constLabel.FindAllStringSubmatch(constant, -1) {
+		names = append(names, m[1])
+	}
+	if variable != "" {
+		names = append(names, strings.Split(variable, ",")...)
+	}
+	return strings.Join(names, ", ")
+}
+
 // WriteMetrics writes the page of Prometheus metrics.
 func WriteMetrics(w io.Writer, r *Recorder) {
 	fmt.Fprint(w, generated, "# Prometheus metrics\n\nEvery role serves these under `/metrics`. Counters with a reason are present from the start, at zero.\n\n",
@@ -170,7 +185,7 @@ func WriteMetrics(w io.Writer, r *Recorder) {
 	var rows []string
 	for _, d := range r.descriptions {
 		if m := description.FindStringSubmatch(d); m != nil {
-			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", m[1], strings.ReplaceAll(m[4], ",", ", "), strings.ReplaceAll(m[2], `\"`, `"`)))
+			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", m[1], labels(m[3], m[4]), strings.ReplaceAll(m[2], `\"`, `"`)))
 		}
 	}
 	slices.Sort(rows)

@@ -17,11 +17,11 @@ import (
 type Config struct {
 	// Address such as 127.0.0.1:8123 at which ClickHouse HTTP clients may read the embedded store; empty: none. One that is not loopback needs a password and TLS.
 	Listen string `yaml:"listen"`
-	// Name that clients give.
+	// User name of clients.
 	User string `yaml:"user"`
 	// Their password; better given by the environment or password_file.
 	Password secret.Text `yaml:"password"`
-	// A file that holds the password alone, instead of password; a newline at its end is cut.
+	// A file with nothing but the password, instead of password; a newline at its end is removed.
 	PasswordFile string `yaml:"password_file"`
 	// TLS of the listener.
 	TLS tlsfile.Server `yaml:"tls"`
@@ -29,9 +29,9 @@ type Config struct {
 	Timeout time.Duration `yaml:"timeout"`
 	// Memory of a query, in bytes.
 	MaxMemoryBytes int64 `yaml:"max_memory_bytes"`
-	// Bytes of a result, before its format.
+	// Maximum size of a result in bytes, before formatting.
 	MaxResultBytes int64 `yaml:"max_result_bytes"`
-	// Queries that run at once; more are refused. They are among store.engine.max_queries.
+	// Maximum number of queries at once; further ones are refused. They count towards store.engine.max_queries.
 	MaxQueries int `yaml:"max_queries"`
 }
 

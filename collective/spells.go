@@ -1,0 +1,61 @@
+package collective
+
+import "slices"
+
+// spells adds the parts of a stretch of time in which a stream was under way.
+func (tr *traffic) spells(list []interval, s *stream, from, to int64) []interval {
+	add := func(begin, end int64) {
+		if begin, end = max(begin, from), min(end, to); begin < end {
+			list = append(list, interval{begin, end})
+		}
+	}
+	if s.steps == nil {
+		add(s.curve[0].time, s.last().time)
+		return list
+	}
+	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, t int64) int { return compare(tr.t.end[step], t) })
+	for ; i < len(s.steps) && tr.t.begin[s.steps[i]] < to; i++ {
+		add(tr.t.begin[s.steps[i]], tr.t.end[s.steps[i]])
+	}
+	return list
+}
+
+// covered is how much time intervals cover together.
+func covered(list []interval) (sum int64) {
+	slices.SortFunc(list, func(a, b interval) int { return compare(a.from, b.from) })
+	for i, until := 0, int64(0); i < len(list); i++ {
+		if i == 0 || list[i].from > until {
+			until = list[i].from
+		}
+		if list[i].to > until {
+			sum, until = sum+list[i].to-until, list[i].to
+		}
+	}
+	return sum
+}
+
+// roomy reports whether a port is as fast as the NICs together of all that send through
+// it between two times, so that they take nothing of each other there: of those that
+// certainly do, or of all that may.
+func (a *analysis) roomy(p port, certain bool, from, to int64) bool {
+	h, ok := a.tr.net.next(p)
+	if !ok || a.tr.net.Links[h.link].BitsPerSecond <= a.tr.net.fastest() {
+		return false
+	}
+	left := a.tr.net.Links[h.link].BitsPerSecond
+	var sources []int
+	for _, s := range a.tr.all() {
+		if slices.Contains(sources, s.source) || !a.tr.passes(s, p) || certain && !a.tr.route(s).certain(p) || a.tr.bytes(s, from, to) == 0 {
+			continue
+		}
+		nic, ok := a.tr.net.next(a.tr.net.nic(s.source))
+		if !ok {
+			return false
+		}
+		sources = append(sources, s.source)
+		if left -= a.tr.net.Links[nic.link].BitsPerSecond; left < 0 {
+			return false
+		}
+	}
+	return true
+}
