@@ -4,10 +4,8 @@ import "slices"
 
 // part is what a cause contributes to the stall of a link, in percent.
 type part struct {
-	cause  int32
-	of     int32 // links that it was gathered from
-	stall  float64
-	second float64 // stall of all but the most stalled of those links
+	cause int32
+	stall float64
 }
 
 // partList is a few parts, the largest first.
@@ -22,8 +20,6 @@ func (p *partList) list() []part { return p.at[:p.n] }
 func (p *partList) add(x part) {
 	for i := range p.list() {
 		if y := &p.at[i]; y.cause == x.cause {
-			y.of++
-			y.second = max(y.second, min(x.stall, y.stall))
 			if x.stall > y.stall {
 				y.stall = x.stall
 				p.sort()
@@ -54,16 +50,6 @@ func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && 
 // has reports whether a cause is among the parts.
 func (p *partList) has(cause int32) bool {
 	return slices.ContainsFunc(p.list(), func(x part) bool { return x.cause == cause })
-}
-
-// dropOutliers takes of each cause the second of three links or more, if the first is far above it: a lone hot one.
-func (p *partList) dropOutliers(noise treeNoise) {
-	for k := range p.list() {
-		if x := &p.at[k]; x.of >= outlierOf && x.stall > outlierFactor*x.second && x.stall-x.second > outlierSigmas*noise.sigma(x.second) {
-			x.stall = x.second
-		}
-	}
-	p.sort()
 }
 
 // raise makes a cause's part no less than a stall.

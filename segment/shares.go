@@ -30,12 +30,9 @@ const (
 	maxParts = 6
 	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
-	explained                        = 2 // deviations within which what was supposed explains a link
-	// Of so many links the first is a lone hot one if it is so much above the second.
-	outlierOf, outlierFactor, outlierSigmas = 3, 1.25, 4
-
-	voteWidth = .3   // a link votes for causes that are as near, in logarithms
-	fallWidth = 1.12 // ratios that far apart are one
+	explained                        = 2    // deviations within which what was supposed explains a link
+	voteWidth                        = .3   // a link votes for causes that are as near, in logarithms
+	fallWidth                        = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
 	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
@@ -194,12 +191,11 @@ func (h *shares) predict(t *trees, c *causes, i int32) {
 			}
 			for _, p := range h.of[j].list() {
 				if c.weak[p.cause] == weak {
-					into.add(part{cause: p.cause, of: 1, stall: p.stall})
+					into.add(part{cause: p.cause, stall: p.stall})
 				}
 			}
 		}
 		if into.n > 0 {
-			into.dropOutliers(t.noise)
 			return
 		}
 	}
