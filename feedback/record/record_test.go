@@ -92,7 +92,7 @@ giverny_feedback_refused_total{reason="unknown_node",sink="slurm"} 0`)
 		b.Acted(schema.FeedbackAction{Action: "mark", Target: "n8", Fabric: "ib1", Outcome: schema.FeedbackDone, DryRun: true})
 		b.want(t, "giverny_feedback_refused_total", head+`giverny_feedback_refused_total{reason="limit",sink="slurm"} 3
 giverny_feedback_refused_total{reason="unknown_node",sink="slurm"} 1`)
-		b.want(t, "giverny_feedback_actions_total", `# HELP giverny_feedback_actions_total What feedback did, would have done (dry_run) or refused to do.
+		b.want(t, "giverny_feedback_actions_total", `# HELP giverny_feedback_actions_total Actions of feedback that were done, would have been done (dry_run) or were refused.
 # TYPE giverny_feedback_actions_total counter
 giverny_feedback_actions_total{action="mark",dry_run="false",outcome="refused",sink="slurm"} 1
 giverny_feedback_actions_total{action="mark",dry_run="true",outcome="done",sink="slurm"} 1`)
@@ -132,7 +132,7 @@ func TestTheAuditWaitsForTheStore(t *testing.T) {
 		if got := b.store.of("ib0"); len(got) > 0 {
 			t.Fatalf("%d rows while the store is away", len(got))
 		}
-		b.want(t, "giverny_feedback_audit_dropped_total", `# HELP giverny_feedback_audit_dropped_total Rows of the audit that were dropped because the store was away for too long; the log has them.
+		b.want(t, "giverny_feedback_audit_dropped_total", `# HELP giverny_feedback_audit_dropped_total Rows of the audit that were dropped because the store was unreachable for too long; they are in the log.
 # TYPE giverny_feedback_audit_dropped_total counter
 giverny_feedback_audit_dropped_total 5`)
 		b.store.set(false)
@@ -177,7 +177,7 @@ func TestFaultsAreAState(t *testing.T) {
 		if b.State() != "" || !strings.Contains(b.log.String(), "sink works again") {
 			t.Errorf("state %q, log %s", b.State(), b.log.String())
 		}
-		b.want(t, "giverny_feedback_faults_total", `# HELP giverny_feedback_faults_total Faults of what a sink acts on, each followed by a retry.
+		b.want(t, "giverny_feedback_faults_total", `# HELP giverny_feedback_faults_total Failed calls to the target of a sink, each followed by a retry.
 # TYPE giverny_feedback_faults_total counter
 giverny_feedback_faults_total{sink="slurm"} 4`)
 	})
