@@ -70,16 +70,15 @@ func jobOf(t *testing.T, w written, ops ...[]string) (dumps []*Dump) {
 }
 
 func TestARankWithNothingInTheGroupIsBehind(t *testing.T) {
-	first := []string{"w 1 all_reduce started"}
-	for name, w := range map[string]written{
-		"with pg_status":    {groups: []string{"w default_pg [0, 1, 2]"}, config: true, status: true},
-		"without pg_status": {groups: []string{"w default_pg [0, 1, 2]"}, config: true},
+	for name, c := range map[string]struct {
+		written
+		ahead []string // what ranks 0 and 2 did; rank 1 lacks the last
+	}{
+		"with pg_status": {written{groups: []string{"w default_pg [0, 1, 2]"}, config: true, status: true}, []string{"w 1 all_reduce started"}},
+		"without pg_status": {written{groups: []string{"w default_pg [0, 1, 2]", "x OTHER [0, 1, 2]"}, config: true},
+			[]string{"x 1 barrier completed", "w 1 all_reduce started"}},
 	} {
-		if name == "without pg_status" {
-			w.groups = append(w.groups, "x OTHER [0, 1, 2]")
-			first = []string{"x 1 barrier completed", "w 1 all_reduce started"}
-		}
-		report := analyse(t, jobOf(t, w, first, first[:len(first)-1], first))
+		report := analyse(t, jobOf(t, c.written, c.ahead, c.ahead[:len(c.ahead)-1], c.ahead))
 		if !slices.Equal(report.Stopped, []int{1}) || len(report.Waits) != 2 {
 			t.Errorf("%s: %+v, want rank 1 stopped", name, report)
 		}
