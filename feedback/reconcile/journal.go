@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/dirlock"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -25,7 +27,28 @@ type entry struct {
 	settled   bool // the scheduler has Marked, or what stands for it
 	acted     bool // it was marked before
 	relieving bool
+
+	// Back-off of a node that the scheduler refuses to change; nil and zero where it does not.
+	pauses *retry.Pauses
+	due    time.Time // it is not tried again before
 }
+
+// relieve begins the relief.
+func (e *entry) relieve(reason string) {
+	e.relieving, e.Reason = true, reason
+	e.accepted()
+}
+
+// refused delays the next try.
+func (e *entry) refused(now time.Time) {
+	if e.pauses == nil {
+		e.pauses = backoff().Pauses()
+	}
+	e.due = now.Add(e.pauses.Next())
+}
+
+// accepted ends the back-off.
+func (e *entry) accepted() { e.pauses, e.due = nil, time.Time{} }
 
 // journal is the nodes that have been changed, and how to undo that. Its file is
 // replaced as a whole and synced before any change that it tells of is made.
