@@ -33,23 +33,6 @@ type entry struct {
 	due    time.Time // it is not tried again before
 }
 
-// relieve begins the relief.
-func (e *entry) relieve(reason string) {
-	e.relieving, e.Reason = true, reason
-	e.accepted()
-}
-
-// refused delays the next try.
-func (e *entry) refused(now time.Time) {
-	if e.pauses == nil {
-		e.pauses = backoff().Pauses()
-	}
-	e.due = now.Add(e.pauses.Next())
-}
-
-// accepted ends the back-off.
-func (e *entry) accepted() { e.pauses, e.due = nil, time.Time{} }
-
 // journal is the nodes that have been changed, and how to undo that. Its file is
 // replaced as a whole and synced before any change that it tells of is made.
 type journal struct {

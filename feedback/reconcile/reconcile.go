@@ -122,8 +122,6 @@ const (
 	maxPause   = time.Minute
 )
 
-func backoff() retry.Backoff { return retry.Backoff{Min: minPause, Max: maxPause} }
-
 // Run puts back what an earlier life left behind, then follows the scores until ctx
 // ends, and then puts everything back.
 func (r *Reconciler) Run(ctx context.Context) (err error) {
@@ -339,56 +337,6 @@ func (r *Reconciler) plan(s policy.Score, now map[string]State) (added bool) {
 	}
 	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(time.Now().UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
 	return true
-}
-
-// unsettle makes settle look at all marks again: a scheduler that was restarted has
-// lost them.
-func (r *Reconciler) unsettle() {
-	for _, e := range r.journal.entries {
-		e.settled = false
-	}
-}
-
-func (e *entry) pending() bool { return !e.settled || e.relieving }
-
-func (r *Reconciler) unsettled() (n int) {
-	for _, e := range r.journal.entries {
-		if e.pending() {
-			n++
-		}
-	}
-	return n
-}
-
-// anyDue says whether a node is to be looked at and, if need be, changed now.
-func (r *Reconciler) anyDue(now time.Time) bool {
-	for _, e := range r.journal.entries {
-		if e.pending() && !now.Before(e.due) {
-			return true
-		}
-	}
-	return false
-}
-
-// nextTry is the time until the first of the refused nodes is tried again.
-func (r *Reconciler) nextTry(now time.Time) time.Duration {
-	next := maxPause
-	for _, e := range r.journal.entries {
-		if e.pauses != nil {
-			next = min(next, max(e.due.Sub(now), 0))
-		}
-	}
-	return next
-}
-
-// worked notes that the scheduler answers, unless it still refuses nodes.
-func (r *Reconciler) worked() {
-	for _, e := range r.journal.entries {
-		if e.pauses != nil {
-			return
-		}
-	}
-	r.record.Worked()
 }
 
 func (r *Reconciler) report(pending int) {
