@@ -192,7 +192,7 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 		}
 	}
 	hosts := int(t.waits.hosts[s.all[a].device])
-	if s.all[a].isBlind {
+	if s.all[a].isUnread {
 		hosts = stalled
 	}
 	if s.all[a].hasManyPorts() && s.all[a].sendsToo {

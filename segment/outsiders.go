@@ -283,7 +283,7 @@ func (o *outsiders) listTried(t *trees) {
 	for _, r := range o.members {
 		isPartners := t.waits.toHost(t.links[r]) && o.marks[r]&isInside != 0
 		if o.feeders[r] < minFeeders || o.marks[r]&isSplitOff != 0 || isPartners ||
-			t.stall[r] < outsideFactor*t.hottest[r]+outsideSigmas*t.noise.sigma(t.stall[r]) && !(o.marks[r]&(isInside|isShared) == 0 && o.enters(t, r)) {
+			t.stall[r] < outsideFactor*t.hottest(r)+outsideSigmas*t.noise.sigma(t.stall[r]) && !(o.marks[r]&(isInside|isShared) == 0 && o.enters(t, r)) {
 			continue
 		}
 		at := len(o.tried)
