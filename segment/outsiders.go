@@ -76,7 +76,7 @@ func (o *outsiders) begin(members []int32) {
 	}
 }
 
-// end forgets them.
+// end clears what was taken down.
 func (o *outsiders) end(t *trees) {
 	for _, i := range o.members {
 		o.marks[i], o.feeders[i] = 0, 0

@@ -13,12 +13,12 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
+//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
 //     link leads to one or more.
-//  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
+//  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
-//  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
+//  4. Shares (shares.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
 //  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
 //  6. Roots (roots.go): the port that a cause begins at.

@@ -7,7 +7,7 @@ import (
 
 const (
 	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
-	// a port that is full but not stalled, if as many links into its switch say so.
+	// a port that is full but not stalled, if as many links into its switch do so.
 	unexplainedFactor = 1.8
 	unexplainedSigmas = 6
 	unexplainedLinks  = 3
