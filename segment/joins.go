@@ -2,7 +2,6 @@ package segment
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -186,34 +185,16 @@ func (t *trees) isOddlyCalm(link int32) bool {
 	return stalled >= minFeeders && 2*stalled > measured
 }
 
-// joinPastCalm joins what waits at a switch with what waits behind one of its ports that reads calm, if both are
-// level: the reading is no zero.
+// joinPastCalm joins what waits at a switch with what lies beside a link that leaves it and reads calm: the reading is no
+// zero.
 func (c *causes) joinPastCalm(t *trees, s *sinks, h *shares) {
 	for a := range s.all {
 		x := &s.all[a]
 		if x.links < 2 || x.port > 0 || c.levels[c.level.find(int32(a))].isExchange() {
 			continue
 		}
-		best, off := int32(-1), t.noise.meanError(x.stall, x.links, math.MaxInt32)
-		for _, l := range t.waits.out.of(x.device) {
-			if t.waits.toHost(l) || t.node[l] >= 0 || t.values[l] == missing || !t.isOddlyCalm(l) {
-				continue
-			}
-			for _, m := range t.waits.out.of(t.waits.to[l]) {
-				j := t.node[m]
-				if j < 0 || !t.waits.mayWait(l, m) || h.main(j) < 0 {
-					continue
-				}
-				if d := math.Abs(t.stall[j] - x.stall); d < off {
-					best, off = h.main(j), d
-				}
-			}
-		}
-		if best < 0 {
-			best = c.besideCalm(t, h, x)
-		}
-		if best >= 0 {
-			c.sets.union(int32(a), best)
+		if beside := c.besideCalm(t, h, x); beside >= 0 {
+			c.sets.union(int32(a), beside)
 		}
 	}
 }
