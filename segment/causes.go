@@ -29,7 +29,6 @@ type causes struct {
 	sums     []levelSums
 	thorough []bool // by cause: an exchange at whose leaves mostly all that comes waits
 	slow     []bool // by cause: it begins at a slow link
-	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
 	partners []partnership
