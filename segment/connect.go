@@ -43,7 +43,7 @@ func (t *trees) hasGaps(d int32) bool {
 // appendList appends what the node of a link may wait for; hasGaps is that of the switch that the link enters.
 func (t *trees) appendList(l int32, hasGaps bool) {
 	t.appendNext(l, l, false)
-	for depth := 1; depth <= 2 && hasGaps && !t.hasNext() && t.isEvidence(l); depth++ {
+	for depth := 1; depth <= 2 && hasGaps && !t.hasNext(); depth++ {
 		t.lookThrough(l, l, depth, false)
 	}
 	if !t.hasNext() && t.isTransit(l) {
@@ -76,13 +76,6 @@ func (t *trees) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len
 
 // mayWaitFor lists the nodes that a node may wait for, also if it waits at a sink.
 func (t *trees) mayWaitFor(i int32) []int32 { return t.next.of(t.list[i]) }
-
-// isEvidence reports whether a link shows that something is full behind its switch: one that stalls alone there does
-// not, unless it is one of a group's to which others lead.
-func (t *trees) isEvidence(l int32) bool {
-	w := t.waits
-	return t.stalledInto(w.to[l]) > 1 || w.isWithinGroup(l) && t.stalledInto(w.from[l]) > 0
-}
 
 // isTransit reports whether a link of a group enters a switch of which no host waits or is waited for: all that comes
 // goes on, by a detour if need be.

@@ -23,23 +23,20 @@ type outsiders struct {
 }
 
 const (
-	ofExchange uint16 = 1 << iota // taken for the exchange's
-	fromInside                    // on a way from a host that takes part
-	toInside                      // on a way to one
-	isInside                      // the exchange's
-	isReached                     // may wait for the root that is tried
-	isSplitOff
-	isEntry      // the exchange's, or leads into it
-	isEntryKnown // isEntry is set if it is one
-	isShared     // an entry beside which something outside may wait for another
+	ofExchange   uint16 = 1 << iota // taken for the exchange's
+	fromInside                      // on a way from a host that takes part
+	toInside                        // on a way to one
+	isInside                        // the exchange's
+	isReached                       // may wait for the root that is tried
+	isEntry                         // the exchange's, or leads into it
+	isEntryKnown                    // isEntry is set if it is one
+	isShared                        // an entry beside which something outside may wait for another
 )
 
 const (
-	fewestPartners = 4 // hosts that both send and are sent to, if these are to show who takes part
 	// A root is above all that it may wait for by this factor and so many deviations.
 	outsideFactor, outsideSigmas = 1.1, 2
 	mostTried                    = 8 // roots for one rest, those that most may wait for
-	mostSplits                   = 4 // trees in one exchange
 )
 
 // split makes causes of their own of the trees that lie in causes without a root, and reports whether there are any.
@@ -56,12 +53,7 @@ func (o *outsiders) split(m *treeMethod) (found bool) {
 		}
 		o.begin(members)
 		if o.findInside(&m.trees) {
-			for range mostSplits {
-				if !o.splitOne(&m.trees, h, c) {
-					break
-				}
-				found = true
-			}
+			found = o.splitOff(&m.trees, h, c) || found
 		}
 		o.end(&m.trees)
 	}
@@ -149,8 +141,8 @@ func (o *outsiders) findToInside(t *trees) {
 	}
 }
 
-// findPartners marks the links of hosts that stall both ways, and their leaves, and reports whether they are enough to
-// show who takes part. A host whose port is not measured takes part, too, if it sends.
+// findPartners marks the links of hosts that stall both ways, and their leaves, and reports whether there are any. A host
+// whose port is not measured takes part, too, if it sends.
 func (o *outsiders) findPartners(t *trees) bool {
 	w, partners := t.waits, 0
 	o.queue = o.queue[:0]
@@ -167,16 +159,13 @@ func (o *outsiders) findPartners(t *trees) bool {
 			o.queue = append(o.queue, i)
 		}
 	}
-	if partners < fewestPartners {
-		return false
-	}
 	for _, i := range o.queue {
 		o.marks[i] |= isInside
 		if l := t.links[i]; w.fromHost(l) {
 			o.isLeaf[w.to[l]] = true
 		}
 	}
-	return true
+	return partners > 0
 }
 
 // portBack is the node of the port to the host that a link comes from, if it is the exchange's, or -1; and whether one
@@ -195,8 +184,8 @@ func (o *outsiders) portBack(t *trees, link int32) (port int32, isMeasured bool)
 	return -1, isMeasured
 }
 
-// splitOne makes a cause of the root that most of the rest may wait for, with all of the rest that does.
-func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
+// splitOff makes a cause of the root that most of the rest may wait for, with all of the rest that does.
+func (o *outsiders) splitOff(t *trees, h *shares, cause int32) bool {
 	if len(o.rest) < mostLeastLinks-1 {
 		return false
 	}
@@ -212,16 +201,10 @@ func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 	}
 	o.reach(t, best)
 	id := o.causeOf(t, h, best, cause)
-	o.rest = append(o.rest, best)
-	rest := o.rest[:0]
-	for _, i := range o.rest {
+	for _, i := range append(o.rest, best) {
 		if o.marks[i]&isReached == 0 {
-			if o.marks[i]&isSplitOff == 0 {
-				rest = append(rest, i)
-			}
 			continue
 		}
-		o.marks[i] = o.marks[i]&^isReached | isSplitOff
 		for k := range h.of[i].list() {
 			if p := &h.of[i].at[k]; p.cause == cause {
 				p.cause = id
@@ -229,7 +212,6 @@ func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 		}
 		h.of[i].unite()
 	}
-	o.rest = rest
 	return true
 }
 
@@ -247,12 +229,6 @@ func (o *outsiders) causeOf(t *trees, h *shares, r, from int32) int32 {
 
 // countFeeders counts for every link what of the rest may wait for it, and marks the entries that are shared.
 func (o *outsiders) countFeeders(t *trees) {
-	for _, i := range o.members {
-		o.feeders[i] = 0
-	}
-	for _, i := range o.entries {
-		o.marks[i] &^= isShared
-	}
 	for _, i := range o.rest {
 		after, first, several := t.mayWaitFor(i), int32(-1), false
 		for _, j := range after {
@@ -281,8 +257,7 @@ func (o *outsiders) listTried(t *trees) {
 	o.tried = o.tried[:0]
 	o.countFeeders(t)
 	for _, r := range o.members {
-		isPartners := t.waits.toHost(t.links[r]) && o.marks[r]&isInside != 0
-		if o.feeders[r] < minFeeders || o.marks[r]&isSplitOff != 0 || isPartners ||
+		if o.feeders[r] < minFeeders ||
 			t.stall[r] < outsideFactor*t.hottest(r)+outsideSigmas*t.noise.sigma(t.stall[r]) && !(o.marks[r]&(isInside|isShared) == 0 && o.enters(t, r)) {
 			continue
 		}
