@@ -15,9 +15,11 @@ type hop struct {
 type network struct {
 	*Fabric
 	hops    [][]hop
-	nominal []int64   // rate that a link should have, bits per second
-	least   int64     // lowest nominal rate between switches; 0: none
-	toward  [][]int32 // by host: the distances of all nodes to it, as they are asked for
+	nominal []int64           // rate that a link should have, bits per second
+	least   int64             // lowest nominal rate between switches; 0: none
+	fastest int64             // highest nominal rate of a host's link
+	toward  [][]int32         // by host: the distances of all nodes to it, as they are asked for
+	ways    map[[2]int]*route // by source and destination: of flows that no switch saw, as they are asked for
 }
 
 // route is what is known of the way from one host to another: the egress ports that
@@ -37,10 +39,7 @@ func (r *route) certain(p port) bool { return slices.Contains(r.sure, p) }
 const maxPaths = 256
 
 func newNetwork(f *Fabric, lineRate int64) *network {
-	if f == nil {
-		f = &Fabric{}
-	}
-	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes))}
+	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes)), ways: map[[2]int]*route{}}
 	for i, l := range f.Links {
 		if min(l.A, l.B) < 0 || max(l.A, l.B) >= len(f.Nodes) {
 			continue
@@ -80,9 +79,15 @@ func (n *network) rateClasses(lineRate int64) {
 			}
 		}
 		n.nominal[i] = max(best, lineRate)
-		if n.Nodes[l.A].Switch && n.Nodes[l.B].Switch && (n.least == 0 || n.nominal[i] < n.least) {
+		switch between := n.Nodes[l.A].Switch && n.Nodes[l.B].Switch; {
+		case between && (n.least == 0 || n.nominal[i] < n.least):
 			n.least = n.nominal[i]
+		case !between:
+			n.fastest = max(n.fastest, n.nominal[i])
 		}
+	}
+	if n.fastest == 0 {
+		n.fastest = 25_000_000_000
 	}
 }
 
@@ -150,6 +155,18 @@ func (n *network) toHost(p port) (int, bool) {
 
 // way is the route between two hosts, given the ports at which the flow was seen.
 func (n *network) way(from, to int, seen map[port]bool) *route {
+	pair := [2]int{from, to}
+	if r := n.ways[pair]; r != nil && len(seen) == 0 {
+		return r
+	}
+	r := n.find(from, to, seen)
+	if len(seen) == 0 {
+		n.ways[pair] = r
+	}
+	return r
+}
+
+func (n *network) find(from, to int, seen map[port]bool) *route {
 	r := &route{}
 	paths := n.shortest(from, to)
 	if len(seen) > 0 {

@@ -226,15 +226,13 @@ func (p *pauses) metered(q port, in int, from, to int64) float64 {
 // recorded: the bytes of the known flows that go through both, and of those that come to
 // the port from elsewhere.
 func (tr *traffic) pressure(at, q port, from, to int64) (through, beside float64) {
-	for _, s := range tr.all() {
-		if !tr.passes(s, q) {
-			continue
-		}
-		bytes := tr.bytes(s, from, to)
-		if tr.passes(s, at) {
-			through += float64(bytes)
-		} else {
-			beside += float64(bytes)
+	for _, s := range tr.sending(from, to) {
+		switch {
+		case !tr.passes(s.stream, q):
+		case tr.passes(s.stream, at):
+			through += float64(s.bytes)
+		default:
+			beside += float64(s.bytes)
 		}
 	}
 	return through, beside
