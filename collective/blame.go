@@ -168,12 +168,16 @@ func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) f
 	return min(1, max(float64(excess)-flows, 0)/took)
 }
 
+func (c *cause) deed() deed {
+	return deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+}
+
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
 	shares, known := a.shares[c.who]
 	if !known {
 		shares = a.room.list()
 	}
-	did := deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+	did := c.deed()
 	s := share{step: step, idle: idle, nanos: nanos, most: c.most}
 	if n := len(shares); n > 0 && *shares[n-1].deed == did {
 		s.deed = shares[n-1].deed

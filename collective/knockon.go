@@ -112,7 +112,10 @@ func (a *analysis) fills(healthy []span, o *stream, object string) bool {
 		if a.switchPort(p) != object {
 			continue
 		}
-		for _, other := range a.tr.own {
+		for _, other := range a.tr.list {
+			if other.steps == nil {
+				break // the collective's come first
+			}
 			if other == o || other.source == o.source || !a.tr.passes(other, p) {
 				continue
 			}

@@ -212,11 +212,13 @@ func (a *analysis) spreadNoise() {
 		}
 	}
 	for _, x := range all {
+		shares, did := a.shares[x.cause.who], x.cause.deed()
 		for i, o := range noise {
 			if x.first < a.t.end[o.step] {
-				a.give(x.cause, o.step, int64(float64(o.nanos)*x.nanos/sums[i]), false)
+				shares = append(shares, share{deed: &did, step: o.step, nanos: int64(float64(o.nanos) * x.nanos / sums[i])})
 			}
 		}
+		a.shares[x.cause.who] = shares
 	}
 }
 
