@@ -176,6 +176,9 @@ func (a *analysis) aftermath() {
 				x.nanos += s.nanos
 				x.first = min(x.first, a.t.begin[s.step])
 			}
+			if s.class == SlowLink {
+				x.first = a.t.first // it was slow before a step showed it
+			}
 		}
 		if x.nanos > 0 {
 			known = append(known, x)
