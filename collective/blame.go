@@ -331,15 +331,24 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 	return out
 }
 
+// together is the share of a flow's time by which the begins of two may differ that were
+// sent as one incast.
+const together = 0.05
+
 // asIncast makes a cause one of an incast where its flow is one of several, from as
-// many hosts, into one host that the collective sends to at the same time. Its object
-// is the switch's port to that host.
+// many hosts, into one host that the collective sends to at the same time: of three or
+// more, or of two that began together. Its object is the switch's port to that host.
 func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	var sources []int
-	for _, g := range a.tr.others {
-		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+	apart := int64(0) // the begins of the flows
+	for _, g := range a.tr.sending(from, to) {
+		if g.steps == nil && g.destination == f.destination && g.bytes > 0 && !slices.Contains(sources, g.source) {
 			sources = append(sources, g.source)
+			apart = max(apart, g.curve[0].time-f.curve[0].time, f.curve[0].time-g.curve[0].time)
 		}
+	}
+	if len(sources) == 2 && float64(apart) > together*float64(f.last().time-f.curve[0].time) {
+		return
 	}
 	collective := slices.ContainsFunc(a.tr.sending(from, to), func(g sender) bool {
 		return g.steps != nil && g.destination == f.destination && g.bytes > 0
