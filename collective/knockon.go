@@ -23,7 +23,7 @@ func (a *analysis) knockOn() {
 	for _, who := range a.names() {
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
 			o := own[s.flow]
-			if o == nil || s.idle || s.class != SelfCollision && s.class != PFCRoot || s.class == SelfCollision && a.meets(healthy, s.step, o) || s.class == PFCRoot && a.fills(healthy, o, s.object) {
+			if o == nil || s.idle || s.class != SelfCollision || a.meetsAnyway(healthy, &s, o) {
 				return false
 			}
 			taken = append(taken, s)
@@ -90,6 +90,15 @@ func (a *analysis) healthy() []span {
 		spans[i] = span{ends[i] - (t.end[i] - t.begin[i] - less[i]), ends[i]}
 	}
 	return spans
+}
+
+// meetsAnyway says whether a flow of the collective slows a step in the healthy schedule
+// too: as the step goes through the same port, or because it meets another there.
+func (a *analysis) meetsAnyway(healthy []span, s *share, o *stream) bool {
+	if through := a.stream(int(s.step)); slices.ContainsFunc(a.tr.route(through).ports, func(p port) bool { return a.switchPort(p) == s.object }) {
+		return a.meets(healthy, s.step, o)
+	}
+	return a.fills(healthy, o, s.object)
 }
 
 // meets says whether a flow runs for a quarter of a step's time or more while the step

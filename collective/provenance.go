@@ -63,6 +63,9 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 		}
 		c := cause{who: "flow " + f.name, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85,
 			evidence: fmt.Sprintf("fills the queue at %s, from which pauses spread to the collective", a.switchPort(at))}
+		if f.steps != nil {
+			c.who, c.class = a.words(at).collision, SelfCollision
+		}
 		if host, ok := a.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
 			a.asIncast(&c, f, from, to)
 		}
