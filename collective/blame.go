@@ -297,7 +297,30 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 			at, ok, longest = p, true, mean
 		}
 	}
+	if !ok && s.destination == f.destination && a.blind() {
+		return a.tr.net.nic(s.destination), true // no path is known, but its end is
+	}
 	return at, ok
+}
+
+// blind says whether neither the links of the fabric nor what switches saw is known: of a
+// culprit only that steps took too long is then known, and what else was sent.
+func (a *analysis) blind() bool {
+	return len(a.tr.net.Links) == 0 && len(a.t.run.Telemetry) == 0 && len(a.t.run.Paths) == 0
+}
+
+// withoutSight lowers the confidence in culprits whose class only the fabric or its
+// switches could show, and says what is missing.
+func (a *analysis) withoutSight(culprits []Culprit) {
+	if !a.blind() {
+		return
+	}
+	for i := range culprits {
+		if c := &culprits[i]; c.Class != Straggler && c.Class != Hang {
+			c.Confidence = min(c.Confidence, notSure)
+			c.Evidence += "; the records have no topology and no switch telemetry, without which its class and place cannot be known"
+		}
+	}
 }
 
 // contention appends the other flows that shared a port with step i while it ran.
@@ -322,6 +345,9 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)
 			c.evidence = "leaves the same NIC as the collective's flow"
+			if at.node == f.destination {
+				c.class, c.evidence = BackgroundFlow, "goes to the same host as the collective's flow"
+			}
 		} else {
 			a.asIncast(&c, f, from, to)
 			a.asRoot(&c, f, from, to)

@@ -67,3 +67,18 @@ func TestRecordedRunWithoutOneRecordIsPossiblyAHang(t *testing.T) {
 		t.Errorf("culprits %+v", d.Culprits)
 	}
 }
+
+// Of finished transfers alone the flow is known, but neither its class nor the place.
+func TestRecordedTransfersAloneAreUnsure(t *testing.T) {
+	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_bf1only")
+	d := diagnose(t, copyRun(t, folder, regexp.MustCompile("telemetry|pfc|topology|flow.txt"), func(text string) string { return text }))
+	if len(d.Culprits) != 1 || d.Culprits[0].Flow != "18->14" || d.Culprits[0].Confidence > 0.5 || !strings.Contains(d.Culprits[0].Evidence, "no topology and no switch telemetry") {
+		t.Fatalf("culprits %+v", d.Culprits)
+	}
+	if cost := d.Culprits[0].CostNanos; cost < 25_000_000 || cost > 33_000_000 {
+		t.Errorf("cost %d ns, want 29.4 ms within 15%%", cost)
+	}
+	if !strings.Contains(d.Text, "possible background flow 18->14") {
+		t.Error(d.Text)
+	}
+}
