@@ -243,20 +243,35 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	return schema.NoLink
 }
 
-// slowest is the port of a switch to another that carries clearly less than before the onset, and of these the
-// one that lost most.
+// slowest is the port of a switch to another that carries clearly less than before the onset: of those for which nearly
+// all may wait that the switch's inputs hold back, the one that lost most. What comes from a neighbour does not wait for
+// the port that leads back there, so that where it waits too another port is the slow one.
 func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	slow, least := schema.NoLink, clearlyLess
+	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, to := p.graph.Ends(l)
 		if from != at || !p.graph.IsSwitch(to) || p.stallOf(l) >= stalledPercent || !p.entered(at, l, rc) {
 			continue
 		}
-		if ratio := p.left(l); ratio < least {
+		if ratio := p.left(l); ratio < least && p.mayWaitFor(at, l) >= nearlyAll*all {
 			slow, least = l, ratio
 		}
 	}
 	return slow
+}
+
+// nearlyAll is the share of what a switch's inputs hold back that may wait for a port which alone is slow.
+const nearlyAll = .9
+
+// mayWaitFor adds up what the inputs of a switch hold back, bytes/s, that may wait for a port, or for any with NoLink.
+func (p *pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
+	for _, l := range p.graph.LinksAt(at) {
+		if _, to := p.graph.Ends(l); to == at && p.stallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
+			sum += p.heldBackOr(l)
+		}
+	}
+	return sum
 }
 
 // clearlyLess is the share of what it carried before that a link which lost rate carries at most; leastUse is

@@ -29,7 +29,7 @@ type ends struct {
 type way struct {
 	link   schema.LinkID
 	weight float64
-	full   bool // it sends all the time: nothing behind it holds it back
+	stays  float64 // of what waits for it, the share that does because it sends all the time, and not for what is behind it
 }
 
 // excess is what the inputs of a switch hold back, bytes/s, beyond what its ports that stall do.
@@ -44,6 +44,9 @@ const (
 	// fullPort is from which share of its capacity on a port that does not stall is full, percent: headers and gaps
 	// take the rest. busyPort is from which share of time on, sending or stalled, a port always has something to send.
 	fullPort, busyPort = 90, 95
+	// nearlyFull is from which share of its capacity on a port that always has something to send, and stalls, is taken to
+	// be too slow itself as well, percent.
+	nearlyFull = 80
 	// lessFull is by how much less a full port carries than the fullest of its switch, percent, from when on it counts
 	// for a third as much: what has room left is not what others wait for.
 	lessFull = 3
@@ -143,14 +146,16 @@ func (p *pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 	}
 	for _, w := range ways {
 		part := stall * w.weight / sum
-		if w.full {
-			e.wait(l, w.link, part)
+		if w.stays > 0 {
+			e.wait(l, w.link, part*w.stays)
+		}
+		if w.stays == 1 {
 			continue
 		}
 		if e.mass[w.link] == 0 {
 			next = append(next, w.link)
 		}
-		e.mass[w.link] += part
+		e.mass[w.link] += part * (1 - w.stays)
 	}
 	return next
 }
@@ -174,9 +179,9 @@ func (p *pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 		if !full && (!stalls || !always && p.stallOf(out) < least) || !p.mayWait(l, out) {
 			continue
 		}
-		w := way{link: out, weight: p.heldBackOr(out), full: full}
+		w := way{link: out, weight: p.heldBackOr(out), stays: p.fullness(out, full)}
 		switch {
-		case full:
+		case w.stays > 0:
 			w.weight = max(w.weight, share*math.Exp((p.useOf(out)-x.most)/lessFull))
 		case always:
 			w.weight = max(w.weight, share)
@@ -198,7 +203,7 @@ func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
 			continue
 		}
 		stalls, full, always := p.waiting(l)
-		if full {
+		if p.fullness(l, full) > 0 {
 			x.most = max(x.most, p.useOf(l))
 		}
 		switch {
@@ -216,6 +221,19 @@ func (p *pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
 	stall, use := p.stallOf(l), p.useOf(l)
 	stalls = stall >= stalledPercent
 	return stalls, !stalls && use >= fullPort, use >= 0 && use+stall >= busyPort
+}
+
+// fullness is the share of what waits for a port that does because it sends all the time. Of a port that stalls too, but
+// hardly less than all it can carry gets past, it is the share of its busy time in which it sends.
+func (p *pressure) fullness(l schema.LinkID, full bool) float64 {
+	use, stall := p.useOf(l), p.stallOf(l)
+	switch {
+	case full:
+		return 1
+	case use < nearlyFull || use+stall < busyPort:
+		return 0
+	}
+	return use / (use + stall) * min(1, (use-nearlyFull)/(fullPort-nearlyFull))
 }
 
 // heldBackOr is what waits on a link, bytes/s; where it is not measured what the link carries, as if that were half of

@@ -11,12 +11,16 @@ import (
 
 // diagnose gives a verdict for every region at Low or above.
 func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
+	if len(r.Regions) == 0 {
+		return nil
+	}
 	cases := s.work.cases[:0]
 	defer func() { s.work.cases = cases }()
+	snap := s.work.gaps.fill(r.Snapshot, &s.memory, s.clock.now, func(link int) float64 { return s.graph.Capacity(schema.LinkID(link)) })
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = slices.Grow(cases, 1)[:len(cases)+1]
-			s.begin(&cases[len(cases)-1], r.Snapshot, region)
+			s.begin(&cases[len(cases)-1], snap, region)
 		}
 	}
 	if len(cases) == 0 {
@@ -26,16 +30,16 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := newPressure(s.graph, r.Snapshot)
+	p := newPressure(s.graph, snap)
 	p.ends = &s.work.ends
 	s.compare(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				s.examine(rc, p, r.Snapshot)
+				s.examine(rc, p, snap)
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
 				rc.sink = s.sinkOf(rc, &rc.verdict, p)
-				out[i] = s.report(r.Snapshot, rc, &rc.verdict)
+				out[i] = s.report(snap, rc, &rc.verdict)
 			}
 		}
 	}

@@ -28,6 +28,7 @@ type work struct {
 	ends          ends
 	past          past
 	centre        centres
+	gaps          gaps
 	ground        []uint32 // by device: the round in which it is at a region's links
 	groundRound   uint32
 
