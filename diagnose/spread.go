@@ -44,9 +44,6 @@ const (
 	// fullPort is from which share of its capacity on a port that does not stall is full, percent: headers and gaps
 	// take the rest. busyPort is from which share of time on, sending or stalled, a port always has something to send.
 	fullPort, busyPort = 90, 95
-	// nearlyFull is from which share of its capacity on a port that always has something to send, and stalls, is taken to
-	// be too slow itself as well, percent.
-	nearlyFull = 80
 	// lessFull is by how much less a full port carries than the fullest of its switch, percent, from when on it counts
 	// for a third as much: what has room left is not what others wait for.
 	lessFull = 3
@@ -203,7 +200,7 @@ func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
 			continue
 		}
 		stalls, full, always := p.waiting(l)
-		if p.fullness(l, full) > 0 {
+		if full || p.useOf(l) >= fullPort {
 			x.most = max(x.most, p.useOf(l))
 		}
 		switch {
@@ -223,17 +220,28 @@ func (p *pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
 	return stalls, !stalls && use >= fullPort, use >= 0 && use+stall >= busyPort
 }
 
-// fullness is the share of what waits for a port that does because it sends all the time. Of a port that stalls too, but
-// hardly less than all it can carry gets past, it is the share of its busy time in which it sends.
+// fullness is the share of what waits for a port that does because it sends all the time, and not for what is behind it.
+// Of a port that stalls too, but carries nearly all it can, that depends on whether a port behind it is fuller: buffers
+// that fill up now and then stall a full port a little, and a port that waits for a full one carries less than that.
 func (p *pressure) fullness(l schema.LinkID, full bool) float64 {
-	use, stall := p.useOf(l), p.stallOf(l)
-	switch {
-	case full:
+	use := p.useOf(l)
+	if full {
 		return 1
-	case use < nearlyFull || use+stall < busyPort:
+	}
+	if use < fullPort {
 		return 0
 	}
-	return use / (use + stall) * min(1, (use-nearlyFull)/(fullPort-nearlyFull))
+	_, via := p.graph.Ends(l)
+	most := 0.
+	for _, out := range p.graph.LinksAt(via) {
+		if stalls, full, _ := p.waiting(out); (stalls || full) && p.mayWait(l, out) {
+			if stalls && p.stallOf(out) >= passesOn*p.stallOf(l) {
+				return 0
+			}
+			most = max(most, p.useOf(out))
+		}
+	}
+	return max(0, min(1, .5+(use-most)/(2*lessFull)))
 }
 
 // heldBackOr is what waits on a link, bytes/s; where it is not measured what the link carries, as if that were half of
