@@ -200,7 +200,10 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 			break
 		}
 		lead := none
-		if lead.link = p.portOfSwitch(&ends[i], rc); lead.link != schema.NoLink {
+		if lead.link = p.portOfSwitch(&ends[i], rc); lead.link == schema.NoLink {
+			lead.link = p.busiest(ends[i].device, rc)
+		}
+		if lead.link != schema.NoLink {
 			lead = p.judge(rc, lead)
 			out.leading, out.as = lead.link, lead.kind
 		}
@@ -241,6 +244,17 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 		return only
 	}
 	return schema.NoLink
+}
+
+// busiest is the port of a switch that carries most of those for which the region may wait there.
+func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+	best, most := schema.NoLink, 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if from, _ := p.graph.Ends(l); from == at && p.useOf(l) > most && p.entered(at, l, rc) {
+			best, most = l, p.useOf(l)
+		}
+	}
+	return best
 }
 
 // slowest is the port of a switch to another that carries clearly less than before the onset: of those for which nearly
