@@ -46,7 +46,7 @@ const (
 	// at most.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
 	// deadlockPercent of the time all links of a cycle stall, and they carry next to nothing.
-	deadlockPercent, deadlockUse = 90, 15
+	deadlockPercent, deadlockUse = 90, 5
 )
 
 // pressure follows back pressure on one snapshot.
