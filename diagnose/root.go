@@ -23,7 +23,6 @@ type backPressure struct {
 	kind    string        // empty: no root
 	use     float64       // percent of the root's capacity in use; -1: not measured
 	stall   float64       // percent of the root's own stall; 0 also if not measured
-	sources int           // links of the region that lead to the switch of the root
 	share   float64       // of the region's stall that leads there
 	slower  bool          // the root carries clearly less than before the onset
 	waits   bool          // most of the stall ends at a switch, but the port is not known
@@ -189,7 +188,7 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 		out.link, out.share = root.Link, rootShare
 	}
 	if out.link != schema.NoLink {
-		out = p.judge(rc, out)
+		out = p.classify(out)
 	}
 	if out.kind == "" && first != nil && first.lost >= rootShare*total {
 		out.waits, out.at = true, first.device
@@ -204,7 +203,7 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 			lead.link = p.busiest(ends[i].device, rc)
 		}
 		if lead.link != schema.NoLink {
-			lead = p.judge(rc, lead)
+			lead = p.classify(lead)
 			out.leading, out.as = lead.link, lead.kind
 		}
 	}
@@ -311,15 +310,10 @@ func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCa
 	return false
 }
 
-// judge tells the kinds of roots apart, by what the port carries and who sends to it.
-func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
+// classify finds the kind of a root by what its port carries and how much that stalls.
+func (p *pressure) classify(b backPressure) backPressure {
 	b.use, b.stall = p.useOf(b.link), p.stallOf(b.link)
 	from, to := p.graph.Ends(b.link)
-	for _, l := range rc.region.Links {
-		if _, via := p.graph.Ends(l); via == from {
-			b.sources++
-		}
-	}
 	switch {
 	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
 		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
@@ -331,7 +325,7 @@ func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
 	case b.use >= fullPercent:
 		b.kind = incast
 	case b.stall < stalledPercent:
-		b.kind = incast // nobody pauses the port: it is busy, measured or not
+		b.kind = incast // the port is not paused: it is busy, measured or not
 	case b.use >= 0 && b.use <= idlePercent, b.use < 0:
 		b.kind = slowReceiver
 	default:

@@ -301,7 +301,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
+// classOf distinguishes load on the system from intra-application congestion: one job, whose own exchange covers the
 // region and carries most of what is there, and that does not talk to the file system or other hosts.
 func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
 	if accused != 1 {
