@@ -20,6 +20,7 @@ type Rows struct {
 	Failures []schema.Failure
 	Traffic  []schema.JobTraffic
 	Dropped  map[string]uint64 // what the source could not use, by reason (Reasons)
+	Faults   []Fault           // the first of what is in Dropped, up to MaxFaults
 	More     bool              // there is more to read at once
 	Backlog  int               // how many rows more, as far as that is known
 }
@@ -37,6 +38,16 @@ func (r *Rows) Drop(reason string, n uint64) {
 	}
 	r.Dropped[reason] += n
 }
+
+// Fault is a row that was dropped: what an operator must know to mend it.
+type Fault struct {
+	Where  string // file and line
+	Reason string // of Reasons
+	Detail string // what is wrong with it
+}
+
+// MaxFaults is how many faults a source reports at most in one read; all are counted.
+const MaxFaults = 20
 
 // Source is where a feed comes from. Its methods are called one at a time.
 type Source interface {
