@@ -150,9 +150,11 @@ const (
 	NotTaken    = "not_taken"        // the emitter refused it for good
 	UnknownKind = "unknown_kind"     // a failure of a kind that there is none of
 	NoTime      = "no_time"          // no time, or none that can be read
+	UnknownForm = "unknown_form"     // a line of a log of no form that is known
+	NotAFailure = "not_a_failure"    // a line of a log that speaks of something else, as most do
 )
 
 // Reasons lists them.
 func Reasons() []string {
-	return []string{Malformed, TooLong, Future, Backwards, NoDevice, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime}
+	return []string{Malformed, TooLong, Future, Backwards, NoDevice, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime, UnknownForm, NotAFailure}
 }
