@@ -303,26 +303,6 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 	return at, ok
 }
 
-// blind says whether neither the links of the fabric nor what switches saw is known: of a
-// culprit only that steps took too long is then known, and what else was sent.
-func (a *analysis) blind() bool {
-	return len(a.tr.net.Links) == 0 && len(a.t.run.Telemetry) == 0 && len(a.t.run.Paths) == 0
-}
-
-// withoutSight lowers the confidence in culprits whose class only the fabric or its
-// switches could show, and says what is missing.
-func (a *analysis) withoutSight(culprits []Culprit) {
-	if !a.blind() {
-		return
-	}
-	for i := range culprits {
-		if c := &culprits[i]; c.Class != Straggler && c.Class != Hang {
-			c.Confidence = min(c.Confidence, notSure)
-			c.Evidence += "; the records have no topology and no switch telemetry, without which its class and place cannot be known"
-		}
-	}
-}
-
 // contention appends the other flows that shared a port with step i while it ran.
 func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cause {
 	from, to := a.t.begin[i], a.t.end[i]

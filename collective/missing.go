@@ -119,3 +119,23 @@ func (a *analysis) missingRecords(lost []stuck) string {
 	}
 	return text
 }
+
+// blind says whether neither the links of the fabric nor what switches saw is known: of a
+// culprit only that steps took too long is then known, and what else was sent.
+func (a *analysis) blind() bool {
+	return len(a.tr.net.Links) == 0 && len(a.t.run.Telemetry) == 0 && len(a.t.run.Paths) == 0
+}
+
+// withoutSight lowers the confidence in culprits whose class only the fabric or its
+// switches could show, and says what is missing.
+func (a *analysis) withoutSight(culprits []Culprit) {
+	if !a.blind() {
+		return
+	}
+	for i := range culprits {
+		if c := &culprits[i]; c.Class != Straggler && c.Class != Hang {
+			c.Confidence = min(c.Confidence, notSure)
+			c.Evidence += "; the records have no topology and no switch telemetry, without which its class and place cannot be known"
+		}
+	}
+}
