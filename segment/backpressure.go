@@ -13,6 +13,7 @@ import (
 type waits struct {
 	from, to []int32 // by link: devices
 	level    []int8  // by device: 0 host, 1 leaf, ...; -1 unknown
+	group    []int32 // by device: pod or group, -1 none
 	isSwitch []bool  // by device
 	hosts    []int32 // by device: links from hosts into it
 	byName   []int32 // by device: its place among the names, which renumbering leaves alone
@@ -26,12 +27,12 @@ func (l *linkLists) of(device int32) []int32 { return l.at[l.off[device]:l.off[d
 
 func newWaits(g *topology.Graph) *waits {
 	n := g.NumDevices()
-	w := &waits{from: make([]int32, g.NumLinks()), to: make([]int32, g.NumLinks()), level: make([]int8, n),
+	w := &waits{from: make([]int32, g.NumLinks()), to: make([]int32, g.NumLinks()), level: make([]int8, n), group: make([]int32, n),
 		isSwitch: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n)}
 	order := make([]int32, n)
 	for d := range n {
 		device := g.Device(topology.DeviceID(d))
-		w.level[d], w.isSwitch[d], order[d] = device.Level, device.Kind == topology.Switch, int32(d)
+		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, device.Group, device.Kind == topology.Switch, int32(d)
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Compare(g.Device(topology.DeviceID(a)).Name, g.Device(topology.DeviceID(b)).Name)
@@ -128,4 +129,23 @@ func (w *waits) branching() float64 {
 		}
 	}
 	return sum / float64(max(1, len(w.from)))
+}
+
+// besides is the mean number of links beside a link: that leave the same switch for the same level or enter the same one from
+// the same level, that it may wait for or that may wait for it.
+func (w *waits) besides() float64 {
+	sum, of := 0, map[int8]int{}
+	for d := range w.level {
+		if !w.isSwitch[d] {
+			continue
+		}
+		for side, ends := range [2][]int32{w.to, w.from} {
+			clear(of)
+			for _, l := range [2]*linkLists{&w.out, &w.in}[side].of(int32(d)) {
+				sum += 2 * of[w.level[ends[l]]]
+				of[w.level[ends[l]]]++
+			}
+		}
+	}
+	return float64(sum)/float64(max(1, len(w.from))) + w.branching()
 }

@@ -22,6 +22,7 @@ import (
 //     which predict its stall best.
 //  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
 //  6. Roots (roots.go): the port that a cause begins at.
+//  7. What is left (leftovers.go): what stalls heavily and belongs to no cause that is large enough.
 type treeMethod struct {
 	trees
 	noiseOf   noiseEstimator
@@ -29,12 +30,14 @@ type treeMethod struct {
 	causes    causes
 	shares    shares
 	outsiders outsiders
+	leftovers leftovers
 	roots     []root // by group of the last step
 
 	minMean  float64
 	minLinks int // 0: by chance
 	overlap  bool
 	branches float64
+	hot      float64 // stall from which a link is stalled
 }
 
 // trees are the stalled links of a snapshot, as nodes, and what each waits for.
@@ -78,6 +81,7 @@ const (
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	m := &treeMethod{noiseOf: newNoiseEstimator(adj), minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
 	m.waits = w
+	m.leftovers.near = w.besides()
 	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
 	for i := range m.node {
 		m.node[i] = -1
@@ -107,7 +111,8 @@ func (m *treeMethod) findLinks(values []float32) bool {
 	m.values = values
 	m.forget()
 	m.noise = m.noiseOf.calm(values, m.minMean)
-	m.find(float32(m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)))
+	m.hot = m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)
+	m.find(float32(m.hot))
 	if len(m.links) == 0 {
 		return false
 	}
@@ -279,21 +284,31 @@ func (t *trees) compareEnds(a, b int32) int {
 	return cmp.Or(cmp.Compare(t.waits.byName[t.waits.to[a]], t.waits.byName[t.waits.to[b]]), cmp.Compare(a, b))
 }
 
-// emit makes a group of each cause that is large enough, and finds its root.
+// emit makes a group of each cause that is large enough, and finds its root; then of what is left.
 func (m *treeMethod) emit(out *partition) {
 	s := &m.shares
-	least := m.leastLinks()
+	least, p := m.leastLinks(), &m.leftovers
+	p.begin(len(m.links))
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
 		if len(members) < least {
 			continue
 		}
 		for _, i := range members {
+			p.isTaken[i] = true
+		}
+		r := m.rootOf(int32(c), members)
+		if r.device == noDevice && p.adopt(m, members) {
+			continue
+		}
+		for _, i := range members {
 			out.links = append(out.links, schema.LinkID(m.links[i]))
 		}
 		out.ends = append(out.ends, int32(len(out.links)))
-		m.roots = append(m.roots, m.rootOf(int32(c), members))
+		m.roots = append(m.roots, r)
 	}
+	p.find(m)
+	p.emit(m, out)
 }
 
 const (
