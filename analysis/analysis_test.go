@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
@@ -28,7 +29,7 @@ func newGraph(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
-func newCore(t testing.TB, g *topology.Graph) *analysis.Core {
+func newCore(t rapid.TB, g *topology.Graph) *analysis.Core {
 	t.Helper()
 	cfg := analysis.DefaultConfig()
 	cfg.Window.Interval, cfg.Window.ClockLateness = time.Second, time.Second/2

@@ -31,15 +31,15 @@ const (
 	rememberedResults = 3 * SaveIntervals
 )
 
-// kindOfFeed is what one kind of rows is like. K is what a row is known by: one that
-// comes again under its key takes the place of the one before.
+// kindOfFeed describes one kind of rows. K is the key of a row: a row replaces an
+// earlier one with the same key.
 type kindOfFeed[K comparable, V any] struct {
 	key   func(*V) K
-	time  func(*V) int64 // from which on it comes out
+	time  func(*V) int64 // from which on it is emitted
 	order func(a, b *V) int
-	// digest is of all that a row says beyond its key: equal ones say the same.
+	// digest is a hash of all fields but the key: rows with equal keys and digests are duplicates.
 	digest func(*V) uint64
-	open   func(*V) bool // it goes on, and a later row may say that it has ended; nil: never
+	open   func(*V) bool // it has not ended, and a later row may end it; nil: never
 	nodes  func(*V) int  // that it lists; nil: none
 }
 
@@ -71,8 +71,8 @@ func newFeed[K comparable, V any](kind kindOfFeed[K, V]) *feed[K, V] {
 	return &feed[K, V]{kind: kind, waiting: map[K]waitingRow[V]{}, known: map[K]knownRow{}}
 }
 
-// add takes a row that was put into Kafka at an instant, 0 if that is not known. It
-// reports whether a row of its key waits for its interval.
+// add takes a row that was appended in Kafka at an instant, 0 if unknown. It reports
+// whether a row with its key waits for its interval.
 func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
 	k, is := f.kind.key(&row), f.about(&row)
 	before, waits := f.waiting[k]
@@ -82,7 +82,7 @@ func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
 		was, known = before.about, true
 		nodes -= f.nodes(&before.row)
 	}
-	// What has ended does not go on again under the same key: that row is an old one.
+	// A row that has ended cannot be open again under the same key: that row is older.
 	if known && (is.digest == was.digest || is.open && !was.open) {
 		return waits
 	}

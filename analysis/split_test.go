@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment"
-	"github.com/giverny/giverny/topology"
 )
 
 // rowsOf is a part of a batch.
@@ -51,7 +47,7 @@ func TestHowBatchesAreSplitDoesNotMatter(t *testing.T) {
 	g := newGraph(t, "torus:4x4")
 	rapid.Check(t, func(t *rapid.T) {
 		f := fabric{graph: g}
-		whole, split := rapidCore(t, g), rapidCore(t, g)
+		whole, split := newCore(t, g), newCore(t, g)
 		var got, want []*schema.IntervalResult
 		sequence := uint64(0)
 		polls := rapid.Int64Range(2, 8).Draw(t, "polls")
@@ -76,17 +72,6 @@ func TestHowBatchesAreSplitDoesNotMatter(t *testing.T) {
 			t.Fatal(cmp.Diff(w, g))
 		}
 	})
-}
-
-func rapidCore(t *rapid.T, g *topology.Graph) *analysis.Core {
-	cfg := analysis.DefaultConfig()
-	cfg.Window.Interval, cfg.Window.ClockLateness = time.Second, time.Second/2
-	cfg.Segment.Method, cfg.Segment.MinLinks = segment.Paper, 3
-	core, err := analysis.New(g, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return core
 }
 
 func TestGapsInTheNumbersOfBatchesAreCounted(t *testing.T) {

@@ -55,25 +55,40 @@ type analysis struct {
 	answers
 }
 
+func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
+	return &analysis{
+		t: t, tr: tr, room: room, pauses: newPauses(t.run, tr, t.last), base: newBaseline(t, tr, t.channels),
+		shares: map[string][]share{}, stop: func() bool { return false },
+		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}, ports: map[port]portWords{}},
+	}
+}
+
 // answers are those of questions that are asked again and again.
 type answers struct {
 	through map[portSince]passage // stepsThrough
 	beside  map[hostBeside]bool   // healthyBeside
-	ports   map[port]string       // switchPort
+	ports   map[port]portWords    // switchPort
+	slacks  []int64               // slack
 }
+
+// portWords is what the culprits at a port are called by.
+type portWords struct{ name, collision string }
 
 type open struct {
 	step  int32
 	nanos int64
 }
 
-func (a *analysis) switchPort(p port) string {
-	name, ok := a.ports[p]
+func (a *analysis) switchPort(p port) string { return a.words(p).name }
+
+func (a *analysis) words(p port) portWords {
+	w, ok := a.ports[p]
 	if !ok {
-		name = fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
-		a.ports[p] = name
+		w.name = fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
+		w.collision = "collision " + w.name
+		a.ports[p] = w
 	}
-	return name
+	return w
 }
 
 func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }
@@ -153,9 +168,16 @@ func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) f
 	return min(1, max(float64(excess)-flows, 0)/took)
 }
 
+func (c *cause) deed() deed {
+	return deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+}
+
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
-	shares := a.shares[c.who]
-	did := deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+	shares, known := a.shares[c.who]
+	if !known {
+		shares = a.room.list()
+	}
+	did := c.deed()
 	s := share{step: step, idle: idle, nanos: nanos, most: c.most}
 	if n := len(shares); n > 0 && *shares[n-1].deed == did {
 		s.deed = shares[n-1].deed
@@ -166,26 +188,35 @@ func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
 	a.shares[c.who] = append(shares, s)
 }
 
+// slack is that of the table.
+func (a *analysis) slack() []int64 {
+	if a.slacks == nil {
+		a.slacks = a.t.slack()
+	}
+	return a.slacks
+}
+
 // stream is the flow that step i is a part of; nil where the hosts are unknown.
 func (a *analysis) stream(i int) *stream {
-	r := &a.t.steps[i]
-	if r.Peer < 0 {
+	if len(a.tr.steps) == 0 {
 		return nil
 	}
-	return a.tr.own[[2]int{a.t.run.Ranks[r.Rank].Host, a.t.run.Ranks[r.Peer].Host}]
+	return a.tr.steps[i]
 }
 
 // causes are the reasons for the excess of step i that the records show. Those that
-// are only possible, by one of several equal paths, count where no other is known.
+// are only possible, by one of several equal paths, count where no other is known. They
+// are valid until the next question.
 func (a *analysis) causes(i int, excess int64) []cause {
 	s := a.stream(i)
 	if s == nil {
 		return nil
 	}
-	known := a.slowLinks(i, a.tr.route(s).slowAt)
-	known = append(known, a.contention(i, s, true)...)
-	known = append(known, a.collisions(i, s, true)...)
+	known := append(a.room.known[:0], a.slowLinks(i, a.tr.route(s).slowAt)...)
+	known = a.contention(known, i, s, true)
+	known = a.collisions(known, i, s, true)
 	known = append(known, a.pausedBy(i, s, excess)...)
+	a.room.known = known
 	if sumOf(known) >= float64(excess)/4 {
 		return known
 	}
@@ -195,13 +226,15 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	if slow := a.stem(i, s, excess); len(slow) > 0 && len(known) == 0 {
 		return slow
 	}
-	possible := a.slowLinks(i, a.tr.route(s).maybeSlow)
-	possible = append(possible, a.contention(i, s, false)...)
-	possible = append(possible, a.collisions(i, s, false)...)
-	for j := range possible {
-		possible[j].confidence /= 2
+	n := len(known)
+	known = append(known, a.slowLinks(i, a.tr.route(s).maybeSlow)...)
+	known = a.contention(known, i, s, false)
+	known = a.collisions(known, i, s, false)
+	for j := range known[n:] {
+		known[n+j].confidence /= 2
 	}
-	return append(known, possible...)
+	a.room.known = known
+	return known
 }
 
 func sumOf(causes []cause) float64 {
@@ -219,7 +252,7 @@ func (a *analysis) wireNanos(bytes int64, p port) float64 {
 		rate = a.tr.net.Links[h.link].BitsPerSecond
 	}
 	if rate <= 0 {
-		rate = a.tr.net.fastest()
+		rate = a.tr.net.fastest
 	}
 	return float64(bytes) * 8 * wireFactor * ackFactor / float64(rate) * 1e9
 }
@@ -267,13 +300,12 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 	return at, ok
 }
 
-// contention are the other flows that shared a port with step i while it ran.
-func (a *analysis) contention(i int, s *stream, certain bool) []cause {
+// contention appends the other flows that shared a port with step i while it ran.
+func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
-	var out []cause
-	for _, f := range a.tr.others {
-		bytes := f.sent(from, to)
-		if bytes <= 0 {
+	for _, x := range a.tr.sending(from, to) {
+		f := x.stream
+		if f.steps != nil || x.bytes <= 0 {
 			continue
 		}
 		at, ok := a.meeting(s, f, certain, from, to)
@@ -283,7 +315,7 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 		if _, sure := a.meeting(s, f, true, from, to); sure && !certain {
 			continue // counted already
 		}
-		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(bytes, at), confidence: 0.9}
+		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
 		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
 		c.unpaused = c.weight
 		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
@@ -299,18 +331,27 @@ func (a *analysis) contention(i int, s *stream, certain bool) []cause {
 	return out
 }
 
+// together is the share of a flow's time by which the begins of two may differ that were
+// sent as one incast.
+const together = 0.05
+
 // asIncast makes a cause one of an incast where its flow is one of several, from as
-// many hosts, into one host that the collective sends to at the same time. Its object
-// is the switch's port to that host.
+// many hosts, into one host that the collective sends to at the same time: of three or
+// more, or of two that began together. Its object is the switch's port to that host.
 func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	var sources []int
-	for _, g := range a.tr.others {
-		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+	apart := int64(0) // the begins of the flows
+	for _, g := range a.tr.sending(from, to) {
+		if g.steps == nil && g.destination == f.destination && g.bytes > 0 && !slices.Contains(sources, g.source) {
 			sources = append(sources, g.source)
+			apart = max(apart, g.curve[0].time-f.curve[0].time, f.curve[0].time-g.curve[0].time)
 		}
 	}
-	collective := slices.ContainsFunc(a.tr.all(), func(g *stream) bool {
-		return g.steps != nil && g.destination == f.destination && a.tr.bytes(g, from, to) > 0
+	if len(sources) == 2 && float64(apart) > together*float64(f.last().time-f.curve[0].time) {
+		return
+	}
+	collective := slices.ContainsFunc(a.tr.sending(from, to), func(g sender) bool {
+		return g.steps != nil && g.destination == f.destination && g.bytes > 0
 	})
 	if len(sources) < 2 || !collective {
 		return
@@ -334,7 +375,7 @@ const (
 // the collective does not send to: the queue is at the port to that host, off the
 // collective's way, and pauses are how the collective is slowed.
 func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
-	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.all(), func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
+	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.list, func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
 		return
 	}
 	var sources []int
@@ -360,20 +401,16 @@ func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
 	}
 }
 
-// collisions are the collective's own flows that shared a switch's port with step i
+// collisions appends the collective's own flows that shared a switch's port with step i
 // while it ran. Flows of one NIC are the algorithm's choice and no collision.
-func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
+func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
-	var out []cause
-	for _, o := range a.tr.all() {
+	for _, x := range a.tr.sending(from, to) {
+		o := x.stream
 		if o.steps == nil {
 			break // the collective's come first
 		}
-		if o == s || o.source == s.source {
-			continue
-		}
-		bytes := a.tr.bytes(o, from, to)
-		if bytes == 0 {
+		if o == s || o.source == s.source || x.bytes == 0 {
 			continue
 		}
 		at, ok := a.meeting(s, o, certain, from, to)
@@ -383,10 +420,10 @@ func (a *analysis) collisions(i int, s *stream, certain bool) []cause {
 		if _, sure := a.meeting(s, o, true, from, to); sure && !certain {
 			continue
 		}
-		if weight := a.wireNanos(bytes, at); weight > float64(to-from)/50 {
-			object := a.switchPort(at)
+		if weight := a.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
+			words := a.words(at)
 			weight *= 1 - a.pauses.fraction(at, from, to)
-			out = append(out, cause{who: "collision " + object, class: SelfCollision, flow: o.name, object: object, weight: weight, confidence: 0.9,
+			out = append(out, cause{who: words.collision, class: SelfCollision, flow: o.name, object: words.name, weight: weight, confidence: 0.9,
 				evidence: "two flows of the collective share the port"})
 		}
 	}

@@ -192,38 +192,54 @@ type face struct {
 	flow, object string
 }
 
+// role is one of the things that a culprit did, and how much time it took.
+type role struct {
+	face
+	weight float64
+	surest *deed // of highest confidence
+}
+
+func (r *role) is(d *deed) bool {
+	return d == r.surest || d.class == r.class && d.flow == r.flow && d.object == r.object
+}
+
 // describe is what a culprit did mostly, by time on the critical path, or anywhere if
 // it is not on it.
 func (a *analysis) describe(who string, critical []bool) Culprit {
-	weight := map[face]float64{}
-	example := map[face]*deed{}
-	var best face
+	var seen []role
+	best := 0
 	for _, s := range a.shares[who] {
-		f := face{s.class, s.flow, s.object}
 		w := float64(s.nanos) * s.confidence * s.confidence
 		if critical[s.step] {
 			w *= 1e6
 		}
-		weight[f] += w
-		if d := example[f]; d == nil || s.confidence > d.confidence {
-			example[f] = s.deed
+		at := slices.IndexFunc(seen, func(r role) bool { return r.is(s.deed) })
+		if at < 0 {
+			at = len(seen)
+			seen = append(seen, role{face: face{s.class, s.flow, s.object}, surest: s.deed})
 		}
-		if b := weight[best]; weight[f] > b || f == best {
-			best = f
+		r := &seen[at]
+		if r.weight += w; s.confidence > r.surest.confidence {
+			r.surest = s.deed
+		}
+		if r.weight > seen[best].weight {
+			best = at
 		}
 	}
-	if best.class == PFCRoot {
-		best = a.direct(who, best, critical)
+	face := seen[best].face
+	if face.class == PFCRoot {
+		face = a.direct(who, face, critical)
 	}
-	s := example[best]
-	return Culprit{Class: best.class, Flow: best.flow, Object: best.object, Confidence: math.Round(s.confidence*100) / 100, Evidence: s.evidence}
+	at := slices.IndexFunc(seen, func(r role) bool { return r.face == face })
+	s := seen[at].surest
+	return Culprit{Class: face.class, Flow: face.flow, Object: face.object, Confidence: math.Round(s.confidence*100) / 100, Evidence: s.evidence}
 }
 
 // direct is what a flow at the root of pauses did to steps that cross the root
 // themselves, if these were as good as critical: then it is a flow in the way, and the
 // pauses are what it did besides.
 func (a *analysis) direct(who string, paused face, critical []bool) face {
-	slack := a.t.slack()
+	slack := a.slack()
 	near := leastShare * float64(a.t.last-a.t.first)
 	behind, weight, best := 0.0, map[face]float64{}, paused
 	for _, s := range a.shares[who] {

@@ -1,7 +1,5 @@
 package collective
 
-import "math/bits"
-
 // course is how far the ranks of a communicator came in its last collective, where
 // the records show which algorithm ran.
 type course struct {
@@ -63,20 +61,11 @@ func (c *course) partner(rank, step int) int {
 	if c.pairs != unpaired {
 		return c.members[c.pairs.destination(c.position[rank], step, len(c.members))]
 	}
-	other := c.position[rank] ^ halvingDistance(step, c.steps)
+	other := halvingPartner(c.position[rank], step, c.steps)
 	if other >= len(c.members) {
 		return None
 	}
 	return c.members[other]
-}
-
-// halvingDistance is the distance of the partners in a step of halving-doubling: 1,
-// 2, 4 and back again.
-func halvingDistance(step, steps int) int {
-	if step > steps/2 {
-		step = steps + 1 - step
-	}
-	return 1 << (step - 1)
 }
 
 // course reads a ring, halving-doubling over a power of two ranks or a direct
@@ -138,21 +127,21 @@ func (c *course) length(most int) {
 	}
 	n := len(c.members)
 	if c.pairs != unpaired {
-		c.steps = n - 1
+		c.steps = directSteps(n)
 		if c.even(most) {
 			c.steps = most // parts that are empty are not sent
 		}
 		return
 	}
 	if c.next == nil {
-		c.steps = 2 * bits.Len(uint(n-1))
+		c.steps = halvingSteps(n)
 		return
 	}
-	c.steps = n - 1
-	if most == n-1 && c.complete() {
+	c.steps = ringSteps(AllGather, n)
+	if most == c.steps && c.complete() {
 		return
 	}
-	c.steps = max(2*(n-1), most)
+	c.steps = max(ringSteps(AllReduce, n), most)
 }
 
 // ring says whether every rank sends to one and the same other, and notes to whom.
@@ -187,7 +176,7 @@ func (a *analysis) ring(c *course, communicator int32) bool {
 		received[to] = true
 	}
 	for i, rank := range c.members {
-		to := c.members[(i+1)%len(c.members)]
+		to := c.members[ringNext(i, len(c.members))]
 		if _, ok := next[rank]; !ok && !received[to] {
 			next[rank] = to
 			received[to] = true
@@ -207,11 +196,11 @@ func (a *analysis) halving(c *course, communicator int32) bool {
 	if n&(n-1) != 0 {
 		return false
 	}
-	steps := 2 * bits.Len(uint(n-1))
+	steps := halvingSteps(n)
 	from, to := a.t.of(communicator)
 	for i := from; i < to; i++ {
 		r := &a.t.steps[i]
-		if int(r.Step) > steps || r.Peer < 0 || c.position[int(r.Rank)]^c.position[int(r.Peer)] != halvingDistance(int(r.Step), steps) {
+		if int(r.Step) > steps || r.Peer < 0 || c.position[int(r.Peer)] != halvingPartner(c.position[int(r.Rank)], int(r.Step), steps) {
 			return false
 		}
 	}

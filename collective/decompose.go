@@ -96,14 +96,11 @@ func (p *Plan) add(steps [][]Planned, chunks, channel int) {
 // on it sends what the one before has sent it. All-reduce goes round twice.
 func ring(s Shape, bytes int64) [][]Planned {
 	n := s.Members
-	steps := n - 1
-	if s.Operation == AllReduce {
-		steps *= 2
-	}
+	steps := ringSteps(s.Operation, n)
 	out := make([][]Planned, n)
 	for member := range n {
 		for step := 1; step <= steps; step++ {
-			p := Planned{Step: step, Peer: (member + 1) % n, AwaitsRank: (member + n - 1) % n, AwaitsStep: step - 1, Bytes: bytes / int64(n)}
+			p := Planned{Step: step, Peer: ringNext(member, n), AwaitsRank: (member + n - 1) % n, AwaitsStep: step - 1, Bytes: bytes / int64(n)}
 			if step == 1 {
 				p.AwaitsRank, p.AwaitsStep = None, None
 			}
@@ -119,29 +116,21 @@ func ring(s Shape, bytes int64) [][]Planned {
 // data to a partner in the first step, and get the result in the last.
 func halvingDoubling(n int, bytes int64) [][]Planned {
 	power := 1 << (bits.Len(uint(n)) - 1)
-	rounds, extra := bits.Len(uint(power))-1, n-power
+	steps, extra := halvingSteps(power), n-power
 	shift := min(extra, 1) // the step before
 	out := make([][]Planned, n)
 	for member := range power {
-		for step := 1; step <= 2*rounds; step++ {
-			round := step
-			if step > rounds {
-				round = 2*rounds + 1 - step
-			}
-			p := Planned{Step: step + shift, Peer: member ^ 1<<(round-1), Bytes: bytes >> round, AwaitsRank: None, AwaitsStep: None}
+		for step := 1; step <= steps; step++ {
+			p := Planned{Step: step + shift, Peer: halvingPartner(member, step, steps), Bytes: bytes >> halvingRound(step, steps), AwaitsRank: None, AwaitsStep: None}
 			if step > 1 {
-				before := step - 1
-				if before > rounds {
-					before = 2*rounds + 1 - before
-				}
-				p.AwaitsRank, p.AwaitsStep = member^1<<(before-1), step-1+shift
+				p.AwaitsRank, p.AwaitsStep = halvingPartner(member, step-1, steps), step-1+shift
 			} else if member < extra {
 				p.AwaitsRank, p.AwaitsStep = power+member, 1
 			}
 			out[member] = append(out[member], p)
 		}
 	}
-	last := 2*rounds + shift + 1
+	last := steps + shift + 1
 	for i := range extra {
 		out[power+i] = append(out[power+i], Planned{Step: 1, Peer: i, Bytes: bytes, AwaitsRank: None, AwaitsStep: None})
 		out[i] = append(out[i], Planned{Step: last, Peer: power + i, Bytes: bytes, AwaitsRank: i ^ 1, AwaitsStep: last - 1})
@@ -211,8 +200,8 @@ func doubleTree(s Shape, bytes int64) [][]Planned {
 func direct(n int, bytes int64) [][]Planned {
 	out := make([][]Planned, n)
 	for member := range n {
-		for step := 1; step < n; step++ {
-			out[member] = append(out[member], Planned{Step: step, Peer: (member + step) % n, Bytes: bytes / int64(n), AwaitsRank: None, AwaitsStep: None})
+		for step := 1; step <= directSteps(n); step++ {
+			out[member] = append(out[member], Planned{Step: step, Peer: onwards.destination(member, step, n), Bytes: bytes / int64(n), AwaitsRank: None, AwaitsStep: None})
 		}
 	}
 	return out

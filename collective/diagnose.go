@@ -1,6 +1,9 @@
 package collective
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Diagnose finds the critical path of a run and who lengthened it. It changes
 // nothing of the run.
@@ -10,6 +13,7 @@ func Diagnose(run Run, opt Options) Diagnosis { return NewAnalyser(opt).Diagnose
 type Analyser struct {
 	opt  Options
 	room scratch
+	net  *network // of the last run
 }
 
 // NewAnalyser makes an Analyser.
@@ -29,6 +33,18 @@ func (z *Analyser) Diagnose(run Run) Diagnosis {
 	d.Notes = append(d.Notes, leftOut(p.doubled, p.cut)...)
 	d.Text = d.describe(&run)
 	return *d
+}
+
+// network is that of a fabric: the last run's, with the ways that were found in it, if
+// the fabric is the same.
+func (z *Analyser) network(f *Fabric) *network {
+	if f == nil {
+		f = &Fabric{}
+	}
+	if z.net == nil || !slices.Equal(z.net.Nodes, f.Nodes) || !slices.Equal(z.net.Links, f.Links) {
+		z.net = newNetwork(&Fabric{slices.Clone(f.Nodes), slices.Clone(f.Links)}, z.opt.LineRateBitsPerSecond)
+	}
+	return z.net
 }
 
 // limit is how many records are diagnosed at once.
@@ -63,13 +79,12 @@ func (z *Analyser) piece(given Run, p *piece) {
 	d := &p.d
 	d.ClockOffsets = t.alignClocks(p.clocks)
 	t.bounds()
-	net := newNetwork(run.Fabric, z.opt.LineRateBitsPerSecond)
+	net := z.network(run.Fabric)
 	tr := newTraffic(t, net)
-	a := &analysis{t: t, tr: tr, room: &z.room, pauses: newPauses(run, tr, t.last), shares: map[string][]share{}, stop: z.opt.Stop, answers: answers{map[portSince]passage{}, map[hostBeside]bool{}, map[port]string{}}}
-	if a.stop == nil {
-		a.stop = func() bool { return false }
+	a := newAnalysis(t, tr, &z.room)
+	if z.opt.Stop != nil {
+		a.stop = z.opt.Stop
 	}
-	a.base = newBaseline(t, tr, t.channels)
 	path := t.criticalSteps(t.lastOr(p.until))
 	d.MakespanNanos = t.last - t.first
 	d.CriticalPath = t.segments(path)
@@ -81,6 +96,7 @@ func (z *Analyser) piece(given Run, p *piece) {
 	}
 	p.idle = a.idleNanos()
 	a.standstill(d, p.later)
+	z.room.keep(a.shares)
 	p.from, p.last, p.doubled, p.cut = t.comesFrom(path), t.last, t.doubled, t.cut
 	p.clocks, p.communicators = t.offset, map[int32]bool{}
 	for c := range max(len(run.Communicators), 1) {

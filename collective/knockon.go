@@ -23,7 +23,7 @@ func (a *analysis) knockOn() {
 	for _, who := range a.names() {
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
 			o := own[s.flow]
-			if o == nil || s.idle || s.class != SelfCollision && s.class != PFCRoot || s.class == SelfCollision && a.meets(healthy, s.step, o) || s.class == PFCRoot && a.fills(healthy, o, s.object) {
+			if o == nil || s.idle || s.class != SelfCollision || a.meetsAnyway(healthy, &s, o) {
 				return false
 			}
 			taken = append(taken, s)
@@ -92,6 +92,15 @@ func (a *analysis) healthy() []span {
 	return spans
 }
 
+// meetsAnyway says whether a flow of the collective slows a step in the healthy schedule
+// too: as the step goes through the same port, or because it meets another there.
+func (a *analysis) meetsAnyway(healthy []span, s *share, o *stream) bool {
+	if through := a.stream(int(s.step)); slices.ContainsFunc(a.tr.route(through).ports, func(p port) bool { return a.switchPort(p) == s.object }) {
+		return a.meets(healthy, s.step, o)
+	}
+	return a.fills(healthy, o, s.object)
+}
+
 // meets says whether a flow runs for a quarter of a step's time or more while the step
 // does, in the healthy schedule.
 func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
@@ -112,7 +121,10 @@ func (a *analysis) fills(healthy []span, o *stream, object string) bool {
 		if a.switchPort(p) != object {
 			continue
 		}
-		for _, other := range a.tr.own {
+		for _, other := range a.tr.list {
+			if other.steps == nil {
+				break // the collective's come first
+			}
 			if other == o || other.source == o.source || !a.tr.passes(other, p) {
 				continue
 			}
@@ -172,6 +184,9 @@ func (a *analysis) aftermath() {
 			if s.confidence >= sureEnough {
 				x.nanos += s.nanos
 				x.first = min(x.first, a.t.begin[s.step])
+			}
+			if s.class == SlowLink {
+				x.first = a.t.first // it was slow before a step showed it
 			}
 		}
 		if x.nanos > 0 {

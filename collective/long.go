@@ -308,13 +308,13 @@ func joinRanges(a, b *Culprit) (sum [2]int64) {
 // order sorts the culprits, those that stop the job before those that slow it, and drops
 // those that cost less than counts, whose sum it returns.
 func (d *Diagnosis) order() (small int64) {
-	stops := func(c *Culprit) int {
-		return map[bool]int{true: 1}[c.Class == Hang || c.Class == Deadlock && len(d.StoppedRanks) > 0]
+	stops := func(c *Culprit) bool {
+		return c.Class == Hang || c.Class == Deadlock && len(d.StoppedRanks) > 0
 	}
 	all := make([]int, 0, len(d.Culprits))
 	for i := range d.Culprits {
 		c := &d.Culprits[i]
-		if stops(c) == 0 && float64(c.CostNanos) < c.least()*float64(d.MakespanNanos) {
+		if !stops(c) && float64(c.CostNanos) < c.least()*float64(d.MakespanNanos) {
 			small += c.CostNanos
 			continue
 		}
@@ -322,7 +322,13 @@ func (d *Diagnosis) order() (small int64) {
 	}
 	slices.SortStableFunc(all, func(i, j int) int {
 		a, b := &d.Culprits[i], &d.Culprits[j]
-		return cmp.Or(cmp.Compare(stops(b), stops(a)), cmp.Compare(b.CostNanos, a.CostNanos))
+		switch first := stops(a); {
+		case first == stops(b):
+			return cmp.Compare(b.CostNanos, a.CostNanos)
+		case first:
+			return -1
+		}
+		return 1
 	})
 	culprits, at := make([]Culprit, len(all)), make(map[int]int, len(all))
 	for n, i := range all {

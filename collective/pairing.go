@@ -1,40 +1,5 @@
 package collective
 
-// pairing is who sends to whom in the steps of a direct all-to-all, by the ranks'
-// positions.
-type pairing int
-
-// The pairings in use: in step k to the position k further on, k back, or at the
-// distance k in binary.
-const (
-	unpaired pairing = iota
-	onwards
-	backwards
-	exchanged
-)
-
-// destination is the position that one sends to in a step among n.
-func (p pairing) destination(position, step, n int) int {
-	switch p {
-	case onwards:
-		return (position + step) % n
-	case backwards:
-		return (position - step%n + n) % n
-	}
-	return position ^ step
-}
-
-// source is the position that sends to one in a step among n.
-func (p pairing) source(position, step, n int) int {
-	switch p {
-	case onwards:
-		return backwards.destination(position, step, n)
-	case backwards:
-		return onwards.destination(position, step, n)
-	}
-	return position ^ step
-}
-
 // pairwise says whether all steps are those of one pairing, and notes which. It takes
 // three steps to know: the first two of halving-doubling look the same. Whether a
 // step awaits the data of the one before it, the records say.

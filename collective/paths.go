@@ -15,10 +15,25 @@ type hop struct {
 type network struct {
 	*Fabric
 	hops    [][]hop
-	nominal []int64   // rate that a link should have, bits per second
-	least   int64     // lowest nominal rate between switches; 0: none
-	toward  [][]int32 // by host: the distances of all nodes to it, as they are asked for
+	nominal []int64          // rate that a link should have, bits per second
+	least   int64            // lowest nominal rate between switches; 0: none
+	fastest int64            // highest nominal rate of a host's link
+	toward  [][]int32        // by host: the distances of all nodes to it, as they are asked for
+	pairs   map[[2]int]*pair // by source and destination, as they are asked for; at most maxPairs
+	met     map[port]meet    // of find
 }
+
+// pair is what the fabric says of the way between two hosts.
+type pair struct {
+	paths [][]port // see shortest
+	way   *route   // of a flow that no switch saw; nil until asked for
+}
+
+// meet is how many of some paths have a port, and how far from the source it is.
+type meet struct{ paths, depth int }
+
+// maxPairs bounds the pairs of hosts that are kept.
+const maxPairs = 1 << 14
 
 // route is what is known of the way from one host to another: the egress ports that
 // lie on its shortest paths, by distance from the source.
@@ -37,10 +52,7 @@ func (r *route) certain(p port) bool { return slices.Contains(r.sure, p) }
 const maxPaths = 256
 
 func newNetwork(f *Fabric, lineRate int64) *network {
-	if f == nil {
-		f = &Fabric{}
-	}
-	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes))}
+	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes)), pairs: map[[2]int]*pair{}, met: map[port]meet{}}
 	for i, l := range f.Links {
 		if min(l.A, l.B) < 0 || max(l.A, l.B) >= len(f.Nodes) {
 			continue
@@ -80,9 +92,15 @@ func (n *network) rateClasses(lineRate int64) {
 			}
 		}
 		n.nominal[i] = max(best, lineRate)
-		if n.Nodes[l.A].Switch && n.Nodes[l.B].Switch && (n.least == 0 || n.nominal[i] < n.least) {
+		switch between := n.Nodes[l.A].Switch && n.Nodes[l.B].Switch; {
+		case between && (n.least == 0 || n.nominal[i] < n.least):
 			n.least = n.nominal[i]
+		case !between:
+			n.fastest = max(n.fastest, n.nominal[i])
 		}
+	}
+	if n.fastest == 0 {
+		n.fastest = 25_000_000_000
 	}
 }
 
@@ -150,25 +168,45 @@ func (n *network) toHost(p port) (int, bool) {
 
 // way is the route between two hosts, given the ports at which the flow was seen.
 func (n *network) way(from, to int, seen map[port]bool) *route {
+	of := n.pairs[[2]int{from, to}]
+	if of == nil {
+		of = &pair{paths: n.shortest(from, to)}
+		if len(n.pairs) < maxPairs {
+			n.pairs[[2]int{from, to}] = of
+		}
+	}
+	if len(seen) > 0 {
+		return n.find(of.paths, seen)
+	}
+	if of.way == nil {
+		of.way = n.find(of.paths, nil)
+	}
+	return of.way
+}
+
+// find is the route of a flow that takes one of some paths, given the ports at which it
+// was seen.
+func (n *network) find(paths [][]port, seen map[port]bool) *route {
 	r := &route{}
-	paths := n.shortest(from, to)
 	if len(seen) > 0 {
 		if kept := agreeing(paths, seen); len(kept) > 0 {
 			paths = kept
 		}
 	}
-	count := map[port]int{}
+	clear(n.met)
 	for _, path := range paths {
-		for _, p := range path {
-			if count[p]++; count[p] == 1 {
+		for i, p := range path {
+			m := n.met[p]
+			if m.paths == 0 {
 				r.ports = append(r.ports, p)
 			}
+			n.met[p] = meet{m.paths + 1, i}
 		}
 	}
-	r.order(paths)
+	n.order(r.ports)
 	for _, p := range r.ports {
 		h, _ := n.next(p) // a port of a path has a link
-		certain := count[p] == len(paths)
+		certain := n.met[p].paths == len(paths)
 		if certain {
 			r.sure = append(r.sure, p)
 		}
@@ -192,16 +230,10 @@ func (n *network) way(from, to int, seen map[port]bool) *route {
 	return r
 }
 
-// order sorts the ports by their distance from the source.
-func (r *route) order(paths [][]port) {
-	depth := map[port]int{}
-	for _, path := range paths {
-		for i, p := range path {
-			depth[p] = i
-		}
-	}
-	slices.SortFunc(r.ports, func(a, b port) int {
-		if d := depth[a] - depth[b]; d != 0 {
+// order sorts the ports of find by their distance from the source.
+func (n *network) order(ports []port) {
+	slices.SortFunc(ports, func(a, b port) int {
+		if d := n.met[a].depth - n.met[b].depth; d != 0 {
 			return d
 		}
 		if a.node != b.node {

@@ -136,7 +136,7 @@ func (p *pauses) follow(at port, from, to int64, behind []port) []origin {
 	if len(behind) > len(p.tr.net.Nodes) {
 		return nil
 	}
-	behind = append(slices.Clone(behind), at)
+	behind = append(behind, at)
 	var out []origin
 	for _, e := range p.exits(at, h, from, to) {
 		found := []origin{{at: e.at, host: None, score: 1}}
@@ -164,42 +164,36 @@ const pausedWeight = 100
 
 // exits weighs the egress ports of the switch behind a paused link.
 func (p *pauses) exits(at port, h hop, from, to int64) []exit {
-	weight := map[port]float64{}
-	for _, e := range p.tr.net.hops[h.peer] {
-		q := port{h.peer, e.port}
-		if e.port == h.peerPort {
-			continue
-		}
-		weight[q] = p.metered(q, h.peerPort, from, to)
-	}
-	if total(weight) == 0 {
-		for q := range weight {
-			through, beside := p.tr.pressure(at, q, from, to)
-			if weight[q] = through * beside; p.time(q, from, to) > 0 {
-				weight[q] = pausedWeight * through * (through + beside)
-			}
-		}
-	}
-	sum, best := total(weight), 0.0
-	for _, w := range weight {
-		best = max(best, w)
-	}
 	var out []exit
-	for q, w := range weight {
-		if w > 0 && w >= best/10 {
-			out = append(out, exit{q, w / sum})
+	sum := 0.0
+	for _, e := range p.tr.net.hops[h.peer] {
+		if e.port != h.peerPort {
+			q := port{h.peer, e.port}
+			x := exit{q, p.metered(q, h.peerPort, from, to)}
+			sum += x.share
+			out = append(out, x)
 		}
 	}
-	slices.SortFunc(out, func(a, b exit) int { return a.at.port - b.at.port })
-	return out
-}
-
-func total(weight map[port]float64) float64 {
-	sum := 0.0
-	for _, w := range weight {
-		sum += w
+	if sum == 0 {
+		for i := range out {
+			x := &out[i]
+			through, beside := p.tr.pressure(at, x.at, from, to)
+			if x.share = through * beside; p.time(x.at, from, to) > 0 {
+				x.share = pausedWeight * through * (through + beside)
+			}
+			sum += x.share
+		}
 	}
-	return sum
+	best := 0.0
+	for _, x := range out {
+		best = max(best, x.share)
+	}
+	out = slices.DeleteFunc(out, func(x exit) bool { return x.share <= 0 || x.share < best/10 })
+	slices.SortFunc(out, func(a, b exit) int { return a.at.port - b.at.port })
+	for i := range out {
+		out[i].share /= sum
+	}
+	return out
 }
 
 // metered weighs an egress port by what telemetry says: the bytes it had from the
@@ -226,15 +220,13 @@ func (p *pauses) metered(q port, in int, from, to int64) float64 {
 // recorded: the bytes of the known flows that go through both, and of those that come to
 // the port from elsewhere.
 func (tr *traffic) pressure(at, q port, from, to int64) (through, beside float64) {
-	for _, s := range tr.all() {
-		if !tr.passes(s, q) {
-			continue
-		}
-		bytes := tr.bytes(s, from, to)
-		if tr.passes(s, at) {
-			through += float64(bytes)
-		} else {
-			beside += float64(bytes)
+	for _, s := range tr.sending(from, to) {
+		switch {
+		case !tr.passes(s.stream, q):
+		case tr.passes(s.stream, at):
+			through += float64(s.bytes)
+		default:
+			beside += float64(s.bytes)
 		}
 	}
 	return through, beside

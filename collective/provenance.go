@@ -55,13 +55,17 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 		}
 	}
 	var out []cause
-	for _, f := range a.tr.all() {
+	for _, x := range a.tr.sending(from, to) {
+		f := x.stream
 		w := filled[f]
 		if w == 0 || others != (f.steps == nil) {
 			continue
 		}
 		c := cause{who: "flow " + f.name, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85,
 			evidence: fmt.Sprintf("fills the queue at %s, from which pauses spread to the collective", a.switchPort(at))}
+		if f.steps != nil {
+			c.who, c.class = a.words(at).collision, SelfCollision
+		}
 		if host, ok := a.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
 			a.asIncast(&c, f, from, to)
 		}
@@ -78,11 +82,9 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stre
 	filled = map[*stream]float64{}
 	for _, r := range a.tr.during(at, from-window, to+window) {
 		for _, row := range r.Flows {
-			for _, f := range a.streams(row, from, to) {
-				if f != s && a.tr.bytes(f, from, to) > 0 {
-					filled[f] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
-					others = others || f.steps == nil
-				}
+			if f := a.streamOf(row, from, to); f != nil && f != s && a.tr.bytes(f, from, to) > 0 {
+				filled[f] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
+				others = others || f.steps == nil
 			}
 		}
 	}
@@ -91,9 +93,9 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stre
 	}
 	clear(filled)
 	own := 0
-	for _, f := range a.tr.all() {
-		if bytes := a.tr.bytes(f, from, to); bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain(at)) {
-			filled[f] = float64(bytes)
+	for _, x := range a.tr.sending(from, to) {
+		if f := x.stream; x.bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain(at)) {
+			filled[f] = float64(x.bytes)
 			if others = others || f.steps == nil; f.steps != nil {
 				own++
 			}
@@ -105,23 +107,23 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stre
 	return filled, others
 }
 
-// streams are the flows that a row of telemetry stands for, those active at the time
-// first.
-func (a *analysis) streams(row FlowReport, from, to int64) []*stream {
+// streamOf is the flow that a row of telemetry stands for, one that was under way at the
+// time if any was; nil where none is known.
+func (a *analysis) streamOf(row FlowReport, from, to int64) *stream {
 	pair := [2]int{row.Source, row.Destination}
 	if row.Collective {
-		if s := a.tr.own[pair]; s != nil {
-			return []*stream{s}
-		}
-		return nil
+		return a.tr.own[pair]
 	}
 	all := a.tr.of[pair]
-	for i, f := range all {
+	for _, f := range all {
 		if f.sent(from-window, to+window) > 0 {
-			return all[i : i+1]
+			return f
 		}
 	}
-	return all[:min(len(all), 1)]
+	if len(all) > 0 {
+		return all[0]
+	}
+	return nil
 }
 
 // deadlock is the culprit of a loop of paused ports: it names every port of it, from

@@ -21,9 +21,7 @@ func handmade(between int64, flow Flow, reports ...PortReport) *analysis {
 	t := newTable(run, DefaultLimit, &scratch{}, nil)
 	t.bounds()
 	tr := newTraffic(t, newNetwork(fabric, 0))
-	a := &analysis{t: t, tr: tr, pauses: newPauses(run, tr, t.last), shares: map[string][]share{}, answers: answers{map[portSince]passage{}, map[hostBeside]bool{}, map[port]string{}}}
-	a.base = newBaseline(t, tr, t.channels)
-	return a
+	return newAnalysis(t, tr, &scratch{})
 }
 
 // A port that is full from the begin of a late flow on is no slow link.
@@ -41,7 +39,7 @@ func TestLoadCountsOverTheTimeOfTheFlows(t *testing.T) {
 func TestFlowsThatFitTakeNothingOfEachOther(t *testing.T) {
 	for rate, causes := range map[int64]int{25e9: 1, 50e9: 0} {
 		a := handmade(rate, Flow{Source: 3, Destination: 5, Bytes: 15e6, EndNanos: 10e6})
-		if got := a.contention(0, a.stream(0), true); len(got) != causes {
+		if got := a.contention(nil, 0, a.stream(0), true); len(got) != causes {
 			t.Errorf("%d bit/s: %+v, want %d causes", rate, got, causes)
 		}
 	}

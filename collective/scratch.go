@@ -6,6 +6,27 @@ type scratch struct {
 	own, awaited     []int32
 	gaps             []int32
 	less, idle, ends []int64 // less and idle are all zero while no replayer works
+	known            []cause
+	lists            [][]share // to be used again
+}
+
+// list is an empty list of shares.
+func (r *scratch) list() []share {
+	n := len(r.lists)
+	if n == 0 {
+		return nil
+	}
+	last := r.lists[n-1][:0]
+	r.lists = r.lists[:n-1]
+	return last
+}
+
+// keep takes back the lists of shares of a diagnosis.
+func (r *scratch) keep(lists map[string][]share) {
+	for _, list := range lists {
+		clear(list)
+		r.lists = append(r.lists, list)
+	}
 }
 
 // grow gives a slice of n elements, of the memory that is there if it is enough. What

@@ -47,7 +47,7 @@ func (a *analysis) loneQueues(i int, s *stream, excess int64) []cause {
 
 func (a *analysis) loneQueue(p port, from, to int64) bool {
 	h, ok := a.tr.net.next(p)
-	if !ok || a.tr.net.nominal[h.link] < a.tr.net.fastest() {
+	if !ok || a.tr.net.nominal[h.link] < a.tr.net.fastest {
 		return false
 	}
 	for _, r := range a.tr.during(p, from, to) {
@@ -86,10 +86,10 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 	}
 	var bytes int64
 	var spells []interval // in which a flow that goes through the port was under way
-	for _, s := range a.tr.all() {
-		if a.tr.passes(s, p) {
-			bytes += a.tr.bytes(s, from, to)
-			spells = a.tr.spells(spells, s, from, to)
+	for _, s := range a.tr.sending(from, to) {
+		if a.tr.passes(s.stream, p) {
+			bytes += s.bytes
+			spells = a.tr.spells(spells, s.stream, from, to)
 		}
 	}
 	nanosPerByte := 8 * wireFactor / float64(a.tr.net.nominal[h.link]) * 1e9
@@ -103,10 +103,8 @@ func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
 		if row.Collective {
 			continue
 		}
-		for _, f := range a.streams(row, from, to) {
-			if !f.recorded {
-				return true
-			}
+		if f := a.streamOf(row, from, to); f != nil && !f.recorded {
+			return true
 		}
 	}
 	return false

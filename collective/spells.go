@@ -39,13 +39,13 @@ func covered(list []interval) (sum int64) {
 // certainly do, or of all that may.
 func (a *analysis) roomy(p port, certain bool, from, to int64) bool {
 	h, ok := a.tr.net.next(p)
-	if !ok || a.tr.net.Links[h.link].BitsPerSecond <= a.tr.net.fastest() {
+	if !ok || a.tr.net.Links[h.link].BitsPerSecond <= a.tr.net.fastest {
 		return false
 	}
 	left := a.tr.net.Links[h.link].BitsPerSecond
 	var sources []int
-	for _, s := range a.tr.all() {
-		if slices.Contains(sources, s.source) || !a.tr.passes(s, p) || certain && !a.tr.route(s).certain(p) || a.tr.bytes(s, from, to) == 0 {
+	for _, s := range a.tr.sending(from, to) {
+		if s.bytes == 0 || slices.Contains(sources, s.source) || !a.tr.passes(s.stream, p) || certain && !a.tr.route(s.stream).certain(p) {
 			continue
 		}
 		nic, ok := a.tr.net.next(a.tr.net.nic(s.source))

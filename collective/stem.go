@@ -49,17 +49,13 @@ func (a *analysis) flowsFree(q port, from, to int64) bool {
 // and others send little through q meanwhile, so that q is not busy.
 func (a *analysis) leaveBy(p, q port, s *stream, excess, from, to int64) bool {
 	others := int64(0)
-	for _, f := range a.tr.all() {
-		bytes := int64(0)
-		if f != s {
-			bytes = a.tr.bytes(f, from, to)
-		}
-		if bytes == 0 {
+	for _, f := range a.tr.sending(from, to) {
+		if f.stream == s || f.bytes == 0 {
 			continue
 		}
-		if a.tr.passes(f, q) {
-			others += bytes
-		} else if a.tr.passes(f, p) {
+		if a.tr.passes(f.stream, q) {
+			others += f.bytes
+		} else if a.tr.passes(f.stream, p) {
 			return false // it may be this flow that waits, at another port
 		}
 	}

@@ -11,6 +11,8 @@ type traffic struct {
 	others []*stream
 	of     map[[2]int][]*stream   // others by source and destination
 	reads  map[port][]*PortReport // by time
+	steps  []*stream              // of each step its stream; nil where the hosts are unknown
+	senders
 }
 
 // queueStat is the queue that packets found, summed over them.
@@ -26,6 +28,7 @@ type stream struct {
 	way                 *route             // see traffic.route
 	queues              map[port]queueStat // of a background flow
 	steps               []int32            // of the collective: its steps by time
+	number              int                // in traffic.list
 	recorded            bool               // its begin and end are recorded
 }
 
@@ -39,7 +42,7 @@ type flowKey struct{ source, destination, sourcePort, destinationPort int }
 
 func newTraffic(t *table, net *network) *traffic {
 	tr := &traffic{net: net, t: t, own: map[[2]int]*stream{}, of: map[[2]int][]*stream{}, reads: map[port][]*PortReport{}}
-	if net.Fabric == nil || len(net.Nodes) == 0 {
+	if len(net.Nodes) == 0 {
 		return tr
 	}
 	tr.collective(t)
@@ -54,7 +57,7 @@ func newTraffic(t *table, net *network) *traffic {
 	for _, p := range t.run.Paths {
 		if s := tr.own[[2]int{p.Source, p.Destination}]; s != nil {
 			for _, at := range p.Ports {
-				s.seen[port{at.Node, at.Port}] = true
+				s.sawAt(port{at.Node, at.Port})
 			}
 		}
 	}
@@ -66,6 +69,7 @@ func newTraffic(t *table, net *network) *traffic {
 	}
 	slices.SortFunc(tr.list, func(a, b *stream) int { return (a.source-b.source)*len(net.Nodes) + a.destination - b.destination })
 	tr.list = append(tr.list, tr.others...)
+	tr.senders = newSenders(tr)
 	for _, reads := range tr.reads {
 		slices.SortStableFunc(reads, func(a, b *PortReport) int { return compare(a.LastNanos, b.LastNanos) })
 	}
@@ -78,6 +82,14 @@ func (tr *traffic) route(s *stream) *route {
 		s.way = tr.net.way(s.source, s.destination, s.seen)
 	}
 	return s.way
+}
+
+// sawAt notes a port at which a switch saw the stream.
+func (s *stream) sawAt(p port) {
+	if s.seen == nil {
+		s.seen = map[port]bool{}
+	}
+	s.seen[p] = true
 }
 
 // passes says whether a stream may go through a port.
@@ -103,11 +115,12 @@ func (tr *traffic) name(node int) string {
 }
 
 func (tr *traffic) newStream(source, destination int) *stream {
-	return &stream{source: source, destination: destination, name: tr.name(source) + "->" + tr.name(destination), seen: map[port]bool{}, queues: map[port]queueStat{}}
+	return &stream{source: source, destination: destination, name: tr.name(source) + "->" + tr.name(destination)}
 }
 
 // collective makes a stream for each pair of hosts that the steps join.
 func (tr *traffic) collective(t *table) {
+	tr.steps = make([]*stream, len(t.steps))
 	for i := range t.steps {
 		r := &t.steps[i]
 		if r.Peer < 0 {
@@ -123,6 +136,7 @@ func (tr *traffic) collective(t *table) {
 			tr.own[[2]int{from, to}] = s
 		}
 		s.steps = append(s.steps, int32(i))
+		tr.steps[i] = s
 	}
 	for _, s := range tr.own {
 		slices.SortStableFunc(s.steps, func(a, b int32) int { return compare(t.begin[a], t.begin[b]) })
@@ -161,7 +175,7 @@ func (tr *traffic) background(run *Run) {
 		}
 		s.tidy()
 		if f.EndNanos == 0 {
-			s.extend(f.Bytes, tr.net.fastest())
+			s.extend(f.Bytes, tr.net.fastest)
 		}
 		tr.others = append(tr.others, s)
 	}
@@ -234,7 +248,7 @@ func (tr *traffic) unrecorded(key flowKey, samples []sample) []*stream {
 	}
 	for _, s := range out {
 		s.tidy()
-		s.backwards(tr.net.fastest())
+		s.backwards(tr.net.fastest)
 	}
 	return out
 }
@@ -245,31 +259,20 @@ func (tr *traffic) see(p *PortReport) {
 	tr.reads[at] = append(tr.reads[at], p)
 	for _, f := range p.Flows {
 		if s := tr.own[[2]int{f.Source, f.Destination}]; s != nil && f.Collective {
-			s.seen[at] = true
+			s.sawAt(at)
 		}
 		if f.Collective {
 			continue
 		}
 		for _, s := range tr.of[[2]int{f.Source, f.Destination}] {
-			s.seen[at] = true
+			s.sawAt(at)
+			if s.queues == nil {
+				s.queues = map[port]queueStat{}
+			}
 			q := s.queues[at]
 			s.queues[at] = queueStat{q.queue + f.QueueSum, q.packets + f.Packets}
 		}
 	}
-}
-
-// fastest is the highest nominal rate of a host's link.
-func (n *network) fastest() int64 {
-	best := int64(0)
-	for i, l := range n.Links {
-		if l.A < len(n.Nodes) && l.B < len(n.Nodes) && (!n.Nodes[l.A].Switch || !n.Nodes[l.B].Switch) {
-			best = max(best, n.nominal[i])
-		}
-	}
-	if best == 0 {
-		best = 25_000_000_000
-	}
-	return best
 }
 
 // tidy makes the curve rise with time.
@@ -369,22 +372,16 @@ func (s *stream) at(time int64) int64 {
 	return a.bytes + int64(float64(b.bytes-a.bytes)*float64(time-a.time)/float64(b.time-a.time))
 }
 
-// all are the streams, those of the collective first.
-func (tr *traffic) all() []*stream { return tr.list }
-
 // bytes is how much a stream sent in a stretch of time; the steps of a collective are
 // taken as even.
 func (tr *traffic) bytes(s *stream, from, to int64) int64 {
 	if s.steps == nil {
 		return s.sent(from, to)
 	}
-	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, t int64) int { return compare(tr.t.end[step], t) })
-	sum := 0.0
-	for ; i < len(s.steps) && tr.t.begin[s.steps[i]] < to; i++ {
-		begin, end := tr.t.begin[s.steps[i]], tr.t.end[s.steps[i]]
-		if overlap := min(end, to) - max(begin, from); overlap > 0 {
-			sum += float64(tr.t.steps[s.steps[i]].Bytes) * float64(overlap) / float64(end-begin)
+	for _, x := range tr.sending(from, to) {
+		if x.stream == s {
+			return x.bytes
 		}
 	}
-	return int64(sum)
+	return 0
 }

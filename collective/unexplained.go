@@ -202,18 +202,23 @@ func (a *analysis) spreadNoise() {
 		}
 	}
 	slices.SortFunc(all, func(x, y taken) int { return compareText(x.cause.who, y.cause.who) })
-	for _, o := range bySteps(a.noise) {
-		sum := 0.0
+	noise := bySteps(a.noise)
+	sums := make([]float64, len(noise))
+	for i, o := range noise {
 		for _, x := range all {
 			if x.first < a.t.end[o.step] {
-				sum += x.nanos
+				sums[i] += x.nanos
 			}
 		}
-		for _, x := range all {
+	}
+	for _, x := range all {
+		shares, did := a.shares[x.cause.who], x.cause.deed()
+		for i, o := range noise {
 			if x.first < a.t.end[o.step] {
-				a.give(x.cause, o.step, int64(float64(o.nanos)*x.nanos/sum), false)
+				shares = append(shares, share{deed: &did, step: o.step, nanos: int64(float64(o.nanos) * x.nanos / sums[i])})
 			}
 		}
+		a.shares[x.cause.who] = shares
 	}
 }
 

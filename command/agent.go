@@ -69,7 +69,7 @@ type Identity struct {
 // Deps are what an agent works with.
 type Deps struct {
 	Source     Source // the commands of the fabric: a tail that looks back Config.Lookback; see Reachable
-	Sink       Sink   // takes the answers
+	Results    Publisher
 	Handlers   []Handler
 	Host       Host   // nil: nothing says that the host is drained
 	StatePath  string // of the file in which carried out commands are remembered

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -30,46 +31,66 @@ type Records interface {
 // Auditor writes every command and every result of a fabric to the store. A message is committed once what it
 // holds is stored; what cannot be read goes to the dead letters.
 type Auditor struct {
-	fabric            string
-	commands, results CommittedSource
-	records           Records
-	keys              Keyring
-	log               *slog.Logger
-	metrics           *AuditMetrics
+	fabric string
+	deps   AuditDeps
 }
 
 // AuditMetrics are shared by the auditors of a process.
 type AuditMetrics struct {
-	stored *prometheus.CounterVec // fabric, kind
+	stored     *prometheus.CounterVec // fabric, kind
+	refused    *prometheus.CounterVec // fabric, reason; results
+	unverified *prometheus.CounterVec // fabric; results
 }
 
 // NewAuditMetrics registers the metrics.
 func NewAuditMetrics(reg prometheus.Registerer) (*AuditMetrics, error) {
-	m := &AuditMetrics{stored: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_command_audited_total",
-		Help: "Commands and results of agents written to the audit."}, []string{"fabric", "kind"})}
-	if err := reg.Register(m.stored); err != nil {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_command_" + name, Help: help}, labels)
+	}
+	m := &AuditMetrics{
+		stored:     counter("audited_total", "Commands and results of agents written to the audit.", "fabric", "kind"),
+		refused:    counter("results_refused_total", "Results refused because of their signature, and put into the dead letters.", "fabric", "reason"),
+		unverified: counter("results_unverified_total", "Results accepted without a verified signature, because no key of the agent is configured.", "fabric"),
+	}
+	if err := errors.Join(reg.Register(m.stored), reg.Register(m.refused), reg.Register(m.unverified)); err != nil {
 		return nil, fmt.Errorf("command audit: %w", err)
 	}
 	return m, nil
 }
 
-// NewAuditor makes an auditor; keys may be empty, then it says of no signature whether it is valid.
-func NewAuditor(fabric string, commands, results CommittedSource, records Records, keys Keyring, log *slog.Logger, metrics *AuditMetrics) *Auditor {
+// AuditDeps are what an auditor works with. All are required.
+type AuditDeps struct {
+	Commands, Results CommittedSource
+	Records           Records
+	Keys              Keyring   // of principals; may be empty, then no signature of a command is checked
+	Verifier          *Verifier // of results
+	Log               *slog.Logger
+	Metrics           *AuditMetrics
+}
+
+// NewAuditor makes an auditor of a fabric.
+func NewAuditor(fabric string, deps AuditDeps) *Auditor {
+	metrics := deps.Metrics
+	for _, reason := range ResultReasons() {
+		metrics.refused.WithLabelValues(fabric, string(reason))
+	}
+	metrics.unverified.WithLabelValues(fabric)
 	for _, kind := range []envelope.Kind{envelope.Commands, envelope.Results} {
 		metrics.stored.WithLabelValues(fabric, kind.String())
 	}
-	return &Auditor{fabric, commands, results, records, keys, log.With("fabric", fabric), metrics}
+	deps.Log = deps.Log.With("fabric", fabric)
+	return &Auditor{fabric, deps}
 }
 
 // Run audits until ctx ends.
 func (a *Auditor) Run(ctx context.Context) error {
-	commands := &batches[schema.SeenCommand]{source: a.commands, decode: a.decodeCommands, stored: a.metrics.stored.WithLabelValues(a.fabric, envelope.Commands.String()),
+	commands := &batches[schema.SeenCommand]{source: a.deps.Commands, decode: a.decodeCommands, stored: a.deps.Metrics.stored.WithLabelValues(a.fabric, envelope.Commands.String()),
 		store: func(ctx context.Context, rows []schema.SeenCommand) error {
-			return a.records.StoreCommands(ctx, a.fabric, rows)
+			return a.deps.Records.StoreCommands(ctx, a.fabric, rows)
 		}}
-	results := &batches[schema.CommandResult]{source: a.results, decode: a.decodeResults, stored: a.metrics.stored.WithLabelValues(a.fabric, envelope.Results.String()),
+	results := &batches[schema.CommandResult]{source: a.deps.Results, decode: a.decodeResults, stored: a.deps.Metrics.stored.WithLabelValues(a.fabric, envelope.Results.String()),
 		store: func(ctx context.Context, rows []schema.CommandResult) error {
-			return a.records.StoreCommandResults(ctx, a.fabric, rows)
+			return a.deps.Records.StoreCommandResults(ctx, a.fabric, rows)
 		}}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return commands.run(ctx) })
@@ -101,11 +122,11 @@ func (a *Auditor) decodeCommands(m kafka.Message) (rows []schema.SeenCommand, er
 }
 
 func (a *Auditor) verified(c *schema.Command) string {
-	if len(a.keys) == 0 {
+	if len(a.deps.Keys) == 0 {
 		return schema.NotVerified
 	}
-	if no := a.keys.Verify(c); no != nil {
-		a.log.Warn("command: a command in the topic is not authentic", "command", c.ID, "principal", c.Principal, "reason", no.Reason)
+	if no := a.deps.Keys.Verify(c); no != nil {
+		a.deps.Log.Warn("command: a command in the topic is not authentic", "command", c.ID, "principal", c.Principal, "reason", no.Reason)
 		return string(no.Reason)
 	}
 	return schema.Verified
@@ -122,12 +143,29 @@ func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, e
 		if err == nil && r.Fabric != a.fabric {
 			err = fmt.Errorf("result of command %s, fabric %q, in the partition of %q", r.CommandID, r.Fabric, a.fabric)
 		}
+		if err == nil {
+			err = a.verify(&r)
+		}
 		if err != nil {
 			return nil, &kafka.Rejection{Err: err}
 		}
 		rows = append(rows, r)
 	}
 	return rows, nil
+}
+
+// verify is an error of a result that is refused because of its signature. It is not stored even as refused: a stored
+// result takes the place of the genuine one with its key.
+func (a *Auditor) verify(r *schema.CommandResult) error {
+	verified, no := a.deps.Verifier.Verify(r)
+	if no != nil {
+		a.deps.Metrics.refused.WithLabelValues(a.fabric, string(no.Reason)).Inc()
+		return fmt.Errorf("result of command %s: %s: %s", r.CommandID, no.Reason, no.Detail)
+	}
+	if !verified {
+		a.deps.Metrics.unverified.WithLabelValues(a.fabric).Inc()
+	}
+	return nil
 }
 
 // batches gathers the rows of many small messages into few inserts.

@@ -69,25 +69,20 @@ func TestAuditSeesEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() {
-			ended <- command.NewAuditor("f", commands, results, kept, ring(t), quiet, metrics).Run(ctx)
-		}()
+		ctx := t.Context()
+		stop := background(t, command.NewAuditor("f", command.AuditDeps{Commands: commands, Results: results, Records: kept, Keys: ring(t),
+			Verifier: verifier(command.ResultsConfig{}), Log: quiet, Metrics: metrics}).Run)
 		startAgent(t, b, agentOptions{handlers: []command.Handler{instantly("test.act")}})
 		synctest.Wait()
 		good := send(t, b, "operator", command.Order{Kind: "test.act"})
 		forged := send(t, b, "mallory", command.Order{Kind: "test.act"})
 		b.Produce(ctx, record([]byte("no envelope")))
-		other := command.NewClient(command.NewSigner("guest", testKey("guest")), "g", 0, b, nil, time.Now)
+		other := command.NewClient(command.NewSigner("guest", testKey("guest")), "g", 0, command.ClientDeps{Sink: b, Now: time.Now})
 		if c, err := other.New(command.Order{Kind: "test.act", Targets: []string{"*"}, ValidFor: time.Minute}); err != nil || other.Send(ctx, &c) != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 		got := map[string]string{}
 		for _, c := range kept.commands {
 			got[c.ID] = c.Verified

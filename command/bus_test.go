@@ -129,8 +129,14 @@ func testConfig() command.Config {
 	return cfg
 }
 
+// clientThatTrusts accepts the results that a verifier accepts.
+func clientThatTrusts(b *bus, principal string, results *command.Verifier, log *slog.Logger) *command.Client {
+	return command.NewClient(command.NewSigner(principal, testKey(principal)), "f", 0, command.ClientDeps{Sink: b,
+		Results: func() command.TailSource { return b.fromEnd(envelope.Results) }, Verifier: results, Log: log, Now: time.Now})
+}
+
 func clientOf(b *bus, principal string) *command.Client {
-	return command.NewClient(command.NewSigner(principal, testKey(principal)), "f", 0, b, func() command.TailSource { return b.fromEnd(envelope.Results) }, time.Now)
+	return clientThatTrusts(b, principal, verifier(command.ResultsConfig{}), quiet)
 }
 
 // handler does what a test says.
@@ -177,6 +183,7 @@ type agentOptions struct {
 	now      func() time.Time
 	sink     command.Sink   // of the answers; nil: the bus
 	source   command.Source // of the commands; nil: the bus from its start
+	signer   *command.Signer
 }
 
 func startAgent(t *testing.T, b *bus, o agentOptions) life {
@@ -200,23 +207,12 @@ func startAgent(t *testing.T, b *bus, o agentOptions) life {
 		o.cfg = testConfig()
 	}
 	registry := prometheus.NewPedanticRegistry()
-	agent, err := command.NewAgent(o.cfg, command.Identity{Name: o.name, Fabric: "f"}, command.Deps{Source: o.source, Sink: o.sink,
+	agent, err := command.NewAgent(o.cfg, command.Identity{Name: o.name, Fabric: "f"}, command.Deps{Source: o.source, Results: command.Publisher{Sink: o.sink, Signer: o.signer},
 		Handlers: o.handlers, Host: o.host, StatePath: o.state, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})), Registerer: registry, Now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- agent.Run(ctx) }()
-	var once sync.Once
-	l := life{registry, func() {
-		once.Do(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Errorf("agent ended with %v", err)
-			}
-		})
-	}}
+	l := life{registry, background(t, agent.Run)}
 	t.Cleanup(l.stop)
 	return l
 }
@@ -277,3 +273,17 @@ func record(payload []byte) kafka.Record {
 }
 
 var quiet = slog.New(slog.DiscardHandler)
+
+// background runs a component until stop, which waits and reports its error.
+func background(t *testing.T, run func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/giverny/giverny/ingest/envelope"
@@ -35,19 +36,26 @@ type Client struct {
 	signer    *Signer
 	fabric    string
 	partition int
-	sink      Sink
-	results   func() TailSource // of the fabric's results
-	now       func() time.Time
+	deps      ClientDeps
 }
 
-// NewClient makes a client; results makes a fresh reader for each command.
-func NewClient(signer *Signer, fabric string, partition int, sink Sink, results func() TailSource, now func() time.Time) *Client {
-	return &Client{signer, fabric, partition, sink, results, now}
+// ClientDeps are what a client works with. All are required.
+type ClientDeps struct {
+	Sink     Sink              // takes the commands
+	Results  func() TailSource // makes a reader of the fabric's results for each command
+	Verifier *Verifier         // of results
+	Log      *slog.Logger      // of refused results
+	Now      func() time.Time
+}
+
+// NewClient makes a client.
+func NewClient(signer *Signer, fabric string, partition int, deps ClientDeps) *Client {
+	return &Client{signer, fabric, partition, deps}
 }
 
 // New makes and signs a command.
 func (c *Client) New(o Order) (schema.Command, error) {
-	now := c.now()
+	now := c.deps.Now()
 	command := schema.Command{ID: rand.Text(), Fabric: c.fabric, Kind: o.Kind, Targets: o.Targets, Arguments: o.Arguments, Issued: schema.Instant(now.UnixNano()),
 		Expires: schema.Instant(now.Add(o.ValidFor).UnixNano()), DryRun: o.DryRun}
 	if err := c.signer.Sign(&command); err != nil {
@@ -63,7 +71,7 @@ func (c *Client) Send(ctx context.Context, command *schema.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := c.sink.Produce(ctx, kafka.Record{Fabric: c.fabric, Partition: c.partition, Kind: envelope.Commands, Payload: payload}); err != nil {
+	if err := c.deps.Sink.Produce(ctx, kafka.Record{Fabric: c.fabric, Partition: c.partition, Kind: envelope.Commands, Payload: payload}); err != nil {
 		return fmt.Errorf("send command %s: %w", command.ID, err)
 	}
 	return nil
@@ -98,14 +106,14 @@ func (c *Client) Begin(ctx context.Context, command *schema.Command, wait time.D
 func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.Duration, expect int, enough func(schema.CommandStatus) bool) ([]Answer, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	g := &gathering{enough: enough, heard: map[string]bool{}, id: command.ID, fabric: c.fabric, now: c.now, expect: expect, last: map[string]Answer{}, complete: stop}
-	source := c.results()
+	g := &gathering{enough: enough, heard: map[string]bool{}, id: command.ID, fabric: c.fabric, now: c.deps.Now, verifier: c.deps.Verifier, log: c.deps.Log, expect: expect, last: map[string]Answer{}, complete: stop}
+	source := c.deps.Results()
 	ended := make(chan error, 1)
 	go func() { ended <- source.Run(reading, g.take) }()
 	if err := awaitEnd(reading, source, ended); err != nil {
 		return nil, err
 	}
-	g.setSent(schema.Instant(c.now().UnixNano()))
+	g.setSent(schema.Instant(c.deps.Now().UnixNano()))
 	if err := c.Send(ctx, command); err != nil {
 		stop()
 		return nil, errors.Join(err, <-ended)

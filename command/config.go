@@ -1,11 +1,11 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // Config says whose orders an agent takes, and in whose name this process gives some. Without principals an
@@ -25,6 +25,8 @@ type Config struct {
 	DrainedBy string `yaml:"drained_by"`
 	// The principal as which this process sends commands.
 	Sign Sign `yaml:"sign"`
+	// How results of agents are signed, and which are accepted.
+	Results ResultsConfig `yaml:"results"`
 }
 
 // Principal is who may give commands: a person, a role, a service.
@@ -48,7 +50,8 @@ const DrainedBySlurm = "slurm"
 
 // DefaultConfig takes no orders.
 func DefaultConfig() Config {
-	return Config{Config: safety.DefaultConfig(), ClockTolerance: 10 * time.Second, MaxValidity: 10 * time.Minute, StopWithoutKafka: time.Minute}
+	return Config{Config: safety.DefaultConfig(), ClockTolerance: 10 * time.Second, MaxValidity: 10 * time.Minute, StopWithoutKafka: time.Minute,
+		Results: ResultsConfig{Unlisted: RefuseUnlisted}}
 }
 
 // Enabled says whether an agent takes orders.
@@ -56,43 +59,32 @@ func (c *Config) Enabled() bool { return len(c.Principals) > 0 }
 
 // Validate joins all faults; each begins with the key.
 func (c *Config) Validate() error {
-	faults := []error{c.Config.Validate()}
+	var l faults.List
+	l.Under("", c.Config.Validate())
 	names := map[string]bool{}
 	for i, p := range c.Principals {
 		key := fmt.Sprintf("principals.%d", i)
-		if len(p.Name) > MaxNameBytes || !word.MatchString(p.Name) {
-			faults = append(faults, fmt.Errorf("%s.name: %q; want letters, digits, dots, hyphens and underscores", key, p.Name))
-		}
-		if names[p.Name] {
-			faults = append(faults, fmt.Errorf("%s.name: %q is duplicated; give one entry several keys", key, p.Name))
-		}
+		l.Check(len(p.Name) <= MaxNameBytes && word.MatchString(p.Name), key+".name", "%q; want letters, digits, dots, hyphens and underscores", p.Name)
+		l.Check(!names[p.Name], key+".name", "%q is duplicated; give one entry several keys", p.Name)
 		names[p.Name] = true
-		if len(p.Keys) == 0 {
-			faults = append(faults, fmt.Errorf("%s.keys: empty; giverny agents key makes one", key))
+		checkKeys(&l, key+".keys", p.Keys)
+	}
+	l.Check(len(c.Allow) == 0 || len(c.Principals) > 0, "allow", "rules without principals allow nothing; list whose commands are taken under principals")
+	l.Check(c.ClockTolerance >= 0 && c.ClockTolerance <= time.Hour, "clock_tolerance", "%v; want 0s to 1h", c.ClockTolerance)
+	l.Check(c.MaxValidity >= time.Second && c.MaxValidity <= 24*time.Hour, "max_validity", "%v; want 1s to 24h", c.MaxValidity)
+	l.Check(c.DrainedBy == "" || c.DrainedBy == DrainedBySlurm, "drained_by", "%q; want slurm, or nothing", c.DrainedBy)
+	l.Check(c.StopWithoutKafka >= time.Second && c.StopWithoutKafka <= time.Hour, "stop_without_kafka", "%v; want 1s to 1h", c.StopWithoutKafka)
+	l.Check((c.Sign.Principal == "") == (c.Sign.KeyFile == ""), "sign", "principal and key_file belong together; give both or neither")
+	l.Under("results", c.Results.validate())
+	return l.Err()
+}
+
+// checkKeys bounds a list of public keys at a key of the configuration.
+func checkKeys(l *faults.List, key string, keys []string) {
+	l.Check(len(keys) > 0, key, "empty; giverny agents key makes one")
+	for i, k := range keys {
+		if _, err := parsePublic(k); err != nil {
+			l.Add(fmt.Sprintf("%s.%d", key, i), "%v", err)
 		}
-		for j, k := range p.Keys {
-			if _, err := parsePublic(k); err != nil {
-				faults = append(faults, fmt.Errorf("%s.keys.%d: %w", key, j, err))
-			}
-		}
 	}
-	if len(c.Allow) > 0 && len(c.Principals) == 0 {
-		faults = append(faults, errors.New("allow: rules without principals allow nothing; list whose commands are taken under principals"))
-	}
-	if c.ClockTolerance < 0 || c.ClockTolerance > time.Hour {
-		faults = append(faults, fmt.Errorf("clock_tolerance: %v; want 0s to 1h", c.ClockTolerance))
-	}
-	if c.MaxValidity < time.Second || c.MaxValidity > 24*time.Hour {
-		faults = append(faults, fmt.Errorf("max_validity: %v; want 1s to 24h", c.MaxValidity))
-	}
-	if c.DrainedBy != "" && c.DrainedBy != DrainedBySlurm {
-		faults = append(faults, fmt.Errorf("drained_by: %q; want slurm, or nothing", c.DrainedBy))
-	}
-	if c.StopWithoutKafka < time.Second || c.StopWithoutKafka > time.Hour {
-		faults = append(faults, fmt.Errorf("stop_without_kafka: %v; want 1s to 1h", c.StopWithoutKafka))
-	}
-	if (c.Sign.Principal == "") != (c.Sign.KeyFile == "") {
-		faults = append(faults, errors.New("sign: principal and key_file belong together; give both or neither"))
-	}
-	return errors.Join(faults...)
 }

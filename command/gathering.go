@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type gathering struct {
 	now        func() time.Time
 	expect     int // agents; 0: all that come
 	enough     func(schema.CommandStatus) bool
+	verifier   *Verifier
+	log        *slog.Logger
 	complete   func()
 
 	mu    sync.Mutex
@@ -42,9 +45,14 @@ func (g *gathering) take(_ context.Context, m kafka.Message) error {
 		return err
 	}
 	for _, r := range results {
-		if checkResult(&r) == nil && r.CommandID == g.id && r.Fabric == g.fabric {
-			g.add(r, received)
+		if checkResult(&r) != nil || r.CommandID != g.id || r.Fabric != g.fabric {
+			continue
 		}
+		if _, no := g.verifier.Verify(&r); no != nil {
+			g.log.Warn("command: result refused", "command", r.CommandID, "agent", r.Agent, "reason", no.Reason, "detail", no.Detail)
+			continue
+		}
+		g.add(r, received)
 	}
 	return nil
 }

@@ -45,8 +45,9 @@ func (p process) tail(kind envelope.Kind, lookback time.Duration) *kafka.Consume
 }
 
 func (p process) clientOf(principal string) *command.Client {
-	return command.NewClient(command.NewSigner(principal, testKey(principal)), "f", 0, p.producer,
-		func() command.TailSource { return p.tail(envelope.Results, 0) }, time.Now)
+	results := verifier(command.ResultsConfig{Agents: []command.AgentKeys{{Name: "*", Keys: []string{public("agents")}}}})
+	return command.NewClient(command.NewSigner(principal, testKey(principal)), "f", 0, command.ClientDeps{Sink: p.producer,
+		Results: func() command.TailSource { return p.tail(envelope.Results, 0) }, Verifier: results, Log: quiet, Now: time.Now})
 }
 
 // startAgents runs an agent per name until the test ends. It returns once all have begun to remember commands.
@@ -61,7 +62,7 @@ func (p process) startAgents(t *testing.T, cfg command.Config, names ...string) 
 	var states []string
 	for _, name := range names {
 		states = append(states, filepath.Join(t.TempDir(), "commands.json"))
-		agent, err := command.NewAgent(cfg, command.Identity{Name: name, Fabric: "f"}, command.Deps{Source: p.tail(envelope.Commands, cfg.Lookback()), Sink: p.producer,
+		agent, err := command.NewAgent(cfg, command.Identity{Name: name, Fabric: "f"}, command.Deps{Source: p.tail(envelope.Commands, cfg.Lookback()), Results: command.Publisher{Sink: p.producer, Signer: command.NewSigner(name, testKey("agents"))},
 			Handlers: append(command.AgentHandlers(collecting{}), untilStopped("test.wait")), StatePath: states[len(states)-1],
 			Log: quiet, Registerer: prometheus.NewRegistry(), Now: time.Now})
 		if err != nil {

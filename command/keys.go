@@ -28,30 +28,30 @@ func signedText(c *schema.Command) ([]byte, error) {
 	return append([]byte(signatureDomain), text...), err
 }
 
-// Signer is a principal with its private key, which no verb of package fmt prints.
+// Signer is a principal or an agent with its private key, which no verb of package fmt prints.
 type Signer struct {
-	principal string
-	key       ed25519.PrivateKey
+	name string
+	key  ed25519.PrivateKey
 }
 
-// Format prints the principal and keeps the key to itself.
-func (s Signer) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "signer %s", s.principal) }
+// Format prints the name only.
+func (s Signer) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "signer %s", s.name) }
 
 // NewSigner makes a signer of a key in memory.
-func NewSigner(principal string, key ed25519.PrivateKey) *Signer { return &Signer{principal, key} }
+func NewSigner(name string, key ed25519.PrivateKey) *Signer { return &Signer{name, key} }
 
-// ReadSigner reads the key of a principal from a file as CreateKey, or openssl genpkey, makes it.
-func ReadSigner(principal, path string) (*Signer, error) {
+// ReadSigner reads the key of a principal or an agent from a file as CreateKey, or openssl genpkey, makes it.
+func ReadSigner(name, path string) (*Signer, error) {
 	key, err := readKey(path)
 	if err != nil {
-		return nil, fmt.Errorf("key of principal %q: %w", principal, err)
+		return nil, fmt.Errorf("key of %q: %w", name, err)
 	}
-	return NewSigner(principal, key), nil
+	return NewSigner(name, key), nil
 }
 
 // Sign signs the command in the principal's name.
 func (s *Signer) Sign(c *schema.Command) error {
-	c.Principal = s.principal
+	c.Principal = s.name
 	text, err := signedText(c)
 	if err != nil {
 		return err

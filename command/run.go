@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/command/safety"
-	"github.com/giverny/giverny/ingest/envelope"
-	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -330,9 +328,8 @@ func (a *Agent) send(result *schema.CommandResult) {
 
 // sendAll takes answer after answer to Kafka until the queue is closed, or ctx ends.
 func (a *Agent) sendAll(ctx context.Context) {
-	var encoder envelope.Encoder
 	for r := range a.answers {
-		if err := a.produce(ctx, &encoder, r); err != nil {
+		if err := a.publish(ctx, r); err != nil {
 			a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 			a.log.Error("command: answer not sent", "command", r.CommandID, "status", r.Status, "error", err)
 			a.lost()
@@ -347,14 +344,10 @@ func (a *Agent) sendAll(ctx context.Context) {
 	}
 }
 
-func (a *Agent) produce(ctx context.Context, encoder *envelope.Encoder, r *schema.CommandResult) error {
+func (a *Agent) publish(ctx context.Context, r *schema.CommandResult) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.StopWithoutKafka)
 	defer cancel()
-	payload, err := encoder.Results(nil, []schema.CommandResult{*r})
-	if err != nil {
-		return err
-	}
-	return a.deps.Sink.Produce(ctx, kafka.Record{Fabric: r.Fabric, Partition: a.id.Partition, Kind: envelope.Results, Payload: payload})
+	return a.deps.Results.Publish(ctx, a.id.Partition, r)
 }
 
 // shorten cuts a text to at most n bytes of UTF-8.

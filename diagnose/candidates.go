@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// regionCase is a region that is being diagnosed, with what is known of it before anybody is accused.
+// regionCase is a region that is being diagnosed, with what is known of it before any job is accused.
 type regionCase struct {
 	region   *schema.Region
 	stall    []float64 // mean of its links by slot, the last now

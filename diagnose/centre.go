@@ -19,7 +19,7 @@ const (
 	centreLinks = 3
 )
 
-// centreOf finds the switch at whose links most of a region's stall is: what nobody takes waits around it.
+// centreOf finds the switch at whose links most of a region's stall is: what is not taken there waits around it.
 func (s *Stage) centreOf(rc *regionCase) centre {
 	w := &s.work.centre
 	for i, l := range rc.region.Links {

@@ -298,7 +298,7 @@ func (c *correlator) probability(best float64, seen, lags int) float64 {
 	return max(leastP, min(1/float64(shifts+1), normalTail(best, c.tops)))
 }
 
-// reached is how many shifts reach best at some lag; where that is hopeless, no more than that are counted.
+// reached is how many shifts reach best at some lag; counting stops where the p-value exceeds hopeless.
 func (c *correlator) reached(best float64, seen, lags, shifts int) (n int) {
 	c.shifts = append(c.shifts[:0], make([]bool, seen)...)
 	for at, r := range c.byLag[:seen] {
@@ -318,7 +318,7 @@ func (c *correlator) reached(best float64, seen, lags, shifts int) (n int) {
 	return n
 }
 
-// hopeless is from which p on a correlation says nothing, whatever it is.
+// hopeless is the p-value above which a correlation counts as chance, however high it is.
 const hopeless = .3
 
 // normalTail is the probability of a correlation or a higher one, by a normal distribution through the Fisher

@@ -75,7 +75,7 @@ func (f *failure) broke() bool {
 	return true
 }
 
-// logged brings to the front what logs tell of a link that carries less than it did: that it failed itself, or a link
+// logged sorts the log entries about a link that carries less than it did to the front: that it failed itself, or a link
 // next to it, whose traffic does not come any more. It returns how many of them are listed.
 func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 	from, to := s.graph.Ends(lost)

@@ -73,7 +73,7 @@ func (t *traffic) known(slot int64) bool {
 	return false
 }
 
-// estimate fills the features of a slot that nobody measures from those that were: of what all nodes moved,
+// estimate derives the features of a slot that no source measures from those that are measured: of what all nodes moved,
 // what a uniform exchange sends over the least of the job's cuts, and what was taken in beyond what was sent.
 func (s *Stage) estimate(j *job, slot int64) {
 	in, out := j.traffic.at(rdmaRead, slot), j.traffic.at(rdmaWrite, slot)

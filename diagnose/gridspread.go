@@ -56,7 +56,7 @@ func (t *gridLinks) leads(at schema.LinkID, p *pressure, steps int) float64 {
 	sum, reached := 0., 0.
 	t.eachWay(at, p, func(w way) {
 		part := 1.
-		if !w.full {
+		if w.stays == 0 {
 			part = t.leads(w.link, p, steps+1)
 		}
 		sum, reached = sum+w.weight, reached+w.weight*part
@@ -80,7 +80,7 @@ func (t *gridLinks) eachWay(at schema.LinkID, p *pressure, visit func(way)) {
 			continue
 		}
 		if t.isNeck(out, p) {
-			visit(way{link: out, weight: p.waitsBefore(out), full: true})
+			visit(way{link: out, weight: p.waitsBefore(out), stays: 1})
 		}
 		if p.stallOf(out) >= least {
 			visit(way{link: t.towards(out, via), weight: p.heldBackOr(out)})
@@ -94,7 +94,7 @@ func (t *gridLinks) passOnGrid(at schema.LinkID, stall float64, p *pressure, nex
 	e.ways = e.ways[:0]
 	sum := 0.
 	t.eachWay(at, p, func(w way) {
-		if !w.full {
+		if w.stays == 0 {
 			w.weight *= e.leads[w.link]
 		}
 		e.ways, sum = append(e.ways, w), sum+w.weight
@@ -104,7 +104,7 @@ func (t *gridLinks) passOnGrid(at schema.LinkID, stall float64, p *pressure, nex
 	}
 	for _, w := range e.ways {
 		part := stall * w.weight / sum
-		if w.full {
+		if w.stays > 0 {
 			e.wait(at/2, w.link, part)
 			continue
 		}

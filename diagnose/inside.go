@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // sameGround is the share of the smaller of two regions' links that must have an end at a switch of the other for both
@@ -15,13 +16,7 @@ func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
 	if rc.region.Metric != schema.InqStall || !s.graph.Duplex() {
 		return v
 	}
-	var of *regionCase
-	for i := range cases {
-		c := &cases[i]
-		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && (of == nil || c.total > of.total) && s.overlap(rc, c) {
-			of = c
-		}
-	}
+	of := s.around(rc, cases)
 	if of == nil || of.verdict.class != schema.CauseSlowHost && of.verdict.class != schema.CauseFailure {
 		return v
 	}
@@ -30,22 +25,69 @@ func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
 	return of.verdict
 }
 
-// overlap reports whether two regions lie on the same ground.
-func (s *Stage) overlap(a, b *regionCase) bool {
-	if len(a.region.Links) > len(b.region.Links) {
-		a, b = b, a
-	}
+// shared is what a region has in common with another: links with an end at a switch of the other's, and the other's links
+// with an end at one of its own.
+type shared struct {
+	round        uint32
+	mine, theirs int
+	last         schema.LinkID // that counted into mine
+}
+
+// around is, of the regions of links that stall for credits on the same ground as a region and are as severe, the one with
+// most stall. It looks at the links beside the region's own only, however many regions there are.
+func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
 	w := &s.work
-	w.groundRound++
-	for _, l := range b.region.Links {
-		from, to := s.graph.Ends(l)
-		w.ground[from], w.ground[to] = w.groundRound, w.groundRound
-	}
-	n := 0
-	for _, l := range a.region.Links {
-		if from, to := s.graph.Ends(l); w.ground[from] == w.groundRound || w.ground[to] == w.groundRound {
-			n++
+	w.newGround(len(cases))
+	for _, own := range rc.region.Links {
+		from, to := s.graph.Ends(own)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			for _, l := range s.graph.LinksAt(d) {
+				first := w.grounds[l] != w.groundRound
+				w.grounds[l] = w.groundRound
+				for _, at := range w.of(l) {
+					w.share(at.cas, own, first)
+				}
+			}
 		}
 	}
-	return float64(n) >= sameGround*float64(len(a.region.Links))
+	for _, i := range w.beside {
+		c, with := &cases[i], &w.shared[i]
+		n, all := with.mine, len(rc.region.Links)
+		if len(c.region.Links) < all {
+			n, all = with.theirs, len(c.region.Links)
+		}
+		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.total > of.total) {
+			of = c
+		}
+	}
+	return of
+}
+
+// newGround forgets what the region before had in common with others.
+func (w *work) newGround(cases int) {
+	if w.groundRound++; w.groundRound == 0 {
+		clear(w.grounds)
+		clear(w.shared)
+		w.groundRound = 1
+	}
+	w.beside = w.beside[:0]
+	for len(w.shared) < cases {
+		w.shared = append(w.shared, shared{})
+	}
+}
+
+// share notes that a link of another region has a switch in common with a link of the region; first is whether the other
+// region's link was not seen yet.
+func (w *work) share(other int32, own schema.LinkID, first bool) {
+	with := &w.shared[other]
+	if with.round != w.groundRound {
+		*with = shared{round: w.groundRound, last: schema.NoLink}
+		w.beside = append(w.beside, other)
+	}
+	if with.last != own {
+		with.mine, with.last = with.mine+1, own
+	}
+	if first {
+		with.theirs++
+	}
 }

@@ -126,7 +126,7 @@ func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.RootPort {
 	return &schema.RootPort{Device: from.Name, Port: l.FromPort, Peer: to.Name, Kind: kind}
 }
 
-// maxStall is the stall beyond which a slowdown is not told any more, share of time.
+// maxStall caps the stall that slowdowns and offers are computed from, share of time.
 const maxStall = .95
 
 // victims are the jobs whose traffic crosses the region's links and that are not accused: where a share s of

@@ -23,7 +23,6 @@ type backPressure struct {
 	kind    string        // empty: no root
 	use     float64       // percent of the root's capacity in use; -1: not measured
 	stall   float64       // percent of the root's own stall; 0 also if not measured
-	sources int           // links of the region that lead to the switch of the root
 	share   float64       // of the region's stall that leads there
 	slower  bool          // the root carries clearly less than before the onset
 	waits   bool          // most of the stall ends at a switch, but the port is not known
@@ -46,7 +45,7 @@ const (
 	// at most.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
 	// deadlockPercent of the time all links of a cycle stall, and they carry next to nothing.
-	deadlockPercent, deadlockUse = 90, 15
+	deadlockPercent, deadlockUse = 90, 5
 )
 
 // pressure follows back pressure on one snapshot.
@@ -189,7 +188,7 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 		out.link, out.share = root.Link, rootShare
 	}
 	if out.link != schema.NoLink {
-		out = p.judge(rc, out)
+		out = p.classify(out)
 	}
 	if out.kind == "" && first != nil && first.lost >= rootShare*total {
 		out.waits, out.at = true, first.device
@@ -200,8 +199,11 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 			break
 		}
 		lead := none
-		if lead.link = p.portOfSwitch(&ends[i], rc); lead.link != schema.NoLink {
-			lead = p.judge(rc, lead)
+		if lead.link = p.portOfSwitch(&ends[i], rc); lead.link == schema.NoLink {
+			lead.link = p.busiest(ends[i].device, rc)
+		}
+		if lead.link != schema.NoLink {
+			lead = p.classify(lead)
 			out.leading, out.as = lead.link, lead.kind
 		}
 	}
@@ -243,20 +245,46 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	return schema.NoLink
 }
 
-// slowest is the port of a switch to another that carries clearly less than before the onset, and of these the
-// one that lost most.
+// busiest is the port of a switch that carries most of those for which the region may wait there.
+func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+	best, most := schema.NoLink, 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if from, _ := p.graph.Ends(l); from == at && p.useOf(l) > most && p.entered(at, l, rc) {
+			best, most = l, p.useOf(l)
+		}
+	}
+	return best
+}
+
+// slowest is the port of a switch to another that carries clearly less than before the onset: of those for which nearly
+// all may wait that the switch's inputs hold back, the one that lost most. What comes from a neighbour does not wait for
+// the port that leads back there, so that where it waits too another port is the slow one.
 func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	slow, least := schema.NoLink, clearlyLess
+	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, to := p.graph.Ends(l)
 		if from != at || !p.graph.IsSwitch(to) || p.stallOf(l) >= stalledPercent || !p.entered(at, l, rc) {
 			continue
 		}
-		if ratio := p.left(l); ratio < least {
+		if ratio := p.left(l); ratio < least && p.mayWaitFor(at, l) >= nearlyAll*all {
 			slow, least = l, ratio
 		}
 	}
 	return slow
+}
+
+// nearlyAll is the share of what a switch's inputs hold back that may wait for a port which alone is slow.
+const nearlyAll = .9
+
+// mayWaitFor adds up what the inputs of a switch hold back, bytes/s, that may wait for a port, or for any with NoLink.
+func (p *pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
+	for _, l := range p.graph.LinksAt(at) {
+		if _, to := p.graph.Ends(l); to == at && p.stallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
+			sum += p.heldBackOr(l)
+		}
+	}
+	return sum
 }
 
 // clearlyLess is the share of what it carried before that a link which lost rate carries at most; leastUse is
@@ -282,15 +310,10 @@ func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCa
 	return false
 }
 
-// judge tells the kinds of roots apart, by what the port carries and who sends to it.
-func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
+// classify finds the kind of a root by what its port carries and how much that stalls.
+func (p *pressure) classify(b backPressure) backPressure {
 	b.use, b.stall = p.useOf(b.link), p.stallOf(b.link)
 	from, to := p.graph.Ends(b.link)
-	for _, l := range rc.region.Links {
-		if _, via := p.graph.Ends(l); via == from {
-			b.sources++
-		}
-	}
 	switch {
 	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
 		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
@@ -302,7 +325,7 @@ func (p *pressure) judge(rc *regionCase, b backPressure) backPressure {
 	case b.use >= fullPercent:
 		b.kind = incast
 	case b.stall < stalledPercent:
-		b.kind = incast // nobody pauses the port: it is busy, measured or not
+		b.kind = incast // the port is not paused: it is busy, measured or not
 	case b.use >= 0 && b.use <= idlePercent, b.use < 0:
 		b.kind = slowReceiver
 	default:

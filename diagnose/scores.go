@@ -261,7 +261,7 @@ func (rc *regionCase) rose() float64 {
 	return min(mostRose, loadRose*math.Log2(rc.load/risen))
 }
 
-// slowLinkScore rates that a link which no log tells of carries less than it did.
+// slowLinkScore rates that a link without a failure in the logs carries less than it did.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	switch {
 	case rc.back.kind == linkCapacity && rc.back.slower:

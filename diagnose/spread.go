@@ -29,7 +29,7 @@ type ends struct {
 type way struct {
 	link   schema.LinkID
 	weight float64
-	full   bool // it sends all the time: nothing behind it holds it back
+	stays  float64 // of what waits for it, the share that does because it sends all the time, and not for what is behind it
 }
 
 // excess is what the inputs of a switch hold back, bytes/s, beyond what its ports that stall do.
@@ -143,14 +143,16 @@ func (p *pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 	}
 	for _, w := range ways {
 		part := stall * w.weight / sum
-		if w.full {
-			e.wait(l, w.link, part)
+		if w.stays > 0 {
+			e.wait(l, w.link, part*w.stays)
+		}
+		if w.stays == 1 {
 			continue
 		}
 		if e.mass[w.link] == 0 {
 			next = append(next, w.link)
 		}
-		e.mass[w.link] += part
+		e.mass[w.link] += part * (1 - w.stays)
 	}
 	return next
 }
@@ -174,9 +176,9 @@ func (p *pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 		if !full && (!stalls || !always && p.stallOf(out) < least) || !p.mayWait(l, out) {
 			continue
 		}
-		w := way{link: out, weight: p.heldBackOr(out), full: full}
+		w := way{link: out, weight: p.heldBackOr(out), stays: p.fullness(out, full)}
 		switch {
-		case full:
+		case w.stays > 0:
 			w.weight = max(w.weight, share*math.Exp((p.useOf(out)-x.most)/lessFull))
 		case always:
 			w.weight = max(w.weight, share)
@@ -198,7 +200,7 @@ func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
 			continue
 		}
 		stalls, full, always := p.waiting(l)
-		if full {
+		if full || p.useOf(l) >= fullPort {
 			x.most = max(x.most, p.useOf(l))
 		}
 		switch {
@@ -216,6 +218,30 @@ func (p *pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
 	stall, use := p.stallOf(l), p.useOf(l)
 	stalls = stall >= stalledPercent
 	return stalls, !stalls && use >= fullPort, use >= 0 && use+stall >= busyPort
+}
+
+// fullness is the share of what waits for a port that does because it sends all the time, and not for what is behind it.
+// Of a port that stalls too, but carries nearly all it can, that depends on whether a port behind it is fuller: buffers
+// that fill up now and then stall a full port a little, and a port that waits for a full one carries less than that.
+func (p *pressure) fullness(l schema.LinkID, full bool) float64 {
+	use := p.useOf(l)
+	if full {
+		return 1
+	}
+	if use < fullPort {
+		return 0
+	}
+	_, via := p.graph.Ends(l)
+	most := 0.
+	for _, out := range p.graph.LinksAt(via) {
+		if stalls, full, _ := p.waiting(out); (stalls || full) && p.mayWait(l, out) {
+			if stalls && p.stallOf(out) >= passesOn*p.stallOf(l) {
+				return 0
+			}
+			most = max(most, p.useOf(out))
+		}
+	}
+	return max(0, min(1, .5+(use-most)/(2*lessFull)))
 }
 
 // heldBackOr is what waits on a link, bytes/s; where it is not measured what the link carries, as if that were half of

@@ -11,12 +11,16 @@ import (
 
 // diagnose gives a verdict for every region at Low or above.
 func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
+	if len(r.Regions) == 0 {
+		return nil
+	}
 	cases := s.work.cases[:0]
 	defer func() { s.work.cases = cases }()
+	snap := s.work.gaps.fill(r.Snapshot, &s.memory, s.clock.now, func(link int) float64 { return s.graph.Capacity(schema.LinkID(link)) })
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = slices.Grow(cases, 1)[:len(cases)+1]
-			s.begin(&cases[len(cases)-1], r.Snapshot, region)
+			s.begin(&cases[len(cases)-1], snap, region)
 		}
 	}
 	if len(cases) == 0 {
@@ -26,16 +30,16 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := newPressure(s.graph, r.Snapshot)
+	p := newPressure(s.graph, snap)
 	p.ends = &s.work.ends
 	s.compare(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				s.examine(rc, p, r.Snapshot)
+				s.examine(rc, p, snap)
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
 				rc.sink = s.sinkOf(rc, &rc.verdict, p)
-				out[i] = s.report(r.Snapshot, rc, &rc.verdict)
+				out[i] = s.report(snap, rc, &rc.verdict)
 			}
 		}
 	}
@@ -297,7 +301,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf tells load on the system from a job that is in its own way: one job, whose own exchange covers the
+// classOf distinguishes load on the system from intra-application congestion: one job, whose own exchange covers the
 // region and carries most of what is there, and that does not talk to the file system or other hosts.
 func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
 	if accused != 1 {

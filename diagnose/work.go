@@ -28,8 +28,11 @@ type work struct {
 	ends          ends
 	past          past
 	centre        centres
-	ground        []uint32 // by device: the round in which it is at a region's links
+	gaps          gaps
+	grounds       []uint32 // by link: the round in which it has a switch in common with a region
 	groundRound   uint32
+	shared        []shared // by case: with the region of the round
+	beside        []int32  // the cases with any
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its place in entries plus 1, 0 none
@@ -58,7 +61,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices()), ground: make([]uint32, g.NumDevices())}
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices()), grounds: make([]uint32, g.NumLinks())}
 }
 
 // index notes which regions each link is in.

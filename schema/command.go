@@ -58,6 +58,7 @@ type CommandResult struct {
 	Sequence  uint32          `json:"sequence,omitempty"` // of progress, from 1; 0 of all else
 	Reason    string          `json:"reason,omitempty"`   // for a person, where it is not done
 	Output    json.RawMessage `json:"output,omitempty"`
+	Signature []byte          `json:"signature,omitempty"` // of the agent; empty if it has no key
 }
 
 // KindAgentsList is the kind by which agents say who they are.

@@ -100,6 +100,7 @@ var counterIndex = func() map[string]int {
 	index := make(map[string]int, len(counterTable))
 	for i, c := range counterTable {
 		if _, twice := index[c.Name]; twice {
+			// The table is in this package: a duplicate fails every test that uses it.
 			panic("schema: counter " + c.Name + " is duplicated in the table")
 		}
 		index[c.Name] = i

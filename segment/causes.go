@@ -29,7 +29,6 @@ type causes struct {
 	sums     []levelSums
 	thorough []bool // by cause: an exchange at whose leaves mostly all that comes waits
 	slow     []bool // by cause: it begins at a slow link
-	transit  []bool // by cause: it waits at switches without hosts alone
 	masks    []maskKey
 	evidence pairs
 	partners []partnership
@@ -192,7 +191,7 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 		}
 	}
 	hosts := int(t.waits.hosts[s.all[a].device])
-	if s.all[a].isBlind {
+	if s.all[a].isUnread {
 		hosts = stalled
 	}
 	if s.all[a].hasManyPorts() && s.all[a].sendsToo {

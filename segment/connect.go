@@ -9,7 +9,7 @@ func (t *trees) connect() {
 	t.list, t.peak, t.second = resize(t.list, len(t.links)), t.peak[:0], t.second[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	for _, d := range t.entered {
-		all, isBlind := noList, t.isBlind(d)
+		all, hasGaps := noList, t.hasGaps(d)
 		for _, i := range t.into.of(d) {
 			waitsForAll := t.waitsForAll(i)
 			if waitsForAll && all != noList {
@@ -17,7 +17,7 @@ func (t *trees) connect() {
 				continue
 			}
 			t.list[i] = int32(len(t.peak))
-			t.appendList(t.links[i], isBlind)
+			t.appendList(t.links[i], hasGaps)
 			best, second := t.mostStalled(t.mayWaitFor(i))
 			t.peak, t.second = append(t.peak, best), append(t.second, second)
 			if waitsForAll {
@@ -35,20 +35,20 @@ func (t *trees) waitsForAll(i int32) bool {
 	return t.waits.level[from] == 0 && t.waits.level[to] > 0 && t.fromHost(i) && t.stalledInto(from) == 0
 }
 
-// isBlind reports whether a link that leaves a switch for another is not measured.
-func (t *trees) isBlind(d int32) bool {
+// hasGaps reports whether a link that leaves a switch for another is not measured.
+func (t *trees) hasGaps(d int32) bool {
 	return slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return t.values[l] == missing && !t.waits.toHost(l) })
 }
 
-// appendList appends what the node of a link may wait for; isBlind is that of the switch that the link enters.
-func (t *trees) appendList(l int32, isBlind bool) {
+// appendList appends what the node of a link may wait for; hasGaps is that of the switch that the link enters.
+func (t *trees) appendList(l int32, hasGaps bool) {
 	t.appendNext(l, l, false)
-	for depth := 1; depth <= 2 && isBlind && !t.hasNext() && t.isEvidence(l); depth++ {
+	for depth := 1; depth <= 2 && hasGaps && !t.hasNext(); depth++ {
 		t.lookThrough(l, l, depth, false)
 	}
 	if !t.hasNext() && t.isTransit(l) {
 		t.appendNext(l, l, true)
-		if isBlind && !t.hasNext() {
+		if hasGaps && !t.hasNext() {
 			t.lookThrough(l, l, 1, true)
 		}
 	}
@@ -76,13 +76,6 @@ func (t *trees) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len
 
 // mayWaitFor lists the nodes that a node may wait for, also if it waits at a sink.
 func (t *trees) mayWaitFor(i int32) []int32 { return t.next.of(t.list[i]) }
-
-// isEvidence reports whether a link shows that something is full behind its switch: one that stalls alone there does
-// not, unless it is one of a group's to which others lead.
-func (t *trees) isEvidence(l int32) bool {
-	w := t.waits
-	return t.stalledInto(w.to[l]) > 1 || w.isWithinGroup(l) && t.stalledInto(w.from[l]) > 0
-}
 
 // isTransit reports whether a link of a group enters a switch of which no host waits or is waited for: all that comes
 // goes on, by a detour if need be.
@@ -129,7 +122,7 @@ func (t *trees) lookThrough(l, first int32, depth int, detour bool) {
 		return
 	}
 	for _, s := range w.out.of(w.to[l]) {
-		if t.values[s] != missing || w.toHost(s) || !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) || w.isUp(s) && !t.isBlindUp(w.to[l]) {
+		if t.values[s] != missing || w.toHost(s) || !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) || w.isUp(s) && !t.hasGapsUp(w.to[l]) {
 			continue
 		}
 		if depth > 1 {
@@ -140,9 +133,9 @@ func (t *trees) lookThrough(l, first int32, depth int, detour bool) {
 	}
 }
 
-// isBlindUp reports whether half of the links up from a switch are not measured: traffic goes up over all of them,
+// hasGapsUp reports whether half of the links up from a switch are not measured: traffic goes up over all of them,
 // so that fewer are not where it waits.
-func (t *trees) isBlindUp(d int32) bool {
+func (t *trees) hasGapsUp(d int32) bool {
 	blind, up := 0, 0
 	for _, s := range t.waits.out.of(d) {
 		if t.waits.isUp(s) {

@@ -11,31 +11,32 @@ import (
 // a way from one of them to another. What else was joined with it, as links that are level or touch are, is another
 // cause's if it has a root of its own.
 type outsiders struct {
-	roots   []root  // of the causes that were split off, numbered behind those of the sinks
-	marks   []uint8 // by node
-	feeders []int32 // by node: links outside that may wait for it
-	isLeaf  []bool  // by device: a host that takes part is there
-	members []int32 // nodes of the exchange
-	rest    []int32 // those that are not on a way between its hosts
+	roots   []root   // of the causes that were split off, numbered behind those of the sinks
+	marks   []uint16 // by node
+	feeders []int32  // by node: links outside that may wait for it
+	isLeaf  []bool   // by device: a host that takes part is there
+	members []int32  // nodes of the exchange
+	rest    []int32  // those that are not on a way between its hosts
+	entries []int32  // nodes of which it is known whether they are entries
 	queue   []int32
 	tried   []int32 // nodes that may be the root of the rest
 }
 
 const (
-	ofExchange uint8 = 1 << iota // taken for the exchange's
-	fromInside                   // on a way from a host that takes part
-	toInside                     // on a way to one
-	isInside                     // the exchange's
-	isReached                    // may wait for the root that is tried
-	isSplitOff
+	ofExchange   uint16 = 1 << iota // taken for the exchange's
+	fromInside                      // on a way from a host that takes part
+	toInside                        // on a way to one
+	isInside                        // the exchange's
+	isReached                       // may wait for the root that is tried
+	isEntry                         // the exchange's, or leads into it
+	isEntryKnown                    // isEntry is set if it is one
+	isShared                        // an entry beside which something outside may wait for another
 )
 
 const (
-	fewestPartners = 4 // hosts that both send and are sent to, if these are to show who takes part
 	// A root is above all that it may wait for by this factor and so many deviations.
 	outsideFactor, outsideSigmas = 1.1, 2
 	mostTried                    = 8 // roots for one rest, those that most may wait for
-	mostSplits                   = 4 // trees in one exchange
 )
 
 // split makes causes of their own of the trees that lie in causes without a root, and reports whether there are any.
@@ -52,12 +53,7 @@ func (o *outsiders) split(m *treeMethod) (found bool) {
 		}
 		o.begin(members)
 		if o.findInside(&m.trees) {
-			for range mostSplits {
-				if !o.splitOne(&m.trees, h, c) {
-					break
-				}
-				found = true
-			}
+			found = o.splitOff(&m.trees, h, c) || found
 		}
 		o.end(&m.trees)
 	}
@@ -72,12 +68,16 @@ func (o *outsiders) begin(members []int32) {
 	}
 }
 
-// end forgets them.
+// end clears what was taken down.
 func (o *outsiders) end(t *trees) {
 	for _, i := range o.members {
 		o.marks[i], o.feeders[i] = 0, 0
 		o.isLeaf[t.waits.to[t.links[i]]] = false
 	}
+	for _, i := range o.entries {
+		o.marks[i] = 0
+	}
+	o.entries = o.entries[:0]
 }
 
 func (t *trees) isBetweenSwitches(link int32) bool {
@@ -141,8 +141,8 @@ func (o *outsiders) findToInside(t *trees) {
 	}
 }
 
-// findPartners marks the links of hosts that stall both ways, and their leaves, and reports whether they are enough to
-// show who takes part. A host whose port is not measured takes part, too, if it sends.
+// findPartners marks the links of hosts that stall both ways, and their leaves, and reports whether there are any. A host
+// whose port is not measured takes part, too, if it sends.
 func (o *outsiders) findPartners(t *trees) bool {
 	w, partners := t.waits, 0
 	o.queue = o.queue[:0]
@@ -159,16 +159,13 @@ func (o *outsiders) findPartners(t *trees) bool {
 			o.queue = append(o.queue, i)
 		}
 	}
-	if partners < fewestPartners {
-		return false
-	}
 	for _, i := range o.queue {
 		o.marks[i] |= isInside
 		if l := t.links[i]; w.fromHost(l) {
 			o.isLeaf[w.to[l]] = true
 		}
 	}
-	return true
+	return partners > 0
 }
 
 // portBack is the node of the port to the host that a link comes from, if it is the exchange's, or -1; and whether one
@@ -187,8 +184,8 @@ func (o *outsiders) portBack(t *trees, link int32) (port int32, isMeasured bool)
 	return -1, isMeasured
 }
 
-// splitOne makes a cause of the root that most of the rest may wait for, with all of the rest that does.
-func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
+// splitOff makes a cause of the root that most of the rest may wait for, with all of the rest that does.
+func (o *outsiders) splitOff(t *trees, h *shares, cause int32) bool {
 	if len(o.rest) < mostLeastLinks-1 {
 		return false
 	}
@@ -204,16 +201,10 @@ func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 	}
 	o.reach(t, best)
 	id := o.causeOf(t, h, best, cause)
-	o.rest = append(o.rest, best)
-	rest := o.rest[:0]
-	for _, i := range o.rest {
+	for _, i := range append(o.rest, best) {
 		if o.marks[i]&isReached == 0 {
-			if o.marks[i]&isSplitOff == 0 {
-				rest = append(rest, i)
-			}
 			continue
 		}
-		o.marks[i] = o.marks[i]&^isReached | isSplitOff
 		for k := range h.of[i].list() {
 			if p := &h.of[i].at[k]; p.cause == cause {
 				p.cause = id
@@ -221,7 +212,6 @@ func (o *outsiders) splitOne(t *trees, h *shares, cause int32) bool {
 		}
 		h.of[i].unite()
 	}
-	o.rest = rest
 	return true
 }
 
@@ -237,24 +227,38 @@ func (o *outsiders) causeOf(t *trees, h *shares, r, from int32) int32 {
 	return int32(len(h.fall)) - 1
 }
 
-// listTried lists the links that most of the rest may wait for and that are above all that they could wait for, or the
-// only way from it into the exchange.
-func (o *outsiders) listTried(t *trees) {
-	o.tried = o.tried[:0]
-	for _, i := range o.members {
-		o.feeders[i] = 0
-	}
+// countFeeders counts for every link what of the rest may wait for it, and marks the entries that are shared.
+func (o *outsiders) countFeeders(t *trees) {
 	for _, i := range o.rest {
-		for _, j := range t.mayWaitFor(i) {
+		after, first, several := t.mayWaitFor(i), int32(-1), false
+		for _, j := range after {
 			if o.marks[j]&ofExchange != 0 {
 				o.feeders[j]++
 			}
+			if o.enters(t, j) {
+				several = several || first >= 0 && j != first
+				first = j
+			}
+		}
+		if !several {
+			continue
+		}
+		for _, j := range after {
+			if o.marks[j]&isEntry != 0 {
+				o.marks[j] |= isShared
+			}
 		}
 	}
+}
+
+// listTried lists the links that most of the rest may wait for and that are above all that they could wait for, or the
+// only way from it into the exchange: an exchange backs up over all ways into it, not over one.
+func (o *outsiders) listTried(t *trees) {
+	o.tried = o.tried[:0]
+	o.countFeeders(t)
 	for _, r := range o.members {
-		isPartners := t.waits.toHost(t.links[r]) && o.marks[r]&isInside != 0
-		if o.feeders[r] < minFeeders || o.marks[r]&isSplitOff != 0 || isPartners ||
-			t.stall[r] < outsideFactor*t.hottest[r]+outsideSigmas*t.noise.sigma(t.stall[r]) && !o.isOnlyEntry(t, r) {
+		if o.feeders[r] < minFeeders ||
+			t.stall[r] < outsideFactor*t.hottest(r)+outsideSigmas*t.noise.sigma(t.stall[r]) && !(o.marks[r]&(isInside|isShared) == 0 && o.enters(t, r)) {
 			continue
 		}
 		at := len(o.tried)
@@ -267,24 +271,16 @@ func (o *outsiders) listTried(t *trees) {
 	}
 }
 
-// isOnlyEntry reports whether what waits for a link outside that leads into the exchange could wait for no other such link:
-// an exchange backs up over all ways into it, not over one.
-func (o *outsiders) isOnlyEntry(t *trees, r int32) bool {
-	if o.marks[r]&isInside != 0 || !o.entersInside(t, r) {
-		return false
-	}
-	for _, i := range o.rest {
-		after := t.mayWaitFor(i)
-		if slices.Contains(after, r) && slices.ContainsFunc(after, func(j int32) bool { return j != r && (o.marks[j]&isInside != 0 || o.entersInside(t, j)) }) {
-			return false
+// enters reports whether a node is the exchange's, or joins two switches and leads to one that is.
+func (o *outsiders) enters(t *trees, i int32) bool {
+	if o.marks[i]&isEntryKnown == 0 {
+		o.entries = append(o.entries, i)
+		o.marks[i] |= isEntryKnown
+		if o.marks[i]&isInside != 0 || t.isBetweenSwitches(t.links[i]) && slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return o.marks[j]&isInside != 0 }) {
+			o.marks[i] |= isEntry
 		}
 	}
-	return true
-}
-
-// entersInside reports whether a node's link joins two switches and leads to links of the exchange.
-func (o *outsiders) entersInside(t *trees, i int32) bool {
-	return t.isBetweenSwitches(t.links[i]) && slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return o.marks[j]&isInside != 0 })
+	return o.marks[i]&isEntry != 0
 }
 
 // isBefore orders roots: that which most may wait for first, then the most stalled, then by name.

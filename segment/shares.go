@@ -384,7 +384,7 @@ func (h *shares) keepAtLeaf(t *trees, s *sinks, c *causes, i int32) {
 	if 2*s.all[a].hostLinks <= t.stalledHosts(leaf) || t.stall[i] > s.all[a].stall {
 		return
 	}
-	if t.sink[i] < 0 && t.stall[i] < keptShare*t.hottest[i] {
+	if t.sink[i] < 0 && t.stall[i] < keptShare*t.hottest(i) {
 		h.of[i].set(part{cause: c.sets.find(a), stall: t.stall[i]})
 		h.misfit[i] = 0
 	}

@@ -45,7 +45,7 @@ type sink struct {
 	levels    int     // number
 	deviation float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
-	isBlind   bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
+	isUnread  bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }
@@ -309,8 +309,8 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			}
 		}
 	}
-	x.isBlind = s.isBlind(t, x)
-	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.isBlind && stalled[0] >= minFeeders || s.portsSend(t, x)
+	x.isUnread = t.isUnread(x.device)
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.isUnread && stalled[0] >= minFeeders || s.portsSend(t, x)
 	more, m := sumNear(s.sample, middle, within)
 	if n += m; n > 0 {
 		sum += more
@@ -318,9 +318,9 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	}
 }
 
-// isBlind reports whether nothing that leaves a sink's switch is measured.
-func (s *sinks) isBlind(t *trees, x *sink) bool {
-	for _, l := range t.waits.out.of(x.device) {
+// isUnread reports whether nothing that leaves a switch is measured.
+func (t *trees) isUnread(d int32) bool {
+	for _, l := range t.waits.out.of(d) {
 		if t.values[l] != missing {
 			return false
 		}

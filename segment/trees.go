@@ -13,12 +13,12 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (begins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
+//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
 //     link leads to one or more.
-//  3. Causes (causes.go, exchanges.go, pieces.go): sinks that are one cause are joined, by the evidence of
+//  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
-//  4. Shares (shares.go, falls.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
+//  4. Shares (shares.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
 //  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
 //  6. Roots (roots.go): the port that a cause begins at.
@@ -55,7 +55,6 @@ type trees struct {
 	second  []float64 // by list: the stall of the second
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
-	hottest []float64 // by node: the most stall of those that it may wait for, 0 if there are none
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	only    []int32   // by node: the slow link that it waits for alone, or -1
@@ -230,8 +229,8 @@ func (m *treeMethod) isWorth(a int32) bool {
 	i := m.node[x.slow]
 	taken, worth := float64(h.taken[a]), h.worth[a]
 	least := leastWorth + leastWorthEach*taken
-	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest[i]
-	if isEnough && m.hottest[i] > 0 && m.stall[i] >= clearSlow*m.hottest[i] && worth >= clearWorth*taken {
+	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
+	if isEnough && m.hottest(i) > 0 && m.stall[i] >= clearSlow*m.hottest(i) && worth >= clearWorth*taken {
 		return true
 	}
 	isCertain := isEnough && !isClear || isClear && worth >= certainWorth*taken && m.dependents(i) >= minFeeders
@@ -253,6 +252,15 @@ func (m *treeMethod) isWorth(a int32) bool {
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
 func (t *trees) hottestAfter(i int32) int32 { return t.peak[t.list[i]] }
+
+// hottest is the most stall of those that a node may wait for, 0 if there are none.
+func (t *trees) hottest(i int32) float64 {
+	j := t.hottestAfter(i)
+	if j < 0 {
+		return 0
+	}
+	return t.stall[j]
+}
 
 // prefersHost reports whether the hottest link that a node may wait for goes to a host.
 func (t *trees) prefersHost(i int32) bool {

@@ -20,6 +20,8 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 		t.Fatal("the slow link is no sink")
 	}
 	m.shares.taken[a] = 5
+	i, next := m.node[slow], m.node[linkNamed(t, g, "host0", "leaf0")]
+	m.peak[m.list[i]] = next // as if it could wait for that
 	least := leastWorth + leastWorthEach*float64(m.shares.taken[a])
 	for _, c := range []struct {
 		name                   string
@@ -27,19 +29,18 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 		isAlone, want          bool
 	}{
 		{"too little", .9, 0, 0, false, false},
-		{"beside what is level", 1.2, .5, 0, false, true},
-		{"beside what is as uneven as noise", 1.2, 1, 0, false, true},
-		{"beside what is more uneven", 1.2, 2, 0, false, false},
-		{"far better, beside what is more uneven", 2.4, 2, 0, false, true},
-		{"clearly above what stalls behind it", 1.2, 2, .5, false, true},
-		{"hardly above what stalls behind it", 1.2, 2, .9, false, true},
-		{"so beside what nothing explains", 1.2, 3, .9, false, false},
-		{"too little, but what waits can wait for nothing else", .8, 1, 0, true, true},
-		{"so beside what nothing explains", .8, 3, 0, true, false},
-		{"so hardly better explained", .6, 1, 0, true, false},
+		{"enough, and the rest is explained to the noise", 1.2, .5, 0, false, true},
+		{"enough, and the rest is off by one deviation", 1.2, 1, 0, false, true},
+		{"enough, and the rest is off by two", 1.2, 2, 0, false, false},
+		{"twice enough, and the rest is off by two", 2.4, 2, 0, false, true},
+		{"clearly above what it may wait for", 1.2, 2, .5, false, true},
+		{"hardly above what it may wait for", 1.2, 2, .9, false, true},
+		{"the same, and the rest is off by three", 1.2, 3, .9, false, false},
+		{"too little, but the only link that others may wait for", .8, 1, 0, true, true},
+		{"the same, and the rest is off by three", .8, 3, 0, true, false},
+		{"the same, and explains even less", .6, 1, 0, true, false},
 	} {
-		i := m.node[slow]
-		m.shares.worth[a], m.hottest[i] = c.worth*least, c.hottest*m.stall[i]
+		m.shares.worth[a], m.stall[next] = c.worth*least, c.hottest*m.stall[i]
 		for j := range m.shares.misfit {
 			m.shares.misfit[j] = c.misfit
 			if m.second[m.list[j]] = m.stall[j]; c.isAlone {
@@ -76,7 +77,7 @@ func TestLeavesThatExchangeAreOneAtNearLevels(t *testing.T) {
 }
 
 // A leaf of which nothing that leaves it is measured takes part in an exchange with the few of its hosts that stall.
-func TestBlindLeafTakesPart(t *testing.T) {
+func TestUnreadLeafTakesPart(t *testing.T) {
 	g := parse(t, "fattree:leaves=8,hosts=16,spines=8")
 	s := stalls{}
 	for leaf := range 6 {

@@ -112,12 +112,15 @@ listed for 3 s, to find out how many answers to wait for.`,
 func newAgentsKey() *cobra.Command {
 	return &cobra.Command{
 		Use:   "key FILE",
-		Short: "Make a key to sign commands with, or print the public half of one",
+		Short: "Make a key that signs commands or results, or print the public half of one",
 		Long: `Generate a private key (Ed25519, PEM) in a new file that only its owner may read,
 and print its public key. If the file exists already, its public key is printed.
 
-The file is for command.sign.key_file of the sender of commands. The public key is
-for command.principals of the agents; it is not secret.`,
+To sign commands, name the file in command.sign.key_file of the sender, and the
+public key in command.principals of the agents. To sign the results of an agent, name
+the file in its command.results.key_file, and the public key in
+command.results.agents of the analysers and of the senders of commands. A public key
+is not secret.`,
 		Example: "  giverny agents key /etc/giverny/operator.pem",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

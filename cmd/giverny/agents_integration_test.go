@@ -58,23 +58,31 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 		return path
 	}
 	makeTopics(t, broker.Addr())
-	key := filepath.Join(dir, "operator.pem")
-	public, _, err := giverny(t.Context(), "agents", "key", key)
-	if err != nil {
-		t.Fatal(err)
+	newKey := func(name string) (path, public string) {
+		t.Helper()
+		path = filepath.Join(dir, name+".pem")
+		public, _, err := giverny(t.Context(), "agents", "key", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := giverny(t.Context(), "agents", "key", path); err != nil || again != public {
+			t.Errorf("the public half of the key: %q, %q when it was made: %v", again, public, err)
+		}
+		return path, strings.TrimSpace(public)
 	}
-	if again, _, err := giverny(t.Context(), "agents", "key", key); err != nil || again != public {
-		t.Errorf("the public half of the key: %q, %q when it was made: %v", again, public, err)
-	}
+	key, public := newKey("operator")
 	sys := filepath.Join(dir, "sys")
 	adapter(t, sys, "mlx5_0")
 	common := fmt.Sprintf("http: {listen: 127.0.0.1:0}\nlog: {level: warn}\nfabrics: [{name: ib0, topology: 'torus:2x2', interval: 1s}]\nkafka: {embedded: false, brokers: ['%s']}\n", broker.Addr())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 3)
+	var agents []string // their keys
 	for _, name := range []string{"n1", "n2", "mute"} {
 		text := common + fmt.Sprintf("data_dir: %s\ncollect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\n", filepath.Join(dir, name), name, sys)
 		if name != "mute" {
-			text += fmt.Sprintf("command: {principals: [{name: operator, keys: [%s]}]}\n", strings.TrimSpace(public))
+			own, listed := newKey(name)
+			agents = append(agents, fmt.Sprintf("{name: %s, keys: [%s]}", name, listed))
+			text += fmt.Sprintf("command: {principals: [{name: operator, keys: [%s]}], results: {key_file: %s}}\n", public, own)
 		}
 		path := write(name+".yaml", text)
 		go func() {
@@ -93,7 +101,11 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 			}
 		}
 	}()
-	client := write("client.yaml", common+fmt.Sprintf("data_dir: %s\ncommand: {sign: {principal: operator, key_file: %s}}\n", filepath.Join(dir, "client"), key))
+	clientThatKnows := func(name string, agents []string) string {
+		return write(name+".yaml", common+fmt.Sprintf("data_dir: %s\ncommand: {sign: {principal: operator, key_file: %s}, results: {agents: [%s]}}\n",
+			filepath.Join(dir, name), key, strings.Join(agents, ", ")))
+	}
+	client := clientThatKnows("client", agents)
 	want := func(what string, args ...string) string {
 		t.Helper()
 		pattern := regexp.MustCompile(what)
@@ -116,6 +128,10 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 	want(`"agent":"n2","fabric":"ib0","status":"done","clock_offset_ms":-?[0-9.]+,.*"output":{"version":"dev",.*"source":"ibsysfs","state":"ok"`, "list", "--json")
 	if _, err := os.Stat(filepath.Join(dir, "mute", "commands.json")); !os.IsNotExist(err) {
 		t.Errorf("the agent without a command section remembers commands: %v", err)
+	}
+	stdout, stderr, err := giverny(ctx, "agents", "list", "-c", clientThatKnows("half", agents[:1]), "--wait", "2s")
+	if err != nil || !strings.Contains(stdout, "n1 ") || strings.Contains(stdout, "n2 ") || !strings.Contains(stderr, "reason=unknown_agent") {
+		t.Errorf("without the key of n2: %v\n%s%s", err, stdout, stderr)
 	}
 	if _, _, err := giverny(ctx, "agents", "list", "-c", client, "--target", "mute", "--wait", "1s"); err == nil || !strings.Contains(err.Error(), "no agent answered within 1s") {
 		t.Errorf("no agent answers: %v", err)

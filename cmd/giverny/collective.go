@@ -32,30 +32,29 @@ func newCollectiveDiagnose() *cobra.Command {
 	var f collectiveFlags
 	cmd := &cobra.Command{
 		Use:   "diagnose --format FORMAT DIR|FILE...",
-		Short: "Find the critical path of a collective and who lengthened it, offline",
-		Long: `Find the critical path of a collective and who lengthened it, offline.
+		Short: "Find the critical path of a collective and what made it longer, offline",
+		Long: `Find the critical path of a collective and what made it longer, offline.
 
-The records of one job are given as a folder or as files. The critical path is
-exact to the nanosecond; its segments (transfer, compute, wait) join end to end
-and sum to the makespan. A culprit's cost is what the makespan would lose without
-it: the run is replayed with the culprit's time taken out, every step after what
-it waits for. Classes: background_flow, self_collision, host_nic_contention,
+The input is the records of one job, as a folder or as files. The critical path
+is exact to the nanosecond: its segments (transfer, compute, wait) join end to end
+and sum to the makespan. The cost of a culprit is how much shorter the makespan is
+when the run is replayed without the time that the culprit took. Classes: background_flow, self_collision, host_nic_contention,
 pfc_root, incast, deadlock, slow_link, slow_host, straggler, hang.
 
-Forms of records:
+Formats of records:
 ` + collectiveFormatHelp() + `
-Exit status 1 is input that cannot be read: one line names the file, the line and
-what to do.`,
+If the input cannot be read, the exit status is 1 and one line of error names the
+file, the line and what to do.`,
 		Example: "  giverny collective diagnose --format vedrfolnir runs/ring40 --json\n  giverny collective diagnose --format vedrfolnir runs/ring40 --svg ring.svg --trace ring.json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runCollectiveDiagnose(cmd, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "form of the records: "+records.Names())
-	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link such as 25Gbps; without it the most frequent rate of its level in the fabric")
-	flags.BoolVar(&f.json, "json", false, "one JSON object instead of text")
-	flags.StringVar(&f.svg, "svg", "", "also draw ranks by time with the critical path into this SVG file")
-	flags.StringVar(&f.trace, "trace", "", "also write Chrome trace events, which Perfetto shows, into this JSON file")
+	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names())
+	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link, such as 25Gbps (default: the most frequent rate at its level of the fabric)")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of text")
+	flags.StringVar(&f.svg, "svg", "", "also write a drawing of ranks by time, with the critical path, to this SVG file")
+	flags.StringVar(&f.trace, "trace", "", "also write Chrome trace events, for Perfetto, to this JSON file")
 	_ = cmd.MarkFlagRequired("format")
 	return cmd
 }

@@ -33,32 +33,33 @@ func newCollectivePublish(g *globals) *cobra.Command {
 	var f collectivePublishFlags
 	cmd := &cobra.Command{
 		Use:   "publish --job ID --format FORMAT DIR|FILE...",
-		Short: "Diagnose a job's collectives and send the outcome to the store",
+		Short: "Diagnose a job's collectives and store the result",
 		Long: `Diagnose the collectives of a job, as giverny collective diagnose does, and send the
-outcome over Kafka to the analyser of the fabric, which stores it. The API and the
-page then have its critical path and culprits, a timeline of ranks by steps, and the
-regions of congestion that its flows crossed with what each cost: the ways of the
-flows are those in the records, else the fabric's own between the hosts of the ranks.
+result over Kafka to the analyser of the fabric, which stores it. The API and the
+page then show the critical path, the culprits, a timeline of ranks by steps, and
+the congestion regions that the flows crossed, with the cost of each region. The
+paths of the flows are taken from the records. Without them, the routes of the
+fabric between the hosts of the ranks are used.
 
-It is meant for a job's epilogue, or for use by hand on a slow job. A run that is
-published again, by the same job and begin, replaces what was there.
+Run it in a job's epilogue, or by hand for a slow job. Publishing the same job with
+the same begin again replaces the stored result.
 
-The hosts of the ranks are looked for in the fabric's topology as the nodes of jobs
-are; --node-map names those that are called otherwise. Records whose clock is not
-UTC, such as a simulation's, need --begin.`,
+The hosts of the ranks must have the names of devices in the fabric's topology, as
+for nodes of jobs; --node-map gives the device of a host with another name. Records
+whose clock is not UTC, such as those of a simulation, need --begin.`,
 		Example: `  giverny collective publish --job 17 --format simulated --begin 2026-11-22T10:00:00Z run
   giverny collective publish --job 17 --format nccl-inspector /var/log/nccl/17 --dry-run`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.publish(cmd, g, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "the fabric; needless where there is one")
-	flags.StringVar(&f.job, "job", "", "the scheduler's id of the job")
-	flags.StringVar(&f.format, "format", "", "form of the records: "+records.Names())
-	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link such as 25Gbps; without it the most frequent rate of its level in the fabric")
-	flags.StringVar(&f.begin, "begin", "", "when the first step began, RFC 3339; without it by the records' clock")
-	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines host, tab, device of the fabric")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent")
+	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric (default: the only one)")
+	flags.StringVar(&f.job, "job", "", "id of the job in the scheduler")
+	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names())
+	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link, such as 25Gbps (default: the most frequent rate at its level of the fabric)")
+	flags.StringVar(&f.begin, "begin", "", "time of the first step, RFC 3339 (default: by the clock of the records)")
+	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"host<TAB>device\"")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the message instead of sending it")
 	_ = cmd.MarkFlagRequired("format")
 	_ = cmd.MarkFlagRequired("job")
 	return cmd

@@ -59,7 +59,7 @@ simulation.
 
 --calls names a CSV with the header process,node,op,peer,bytes,tag and each
 process's calls in program order: put, get, poll, complete, compute (bytes are
-nanoseconds) and barrier. A put is posted and the process goes on; it waits at
+nanoseconds) and barrier. A put does not block; the process waits at
 complete or poll. peer is a process; one without calls of its own sits on the
 node of the same number.
 

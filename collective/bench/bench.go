@@ -68,7 +68,7 @@ type Verdict struct {
 	Class   bool // of the first culprit; of a healthy run, that there is none
 	Culprit bool // the first culprit's flow, link or host is one of the truth's
 	Blamed  int  // culprits above minShare, and the first
-	False   int  // of them, innocent ones
+	False   int  // of them, those that are not in the truth
 	Cost    float64
 	HasCost bool // Cost is the relative error of what the culprits cost together
 }
@@ -151,7 +151,7 @@ func names(text, place string) bool {
 // Score sums verdicts.
 type Score struct {
 	Cases, Class, Culprit int
-	FalseCases            int // with an innocent blamed
+	FalseCases            int // with a culprit that is not in the truth
 	Blamed, False         int
 	CostErrors            []float64
 	Bytes                 map[detect.Mode]int64
@@ -199,7 +199,7 @@ func one(b bool) int {
 // Percent of the cases.
 func (s *Score) Percent(n int) float64 { return 100 * float64(n) / float64(max(1, s.Cases)) }
 
-// FalsePercent is the share of the culprits named that are innocent.
+// FalsePercent is the share of the culprits named that are not in the truth.
 func (s *Score) FalsePercent() float64 { return 100 * float64(s.False) / float64(max(1, s.Blamed)) }
 
 // CostError is the median relative error of the costs.

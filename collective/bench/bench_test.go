@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 		want     Verdict
 	}{
 		"right":               {flow, []collective.Culprit{{Class: collective.Incast, Flow: "3->2", CostNanos: 50}}, Verdict{Class: true, Culprit: true, Blamed: 1}},
-		"an innocent flow":    {flow, []collective.Culprit{{Class: collective.Incast, Flow: "9->2", Object: "switch 5 port 1", CostNanos: 50}}, Verdict{Class: true, Blamed: 1, False: 1}},
+		"a flow not in truth": {flow, []collective.Culprit{{Class: collective.Incast, Flow: "9->2", Object: "switch 5 port 1", CostNanos: 50}}, Verdict{Class: true, Blamed: 1, False: 1}},
 		"another, small":      {flow, []collective.Culprit{{Class: collective.Incast, Flow: "1->2", CostNanos: 50}, {Class: collective.SlowLink, CostNanos: 1}}, Verdict{Class: true, Culprit: true, Blamed: 1}},
 		"another, large":      {flow, []collective.Culprit{{Class: collective.Incast, Flow: "1->2", CostNanos: 50}, {Class: collective.SlowLink, CostNanos: 40}}, Verdict{Class: true, Culprit: true, Blamed: 2, False: 1}},
 		"port 1 is not 12":    {port, []collective.Culprit{{Class: collective.SlowLink, Object: "switch 5 port 12", CostNanos: 50}}, Verdict{Class: true, Blamed: 1, False: 1}},

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/giverny/giverny/collective"
 )
@@ -144,67 +145,50 @@ func add(run *collective.Run, l *line) error {
 
 // check sees that every number refers to something.
 func check(run *collective.Run, name string) error {
-	nodes := 0
-	if run.Fabric != nil {
-		nodes = len(run.Fabric.Nodes)
-	}
-	rank := func(r int) bool { return r >= collective.None && r < len(run.Ranks) }
-	node := func(n int) bool { return n >= 0 && n < nodes }
-	fault := func(what string, i int) error {
-		return fmt.Errorf("%s: %s %d refers to a rank, node or communicator that the file does not have", name, what, i)
-	}
-	for i, r := range run.Ranks {
-		if r.Host != collective.None && !node(r.Host) {
-			return fault("rank", i)
-		}
-	}
-	for i, c := range run.Communicators {
-		for _, m := range c.Members {
-			if !rank(m) || m < 0 {
-				return fault("communicator", i)
+	for _, part := range references(run) {
+		for i := range part.records {
+			if !part.sound(i) {
+				return fmt.Errorf("%s: %s %d refers to a rank, node or communicator that the file does not have", name, part.what, i)
 			}
 		}
 	}
-	for i, s := range run.Steps {
-		if !rank(int(s.Rank)) || s.Rank < 0 || !rank(int(s.Peer)) || !rank(int(s.AwaitsRank)) || s.Communicator < 0 || int(s.Communicator) >= len(run.Communicators) {
-			return fault("step", i)
-		}
-	}
-	for i, f := range run.Flows {
-		if !node(f.Source) || !node(f.Destination) {
-			return fault("flow", i)
-		}
-	}
-	for i, p := range run.Paths {
-		bad := !node(p.Source) || !node(p.Destination)
-		for _, at := range p.Ports {
-			bad = bad || !node(at.Node)
-		}
-		if bad {
-			return fault("path", i)
-		}
-	}
-	for i, p := range run.Telemetry {
-		bad := !node(p.Switch)
-		for _, f := range p.Flows {
-			bad = bad || !node(f.Source) || !node(f.Destination)
-		}
-		if bad {
-			return fault("port report", i)
-		}
-	}
-	for i, p := range run.Pauses {
-		if !node(p.Node) {
-			return fault("pause", i)
-		}
-	}
-	if run.Fabric == nil {
-		return nil
-	}
-	for i, l := range run.Fabric.Links {
-		if !node(l.A) || !node(l.B) {
-			return fault("link", i)
-		}
-	}
 	return nil
+}
+
+// part is the records of one kind, and whether what one refers to is there.
+type part struct {
+	what    string
+	records int
+	sound   func(i int) bool
+}
+
+func references(run *collective.Run) []part {
+	var fabric collective.Fabric
+	if run.Fabric != nil {
+		fabric = *run.Fabric
+	}
+	rank := func(r int) bool { return r >= 0 && r < len(run.Ranks) }
+	maybeRank := func(r int32) bool { return r == collective.None || rank(int(r)) }
+	node := func(n int) bool { return n >= 0 && n < len(fabric.Nodes) }
+	return []part{
+		{"rank", len(run.Ranks), func(i int) bool { return run.Ranks[i].Host == collective.None || node(run.Ranks[i].Host) }},
+		{"communicator", len(run.Communicators), func(i int) bool {
+			return !slices.ContainsFunc(run.Communicators[i].Members, func(m int) bool { return !rank(m) })
+		}},
+		{"step", len(run.Steps), func(i int) bool {
+			s := &run.Steps[i]
+			return rank(int(s.Rank)) && maybeRank(s.Peer) && maybeRank(s.AwaitsRank) && s.Communicator >= 0 && int(s.Communicator) < len(run.Communicators)
+		}},
+		{"flow", len(run.Flows), func(i int) bool { return node(run.Flows[i].Source) && node(run.Flows[i].Destination) }},
+		{"path", len(run.Paths), func(i int) bool {
+			p := &run.Paths[i]
+			return node(p.Source) && node(p.Destination) && !slices.ContainsFunc(p.Ports, func(at collective.PathPort) bool { return !node(at.Node) })
+		}},
+		{"port report", len(run.Telemetry), func(i int) bool {
+			p := &run.Telemetry[i]
+			return node(p.Switch) && !slices.ContainsFunc(p.Flows, func(f collective.FlowReport) bool { return !node(f.Source) || !node(f.Destination) })
+		}},
+		{"pause", len(run.Pauses), func(i int) bool { return node(run.Pauses[i].Node) }},
+		{"link", len(fabric.Links), func(i int) bool { return node(fabric.Links[i].A) && node(fabric.Links[i].B) }},
+	}
 }

@@ -26,31 +26,31 @@ import (
 
 // Config of a watcher.
 type Config struct {
-	// Folders in which records of jobs appear. Empty: nothing is watched.
+	// Folders to watch for records of collectives. Empty: watching is off.
 	Folders []Folder `yaml:"folders"`
-	// How often the folders are listed.
+	// Time between two listings of the folders.
 	Interval time.Duration `yaml:"interval"`
-	// A job is diagnosed when none of its files has changed for so long.
+	// A job is diagnosed when its files have not changed for this time.
 	Settle time.Duration `yaml:"settle"`
-	// A job whose files keep changing is diagnosed after so long nevertheless.
+	// A job whose files keep changing is diagnosed after this time.
 	Patience time.Duration `yaml:"patience"`
-	// Jobs whose files are all older than this when they are first seen are left alone.
+	// A job is skipped if all its files are older than this when it is first seen.
 	MaxAge time.Duration `yaml:"max_age"`
-	// Bytes that the files of one job may have in all.
+	// Limit on the total size of a job's files, in bytes. Larger jobs are skipped.
 	MaxBytes int64 `yaml:"max_bytes"`
-	// Files that one job may have.
+	// Limit on the number of a job's files. Jobs with more are skipped.
 	MaxFiles int `yaml:"max_files"`
 }
 
 // Folder is one folder that is watched.
 type Folder struct {
-	// The folder. It has a subfolder for each job, named by the scheduler's id of the job.
+	// Folder with one subfolder for each job. The subfolder's name is the job's id in the scheduler.
 	Dir string `yaml:"dir"`
-	// Form of the records, as giverny collective diagnose takes it.
+	// Format of the records: one that giverny collective diagnose --format accepts.
 	Format string `yaml:"format"`
-	// The fabric of the jobs' hosts; empty: collect.fabric.
+	// Fabric that the jobs' hosts are in. Empty: collect.fabric.
 	Fabric string `yaml:"fabric"`
-	// A file of lines "host<TAB>device" for hosts whose names are no devices' of the topology. A job's folder may have one of its own, node_map.tsv.
+	// File of lines "host<TAB>device", for hosts whose device has another name in the topology. A job's folder can have its own, node_map.tsv.
 	NodeMap string `yaml:"node_map"`
 }
 

@@ -36,7 +36,7 @@ type reading struct {
 	traffic  trafficTable
 	failures failureTable
 	notes    map[string]int // by kind: how many
-	tell     func(string)
+	report   func(line string)
 }
 
 // note says what is odd, the first few times of each kind.
@@ -44,15 +44,15 @@ func (r *reading) note(kind, format string, args ...any) {
 	r.notes[kind]++
 	switch n := r.notes[kind]; {
 	case n <= maxNotes:
-		r.tell(fmt.Errorf(format, args...).Error())
+		r.report(fmt.Errorf(format, args...).Error())
 	case n == maxNotes+1:
-		r.tell("more " + kind + " are not listed")
+		r.report("more " + kind + " are not listed")
 	}
 }
 
 // Run analyses the files of a fabric and calls yield with the result of each interval; an error of yield ends it.
-// What is odd, and can be gone on with, is told in a line each.
-func Run(g *topology.Graph, cfg Config, files Files, tell func(note string), yield func(*schema.IntervalResult) error) error {
+// report gets a line for each input fault that the run continues after.
+func Run(g *topology.Graph, cfg Config, files Files, report func(line string), yield func(*schema.IntervalResult) error) error {
 	cfg.Analysis.Window.Interval = cfg.Interval
 	if err := cfg.Analysis.Validate(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func Run(g *topology.Graph, cfg Config, files Files, tell func(note string), yie
 	if err != nil {
 		return err
 	}
-	r := &reading{cfg: cfg, graph: g, jobs: jobTable{ids: map[string]bool{}}, notes: map[string]int{}, tell: tell}
+	r := &reading{cfg: cfg, graph: g, jobs: jobTable{ids: map[string]bool{}}, notes: map[string]int{}, report: report}
 	if err := r.readTables(files); err != nil {
 		return err
 	}

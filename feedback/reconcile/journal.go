@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/dirlock"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -25,6 +27,10 @@ type entry struct {
 	settled   bool // the scheduler has Marked, or what stands for it
 	acted     bool // it was marked before
 	relieving bool
+
+	// Back-off of a node that the scheduler refuses to change; nil and zero where it does not.
+	pauses *retry.Pauses
+	due    time.Time // it is not tried again before
 }
 
 // journal is the nodes that have been changed, and how to undo that. Its file is

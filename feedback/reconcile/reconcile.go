@@ -114,7 +114,7 @@ func (r *Reconciler) Take(s Scores) {
 }
 
 // How often a node that is marked is looked at, how often the clock is, and the
-// pauses between tries of a scheduler that fails.
+// pauses between tries of a scheduler that fails, or of a node that it refuses to change.
 const (
 	verifyEach = time.Minute
 	tickEach   = time.Second
@@ -135,7 +135,7 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 		r.log.Warn("feedback: nodes left marked by an earlier run, putting them back", "nodes", n)
 		r.relieveAll("left by a process that ended without putting it back")
 	}
-	pauses, due := retry.Backoff{Min: minPause, Max: maxPause}.Pauses(), time.Time{}
+	pauses, due := backoff().Pauses(), time.Time{}
 	r.verified = time.Now()
 	ticker := time.NewTicker(tickEach)
 	defer ticker.Stop()
@@ -143,9 +143,14 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 		now := time.Now()
 		r.observe(now)
 		if !now.Before(due) {
-			if err := r.act(ctx, now); err == nil {
+			switch err := r.act(ctx, now); {
+			case err == nil:
 				pauses.Reset()
-			} else if ctx.Err() == nil {
+			case ctx.Err() != nil:
+			case errors.Is(err, errRefused): // these nodes have a back-off of their own
+				pauses.Reset()
+				r.record.Failed(err, r.nextTry(now))
+			default:
 				pause := pauses.Next()
 				due = now.Add(pause)
 				r.record.Failed(err, pause)
@@ -171,10 +176,10 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) error {
 		r.unsettle()
 		r.verified = now
 	}
-	if r.unsettled() == 0 {
+	if !r.anyDue(now) {
 		return nil
 	}
-	return r.settle(ctx)
+	return r.settle(ctx, now)
 }
 
 // stop puts everything back, for as long as it may take. What is left is put back at
@@ -186,7 +191,12 @@ func (r *Reconciler) stop(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.StopTimeout)
 	defer cancel()
 	r.relieveAll("giverny stops")
-	err := retry.Backoff{Min: minPause / 4, Max: minPause}.Do(last, func() error { return r.settle(last) },
+	err := retry.Backoff{Min: minPause / 4, Max: minPause}.Do(last, func() error {
+		for _, e := range r.journal.entries {
+			e.accepted() // no time is left to wait
+		}
+		return r.settle(last, time.Now())
+	},
 		func(err error, _ int, pause time.Duration) { r.record.Failed(err, pause) })
 	if err != nil {
 		return fmt.Errorf("feedback %s: %d nodes stay marked, the next start puts them back: %w", r.record.Sink(), len(r.journal.entries), err)
@@ -197,7 +207,7 @@ func (r *Reconciler) stop(ctx context.Context) error {
 // relieveAll begins the relief of all nodes.
 func (r *Reconciler) relieveAll(reason string) {
 	for _, e := range r.journal.entries {
-		e.relieving, e.Reason = true, reason
+		e.relieve(reason)
 	}
 }
 
@@ -221,7 +231,8 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 			continue
 		}
 		e := r.journal.entries[s.Node]
-		e.relieving, e.Reason, e.Score = true, s.Reason, s.Score
+		e.relieve(s.Reason)
+		e.Score = s.Score
 	}
 	r.report(d.Pending)
 	if len(d.Mark) == 0 {
@@ -290,7 +301,7 @@ func (r *Reconciler) begin(ctx context.Context, marks []policy.Score) error {
 	if err != nil {
 		return err
 	}
-	r.record.Worked()
+	r.worked()
 	added := false
 	for _, s := range marks {
 		if slices.Contains(names, s.Node) && r.plan(s, now) {
@@ -328,23 +339,6 @@ func (r *Reconciler) plan(s policy.Score, now map[string]State) (added bool) {
 	return true
 }
 
-// unsettle makes settle look at all marks again: a scheduler that was restarted has
-// lost them.
-func (r *Reconciler) unsettle() {
-	for _, e := range r.journal.entries {
-		e.settled = false
-	}
-}
-
-func (r *Reconciler) unsettled() (n int) {
-	for _, e := range r.journal.entries {
-		if !e.settled || e.relieving {
-			n++
-		}
-	}
-	return n
-}
-
 func (r *Reconciler) report(pending int) {
 	r.record.Marked(len(r.journal.entries) + len(r.pretended))
 	r.record.Pending(pending + r.unsettled())
@@ -359,4 +353,5 @@ func action(name string, s policy.Score, dry bool) schema.FeedbackAction {
 	return schema.FeedbackAction{Action: name, Target: s.Node, Fabric: s.Fabric, Score: s.Score, Reason: s.Reason, DryRun: dry}
 }
 
-var errStillPending = errors.New("the scheduler has not taken all changes")
+// errRefused is the error of nodes that the scheduler, which answers, did not change.
+var errRefused = errors.New("the scheduler has not taken all changes")

@@ -37,6 +37,8 @@ type fake struct {
 	calls int
 	// changed names the nodes that were, in order.
 	changed []string
+	// refuses are nodes that it does not change, with how often it was asked to.
+	refuses map[string]int
 }
 
 const marked = reconcile.State("marked")
@@ -86,6 +88,10 @@ func (f *fake) Set(_ context.Context, to map[string]reconcile.State) error {
 		}
 		if f.fails() {
 			return errDown
+		}
+		if _, refused := f.refuses[name]; refused {
+			f.refuses[name]++
+			continue
 		}
 		f.nodes[name] = state
 		f.changed = append(f.changed, name)

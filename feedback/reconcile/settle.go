@@ -7,21 +7,22 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/schema"
 )
 
 // settle brings the scheduler to what the journal says: it looks, changes what
-// differs, looks again, and notes what has been taken. An error says that something
-// is left to do.
-func (r *Reconciler) settle(ctx context.Context) error {
+// differs, looks again, and notes what has been taken. Nodes that wait for their next
+// try are left out. An error says that something is left to do.
+func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 	nodes := slices.Sorted(maps.Keys(r.journal.entries))
 	now, err := r.scheduler.Look(ctx, nodes)
 	if err != nil {
 		return err
 	}
-	wanted := r.wanted(now)
+	wanted := r.wanted(now, at)
 	if len(wanted) > 0 {
 		if err := r.journal.save(); err != nil { // before anything is changed
 			return err
@@ -30,14 +31,14 @@ func (r *Reconciler) settle(ctx context.Context) error {
 		if now, err = r.scheduler.Look(ctx, nodes); err != nil {
 			return errors.Join(setErr, err)
 		}
-		err = r.taken(now, wanted, setErr)
+		err = r.taken(now, wanted, setErr, at)
 	}
 	if saveErr := r.journal.save(); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
 	r.report(0)
 	if err == nil {
-		r.record.Worked()
+		r.worked()
 	}
 	return err
 }
@@ -53,11 +54,14 @@ func brief(err error) error {
 	return fmt.Errorf("%s ... (%d bytes of errors)", strings.ToValidUTF8(err.Error()[:maxError], ""), len(err.Error()))
 }
 
-// wanted lists the nodes that differ from what they should be, and lets go of those
-// that need nothing any more.
-func (r *Reconciler) wanted(now map[string]State) map[string]State {
+// wanted lists the nodes that are due and differ from what they should be, and lets
+// go of those that need nothing any more.
+func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State {
 	to := map[string]State{}
 	for node, e := range r.journal.entries {
+		if at.Before(e.due) {
+			continue
+		}
 		is, known := now[node]
 		if !known { // the scheduler does not have it any more
 			r.drop(node, e, ActionRelease, "the scheduler does not have this node any more", "")
@@ -75,10 +79,12 @@ func (r *Reconciler) wanted(now map[string]State) map[string]State {
 			to[node] = then
 		case is == e.Marked:
 			e.settled = true
+			e.accepted()
 		case !foreign || is == e.Before: // not yet marked, or lost by a restart of the scheduler
 			again, err := r.scheduler.Avoid(is)
 			if err != nil || again == is {
 				e.settled = true // the mark is there, besides what others changed
+				e.accepted()
 				continue
 			}
 			e.Marked = again
@@ -96,8 +102,9 @@ func (r *Reconciler) drop(node string, e *entry, name, reason string, is State) 
 	r.done(schema.FeedbackAction{Action: name, Target: node, Fabric: e.Fabric, Score: e.Score, Reason: reason, Before: string(e.Marked), After: string(is)})
 }
 
-// taken notes which changes the scheduler has taken.
-func (r *Reconciler) taken(now, wanted map[string]State, setErr error) error {
+// taken notes which changes the scheduler has taken, and delays the next try of those that it has not: one node that
+// is refused for ever delays no other.
+func (r *Reconciler) taken(now, wanted map[string]State, setErr error, at time.Time) error {
 	missing := 0
 	for node, to := range wanted {
 		e := r.journal.entries[node]
@@ -108,6 +115,7 @@ func (r *Reconciler) taken(now, wanted map[string]State, setErr error) error {
 		}
 		if is, known := now[node]; known && is != to {
 			missing++
+			e.refused(at)
 			if setErr != nil {
 				a.Reason = setErr.Error()
 			}
@@ -115,6 +123,7 @@ func (r *Reconciler) taken(now, wanted map[string]State, setErr error) error {
 			r.record.Acted(a)
 			continue
 		}
+		e.accepted()
 		if e.relieving {
 			delete(r.journal.entries, node)
 		} else {
@@ -126,7 +135,7 @@ func (r *Reconciler) taken(now, wanted map[string]State, setErr error) error {
 		r.done(a)
 	}
 	if missing > 0 {
-		return errors.Join(fmt.Errorf("%d of %d nodes: %w", missing, len(wanted), errStillPending), setErr)
+		return errors.Join(fmt.Errorf("%d of %d nodes: %w", missing, len(wanted), errRefused), setErr)
 	}
 	return nil // an error that changed nothing of what was asked is none
 }

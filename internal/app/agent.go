@@ -11,6 +11,7 @@ import (
 
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/spool"
@@ -28,6 +29,7 @@ type Agent struct {
 	parts   map[string]int // partitions by fabric
 	spool   spool.Config
 	orders  orders
+	signer  *command.Signer // of results; nil: they are not signed
 	feeds   *feedSet
 	records *recordFolders // nil where none are watched
 	every   time.Duration  // the fabric's interval
@@ -71,7 +73,11 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{deps: deps, name: name, sources: sources, feeds: set, records: records, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
+	signer, err := resultSigner(cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
 		orders: orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"), offer: cfg.Search.Offer,
 			searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}}, nil
 }
@@ -111,14 +117,14 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 		pollers = append(pollers, lifecycle.Stage{Name: "feed " + runner.Name(), Run: runner.Run})
 	}
 	if a.records != nil {
-		a.records.sink = sink
+		a.records.out = command.Publisher{Sink: sink, Signer: a.signer}
 		pollers = append(pollers, lifecycle.Stage{Name: "collective records", Run: a.records.watcher.Run})
 	}
 	taking, err := a.orderStages(&collecting{version: a.deps.Version, started: time.Now(), pollers: list, spool: queue})
 	if err != nil {
 		return nil, nil, err
 	}
-	monitoring, err := a.monitorStage(sink)
+	monitoring, err := a.monitorStage(command.Publisher{Sink: sink, Signer: a.signer})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // where results of agents go.
 type recordFolders struct {
 	watcher *watch.Watcher
-	sink    command.Sink // set before the watcher runs
+	out     command.Publisher // set before the watcher runs
 	agent   string
 	parts   map[string]int       // partitions by fabric
 	maps    map[string]nodes.Map // by folder
@@ -106,7 +106,7 @@ func (r *recordFolders) publish(ctx context.Context, fabric string, made *report
 	if _, err := command.Output(made); err != nil {
 		return "", &watch.FinalError{Err: err}
 	}
-	id, err = publishCollective(ctx, r.sink, fabric, r.parts[fabric], r.agent, made, time.Now)
+	id, err = publishCollective(ctx, r.out, fabric, r.parts[fabric], r.agent, made, time.Now)
 	if final, ok := errors.AsType[*feeds.FinalError](marked(err)); ok {
 		err = &watch.FinalError{Err: final.Err}
 	}

@@ -65,16 +65,20 @@ func (p *Process) PublishCollective(ctx context.Context, fabric, agent string, r
 		return "", err
 	}
 	defer p.Close()
-	return publishCollective(ctx, kafka.NewProducer(p.client), f.Name, f.Partition, agent, r, time.Now)
+	signer, err := resultSigner(&p.cfg, agent)
+	if err != nil {
+		return "", err
+	}
+	return publishCollective(ctx, command.Publisher{Sink: kafka.NewProducer(p.client), Signer: signer}, f.Name, f.Partition, agent, r, time.Now)
 }
 
-func publishCollective(ctx context.Context, sink command.Sink, fabric string, partition int, agent string, r *report.Report, now func() time.Time) (id string, err error) {
+func publishCollective(ctx context.Context, out command.Publisher, fabric string, partition int, agent string, r *report.Report, now func() time.Time) (id string, err error) {
 	output, err := command.Output(r)
 	if err != nil {
 		return "", err
 	}
 	result := schema.CommandResult{CommandID: r.ID(), Fabric: fabric, Agent: agent, Time: schema.Instant(now().UnixNano()), Status: schema.CommandDone, Kind: report.Kind, Output: output}
-	if err := command.Publish(ctx, sink, partition, &result); err != nil {
+	if err := out.Publish(ctx, partition, &result); err != nil {
 		return "", fmt.Errorf("publish collective %s: %w", result.CommandID, err)
 	}
 	return result.CommandID, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/collective/report"
 	"github.com/giverny/giverny/collective/simulated"
 	"github.com/giverny/giverny/collective/watch"
+	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/schema"
@@ -32,7 +33,7 @@ import (
 // and read from the API: with its diagnosis, the regions that its flows crossed, what these cost, and by the region the
 // job. A region on links that no flow takes is not among them. It comes there in two ways: another process publishes it
 // as giverny collective publish does, through the socket of the embedded broker, and the agent finds its records in a
-// folder that it watches.
+// folder that it watches. Both sign what they send.
 func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 	library, err := engine.FindLibrary("")
 	if err != nil {
@@ -47,6 +48,13 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 	watched := &cfg.Collect.Collectives
 	watched.Folders, watched.Interval, watched.Settle = []watch.Folder{{Dir: t.TempDir(), Format: "simulated"}}, 50*time.Millisecond, 200*time.Millisecond
 	cfg.Collect.Polling.Fabric, cfg.Collect.Polling.Interval = "ib0", time.Second
+	// The analyser refuses what is not signed with this key.
+	cfg.Command.Results.KeyFile = filepath.Join(cfg.DataDir, "agent.pem")
+	public, err := command.CreateKey(cfg.Command.Results.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Command.Results.Agents = []command.AgentKeys{{Name: "*", Keys: []string{public}}}
 	fabrics, err := LoadFabrics(cfg.Fabrics, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/ops"
 	"github.com/giverny/giverny/search/ondemand"
 )
 
@@ -45,6 +46,9 @@ func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 	cfg.Hostping.Monitor.Enabled = true
 	p := New(cfg, "", slog.New(slog.DiscardHandler))
 	p.registerer = reg
+	if err := reg.Register(ops.BuildInfo("")); err != nil {
+		return err
+	}
 	fabrics, err := LoadFabrics(cfg.Fabrics, p.log)
 	if err != nil {
 		return err

@@ -49,22 +49,22 @@ func newProbed(cfg *config.Config, log *slog.Logger) (*probed, error) {
 
 // monitorStage probes this host by itself, and hands its reports to where answers to
 // commands go: none where that is off.
-func (a *Agent) monitorStage(sink command.Sink) ([]lifecycle.Stage, error) {
+func (a *Agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
 	p := a.orders.probed
 	if p == nil || !p.cfg.Monitor.Enabled {
 		return nil, nil
 	}
-	report := func(ctx context.Context, out order.Outcome) error {
-		text, err := command.Output(&out)
+	report := func(ctx context.Context, outcome order.Outcome) error {
+		text, err := command.Output(&outcome)
 		if err != nil {
-			out.Graph = nil // the page draws none then
-			if text, err = command.Output(&out); err != nil {
+			outcome.Graph = nil // the page draws none then
+			if text, err = command.Output(&outcome); err != nil {
 				return err
 			}
 		}
 		now := schema.Instant(time.Now().UnixNano())
 		result := schema.CommandResult{CommandID: order.MonitorID(a.name, now), Fabric: a.orders.fabric, Agent: a.name, Time: now, Status: schema.CommandDone, Kind: order.Kind, Output: text}
-		return command.Publish(ctx, sink, a.parts[a.orders.fabric], &result)
+		return out.Publish(ctx, a.parts[a.orders.fabric], &result)
 	}
 	m, err := monitor.New(p.cfg.Monitor, monitor.Deps{Host: p.Host, RNICs: p.rnics, Source: p.source, Report: report, Log: a.deps.Log, Registerer: a.deps.Registerer, Now: time.Now})
 	if err != nil {

@@ -66,7 +66,7 @@ func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	}
 	id := command.Identity{Name: a.name, Fabric: o.fabric, Partition: a.parts[o.fabric]}
 	source := kafka.NewConsumer(a.deps.Client, nil, kafka.Assignment{Kind: envelope.Commands, Fabric: id.Fabric, Partition: id.Partition, Tail: true, Lookback: o.cfg.Lookback()})
-	agent, err := command.NewAgent(o.cfg, id, command.Deps{Source: source, Sink: kafka.NewProducer(a.deps.Client), Handlers: append(command.AgentHandlers(c), kinds...), Host: state,
+	agent, err := command.NewAgent(o.cfg, id, command.Deps{Source: source, Results: command.Publisher{Sink: kafka.NewProducer(a.deps.Client), Signer: a.signer}, Handlers: append(command.AgentHandlers(c), kinds...), Host: state,
 		StatePath: o.statePath, Log: a.deps.Log, Registerer: a.deps.Registerer, Now: time.Now})
 	if err != nil {
 		return nil, err
@@ -91,6 +91,13 @@ func AuditStages(cfg *config.Config, deps AuditDeps) ([]lifecycle.Stage, error) 
 	if err != nil {
 		return nil, fmt.Errorf("command.principals: %w", err)
 	}
+	verifier, err := command.NewVerifier(cfg.Command.Results)
+	if err != nil {
+		return nil, fmt.Errorf("command.results.agents: %w", err)
+	}
+	if cfg.Command.Enabled() && !verifier.Knows() {
+		deps.Log.Warn("command: results of agents are accepted without a check of their signatures, because command.results.agents is empty")
+	}
 	metrics, err := command.NewAuditMetrics(deps.Registerer)
 	if err != nil {
 		return nil, err
@@ -106,7 +113,8 @@ func AuditStages(cfg *config.Config, deps AuditDeps) ([]lifecycle.Stage, error) 
 		if owner != nil {
 			records = &guardedRecords{records, owner}
 		}
-		auditor := command.NewAuditor(f.Name, consumer(envelope.Commands), consumer(envelope.Results), records, keys, deps.Log, metrics)
+		auditor := command.NewAuditor(f.Name, command.AuditDeps{Commands: consumer(envelope.Commands), Results: consumer(envelope.Results), Records: records,
+			Keys: keys, Verifier: verifier, Log: deps.Log, Metrics: metrics})
 		stage := lifecycle.Stage{Name: "audit of " + f.Name, Run: auditor.Run}
 		if owner != nil {
 			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, auditor.Run) }
@@ -203,6 +211,18 @@ func sourceStatus(h *collectors.Health) command.SourceStatus {
 	return s
 }
 
+// resultSigner signs the results of an agent; nil without a key.
+func resultSigner(cfg *config.Config, agent string) (*command.Signer, error) {
+	if cfg.Command.Results.KeyFile == "" {
+		return nil, nil
+	}
+	signer, err := command.ReadSigner(agent, cfg.Command.Results.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("command.results.key_file: %w", err)
+	}
+	return signer, nil
+}
+
 // CommandClient makes a client that gives orders to the agents of a fabric.
 func (p *Process) CommandClient(name string) (*command.Client, error) {
 	client, _, err := p.commandClient(name)
@@ -235,10 +255,14 @@ func (p *Process) clientOf(f config.Fabric) (*command.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	verifier, err := command.NewVerifier(p.cfg.Command.Results)
+	if err != nil {
+		return nil, fmt.Errorf("command.results.agents: %w", err)
+	}
 	results := func() command.TailSource {
 		return kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Results, Fabric: f.Name, Partition: f.Partition, Tail: true})
 	}
-	return command.NewClient(signer, f.Name, f.Partition, kafka.NewProducer(p.client), results, time.Now), nil
+	return command.NewClient(signer, f.Name, f.Partition, command.ClientDeps{Sink: kafka.NewProducer(p.client), Results: results, Verifier: verifier, Log: p.log, Now: time.Now}), nil
 }
 
 // fabricNamed is the configured fabric of that name, or the only one.

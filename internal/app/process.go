@@ -155,8 +155,8 @@ func (l *Listeners) Close() error { return errors.Join(l.Web.Close(), l.Metrics.
 // before anything starts. It refuses an address that others than this host reach
 // where nothing says who may ask.
 func (p *Process) Listen() (*Listeners, error) {
-	if err := p.cfg.HTTP.Access.CheckAddress(p.cfg.HTTP.Listen, p.cfg.HTTP.TLS.CA != ""); err != nil {
-		return nil, faults.At("http", err)
+	if err := p.checkAddress(); err != nil {
+		return nil, err
 	}
 	web, err := net.Listen("tcp", p.cfg.HTTP.Listen)
 	if err != nil {
@@ -169,8 +169,15 @@ func (p *Process) Listen() (*Listeners, error) {
 	return &Listeners{web, metrics}, nil
 }
 
+func (p *Process) checkAddress() error {
+	return faults.At("http", p.cfg.HTTP.Access.CheckAddress(p.cfg.HTTP.Listen, p.cfg.HTTP.TLS.CA != ""))
+}
+
 // guard makes what stands before the page and the API, and their TLS; nil where there is none.
 func (p *Process) guard() (*access.Guard, *tlsfile.Reloader, error) {
+	if err := p.checkAddress(); err != nil { // before the guard does, which knows another key
+		return nil, nil, err
+	}
 	cfg := &p.cfg.HTTP
 	guard, err := access.New(cfg.Access, cfg.Listen, cfg.TLS.CA != "", p.registerer, p.log)
 	if err != nil {

@@ -41,11 +41,16 @@ type Ops struct {
 func New(version string) *Ops {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(BuildInfo(version))
+	return &Ops{Registry: r, checks: map[string]Check{}, states: map[string]func() string{}}
+}
+
+// BuildInfo is the metric that shows the version.
+func BuildInfo(version string) prometheus.Collector {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_build_info", Help: "1; the version is in the label.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
-	r.MustRegister(info)
-	return &Ops{Registry: r, checks: map[string]Check{}, states: map[string]func() string{}}
+	return info
 }
 
 // AddCheck makes readiness depend on a part.

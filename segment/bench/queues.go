@@ -11,7 +11,7 @@ import (
 )
 
 // queues draws causes of congestion, gives their traffic to the fluid simulator and reads off which links
-// each cause stalls: nothing here knows how stall falls along a tree, the queues say it.
+// each cause stalls: how stall falls along a tree follows from the queues alone.
 type queues struct {
 	causes whole
 	kinds  []causeKind

@@ -79,7 +79,7 @@ func (c *canvas) sample() Sample {
 				root = l.roots[i]
 			}
 			links := slices.DeleteFunc(slices.Clone(r), func(id schema.LinkID) bool { return l.missing.Has(int(id)) })
-			if len(links) == 0 { // nobody saw any of it
+			if len(links) == 0 { // none of it is in a reading
 				continue
 			}
 			slices.Sort(links)

@@ -15,7 +15,7 @@ const (
 // reporting debounces the events of a region: its birth, its merging and coming apart are reported when
 // they have lasted Config.DebounceIntervals, with the time at which they began, and its end only if its
 // birth was. So a region that hovers at the limit of size or severity raises no event at every crossing.
-// Identity and age know nothing of it.
+// Identity and age do not depend on it.
 type reporting struct {
 	reported   reported
 	run        int    // intervals in a row that are not as reported

@@ -121,29 +121,16 @@ func (h history) skill(span Span, ahead int) (s schema.ForecastSkill) {
 			if !whole || g.Forecast == nil {
 				continue
 			}
-			odds, became := g.Forecast.Next, schema.Gone
-			if ahead > 1 {
-				odds = g.Forecast.Later
-			}
+			became := schema.Gone
 			for _, later := range h[start+int64(ahead)*historyStep].Regions {
 				if later.ID == g.ID {
 					became = schema.RegionState(later.Severity)
 				}
 			}
-			s.Forecasts++
-			if became != schema.RegionState(g.Severity) {
-				s.Persistence += 2
-			}
-			odds[became]--
-			for _, miss := range odds {
-				s.Brier += miss * miss
-			}
+			addForecast(&s, g.Forecast, ahead, schema.RegionState(g.Severity), became)
 		}
 	}
-	if s.Forecasts > 0 {
-		s.Brier, s.Persistence = s.Brier/float64(s.Forecasts), s.Persistence/float64(s.Forecasts)
-	}
-	return s
+	return meanSkill(s)
 }
 
 func (h history) congestion(span Span) (events []schema.CongestionEvent, peaks []Peak) {

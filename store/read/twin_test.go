@@ -103,23 +103,34 @@ func (w twin) skill(ahead int) (s schema.ForecastSkill) {
 			if r == nil || r.Forecast == nil {
 				continue
 			}
-			odds, became := r.Forecast.Next, schema.Gone
-			if ahead > 1 {
-				odds = r.Forecast.Later
-			}
+			became := schema.Gone
 			if later := w.region(m+ahead, id); later != nil {
 				became = schema.RegionState(later.Severity)
 			}
-			s.Forecasts++
-			if became != schema.RegionState(r.Severity) {
-				s.Persistence += 2
-			}
-			odds[became]--
-			for _, miss := range odds {
-				s.Brier += miss * miss
-			}
+			addForecast(&s, r.Forecast, ahead, schema.RegionState(r.Severity), became)
 		}
 	}
+	return meanSkill(s)
+}
+
+// addForecast adds the Brier scores of a forecast and of persistence, the forecast that nothing changes.
+func addForecast(s *schema.ForecastSkill, f *schema.Forecast, ahead int, is, became schema.RegionState) {
+	odds := f.Next
+	if ahead > 1 {
+		odds = f.Later
+	}
+	s.Forecasts++
+	if became != is {
+		s.Persistence += 2
+	}
+	odds[became]--
+	for _, miss := range odds {
+		s.Brier += miss * miss
+	}
+}
+
+// meanSkill makes means of sums.
+func meanSkill(s schema.ForecastSkill) schema.ForecastSkill {
 	if s.Forecasts > 0 {
 		s.Brier, s.Persistence = s.Brier/float64(s.Forecasts), s.Persistence/float64(s.Forecasts)
 	}

@@ -38,6 +38,7 @@ var firing = map[string]string{
 	"GivernySpoolDrops":     `giverny_spool_dropped_total{instance="h1",reason="full"} 0+5x30`,
 	"GivernyEngineRestarts": `giverny_engine_restarts_total{instance="a",reason="exit"} 0+1x30`,
 	"GivernyPipelineFaults": `giverny_pipeline_faults_total{fabric="ib0",part="analysis"} 0+1x30`,
+	"GivernyForgedResults":  `giverny_command_results_refused_total{fabric="ib0",reason="bad_signature"} 0+1x30`,
 	"GivernyResultsRefused": `giverny_pipeline_refused_total{fabric="ib0",sink="store"} 0+1x30`,
 }
 

@@ -3,7 +3,6 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -50,18 +49,12 @@ func testConfig(session time.Duration) kafka.Config {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// process is one of several that share the fabrics. It notes what it owns.
+// process is one of several that share the fabrics.
 type process struct {
-	t      *testing.T
+	*holder
 	client *kafka.Client
-	group  *lease.Group
-	leases []*lease.Lease // by partition
-	cut    atomic.Bool    // no request of it reaches the group
-	stop   context.CancelFunc
-	ended  chan struct{}
-
-	mu    sync.Mutex
-	owned map[int]bool // guarded by mu
+	cut    atomic.Bool // no request of it reaches the group
+	end    func()      // stops it; may be called twice
 }
 
 func start(t *testing.T, config kafka.Config, dial kafka.Dial) *process {
@@ -70,84 +63,20 @@ func start(t *testing.T, config kafka.Config, dial kafka.Dial) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, owned: map[int]bool{}, ended: make(chan struct{})}
+	p := &process{}
 	if p.client, err = kafka.NewClient(config, dial, metrics, quiet()); err != nil {
 		t.Fatal(err)
 	}
-	names := map[int]string{}
-	for partition := range fabrics {
-		names[partition] = fmt.Sprint("f", partition)
-	}
-	p.group = lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, names, boot.Clock, quiet())
-	for partition := range fabrics {
-		p.leases = append(p.leases, p.group.Of(partition))
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	p.stop = stop
-	member, leave := context.WithCancel(context.Background())
-	var holders, group sync.WaitGroup
-	group.Go(func() {
-		if err := p.group.Run(member); err != nil {
+	group := lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, fabricNames(fabrics), boot.Clock, quiet())
+	p.holder = startHolder(group, fabrics, 0)
+	p.end = sync.OnceFunc(func() {
+		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
-	})
-	for partition := range fabrics {
-		holders.Go(func() { p.hold(ctx, partition) })
-	}
-	go func() {
-		holders.Wait()
-		leave()
-		group.Wait()
 		p.client.Close()
-		close(p.ended)
-	}()
+	})
 	t.Cleanup(p.end)
 	return p
-}
-
-func (p *process) end() {
-	p.stop()
-	<-p.ended
-}
-
-func (p *process) hold(ctx context.Context, partition int) {
-	for {
-		owned, release, err := p.leases[partition].Acquire(ctx)
-		if err != nil {
-			return
-		}
-		p.set(partition, true)
-		<-owned.Done()
-		p.set(partition, false)
-		release()
-	}
-}
-
-func (p *process) set(partition int, owned bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.owned[partition] = owned
-}
-
-func (p *process) count() (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, owned := range p.owned {
-		if owned {
-			n++
-		}
-	}
-	return n
-}
-
-// may says whether the process would write for a partition now.
-func (p *process) may(partition int) bool {
-	_, done, err := p.leases[partition].Guard(context.Background())
-	if err != nil {
-		return false
-	}
-	done()
-	return true
 }
 
 // cuttable is a coordinator that can be out of reach.

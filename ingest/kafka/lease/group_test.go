@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -251,18 +250,14 @@ func TestJoinAndLeaveFail(t *testing.T) {
 		b := newBroker(session)
 		defer b.stop()
 		tries := 0
-		p := &peer{link: &link{broker: b}, log: &journal.Journal{}}
-		p.link.join = func() error { tries++; return errCut }
-		p.link.leave = cutOff
-		began := time.Now()
-		p.group = lease.New(p.link, session, map[int]string{0: "f0"}, func() time.Duration { return time.Since(began) }, slog.New(slog.NewTextHandler(p.log, nil)))
-		held := p.group.Of(0)
+		way, log := &link{broker: b}, &journal.Journal{}
+		way.join = func() error { tries++; return errCut }
+		way.leave = cutOff
+		group := newGroup(way, log, fabricNames(1))
+		held := group.Of(0)
 		ctx, stop := context.WithCancel(t.Context())
-		p.ended.Go(func() {
-			if err := p.group.Run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		ended := make(chan error, 1)
+		go func() { ended <- group.Run(ctx) }()
 		waiting, giveUp := context.WithTimeout(t.Context(), time.Minute)
 		defer giveUp()
 		if _, _, err := held.Acquire(waiting); !errors.Is(err, context.DeadlineExceeded) {
@@ -271,7 +266,7 @@ func TestJoinAndLeaveFail(t *testing.T) {
 		if _, _, err := held.Guard(t.Context()); !errors.Is(err, kafka.ErrFenced) {
 			t.Errorf("may write without a lease: %v", err)
 		}
-		p.link.set(func(l *link) { l.join = nil })
+		way.set(func(l *link) { l.join = nil })
 		time.Sleep(session)
 		if _, release, err := held.Acquire(t.Context()); err != nil {
 			t.Error(err)
@@ -279,8 +274,10 @@ func TestJoinAndLeaveFail(t *testing.T) {
 			release()
 		}
 		stop()
-		p.ended.Wait()
-		text := p.log.String()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		text := log.String()
 		if n := strings.Count(text, "joining the group failed"); n != 1 || tries < 5 || tries > 60 {
 			t.Errorf("%d tries in a minute, %d lines of them:\n%s", tries, n, text)
 		}

@@ -67,83 +67,30 @@ func cutOff() error { return errCut }
 // peer is a process that shares fabrics, in a synctest bubble. It holds what it is
 // given, and needs some time to let go.
 type peer struct {
-	link   *link
-	group  *lease.Group
-	leases []*lease.Lease
-	log    *journal.Journal
-	slow   time.Duration // from being asked to give a fabric back to the release
-	stop   context.CancelFunc
-	ended  sync.WaitGroup
+	*holder
+	link *link
+	log  *journal.Journal
+}
 
-	mu    sync.Mutex
-	owned map[int]bool // guarded by mu
+// newGroup makes a peer's group, whose clock begins now.
+func newGroup(l *link, log *journal.Journal, names map[int]string) *lease.Group {
+	began := time.Now()
+	return lease.New(l, session, names, func() time.Duration { return time.Hour + time.Since(began) }, slog.New(slog.NewTextHandler(log, nil)))
 }
 
 func join(b *broker, fabrics int, slow time.Duration) *peer {
-	p := &peer{link: &link{broker: b}, log: &journal.Journal{}, slow: slow, owned: map[int]bool{}}
-	names := map[int]string{}
-	for f := range fabrics {
-		names[f] = fmt.Sprint("f", f)
-	}
-	began := time.Now()
-	p.group = lease.New(p.link, session, names, func() time.Duration { return time.Hour + time.Since(began) }, slog.New(slog.NewTextHandler(p.log, nil)))
-	for f := range fabrics {
-		p.leases = append(p.leases, p.group.Of(f))
-	}
-	holding, stopHolding := context.WithCancel(context.Background())
-	member, leave := context.WithCancel(context.Background())
-	var holders sync.WaitGroup
-	for f := range fabrics {
-		holders.Go(func() { p.hold(holding, f) })
-	}
-	p.ended.Go(func() { _ = p.group.Run(member) })
-	p.stop = sync.OnceFunc(func() {
-		stopHolding()
-		holders.Wait()
-		leave()
-		p.ended.Wait()
-	})
+	p := &peer{link: &link{broker: b}, log: &journal.Journal{}}
+	p.holder = startHolder(newGroup(p.link, p.log, fabricNames(fabrics)), fabrics, slow)
 	return p
 }
 
-func (p *peer) hold(ctx context.Context, fabric int) {
-	for {
-		owned, release, err := p.leases[fabric].Acquire(ctx)
-		if err != nil {
-			return
-		}
-		p.note(fabric, true)
-		<-owned.Done()
-		time.Sleep(p.slow) // finishes what it has begun
-		p.note(fabric, false)
-		release()
+// fabricNames are f0, f1 and so on.
+func fabricNames(n int) map[int]string {
+	names := map[int]string{}
+	for f := range n {
+		names[f] = fmt.Sprint("f", f)
 	}
-}
-
-func (p *peer) note(fabric int, owned bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.owned[fabric] = owned
-}
-
-func (p *peer) count() (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, owned := range p.owned {
-		if owned {
-			n++
-		}
-	}
-	return n
-}
-
-func (p *peer) may(fabric int) bool {
-	_, done, err := p.leases[fabric].Guard(context.Background())
-	if err != nil {
-		return false
-	}
-	done()
-	return true
+	return names
 }
 
 // writers are the peers that would write for a fabric now.

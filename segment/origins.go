@@ -7,7 +7,7 @@ import (
 
 const (
 	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
-	// a port that is full but not stalled, if as many links into its switch say so.
+	// a port that is full but not stalled, if as many links into its switch do so.
 	unexplainedFactor = 1.8
 	unexplainedSigmas = 6
 	unexplainedLinks  = 3
@@ -21,13 +21,7 @@ const (
 
 // findSlow finds the links between switches that may be where back pressure begins.
 func (t *trees) findSlow() {
-	t.slow, t.hottest = resize(t.slow, len(t.links)), resize(t.hottest, len(t.links))
-	for i := range t.hottest {
-		t.hottest[i] = 0
-		if j := t.hottestAfter(int32(i)); j >= 0 {
-			t.hottest[i] = t.stall[j]
-		}
-	}
+	t.slow = resize(t.slow, len(t.links))
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
 	}
@@ -98,10 +92,10 @@ func (t *trees) gather(d int32) {
 
 // besides is the most stall of those that a node may wait for but one.
 func (t *trees) besides(j, but int32) float64 {
-	if t.stall[but] == t.hottest[j] {
+	if t.stall[but] == t.hottest(j) {
 		return t.second[t.list[j]]
 	}
-	return t.hottest[j]
+	return t.hottest(j)
 }
 
 // dependents counts the nodes that may wait for one, are not above it, and are clearly above all else that they may wait
@@ -186,7 +180,7 @@ func (t *trees) unpair(i int32) (any bool) {
 
 // isCrossed reports whether a link into a switch might wait rather for one that is hotter than its stalled ports.
 func (t *trees) isCrossed(d int32, port float64) bool {
-	return slices.ContainsFunc(t.into.of(d), func(i int32) bool { return !t.fromHost(i) && t.hottest[i] > port })
+	return slices.ContainsFunc(t.into.of(d), func(i int32) bool { return !t.fromHost(i) && t.hottest(i) > port })
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
@@ -241,12 +235,12 @@ func (t *trees) isSlow(i int32) bool {
 	if t.isOnlyWay(i) {
 		return true
 	}
-	if stall < slowStep*t.hottest[i] || !t.isClearlyAbove(stall, t.hottest[i]) || !t.standsOut(i) {
+	if stall < slowStep*t.hottest(i) || !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
 		return false
 	}
 	rivals := 0
 	for _, j := range t.into.of(w.to[l]) {
-		if j != i && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest[j] {
+		if j != i && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest(j) {
 			if rivals++; rivals > 1 || !t.fromHost(j) {
 				return false
 			}
@@ -301,7 +295,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 			return false
 		case !w.isUp(t.links[j]):
 			continue
-		case t.hottest[j] > 0 && t.stall[j]*t.hottest[i] > t.stall[i]*t.hottest[j]:
+		case t.hottest(j) > 0 && t.stall[j]*t.hottest(i) > t.stall[i]*t.hottest(j):
 			return false
 		}
 		if used++; used > mostOnlyWays {
@@ -327,13 +321,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 		return false
 	}
 	for _, j := range t.mayWaitFor(i) {
-		into := 0
-		for _, k := range t.into.of(t.to[j]) {
-			if !t.fromHost(k) {
-				into++
-			}
-		}
-		if into >= minFeeders {
+		if t.switchesInto(t.to[j]) >= minFeeders {
 			return true
 		}
 	}
@@ -344,6 +332,6 @@ func (t *trees) isUnexplained(i int32) bool {
 	if len(t.mayWaitFor(i)) == 0 {
 		return false
 	}
-	best := t.hottest[i]
+	best := t.hottest(i)
 	return t.stall[i] > unexplainedFactor*best && t.stall[i]-best > unexplainedSigmas*t.noise.sigma(t.stall[i])
 }

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -25,9 +24,8 @@ const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
 	// Hosts do not wait for a link that stalls less than that part of their own stall.
 	alongShare = .25
-	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere, or,
-	// for a cause that waits at no leaf, a few.
-	partnerHosts, partnerFew, partnerRatio = .5, 3, .2
+	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere.
+	partnerHosts = .5
 	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
 	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
 	// has few links.
@@ -44,7 +42,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	h.rename(c)
 	c.joinPastCalm(t, s, h)
 	h.rename(c)
-	c.findTransit(s)
 	c.joinPartners(t, s, h)
 	h.rename(c)
 	for c.joinMisfits(t, s, h) {
@@ -135,7 +132,7 @@ func (c *causes) mostVoted() int32 {
 }
 
 // joinAlong joins leaves whose hosts wait for links that are full, where such links stall from one to another or
-// into the same switch, and no tree explains them.
+// into the same switch.
 func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 	c.meetings = c.meetings[:0]
 	for a := range s.all {
@@ -152,9 +149,7 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 			if i < 0 || h.main(i) < 0 {
 				continue
 			}
-			if c.thin[h.main(i)] {
-				c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
-			}
+			c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
 			if uneven && t.stall[i] >= alongShare*x.stall {
 				c.votes = append(c.votes, vote{h.main(i), 0, 1})
 			}
@@ -186,34 +181,16 @@ func (t *trees) isOddlyCalm(link int32) bool {
 	return stalled >= minFeeders && 2*stalled > measured
 }
 
-// joinPastCalm joins what waits at a switch with what waits behind one of its ports that reads calm, if both are
-// level: the reading is no zero.
+// joinPastCalm joins what waits at a switch with what lies beside a link that leaves it and reads calm: the reading is no
+// zero.
 func (c *causes) joinPastCalm(t *trees, s *sinks, h *shares) {
 	for a := range s.all {
 		x := &s.all[a]
 		if x.links < 2 || x.port > 0 || c.levels[c.level.find(int32(a))].isExchange() {
 			continue
 		}
-		best, off := int32(-1), t.noise.meanError(x.stall, x.links, math.MaxInt32)
-		for _, l := range t.waits.out.of(x.device) {
-			if t.waits.toHost(l) || t.node[l] >= 0 || t.values[l] == missing || !t.isOddlyCalm(l) {
-				continue
-			}
-			for _, m := range t.waits.out.of(t.waits.to[l]) {
-				j := t.node[m]
-				if j < 0 || !t.waits.mayWait(l, m) || h.main(j) < 0 {
-					continue
-				}
-				if d := math.Abs(t.stall[j] - x.stall); d < off {
-					best, off = h.main(j), d
-				}
-			}
-		}
-		if best < 0 {
-			best = c.besideCalm(t, h, x)
-		}
-		if best >= 0 {
-			c.sets.union(int32(a), best)
+		if beside := c.besideCalm(t, h, x); beside >= 0 {
+			c.sets.union(int32(a), beside)
 		}
 	}
 }
@@ -250,22 +227,9 @@ func (c *causes) besideCalm(t *trees, h *shares, x *sink) int32 {
 	return only
 }
 
-// findTransit finds the causes that wait at no leaf.
-func (c *causes) findTransit(s *sinks) {
-	c.transit = resize(c.transit, len(c.weak))
-	for a := range c.transit {
-		c.transit[a] = a < len(s.all)
-	}
-	for a := range s.all {
-		if s.all[a].isLeaf {
-			c.transit[c.sets.find(int32(a))] = false
-		}
-	}
-}
-
 // joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: those who exchange with
 // each other both send and receive. Where enough waits at the leaf for a tree of its own, the hosts of the
-// other cause must wait for it in turn, unless that is an exchange or waits at no leaf.
+// other cause must wait for it in turn, unless that is an exchange.
 func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
@@ -280,7 +244,7 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	}
 	for _, p := range c.partners {
 		isMutual := slices.ContainsFunc(c.partners, func(q partnership) bool { return q.cause == p.other && q.other == p.cause })
-		if p.isNarrow || isMutual || c.transit[p.other] || c.isExchange(p.other) {
+		if p.isNarrow || isMutual || c.isExchange(p.other) {
 			c.sets.union(p.cause, p.other)
 		}
 	}
@@ -290,30 +254,19 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 // or -1.
 func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
 	c.votes = c.votes[:0]
-	hosts, waiting, sum := 0, 0, 0.
+	hosts, waiting := 0, 0
 	for _, l := range t.waits.in.of(x.device) {
 		if !t.waits.fromHost(l) || t.values[l] == missing {
 			continue
 		}
 		hosts++
-		if i := t.node[l]; i >= 0 && h.main(i) >= 0 {
-			sum += t.stall[i]
-			if h.main(i) != own {
-				waiting++
-				c.votes = append(c.votes, vote{h.main(i), 0, 1})
-			}
+		if i := t.node[l]; i >= 0 && h.main(i) >= 0 && h.main(i) != own {
+			waiting++
+			c.votes = append(c.votes, vote{h.main(i), 0, 1})
 		}
 	}
-	best := c.mostVoted()
-	if best < 0 {
+	if float64(waiting) < partnerHosts*float64(hosts) {
 		return -1
 	}
-	need := partnerHosts * float64(hosts)
-	if c.transit[best] {
-		need = min(need, partnerFew)
-	}
-	if float64(waiting) < need || ratio(sum/float64(waiting), x.stall) < partnerRatio {
-		return -1
-	}
-	return best
+	return c.mostVoted()
 }

@@ -7,24 +7,17 @@ import "slices"
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	c.votes = c.votes[:0]
-	for i, l := range t.links {
-		own := h.main(int32(i))
+	for i := range int32(len(t.links)) {
+		own := h.main(i)
 		if own < 0 || !c.isMisfit(own) {
 			continue
 		}
 		first := len(c.votes)
-		add := func(other int32) {
-			if other >= 0 && other != own && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
-				c.votes = append(c.votes, vote{own, other, 1})
-			}
-		}
-		for _, p := range h.of[i].list() {
-			add(p.cause)
-		}
-		for _, beside := range [2][]int32{t.waits.out.of(t.waits.to[l]), t.waits.in.of(t.waits.from[l])} {
-			for _, k := range beside {
-				if j := t.node[k]; j >= 0 {
-					add(h.main(j))
+		for _, beside := range [2][]int32{t.leaving.of(t.to[i]), t.into.of(t.from[i])} {
+			for _, j := range beside {
+				other := h.main(j)
+				if other >= 0 && other != own && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
+					c.votes = append(c.votes, vote{own, other, 1})
 				}
 			}
 		}

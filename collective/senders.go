@@ -1,0 +1,79 @@
+package collective
+
+import "slices"
+
+// senders finds the streams that send between two times. It keeps the last answer: the
+// questions about one step are all of the same times.
+type senders struct {
+	begun    []int32 // the collective's steps that have a stream, by begin
+	longest  int64   // of these
+	from, to int64   // of the last answer
+	answer   []sender
+	sums     []float64 // by stream, of the collective's bytes; zero between two questions
+}
+
+// sender is a stream and how much it sent between two times.
+type sender struct {
+	*stream
+	bytes int64
+}
+
+// newSenders numbers the streams, of which the collective's come first.
+func newSenders(tr *traffic) (s senders) {
+	for i, at := range tr.list {
+		at.number = i
+		s.begun = append(s.begun, at.steps...)
+	}
+	t := tr.t
+	slices.SortFunc(s.begun, func(a, b int32) int {
+		if c := compare(t.begin[a], t.begin[b]); c != 0 {
+			return c
+		}
+		return int(a - b)
+	})
+	for _, i := range s.begun {
+		s.longest = max(s.longest, t.end[i]-t.begin[i])
+	}
+	s.sums = make([]float64, len(tr.list))
+	return s
+}
+
+// sending are the streams that sent between two times, in their order; of the collective
+// those too that sent less than a byte. It is valid until other times are asked for. A
+// step's bytes are taken as even over its time.
+func (tr *traffic) sending(from, to int64) []sender {
+	if tr.from == from && tr.to == to {
+		return tr.answer
+	}
+	tr.from, tr.to = from, to
+	tr.answer = tr.answer[:0]
+	t := tr.t
+	i, _ := slices.BinarySearchFunc(tr.begun, from-tr.longest, func(step int32, at int64) int { return compare(t.begin[step], at) })
+	for ; i < len(tr.begun) && t.begin[tr.begun[i]] < to; i++ {
+		step := tr.begun[i]
+		begin, end := t.begin[step], t.end[step]
+		overlap := min(end, to) - max(begin, from)
+		if overlap <= 0 || t.steps[step].Bytes <= 0 {
+			continue
+		}
+		s := tr.steps[step]
+		if tr.sums[s.number] == 0 {
+			tr.answer = append(tr.answer, sender{stream: s})
+		}
+		tr.sums[s.number] += float64(t.steps[step].Bytes) * float64(overlap) / float64(end-begin)
+	}
+	slices.SortFunc(tr.answer, func(a, b sender) int { return a.number - b.number })
+	for i := range tr.answer {
+		x := &tr.answer[i]
+		x.bytes, tr.sums[x.number] = int64(tr.sums[x.number]), 0
+	}
+	for _, s := range tr.others {
+		if s.curve[0].time >= to || s.last().time <= from {
+			continue
+		}
+		if bytes := s.sent(from, to); bytes != 0 {
+			tr.answer = append(tr.answer, sender{s, bytes})
+		}
+	}
+	return tr.answer
+}

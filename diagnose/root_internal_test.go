@@ -1,0 +1,79 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// TestSlowPortIsTheOneAllWaitFor: of ports that all lost traffic the one is slow for which every input may wait. What
+// comes from a neighbour does not go back to it.
+func TestSlowPortIsTheOneAllWaitFor(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _, links := readings(t, g,
+		map[string]float64{"leaf0>spine0": 70, "leaf1>spine0": 70, "leaf2>spine0": 70},
+		map[string]float64{"leaf0>spine0": 20, "leaf1>spine0": 20, "leaf2>spine0": 20, "leaf3>spine0": 20,
+			"spine0>leaf0": 20, "spine0>leaf1": 10, "spine0>leaf2": 15, "spine0>leaf3": 25})
+	p.before = func(schema.LinkID) float64 { return 50 }
+	spine, _ := g.FindDevice("spine0")
+	if got, want := p.slowest(spine, caseOf(p, links)), linkBetween(t, g, "spine0>leaf3"); got != want {
+		from, to := g.Ends(got)
+		t.Errorf("%s>%s is slow, want spine0>leaf3", g.Device(from).Name, g.Device(to).Name)
+	}
+}
+
+// TestBusiestPort: where stall ends at a switch with no full port, the one that carries most is reported, and no root
+// decides the class.
+func TestBusiestPort(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _, links := readings(t, g,
+		map[string]float64{"spine0>leaf0": 40, "spine1>leaf0": 40},
+		map[string]float64{"spine0>leaf0": 60, "spine1>leaf0": 60, "leaf0>host0": 66, "leaf0>host1": 71, "leaf0>host2": 68, "leaf0>spine0": 90})
+	rc := caseOf(p, links)
+	p.spread(rc)
+	back := p.rootOf(rc, backPressure{link: schema.NoLink, use: -1})
+	if back.kind != "" || back.leading != linkBetween(t, g, "leaf0>host1") {
+		t.Errorf("root %q, reported link %d, want no root and leaf0>host1", back.kind, back.leading)
+	}
+}
+
+// TestGapsAreFilled: a reading that is lost in one interval is that of the interval before, one lost in two is not known.
+func TestGapsAreFilled(t *testing.T) {
+	const links = 70
+	m := memory{length: 4, links: links}
+	capacity := func(int) float64 { return 200 }
+	series := func(metric schema.Metric, value float32, lost ...int) schema.Series {
+		s := schema.Series{Metric: metric, Values: make([]float32, links), Valid: schema.NewBitmap(links), Count: links - len(lost)}
+		for l := range links {
+			s.Values[l] = value
+			s.Valid.Set(l)
+		}
+		for _, l := range lost {
+			s.Values[l] = -1
+			s.Valid.Unset(l)
+		}
+		return s
+	}
+	snapshot := func(lost ...int) *schema.Snapshot {
+		return &schema.Snapshot{Series: []schema.Series{series(schema.CreditStall, 40, lost...), series(schema.Throughput, 100, lost...)}}
+	}
+	m.follow(9, 10, snapshot(3), capacity)
+	now := snapshot(3, 5, 69)
+	m.follow(10, 11, now, capacity)
+	var g gaps
+	got := g.fill(now, &m, 11, capacity)
+	for i, want := range []float32{40, 100} {
+		s := &got.Series[i]
+		for _, l := range []int{5, 69} {
+			if !s.Valid.Has(l) || s.Values[l] != want {
+				t.Errorf("%v of link %d is %v, valid %t, want %v", s.Metric, l, s.Values[l], s.Valid.Has(l), want)
+			}
+		}
+		if s.Valid.Has(3) {
+			t.Errorf("%v of link 3 is known after two intervals without a reading", s.Metric)
+		}
+		if now.Series[i].Valid.Has(5) {
+			t.Error("the snapshot itself was changed")
+		}
+	}
+}

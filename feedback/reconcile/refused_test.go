@@ -1,0 +1,80 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/giverny/giverny/feedback/reconcile"
+)
+
+// A node that the scheduler refuses for ever is tried ever less often, is shown in the state, and delays no other node:
+// neither its mark nor its relief.
+func TestARefusedNodeDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"bad": "0", "n1": "1", "n2": "2"}, refuses: map[string]int{"bad": 0}}
+		r := start(t, f, nil)
+		for range 20 { // ten minutes
+			r.score("bad")
+			time.Sleep(27 * time.Second)
+		}
+		if n := f.refuses["bad"]; n < 3 || n > 20 {
+			t.Errorf("tried %d times in ten minutes", n)
+		}
+		if state := r.record.State(); !strings.Contains(state, "1 of 1 nodes") {
+			t.Errorf("state %q", state)
+		}
+		r.score("bad", "n1") // waits 3 s
+		r.score("bad", "n1", "n2")
+		if got := f.all(); got["n1"] != marked || got["n2"] != marked {
+			t.Errorf("marked beside the refused node: %v", got)
+		}
+		r.score("bad", "n2")
+		if got := f.all(); got["n1"] != "1" || got["n2"] != marked {
+			t.Errorf("relieved beside the refused node: %v", got)
+		}
+		f.mu.Lock()
+		delete(f.refuses, "bad")
+		f.mu.Unlock()
+		for range 4 {
+			time.Sleep(27 * time.Second)
+			r.score("bad", "n2")
+		}
+		if got := f.all(); got["bad"] != marked || r.record.State() != "" {
+			t.Errorf("two minutes after it is no longer refused: %v, state %q", got, r.record.State())
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if got := f.all(); got["bad"] != "0" || got["n1"] != "1" || got["n2"] != "2" {
+			t.Errorf("after the stop: %v", got)
+		}
+	})
+}
+
+// The relief of a node whose mark is refused does not wait for its back-off, and the stop tries all.
+func TestReliefDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"bad": "0", "n1": "1"}, refuses: map[string]int{"bad": 0}}
+		r := start(t, f, nil)
+		for range 10 {
+			r.score("bad", "n1")
+			time.Sleep(27 * time.Second)
+		}
+		r.score("n1")
+		if state := r.record.State(); state != "" || !strings.Contains(r.audited(), "bad done") {
+			t.Errorf("state %q after the relief of a node that was not marked; the audit:\n%s", state, r.audited())
+		}
+		f.mu.Lock()
+		f.refuses["n1"] = 0
+		f.mu.Unlock()
+		began := time.Now()
+		if err := r.stop(); err == nil || !strings.Contains(err.Error(), "1 nodes stay marked") || time.Since(began) > time.Minute {
+			t.Errorf("stopped after %v: %v", time.Since(began), err)
+		}
+		if n := f.refuses["n1"]; n < 5 {
+			t.Errorf("tried %d times in the 10 s of the stop", n)
+		}
+	})
+}
