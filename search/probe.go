@@ -12,7 +12,7 @@ type outcome int
 
 const (
 	unknown outcome = iota // the workload cannot be had, or belongs to another anomaly
-	lost                   // it is healthy
+	lost                   // it is healthy, or shows another that is milder
 	held                   // it shows the anomaly
 	other                  // it shows another
 )
@@ -40,7 +40,7 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 	if was == lost && m.flaky && !m.group && !m.over { // of a group each is tried again
 		was, e = m.probe(p)
 	}
-	if was == other {
+	if e != nil && e.symptom != Healthy && was != held {
 		m.pending = append(m.pending, e)
 	}
 	if !m.over && (was != lost || !m.flaky || !m.group) {
@@ -77,12 +77,21 @@ func (m *minimizer) probe(p point) (outcome, *experiment) {
 		return lost, e
 	case m.same(e):
 		return held, e
+	case m.milder(e):
+		return lost, e
 	}
 	return other, e
 }
 
 // same reports whether an experiment shows the anomaly.
 func (m *minimizer) same(e *experiment) bool { return m.alike(m.base, e) }
+
+// milder reports whether an experiment suffers less than the anomaly does. Two anomalies at
+// once are no milder than either of them, so the anomaly is not there.
+func (m *minimizer) milder(e *experiment) bool {
+	return e.throughput()*(1-sameThroughput) > m.base.throughput() ||
+		m.base.symptom == Pause && e.pause()*samePause < m.base.pause()
+}
 
 // alike reports whether two experiments show the same: the symptom, and about the
 // throughput and pause.

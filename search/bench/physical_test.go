@@ -11,9 +11,19 @@ import (
 
 // Workloads that break a part show a symptom, and no others do; a seed gives the same again.
 func TestPhysical(t *testing.T) {
+	shows(t, 8, func(seed uint64) bench.Subject { return bench.GeneratePhysical(seed) })
+}
+
+// The same of units of a NIC and their faults.
+func TestHardware(t *testing.T) {
+	shows(t, 10, func(seed uint64) bench.Subject { return bench.GenerateHardware(seed) })
+}
+
+func shows(t *testing.T, least int, generate func(seed uint64) bench.Subject) {
+	t.Helper()
 	const workloads = 1500
 	for seed := uint64(1); seed <= 2; seed++ {
-		p, again := bench.GeneratePhysical(seed), bench.GeneratePhysical(seed)
+		p, again := generate(seed), generate(seed)
 		d := p.Describe()
 		if !reflect.DeepEqual(d, again.Describe()) {
 			t.Fatalf("seed %d: another description", seed)
@@ -44,8 +54,8 @@ func TestPhysical(t *testing.T) {
 				broken[n] = true
 			}
 		}
-		if total := len(p.Truth()); total < 8 || len(broken) == 0 {
-			t.Errorf("seed %d: of %d parts random workloads broke %d, want 8 or more and some broken", seed, total, len(broken))
+		if total := len(p.Truth()); total < least || len(broken) == 0 {
+			t.Errorf("seed %d: of %d anomalies random workloads showed %d, want %d or more and some shown", seed, total, len(broken), least)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	subjects := flag.String("subjects", "F,H,flaky,generated,physical", "F, H, flaky (F, but 3% of set-ups fail and 10% of symptoms are missed), generated, physical; empty: none")
+	subjects := flag.String("subjects", "F,H,flaky,generated,physical,hardware", "F, H, flaky (F, but 3% of set-ups fail and 10% of symptoms are missed), generated, physical, hardware; empty: none")
 	algorithms := flag.String("algorithms", "lift,collie-extreme,collie,random", "which")
 	seeds := flag.Int("seeds", 50, "searches of each")
 	first := flag.Int("first", 12001, "seed; the rules were chosen on others")
@@ -77,6 +77,8 @@ func subjectOf(name string, seed uint64) (bench.Subject, error) {
 	switch name {
 	case "generated":
 		return bench.Generate(seed), nil
+	case "hardware":
+		return bench.GenerateHardware(seed), nil
 	case "physical":
 		return bench.GeneratePhysical(seed), nil
 	case "flaky":

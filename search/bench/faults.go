@@ -1,0 +1,244 @@
+package bench
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+
+	"github.com/giverny/giverny/search"
+)
+
+// makeFaults makes up to n faults, none most of another.
+func (h *Hardware) makeFaults(n int) {
+	for range 60 * n {
+		if len(h.faults) == n {
+			return
+		}
+		f := h.fault()
+		if p := h.shareOf(f.needs); p < rarestFault || p > commonestFault || !h.apart(f.needs) {
+			continue
+		}
+		h.faults = append(h.faults, f)
+	}
+}
+
+// fault is a random one: what loads a unit too much, then other conditions.
+func (h *Hardware) fault() fault {
+	r := h.rnd
+	f := fault{share: .2 + .55*r.Float64()}
+	switch r.IntN(4) {
+	case 0, 1:
+		f.pause = .5 + 20*r.Float64()
+	case 2: // pauses others, and is as fast as ever
+		f.pause, f.share = .5+20*r.Float64(), 1
+	}
+	want := []int{2, 3, 3, 4, 4, 5}[r.IntN(6)]
+	u := &h.units[r.IntN(len(h.units))]
+	if u.gate != nil {
+		f.needs = h.with(f.needs, *u.gate)
+	}
+	if len(u.loads) > 1 && r.IntN(3) == 0 {
+		f.needs = h.with(f.needs, h.capacity(u.loads[0], u.loads[1]))
+	} else {
+		for _, l := range u.loads {
+			f.needs = h.with(f.needs, h.bound(l))
+		}
+	}
+	for range 20 {
+		if len(f.needs) >= want {
+			break
+		}
+		if r.IntN(2) == 0 {
+			f.needs = h.with(f.needs, h.choice())
+		} else {
+			f.needs = h.with(f.needs, h.bound(load{h.ordered(), r.IntN(2) == 0}))
+		}
+	}
+	return f
+}
+
+// with adds a need unless another has a dimension of it.
+func (h *Hardware) with(needs []need, n need) []need {
+	for _, have := range needs {
+		for _, d := range have.dims {
+			for _, k := range n.dims {
+				if d == k {
+					return needs
+				}
+			}
+		}
+	}
+	return append(needs, n)
+}
+
+// capacity is the need that two loads together are beyond a limit.
+func (h *Hardware) capacity(a, b load) need {
+	if a.dim == b.dim {
+		return h.bound(a)
+	}
+	limit := 1.2 + .6*h.rnd.Float64()
+	return need{dims: []int{a.dim, b.dim}, holds: func(s setting) bool { return h.level(a, s)+h.level(b, s) >= limit }}
+}
+
+// bound is a need of an ordered dimension, towards its loaded end; of a tenth of them a window;
+// of the pattern all messages within, or short and long ones mixed.
+func (h *Hardware) bound(l load) need {
+	r := h.rnd
+	d := &h.description.Dimensions[l.dim]
+	last := len(d.Values) - 1
+	lo, hi := last-r.IntN((last+1)/2), last
+	if l.down {
+		lo, hi = 0, last-lo
+	}
+	if last >= 4 && r.IntN(10) == 0 {
+		lo = 1 + r.IntN(last-2)
+		hi = min(last-1, lo+r.IntN(2))
+	}
+	bounds := func(lo, hi int) (b search.Bounds) {
+		if lo > 0 {
+			b.Min = &d.Values[lo]
+		}
+		if hi < last {
+			b.Max = &d.Values[hi]
+		}
+		return b
+	}
+	n := need{dims: []int{l.dim}, box: search.Condition{Bounds: bounds(lo, hi)}}
+	every := func(s setting) bool {
+		for _, i := range s[l.dim] {
+			if i < lo || i > hi {
+				return false
+			}
+		}
+		return true
+	}
+	n.holds = every
+	if !d.Pattern {
+		return n
+	}
+	within := bounds(lo, hi)
+	n.box = search.Condition{All: &within}
+	if r.IntN(3) == 0 {
+		small, large := r.IntN(last/2), last-r.IntN(last/3)
+		n.box = search.Condition{Any: []search.Bounds{bounds(0, small), bounds(large, last)}}
+		n.holds = func(s setting) bool {
+			short, long := false, false
+			for _, i := range s[l.dim] {
+				short, long = short || i <= small, long || i >= large
+			}
+			return short && long
+		}
+	}
+	return n
+}
+
+// any is a setting with every value and length equally likely.
+func (h *Hardware) any(r *rand.Rand) setting {
+	s := make(setting, len(h.index))
+	for i := range s {
+		s[i] = h.draw(i, r)
+	}
+	return s
+}
+
+func (h *Hardware) draw(i int, r *rand.Rand) []int {
+	d := &h.description.Dimensions[i]
+	n := 1
+	if d.Pattern {
+		n += r.IntN(d.MaxLength)
+	}
+	at := make([]int, n)
+	for k := range at {
+		at[k] = r.IntN(len(d.Values))
+	}
+	return at
+}
+
+// shareOf the settings that meet needs, whose dimensions are not the same: the product of theirs;
+// 0: nearly none of them can be had.
+func (h *Hardware) shareOf(needs []need) float64 {
+	share := 1.
+	for _, n := range needs {
+		hits := 0.
+		for range needSamples {
+			s := make(setting, len(h.index))
+			for _, d := range n.dims {
+				s[d] = h.draw(d, h.rnd)
+			}
+			if n.holds(s) {
+				hits++
+			}
+		}
+		share *= hits / needSamples
+	}
+	if share == 0 {
+		return 0
+	}
+	const members = 40
+	possible := 0
+	for range members {
+		if h.possible(h.member(needs)) {
+			possible++
+		}
+	}
+	if possible < members/4 {
+		return 0
+	}
+	return share
+}
+
+// member is a random setting that meets needs.
+func (h *Hardware) member(needs []need) setting {
+	s := h.any(h.rnd)
+	for _, n := range needs {
+		for tries := 0; tries < 50*needSamples && !n.holds(s); tries++ {
+			for _, d := range n.dims {
+				s[d] = h.draw(d, h.rnd)
+			}
+		}
+	}
+	return s
+}
+
+// apart reports whether at most a third of a fault lies in each other one, and the other way.
+func (h *Hardware) apart(needs []need) bool {
+	const members = 45
+	for i := range h.faults {
+		other := h.faults[i].needs
+		in, out := 0, 0
+		for range members {
+			if met(other, h.member(needs)) {
+				in++
+			}
+			if met(needs, h.member(other)) {
+				out++
+			}
+		}
+		if in > members/3 || out > members/3 {
+			return false
+		}
+	}
+	return true
+}
+
+// Truth is the MFS of each fault whose needs are of one dimension each; empty: it has none.
+func (h *Hardware) Truth() map[int]string {
+	truth := map[int]string{}
+	for i, f := range h.faults {
+		conditions := map[string]search.Condition{}
+		for _, n := range f.needs {
+			if len(n.dims) == 1 {
+				conditions[h.description.Dimensions[n.dims[0]].Name] = n.box
+			}
+		}
+		truth[i+1] = ""
+		if len(conditions) < len(f.needs) {
+			continue
+		}
+		text, err := json.Marshal(conditions)
+		if err != nil {
+			panic(err) // conditions always marshal
+		}
+		truth[i+1] = string(text)
+	}
+	return truth
+}

@@ -1,0 +1,291 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/giverny/giverny/search"
+)
+
+// Hardware is a NIC in a host made at random of the units that real ones have: caches of
+// connections, of translations and of work requests, PCIe credits and ordering, the receive
+// buffer, packet pipelines, schedulers, the loopback path. Each seed has other units, other
+// dimensions that load them, other values and other counters. A fault needs two to five
+// things at once; a part of them is a unit beyond its capacity, which two dimensions load
+// together, so that its edge runs across them. Many faults are rare.
+type Hardware struct {
+	description search.Description
+	index       []map[string]int // of each dimension: place of a value by its text
+	units       []unit
+	faults      []fault
+	counted     [][]int // of each counter, its units; none: a decoy
+	noise       float64 // of a counter, one standard deviation of its logarithm
+	missing     float64 // share of the measurements without a counter, each
+	queue       [2]int  // dimensions: the first must be as long as the second
+	refused     []need  // together: a workload that meets them cannot be had
+	rnd         *rand.Rand
+}
+
+// setting is a workload by places in the values of each dimension.
+type setting [][]int
+
+// unit is a part of the NIC or of its host.
+type unit struct {
+	loads  []load
+	gate   *need   // only workloads that meet it use the unit; nil: all
+	strain float64 // of the throughput that it costs at full load
+}
+
+// load of a unit by a dimension: from 0 at one end to 1 at the other.
+type load struct {
+	dim  int
+	down bool // the lowest value loads the most
+}
+
+// fault is what goes wrong where all needs are met.
+type fault struct {
+	needs []need
+	share float64 // of the throughput that is left
+	pause float64 // percent
+}
+
+// need is a condition on one dimension, or on the sum of two loads.
+type need struct {
+	dims  []int
+	holds func(s setting) bool
+	box   search.Condition // of one dimension
+}
+
+// Limits of what is made.
+const (
+	rarestFault    = 3e-8
+	commonestFault = .03
+	needSamples    = 400
+)
+
+// GenerateHardware makes the subsystem of a seed.
+func GenerateHardware(seed uint64) *Hardware {
+	r := rand.New(rand.NewPCG(seed, 0x6861726477617265))
+	h := &Hardware{rnd: r, noise: .1 + .3*r.Float64(), missing: .1 * float64(r.IntN(2))}
+	h.description = search.Description{Name: fmt.Sprint("hardware-", seed), LineRateGbps: 400, MessageRateMpps: 300}
+	h.dimensions()
+	for range 6 + r.IntN(7) {
+		h.units = append(h.units, h.unit())
+	}
+	for i := range h.units {
+		switch r.IntN(6) {
+		case 0, 1, 2, 3:
+			h.count([]int{i})
+		case 4:
+			h.count([]int{i, r.IntN(len(h.units))})
+		}
+	}
+	for range 1 + r.IntN(3) {
+		h.count(nil)
+	}
+	if r.IntN(2) == 0 {
+		h.refused = []need{h.choice(), h.choice()}
+	}
+	h.makeFaults(15 + r.IntN(26))
+	return h
+}
+
+func (h *Hardware) count(units []int) {
+	h.description.Counters = append(h.description.Counters, fmt.Sprint("hw_event_", len(h.counted)))
+	h.counted = append(h.counted, units)
+}
+
+// dimensions: what the verbs say. Which there are, their names and their values differ.
+func (h *Hardware) dimensions() {
+	r := h.rnd
+	add := func(d search.Dimension) int {
+		d.Name = fmt.Sprintf("%s_%d", d.Name, r.IntN(100))
+		at := map[string]int{}
+		for i, v := range d.Values {
+			at[v.String()] = i
+		}
+		h.description.Dimensions = append(h.description.Dimensions, d)
+		h.index = append(h.index, at)
+		return len(h.index) - 1
+	}
+	choices := func(name string, n int) {
+		d := search.Dimension{Name: name}
+		for i := range n {
+			d.Values = append(d.Values, search.Text(fmt.Sprint(name[:1], i)))
+		}
+		add(d)
+	}
+	scale := func(name string, first, factor float64, n int) int {
+		d := search.Dimension{Name: name, Ordered: true}
+		for i := range n {
+			d.Values = append(d.Values, search.Number(math.Round(first*math.Pow(factor, float64(i)))))
+		}
+		return add(d)
+	}
+	choices("operation", 3+r.IntN(5))
+	choices("buffers", 2+r.IntN(4))
+	choices("path", 2+r.IntN(2))
+	h.queue = [2]int{scale("queue", 8, 2, 5+r.IntN(6)), scale("posted", 1, 2, 4+r.IntN(5))}
+	scale("connections", 1, 2+2*r.Float64(), 5+r.IntN(10))
+	scale("regions", 1, 3+3*r.Float64(), 4+r.IntN(6))
+	sizes := search.Dimension{Name: "sizes", Pattern: true, MaxLength: 2 + r.IntN(6)}
+	for i := range 7 + r.IntN(9) {
+		sizes.Values = append(sizes.Values, search.Number(32*math.Pow(2, float64(i))))
+	}
+	add(sizes)
+	optional := []func(){
+		func() { scale("packet", 256, 2, 3+r.IntN(3)) },
+		func() { scale("elements", 1, 2, 3+r.IntN(3)) },
+		func() { scale("page_kb", 4, 8, 3+r.IntN(3)) },
+		func() { scale("align", 1, 2, 4+r.IntN(4)) },
+		func() { scale("outstanding", 1, 2, 4+r.IntN(3)) },
+		func() { scale("functions", 1, 2, 3+r.IntN(5)) },
+		func() { scale("moderation", 1, 4, 3+r.IntN(3)) },
+		func() { scale("burst", 1, 2, 4+r.IntN(4)) },
+		func() { scale("gap_ns", 10, 3, 4+r.IntN(4)) },
+		func() { choices("receive_buffers", 2+r.IntN(4)) },
+		func() { choices("ordering", 2) },
+		func() { choices("class", 2+r.IntN(3)) },
+		func() { choices("signal", 2) },
+	}
+	r.Shuffle(len(optional), func(i, k int) { optional[i], optional[k] = optional[k], optional[i] })
+	for _, add := range optional[:1+r.IntN(len(optional))] {
+		add()
+	}
+}
+
+// ordered is a random dimension whose values are an order, or the pattern.
+func (h *Hardware) ordered() int {
+	for {
+		if i := h.rnd.IntN(len(h.index)); h.description.Dimensions[i].Ordered || h.description.Dimensions[i].Pattern {
+			return i
+		}
+	}
+}
+
+func (h *Hardware) unit() unit {
+	r := h.rnd
+	u := unit{strain: .05 * r.Float64()}
+	for range 1 + r.IntN(3) {
+		u.loads = append(u.loads, load{h.ordered(), r.IntN(3) == 0})
+	}
+	if r.IntN(2) == 0 {
+		gate := h.choice()
+		u.gate = &gate
+	}
+	return u
+}
+
+// choice is a need of a dimension without order.
+func (h *Hardware) choice() need {
+	for {
+		i := h.rnd.IntN(len(h.index))
+		d := &h.description.Dimensions[i]
+		if d.Ordered || d.Pattern {
+			continue
+		}
+		in := []int{h.rnd.IntN(len(d.Values))}
+		if len(d.Values) > 3 && h.rnd.IntN(3) == 0 {
+			in = append(in, (in[0]+1)%len(d.Values))
+		}
+		n := need{dims: []int{i}, holds: func(s setting) bool { return slices.Contains(in, s[i][0]) }}
+		for _, k := range in {
+			n.box.In = append(n.box.In, d.Values[k])
+		}
+		return n
+	}
+}
+
+// level of a setting, 0 to 1: of a pattern its mean.
+func (h *Hardware) level(l load, s setting) float64 {
+	sum := 0.
+	for _, i := range s[l.dim] {
+		sum += float64(i)
+	}
+	v := sum / float64(len(s[l.dim])) / float64(len(h.description.Dimensions[l.dim].Values)-1)
+	if l.down {
+		return 1 - v
+	}
+	return v
+}
+
+// load of a unit, 0 to 1.
+func (h *Hardware) load(u *unit, s setting) float64 {
+	if u.gate != nil && !u.gate.holds(s) {
+		return .03
+	}
+	sum := 0.
+	for _, l := range u.loads {
+		sum += h.level(l, s)
+	}
+	return .03 + .97*math.Pow(sum/float64(len(u.loads)), 2)
+}
+
+// read is a workload by places.
+func (h *Hardware) read(w search.Workload) setting {
+	s := make(setting, len(h.index))
+	for i := range h.description.Dimensions {
+		for _, v := range w.Values(h.description.Dimensions[i].Name) {
+			s[i] = append(s[i], h.index[i][v.String()])
+		}
+	}
+	return s
+}
+
+// Describe is what the subsystem says of itself.
+func (h *Hardware) Describe() search.Description { return h.description }
+
+// Anomalies that a workload triggers: faults, counted from 1.
+func (h *Hardware) Anomalies(w search.Workload) (numbers []int) {
+	s := h.read(w)
+	for i := range h.faults {
+		if met(h.faults[i].needs, s) {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return numbers
+}
+
+func met(needs []need, s setting) bool {
+	return !slices.ContainsFunc(needs, func(n need) bool { return !n.holds(s) })
+}
+
+func (h *Hardware) possible(s setting) bool {
+	values := func(d int) float64 { return h.description.Dimensions[d].Values[s[d][0]].Float() }
+	return values(h.queue[0]) >= values(h.queue[1]) && (len(h.refused) == 0 || !met(h.refused, s))
+}
+
+// Measure runs a workload.
+func (h *Hardware) Measure(w search.Workload) search.Measurement {
+	s := h.read(w)
+	if !h.possible(s) {
+		return search.Measurement{Status: search.Invalid}
+	}
+	m := search.Measurement{Status: search.OK, Seconds: 30, Counters: map[string]float64{}}
+	share, pause, strain := 1., 0., 0.
+	for i := range h.units {
+		strain += h.units[i].strain * h.load(&h.units[i], s)
+	}
+	for _, n := range h.Anomalies(w) {
+		share, pause = min(share, h.faults[n-1].share), max(pause, h.faults[n-1].pause)
+	}
+	for i, units := range h.counted {
+		events := 1e5 * math.Exp(h.rnd.NormFloat64()) // of a decoy
+		if len(units) > 0 {
+			events = 0
+			for _, k := range units {
+				events += 1e6 * h.load(&h.units[k], s)
+			}
+			events *= math.Exp(h.noise * h.rnd.NormFloat64())
+		}
+		if h.rnd.Float64() >= h.missing {
+			m.Counters[h.description.Counters[i]] = events
+		}
+	}
+	share = min(share, 1-min(largestLoss, strain)) * (1 + rateNoise*h.rnd.NormFloat64())
+	m.Directions = []search.Direction{{Gbps: share * 400, Mpps: share * 400 / 8, SizeBytes: 1000}}
+	m.TxPausePercent = []float64{0, pause * math.Exp(.1*h.rnd.NormFloat64())}
+	return m
+}
