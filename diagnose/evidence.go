@@ -73,7 +73,7 @@ func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
 
 // An onset is a rise by leastOnset points at least, and by leastOnsetShare of what the stall is now: less is noise, or a
 // region that holds other links than before.
-const leastOnset, leastOnsetShare = 3., .4
+const leastOnset, leastOnsetShare = 3., .5
 
 // onsetOf is the index at which a stall series began to be what it is now, or -1: it always was, as far as is
 // known.

@@ -126,10 +126,10 @@ const explainedStall, explainedLoad, manyTrees = .9, .8, 3
 // explains reports whether the traffic of a job accounts for a region of a grid on its own ground that has no beginning, or
 // for one of many that lie before as many switches: a single tree of held-back traffic may be a slow host's.
 func (s *Stage) explains(rc *regionCase, c *suspect) bool {
-	if !s.graph.Duplex() || !c.known || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
+	if !s.graph.Duplex() || !c.known || !s.work.loads || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
 		return false
 	}
-	if rc.trees < manyTrees && (rc.onset >= 0 && rc.load < steadyLoad && rc.slowEvidence() || rc.onset < 0 && rc.drain.fit >= surelyDrains) {
+	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.fit >= surelyDrains) {
 		return false
 	}
 	return rc.ground(s, c.job) >= ownGround
