@@ -297,6 +297,9 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 			at, ok, longest = p, true, mean
 		}
 	}
+	if !ok && s.destination == f.destination && a.blind() {
+		return a.tr.net.nic(s.destination), true // no path is known, but its end is
+	}
 	return at, ok
 }
 
@@ -322,6 +325,9 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)
 			c.evidence = "leaves the same NIC as the collective's flow"
+			if at.node == f.destination {
+				c.class, c.evidence = BackgroundFlow, "goes to the same host as the collective's flow"
+			}
 		} else {
 			a.asIncast(&c, f, from, to)
 			a.asRoot(&c, f, from, to)

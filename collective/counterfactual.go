@@ -12,6 +12,7 @@ const (
 	leastShare       = 0.01
 	leastUnexplained = 0.03
 	sureEnough       = 0.55
+	notSure          = 0.5 // at most, of what the records cannot show
 )
 
 // most is how many culprits are tried one by one.

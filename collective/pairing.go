@@ -34,26 +34,3 @@ func (c *course) even(step int) bool {
 	}
 	return true
 }
-
-// standing leaves out transfers that may still be on their way: what could begin only
-// so long before the last record as a step lasts shows nothing. All are kept where
-// none would be left.
-func (a *analysis) standing(all []stuck, last int64) []stuck {
-	if len(all) == 0 {
-		return nil
-	}
-	lasts := int64(0)
-	for i := range a.t.steps {
-		lasts = max(lasts, a.base.of(i))
-	}
-	var out []stuck
-	for _, s := range all {
-		if last-s.since > lasts {
-			out = append(out, s)
-		}
-	}
-	if len(out) == 0 {
-		return all
-	}
-	return out
-}

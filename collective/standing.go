@@ -90,7 +90,7 @@ func (a *analysis) behind(communicator int32) (out []stuck, steps int) {
 	}
 	for _, rank := range c.Members {
 		if last[rank] == least && least < c.Steps {
-			out = append(out, stuck{rank: rank, peer: None, step: least + 1, since: max(ended[rank], a.t.first)})
+			out = append(out, stuck{rank: rank, peer: None, step: least + 1, since: max(ended[rank], a.t.first), communicator: communicator, steps: c.Steps})
 		}
 	}
 	return out, c.Steps

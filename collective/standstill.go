@@ -7,6 +7,11 @@ type stuck struct {
 	rank, peer int   // peer None where unknown
 	step       int   // the step that did not end
 	since      int64 // when it could begin
+
+	communicator int32
+	steps        int  // of the whole collective; 0 where unknown
+	recorded     bool // it left a record of its begin
+	passedOn     bool // its receiver finished a step that needs its data
 }
 
 // standstill finds where a collective stopped: the ranks at which the waiting begins,
@@ -20,14 +25,21 @@ func (a *analysis) standstill(d *Diagnosis, later map[int32]bool) {
 			continue // the records name what did not end, or it goes on
 		}
 		s, steps := a.unfinished(int32(c))
-		all = append(all, a.standing(s, last)...)
+		all = append(all, s...)
 		d.Steps = max(d.Steps, steps)
 	}
 	all = slices.DeleteFunc(all, func(s stuck) bool { return a.t.run.Ranks[s.rank].Missing }) // how far it came is not known
+	all, lost := a.pending(all)
+	defer func() {
+		if len(lost) > 0 {
+			d.Notes = append(d.Notes, a.missingRecords(lost))
+		}
+	}()
 	if len(all) == 0 {
 		a.nothingEnded(d, last)
 		return
 	}
+	all, sure := a.standing(all, last)
 	if found := a.stopper(all, last); found != nil {
 		found.CostNanos = max(last-earliest(all), 0)
 		d.Culprits = append([]Culprit{*found}, d.Culprits...)
@@ -40,10 +52,22 @@ func (a *analysis) standstill(d *Diagnosis, later map[int32]bool) {
 		}
 	} else {
 		d.StoppedRanks = origins(all)
+		if !sure && (len(d.StoppedRanks) > 1 || a.t.run.Cut) {
+			d.StoppedRanks, lost = []int{}, append(lost, all...)
+		}
+		hang := func(rank int) Culprit {
+			return Culprit{Class: Hang, Object: "host " + a.t.run.Ranks[rank].Node, CostNanos: max(last-earliest(all), 0), Confidence: 0.8,
+				Evidence: "the collective waits for it, and it waits for nothing"}
+		}
 		for _, rank := range d.StoppedRanks {
-			node := "host " + a.t.run.Ranks[rank].Node
-			d.Culprits = append([]Culprit{{Class: Hang, Object: node, CostNanos: max(last-earliest(all), 0), Confidence: 0.8,
-				Evidence: "the collective waits for it, and it waits for nothing"}}, d.Culprits...)
+			c := hang(rank)
+			if !sure {
+				c.Confidence = notSure
+				c.Evidence = "it has no record of its last steps, and the records end before these would: it stopped, or its records are missing"
+				d.Culprits = append(d.Culprits, c)
+				continue
+			}
+			d.Culprits = append([]Culprit{c}, d.Culprits...)
 			for i := range d.Losses {
 				d.Losses[i].Culprit++
 			}
@@ -173,7 +197,8 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 		if step > 1 && from != None && c.last[from] < step-1 {
 			continue // it still waits for data
 		}
-		s := stuck{rank: rank, peer: c.receiver(rank, step), step: step, since: max(c.ended[rank], a.t.first)}
+		s := stuck{rank: rank, peer: c.receiver(rank, step), step: step, since: max(c.ended[rank], a.t.first), communicator: communicator, steps: c.steps}
+		s.passedOn = s.peer != None && c.last[s.peer] > step && c.sender(s.peer, step) == rank
 		if from != None {
 			s.since = max(s.since, a.endOf(communicator, c.iteration, int32(from), int32(step-1)))
 		}
@@ -192,7 +217,7 @@ func (a *analysis) begun() (out []stuck, open map[int32]bool) {
 	for i := range a.t.run.Steps {
 		r := &a.t.run.Steps[i]
 		if r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(a.t.run.Ranks) && int(r.Peer) < len(a.t.run.Ranks) {
-			s := stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos}
+			s := stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos, communicator: r.Communicator, recorded: true}
 			if a.t.offset != nil {
 				s.since -= a.t.offset[r.Rank]
 			}

@@ -250,7 +250,7 @@ func TestLabelsOfAFatTree(t *testing.T) {
 	h := open(t, star, tree)
 	page := browse(t, h.url)
 	for spec, want := range map[string][]string{
-		star: {"leaf", "spine", "leaf0", "leaf7", "spine1"},
+		star: {"leaf", "spine", "leaf0", "leaf7", "leaf 0", "leaf 7", "spine1"},
 		tree: {"core", "agg", "hosts", "pod 0", "pod 3", "agg3-1", "leaf2-1", "core3"},
 	} {
 		h.announce(busy(h.graph(spec), noon, hot(h.graph(spec), 1, schema.High, 3, 12)))

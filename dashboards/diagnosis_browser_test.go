@@ -33,6 +33,21 @@ func hostileDay(g *topology.Graph) *schema.IntervalResult {
 	return r
 }
 
+// A job that ran before under the same id, and whose end was never heard of, is listed once, with its latest run.
+func TestAJobIsListedOnce(t *testing.T) {
+	h := open(t, torus)
+	day := hostileDay(h.graph(torus))
+	day.Jobs = append(day.Jobs, schema.Job{Fabric: torus, ID: "17", Name: "before", Nodes: []string{"3,0,0", "3,1,0", "3,2,0"}, Start: schema.Instant(noon) - 900e9})
+	h.announce(day)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.await(`document.getElementById("jobs").innerText.includes("milc")`)
+	jobs := page.eval(`document.getElementById("jobs").innerText`)
+	if strings.Count(jobs, "17 ") != 1 || strings.Contains(jobs, "before") || !strings.Contains(jobs, "2 nodes") {
+		t.Errorf("the jobs are listed as %s", jobs)
+	}
+}
+
 // The panel says why the worst region is congested, or the one that is chosen; the list
 // of jobs says which regions they had to do with; a ticket has it all as text.
 func TestThePageSaysWhy(t *testing.T) {

@@ -142,9 +142,7 @@ func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host
 			for more := true; more && ctx.Err() == nil; {
 				rows, err := source.Read(ctx, time.Now())
 				errs = append(errs, printRows(enc, &rows))
-				for reason, n := range rows.Dropped {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d rows dropped: %s\n", feed, n, reason)
-				}
+				printDropped(cmd.ErrOrStderr(), feed, &rows)
 				if err != nil {
 					errs = append(errs, fmt.Errorf("%s: %w", feed, err))
 				}
@@ -153,6 +151,16 @@ func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// printDropped prints how many rows a feed dropped for each reason, and the first of them.
+func printDropped(w io.Writer, feed string, rows *feeds.Rows) {
+	for _, reason := range slices.Sorted(maps.Keys(rows.Dropped)) {
+		fmt.Fprintf(w, "%s: %d rows dropped: %s\n", feed, rows.Dropped[reason], reason)
+	}
+	for _, f := range rows.Faults {
+		fmt.Fprintf(w, "%s: %s: %s: %s\n", feed, f.Where, f.Reason, f.Detail)
+	}
 }
 
 // printRows prints what a feed gave, a line each.

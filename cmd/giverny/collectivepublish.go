@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,13 +89,9 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	if f.dryRun {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 	}
-	agent, err := os.Hostname()
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), publishWait)
 	defer cancel()
-	id, err := p.PublishCollective(ctx, f.fabric, agent, &r)
+	id, err := p.PublishCollective(ctx, f.fabric, &r)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,9 @@ for each congested link who loads it and who is to blame.
 With --topology the story plays on another fabric, given by a specification or a
 file. Stories that place jobs by number of nodes, by a workload or by lists of
 hosts play on any fabric that is large enough; boxes of nodes need a torus or
-mesh, and links and switches that fail must exist.
+mesh, and links and switches that fail must exist. NICs have the speed of their
+hosts' links, and traffic is scaled with it, so that a story of full links is one
+on links of any speed.
 
 With --kafka the simulated devices send to Kafka, for running analysers; the fabric
 must be configured under the name that the story uses.`,

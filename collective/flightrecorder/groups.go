@@ -146,8 +146,8 @@ func (a *analysis) cycle() []int {
 	return nil
 }
 
-// Circle says who waits for whom in Cycle, and in what; empty without one.
-func (r *Report) Circle() string {
+// CycleText says who waits for whom in Cycle, and in what; empty without one.
+func (r *Report) CycleText() string {
 	var said []string
 	for i, rank := range r.Cycle {
 		for _, w := range r.Waits {

@@ -81,7 +81,11 @@ func (r *Report) Text() string {
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	for _, d := range r.Disagreements {
-		say("%s disagree on collective %d of group %s: %s instead of %s", rankList(d.Ranks), d.Seq, d.Group, d.Enqueued, d.Op)
+		verb := "disagree"
+		if len(d.Ranks) == 1 {
+			verb = "disagrees"
+		}
+		say("%s %s on collective %d of group %s: %s instead of %s", rankList(d.Ranks), verb, d.Seq, d.Group, d.Enqueued, d.Op)
 	}
 	switch {
 	case len(r.Stopped) > 0:
@@ -99,7 +103,7 @@ func (r *Report) Text() string {
 		say("no rank waits: no hang")
 	}
 	if len(r.Cycle) > 0 {
-		said = append(said, r.Circle())
+		said = append(said, r.CycleText())
 	}
 	return strings.Join(append(said, r.Notes...), "; ")
 }

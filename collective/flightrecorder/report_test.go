@@ -109,7 +109,7 @@ func TestADisagreement(t *testing.T) {
 		return true
 	}))
 	if len(report.Disagreements) != 1 || !slices.Equal(report.Disagreements[0].Ranks, []int{1}) || report.Disagreements[0].Seq != 5 ||
-		!strings.Contains(report.Text(), "rank 1 disagree") {
+		!strings.Contains(report.Text(), "rank 1 disagrees on") {
 		t.Errorf("%+v %q, want rank 1 named", report, report.Text())
 	}
 	report = analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {

@@ -2,6 +2,7 @@ package vedrfolnir
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -115,14 +116,23 @@ func (r *reader) lines(path string, read func(path string, line int, fields []st
 func (r *reader) scan(path string, in io.Reader, read func(path string, line int, fields []string) error) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 0, maxLine), maxLine)
-	number, good, firstBad := 0, 0, 0
+	number, good, firstBad, amid := 0, 0, 0, false
+	scanner.Split(func(data []byte, end bool) (int, []byte, error) {
+		amid = end && len(data) > 0 && !bytes.ContainsRune(data, '\n')
+		return bufio.ScanLines(data, end)
+	})
 	for scanner.Scan() {
 		number++
 		fields := strings.Fields(scanner.Text())
 		if len(fields) == 0 {
 			continue
 		}
+		r.amid = amid
 		err := read(path, number, fields)
+		if amid && err != nil {
+			r.notes = append(r.notes, fmt.Sprintf("%s:%d: the file ends amid a line", filepath.Base(path), number))
+			continue
+		}
 		if err == nil {
 			good++
 			continue
@@ -132,6 +142,7 @@ func (r *reader) scan(path string, in io.Reader, read func(path string, line int
 		}
 		if r.leftOut[path]++; firstBad == 0 {
 			firstBad = number
+			r.firstLeftOut[path] = number
 		}
 	}
 	if err := scanner.Err(); err != nil {

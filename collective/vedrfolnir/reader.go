@@ -25,12 +25,18 @@ type reader struct {
 	pauses    []collective.Pause
 	record    int // telemetry records so far
 	leftOut   map[string]int
-	hasLinks  bool
-	linksLeft int // of topology.txt, still to come
+	notes     []string
+
+	firstLeftOut map[string]int // its line, by file
+	amid         bool           // the line being read has no end of line: it may be cut
+	lastLine     string         // of fct.txt, as file:line
+	cut          bool           // fct.txt ends amid a line
+	hasLinks     bool
+	linksLeft    int // of topology.txt, still to come
 }
 
 func newReader() *reader {
-	return &reader{nodes: map[int]int{}, ports: map[int]int{}, leftOut: map[string]int{}}
+	return &reader{nodes: map[int]int{}, ports: map[int]int{}, leftOut: map[string]int{}, firstLeftOut: map[string]int{}}
 }
 
 // node is the index of a node number, made known where it was not.
@@ -215,8 +221,14 @@ func (r *reader) run(found files) collective.Run {
 	}
 	sort.Strings(paths)
 	for _, path := range paths {
-		run.Notes = append(run.Notes, fmt.Sprintf("%s: %d lines left out that cannot be read", filepath.Base(path), r.leftOut[path]))
+		lines := "lines"
+		if r.leftOut[path] == 1 {
+			lines = "line"
+		}
+		run.Notes = append(run.Notes, fmt.Sprintf("%s:%d: %d %s left out that cannot be read", filepath.Base(path), r.firstLeftOut[path], r.leftOut[path], lines))
 	}
+	run.Notes = append(run.Notes, r.notes...)
+	run.LastRecord, run.Cut = r.lastLine, r.cut
 	return run
 }
 

@@ -1,6 +1,8 @@
 package vedrfolnir
 
 import (
+	"fmt"
+	"path/filepath"
 	"sort"
 	"strconv"
 
@@ -23,7 +25,13 @@ type transfer struct {
 // "sid did send_step recv_step prev sport dport bytes start fct standalone", of
 // another flow "### sid did sport dport bytes start fct standalone".
 func (r *reader) transferLine(path string, line int, fields []string) error {
+	r.lastLine = fmt.Sprintf("%s:%d", filepath.Base(path), line)
 	if len(r.transfers) >= maxRecords {
+		return errLine
+	}
+	// What is left of a line that was cut may look like a shorter number. The last of
+	// eleven, the time alone, can be done without.
+	if r.cut = r.amid; r.cut && len(fields) < 11 {
 		return errLine
 	}
 	if fields[0] == "###" {
@@ -42,7 +50,7 @@ func (r *reader) transferLine(path string, line int, fields []string) error {
 		source: int(n[0]), destination: int(n[1]), step: int(n[2]), awaited: int(n[3]), previous: int(n[4]),
 		sourcePort: int(n[5]), destinationPort: int(n[6]), bytes: n[7], begin: n[8], duration: n[9],
 	}
-	if len(n) > 10 {
+	if len(n) > 10 && !r.amid {
 		t.alone = n[10]
 	}
 	r.transfers = append(r.transfers, t)

@@ -14,6 +14,7 @@ var (
 	opensmRemoved = regexp.MustCompile(`Removed port with GUID:(0x[0-9a-f]+) LID range \[[^\]]*\] of node: ?(.*)$`)
 	opensmFound   = regexp.MustCompile(`Discovered new port with GUID:(0x[0-9a-f]+) LID range \[[^\]]*\] of node: ?(.*)$`)
 	opensmUnknown = regexp.MustCompile(`Unknown remote side for node (0x[0-9a-f]+) ?\([^)]*\) port (\d+)`)
+	opensmState   = regexp.MustCompile(`Switch (0x[0-9a-f]+) .*\bport (\d+) ?\([^)]*\) changed state from (\w+) to (\w+)`)
 )
 
 // opensm reads OpenSM's log. A port that is removed or discovered is its whole node, as far as the subnet manager can
@@ -35,6 +36,15 @@ func (p *Parser) opensm(line string) (f schema.Failure, o outcome) {
 	case opensmUnknown.MatchString(text):
 		g := opensmUnknown.FindStringSubmatch(text)
 		f = schema.Failure{Kind: schema.LinkFailed, Device: g[1], Port: g[2]}
+	case opensmState.MatchString(text):
+		g := opensmState.FindStringSubmatch(text)
+		f = schema.Failure{Kind: schema.LinkFailed, Device: g[1], Port: g[2]}
+		switch {
+		case g[3] == "DOWN": // to INIT: the subnet manager makes the link active
+			f.Kind = schema.LinkRestored
+		case g[4] != "DOWN":
+			return f, nothing
+		}
 	default:
 		return f, nothing
 	}

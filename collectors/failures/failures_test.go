@@ -47,6 +47,11 @@ func TestLines(t *testing.T) {
 		{"syslog", `Jan  5 01:30:00 leaf2 Ebra: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet7/1 (uplink), changed state to up`, "2026-01-05T00:30:00Z link_restored leaf2 Ethernet7/1"},
 		{"syslog", `Jan  5 01:30:00 head slurmctld[77]: error: Nodes n[1-2] not responding, setting DOWN`, "2026-01-05T00:30:00Z node_failed n[1-2] "},
 		{"syslog", `Jan  5 01:30:00 head slurmctld[77]: Node n1 now responding`, "2026-01-05T00:30:00Z node_restored n1 "},
+		{"syslog", `Nov 22 14:02:11 node17 kernel: [123.4] mlx5_core 0000:3b:00.0: Port 1 link down`, "2025-11-22T13:02:11Z link_failed node17 0000:3b:00.0/1"},
+		{"syslog", `Jan  5 01:30:00 node17 kernel: ib0: link down`, "2026-01-05T00:30:00Z link_failed node17 ib0"},
+		{"syslog", `Jan  5 01:30:00 node17 kernel: [ 336.603619] eth0: Link is Up - 1Gbps/Full`, "2026-01-05T00:30:00Z link_restored node17 eth0"},
+		{"syslog", `Jan  5 01:30:00 leaf2 %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)`, "2026-01-05T00:30:00Z link_failed leaf2 Ethernet1/1"},
+		{"syslog", `Jan  5 01:30:00 leaf2 %ETHPORT-5-IF_UP: Interface Ethernet1/1 is up in mode access`, "2026-01-05T00:30:00Z link_restored leaf2 Ethernet1/1"},
 		// what repeats a driver, and what is something else
 		{"syslog", `Jan  5 01:30:00 node12 kernel: bond0: (slave ens1f0): link status definitely down, disabling slave`, ""},
 		{"syslog", `Jan  5 01:30:00 node12 kernel: IPv6: ADDRCONF(NETDEV_CHANGE): ens1f0: link becomes ready`, ""},
@@ -57,6 +62,9 @@ func TestLines(t *testing.T) {
 		{"opensm", `Jan 05 01:30:01 000042 [A2D096C0] 0x02 -> state_mgr_report_new_ports: Discovered new port with GUID:0x0c42a10300300021 LID range [7,7] of node: node2 mlx5_0`, "2026-01-05T00:30:01.000042Z node_restored node2 mlx5_0 "},
 		{"opensm", `Jan 05 01:30:01 000042 [A2D096C0] 0x01 -> state_mgr_light_sweep_start: ERR 3315: Unknown remote side for node 0x0c42a10300100000 (leaf0) port 4. Adding to light sweep sampling list`, "2026-01-05T00:30:01.000042Z link_failed 0x0c42a10300100000 4"},
 		{"opensm", `Jan 05 01:30:00 278202 [A4D0D6C0] 0x01 -> log_trap_info: Received Generic Notice type:1 num:128 (Link state change) Producer:2 (Switch) from LID:2 TID:0x0`, ""},
+		{"opensm", `Jan 05 01:30:00 723004 [B7FFF700] 0x02 -> osm_spst_rcv_process: Switch 0xb8599f0300fcd054 MF0;LG27-05:MQM8700/U1 port 14(14) changed state from ACTIVE to DOWN`, "2026-01-05T00:30:00.723004Z link_failed 0xb8599f0300fcd054 14"},
+		{"opensm", `Jan 05 01:30:00 723004 [B7FFF700] 0x02 -> osm_spst_rcv_process: Switch 0xb8599f0300fcd054 MF0;LG27-05:MQM8700/U1 port 14 (A/P1) changed state from DOWN to INIT`, "2026-01-05T00:30:00.723004Z link_restored 0xb8599f0300fcd054 14"},
+		{"opensm", `Jan 05 01:30:00 723004 [B7FFF700] 0x02 -> osm_spst_rcv_process: Switch 0xb8599f0300fcd054 sw port 14(14) changed state from INIT to ACTIVE`, ""},
 		// netwatch
 		{"netwatch", `120612 10:41:41 c12-2c2s3g1l24[(19,5,4)] Z+ -> c12-2c2s4g1l36 LinkInactive`, "2012-06-12T08:41:41Z link_failed 19,5,4 Z+"},
 		{"netwatch", `2026-01-05 01:30:00 c0-0c0s3g0l13 link failed, 3 lanes`, "2026-01-05T00:30:00Z link_failed c0-0c0s3g0 l13"},
@@ -84,7 +92,12 @@ func TestLines(t *testing.T) {
 			}
 			got := strings.Join(texts(&rows), "; ")
 			for reason := range rows.Dropped {
-				got += reason
+				if reason != feeds.NotAFailure {
+					got += reason
+				}
+			}
+			if n := uint64(len(rows.Failures)) + rows.Dropped[feeds.NotAFailure] + rows.Dropped[feeds.NoTime] + rows.Dropped[feeds.UnknownKind]; n != 1 {
+				t.Errorf("%q as %q: %d failures, dropped %v; want the line counted once", c.line, format, len(rows.Failures), rows.Dropped)
 			}
 			if got != c.want {
 				t.Errorf("%q as %q:\n got %q\nwant %q", c.line, format, got, c.want)
@@ -125,7 +138,7 @@ func TestHeads(t *testing.T) {
 	if diff := cmp.Diff([]string{"2026-01-05T00:30:00Z link_failed sw1 2"}, texts(&rows)); diff != "" || rows.Failures[0].Detail != "why" {
 		t.Errorf("%s %+v", diff, rows.Failures)
 	}
-	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.Malformed: 1, feeds.NoTime: 1}) {
+	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.Malformed: 1, feeds.NoTime: 1, feeds.NotAFailure: 1}) {
 		t.Errorf("dropped %v", rows.Dropped)
 	}
 	rows, err = parse("Timestamp : 2025-03-01 12:19:52 CST +0800\nPort Counters\n-W- S0c42a10300100000/N0c42a10300100000/P4 - \"link_down_counter\" increased during the run\n", failures.Options{})
@@ -221,4 +234,15 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A line that is of no form at all is counted.
+func TestUnknownForm(t *testing.T) {
+	rows, err := parse("garbage \xff line\n\n", failures.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.UnknownForm: 1}) {
+		t.Errorf("dropped %v", rows.Dropped)
+	}
 }

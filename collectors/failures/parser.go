@@ -86,8 +86,7 @@ func NewParser(opt Options) (*Parser, error) {
 // Refer sets the reference for years.
 func (p *Parser) Refer(t time.Time) { p.opt.Reference = t }
 
-// Line reads a line into rows: a failure, something to count, or nothing. Lines that speak of something else are
-// what a log is full of, and are not counted.
+// Line reads a line into rows: a failure, or something to count. An empty line is neither.
 func (p *Parser) Line(line string, rows *feeds.Rows) {
 	line = strings.TrimRight(line, "\r\n")
 	if strings.TrimSpace(line) == "" {
@@ -108,9 +107,12 @@ func (p *Parser) Line(line string, rows *feeds.Rows) {
 			rows.Drop(feeds.UnknownKind, 1)
 		case noTime:
 			rows.Drop(feeds.NoTime, 1)
+		case nothing:
+			rows.Drop(feeds.NotAFailure, 1)
 		}
 		return
 	}
+	rows.Drop(feeds.UnknownForm, 1)
 }
 
 // yearless puts a year to a time that has none: the latest by which it is not after the reference, with a day's grace

@@ -23,7 +23,7 @@ var (
 	dated   = regexp.MustCompile(`^(?:<\d{1,3}>)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?) (.*)$`)
 	rfc3164 = regexp.MustCompile(`^(?:<\d{1,3}>)?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (.*)$`)
 	// Host and program, "node1 kernel: text" or "node1 kernel[1]: text"; SONiC puts the severity between them.
-	hostAndTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) (?:[A-Z]{3,7} )?([A-Za-z0-9_./#-]+)(?:\[\d+\])?: (.*)$`)
+	hostAndTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) (?:[A-Z]{3,7} )?([A-Za-z0-9_./#%-]+)(?:\[\d+\])?: (.*)$`)
 )
 
 var months = map[string]time.Month{"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12}
@@ -103,6 +103,10 @@ var rules = []rule{
 	// mlx5_core 0000:3b:00.0 ens1f0: Link down; mlx4_en: ens6: Link Up
 	{regexp.MustCompile(`mlx5_core \S+ (?P<port>[^\s:]+): Link (?P<state>up|down)\b`), linkKind},
 	{regexp.MustCompile(`mlx4_en: (?:\S+: )?(?P<port>[^\s:]+): Link (?P<state>Up|Down)\b`), linkKind},
+	// mlx5_core 0000:3b:00.0: Port 1 link down
+	{regexp.MustCompile(`mlx5_core (?P<port>\S+): Port (?P<number>\d+) [Ll]ink (?P<state>up|down)\b`), linkKind},
+	// kernel: ib0: link down; eth0: Link is Down, of drivers that do not name themselves
+	{regexp.MustCompile(`^(?:kernel: )?(?:\[ *\d+\.\d+\] )?(?P<port>[a-z][a-z0-9_.-]*): [Ll]ink (?:is )?(?P<state>up|down|Up|Down)\b`), linkKind},
 	// mlx4_ib: mlx4_0: Port 1 logical link is down
 	{regexp.MustCompile(`(?P<port>mlx\d_\d+): Port (?P<number>\d+) logical link is (?P<state>up|down)\b`), linkKind},
 	// mlx5_core 0000:3b:00.0: Port module event: module 0, Cable unplugged
@@ -115,6 +119,8 @@ var rules = []rule{
 	{regexp.MustCompile(`Port (?P<port>\S+) oper state set from \S+ to (?P<state>up|down)\b`), linkKind},
 	// Cisco, Arista: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet1, changed state to down
 	{regexp.MustCompile(`%LINEPROTO-\d-UPDOWN: Line protocol on Interface (?P<port>[^\s,]+)(?: \([^)]*\))?, changed state to (?P<state>up|down)\b`), linkKind},
+	// Cisco NX-OS: %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)
+	{regexp.MustCompile(`%ETHPORT-\d-IF_(?:DOWN_\w+|UP): Interface (?P<port>\S+) is (?P<state>up|down)\b`), linkKind},
 	// Slurm: error: Nodes n[1-2] not responding, setting DOWN; Node n1 now responding
 	{regexp.MustCompile(`slurmctld: .*\bNodes? (?P<device>\S+) (?P<state>not responding, setting DOWN|now responding|returned to service)`), nodeKind},
 	// congestion protection that a program reports by syslog

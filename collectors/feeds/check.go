@@ -43,7 +43,7 @@ func sendable(id string) bool {
 
 // check keeps the rows that can be true and be sent. The rest is counted, in addition to what the source counted.
 func check(rows *Rows, latest schema.Instant) *Rows {
-	out := &Rows{Dropped: rows.Dropped}
+	out := &Rows{Dropped: rows.Dropped, Faults: rows.Faults}
 	for _, j := range rows.Jobs {
 		switch {
 		case j.Start > latest || j.End > latest:

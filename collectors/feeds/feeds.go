@@ -20,6 +20,7 @@ type Rows struct {
 	Failures []schema.Failure
 	Traffic  []schema.JobTraffic
 	Dropped  map[string]uint64 // what the source could not use, by reason (Reasons)
+	Faults   []Fault           // the first of what is in Dropped, up to MaxFaults
 	More     bool              // there is more to read at once
 	Backlog  int               // how many rows more, as far as that is known
 }
@@ -37,6 +38,16 @@ func (r *Rows) Drop(reason string, n uint64) {
 	}
 	r.Dropped[reason] += n
 }
+
+// Fault is a row that was dropped: what an operator must know to mend it.
+type Fault struct {
+	Where  string // file and line
+	Reason string // of Reasons
+	Detail string // what is wrong with it
+}
+
+// MaxFaults is how many faults a source reports at most in one read; all are counted.
+const MaxFaults = 20
 
 // Source is where a feed comes from. Its methods are called one at a time.
 type Source interface {
@@ -139,9 +150,11 @@ const (
 	NotTaken    = "not_taken"        // the emitter refused it for good
 	UnknownKind = "unknown_kind"     // a failure of a kind that there is none of
 	NoTime      = "no_time"          // no time, or none that can be read
+	UnknownForm = "unknown_form"     // a line of a log of no form that is known
+	NotAFailure = "not_a_failure"    // a line of a log that speaks of something else, as most do
 )
 
 // Reasons lists them.
 func Reasons() []string {
-	return []string{Malformed, TooLong, Future, Backwards, NoDevice, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime}
+	return []string{Malformed, TooLong, Future, Backwards, NoDevice, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime, UnknownForm, NotAFailure}
 }

@@ -50,6 +50,7 @@ type Runner struct {
 	log      *slog.Logger
 	pause    retry.Backoff
 	unknown  map[string]bool // names that the log has had; bounded
+	faulty   map[Fault]bool  // faults that the log has had; bounded
 
 	mu     sync.Mutex
 	health Health // guarded by mu
@@ -77,7 +78,7 @@ func New(name string, cfg Config, deps Deps) (*Runner, error) {
 		return nil, fmt.Errorf("feed %s: %w", name, err)
 	}
 	r := &Runner{cfg: cfg, name: name, source: deps.Source, emitter: deps.Emitter, log: deps.Log.With("feed", name),
-		pause: retry.Backoff{Min: time.Second, Max: time.Minute}, unknown: map[string]bool{}, health: Health{Feed: name, State: Waiting}}
+		pause: retry.Backoff{Min: time.Second, Max: time.Minute}, unknown: map[string]bool{}, faulty: map[Fault]bool{}, health: Health{Feed: name, State: Waiting}}
 	r.resolver.Store(deps.Resolver)
 	r.metrics = deps.Metrics.of(name, r.age)
 	r.metrics.show(Waiting)
@@ -169,6 +170,7 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint
 		r.send(ctx, resolver.Fabrics()[i], part)
 	}
 	r.noteMissing(missing)
+	r.noteFaults(rows.Faults)
 	for reason, n := range checked.Dropped {
 		r.metrics.dropped(reason).Add(float64(n))
 	}
@@ -232,7 +234,7 @@ func (r *Runner) addRows(n int) {
 	r.health.Rows += uint64(n)
 }
 
-// maxLogged bounds the names that the log has had.
+// maxLogged bounds the names, and the faults, that the log has had.
 const maxLogged = 10_000
 
 func (r *Runner) noteMissing(missing nodes.Missing) {
@@ -248,6 +250,16 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 		if len(fresh) > 0 {
 			r.log.Warn("feeds: nodes are no devices of the fabric, left out; name them in node_map or import the topology again",
 				"reason", reason, "nodes", len(fresh), "examples", fresh[:min(3, len(fresh))])
+		}
+	}
+}
+
+// noteFaults logs rows that were dropped, each once however often its file is read: at most MaxFaults in a read.
+func (r *Runner) noteFaults(faults []Fault) {
+	for _, f := range faults[:min(len(faults), MaxFaults)] {
+		if !r.faulty[f] && len(r.faulty) < maxLogged {
+			r.faulty[f] = true
+			r.log.Warn("feeds: row dropped", "where", f.Where, "reason", f.Reason, "detail", f.Detail)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package feeds_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,6 +99,7 @@ type bench struct {
 	source *script
 	out    *taker
 	reg    *prometheus.Registry
+	log    bytes.Buffer
 }
 
 func newBench(t *testing.T, m nodes.Map, reads ...func(now time.Time) (feeds.Rows, error)) *bench {
@@ -108,7 +110,7 @@ func newBench(t *testing.T, m nodes.Map, reads ...func(now time.Time) (feeds.Row
 		t.Fatal(err)
 	}
 	cfg := feeds.DefaultConfig(10 * time.Second)
-	b.Runner, err = feeds.New("jobs.test", cfg, feeds.Deps{Source: b.source, Emitter: b.out, Metrics: metrics, Log: slog.New(slog.DiscardHandler),
+	b.Runner, err = feeds.New("jobs.test", cfg, feeds.Deps{Source: b.source, Emitter: b.out, Metrics: metrics, Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 		Resolver: nodes.New([]*topology.Graph{graph(t, "torus:4x4x4", "plane0"), graph(t, "torus:2x2x2", "plane1")}, m)})
 	if err != nil {
 		t.Fatal(err)
@@ -338,5 +340,22 @@ func TestMetricsExistFromTheStart(t *testing.T) {
 	}
 	if n, err := testutil.GatherAndCount(b.reg, "giverny_feed_state"); err != nil || n != len(feeds.States()) {
 		t.Errorf("%d states, %v", n, err)
+	}
+}
+
+// A row that was dropped is logged with its place once, however often its file is read.
+func TestFaultsAreLoggedOnce(t *testing.T) {
+	fault := feeds.Fault{Where: "jobs.csv:7", Reason: feeds.Malformed, Detail: "no job id"}
+	read := func(time.Time) (feeds.Rows, error) {
+		return feeds.Rows{Dropped: map[string]uint64{feeds.Malformed: 1}, Faults: []feeds.Fault{fault}}, nil
+	}
+	b := newBench(t, nil, read)
+	b.Once(t.Context())
+	b.Once(t.Context())
+	if n := strings.Count(b.log.String(), `where=jobs.csv:7 reason=malformed detail="no job id"`); n != 1 {
+		t.Errorf("logged %d times, want once:\n%s", n, b.log.String())
+	}
+	if v := b.metric(t, "giverny_feed_rows_dropped_total", feeds.Malformed); v != 2 {
+		t.Errorf("%v counted, want 2", v)
 	}
 }

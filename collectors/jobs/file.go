@@ -31,6 +31,10 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 	if opt.Zone == nil {
 		opt.Zone = time.UTC
 	}
+	const mark = "\ufeff" // a byte order mark, as some editors write it
+	if head, _ := in.Peek(len(mark)); string(head) == mark {
+		_, _ = in.Discard(len(mark))
+	}
 	if opt.Format == "" {
 		head, _ := in.Peek(4 << 10)
 		opt.Format = formatOf(head)
@@ -52,7 +56,7 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 
 // formatOf tells by the first bytes of a file how it is to be read.
 func formatOf(head []byte) string {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	head = bytes.TrimLeft(head, " \t\r\n")
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	switch {
 	case bytes.HasPrefix(head, []byte("{")) && (bytes.Contains(line, []byte(`"job_id"`)) && !bytes.Contains(line, []byte(`"jobs"`))):

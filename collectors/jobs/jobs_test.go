@@ -303,3 +303,44 @@ func BenchmarkReadSlurmJSON(b *testing.B) {
 		tracker.Update(list, time.Unix(1767573060, 0))
 	}
 }
+
+// The feed takes the rows that giverny diagnose takes, and says of others where they stand and what is wrong.
+func TestFormsOfRows(t *testing.T) {
+	for text, want := range map[string][]string{
+		"\ufeff" + `{"job_id":"1","nodes":["a1"],"start":"2026-01-05T00:30:00Z"}`:    {"a1"},
+		`{"job_id":2,"nodes":["a1"],"start":"2026-01-05T00:30:00Z"}`:                 {"a1"},
+		`{"job_id":"3","nodes":"a[1-2],b1","start":"2026-01-05T00:30:00Z"}`:          {"a1", "a2", "b1"},
+		"\ufeffjob_id,nodes,start\n4,\"luna-0534,luna-0535\",2026-01-05T00:30:00Z\n": {"luna-0534", "luna-0535"},
+		"job_id,nodes,start\n5,\"9,1,1 10,1,1\",2026-01-05T00:30:00Z\n":              {"9,1,1", "10,1,1"},
+	} {
+		list, err := jobs.Read(strings.NewReader(text), "f", jobs.Options{})
+		if err != nil || len(list.Rows) != 1 || len(list.Faults) != 0 {
+			t.Errorf("%s: %+v, %v", text, list, err)
+			continue
+		}
+		if diff := cmp.Diff(want, list.Rows[0].Job.Nodes); diff != "" {
+			t.Errorf("%s: nodes (-want +got):\n%s", text, diff)
+		}
+	}
+	for text, want := range map[string]feeds.Fault{
+		"\n{bad\n":                     {Where: "f:2", Reason: feeds.Malformed, Detail: "no JSON object"},
+		`{"job_id":"1","nodes":["a"]}`: {Where: "f:1", Reason: feeds.NoTime, Detail: "no start"},
+		"job_id,nodes,start\n1,a,2026-01-05T00:30:00Z\n2,a,noon\n":                    {Where: "f:3", Reason: feeds.NoTime, Detail: `start "noon"`},
+		"JobID|State|Start|End|NodeList\n17|RUNNING|2026-01-05T00:30:00|Unknown|n[1-": {Where: "f:2", Reason: feeds.Malformed, Detail: "job 17: nodes"},
+		`{"jobs":[{"job_id":1},{"job_id":2,"nodes":"n[1-"}]}`:                         {Where: "f: job 2", Reason: feeds.Malformed, Detail: "job 2: nodes"},
+	} {
+		format := ""
+		if strings.HasPrefix(text, "\n") || strings.HasPrefix(text, `{"job_id"`) {
+			format = "jsonl"
+		}
+		list, err := jobs.Read(strings.NewReader(text), "f", jobs.Options{Format: format})
+		if err != nil || len(list.Faults) != 1 || list.Dropped[want.Reason] != 1 {
+			t.Errorf("%s: %+v, %v", text, list, err)
+			continue
+		}
+		got := list.Faults[0]
+		if got.Where != want.Where || got.Reason != want.Reason || !strings.Contains(got.Detail, want.Detail) {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -34,13 +35,29 @@ type List struct {
 	// Complete says that jobs that are not in the list do not run.
 	Complete bool
 
-	nodes int // of all rows
+	Faults []feeds.Fault // the first of what is in Dropped, up to feeds.MaxFaults
+
+	nodes int    // of all rows
+	name  string // of the file, for faults
+	unit  string // what is counted by place; empty: lines
+	place int    // at which the reader is, from 1
 }
 
 // maxNodes bounds the nodes of a list: a few bytes of a host list stand for a hundred thousand.
 const maxNodes = 4 << 20
 
-func (l *List) drop(reason string) {
+// maxDetail bounds what is said of a row that was dropped, in bytes.
+const maxDetail = 300
+
+// drop counts a row that cannot be used, and says what is wrong with it.
+func (l *List) drop(reason, detail string) {
+	if len(l.Faults) < feeds.MaxFaults {
+		where := fmt.Sprintf("%s:%d", l.name, l.place)
+		if l.unit != "" {
+			where = fmt.Sprintf("%s: %s %d", l.name, l.unit, l.place)
+		}
+		l.Faults = append(l.Faults, feeds.Fault{Where: where, Reason: reason, Detail: feeds.Clean(detail, maxDetail)})
+	}
 	if l.Dropped == nil {
 		l.Dropped = map[string]uint64{}
 	}
@@ -60,17 +77,17 @@ func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 	expanded, err := nodes.Expand(nodeList)
 	switch {
 	case job.ID == "":
-		l.drop(feeds.Malformed)
+		l.drop(feeds.Malformed, "no job id")
 		return
 	case err != nil:
-		l.drop(feeds.TooLong)
+		l.drop(feeds.TooLong, fmt.Sprintf("job %q: nodes: %v", job.ID, err))
 		return
 	case phase != Waiting && job.Start == 0:
-		l.drop(feeds.NoTime)
+		l.drop(feeds.NoTime, fmt.Sprintf("job %q has no start", job.ID))
 		return
 	}
 	if l.nodes += len(expanded); l.nodes > maxNodes {
-		l.drop(feeds.TooMany)
+		l.drop(feeds.TooMany, fmt.Sprintf("job %q: more than %d nodes in all", job.ID, maxNodes))
 		return
 	}
 	job.Nodes = expanded

@@ -35,7 +35,7 @@ var header = regexp.MustCompile(`^([A-Za-z]+)([^A-Za-z\r\n]+)[A-Za-z]+`)
 // Names may hold bad UTF-8, newlines and, if JobName is the only such field, the delimiter. What cannot be read is
 // counted and passed over; an error is a header that does not fit, or one of r.
 func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
-	var list List
+	list := List{name: name}
 	in := bufio.NewReaderSize(r, 64<<10)
 	first, err := readLine(in, &list)
 	if err != nil && err != io.EOF {
@@ -62,6 +62,7 @@ func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
 // readLine reads a line without its end. One that is too long is counted, and an empty one returned for it.
 func readLine(in *bufio.Reader, list *List) (string, error) {
 	var line []byte
+	list.place++
 	for {
 		part, err := in.ReadSlice('\n')
 		if len(line) <= maxRecordBytes {
@@ -71,7 +72,7 @@ func readLine(in *bufio.Reader, list *List) (string, error) {
 			continue
 		}
 		if len(line) > maxRecordBytes {
-			list.drop(feeds.TooLong)
+			list.drop(feeds.TooLong, fmt.Sprintf("the line is longer than %d bytes", maxRecordBytes))
 			line = nil
 		}
 		return strings.TrimRight(string(line), "\r\n"), err
@@ -161,7 +162,7 @@ func (p *sacctParser) line(line string) {
 // flush drops a record that never came to its end.
 func (p *sacctParser) flush() {
 	if p.lines > 0 {
-		p.list.drop(feeds.Malformed)
+		p.list.drop(feeds.Malformed, fmt.Sprintf("the record that ends before or here has %d fields, want %d", len(p.split(p.pending)), p.fields))
 	}
 	p.pending, p.lines = "", 0
 }
@@ -183,14 +184,14 @@ func (p *sacctParser) record(f []string) {
 	end, okEnd := p.clock.instant(f[p.at["End"]])
 	switch {
 	case m == nil || !okStart || !okEnd:
-		p.list.drop(feeds.Malformed)
+		p.list.drop(feeds.Malformed, fmt.Sprintf("id %q, start %q, end %q: one of them cannot be read", f[p.at["id"]], f[p.at["Start"]], f[p.at["End"]]))
 		return
 	case m[4] != "" || strings.HasPrefix(m[2], "["):
 		return // a step, or the elements of an array that wait
 	}
 	hosts, err := slurmNodes(f[p.at["NodeList"]])
 	if err != nil {
-		p.list.drop(feeds.Malformed)
+		p.list.drop(feeds.Malformed, fmt.Sprintf("job %s: nodes: %v", m[0], err))
 		return
 	}
 	job := schema.Job{ID: m[0], State: f[p.at["State"]], Start: start, End: end, Name: p.optional(f, "JobName"), User: p.optional(f, "User")}

@@ -25,7 +25,7 @@ type SlurmOptions struct {
 // that memory does not grow with the answer, and one that cannot be read is counted and passed over. Errors that the
 // answer itself reports are errors.
 func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
-	list := List{Complete: true}
+	list := List{Complete: true, name: name, unit: "job"}
 	in := json.NewDecoder(r)
 	found, reported := false, ""
 	err := eachKey(in, func(key string) error {
@@ -34,8 +34,9 @@ func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
 			found = true
 			return eachElement(in, func(text json.RawMessage) {
 				var j slurmJob
+				list.place++
 				if err := json.Unmarshal(text, &j); err != nil {
-					list.drop(feeds.Malformed)
+					list.drop(feeds.Malformed, err.Error())
 					return
 				}
 				j.addTo(&list, opt)
@@ -309,7 +310,7 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	for _, text := range sources {
 		more, err := slurmNodes(text)
 		if err != nil {
-			list.drop(feeds.Malformed)
+			list.drop(feeds.Malformed, fmt.Sprintf("job %s: nodes: %v", job.ID, err))
 			return
 		}
 		hosts = append(hosts, more...)

@@ -70,7 +70,7 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 	} else {
 		s.last = now
 	}
-	rows.Dropped = s.tracker.Update(list, now)
+	rows.Dropped, rows.Faults = s.tracker.Update(list, now), list.Faults
 	s.take(&rows)
 	return rows, err
 }

@@ -3,7 +3,6 @@ package jobs
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,21 +10,24 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/jobline"
 	"github.com/giverny/giverny/schema"
 )
 
-// ReadLines reads a schema.Job as JSON on each line. A job may come again, when it ends: the last line of an id and
+// ReadLines reads a job as JSON on each line, as jobline.Parse takes it. A job may come again, when it ends: the last line of an id and
 // start counts. Lines that cannot be read are counted and passed over.
 func ReadLines(r io.Reader, name string) (List, error) {
-	var list List
+	list := List{name: name}
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in, &list)
 		if line = strings.TrimSpace(line); line != "" {
-			var job schema.Job
-			if json.Unmarshal([]byte(line), &job) != nil {
-				list.drop(feeds.Malformed)
-			} else {
+			switch job, err := jobline.Parse([]byte(line)); {
+			case errors.Is(err, jobline.ErrNoStart):
+				list.drop(feeds.NoTime, err.Error())
+			case err != nil:
+				list.drop(feeds.Malformed, err.Error())
+			default:
 				list.add(job, job.Nodes, phaseOf(&job))
 			}
 		}
@@ -49,10 +51,10 @@ func phaseOf(job *schema.Job) Phase {
 }
 
 // ReadCSV reads a table with a header: job_id, nodes and start, and where they are known name, user, end and state.
-// Nodes are separated by blanks or semicolons, or are a host list of Slurm's. Times are RFC 3339, seconds since
+// Nodes are separated by blanks, semicolons or (but for coordinates such as 9,1,1) commas, or are a host list of Slurm's. Times are RFC 3339, seconds since
 // 1970, or without a zone in the one given.
 func ReadCSV(r io.Reader, name string, zone *time.Location) (List, error) {
-	var list List
+	list := List{name: name}
 	in := csv.NewReader(r)
 	in.FieldsPerRecord = -1
 	in.LazyQuotes = true
@@ -76,13 +78,15 @@ func ReadCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 		if err == io.EOF {
 			return list, nil
 		}
-		if errors.As(err, new(*csv.ParseError)) {
-			list.drop(feeds.Malformed)
+		if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+			list.place = fault.StartLine
+			list.drop(feeds.Malformed, fault.Err.Error())
 			continue
 		}
 		if err != nil {
 			return list, fmt.Errorf("%s: %w", name, err)
 		}
+		list.place, _ = in.FieldPos(0)
 		list.addFields(f, at, clock)
 	}
 }
@@ -97,7 +101,7 @@ func (l *List) addFields(f []string, at map[string]int, clock clock) {
 	start, okStart := clock.instant(field("start"))
 	end, okEnd := clock.instant(field("end"))
 	if !okStart || !okEnd {
-		l.drop(feeds.NoTime)
+		l.drop(feeds.NoTime, fmt.Sprintf("start %q, end %q: want times such as 2026-01-05T00:30:00Z", field("start"), field("end")))
 		return
 	}
 	job := schema.Job{ID: field("job_id"), Name: field("name"), User: field("user"), State: field("state"), Start: start, End: end}

@@ -259,15 +259,24 @@ func (r *Resolver) Devices(names []string, missing Missing) [][]string {
 	return all
 }
 
-// Expand expands the host lists among some names. Names of devices such as "9,1,1" stay as they are: only a text
-// with a bracket is a list.
+// isList says whether a name is a host list: one with a bracket, or names separated by commas. Numbers separated by
+// commas are the coordinates of a device, and a name with blanks is a label.
+func isList(name string) bool {
+	if strings.Contains(name, "[") {
+		return true
+	}
+	isPartOfCoordinates := func(r rune) bool { return r == ',' || r >= '0' && r <= '9' }
+	return strings.Contains(name, ",") && !strings.Contains(name, " ") && strings.TrimFunc(name, isPartOfCoordinates) != ""
+}
+
+// Expand expands the host lists among some names. Names of devices such as "9,1,1" stay as they are.
 func Expand(names []string) ([]string, error) {
-	if !slices.ContainsFunc(names, func(s string) bool { return strings.Contains(s, "[") }) {
+	if !slices.ContainsFunc(names, isList) {
 		return names, nil
 	}
 	var all []string
 	for _, name := range names {
-		if !strings.Contains(name, "[") {
+		if !isList(name) {
 			all = append(all, name)
 			continue
 		}

@@ -131,6 +131,7 @@ func TestExpand(t *testing.T) {
 		{"nid[00012-00014]", "nid00012 nid00013 nid00014"},
 		{"node[1-3,7,10-12]-ib[0-1]", "node1-ib0 node1-ib1 node2-ib0 node2-ib1 node3-ib0 node3-ib1 node7-ib0 node7-ib1 node10-ib0 node10-ib1 node11-ib0 node11-ib1 node12-ib0 node12-ib1"},
 		{"a[1-2],b x", "a1 a2 b x"},
+		{"a1,b2 x", "a1 b2 x"},
 	} {
 		got, err := nodes.Expand(strings.Fields(c.in))
 		if err != nil || strings.Join(got, " ") != c.want {

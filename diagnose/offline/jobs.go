@@ -1,59 +1,14 @@
 package offline
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/giverny/giverny/collectors/jobline"
 	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/schema"
 )
-
-// jobLine is a line of a jobs file.
-type jobLine struct {
-	ID    jobID          `json:"job_id"`
-	Name  string         `json:"name"`
-	User  string         `json:"user"`
-	Nodes nodeList       `json:"nodes"`
-	Start schema.Instant `json:"start"`
-	End   schema.Instant `json:"end"`
-	State string         `json:"state"`
-}
-
-// jobID is text, or the number that some schedulers write.
-type jobID string
-
-func (id *jobID) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err == nil {
-		*id = jobID(text)
-		return nil
-	}
-	var number json.Number
-	if err := json.Unmarshal(b, &number); err != nil {
-		return fmt.Errorf("job_id %.40s: want text, as in \"17\"", b)
-	}
-	*id = jobID(number)
-	return nil
-}
-
-// nodeList is a list of names, or one text.
-type nodeList []string
-
-func (l *nodeList) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		*l = make([]string, 1)
-		return json.Unmarshal(b, &(*l)[0])
-	}
-	if err := json.Unmarshal(b, (*[]string)(l)); err != nil {
-		return fmt.Errorf("nodes %.40s: want a list of names, as in [\"9,1,1\"] or [\"nid[00012-00095]\"]", b)
-	}
-	return nil
-}
 
 // jobTable is what a jobs file says.
 type jobTable struct {
@@ -79,6 +34,9 @@ func (r *reading) readJobs(f *File) error {
 		}
 		key := jobKey{job.ID, job.Start}
 		if i, known := at[key]; known {
+			if len(job.Nodes) == 0 {
+				job.Nodes = r.jobs.jobs[i].Nodes // a job that has ended may have lost them
+			}
 			r.jobs.jobs[i] = job
 			return nil
 		}
@@ -101,29 +59,15 @@ func (r *reading) readJobs(f *File) error {
 }
 
 func (r *reading) parseJob(line string) (schema.Job, error) {
-	var in jobLine
-	d := json.NewDecoder(bytes.NewReader([]byte(line)))
-	if err := d.Decode(&in); err != nil {
-		return schema.Job{}, asJSONError(err)
-	}
-	if d.More() {
-		return schema.Job{}, errors.New("more than one JSON value; want one job per line")
-	}
-	job := schema.Job{Fabric: r.graph.Fabric(), ID: string(in.ID), Name: in.Name, User: in.User, Start: in.Start, End: in.End, State: in.State}
+	job, err := jobline.Parse([]byte(line))
 	switch {
-	case job.ID == "":
-		return job, errors.New(`no job_id; want a job such as {"job_id":"17","nodes":["9,1,1"],"start":"2026-01-05T00:30:00Z"}`)
-	case in.Nodes == nil:
-		return job, fmt.Errorf("job %q has no nodes; want a list of names, empty if it waits", job.ID)
+	case err != nil:
+		return job, err
 	case job.End != 0 && job.End < job.Start:
 		return job, fmt.Errorf("job %q ends at %s, before it starts at %s", job.ID, job.End, job.Start)
 	}
-	names, err := nodes.Expand(in.Nodes)
-	if err != nil {
-		return job, fmt.Errorf("job %q: nodes: %w", job.ID, err)
-	}
 	missing := nodes.Missing{}
-	job.Nodes = r.resolver.Devices(names, missing)[0]
+	job.Fabric, job.Nodes = r.graph.Fabric(), r.resolver.Devices(job.Nodes, missing)[0]
 	return job, r.unknownNodes(job.ID, missing)
 }
 
@@ -160,18 +104,6 @@ func (r *reading) exampleNode() string {
 		return r.graph.Device(hosts[0]).Name
 	}
 	return "?"
-}
-
-// asJSONError words a decoder's error for a person.
-func asJSONError(err error) error {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
-		return fmt.Errorf("field %s is a %s; want it as in {\"job_id\":\"17\",\"name\":\"PSDNS\",\"user\":\"flow\",\"nodes\":[\"9,1,1\"],\"start\":\"2026-01-05T00:30:00Z\"}", kind.Field, kind.Value)
-	}
-	if text := err.Error(); strings.HasPrefix(text, "time ") || strings.HasPrefix(text, "nodes ") || strings.HasPrefix(text, "job_id ") {
-		return err
-	}
-	return fmt.Errorf("no JSON object: %w; want one job per line", err)
 }
 
 // until gives what has come up to an instant, as a scheduler says it: a job without its end where that is still to

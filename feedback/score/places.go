@@ -12,6 +12,7 @@ type place struct {
 	links, of int    // own links, or those of the leaf, in the region, and all of them
 	through   string // the leaf
 	hops      int
+	root      string // at which port the back pressure begins, in words
 }
 
 // places finds the hosts near a region. It is for one graph and one caller.
@@ -63,7 +64,7 @@ func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topo
 			if d.Cause.Class == schema.CauseSlowHost {
 				p.set(at, dev, place{relation: Accused, weight: 1})
 			} else {
-				p.set(at, dev, place{relation: AtRoot, weight: 1})
+				p.set(at, dev, place{relation: AtRoot, weight: 1, root: rootText(d.Root, name == d.Root.Device)})
 			}
 			return // the peer is the host where both are: on a torus every device is
 		}
@@ -73,9 +74,25 @@ func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topo
 	}
 	if links, ok := p.g.FindPort(region.Root.Device, region.Root.Port); ok && links.Egress != schema.NoLink {
 		if _, to := p.g.Ends(links.Egress); p.isHost[to] {
-			p.set(at, to, place{relation: AtRoot, weight: 1})
+			p.set(at, to, place{relation: AtRoot, weight: 1, root: rootText(&schema.RootPort{Device: region.Root.Device, Port: region.Root.Port}, false)})
 		}
 	}
+}
+
+// rootText says which port of a host, or to a host, the back pressure begins at.
+func rootText(r *schema.RootPort, own bool) string {
+	port := ""
+	if r.Port != "" {
+		port = " port " + r.Port
+	}
+	what := "back pressure begins at "
+	if r.Kind == "link_down" {
+		what = "back pressure begins at a link that is down, "
+	}
+	if own {
+		return what + "this host" + port
+	}
+	return what + r.Device + port + ", which leads to this host"
 }
 
 // touched marks the region's links, and lists the devices at their ends.

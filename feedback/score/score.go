@@ -173,7 +173,7 @@ func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
 	case Accused:
 		return "this host pauses the network: " + now
 	case AtRoot:
-		return "back pressure begins at this host: " + now
+		return at.root + ": " + now
 	case Own:
 		return fmt.Sprintf("%d of its %d links are congested: %s", at.links, at.of, now)
 	case OnLeaf:

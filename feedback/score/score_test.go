@@ -87,6 +87,14 @@ func TestRelations(t *testing.T) {
 	if n := of(g, slow)["host1"]; n.Relation != score.AtRoot || n.Score != 33 {
 		t.Errorf("at the root: %+v", n)
 	}
+	root := slow.Diagnoses[0].Root
+	for kind, want := range map[string]string{"incast": "back pressure begins at " + root.Device + " port 2, which leads to this host: ",
+		"link_down": "back pressure begins at a link that is down, " + root.Device + " port 2, which leads to this host: "} {
+		root.Port, root.Kind = "2", kind
+		if n := of(g, slow)["host1"]; !strings.HasPrefix(n.Reason, want) {
+			t.Errorf("root of kind %s: %q, want %q", kind, n.Reason, want)
+		}
+	}
 	if nodes := of(g, &schema.IntervalResult{Regions: []schema.Region{{ID: 4, Severity: schema.Negligible, Mean: 4, Links: uplinks}}}); len(nodes) > 0 {
 		t.Errorf("a negligible region: %v", nodes)
 	}

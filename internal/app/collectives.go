@@ -56,8 +56,12 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 
 // PublishCollective sends a report to where results of agents go, from which the
 // analyser of the fabric stores it, and returns its id.
-func (p *Process) PublishCollective(ctx context.Context, fabric, agent string, r *report.Report) (id string, err error) {
+func (p *Process) PublishCollective(ctx context.Context, fabric string, r *report.Report) (id string, err error) {
 	f, err := fabricNamed(p.cfg, fabric)
+	if err != nil {
+		return "", err
+	}
+	agent, err := p.cfg.Collect.AgentName() // by which results are signed and checked
 	if err != nil {
 		return "", err
 	}

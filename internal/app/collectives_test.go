@@ -79,7 +79,7 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 				return err
 			}
 			api := l.URL(false) + "/api/v1/fabrics/ib0/"
-			id, err := New(cfg, "test", p.log).PublishCollective(ctx, "", "n1", &r)
+			id, err := New(cfg, "test", p.log).PublishCollective(ctx, "", &r)
 			if err == nil {
 				err = checkCollective(api, id, begin, &r)
 			}

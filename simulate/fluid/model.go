@@ -11,7 +11,8 @@ import (
 // Config are the parameters of a fabric that its graph does not know.
 type Config struct {
 	// SendBytesPerSecond and ReceiveBytesPerSecond are what an endpoint's NIC can
-	// inject and eject. On a fabric with host links those limit it too.
+	// inject and eject, unless SetNIC says otherwise. On a fabric with host links
+	// those limit it too.
 	SendBytesPerSecond    float64
 	ReceiveBytesPerSecond float64
 	// VictimRatio says how much faster than a blocked flow another may be with
@@ -87,6 +88,13 @@ func New(channels *routing.Channels, cfg Config) (*Model, error) {
 	}
 	m.capacity = append([]float64(nil), m.nominal...)
 	return m, nil
+}
+
+// SetNIC gives a device a NIC that differs from the configured one: what it
+// injects and ejects in bytes per second, more than 0.
+func (m *Model) SetNIC(d topology.DeviceID, send, receive float64) {
+	m.nominal[m.Send(d)], m.nominal[m.Receive(d)] = send, receive
+	m.capacity[m.Send(d)], m.capacity[m.Receive(d)] = send, receive
 }
 
 // Send is the sending side of an endpoint.

@@ -16,7 +16,8 @@
 //	  topology: torus:8x8x8         # as topology.Parse takes it
 //	  kind: gemini                  # or infiniband, roce: whose counters
 //	  routing: directional          # see simulate/routing; default by topology
-//	  send_gigabytes_per_second: 10     # what an endpoint's NIC injects
+//	  send_gigabytes_per_second: 10     # what an endpoint's NIC injects; default: what
+//	                                    # its links carry, 10 for a torus' routers
 //	  receive_gigabytes_per_second: 10  # and ejects; default: the same
 //	  victim_ratio: 2               # see fluid.Config
 //	  reroute_after: 2s             # a failure is routed around so much later

@@ -83,9 +83,13 @@ func (r *Runner) build() (err error) {
 	}
 	r.channels = routing.NewChannels(r.graph)
 	cfg := fluid.DefaultConfig()
-	cfg.SendBytesPerSecond, cfg.ReceiveBytesPerSecond, cfg.VictimRatio = f.SendGigabytesPerSecond*1e9, f.ReceiveGigabytesPerSecond*1e9, f.VictimRatio
+	cfg.VictimRatio = f.VictimRatio
 	if r.model, err = fluid.New(r.channels, cfg); err != nil {
 		return err
+	}
+	for d := range topology.DeviceID(r.graph.NumDevices()) {
+		n := f.nicsOf(r.graph, d)
+		r.model.SetNIC(d, n.send, n.receive)
 	}
 	if r.source, err = telemetry.New(r.channels, r.telemetryConfig(), rand.New(rand.NewPCG(r.seed, 'n')), r.startNanos); err != nil {
 		return err

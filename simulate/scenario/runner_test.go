@@ -124,7 +124,7 @@ func TestDeterminism(t *testing.T) {
 // 10 s interval stalls half as much as one that is down throughout.
 func TestStepsAverage(t *testing.T) {
 	const text = `
-fabric: {topology: "fattree:leaves=2,hosts=1,spines=1", kind: infiniband, victim_ratio: 1}
+fabric: {topology: "fattree:leaves=2,hosts=1,spines=1", kind: infiniband, send_gigabytes_per_second: 10, victim_ratio: 1}
 interval: 10s
 step: %s
 duration: 20s

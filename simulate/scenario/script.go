@@ -12,7 +12,6 @@ import (
 
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/simulate/telemetry"
-	"github.com/giverny/giverny/topology"
 )
 
 // Script is a story, as read from YAML.
@@ -154,8 +153,6 @@ func (s *Script) fillIn(name string) {
 	fill(&s.Name, name)
 	fill(&s.Fabric.Name, "gemini")
 	fill(&s.Fabric.Topology, "torus:8x8x8")
-	fill(&s.Fabric.SendGigabytesPerSecond, 10)
-	fill(&s.Fabric.ReceiveGigabytesPerSecond, s.Fabric.SendGigabytesPerSecond)
 	fill(&s.Fabric.VictimRatio, 2)
 	if s.Fabric.Kind == "" {
 		s.Fabric.Kind = telemetry.InfiniBand
@@ -166,6 +163,9 @@ func (s *Script) fillIn(name string) {
 	fill(&s.Interval, time.Minute)
 	fill(&s.Step, s.Interval)
 	fill(&s.Duration, time.Hour)
+	if w := s.Workload; w != nil {
+		fill(&w.GigabytesPerSecond, .3)
+	}
 	if p := s.Protection; p != nil {
 		fill(&p.HighPercent, 40)
 		fill(&p.LowPercent, 10)
@@ -177,16 +177,6 @@ func (s *Script) fillIn(name string) {
 		fill(&j.Name, "job "+j.ID)
 		fill(&j.User, "user")
 		fill(&j.End, s.Duration)
-	}
-}
-
-// PlayOn moves the story to another fabric, which New is given; topology says
-// where that is from. A fabric that is no torus or mesh has no Gemini counters; a
-// routing that the story names for its own fabric gives way to the fabric's default.
-func (s *Script) PlayOn(g *topology.Graph, from string) {
-	s.Fabric.Topology, s.Fabric.Routing = from, routing.Default
-	if g.Grid() == nil && s.Fabric.Kind == telemetry.Gemini {
-		s.Fabric.Kind = telemetry.InfiniBand
 	}
 }
 
@@ -208,6 +198,9 @@ func (s *Script) Validate() error {
 	fault(s.Interval >= time.Second, "interval %s: want 1s or more", s.Interval)
 	fault(s.Step > 0 && s.Interval%s.Step == 0, "step %s: want a duration that divides the interval %s", s.Step, s.Interval)
 	fault(s.Duration >= s.Interval, "duration %s: want at least one interval of %s", s.Duration, s.Interval)
+	f := &s.Fabric
+	fault(f.SendGigabytesPerSecond >= 0, "send_gigabytes_per_second %v: want more than 0", f.SendGigabytesPerSecond)
+	fault(f.ReceiveGigabytesPerSecond >= 0, "receive_gigabytes_per_second %v: want more than 0", f.ReceiveGigabytesPerSecond)
 	if p := s.Protection; p != nil {
 		fault(p.HighPercent > p.LowPercent && p.LowPercent > 0 && p.HighPercent <= 100, "protection: want 0 < low_percent < high_percent <= 100")
 	}

@@ -169,3 +169,45 @@ func TestPlayOnAnotherFabric(t *testing.T) {
 		}
 	}
 }
+
+// A story keeps its cause on links of any speed: the port to the receiver is
+// full, not the receiver's NIC slower than its link, and by as much.
+func TestPlayOnLinksOfAnotherSpeed(t *testing.T) {
+	var stalls []float64
+	for _, gbps := range []string{"25", "50", "100", "200", "400"} {
+		g, err := topology.Parse("mine", "fattree:k=8,gbps="+gbps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		story, err := scenario.Builtin("incast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		story.PlayOn(g, "fattree:k=8,gbps="+gbps)
+		r, err := scenario.New(g, story, 1, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			step, ok := r.Step()
+			if !ok {
+				t.Fatalf("%s Gb/s: nothing congested", gbps)
+			}
+			if len(step.Truth.Causes) == 0 || len(step.Truth.Causes[0].Links) < 100 {
+				continue
+			}
+			c := step.Truth.Causes[0]
+			if len(c.Roots) != 1 || c.Roots[0] != "leaf0-0 1" {
+				t.Errorf("%s Gb/s: roots %q, want the port to host0", gbps, c.Roots)
+			}
+			stalls = append(stalls, step.Truth.Links[len(step.Truth.Links)/2].CreditPercent)
+			break
+		}
+	}
+	for _, s := range stalls {
+		if math.Abs(s-stalls[0]) > 1 {
+			t.Errorf("stall of the middle link by speed: %.1f%%, want the same", stalls)
+			break
+		}
+	}
+}

@@ -73,11 +73,7 @@ func (g *generator) draw(now, step time.Duration) Job {
 	}
 	life = max(step, min(life, lifeMost)).Round(step)
 	app := applications[g.rng.IntN(len(applications))]
-	rate := g.w.GigabytesPerSecond
-	if rate == 0 {
-		rate = .3
-	}
-	rate *= math.Exp(.5 * g.rng.NormFloat64())
+	rate := g.w.GigabytesPerSecond * math.Exp(.5*g.rng.NormFloat64())
 	j := Job{ID: fmt.Sprintf("w%d", g.drawn), Name: app.name, User: fmt.Sprintf("user%02d", g.rng.IntN(60)), Nodes: nodes, Start: now, End: now + life}
 	j.Traffic = []Traffic{{Pattern: app.pattern, GigabytesPerSecond: rate * app.share, WavePercent: 10}}
 	if burst := time.Duration(g.rng.IntN(3)) * time.Minute; burst > 0 {

@@ -12,7 +12,7 @@ export class Graph {
   readonly from: Uint32Array;
   readonly to: Uint32Array;
   readonly kind: Kind;
-  /** pods is "pod" or "group", what the groups of devices are called here. */
+  /** groupWord is "pod", "group" or, of groups with one switch each, "leaf": what the groups of devices are called here. */
   readonly groupWord: string;
   private readonly byName = new Map<string, number>();
   private outgoing: { start: Uint32Array; link: Uint32Array } | null = null;
@@ -23,7 +23,8 @@ export class Graph {
     this.duplex = links.duplex;
     this.from = Uint32Array.from(links.from);
     this.to = Uint32Array.from(links.to);
-    this.groupWord = links.class.includes("global") ? "group" : "pod";
+    const switches = links.devices.filter((d) => d.kind === "switch" && d.group >= 0).map((d) => d.group), leaves = new Set(switches).size === switches.length;
+    this.groupWord = links.class.includes("global") ? "group" : leaves ? "leaf" : "pod";
     this.kind = links.fabric.dims ? "grid" : this.groupWord === "group" ? "groups" : "tiers";
     this.devices.forEach((d, i) => { this.byName.set(d.name, i); if (d.label && !this.byName.has(d.label)) this.byName.set(d.label, i); });
   }
@@ -33,10 +34,10 @@ export class Graph {
   name = (d: number) => nameOf(this.devices[d]);
   device = (name: string) => this.byName.get(name);
 
-  /** group is the pod or group of a device in words; empty if it is in none. */
+  /** group is the pod, group or leaf of a device in words; empty if it is in none, or is the leaf itself. */
   group(d: number): string {
     const g = this.devices[d].group;
-    return g >= 0 ? `${this.groupWord} ${g}` : "";
+    return g >= 0 && !(this.groupWord === "leaf" && this.isSwitch(d)) ? `${this.groupWord} ${g}` : "";
   }
 
   /** end names a device with its pod and the port. */

@@ -16,6 +16,13 @@ const bulk = 20_000; // links from which on the values of an interval come as Ar
 const kept = 24; // intervals of the past, for stepping and playing
 const keptValues = 4e6; // links of all of them, and two at least
 
+/** latestRuns keeps of each job id the run that started last: a requeued job, or one whose end was never heard of, is listed once. */
+function latestRuns(jobs: Job[]): Job[] {
+  const latest = new Map<string, Job>();
+  for (const j of jobs) { const other = latest.get(j.job_id); if (!other || j.start > other.start) latest.set(j.job_id, j); }
+  return jobs.filter((j) => latest.get(j.job_id) === j);
+}
+
 export class Model {
   readonly api: OfFabric;
   private readonly abort = new AbortController();
@@ -105,7 +112,7 @@ export class Model {
       if (!interval && !this.loaded) await this.graph();
       this.interval = interval; // all of an instant is shown at once
       this.other = other;
-      this.jobs = jobs?.jobs ?? [];
+      this.jobs = latestRuns(jobs?.jobs ?? []);
       this.truncated = jobs?.truncated ?? false;
       this.loaded = true;
       return true;

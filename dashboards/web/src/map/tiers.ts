@@ -45,7 +45,7 @@ export function tiers(graph: Graph, aspect: number): FlatLayout {
 
 function summary(graph: Graph, levels: { name: string; switches: number[] }[], pods: number): string {
   const parts = [...levels].reverse().map((l) => `${l.switches.length} ${l.name}`);
-  return `tree of ${parts.join(", ")}${pods > 1 ? `, ${pods} ${graph.groupWord}s` : ""}, ${graph.fabric.hosts} hosts`;
+  return `tree of ${parts.join(", ")}${pods > 1 && graph.groupWord !== "leaf" ? `, ${pods} ${graph.groupWord}s` : ""}, ${graph.fabric.hosts} hosts`;
 }
 
 function hostsBySwitch(graph: Graph): Map<number, number[]> {

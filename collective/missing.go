@@ -1,0 +1,141 @@
+package collective
+
+import (
+	"fmt"
+	"strings"
+)
+
+// pending sorts the transfers of a standstill that have no record of their end. Those
+// whose data others went on with, or after which the switches still saw the collective
+// send, ended: their records are missing, and they are left out.
+func (a *analysis) pending(all []stuck) (open, lost []stuck) {
+	wentOn := a.sentLater()
+	for _, s := range all {
+		if !s.recorded && (s.passedOn || wentOn[s.communicator] && a.within(s, a.t.last)) {
+			lost = append(lost, s)
+		} else {
+			open = append(open, s)
+		}
+	}
+	return open, lost
+}
+
+// within says whether a transfer may still have run at a time: no more had passed since it
+// could begin than the longest step of its communicator took.
+func (a *analysis) within(s stuck, at int64) bool {
+	return at-s.since <= a.longestStep(s.communicator)
+}
+
+func (a *analysis) longestStep(communicator int32) (nanos int64) {
+	from, to := a.t.of(communicator)
+	for i := from; i < to; i++ {
+		nanos = max(nanos, a.t.end[i]-a.t.begin[i])
+	}
+	return nanos
+}
+
+// sentLater are the communicators of which a switch saw a flow advance by a sixteenth of a
+// step or more in epochs that began longer after the last recorded end than any step
+// took. A rank that stopped sends nothing, and one that sends the same again does not
+// advance.
+func (a *analysis) sentLater() map[int32]bool {
+	run := a.t.run
+	type pair struct{ source, destination int }
+	type extent struct{ from, to int64 }
+	out := map[int32]bool{}
+	for number := range max(len(run.Communicators), 1) {
+		c := int32(number)
+		first, last := a.t.of(c)
+		if first == last {
+			continue
+		}
+		after, bytes := int64(0), int64(0)
+		pairs := map[pair]bool{}
+		for i := first; i < last; i++ {
+			r := &a.t.steps[i]
+			after, bytes = max(after, a.t.end[i]), max(bytes, r.Bytes)
+			if r.Peer >= 0 {
+				pairs[pair{run.Ranks[r.Rank].Host, run.Ranks[r.Peer].Host}] = true
+			}
+		}
+		after += a.longestStep(c)
+		seen := map[pair]extent{}
+		for i := range run.Telemetry {
+			p := &run.Telemetry[i]
+			if p.EpochNanos <= after {
+				continue
+			}
+			for _, f := range p.Flows {
+				key := pair{f.Source, f.Destination}
+				if !f.Collective || f.Packets == 0 || !pairs[key] {
+					continue
+				}
+				e, ok := seen[key]
+				if !ok {
+					e = extent{f.MinSeq, f.MaxSeq}
+				}
+				e = extent{min(e.from, f.MinSeq), max(e.to, f.MaxSeq)}
+				seen[key] = e
+				out[c] = out[c] || bytes > 0 && e.to-e.from >= bytes/16
+			}
+		}
+	}
+	return out
+}
+
+// standing are the transfers that stand still for certain: they left a record of their
+// begin, or the records go on for longer than any step took. Where there is none these are
+// all, and it is not sure: the records end before. Then one rank alone may have stopped; of
+// several, or where the file ends amid a line, the records are what is missing.
+func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
+	for _, s := range all {
+		if s.recorded || !a.within(s, last) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return all, false
+	}
+	return out, true
+}
+
+// missingRecords is a note on transfers that ended, or may have, and left no record.
+func (a *analysis) missingRecords(lost []stuck) string {
+	var hosts []string
+	for i, s := range lost {
+		if i == 16 {
+			hosts = append(hosts, fmt.Sprintf("and %d more", len(lost)-16))
+			break
+		}
+		text := fmt.Sprintf("host %s, step %d", a.t.run.Ranks[s.rank].Node, s.step)
+		if s.step < s.steps {
+			text = fmt.Sprintf("host %s, steps %d to %d", a.t.run.Ranks[s.rank].Node, s.step, s.steps)
+		}
+		hosts = append(hosts, text)
+	}
+	text := "records missing: " + strings.Join(hosts, "; ")
+	if at := a.t.run.LastRecord; at != "" {
+		text += " (the records of transfers end at " + at + ")"
+	}
+	return text
+}
+
+// blind says whether neither the links of the fabric nor what switches saw is known: of a
+// culprit only that steps took too long is then known, and what else was sent.
+func (a *analysis) blind() bool {
+	return len(a.tr.net.Links) == 0 && len(a.t.run.Telemetry) == 0 && len(a.t.run.Paths) == 0
+}
+
+// withoutSight lowers the confidence in culprits whose class only the fabric or its
+// switches could show, and says what is missing.
+func (a *analysis) withoutSight(culprits []Culprit) {
+	if !a.blind() {
+		return
+	}
+	for i := range culprits {
+		if c := &culprits[i]; c.Class != Straggler && c.Class != Hang {
+			c.Confidence = min(c.Confidence, notSure)
+			c.Evidence += "; the records have no topology and no switch telemetry, without which its class and place cannot be known"
+		}
+	}
+}

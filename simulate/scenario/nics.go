@@ -1,0 +1,85 @@
+package scenario
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/simulate/fluid"
+	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/simulate/telemetry"
+	"github.com/giverny/giverny/topology"
+)
+
+// nics are the speeds of a device's NIC, in bytes per second.
+type nics struct{ send, receive float64 }
+
+// nicsOf is what the NIC of a device injects and ejects: what the story says, or
+// all that the device's own links carry. The NICs inside the routers of a torus or
+// mesh, which have no links of their own, are those of Cray Gemini.
+func (f *Fabric) nicsOf(g *topology.Graph, d topology.DeviceID) nics {
+	n := nics{f.SendGigabytesPerSecond * 1e9, f.ReceiveGigabytesPerSecond * 1e9}
+	if n.send == 0 && !g.IsSwitch(d) {
+		n.send = linkSpeed(g, d)
+	}
+	if n.send == 0 {
+		n.send = fluid.DefaultConfig().SendBytesPerSecond
+	}
+	if n.receive == 0 {
+		n.receive = n.send
+	}
+	return n
+}
+
+// linkSpeed is what the links of a host carry away from it, in bytes per second.
+func linkSpeed(g *topology.Graph, d topology.DeviceID) (sum float64) {
+	for _, l := range g.LinksAt(d) {
+		if from, _ := g.Ends(l); from == d {
+			sum += g.Capacity(l)
+		}
+	}
+	return sum
+}
+
+// sendSpeed is the speed at which most hosts of a fabric can send: the median.
+func (f *Fabric) sendSpeed(g *topology.Graph) float64 {
+	var speeds []float64
+	for _, d := range g.Hosts() {
+		speeds = append(speeds, f.nicsOf(g, d).send)
+	}
+	slices.Sort(speeds)
+	return speeds[len(speeds)/2]
+}
+
+// PlayOn moves the story to another fabric, which New is given; topology says
+// where that is from. A fabric that is no torus or mesh has no Gemini counters; a
+// routing that the story names for its own fabric gives way to the fabric's default.
+// On a fabric of hosts with links of their own the NICs have the speed of those,
+// and jobs send as much more or less than in the story as the hosts' links are
+// faster or slower: a story of full links is one of full links everywhere.
+func (s *Script) PlayOn(g *topology.Graph, from string) {
+	own := s.Fabric
+	s.Fabric.Topology, s.Fabric.Routing = from, routing.Default
+	if g.Grid() == nil && s.Fabric.Kind == telemetry.Gemini {
+		s.Fabric.Kind = telemetry.InfiniBand
+	}
+	if g.IsSwitch(g.Hosts()[0]) {
+		return
+	}
+	s.Fabric.SendGigabytesPerSecond, s.Fabric.ReceiveGigabytesPerSecond = 0, 0
+	home, err := topology.Parse(own.Name, own.Topology)
+	if err != nil { // a file that has been replaced: only what the story says is known
+		return
+	}
+	s.scaleTraffic(s.Fabric.sendSpeed(g) / own.sendSpeed(home))
+}
+
+// scaleTraffic multiplies what jobs send.
+func (s *Script) scaleTraffic(by float64) {
+	for i := range s.Jobs {
+		for k := range s.Jobs[i].Traffic {
+			s.Jobs[i].Traffic[k].GigabytesPerSecond *= by
+		}
+	}
+	if w := s.Workload; w != nil {
+		w.GigabytesPerSecond *= by
+	}
+}
