@@ -52,7 +52,7 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	return s, nil
 }
 
-// MinLinks is the size under which a region does not count; where it follows from
+// MinLinks is the size under which a congestion tree does not count; where it follows from
 // the noise of each interval, the most that this can make of it.
 func (s *Segmenter) MinLinks() int {
 	if s.cfg.MinLinks == 0 {
@@ -78,7 +78,7 @@ func (s *Segmenter) setDefaultMethod(g *topology.Graph, adj *adjacency) {
 func (s *Segmenter) Describe() string {
 	least := fmt.Sprintf("regions from %d links", s.cfg.MinLinks)
 	if s.cfg.MinLinks == 0 {
-		least = fmt.Sprintf("regions from %d to %d links by the noise, at most %v false ones a day up to that", fewestLinks, mostLeastLinks, falseRegionsPerDay)
+		least = fmt.Sprintf("congestion trees from %d to %d links, and patches of heavy stall from 2, by the noise: at most %v false ones a day", fewestLinks, mostLeastLinks, falseRegionsPerDay)
 	}
 	switch s.method.(type) {
 	case *paperMethod:

@@ -2,16 +2,14 @@ package tracking
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/giverny/giverny/schema"
 )
 
 // regionText names a region for a person.
 func regionText(severity schema.Severity, metric schema.Metric, name string) string {
-	if name == "" {
-		return fmt.Sprintf("%s %s region", severity, metric)
-	}
-	return fmt.Sprintf("%s %s region at %s", severity, metric, name)
+	return fmt.Sprintf("%s %s region%s", severity, metric, at(name))
 }
 
 func describe(r *schema.Region) string {
@@ -59,9 +57,13 @@ func ended(tr *track, durationNanos int64) string {
 	return fmt.Sprintf("%s, %s, is gone after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)), after)
 }
 
+// at says where a region is. A name by its root says "incast at" or "congestion at" itself.
 func at(name string) string {
-	if name == "" {
+	switch {
+	case name == "":
 		return ""
+	case strings.HasPrefix(name, "incast at "), strings.HasPrefix(name, "congestion at "):
+		return " (" + name + ")"
 	}
 	return " at " + name
 }
