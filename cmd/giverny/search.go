@@ -54,6 +54,9 @@ func (f *searchFlags) options() (o run.Options, err error) {
 		if o.Restrict, err = search.ParseRestriction(text); err != nil {
 			return o, fmt.Errorf("%s: %w", f.restrict, err)
 		}
+		if len(o.Restrict) == 0 {
+			return o, fmt.Errorf("%s: it restricts nothing: want dimensions and what is left of each, such as qps: {max: 64}", f.restrict)
+		}
 	}
 	if f.known != "" {
 		if o.Known, err = os.ReadFile(f.known); err != nil {

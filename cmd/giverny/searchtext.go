@@ -39,6 +39,8 @@ func (w *searchWriter) known(list []*search.MFS) error {
 				Type string      `json:"type"`
 				MFS  *search.MFS `json:"mfs"`
 			}{"known", mfs})
+		} else if len(mfs.Conditions()) == 0 {
+			_, err = fmt.Fprintln(w.out, "known: every workload of this space is anomalous")
 		} else {
 			_, err = fmt.Fprintf(w.out, "known: %s\n", mfs)
 		}
