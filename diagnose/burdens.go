@@ -56,6 +56,7 @@ func (s *Stage) compare(p *pressure) {
 	for l := range schema.LinkID(s.graph.NumLinks()) {
 		carried += max(0, p.useOf(l)) / 100 * s.graph.Capacity(l)
 	}
+	s.work.loads = carried > 0
 	s.work.comparable = explained >= leastCompared*carried*float64(s.clock.duration)/1e9
 }
 

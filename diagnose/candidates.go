@@ -24,6 +24,7 @@ type regionCase struct {
 	centre   centre
 	drain    drain
 	neck     neck
+	trees    int              // of held-back traffic in the interval, by the switches that they lead to
 	sink     *topology.Device // on a grid, where most of a job's file traffic ends; nil: not known, or the drain
 	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
 	load     float64          // what its links carry now, of what they carried before the onset; 0: not known

@@ -21,19 +21,21 @@ type enzoVerdict struct {
 	lag            float64
 }
 
-// playEnzo plays the built-in story up to a minute.
-func playEnzo(t *testing.T, minutes int) (out []enzoVerdict) {
+// storyStart is when stories begin, nanoseconds since 1970.
+const storyStart = int64(1_767_571_200e9)
+
+// playStory plays a built-in story up to an interval, drawn from a seed, and gives each result with its truth.
+func playStory(t *testing.T, name string, seed uint64, intervals int, yield func(*schema.IntervalResult, *scenario.Truth)) {
 	t.Helper()
-	script, err := scenario.Builtin("enzo")
+	script, err := scenario.Builtin(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := topology.Parse("gemini", script.Fabric.Topology)
+	graph, err := topology.Parse("fabric", script.Fabric.Topology)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const start = int64(1_767_571_200e9)
-	runner, err := scenario.New(graph, script, 1, start)
+	runner, err := scenario.New(graph, script, seed, storyStart)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,7 @@ func playEnzo(t *testing.T, minutes int) (out []enzoVerdict) {
 		t.Fatal(err)
 	}
 	steps := map[int64]scenario.Step{}
-	for range minutes {
+	for range intervals {
 		step, more := runner.Step()
 		if !more {
 			break
@@ -71,11 +73,19 @@ func playEnzo(t *testing.T, minutes int) (out []enzoVerdict) {
 						Read: &m.ReadBytes, Write: &m.WriteBytes, RDMARead: &m.RDMAReadBytes, RDMAWrite: &m.RDMAWriteBytes})
 				}
 				stage.Step(r)
-				out = append(out, judgeEnzo(int((s.Interval.StartNanos-start)/60e9), r, s.Truth))
+				yield(r, s.Truth)
 			}
 			core.Recycle(r)
 		}
 	}
+}
+
+// playEnzo plays the built-in story up to a minute.
+func playEnzo(t *testing.T, minutes int) (out []enzoVerdict) {
+	t.Helper()
+	playStory(t, "enzo", 1, minutes, func(r *schema.IntervalResult, truth *scenario.Truth) {
+		out = append(out, judgeEnzo(int((r.Snapshot.Interval.StartNanos-storyStart)/60e9), r, truth))
+	})
 	return out
 }
 

@@ -71,6 +71,10 @@ func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
 	return min(1, math.Log(z/2)/math.Log(10))
 }
 
+// An onset is a rise by leastOnset points at least, and by leastOnsetShare of what the stall is now: less is noise, or a
+// region that holds other links than before.
+const leastOnset, leastOnsetShare = 3., .5
+
 // onsetOf is the index at which a stall series began to be what it is now, or -1: it always was, as far as is
 // known.
 func onsetOf(stall []float64) int {
@@ -91,9 +95,12 @@ func onsetOf(stall []float64) int {
 	}
 	now /= count
 	if last := stall[n-1]; !math.IsNaN(last) {
+		if last-low < leastOnset {
+			return -1 // what began has ended
+		}
 		now = max(now, last)
 	}
-	if now-low < 3 {
+	if now-low < max(leastOnset, leastOnsetShare*now) {
 		return -1
 	}
 	limit := low + .4*(now-low)

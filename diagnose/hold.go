@@ -37,7 +37,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
+	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
 		return because
 	}
 	if !s.stands(h) {
@@ -50,6 +50,11 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
 	return "As was found while its beginning was remembered: " + h.because
+}
+
+// agrees reports whether a verdict accuses the same job of the same as what is kept, which knows more.
+func (h *kept) agrees(d *schema.Diagnosis) bool {
+	return d.Cause.Class == h.cause.Class && len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and nothing came back that failed.

@@ -21,6 +21,8 @@ const (
 	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
 	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
+	jobExplains      = 3.5 // what the region carries and always carried is its exchange
+	jobReads         = 2.5 // its traffic with files stands out and goes with the stall over the whole window
 	jobOutlying      = 1.5
 	jobBurden        = 1.5
 	jobRose          = 1. // the load on the region rose, by what it is its burden of that
@@ -92,8 +94,14 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		}
 	}
 	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())
-	if rc.load > 0 && rc.load < fallen {
+	switch {
+	case s.explains(rc, c):
+		c.score += jobExplains
+	case rc.load > 0 && rc.load < fallen:
 		c.score -= loadFell
+	}
+	if c.surelyReads() {
+		c.score += jobReads
 	}
 	if rc.back.kind != "" && rc.back.kind != deadlock && !c.root && !c.file {
 		c.score -= jobElsewhere
@@ -108,6 +116,36 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	}
 	c.score -= s.unable(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden
+}
+
+// Of a job that explains what a region of a grid carries and always carried: explainedStall of the region's stall is on
+// links of its exchange, and explainedLoad of what they carry is its own. manyTrees are more slow hosts than there are at
+// once.
+const explainedStall, explainedLoad, manyTrees = .9, .8, 3
+
+// explains reports whether the traffic of a job accounts for a region of a grid on its own ground that has no beginning, or
+// for one of many that lie before as many switches: a single tree of held-back traffic may be a slow host's.
+func (s *Stage) explains(rc *regionCase, c *suspect) bool {
+	if !s.graph.Duplex() || !c.known || !s.work.loads || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
+		return false
+	}
+	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.fit >= surelyDrains) {
+		return false
+	}
+	return rc.ground(s, c.job) >= ownGround
+}
+
+// Of a job that surely reads or writes what stalls the region: how far its traffic stands out, how well it goes with the
+// stall, and how seldom a shifted series does as well.
+const readsDeviations, readsCorrelation, readsP = 4, .8, .02
+
+func (c *suspect) surelyReads() bool {
+	return c.file && c.devs >= readsDeviations && c.correlation >= readsCorrelation && c.p <= readsP
+}
+
+// slowEvidence reports whether anything but a load that did not change says that a host holds a region of a grid back.
+func (rc *regionCase) slowEvidence() bool {
+	return rc.load < fallen || rc.centre.clear || rc.drain.fit >= surelyDrains && !rc.drain.grew
 }
 
 // culpritShare of what the root carries is what a culprit moves at least; with enoughShare nothing speaks against
@@ -214,7 +252,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		return rc.paused()
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad:
+	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && rc.slowEvidence() && rc.trees < manyTrees:
 		score = slowHostSteady
 		if rc.load < fallen {
 			score = slowHostFell

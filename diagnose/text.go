@@ -35,7 +35,11 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 		}
 		fmt.Fprintf(&b, " It slows down %s, the worst (job %s) by a factor of %s.", plural(n, "other job"), worst.JobID, high)
 	}
-	fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
+	if d.Cause.Class == schema.CauseUnknown {
+		fmt.Fprintf(&b, " The cause is not known. %s", d.Action)
+	} else {
+		fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
+	}
 	return b.String()
 }
 
@@ -166,6 +170,8 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
 	case root == nil, len(d.Failures) > 0: // what failed has been named
 		return ""
+	case root.Port == "" && root.Kind == slowReceiver:
+		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", root.Device)
 	case root.Port == "":
 		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", root.Device)
 	}

@@ -37,6 +37,14 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
 				s.examine(rc, p, snap)
+			}
+		}
+		trees := slowTrees(cases)
+		for i := range cases {
+			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
+				p.stall = snap.Find(rc.region.Metric)
+				p.before = s.usedBefore(rc)
+				rc.trees = trees
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
 				rc.sink = s.sinkOf(rc, &rc.verdict, p)
 				out[i] = s.report(snap, rc, &rc.verdict)
@@ -45,6 +53,21 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	}
 	s.forgetKept()
 	return out
+}
+
+// slowTrees is how many switches trees of held-back traffic lead to, to which nothing was added.
+func slowTrees(cases []regionCase) int {
+	n := 0
+	for i := range cases {
+		d := &cases[i].drain
+		if d.fit < surelyDrains || d.grew && cases[i].onset >= 0 {
+			continue
+		}
+		if !slices.ContainsFunc(cases[:i], func(c regionCase) bool { return c.drain.fit >= surelyDrains && c.drain.device == d.device }) {
+			n++
+		}
+	}
+	return n
 }
 
 // examine finds what speaks for and against each cause of a region.

@@ -12,6 +12,7 @@ type work struct {
 	cases         []regionCase // of this interval
 	running       []*job       // of this interval, by id
 	comparable    bool         // traffic of jobs and of links is measured alike
+	loads         bool         // what links carry is measured
 	round         uint32
 	around        []*job   // within the hops of a region, the nearest first
 	readers       []*job   // whose traffic with files stands out, the most first

@@ -1,0 +1,39 @@
+package diagnose_test
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/scenario"
+)
+
+// What a job does from the first interval on is its own, not that of a host: the class and the job of most region lines of
+// the stories agree with the truth.
+func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
+	for _, story := range []struct {
+		name      string
+		intervals int
+		floor     float64 // share of the lines with the right class and job
+	}{{"namd", 4, .85}, {"blade", 3, .95}} {
+		t.Run(story.name, func(t *testing.T) {
+			lines, right := 0, 0
+			playStory(t, story.name, 7, story.intervals, func(r *schema.IntervalResult, truth *scenario.Truth) {
+				for i := range r.Diagnoses {
+					d := &r.Diagnoses[i]
+					cause, share := truth.CauseOf(d.Links)
+					if cause < 0 || share < .5 {
+						continue
+					}
+					lines++
+					c := &truth.Causes[cause]
+					if string(d.Cause.Class) == string(c.Class) && len(d.Jobs) > 0 && d.Jobs[0].JobID == c.Jobs[0] {
+						right++
+					}
+				}
+			})
+			if lines == 0 || float64(right) < story.floor*float64(lines) {
+				t.Errorf("class and job are right in %d of %d lines, want a share of %.2f", right, lines, story.floor)
+			}
+		})
+	}
+}
