@@ -161,7 +161,7 @@ type Change struct {
 }
 
 // Changes lists the single changes that break an MFS which a workload meets: in each
-// dimension that matters, the nearest value outside.
+// dimension that matters, the nearest value outside that the engine lists.
 func (f *MFS) Changes(w Workload) (changes []Change) {
 	for _, i := range f.dimensions() {
 		d := &f.space.dims[i]
@@ -187,6 +187,11 @@ func (f *MFS) exit(dim int, at []int) []int {
 		return sum
 	}
 	try := func(a []int) {
+		for k, i := range a {
+			if i != at[k] && !f.space.lists(dim, i) {
+				return
+			}
+		}
 		if !f.meets(dim, a) && (best == nil || distance(a) < distance(best)) {
 			best = a
 		}
@@ -237,6 +242,9 @@ func (f *MFS) String() string {
 	}
 	if len(parts) == 0 {
 		return "every workload"
+	}
+	if len(parts) == 0 {
+		return "any workload"
 	}
 	return strings.Join(parts, ", ")
 }

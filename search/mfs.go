@@ -227,7 +227,7 @@ func (f *MFS) MarshalJSON() ([]byte, error) { return json.Marshal(f.Conditions()
 
 // ParseMFS reads an MFS of this space: what MarshalJSON wrote, of this engine or of
 // another with the same dimensions. Bounds need not be listed values where the
-// values are numbers.
+// values are numbers, or have units of bytes.
 func (s *Space) ParseMFS(text []byte) (*MFS, error) {
 	var named map[string]Condition
 	if err := json.Unmarshal(text, &named); err != nil {
@@ -285,19 +285,28 @@ func (d *Dimension) condition(in Condition) (condition, error) {
 	return c, nil
 }
 
-// span is the values within bounds.
+// span is the values within bounds. Bounds need not be listed values: what has a quantity
+// is compared.
 func (d *Dimension) span(b Bounds) (span, error) {
 	s := span{0, len(d.Values) - 1}
+	var err error
 	if b.Min != nil {
-		s.lo = slices.IndexFunc(d.Values, func(v Value) bool { return v.same(*b.Min) || v.numeric && b.Min.numeric && v.number > b.Min.number })
+		if s.lo = d.place(*b.Min); s.lo < 0 {
+			if s.lo, err = d.above(*b.Min); err != nil {
+				return s, err
+			}
+		}
 	}
 	if b.Max != nil {
-		for s.hi >= 0 && !d.Values[s.hi].same(*b.Max) && !(b.Max.numeric && d.Values[s.hi].numeric && d.Values[s.hi].number < b.Max.number) {
+		if s.hi = d.place(*b.Max); s.hi < 0 {
+			if s.hi, err = d.above(*b.Max); err != nil {
+				return s, err
+			}
 			s.hi--
 		}
 	}
-	if s.lo < 0 || s.hi < s.lo {
-		return s, fmt.Errorf("no value lies within the bounds")
+	if s.hi < s.lo {
+		return s, fmt.Errorf("no value lies within the bounds: it has %v", d.Values)
 	}
 	return s, nil
 }

@@ -25,7 +25,8 @@ type Limit struct {
 type Restriction map[string]Limit
 
 // ParseRestriction reads a restriction in YAML: for each restricted dimension one value,
-// a list of values, or a mapping with in, except, min, max or max_length.
+// a list of values, or a mapping with in, except, min, max or max_length. Sizes may have
+// units: 4KB and 4KiB are 4096.
 func ParseRestriction(text []byte) (Restriction, error) {
 	var given any
 	if err := yaml.Unmarshal(text, &given); err != nil {
@@ -155,10 +156,15 @@ func (d *Dimension) unlisted(v Value) error {
 
 // limited is the dimension with the values that a limit leaves.
 func (d Dimension) limited(l Limit) (Dimension, error) {
-	for _, v := range slices.Concat(l.In, l.Except) {
-		if d.find(v) < 0 {
-			return d, d.unlisted(v)
-		}
+	var in, except []int
+	for _, v := range l.In {
+		in = append(in, d.place(v))
+	}
+	for _, v := range l.Except {
+		except = append(except, d.place(v))
+	}
+	if i := slices.Index(slices.Concat(in, except), -1); i >= 0 {
+		return d, d.unlisted(slices.Concat(l.In, l.Except)[i])
 	}
 	if l.MaxLength > 0 && !d.Pattern {
 		return d, errors.New("max_length is for message patterns: this is none")
@@ -175,7 +181,7 @@ func (d Dimension) limited(l Limit) (Dimension, error) {
 	}
 	var left []Value
 	for i, v := range d.Values {
-		if within.holds(i) && (l.In == nil || slices.ContainsFunc(l.In, v.same)) && !slices.ContainsFunc(l.Except, v.same) {
+		if within.holds(i) && (l.In == nil || slices.Contains(in, i)) && !slices.Contains(except, i) {
 			left = append(left, v)
 		}
 	}

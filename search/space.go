@@ -33,8 +33,9 @@ func (d *Dimension) find(v Value) int {
 // Space is all workloads that an engine can be asked for, or those that a restriction
 // leaves.
 type Space struct {
-	dims []Dimension
-	full *Space // that this one restricts; nil: none
+	dims   []Dimension
+	full   *Space // that this one restricts; nil: none
+	listed *Space // with the values that the engine lists, where this one has others too; nil: it has not
 }
 
 // Dimensions of the space, with the values that are left.
@@ -163,11 +164,11 @@ func (w Workload) MarshalJSON() ([]byte, error) {
 // ParseWorkload reads a workload that names every dimension with listed values, as
 // Workload.MarshalJSON writes it.
 func (s *Space) ParseWorkload(text []byte) (Workload, error) {
-	p, err := s.parse(text)
+	p, err := s.parse(text, (*Dimension).find)
 	return Workload{s, p}, err
 }
 
-func (s *Space) parse(text []byte) (point, error) {
+func (s *Space) parse(text []byte, find func(*Dimension, Value) int) (point, error) {
 	var named map[string]json.RawMessage
 	if err := json.Unmarshal(text, &named); err != nil {
 		return nil, fmt.Errorf("workload: %w", err)
@@ -180,7 +181,7 @@ func (s *Space) parse(text []byte) (point, error) {
 			return nil, fmt.Errorf("workload: it does not say %q", d.Name)
 		}
 		delete(named, d.Name)
-		at, err := d.read(raw)
+		at, err := d.read(raw, find)
 		if err != nil {
 			return nil, fmt.Errorf("workload: %q: %w", d.Name, err)
 		}
@@ -192,7 +193,7 @@ func (s *Space) parse(text []byte) (point, error) {
 	return p, nil
 }
 
-func (d *Dimension) read(raw json.RawMessage) ([]int, error) {
+func (d *Dimension) read(raw json.RawMessage, find func(*Dimension, Value) int) ([]int, error) {
 	var values []Value
 	if d.Pattern {
 		if err := json.Unmarshal(raw, &values); err != nil {
@@ -210,7 +211,7 @@ func (d *Dimension) read(raw json.RawMessage) ([]int, error) {
 	}
 	at := make([]int, len(values))
 	for k, v := range values {
-		if at[k] = d.find(v); at[k] < 0 {
+		if at[k] = find(d, v); at[k] < 0 {
 			return nil, fmt.Errorf("%s is none of its values %v", v, d.Values)
 		}
 	}

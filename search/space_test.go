@@ -87,6 +87,9 @@ func TestRestrict(t *testing.T) {
 		{"direction: bi\nqps: {max: 4}\nsizes: {min: 1024, max_length: 1}", "1 1 3 3 3"},
 		{"direction: [bi, uni]\nregion: {except: [64KB]}", "2 1 5 2 4"},
 		{"", "3 1 5 3 4"},
+		{"sizes: {max: 64KB, max_length: 1}\nregion: {min: 5KB}", "3 1 5 2 3"},
+		{"sizes: {min: 1KiB, max: 1.5 MB}\nregion: 4096", "3 1 5 1 3"},
+		{"sizes: [64KiB, 64]\nregion: {except: 64KiB, max: 1048577}", "3 1 5 2 2"},
 	} {
 		r, err := search.ParseRestriction([]byte(c.yaml))
 		if err != nil {
@@ -112,7 +115,10 @@ func TestRestrictRefuses(t *testing.T) {
 		{"dirction: bi", `no dimension "dirction"`},
 		{"direction: up", "up is none of its values"},
 		{"qps: {min: 32}", "no value lies within"},
-		{"qps: {min: 4, max: 2}", "no value lies within"},
+		{"qps: {min: 4, max: 2}", "no value lies within the bounds: it has [1 2 4 8 16]"},
+		{"sizes: {max: 4Kb}", `"sizes": 4Kb is none of its values [64 1024 65536 1048576], and neither a number nor a number of bytes such as 4KB`},
+		{"region: {max: big}", "big is none of its values [4KB 64KB 1MB], and neither"},
+		{"sizes: 4KB", "4KB is none of its values"},
 		{"qps: []", "the list is empty"},
 		{"qps: {least: 4}", `unknown key "least"`},
 		{"qps: {max_length: 4}", "max_length is for message patterns"},

@@ -54,6 +54,9 @@ func (f *searchFlags) options() (o run.Options, err error) {
 		if o.Restrict, err = search.ParseRestriction(text); err != nil {
 			return o, fmt.Errorf("%s: %w", f.restrict, err)
 		}
+		if len(o.Restrict) == 0 {
+			return o, fmt.Errorf("%s: it restricts nothing: want dimensions and what is left of each, such as qps: {max: 64}", f.restrict)
+		}
 	}
 	if f.known != "" {
 		if o.Known, err = os.ReadFile(f.known); err != nil {
@@ -111,11 +114,12 @@ that reach into what --restrict leaves of the space are printed, and the rest of
 is searched. With --budget 0 nothing is measured.
 
 A restriction names dimensions of the engine, each with a value, a list of values, or
-a mapping with in, except, min, max or max_length:
+a mapping with in, except, min, max or max_length. Sizes may have units (4KB and 4KiB
+are 4096):
 
   transport: [RC_WRITE, RC_READ]
   qps: {max: 64}
-  sizes: {max: 4096, max_length: 1}
+  sizes: {max: 4KB, max_length: 1}
 
 With --json the known ones are lines {"type":"known","mfs":{…}}, before those of
 giverny search run.`,

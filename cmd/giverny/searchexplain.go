@@ -30,8 +30,13 @@ anomalies the changed workload would meet. The anomalies are those of --known, o
 the search with the log --log, which knows the engine's space too; else the engine
 describes it.
 
+Values of ordered dimensions need not be listed by the engine (sizes may have units:
+4KB and 4KiB are 4096): they are compared with the bounds of the anomalies, and it is
+said between which tested values they lie, or that they lie beyond all.
+
 With --json there is one line {"type":"match","mfs":{…},"changes":[{"dimension":"qps",
-"to":[160],"meets":[]}]} for each anomaly, and a summary.`,
+"to":[160],"meets":[]}]} for each anomaly, and a summary, whose untested lists such values:
+{"dimension":"qps","value":50,"above":32,"below":64}.`,
 		Example: `  giverny search explain --workload app.json --log nic.log
   giverny search explain --workload app.json --known found.jsonl --engine simulated --subsystem F`,
 		Args: cobra.NoArgs,
@@ -50,60 +55,66 @@ func explain(cmd *cobra.Command, f *explainFlags) (err error) {
 	if f.workload == "" || f.known == "" && f.logged == "" {
 		return errors.New("nothing to explain: give --workload, and --known or --log")
 	}
-	space, known, err := f.load(cmd)
+	space, w, untested, known, err := f.load(cmd)
 	if err != nil {
 		return err
-	}
-	text, err := os.ReadFile(f.workload)
-	if err != nil {
-		return err
-	}
-	w, err := space.ParseWorkload(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.workload, err)
 	}
 	matches, err := matchesOf(space, w, known)
 	if err != nil {
 		return err
 	}
-	return newSearchWriter(cmd.OutOrStdout(), f.json).matches(matches, len(known))
+	return newSearchWriter(cmd.OutOrStdout(), f.json).matches(matches, untested, len(known))
 }
 
-// load gives the space, and the MFS that are known.
-func (f *explainFlags) load(cmd *cobra.Command) (_ *search.Space, known []*search.MFS, err error) {
+// load gives the space with the values of the workload, the workload, which values of it
+// the engine does not list, and the MFS that are known.
+func (f *explainFlags) load(cmd *cobra.Command) (space *search.Space, w search.Workload, untested []search.Untested, known []*search.MFS, err error) {
 	var d search.Description
 	var logged run.Log
 	if f.logged != "" {
 		if logged, err = run.ReadLog(f.logged); err != nil {
-			return nil, nil, err
+			return nil, w, nil, nil, err
 		}
 		d = logged.Header.Settings.Description
 	} else if d, err = f.describe(cmd); err != nil {
-		return nil, nil, err
+		return nil, w, nil, nil, err
 	}
-	space, err := search.NewSpace(d.Dimensions)
+	if space, err = search.NewSpace(d.Dimensions); err != nil {
+		return nil, w, nil, nil, err
+	}
+	text, err := os.ReadFile(f.workload)
 	if err != nil {
-		return nil, nil, err
+		return nil, w, nil, nil, err
 	}
+	if space, w, untested, err = space.ParseApplication(text); err != nil {
+		return nil, w, nil, nil, fmt.Errorf("%s: %w", f.workload, err)
+	}
+	known, err = f.knownIn(space, &logged)
+	return space, w, untested, known, err
+}
+
+// knownIn are the MFS of the log and of the file, in a space.
+func (f *explainFlags) knownIn(space *search.Space, logged *run.Log) ([]*search.MFS, error) {
 	var lines []byte
 	for _, line := range logged.Findings {
 		lines = append(lines, line...)
 	}
-	if known, err = space.ParseKnown(lines); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", f.logged, err)
+	known, err := space.ParseKnown(lines)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.logged, err)
 	}
-	if f.known != "" {
-		text, err := os.ReadFile(f.known)
-		if err != nil {
-			return nil, nil, err
-		}
-		more, err := space.ParseKnown(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.known, err)
-		}
-		known = append(known, more...)
+	if f.known == "" {
+		return known, nil
 	}
-	return space, known, nil
+	text, err := os.ReadFile(f.known)
+	if err != nil {
+		return nil, err
+	}
+	more, err := space.ParseKnown(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.known, err)
+	}
+	return append(known, more...), nil
 }
 
 // describe asks the engine, and ends it.

@@ -39,6 +39,8 @@ func (w *searchWriter) known(list []*search.MFS) error {
 				Type string      `json:"type"`
 				MFS  *search.MFS `json:"mfs"`
 			}{"known", mfs})
+		} else if len(mfs.Conditions()) == 0 {
+			_, err = fmt.Fprintln(w.out, "known: every workload of this space is anomalous")
 		} else {
 			_, err = fmt.Fprintf(w.out, "known: %s\n", mfs)
 		}
@@ -101,7 +103,7 @@ func (w *searchWriter) summary(s run.Summary) error {
 }
 
 // matches are the known anomalies that a workload triggers.
-func (w *searchWriter) matches(list []match, known int) error {
+func (w *searchWriter) matches(list []match, untested []search.Untested, known int) error {
 	if w.json {
 		for _, m := range list {
 			if err := w.line(m); err != nil {
@@ -109,10 +111,14 @@ func (w *searchWriter) matches(list []match, known int) error {
 			}
 		}
 		return w.line(struct {
-			Type    string `json:"type"`
-			Known   int    `json:"known"`
-			Matches int    `json:"matches"`
-		}{"summary", known, len(list)})
+			Type     string            `json:"type"`
+			Known    int               `json:"known"`
+			Matches  int               `json:"matches"`
+			Untested []search.Untested `json:"untested,omitempty"`
+		}{"summary", known, len(list), untested})
+	}
+	for i := range untested {
+		fmt.Fprintln(w.out, untestedText(&untested[i]))
 	}
 	for _, m := range list {
 		fmt.Fprintf(w.out, "It triggers: %s\n", m.MFS)
@@ -122,6 +128,18 @@ func (w *searchWriter) matches(list []match, known int) error {
 	}
 	_, err := fmt.Fprintf(w.out, "%d of %d known anomalies.\n", len(list), known)
 	return err
+}
+
+// untestedText says where a value lies among those that were tested.
+func untestedText(u *search.Untested) string {
+	text := u.Dimension + " " + u.Value.String()
+	switch {
+	case u.Above == nil:
+		return fmt.Sprintf("%s lies below all tested values: the least is %s.", text, u.Below)
+	case u.Below == nil:
+		return fmt.Sprintf("%s lies above all tested values: the greatest is %s.", text, u.Above)
+	}
+	return fmt.Sprintf("%s lies between the tested values %s and %s: an anomaly that only one of them triggers may begin anywhere between.", text, u.Above, u.Below)
 }
 
 func joinValues(values []search.Value) string {

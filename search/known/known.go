@@ -147,5 +147,13 @@ func meets(c *search.Condition, values []search.Value) bool {
 }
 
 func within(b search.Bounds, v search.Value) bool {
-	return (b.Min == nil || v.Float() >= b.Min.Float()) && (b.Max == nil || v.Float() <= b.Max.Float())
+	beyond := func(bound *search.Value, sign float64) bool {
+		if bound == nil || bound.String() == v.String() {
+			return false
+		}
+		limit, limited := bound.Quantity()
+		n, ok := v.Quantity()
+		return !ok || !limited || sign*n > sign*limit
+	}
+	return !beyond(b.Min, -1) && !beyond(b.Max, 1)
 }

@@ -27,6 +27,8 @@ func TestCompare(t *testing.T) {
 		{`{"sizes":{"all":{"max":1024}}}`, "nccl-7", known.Match{known.Different, list(), list(), list("sizes")}},
 		{`{"sizes":{"all":{"min":64,"max":1048576}}}`, "nccl-7", known.Match{known.Matches, list("sizes"), list(), list()}},
 		{`{"transport":{"in":["RC_WRITE","RC_READ"]}}`, "other", known.Match{known.Different, list(), list(), list("transport")}},
+		{`{"sizes":{"all":{"max":"64KB"}}}`, "nccl-7", known.Match{known.Different, list(), list(), list("sizes")}},
+		{`{"sizes":{"any":[{"min":"1MiB"}]}}`, "nccl-7", known.Match{known.Matches, list("sizes"), list(), list()}},
 		{`{}`, "other", known.Match{known.Matches, list(), list(), list()}},
 	} {
 		got, err := known.Compare(json.RawMessage(c.mfs), known.WorkloadOf(jobs, c.job))

@@ -238,7 +238,6 @@ func sameSearch(logged []byte, want Settings) (search.Description, error) {
 		what string
 	}{
 		{s.Algorithm != want.Algorithm, fmt.Sprintf("algorithm %s", s.Algorithm)},
-		{s.Budget != want.Budget, fmt.Sprintf("a budget of %d", s.Budget)},
 		{s.Pairs != want.Pairs, fmt.Sprintf("%d pairs", s.Pairs)},
 		{s.Seed != want.Seed, fmt.Sprintf("seed %d", s.Seed)},
 		{s.Description.Name != want.Description.Name, fmt.Sprintf("engine %s", s.Description.Name)},
@@ -246,6 +245,9 @@ func sameSearch(logged []byte, want Settings) (search.Description, error) {
 		if differs.is {
 			return d, fmt.Errorf("it is of a search with %s: give the same settings to go on with it, or another log", differs.what)
 		}
+	}
+	if s.Budget != want.Budget {
+		return d, fmt.Errorf("it is of a search with a budget of %d, which decides what is measured when: give --budget %d to finish it or to have its findings again with --json; to search on, give these as --known, with another --log and another --seed", s.Budget, s.Budget)
 	}
 	return d, errors.New("it is of a search with another restriction, other known MFS or another description of the engine: give the same to go on with it, or another log")
 }

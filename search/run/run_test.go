@@ -191,7 +191,7 @@ func TestLogOfAnotherSearch(t *testing.T) {
 		"with algorithm lift": func(o *run.Options) { o.Search.Algorithm = search.Random },
 		"with 1 pairs":        func(o *run.Options) { o.Engines = simulatedPairs(t, 2) },
 		"another restriction": func(o *run.Options) { o.Restrict = restriction(t, "qps: {max: 64}") },
-		"with a budget of 30": func(o *run.Options) { o.Search.Budget = 31 },
+		"with a budget of 30, which decides what is measured when: give --budget 30 to finish it": func(o *run.Options) { o.Search.Budget = 31 },
 	} {
 		o := options(t, 30, 1, &bytes.Buffer{})
 		o.Log = log
