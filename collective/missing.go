@@ -9,6 +9,9 @@ import (
 // whose data others went on with, or after which the switches still saw the collective
 // send, ended: their records are missing, and they are left out.
 func (a *analysis) pending(all []stuck) (open, lost []stuck) {
+	if len(all) == 0 {
+		return nil, nil
+	}
 	wentOn := a.sentLater()
 	for _, s := range all {
 		if !s.recorded && (s.passedOn || wentOn[s.communicator] && a.within(s, a.t.last)) {
@@ -40,6 +43,9 @@ func (a *analysis) longestStep(communicator int32) (nanos int64) {
 // advance.
 func (a *analysis) sentLater() map[int32]bool {
 	run := a.t.run
+	if len(run.Telemetry) == 0 {
+		return nil
+	}
 	type pair struct{ source, destination int }
 	type extent struct{ from, to int64 }
 	out := map[int32]bool{}
