@@ -80,7 +80,7 @@ type segmentedRegion struct {
 	Severity schema.Severity `json:"severity"`
 	Box      *schema.Box     `json:"box,omitempty"`
 	Name     string          `json:"name"`
-	Root     *schema.Root    `json:"root"` // what the region waits for; null where that cannot be told
+	Root     *schema.Root    `json:"root"` // what the region waits for; null where it is unknown
 }
 
 func runSegment(cmd *cobra.Command, f segmentFlags) error {

@@ -12,7 +12,7 @@ import (
 
 // What a file of transfers lacks at its end is missing, and not a hang: of one that ends
 // amid a line, and of one that ends early while switches saw the collective go on, or
-// while all ranks were amid their steps. The flow beside the collective is found all the same.
+// while all ranks were amid their steps. The background flow is still found.
 func TestRecordedRunsThatEndEarlyAreNoHang(t *testing.T) {
 	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_bf1only")
 	begins := func(text string, lines int) string {
