@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // text is a paragraph for a ticket.
@@ -18,7 +19,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	case name == "":
 		name = s.graph.DescribeRegion(rc.region)
 	}
-	if !strings.HasPrefix(name, "congestion") && !strings.HasPrefix(name, "incast") { // some names say so themselves
+	if !topology.NamesRoot(name) {
 		name = "congestion in " + name
 	}
 	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)

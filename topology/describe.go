@@ -25,20 +25,28 @@ func (g *Graph) DescribeRegion(r *schema.Region) string {
 		return g.Describe(r.Links)
 	}
 	var text strings.Builder
-	text.WriteString("congestion at " + r.Root.Device)
+	text.WriteString(congestionAt + r.Root.Device)
 	if r.Root.Link != schema.NoLink && int(r.Root.Link) < len(g.to) {
 		text.Reset()
-		kind, to := "congestion", g.to[r.Root.Link]
+		kind, to := congestionAt, g.to[r.Root.Link]
 		if !g.IsSwitch(to) {
-			kind = "incast"
+			kind = incastAt
 		}
-		fmt.Fprintf(&text, "%s at %s port %s (%s)", kind, r.Root.Device, r.Root.Port, g.devices[to].Name)
+		fmt.Fprintf(&text, "%s%s port %s (%s)", kind, r.Root.Device, r.Root.Port, g.devices[to].Name)
 	}
 	if from := g.describeSources(r.Links); from != "" {
 		text.WriteString(", from " + from)
 	}
 	return text.String()
 }
+
+// NamesRoot reports whether a name of DescribeRegion is that of a root, and so says itself what is there.
+func NamesRoot(name string) bool {
+	return strings.HasPrefix(name, incastAt) || strings.HasPrefix(name, congestionAt)
+}
+
+// How names of roots begin.
+const incastAt, congestionAt = "incast at ", "congestion at "
 
 // fewestHostPorts is how many ports to hosts of one switch are not one root: as many trees are rare.
 const fewestHostPorts = 4

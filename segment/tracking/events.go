@@ -2,9 +2,9 @@ package tracking
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // regionText names a region for a person.
@@ -62,7 +62,7 @@ func at(name string) string {
 	switch {
 	case name == "":
 		return ""
-	case strings.HasPrefix(name, "incast at "), strings.HasPrefix(name, "congestion at "):
+	case topology.NamesRoot(name):
 		return " (" + name + ")"
 	}
 	return " at " + name
