@@ -60,6 +60,9 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
 	if kind == slowReceiver && rc.back.use < 0 && v.accused > 0 {
 		kind = incast // what it carries is not known; that a job loads it is
 	}
+	if kind == incast && v.class == schema.CauseSlowHost {
+		kind = slowReceiver // its counters inside the host say that it is this that does not take what arrives
+	}
 	return s.portOf(rc.back.link, "", kind)
 }
 
@@ -100,20 +103,37 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
 	}
 	switch {
 	case rc.neck.before(&rc.drain):
-		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
+		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
 	case rc.drain.fit >= drainFit && rc.sink == nil:
 		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
 	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
-		return s.portOf(rc.full, "", linkCapacity)
+		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
 	case rc.centre.clear && v.class != schema.CauseUnknown:
 		return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
 	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:
-		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, linkCapacity)
+		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
 	}
 	if rc.sink != nil {
 		return &schema.RootPort{Device: rc.sink.Name, Kind: incast}
 	}
 	return nil
+}
+
+// kindOf is the kind of a root between switches: down if it is, or a failure of it is near that nothing brought back.
+func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
+	if !s.graph.Link(l).Up {
+		return linkDown
+	}
+	var last *failure
+	for i := range rc.failures {
+		if f := rc.failures[i].failure; slices.Contains(f.links, l) && (last == nil || f.Time > last.Time) {
+			last = f
+		}
+	}
+	if last != nil && last.broke() {
+		return linkDown
+	}
+	return linkCapacity
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.

@@ -35,7 +35,7 @@ func (s *Stage) Load(saved schema.StageState) error {
 	if saved.Version < oldestForm || saved.Version > form {
 		return fmt.Errorf("diagnose: state of form %d, this build reads %d to %d: %w", saved.Version, oldestForm, form, codec.ErrVersion)
 	}
-	loaded := &Stage{cfg: s.cfg, jobs: newJobTable(), tableSince: math.MaxInt64}
+	loaded := &Stage{cfg: s.cfg, jobs: newJobTable(), tableSince: math.MaxInt64, means: map[uint64]*meanScores{}}
 	loaded.setGraph(s.graph)
 	if err := savedFormat.Open(saved.Bytes, loaded.code); err != nil {
 		return fmt.Errorf("diagnose: %w", err)

@@ -252,7 +252,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		return rc.paused()
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && rc.slowEvidence() && rc.trees < manyTrees:
+	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && rc.slowEvidence() && rc.trees < manyTrees && !rc.neck.before(&rc.drain):
 		score = slowHostSteady
 		if rc.load < fallen {
 			score = slowHostFell

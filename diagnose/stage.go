@@ -21,7 +21,8 @@ type Stage struct {
 	// The first slot of which the table of traffic had any row; math.MaxInt64: none.
 	tableSince int64
 	cme        mitigation
-	kept       map[uint64]*kept // verdicts, by region
+	kept       map[uint64]*kept       // verdicts, by region
+	means      map[uint64]*meanScores // of causes, by region
 
 	router *router
 	reach  reach
@@ -33,7 +34,7 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("diagnose: %w", err)
 	}
-	s := &Stage{cfg: cfg, jobs: newJobTable(), tableSince: math.MaxInt64}
+	s := &Stage{cfg: cfg, jobs: newJobTable(), tableSince: math.MaxInt64, means: map[uint64]*meanScores{}}
 	s.setGraph(g)
 	return s, nil
 }

@@ -52,6 +52,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		}
 	}
 	s.forgetKept()
+	s.forgetMeans()
 	return out
 }
 
@@ -200,10 +201,10 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.jobs {
 		s.rate(rc, &rc.jobs[i], p)
 	}
+	slow, lost := s.smooth(rc, s.slowHostScore(rc), s.slowLinkScore(rc))
 	slices.SortFunc(rc.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
 	})
-	slow := s.slowHostScore(rc)
 	sum := 1. // unknown
 	for i := range rc.jobs {
 		rc.jobs[i].blame = math.Exp(rc.jobs[i].score)
@@ -217,7 +218,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	for i := range rc.failures {
 		failures = max(failures, math.Exp(rc.failures[i].score)) // of one event there are often several lines
 	}
-	host, link := math.Exp(slow), math.Exp(s.slowLinkScore(rc))
+	host, link := math.Exp(slow), math.Exp(lost)
 	sum += failures + host + link
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
@@ -245,9 +246,13 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 // bench): verdicts are right more often than the scores alone say.
 const calibrationSlope, calibrationOffset = 1., .9
 
+// mostConfident bounds it: of the verdicts with the most evidence one in a hundred is wrong even on the incidents of package
+// bench.
+const mostConfident = .99
+
 func calibrated(p float64) float64 {
 	p = min(.999, max(.001, p))
-	return 1 / (1 + math.Exp(-calibrationOffset-calibrationSlope*math.Log(p/(1-p))))
+	return min(mostConfident, 1/(1+math.Exp(-calibrationOffset-calibrationSlope*math.Log(p/(1-p)))))
 }
 
 // blamed is how many of the failures near a region are listed: one event often has several lines.

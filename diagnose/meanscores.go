@@ -1,0 +1,80 @@
+package diagnose
+
+import (
+	"maps"
+	"math"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// meanScores are running means of the scores, log odds, of a region's causes over its last intervals. A cause seldom
+// changes from one interval to the next, while each has noise of its own, so that causes that fit equally well would
+// take turns by chance.
+type meanScores struct {
+	jobs                map[string]float64 // by job id
+	failure, host, link float64
+	failed              schema.Instant // when the likeliest failure was
+	intervals           float64        // in the means, up to meanIntervals
+	seen                int64          // slot in which the region was last there
+}
+
+const (
+	// meanIntervals is over how many intervals the means run.
+	meanIntervals = 4
+	// leastScore bounds scores in the means: what is out of the question in one interval may be likely in the next.
+	leastScore = -6.
+)
+
+// with is a mean that an interval's score is added to. A cause that is not possible now has no mean.
+func (m *meanScores) with(mean, now float64) float64 {
+	if m.intervals <= 1 || math.IsInf(now, -1) {
+		return now
+	}
+	return mean + (max(leastScore, now)-mean)/m.intervals
+}
+
+// smooth replaces the scores of a region's causes by their means, and gives those of a slow host and of a link that
+// lost rate. Without an onset, scores know too little to count.
+func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink float64) {
+	if rc.onset < 0 {
+		return host, link
+	}
+	m := s.means[rc.region.ID]
+	if m == nil || s.clock.now-m.seen > meanIntervals {
+		m = &meanScores{jobs: map[string]float64{}}
+		s.means[rc.region.ID] = m
+	}
+	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.clock.now
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		if mean, known := m.jobs[c.job.ID]; known {
+			c.score = m.with(mean, c.score)
+		}
+		m.jobs[c.job.ID] = max(leastScore, c.score)
+	}
+	m.smoothFailures(rc)
+	host, link = m.with(m.host, host), m.with(m.link, link)
+	m.host, m.link = max(leastScore, host), max(leastScore, link)
+	return host, link
+}
+
+// smoothFailures shifts the scores of all failures near a region as the mean of the likeliest does; another one that
+// is the likeliest now starts a mean of its own.
+func (m *meanScores) smoothFailures(rc *regionCase) {
+	if len(rc.failures) == 0 {
+		return
+	}
+	likeliest, shift := &rc.failures[0], 0.
+	if m.failed == likeliest.Time {
+		shift = m.with(m.failure, likeliest.score) - likeliest.score
+	}
+	for i := range rc.failures {
+		rc.failures[i].score += shift
+	}
+	m.failure, m.failed = max(leastScore, likeliest.score), likeliest.Time
+}
+
+// forgetMeans drops those of regions that are gone.
+func (s *Stage) forgetMeans() {
+	maps.DeleteFunc(s.means, func(_ uint64, m *meanScores) bool { return s.clock.now-m.seen > meanIntervals })
+}

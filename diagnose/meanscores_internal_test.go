@@ -1,0 +1,50 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Of two jobs that fit equally well the one with more evidence over the intervals stays ahead, whatever each has for
+// noise; a cause that is not possible now has no score, whatever it had before.
+func TestMeanScores(t *testing.T) {
+	s := &Stage{means: map[uint64]*meanScores{}}
+	a, b := &job{Job: schema.Job{ID: "a"}}, &job{Job: schema.Job{ID: "b"}}
+	for i, noise := range [...]float64{0, -.5, .5, -1.5, .4, -1.2} {
+		s.clock.now = int64(i)
+		rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
+		host, link := s.smooth(rc, 1, math.Inf(-1))
+		if rc.jobs[0].score <= rc.jobs[1].score {
+			t.Errorf("interval %d: a has %.2f, b %.2f", i, rc.jobs[0].score, rc.jobs[1].score)
+		}
+		if host != 1 || !math.IsInf(link, -1) {
+			t.Errorf("interval %d: a steady host has %v, a link that is not slow %v", i, host, link)
+		}
+	}
+	s.clock.now += 2 * meanIntervals // the region was away
+	rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
+	if s.smooth(rc, math.Inf(-1), 4); rc.jobs[0].score != -2 {
+		t.Errorf("a region that came back has %v, want -2", rc.jobs[0].score)
+	}
+	s.clock.now += 2 * meanIntervals
+	if s.forgetMeans(); len(s.means) != 0 {
+		t.Error("means of a region that is gone are kept")
+	}
+}
+
+// Another failure than before starts a mean of its own.
+func TestMeanOfANewFailure(t *testing.T) {
+	s := &Stage{means: map[uint64]*meanScores{}}
+	for i, c := range [...]struct {
+		time        schema.Instant
+		score, want float64
+	}{{1, 2, 2}, {1, 0, 1}, {2, 4, 4}} {
+		s.clock.now = int64(i)
+		rc := &regionCase{region: &schema.Region{ID: 1}, failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
+		if s.smooth(rc, 0, 0); rc.failures[0].score != c.want {
+			t.Errorf("interval %d: %v, want %v", i, rc.failures[0].score, c.want)
+		}
+	}
+}
