@@ -23,7 +23,7 @@ func newSimulateCollective() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "collective --class CLASS --out DIR",
 		Short: "Simulate a collective with an injected culprit",
-		Long: `Simulate a collective of 8, 16 or 32 ranks on a leaf-spine fabric with four hosts to
+		Long: `Simulate a collective of 4 to 256 ranks on a leaf-spine fabric with four hosts to
 a leaf, two of them with a rank, packet by packet with PFC, and something that goes
 wrong. The folder gets
 
@@ -59,7 +59,7 @@ Detection: step-aware (Vedrfolnir's), threshold (Hawkeye's), periodic or off.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&out, "out", "o", "", "folder to write to")
-	flags.IntVar(&ranks, "ranks", 8, "ranks: 8, 16 or 32")
+	flags.IntVar(&ranks, "ranks", 8, "ranks: 4 to 256; of halving_doubling a power of two, for a deadlock 8 or more")
 	flags.IntVar(&spines, "spines", 4, "spines of the fabric: 4 to 16")
 	flags.StringVar(&class, "class", string(incident.Healthy), "what goes wrong")
 	flags.StringVar(&algorithm, "algorithm", string(collective.Ring), "how the collective moves its data")

@@ -9,11 +9,12 @@ import (
 )
 
 // The fabric: leaves with hosts, each leaf joined to each spine. The first two hosts
-// of a leaf are the ranks', the others are free.
+// of a leaf are the ranks', as far as there are ranks, the others are free.
 const (
 	hostsPerLeaf  = 4
 	ranksPerLeaf  = 2
 	leastSpines   = ranksPerLeaf * ranksPerLeaf // see usualSpine
+	leastLeaves   = 4                           // see Incident.deadlock and Incident.pfcRoot
 	bitsPerSecond = 25_000_000_000
 	cableNanos    = 1000
 )
@@ -21,7 +22,7 @@ const (
 // fabric is the leaf-spine in the forms of the records and of the simulator. Nodes are
 // numbered hosts, leaves, spines, and named by their numbers.
 type fabric struct {
-	leaves, spines int
+	ranks, leaves, spines int
 
 	record   *collective.Fabric
 	graph    *topology.Graph
@@ -36,7 +37,6 @@ func leafDownPort(slot int) int { return slot + 1 }
 func leafUpPort(spine int) int  { return hostsPerLeaf + spine + 1 }
 
 func (f *fabric) numHosts() int           { return f.leaves * hostsPerLeaf }
-func (f *fabric) numRanks() int           { return f.leaves * ranksPerLeaf }
 func (f *fabric) leafNode(leaf int) int   { return f.numHosts() + leaf }
 func (f *fabric) spineNode(spine int) int { return f.numHosts() + f.leaves + spine }
 
@@ -45,8 +45,8 @@ func portName(node, port int) string {
 	return "switch " + nodeName(node) + " port " + strconv.Itoa(port)
 }
 
-func newFabric(leaves, spines int) (*fabric, error) {
-	f := &fabric{leaves: leaves, spines: spines, record: &collective.Fabric{}}
+func newFabric(ranks, leaves, spines int) (*fabric, error) {
+	f := &fabric{ranks: ranks, leaves: leaves, spines: spines, record: &collective.Fabric{}}
 	b := topology.NewBuilder("collective")
 	for node := range f.numHosts() + leaves + spines {
 		d := topology.Device{Name: nodeName(node), Kind: topology.Host, Level: 0}

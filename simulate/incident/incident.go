@@ -28,19 +28,38 @@ type Spec struct {
 	Algorithm  collective.Algorithm
 	ChunkBytes int64 // of a ring's or all-to-all's step; an eighth of the data of the others
 	Seed       uint64
-	Ranks      int // 8, 16 or 32, two on each leaf; 0: 8
+	Ranks      int // 4 to 256, two on each leaf; 0: 8
 	Spines     int // 4 to 16; 0: 4
 }
 
-// shape is the leaves and spines of a Spec's fabric.
-func (s Spec) shape() (leaves, spines int) {
-	return max(s.Ranks, 8) / ranksPerLeaf, max(s.Spines, leastSpines)
+// Bounds of a Spec. Of fewer ranks no two flows of one leaf leave it in the same step.
+const (
+	usualRanks = 8
+	leastRanks = 4
+	mostRanks  = 256
+	mostSpines = 16
+)
+
+// shape is the size of a Spec's fabric.
+func (s Spec) shape() (ranks, leaves, spines int) {
+	ranks = s.Ranks
+	if ranks == 0 {
+		ranks = usualRanks
+	}
+	return ranks, max((ranks+ranksPerLeaf-1)/ranksPerLeaf, leastLeaves), max(s.Spines, leastSpines)
 }
 
 // Validate names what is wrong.
 func (s Spec) Validate() error {
-	if s.Ranks != 0 && s.Ranks != 8 && s.Ranks != 16 && s.Ranks != 32 || s.Spines != 0 && (s.Spines < leastSpines || s.Spines > 16) {
-		return fmt.Errorf("%d ranks, %d spines: want 8, 16 or 32, and %d to 16", s.Ranks, s.Spines, leastSpines)
+	if s.Ranks != 0 && (s.Ranks < leastRanks || s.Ranks > mostRanks) || s.Spines != 0 && (s.Spines < leastSpines || s.Spines > mostSpines) {
+		return fmt.Errorf("%d ranks, %d spines: want %d to %d ranks, and %d to %d spines", s.Ranks, s.Spines, leastRanks, mostRanks, leastSpines, mostSpines)
+	}
+	ranks, _, _ := s.shape()
+	if s.Algorithm == collective.HalvingDoubling && ranks&(ranks-1) != 0 {
+		return fmt.Errorf("halving_doubling of %d ranks: want a power of two; the ranks beyond one make the others collide even where nothing is wrong", ranks)
+	}
+	if s.Class == collective.Deadlock && ranks < usualRanks {
+		return fmt.Errorf("deadlock of %d ranks: want %d or more; fewer can end before the loop of pauses closes", ranks, usualRanks)
 	}
 	for _, c := range Classes() {
 		if c != s.Class {
@@ -125,7 +144,7 @@ func New(spec Spec) (*Incident, error) {
 		return nil, err
 	}
 	random := rand.New(rand.NewPCG(spec.Seed, 17))
-	in := &Incident{Spec: spec, fabric: f, order: random.Perm(f.numRanks()), spine: map[pair]int{}, control: random.IntN(2) == 0,
+	in := &Incident{Spec: spec, fabric: f, order: random.Perm(f.ranks), spine: map[pair]int{}, control: random.IntN(2) == 0,
 		truth: Truth{Class: spec.Class, Algorithm: spec.Algorithm, Seed: spec.Seed, Flows: []string{}, Objects: []string{}, Ranks: []int{}}}
 	in.prog = newProgram(spec.Algorithm, in.order, spec.ChunkBytes)
 	in.decoys(random)

@@ -1,6 +1,8 @@
 package incident
 
 import (
+	"maps"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
@@ -44,25 +46,37 @@ func TestEveryClassDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// TestStepsFollowTheirData: no step begins before what it awaits has ended.
+// TestStepsFollowTheirData: no step begins before what it awaits has ended, and nothing
+// slows a healthy run's steps, whatever the number of ranks.
 func TestStepsFollowTheirData(t *testing.T) {
 	for _, algorithm := range Algorithms() {
-		result, _ := simulate(t, Spec{Class: Healthy, Algorithm: algorithm, ChunkBytes: 1 << 17, Seed: 5}, detect.Config{Mode: detect.Off})
-		type key struct{ rank, step int32 }
-		ends := map[key]int64{}
-		for _, s := range result.Run.Steps {
-			ends[key{s.Rank, s.Step}] = s.EndNanos
-		}
-		if want := len(result.Run.Ranks) * result.Run.Communicators[0].Steps; len(ends) != want {
-			t.Errorf("%s: %d steps, want %d", algorithm, len(ends), want)
-		}
-		for _, s := range result.Run.Steps {
-			if s.EndNanos < s.BeginNanos+s.AloneNanos*98/100 || s.Peer != collective.None && s.EndNanos > s.BeginNanos+s.AloneNanos*12/10+1000 {
-				t.Errorf("%s: rank %d step %d took %d, alone %d", algorithm, s.Rank, s.Step, s.EndNanos-s.BeginNanos, s.AloneNanos)
+		for _, ranks := range []int{8, 4, 5, 7, 12} {
+			spec := Spec{Class: Healthy, Algorithm: algorithm, ChunkBytes: 1 << 17, Seed: 5, Ranks: ranks}
+			if spec.Validate() != nil { // halving-doubling of no power of two
+				continue
 			}
-			if before := ends[key{s.AwaitsRank, s.AwaitsStep}]; s.BeginNanos < before || s.BeginNanos < ends[key{s.Rank, s.Step - 1}] {
-				t.Errorf("%s: rank %d step %d begins at %d before its data at %d", algorithm, s.Rank, s.Step, s.BeginNanos, before)
-			}
+			result, _ := simulate(t, spec, detect.Config{Mode: detect.Off})
+			checkSteps(t, &spec, &result.Run)
+		}
+	}
+}
+
+func checkSteps(t *testing.T, spec *Spec, run *collective.Run) {
+	t.Helper()
+	type key struct{ rank, step int32 }
+	ends := map[key]int64{}
+	for _, s := range run.Steps {
+		ends[key{s.Rank, s.Step}] = s.EndNanos
+	}
+	if want := len(run.Ranks) * run.Communicators[0].Steps; len(ends) != want {
+		t.Errorf("%+v: %d steps, want %d", spec, len(ends), want)
+	}
+	for _, s := range run.Steps {
+		if s.EndNanos < s.BeginNanos+s.AloneNanos*98/100 || s.Peer != collective.None && s.EndNanos > s.BeginNanos+s.AloneNanos*12/10+1000 {
+			t.Errorf("%+v: rank %d step %d took %d, alone %d", spec, s.Rank, s.Step, s.EndNanos-s.BeginNanos, s.AloneNanos)
+		}
+		if before := ends[key{s.AwaitsRank, s.AwaitsStep}]; s.BeginNanos < before || s.BeginNanos < ends[key{s.Rank, s.Step - 1}] {
+			t.Errorf("%+v: rank %d step %d begins at %d before its data at %d", spec, s.Rank, s.Step, s.BeginNanos, before)
 		}
 	}
 }
@@ -76,6 +90,62 @@ func TestLargerFabrics(t *testing.T) {
 			t.Errorf("%s, %s: finished %v, cost %d", class, algorithm, result.Finished, truth.CostNanos)
 		}
 	}
+}
+
+// TestAnyNumberOfRanks: with as many ranks as do not fill leaves or powers of two every
+// algorithm and class does the same, too, and the collective delivers to every rank.
+func TestAnyNumberOfRanks(t *testing.T) {
+	for _, ranks := range []int{4, 5, 6, 7, 11, 12, 17} {
+		for i, class := range Classes() {
+			if class == collective.Deadlock && ranks < 8 {
+				continue
+			}
+			spec := Spec{Class: class, Algorithm: Algorithms()[(i+ranks)%len(Algorithms())], ChunkBytes: 1 << 16, Seed: uint64(ranks), Ranks: ranks}
+			if spec.Algorithm == collective.HalvingDoubling && ranks != 4 {
+				spec.Algorithm = collective.Tree
+			}
+			result, truth := simulate(t, spec, detect.Config{Mode: detect.Off})
+			if ends := class != collective.Hang && class != collective.Deadlock; result.Finished != ends || len(result.Run.Ranks) != ranks || (class == Healthy || !ends) != (truth.CostNanos == 0) || (class != Healthy) != (len(truth.Objects) > 0) {
+				t.Errorf("%+v: finished %v, cost %d, at %v", spec, result.Finished, truth.CostNanos, truth.Objects)
+			}
+		}
+	}
+}
+
+// TestProgramsOfAnyNumberOfRanks: what rank sends reaches all others of an all-reduce,
+// by what the steps await.
+func TestProgramsOfAnyNumberOfRanks(t *testing.T) {
+	for ranks := 2; ranks <= 20; ranks++ {
+		order := rand.New(rand.NewPCG(uint64(ranks), 1)).Perm(ranks)
+		for _, algorithm := range []collective.Algorithm{collective.Ring, collective.Tree} {
+			for rank, known := range deliver(newProgram(algorithm, order, 1<<16)) {
+				if len(known) != ranks {
+					t.Errorf("%s of %d ranks: rank %d has the data of %d", algorithm, ranks, rank, len(known))
+				}
+			}
+		}
+	}
+}
+
+// deliver plays a program step by step, and says whose data each rank has at the end.
+func deliver(prog program) []map[int]bool {
+	has := make([]map[int]bool, len(prog))
+	for rank := range has {
+		has[rank] = map[int]bool{rank: true}
+	}
+	for s := range prog[0] {
+		next := make([]map[int]bool, len(has))
+		for rank := range has {
+			next[rank] = maps.Clone(has[rank])
+		}
+		for rank, steps := range prog {
+			if steps[s].peer != collective.None {
+				maps.Copy(next[steps[s].peer], has[rank])
+			}
+		}
+		has = next
+	}
+	return has
 }
 
 // TestAWatchedRunIsTheSame: telemetry changes nothing of what happens, and the same Spec
@@ -121,7 +191,7 @@ func TestAlgorithmsMoveTheirData(t *testing.T) {
 }
 
 func TestWhatIsNoSpec(t *testing.T) {
-	for _, spec := range []Spec{{}, {Class: Healthy}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1}, {Class: "odd", Algorithm: collective.Ring, ChunkBytes: 1 << 20}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Ranks: 12}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Spines: 3}} {
+	for _, spec := range []Spec{{}, {Class: Healthy}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1}, {Class: "odd", Algorithm: collective.Ring, ChunkBytes: 1 << 20}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Ranks: 3}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Ranks: 257}, {Class: Healthy, Algorithm: collective.HalvingDoubling, ChunkBytes: 1 << 20, Ranks: 12}, {Class: collective.Deadlock, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Ranks: 6}, {Class: Healthy, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Spines: 3}} {
 		if _, err := New(spec); err == nil {
 			t.Errorf("%+v was taken", spec)
 		}

@@ -148,6 +148,9 @@ func (in *Incident) backgroundFlow(random *rand.Rand) {
 func (in *Incident) selfCollision(random *rand.Rand) {
 	leaving := func(v victim) (other victim, both bool) {
 		rank := v.rank ^ 1
+		if rank >= in.fabric.ranks { // the only one of its leaf
+			return victim{}, false
+		}
 		s := in.prog[rank][v.step-1]
 		if s.peer == collective.None || !crossesLeaves(v) {
 			return victim{}, false
@@ -189,7 +192,9 @@ func (in *Incident) meetsBelow(moved victim) {
 func (in *Incident) bySlots() (order []int) {
 	for slot := range ranksPerLeaf {
 		for leaf := range in.fabric.leaves {
-			order = append(order, leaf*ranksPerLeaf+slot)
+			if rank := leaf*ranksPerLeaf + slot; rank < in.fabric.ranks {
+				order = append(order, rank)
+			}
 		}
 	}
 	return order

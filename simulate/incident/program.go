@@ -56,15 +56,17 @@ func operation(algorithm collective.Algorithm) collective.Operation {
 	return collective.AllReduce
 }
 
-// binomial reduces to the first rank and broadcasts from it, in log2 p rounds each. A
-// rank that receives in a round has a step without a transfer there.
+// binomial reduces to the first rank and broadcasts from it, in log2 p rounds each, rounded up. A
+// rank that receives in a round has a step without a transfer there. One that has nothing to
+// wait for, as p is no power of two, sends when its receiver is through with the round
+// before (rendezvous): else two would send to it at once.
 func binomial(p int, bytes int64, step func(at, peer int, bytes int64, awaits, awaitsStep int)) {
-	rounds := bits.Len(uint(p)) - 1
+	rounds := bits.Len(uint(p - 1))
 	// from is who sends to at in round s, or -1; to is whom at sends to.
 	from := func(at, s int) int {
 		k := min(s, 2*rounds-1-s)
 		switch {
-		case s < rounds && at%(2<<k) == 0:
+		case s < rounds && at%(2<<k) == 0 && at+1<<k < p:
 			return at + 1<<k
 		case s >= rounds && at%(2<<k) == 1<<k:
 			return at - 1<<k
@@ -76,7 +78,7 @@ func binomial(p int, bytes int64, step func(at, peer int, bytes int64, awaits, a
 		switch {
 		case s < rounds && at%(2<<k) == 1<<k:
 			return at - 1<<k
-		case s >= rounds && at%(2<<k) == 0:
+		case s >= rounds && at%(2<<k) == 0 && at+1<<k < p:
 			return at + 1<<k
 		}
 		return -1
@@ -88,6 +90,9 @@ func binomial(p int, bytes int64, step func(at, peer int, bytes int64, awaits, a
 				awaits = from(at, s-1)
 			}
 			peer, size := to(at, s), bytes
+			if s > 0 && s < rounds && peer >= 0 && awaits < 0 {
+				awaits = from(peer, s-1)
+			}
 			if peer < 0 {
 				size = 0
 			}

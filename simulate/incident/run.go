@@ -93,11 +93,11 @@ func (in *Incident) Simulate(cfg detect.Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := &runner{in: in, sim: sim, all: cfg.Mode != detect.StepAware, ranks: make([]rankState, in.fabric.numRanks()), owner: map[packet.TransferID]int{},
+	r := &runner{in: in, sim: sim, all: cfg.Mode != detect.StepAware, ranks: make([]rankState, in.fabric.ranks), owner: map[packet.TransferID]int{},
 		flows: append(append([]background(nil), in.noise...), in.flows...), jitter: rand.New(rand.NewPCG(in.Spec.Seed, 23)),
-		outstanding: map[packet.TransferID]*fifo{}, arrived: make([][]bool, in.fabric.numRanks())}
+		outstanding: map[packet.TransferID]*fifo{}, arrived: make([][]bool, in.fabric.ranks)}
 	r.out.Run = in.header()
-	for rank := range in.fabric.numRanks() {
+	for rank := range in.fabric.ranks {
 		r.arrived[rank] = make([]bool, len(in.prog[rank]))
 		r.agents = append(r.agents, detect.New(cfg))
 	}
@@ -122,7 +122,7 @@ func (in *Incident) header() collective.Run {
 	if in.Spec.Algorithm == collective.Tree {
 		run.Communicators[0].Algorithm = collective.Custom // one tree by rounds, as the records say
 	}
-	for rank := range in.fabric.numRanks() {
+	for rank := range in.fabric.ranks {
 		run.Ranks = append(run.Ranks, collective.Rank{Node: nodeName(rankHost(rank)), Host: rankHost(rank)})
 	}
 	run.Paths = in.paths()
@@ -172,7 +172,7 @@ func (r *runner) play(watched bool) error {
 		}
 	}
 	limit := packet.Nanos(float64(r.in.limitNanos()))
-	for r.done < r.in.fabric.numRanks() {
+	for r.done < r.in.fabric.ranks {
 		notice, more := r.sim.Next(limit)
 		if !more {
 			return nil
@@ -300,7 +300,7 @@ func (r *runner) ended(rank int) error {
 }
 
 func (r *runner) advanceAll() error {
-	for rank := range r.in.fabric.numRanks() {
+	for rank := range r.in.fabric.ranks {
 		if err := r.advance(rank); err != nil {
 			return err
 		}
@@ -333,7 +333,7 @@ func (r *runner) aloneNanos(hops int, bytes int64) int64 {
 
 // finish closes the records.
 func (r *runner) finish() {
-	r.out.Finished = r.done == r.in.fabric.numRanks()
+	r.out.Finished = r.done == r.in.fabric.ranks
 	for _, a := range r.agents {
 		r.out.TelemetryBytes += a.Spent()
 		r.out.NoticeBytes += a.Notices() * detect.PacketBytes

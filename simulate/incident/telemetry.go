@@ -245,7 +245,7 @@ func (r *runner) observe(rank int, roundTrip int64) {
 
 // tick looks at the oldest packet of each transfer under way.
 func (r *runner) tick() {
-	for rank := range r.in.fabric.numRanks() {
+	for rank := range r.in.fabric.ranks {
 		if state := r.ranks[rank]; state.waiting && state.record < len(r.out.Run.Steps) {
 			r.observe(rank, r.oldest(rank))
 		}

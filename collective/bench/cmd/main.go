@@ -43,7 +43,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 200, "incidents")
 	flag.Uint64Var(&o.seed, "seed", firstTestSeed, "first seed")
 	flag.Int64Var(&o.chunk, "chunk", 1<<20, "bytes of a step")
-	flag.IntVar(&o.ranks, "ranks", 8, "ranks: 8, 16 or 32, two on each leaf")
+	flag.IntVar(&o.ranks, "ranks", 8, "ranks: 4 to 256, two on each leaf")
 	flag.IntVar(&o.spines, "spines", 4, "spines: 4 to 16")
 	flag.StringVar(&o.mode, "mode", string(detect.StepAware), "detection whose records are diagnosed")
 	flag.StringVar(&o.classes, "classes", "", "classes, by name; all if empty")

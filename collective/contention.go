@@ -1,0 +1,164 @@
+package collective
+
+import (
+	"fmt"
+	"slices"
+)
+
+// meeting is where two flows come together: of the ports that both take, by what is
+// certain or by what is possible, the NIC if they leave by one, else the one where f
+// met the longest queue by telemetry, else the first on the way. A port that has room
+// for all flows between two times is none.
+func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port, ok bool) {
+	if s.source == f.source {
+		return a.tr.net.nic(s.source), true
+	}
+	longest := 0.0
+	way, other := a.tr.route(s), a.tr.route(f)
+	for _, p := range way.ports {
+		if !(certain && way.certain(p) && other.certain(p) || !certain && a.tr.passes(f, p)) || a.roomy(p, certain, from, to) {
+			continue
+		}
+		q := f.queues[p]
+		if mean := float64(q.queue) / float64(max(q.packets, 1)); !ok || mean > longest {
+			at, ok, longest = p, true, mean
+		}
+	}
+	if !ok && s.destination == f.destination && a.blind() {
+		return a.tr.net.nic(s.destination), true // no path is known, but its end is
+	}
+	return at, ok
+}
+
+// contention appends the other flows that shared a port with step i while it ran.
+func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	for _, x := range a.tr.sending(from, to) {
+		f := x.stream
+		if f.steps != nil || x.bytes <= 0 {
+			continue
+		}
+		at, ok := a.meeting(s, f, certain, from, to)
+		if !ok {
+			continue
+		}
+		if _, sure := a.meeting(s, f, true, from, to); sure && !certain {
+			continue // counted already
+		}
+		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
+		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c.unpaused = c.weight
+		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
+		if !a.tr.net.Nodes[at.node].Switch {
+			c.class, c.object = HostNICContention, a.host(at.node)
+			c.evidence = "leaves the same NIC as the collective's flow"
+			if at.node == f.destination {
+				c.class, c.evidence = BackgroundFlow, "goes to the same host as the collective's flow"
+			}
+		} else {
+			a.asIncast(&c, f, from, to)
+			a.asRoot(&c, f, from, to)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// together is the share of a flow's time by which the begins of two may differ that were
+// sent as one incast.
+const together = 0.05
+
+// asIncast makes a cause one of an incast where its flow is one of several, from as
+// many hosts, into one host that the collective sends to at the same time: of three or
+// more, or of two that began together. Its object is the switch's port to that host.
+func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
+	var sources []int
+	apart := int64(0) // the begins of the flows
+	for _, g := range a.tr.sending(from, to) {
+		if g.steps == nil && g.destination == f.destination && g.bytes > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
+			apart = max(apart, g.curve[0].time-f.curve[0].time, f.curve[0].time-g.curve[0].time)
+		}
+	}
+	if len(sources) == 2 && float64(apart) > together*float64(f.last().time-f.curve[0].time) {
+		return
+	}
+	collective := slices.ContainsFunc(a.tr.sending(from, to), func(g sender) bool {
+		return g.steps != nil && g.destination == f.destination && g.bytes > 0
+	})
+	if len(sources) < 2 || !collective {
+		return
+	}
+	for _, p := range a.tr.route(f).ports {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
+			c.class, c.object = Incast, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
+		}
+	}
+}
+
+// rootSources is how many flows into one host make a root of it, if what they send
+// takes rootShare of the time of its port or more.
+const (
+	rootSources = 2
+	rootShare   = 0.8
+)
+
+// asRoot makes a cause one of pauses where its flow is one of several into a host that
+// the collective does not send to: the queue is at the port to that host, off the
+// collective's way, and pauses are how the collective is slowed.
+func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
+	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.list, func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
+		return
+	}
+	var sources []int
+	bytes := int64(0)
+	for _, g := range a.tr.others {
+		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
+			sources = append(sources, g.source)
+		}
+	}
+	for _, g := range a.tr.others {
+		if g.destination == f.destination {
+			bytes += g.sent(from, to)
+		}
+	}
+	if len(sources) < rootSources {
+		return
+	}
+	for _, p := range a.tr.route(f).ports {
+		if h, ok := a.tr.net.toHost(p); ok && h == f.destination && a.wireNanos(bytes, p) > rootShare*float64(to-from) {
+			c.class, c.object = PFCRoot, a.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's way", len(sources), a.host(f.destination))
+		}
+	}
+}
+
+// collisions appends the collective's own flows that shared a switch's port with step i
+// while it ran. Flows of one NIC are the algorithm's choice and no collision.
+func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cause {
+	from, to := a.t.begin[i], a.t.end[i]
+	for _, x := range a.tr.sending(from, to) {
+		o := x.stream
+		if o.steps == nil {
+			break // the collective's come first
+		}
+		if o == s || o.source == s.source || x.bytes == 0 {
+			continue
+		}
+		at, ok := a.meeting(s, o, certain, from, to)
+		if !ok {
+			continue
+		}
+		if _, sure := a.meeting(s, o, true, from, to); sure && !certain {
+			continue
+		}
+		if weight := a.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
+			words := a.words(at)
+			weight *= 1 - a.pauses.fraction(at, from, to)
+			out = append(out, cause{who: words.collision, class: SelfCollision, flow: o.name, object: words.name, weight: weight, confidence: 0.9,
+				evidence: "two flows of the collective share the port"})
+		}
+	}
+	return out
+}
