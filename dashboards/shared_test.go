@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,17 +37,26 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// database is an empty one of the test's own.
+var databases enginetest.Databases
+
+// database is an empty one of the test's own, whose schema it leaves as it is.
 func database(t testing.TB) (*store.DB, driver.Conn) {
 	t.Helper()
-	name := "test_" + strings.ToLower(t.Name())
+	name := databases.Lend(t, sharedEngine, func(name string) {
+		db := connect(t, name)
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return connect(t, name), enginetest.Connect(t, sharedEngine, name)
+}
+
+func connect(t testing.TB, name string) *store.DB {
+	t.Helper()
 	db, err := store.New(sharedEngine.Options(name), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return db, enginetest.Connect(t, sharedEngine, name)
+	return db
 }

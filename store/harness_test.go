@@ -1,13 +1,10 @@
 package store
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,22 +38,17 @@ func openDB(tb testing.TB, opts *clickhouse.Options, cfg Config) testDB {
 	return testDB{db, registry}
 }
 
-var databases atomic.Int64
+var databases enginetest.Databases
 
-// migratedDB is a database of the test's own, in the shared engine.
+// migratedDB is a database of the test's own, in the shared engine, whose schema it leaves as it is.
 func migratedDB(tb testing.TB) testDB {
 	tb.Helper()
-	name := fmt.Sprint("test_", databases.Add(1))
-	db := openDB(tb, shared.Options(name), DefaultConfig())
-	if err := db.Migrate(context.Background()); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := db.conn.Exec(context.Background(), "DROP DATABASE "+name); err != nil {
-			tb.Error(err)
+	name := databases.Lend(tb, shared, func(name string) {
+		if err := openDB(tb, shared.Options(name), DefaultConfig()).Migrate(tb.Context()); err != nil {
+			tb.Fatal(err)
 		}
 	})
-	return db
+	return openDB(tb, shared.Options(name), DefaultConfig())
 }
 
 // testOptionsNowhere lead to a port at which nothing listens.

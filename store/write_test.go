@@ -173,7 +173,10 @@ func TestStoreTwiceIsOnce(t *testing.T) {
 // Tokens are forgotten in time; what an interrupted Store left must then be
 // found by looking.
 func TestStoreGoesOnWhereItWasCutOffWithoutTokens(t *testing.T) {
-	db, ctx := migratedDB(t), context.Background()
+	db, ctx := openDB(t, shared.Options("without_tokens"), DefaultConfig()), context.Background()
+	if err := db.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
 	for _, table := range tables {
 		if err := db.conn.Exec(ctx, "ALTER TABLE "+table.name+" MODIFY SETTING non_replicated_deduplication_window = 0"); err != nil {
 			t.Fatal(err)

@@ -262,13 +262,24 @@ func TestPairsAreBusySideBySide(t *testing.T) {
 	}
 }
 
-// erring fails as it is told, by identifier.
+// erring fails as it is told, by identifier. Its first five measurements wait for those of
+// the other that meets it, if there is one: a loaded machine may run one pair to the end
+// before the next begins.
 type erring struct {
 	engine.Engine
-	with map[int]error
+	with  map[int]error
+	meet  chan struct{}
+	calls int
 }
 
 func (e *erring) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
+	if e.calls++; e.meet != nil && e.calls <= 5 {
+		select {
+		case e.meet <- struct{}{}:
+		case <-e.meet:
+		case <-ctx.Done():
+		}
+	}
 	if err := e.with[id]; err != nil {
 		return search.Measurement{}, err
 	}
@@ -280,8 +291,9 @@ func TestFaultsOfEngines(t *testing.T) {
 	fault := &engine.Fault{Engine: "F", Reason: engine.Late, Err: errors.New("no answer")}
 	gone := fmt.Errorf("%w: %w", fault, engine.ErrGone)
 	o := options(t, 60, 2, &bytes.Buffer{})
-	o.Engines[0] = &erring{o.Engines[0], map[int]error{3: fault, 5: gone}}
-	o.Engines[1] = &erring{o.Engines[1], map[int]error{2: fault}}
+	meet := make(chan struct{})
+	o.Engines[0] = &erring{Engine: o.Engines[0], with: map[int]error{3: fault, 5: gone}, meet: meet}
+	o.Engines[1] = &erring{Engine: o.Engines[1], with: map[int]error{2: fault}, meet: meet}
 	reg := prometheus.NewRegistry()
 	var err error
 	if o.Metrics, err = run.NewMetrics(reg); err != nil {
@@ -303,7 +315,7 @@ giverny_search_engine_faults_total{reason="nonsense"} 0
 		t.Error(err)
 	}
 	o = options(t, 60, 1, &bytes.Buffer{})
-	o.Engines[0] = &erring{o.Engines[0], map[int]error{5: gone}}
+	o.Engines[0] = &erring{Engine: o.Engines[0], with: map[int]error{5: gone}}
 	s, err = run.Run(t.Context(), o)
 	var engineError *run.EngineError
 	if !errors.As(err, &engineError) || !errors.Is(err, engine.ErrGone) || s.Experiments > 5 || s.Failed == 0 {

@@ -63,26 +63,12 @@ func modelOf(tb testing.TB, options *clickhouse.Options, cfg store.Config) testM
 		migrated[database] = true
 	}
 	m := testModel{New(db), db, enginetest.Connect(tb, shared, database)}
-	tb.Cleanup(func() { m.empty(tb, database) })
-	return m
-}
-
-// empty drops the rows of all tables that have some, but for what says that they are migrated.
-func (m testModel) empty(tb testing.TB, database string) {
-	tb.Helper()
-	ctx := context.WithoutCancel(tb.Context())
-	var filled []struct {
-		Name string `ch:"name"`
-	}
-	err := m.conn.Select(ctx, &filled, "SELECT DISTINCT table AS name FROM system.parts WHERE active AND database = {database:String} AND table != 'giverny_migrations'", clickhouse.Named("database", database))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, table := range filled {
-		if err := m.conn.Exec(ctx, "TRUNCATE TABLE "+table.Name); err != nil {
-			tb.Fatal(err)
+	tb.Cleanup(func() {
+		if err := enginetest.Empty(context.WithoutCancel(tb.Context()), m.conn, database); err != nil {
+			tb.Error(err)
 		}
-	}
+	})
+	return m
 }
 
 func (m testModel) store(tb testing.TB, results ...*schema.IntervalResult) {

@@ -179,10 +179,14 @@ func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
 	if err := producer.Produce(ctx, kafka.Record{Fabric: "f0", Kind: envelope.Events, Payload: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
+	patience := busy
+	if want != nil {
+		patience = 10 * time.Second // it is tried until then
+	}
 	refused := error(nil)
 	c := kafka.NewConsumer(p.client, producer, kafka.Assignment{Kind: envelope.Events, Fabric: "f0", Fence: fence})
 	err := c.Run(ctx, func(_ context.Context, m kafka.Message) error {
-		try, stop := context.WithTimeout(ctx, time.Minute)
+		try, stop := context.WithTimeout(ctx, patience)
 		defer stop()
 		refused = c.CommitThrough(try, m.Offset)
 		cancel()
