@@ -45,7 +45,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 }
 
 // isRoot reports whether a root is the port that a region's own root is.
-func (s *Stage) isRoot(root *schema.RootPort, of *schema.Root) bool {
+func (s *Stage) isRoot(root *schema.Root, of *schema.Root) bool {
 	if root == nil || of.Link == schema.NoLink || int(of.Link) >= s.graph.NumLinks() {
 		return false
 	}
@@ -54,7 +54,7 @@ func (s *Stage) isRoot(root *schema.RootPort, of *schema.Root) bool {
 }
 
 // because says in sentences what speaks for a verdict.
-func (s *Stage) because(rc *regionCase, v *verdict, root *schema.RootPort) string {
+func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseUnknown:
 		return s.whyUnknown(rc)
@@ -90,7 +90,7 @@ func plural(n int, what string) string {
 }
 
 // accusation says what speaks against a job.
-func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass, root *schema.RootPort) string {
+func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
 	at := s.receiver(c.job, root)
@@ -162,11 +162,10 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	root := d.Root
 	switch {
-	case rc.back.kind == deadlock && d.Cause.Class != schema.CauseFailure:
+	case len(d.Cycle) > 0:
 		var names []string
-		for _, l := range rc.back.cycle {
-			key := s.graph.PortKey(l)
-			names = append(names, portName(key.Device, key.Port))
+		for _, p := range d.Cycle {
+			names = append(names, portName(p.Device, p.Port))
 		}
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
 	case root == nil, len(d.Failures) > 0: // what failed has been named

@@ -132,7 +132,7 @@ func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
 	fmt.Fprintln(w.out)
 }
 
-func rootText(r *schema.RootPort) string {
+func rootText(r *schema.Root) string {
 	if r == nil {
 		return ""
 	}
