@@ -14,10 +14,13 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	var b strings.Builder
 	name := rc.region.Name
 	switch at := rc.region.Root; {
-	case at != nil && !s.isRoot(d.Root, at): // the region's own root is not where this verdict finds it
+	case at != nil && !at.IsAt(d.Root): // the region's own root is not where this verdict finds it
 		name = s.graph.Describe(rc.region.Links)
 	case name == "":
 		name = s.graph.DescribeRegion(rc.region)
+	}
+	if d.Root != nil {
+		name = topology.RenameRoot(name, d.Root.Kind)
 	}
 	if !topology.NamesRoot(name) {
 		name = "congestion in " + name
@@ -42,15 +45,6 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 		fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
 	}
 	return b.String()
-}
-
-// isRoot reports whether a root is the port that a region's own root is.
-func (s *Stage) isRoot(root *schema.Root, of *schema.Root) bool {
-	if root == nil || of.Link == schema.NoLink || int(of.Link) >= s.graph.NumLinks() {
-		return false
-	}
-	key := s.graph.PortKey(of.Link)
-	return root.Device == key.Device && root.Port == key.Port
 }
 
 // because says in sentences what speaks for a verdict.

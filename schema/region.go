@@ -29,6 +29,11 @@ type Root struct {
 	Link   LinkID // that leaves the port
 }
 
+// IsAt reports whether two roots are the same port, or the same device where neither has a known port.
+func (r *Root) IsAt(o *Root) bool {
+	return o != nil && r.Device == o.Device && r.Port == o.Port
+}
+
 // RootJSON is a root in JSON: of a region and of a diagnosis, in the API, in Kafka and on the command line.
 type RootJSON struct {
 	Device string  `json:"device"`

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkscsv"
 )
 
 // diagnosisWriter prints diagnoses, those of an interval at a time; names are of regions, by id.
@@ -124,7 +123,7 @@ func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
 	if name != "" {
 		where = " (" + name + ")"
 	}
-	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, linkscsv.ShortName(d.Metric), d.Mean, len(d.Links))
+	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
 	fmt.Fprintf(w.out, "  cause: %s, confidence %.2f%s\n", d.Cause.Class, d.Cause.Confidence, rootText(d.Root))
 	if d.Text != "" { // ends with the action
 		fmt.Fprintf(w.out, "  %s\n", d.Text)
