@@ -261,7 +261,7 @@ func (s *Stage) spreadOut(j *job) bool {
 }
 
 func jobName(j *job) string {
-	if j.Name == "" {
+	if j.Name == "" || j.Name == j.ID {
 		return "job " + j.ID
 	}
 	return fmt.Sprintf("job %s (%s)", j.ID, j.Name)

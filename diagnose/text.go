@@ -42,7 +42,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	if d.Cause.Class == schema.CauseUnknown {
 		fmt.Fprintf(&b, " The cause is not known. %s", d.Action)
 	} else {
-		fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
+		fmt.Fprintf(&b, " Confidence %.0f%%. %s", d.Cause.Percent(), d.Action)
 	}
 	return b.String()
 }

@@ -40,6 +40,9 @@ type Cause struct {
 	Confidence float64    `json:"confidence"`
 }
 
+// Percent is the confidence for a person: no verdict is sure, so it is 99 at most.
+func (c Cause) Percent() float64 { return min(99, 100*c.Confidence) }
+
 // AccusedJob is a job whose traffic stands out near a region.
 type AccusedJob struct {
 	JobID       string  `json:"job_id"`
