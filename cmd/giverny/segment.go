@@ -59,7 +59,7 @@ giverny topology links. The method in use is printed to standard error.`,
 	flags.StringArrayVar(&f.files, "in", nil, "links CSV (.gz, .zst); several may be given")
 	flags.StringVar(&f.method, "method", string(defaults.Method), "statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.overlap, "overlap", defaults.Overlap, "a link may belong to two regions where their stalls add up")
-	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "smaller regions do not count; 0: derived from the fabric and its noise")
+	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "least number of links of a region, smaller groups are not reported; 0: derived from the fabric and its noise")
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
 	_ = cmd.MarkFlagRequired("topology")
 	return cmd
