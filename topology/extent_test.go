@@ -249,7 +249,7 @@ func TestDescribeRegionsTellsThemApart(t *testing.T) {
 	for i := range regions {
 		got = append(got, regions[i].Name)
 	}
-	want := []string{"pod 2, leaf uplinks, 2 links, with leaf2-0 port 3", "pod 2, leaf uplinks, 3 links", "pod 2, leaf uplinks, 2 links, with leaf2-0 port 4", "pod 2, leaf uplinks", "agg2-0, leaf2-0", "agg2-1, leaf2-0"}
+	want := []string{"pod 2, leaf uplinks, with leaf2-0 port 3", "pod 2, leaf uplinks, with leaf2-1 port 3", "pod 2, leaf uplinks, with leaf2-0 port 4", "pod 2, leaf uplinks", "agg2-0, leaf2-0", "agg2-1, leaf2-0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

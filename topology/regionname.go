@@ -11,48 +11,53 @@ import (
 )
 
 // DescribeRegions names the regions of an interval, those of one metric each in its own way: where several would share
-// a name, it says also how many links they have, and where that is the same, one of their ports.
+// a name, it also says one of their ports.
 func (g *Graph) DescribeRegions(regions []schema.Region) {
-	for i := range regions {
-		regions[i].Name = g.DescribeRegion(&regions[i])
-	}
-	tellApart(regions, func(r *schema.Region, _ []*schema.Region) string { return fmt.Sprintf("%d links", len(r.Links)) })
-	tellApart(regions, g.describeOwnPort)
-}
-
-// tellApart adds to each name that several regions of a metric share what distinguishes it from the others.
-func tellApart(regions []schema.Region, by func(r *schema.Region, others []*schema.Region) string) {
 	type place struct {
 		metric schema.Metric
 		name   string
 	}
 	same := map[place][]*schema.Region{}
 	for i := range regions {
-		at := place{regions[i].Metric, regions[i].Name}
-		same[at] = append(same[at], &regions[i])
+		r := &regions[i]
+		r.Name = g.DescribeRegion(r)
+		at := place{r.Metric, r.Name}
+		same[at] = append(same[at], r)
 	}
-	for at, list := range same {
-		for i, r := range list {
-			if len(list) > 1 {
-				r.Name = at.name + ", " + by(r, slices.Delete(slices.Clone(list), i, i+1))
-			}
+	for _, list := range same {
+		if len(list) > 1 {
+			g.tellApart(list)
 		}
 	}
 }
 
-// describeOwnPort names the first port, by name, of the links that a region does not share with others; of all its
-// links if it shares all.
-func (g *Graph) describeOwnPort(r *schema.Region, others []*schema.Region) string {
-	first := func(own bool) (name string) {
+// tellApart adds to the name that regions share the first port, by name, of the links that a region has alone; where
+// it has none alone, the first that no other is named by.
+func (g *Graph) tellApart(list []*schema.Region) {
+	regionsOf := map[schema.LinkID]int{}
+	for _, r := range list {
 		for _, l := range r.Links {
-			shared := slices.ContainsFunc(others, func(o *schema.Region) bool { return slices.Contains(o.Links, l) })
-			if key := g.PortKey(l); !(own && shared) && (name == "" || key.Device+" port "+key.Port < name) {
-				name = key.Device + " port " + key.Port
+			regionsOf[l]++
+		}
+	}
+	named := map[string]bool{}
+	for _, r := range list {
+		own, free := "", ""
+		for _, l := range r.Links {
+			key := g.PortKey(l)
+			port := plainName(key.Device) + " port " + key.Port
+			if regionsOf[l] == 1 && (own == "" || port < own) {
+				own = port
+			}
+			if !named[port] && (free == "" || port < free) {
+				free = port
 			}
 		}
-		return name
+		if port := cmp.Or(own, free); port != "" {
+			named[port] = true
+			r.Name += ", with " + port
+		}
 	}
-	return "with " + cmp.Or(first(true), first(false))
 }
 
 // DescribeRegion names a region in a few words: by its root and where its traffic comes from, "congestion tree at

@@ -255,6 +255,10 @@ func TestDiagnosesAnIncast(t *testing.T) {
 	if len(d.Jobs) == 0 || d.Jobs[0].JobID != "gather" || d.Root == nil || d.Root.Peer != "host8" || d.Region == 0 || d.Region != last.Regions[0].ID || d.Text == "" {
 		t.Errorf("diagnosis %+v, root %+v", d, d.Root)
 	}
+	region := &last.Regions[0] // which the diagnosis has renamed
+	if region.Root == nil || region.Root.Kind != d.Root.Kind || !strings.HasPrefix(region.Name, "incast at ") || !strings.Contains(d.Text, region.Name) {
+		t.Errorf("region %q, root %+v, text %q", region.Name, region.Root, d.Text)
+	}
 	holdsForm(t, &d)
 	if first := o.results[0]; len(first.Diagnoses) != 0 {
 		t.Errorf("a calm interval has diagnoses %+v", first.Diagnoses)
