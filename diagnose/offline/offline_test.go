@@ -289,7 +289,10 @@ type form struct {
 		P           *float64 `json:"p_value"`
 	} `json:"jobs"`
 	Failures []struct{} `json:"failures"`
-	Root     *struct{ Device, Port, Peer, Kind string }
+	Root     *struct {
+		Device, Port, Peer, Kind string
+		Link                     *uint32
+	}
 	Victims  []struct {
 		ID       string     `json:"job_id"`
 		Slowdown [2]float64 `json:"slowdown"`
@@ -314,7 +317,7 @@ func holdsForm(t *testing.T, d *schema.Diagnosis) {
 	switch {
 	case f.Region == "" || f.Time.IsZero() || f.Metric != "xmit_wait" || f.Severity == "" || len(f.Links) == 0 || f.Mean == nil:
 		t.Errorf("region of %s", text)
-	case f.Cause.Class == "" || f.Cause.Confidence == nil || f.Failures == nil || f.Victims == nil || f.Root == nil || f.Root.Device == "" || f.Root.Kind == "":
+	case f.Cause.Class == "" || f.Cause.Confidence == nil || f.Failures == nil || f.Victims == nil || f.Root == nil || f.Root.Device == "" || f.Root.Kind == "" || f.Root.Link == nil:
 		t.Errorf("cause of %s", text)
 	case len(f.Jobs) == 0 || f.Jobs[0].Blame == nil || f.Jobs[0].Value == nil || f.Jobs[0].Deviations == nil || f.Jobs[0].Correlation == nil || f.Jobs[0].Lag == nil || f.Jobs[0].P == nil:
 		t.Errorf("jobs of %s", text)
