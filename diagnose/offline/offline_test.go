@@ -293,7 +293,7 @@ type form struct {
 		Device, Port, Peer, Kind string
 		Link                     *uint32
 	}
-	Victims  []struct {
+	Victims []struct {
 		ID       string     `json:"job_id"`
 		Slowdown [2]float64 `json:"slowdown"`
 	} `json:"victims"`
