@@ -26,6 +26,20 @@ func (s *diagnoseStage) Step(r *schema.IntervalResult) {
 	r.Jobs, r.Failures = slices.Concat(s.recalled, jobs), allFailures(r)
 	s.stage.Step(r)
 	s.recalled, r.Jobs, r.Failures = nil, jobs, failures
+	nameRoots(r)
+}
+
+// nameRoots puts the kind of a root that a diagnosis has found out into the region and its name.
+func nameRoots(r *schema.IntervalResult) {
+	for i := range r.Diagnoses {
+		d := &r.Diagnoses[i]
+		for j := range r.Regions {
+			region := &r.Regions[j]
+			if region.ID == d.Region && region.Metric == d.Metric && region.Root != nil && region.Root.IsAt(d.Root) {
+				region.Root.Kind, region.Name = d.Root.Kind, topology.RenameRoot(region.Name, d.Root.Kind)
+			}
+		}
+	}
 }
 
 // allFailures are those of the logs, and those that other stages found.

@@ -22,7 +22,6 @@ func (s *segmentStage) Step(r *schema.IntervalResult) {
 	found := s.segmenter.Step(r.Snapshot)
 	r.Regions = make([]schema.Region, len(found))
 	for i, region := range found { // the segmenter uses its memory again
-		region.Name = s.graph.DescribeRegion(&region)
 		region.Links = slices.Clone(region.Links)
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
@@ -33,6 +32,7 @@ func (s *segmentStage) Step(r *schema.IntervalResult) {
 		}
 		r.Regions[i] = region
 	}
+	s.graph.DescribeRegions(r.Regions)
 	r.States = schema.NetworkStates(r.Snapshot, r.Regions)
 }
 

@@ -154,7 +154,7 @@ func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, e
 	return rows, nil
 }
 
-// verify is an error of a result that is refused because of its signature. It is not stored even as refused: a stored
+// verify notes whether the signature of a result was checked; it is an error of one that is refused because of it. It is not stored even as refused: a stored
 // result takes the place of the genuine one with its key.
 func (a *Auditor) verify(r *schema.CommandResult) error {
 	verified, no := a.deps.Verifier.Verify(r)
@@ -162,7 +162,9 @@ func (a *Auditor) verify(r *schema.CommandResult) error {
 		a.deps.Metrics.refused.WithLabelValues(a.fabric, string(no.Reason)).Inc()
 		return fmt.Errorf("result of command %s: %s: %s", r.CommandID, no.Reason, no.Detail)
 	}
+	r.Verified = schema.Verified
 	if !verified {
+		r.Verified = schema.NotVerified
 		a.deps.Metrics.unverified.WithLabelValues(a.fabric).Inc()
 	}
 	return nil

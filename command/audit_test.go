@@ -93,6 +93,9 @@ func TestAuditSeesEverything(t *testing.T) {
 		var statuses []schema.CommandStatus
 		for _, r := range kept.results {
 			statuses = append(statuses, r.Status)
+			if r.Verified != schema.NotVerified {
+				t.Errorf("result %+v: no key of its agent is known", r)
+			}
 		}
 		slices.Sort(statuses)
 		if !slices.Equal(statuses, []schema.CommandStatus{schema.CommandAccepted, schema.CommandDone, schema.CommandRefused}) {

@@ -209,6 +209,11 @@ func TestForgedResultsAreRefused(t *testing.T) {
 		if len(kept.results) != 2 || kept.results[0].Reason == "forged" || kept.results[1].Reason == "forged" || results.rejected != 3 {
 			t.Errorf("%d rejected, stored %+v", results.rejected, kept.results)
 		}
+		for _, r := range kept.results {
+			if r.Verified != schema.Verified {
+				t.Errorf("result %+v: its signature is of its agent's key", r)
+			}
+		}
 		const want = `# HELP giverny_command_results_refused_total Results refused because of their signature, and put into the dead letters.
 # TYPE giverny_command_results_refused_total counter
 giverny_command_results_refused_total{fabric="f",reason="bad_signature"} 1

@@ -83,7 +83,7 @@ func addDiagnosis(r *schema.IntervalResult) {
 		Cause:    schema.Cause{Class: schema.CauseSystem, Confidence: .93},
 		Jobs:     []schema.AccusedJob{{JobID: "17", Blame: .81, Feature: "rdma_read_bytes", Value: 2.3e11, Deviations: 14.2, Correlation: .91, LagSeconds: 1200, PValue: .002}},
 		Failures: []schema.NearFailure{{Time: start, Kind: schema.LinkFailed, Device: "0,0", Port: "X+", Hops: 1}},
-		Root:     &schema.RootPort{Device: "0,0", Port: "X+", Peer: "1,0", Kind: "link_capacity"},
+		Root:     &schema.Root{Link: schema.NoLink, Device: "0,0", Port: "X+", Peer: "1,0", Kind: "link_capacity"},
 		Victims:  []schema.VictimJob{{JobID: "4", Slowdown: [2]float64{1.1, 1.6}}}, Action: "place it in a compact block", Text: "Job 17 (PSDNS) fills the links."}}
 	if start == schema.Instant(noon) {
 		r.Jobs = []schema.Job{{Fabric: mesh, ID: "17", Name: "PSDNS", User: "flow", Nodes: []string{"0,0", "1,0"}, Start: start - 60e9, State: "RUNNING"},

@@ -24,7 +24,7 @@ func hostileDay(g *topology.Graph) *schema.IntervalResult {
 		{Fabric: torus, Time: start, Region: 1, Metric: schema.CreditStall, Severity: schema.High, Links: high.Links, Mean: high.Mean, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .93},
 			Jobs:     []schema.AccusedJob{{JobID: "17", Blame: .81, Feature: "rdma_read_bytes", Value: 2.3e11, Deviations: 14.2, Correlation: .91, LagSeconds: 1200, PValue: .002}},
 			Failures: []schema.NearFailure{{Time: start - 5e9, Kind: schema.LinkFailed, Device: hostile, Port: "X+", Hops: 1}},
-			Root:     &schema.RootPort{Device: "0,0,0", Port: "X+", Peer: hostile, Kind: "link_capacity"},
+			Root:     &schema.Root{Link: schema.NoLink, Device: "0,0,0", Port: "X+", Peer: hostile, Kind: "link_capacity"},
 			Victims:  []schema.VictimJob{{JobID: "4" + hostile, Slowdown: [2]float64{1.1, 1.6}}},
 			Action:   "place it in a compact block " + hostile, Text: "Job 17 (" + hostile + "): its all-to-all fills the links it stands on."},
 		{Fabric: torus, Time: start, Region: 2, Metric: schema.CreditStall, Severity: schema.Low, Links: low.Links, Mean: low.Mean, Cause: schema.Cause{Class: schema.CauseUnknown, Confidence: .4},

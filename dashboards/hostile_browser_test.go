@@ -42,7 +42,7 @@ func hostileResult(t *testing.T, g *topology.Graph) *schema.IntervalResult {
 	}
 	r.Jobs[1].ID += ",1"
 	d := &r.Diagnoses[0]
-	d.Fabric, d.Links, d.Cause.Class, d.Root = g.Fabric(), region.Links, schema.CauseSlowHost, &schema.RootPort{Device: "leaf" + hostile, Port: "0" + hostile, Peer: "host0" + hostile, Kind: "slow_receiver"}
+	d.Fabric, d.Links, d.Cause.Class, d.Root = g.Fabric(), region.Links, schema.CauseSlowHost, &schema.Root{Link: schema.NoLink, Device: "leaf" + hostile, Port: "0" + hostile, Peer: "host0" + hostile, Kind: "slow_receiver"}
 	r.Diagnoses = r.Diagnoses[:1]
 	r.Events = []schema.Event{{TimeNanos: noon, Fabric: g.Fabric(), Kind: schema.Story, Detail: hostile}, {TimeNanos: noon, Fabric: g.Fabric(), Kind: schema.LinkFailed, Device: "leaf" + hostile, Port: hostile, Detail: hostile}}
 	return r

@@ -13,7 +13,7 @@ type kept struct {
 	cause    schema.Cause
 	jobs     []schema.AccusedJob
 	failures []schema.NearFailure
-	root     *schema.RootPort
+	root     *schema.Root
 	action   string
 	because  string // the sentences of its text that give the reason
 	seen     int64  // slot in which the region was last there
@@ -44,12 +44,23 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		delete(s.kept, d.Region)
 		return because
 	}
-	d.Cause, d.Root, d.Action = h.cause, h.root, h.action
+	d.Cause, d.Root, d.Action = h.cause, s.numbered(h.root), h.action
 	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...) // empty, not null
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
 	return "As was found while its beginning was remembered: " + h.because
+}
+
+// numbered is a root that is kept with the link that its port has now: links are numbered by the version of the fabric.
+func (s *Stage) numbered(kept *schema.Root) *schema.Root {
+	if kept == nil {
+		return nil
+	}
+	root := *kept
+	port, _ := s.graph.FindPort(root.Device, root.Port)
+	root.Link = port.Egress
+	return &root
 }
 
 // agrees reports whether a verdict accuses the same job of the same as what is kept, which knows more.

@@ -29,6 +29,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 		d.Failures = append(d.Failures, schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops})
 	}
 	d.Root = s.rootPort(rc, v)
+	d.Cycle = s.cycleOf(rc, v)
 	d.Victims = s.victims(rc, v)
 	d.Action = schema.OneLine(s.action(rc, v, d.Root))
 	because := s.hold(rc, s.because(rc, v, d.Root), &d)
@@ -37,13 +38,13 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 }
 
 // rootPort names the root: of a failure the port that failed, else where back pressure begins.
-func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
+func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	if v.class == schema.CauseFailure && v.blamed > 0 {
 		f := &rc.failures[0]
 		if len(f.links) > 0 && f.Port != "" {
 			return s.portOf(f.links[0], f.Device, linkDown)
 		}
-		return &schema.RootPort{Device: f.Device, Port: f.Port, Kind: linkDown}
+		return &schema.Root{Device: f.Device, Port: f.Port, Kind: linkDown, Link: schema.NoLink}
 	}
 	if rc.back.kind == "" && rc.back.waits {
 		if port := s.onlyReceiver(rc, v); port != nil {
@@ -66,9 +67,22 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.RootPort {
 	return s.portOf(rc.back.link, "", kind)
 }
 
+// cycleOf is the ports of a deadlock, unless something failed: then the failure is the cause.
+func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
+	if rc.back.kind != deadlock || v.class == schema.CauseFailure {
+		return nil
+	}
+	var ports []schema.PortName
+	for _, l := range rc.back.cycle {
+		key := s.graph.PortKey(l)
+		ports = append(ports, schema.PortName{Device: key.Device, Port: key.Port})
+	}
+	return ports
+}
+
 // onlyReceiver is the port to the one host of the accused at the switch where the stall ends, if there is one
 // and nothing else says which port is full.
-func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.RootPort {
+func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	if v.accused == 0 {
 		return nil
 	}
@@ -93,7 +107,7 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.RootPort {
 // centreRoot is the root on a grid, whose links know no direction: the link that packets wait for; or the switch
 // on which traffic converges; or the full link that most waits for; or the switch around which the stall lies, if
 // it lies around one.
-func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
+func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if !s.graph.Duplex() {
 		return nil
 	}
@@ -105,16 +119,16 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.RootPort {
 	case rc.neck.before(&rc.drain):
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
 	case rc.drain.fit >= drainFit && rc.sink == nil:
-		return &schema.RootPort{Device: s.graph.Device(rc.drain.device).Name, Kind: kind}
+		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
 		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
 	case rc.centre.clear && v.class != schema.CauseUnknown:
-		return &schema.RootPort{Device: s.graph.Device(rc.centre.device).Name, Kind: kind}
+		return &schema.Root{Device: s.graph.Device(rc.centre.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
 	}
 	if rc.sink != nil {
-		return &schema.RootPort{Device: rc.sink.Name, Kind: incast}
+		return &schema.Root{Device: rc.sink.Name, Kind: incast, Link: schema.NoLink}
 	}
 	return nil
 }
@@ -137,13 +151,13 @@ func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
-func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.RootPort {
+func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.Root {
 	l := s.graph.Link(id)
 	from, to := s.graph.Device(l.From), s.graph.Device(l.To)
 	if device != "" && to.Name == device {
-		return &schema.RootPort{Device: to.Name, Port: l.ToPort, Peer: from.Name, Kind: kind}
+		return &schema.Root{Device: to.Name, Port: l.ToPort, Peer: from.Name, Kind: kind, Link: id}
 	}
-	return &schema.RootPort{Device: from.Name, Port: l.FromPort, Peer: to.Name, Kind: kind}
+	return &schema.Root{Device: from.Name, Port: l.FromPort, Peer: to.Name, Kind: kind, Link: id}
 }
 
 // maxStall caps the stall that slowdowns and offers are computed from, share of time.
@@ -174,7 +188,7 @@ func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 }
 
 // action is what section 5.4 of Monet recommends for a cause.
-func (s *Stage) action(rc *regionCase, v *verdict, root *schema.RootPort) string {
+func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseIntraApplication:
 		name := jobName(rc.jobs[0].job)
@@ -231,7 +245,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.RootPort) string
 }
 
 // receiver is the node of a job at which more arrives than it takes, if that is the root; else empty.
-func (s *Stage) receiver(j *job, root *schema.RootPort) string {
+func (s *Stage) receiver(j *job, root *schema.Root) string {
 	if root == nil || root.Kind != incast {
 		return ""
 	}
@@ -267,7 +281,7 @@ func (s *Stage) spreadOut(j *job) bool {
 }
 
 func jobName(j *job) string {
-	if j.Name == "" {
+	if j.Name == "" || j.Name == j.ID {
 		return "job " + j.ID
 	}
 	return fmt.Sprintf("job %s (%s)", j.ID, j.Name)

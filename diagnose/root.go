@@ -8,13 +8,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Kinds of root ports (schema.RootPort).
+// Kinds of root ports (schema.Root).
 const (
-	incast       = "incast"
-	slowReceiver = "slow_receiver"
-	linkCapacity = "link_capacity"
-	linkDown     = "link_down"
-	deadlock     = "deadlock"
+	incast       = schema.RootIncast
+	slowReceiver = schema.RootSlowReceiver
+	linkCapacity = schema.RootLinkCapacity
+	linkDown     = schema.RootLinkDown
+	deadlock     = schema.RootDeadlock
 )
 
 // backPressure is what following a region's stalls to their beginning found.

@@ -126,7 +126,7 @@ func (k *kept) code(c *codec.Coder) {
 	hasRoot := k.root != nil
 	if c.Bool(&hasRoot); hasRoot {
 		if k.root == nil {
-			k.root = new(schema.RootPort)
+			k.root = &schema.Root{Link: schema.NoLink} // found by its port when it is needed
 		}
 		for _, text := range [...]*string{&k.root.Device, &k.root.Port, &k.root.Peer, &k.root.Kind} {
 			c.Text(text)

@@ -14,10 +14,13 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	var b strings.Builder
 	name := rc.region.Name
 	switch at := rc.region.Root; {
-	case at != nil && !s.isRoot(d.Root, at): // the region's own root is not where this verdict finds it
+	case at != nil && !at.IsAt(d.Root): // the region's own root is not where this verdict finds it
 		name = s.graph.Describe(rc.region.Links)
 	case name == "":
 		name = s.graph.DescribeRegion(rc.region)
+	}
+	if d.Root != nil {
+		name = topology.RenameRoot(name, d.Root.Kind)
 	}
 	if !topology.NamesRoot(name) {
 		name = "congestion in " + name
@@ -39,22 +42,13 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	if d.Cause.Class == schema.CauseUnknown {
 		fmt.Fprintf(&b, " The cause is not known. %s", d.Action)
 	} else {
-		fmt.Fprintf(&b, " Confidence %.0f%%. %s", 100*d.Cause.Confidence, d.Action)
+		fmt.Fprintf(&b, " Confidence %.0f%%. %s", d.Cause.Percent(), d.Action)
 	}
 	return b.String()
 }
 
-// isRoot reports whether a root is the port that a region's own root is.
-func (s *Stage) isRoot(root *schema.RootPort, of *schema.Root) bool {
-	if root == nil || of.Link == schema.NoLink || int(of.Link) >= s.graph.NumLinks() {
-		return false
-	}
-	key := s.graph.PortKey(of.Link)
-	return root.Device == key.Device && root.Port == key.Port
-}
-
 // because says in sentences what speaks for a verdict.
-func (s *Stage) because(rc *regionCase, v *verdict, root *schema.RootPort) string {
+func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseUnknown:
 		return s.whyUnknown(rc)
@@ -90,7 +84,7 @@ func plural(n int, what string) string {
 }
 
 // accusation says what speaks against a job.
-func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass, root *schema.RootPort) string {
+func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
 	at := s.receiver(c.job, root)
@@ -162,11 +156,10 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	root := d.Root
 	switch {
-	case rc.back.kind == deadlock && d.Cause.Class != schema.CauseFailure:
+	case len(d.Cycle) > 0:
 		var names []string
-		for _, l := range rc.back.cycle {
-			key := s.graph.PortKey(l)
-			names = append(names, portName(key.Device, key.Port))
+		for _, p := range d.Cycle {
+			names = append(names, portName(p.Device, p.Port))
 		}
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
 	case root == nil, len(d.Failures) > 0: // what failed has been named

@@ -149,6 +149,16 @@ func TestVerdicts(t *testing.T) {
 			}
 			if r := got.Root; r != nil {
 				root = strings.Join([]string{r.Device, r.Port, r.Peer, r.Kind}, " ")
+				if port, _ := p.graph.FindPort(r.Device, r.Port); r.Link != port.Egress {
+					t.Errorf("root %+v: its port's link is %d", r, port.Egress)
+				}
+			}
+			var cycle []string
+			for _, port := range got.Cycle {
+				cycle = append(cycle, port.Device+" port "+port.Port)
+			}
+			if deadlock := strings.HasSuffix(root, schema.RootDeadlock); deadlock != (len(cycle) > 0) || deadlock && !strings.Contains(strings.Join(cycle, ", "), c.says) {
+				t.Errorf("root %q, cycle %q", root, cycle)
 			}
 			if got.Cause.Class != c.class || accused != c.job || len(got.Jobs) > 1 || !strings.Contains(got.Text, c.says) {
 				t.Errorf("got %s %.2f, jobs %+v", got.Cause.Class, got.Cause.Confidence, got.Jobs)

@@ -69,8 +69,10 @@ var RegionArrow = arrow.NewSchema([]arrow.Field{
 	{Name: "odds_later", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)}, // the same
 	{Name: "root_device", Type: arrow.BinaryTypes.String},                             // empty: no root
 	{Name: "root_port", Type: arrow.BinaryTypes.String},
-	{Name: "root_link", Type: arrow.PrimitiveTypes.Uint32},
+	{Name: "root_link", Type: arrow.PrimitiveTypes.Uint32}, // 4294967295: not known
+	{Name: "root_peer", Type: arrow.BinaryTypes.String},
+	{Name: "root_kind", Type: arrow.BinaryTypes.String},
 }, nil)
 
-// RootlessRegionArrow is what RegionArrow was before regions had roots.
-var RootlessRegionArrow = arrow.NewSchema(RegionArrow.Fields()[:15], nil)
+// OlderRegionArrows are what RegionArrow was before regions had roots, and before roots had a peer and a kind.
+var OlderRegionArrows = [2]*arrow.Schema{arrow.NewSchema(RegionArrow.Fields()[:15], nil), arrow.NewSchema(RegionArrow.Fields()[:18], nil)}

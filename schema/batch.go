@@ -2,8 +2,11 @@ package schema
 
 import "fmt"
 
-// PortName names a port within the fabric of its batch.
-type PortName struct{ Device, Port string }
+// PortName names a port within a fabric.
+type PortName struct {
+	Device string `json:"device"`
+	Port   string `json:"port"`
+}
 
 // CounterColumn is one counter of a batch, a value per row.
 type CounterColumn struct {

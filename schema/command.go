@@ -59,12 +59,16 @@ type CommandResult struct {
 	Reason    string          `json:"reason,omitempty"`   // for a person, where it is not done
 	Output    json.RawMessage `json:"output,omitempty"`
 	Signature []byte          `json:"signature,omitempty"` // of the agent; empty if it has no key
+
+	// Set by the audit, never by the agent: Verified, or NotVerified where no key of the agent is known; empty in what
+	// was stored before that was kept.
+	Verified string `json:"-"`
 }
 
 // KindAgentsList is the kind by which agents say who they are.
 const KindAgentsList = "agents.list"
 
-// What the audit says of a command's signature; else why it is not valid.
+// What the audit says of the signature of a command or a result; of a command else why it is not valid.
 const (
 	Verified    = "valid"
 	NotVerified = "no keys" // it has no keys to tell by

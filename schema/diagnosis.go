@@ -23,9 +23,10 @@ type Diagnosis struct {
 	Links    []LinkID      `json:"links"`
 	Mean     float64       `json:"mean_percent"`
 	Cause    Cause         `json:"cause"`
-	Jobs     []AccusedJob  `json:"jobs"`     // the accused first
-	Failures []NearFailure `json:"failures"` // the likeliest first
-	Root     *RootPort     `json:"root"`     // nil: not known
+	Jobs     []AccusedJob  `json:"jobs"`            // the accused first
+	Failures []NearFailure `json:"failures"`        // the likeliest first
+	Root     *Root         `json:"root"`            // nil: not known
+	Cycle    []PortName    `json:"cycle,omitempty"` // of a deadlock: each port waits for the next, and the last for the first
 	Victims  []VictimJob   `json:"victims"`
 	Action   string        `json:"action"`
 	Text     string        `json:"text"`
@@ -38,6 +39,9 @@ type Cause struct {
 	Class      CauseClass `json:"class"`
 	Confidence float64    `json:"confidence"`
 }
+
+// Percent is the confidence for a person: no verdict is sure, so it is 99 at most.
+func (c Cause) Percent() float64 { return min(99, 100*c.Confidence) }
 
 // AccusedJob is a job whose traffic stands out near a region.
 type AccusedJob struct {
@@ -58,15 +62,6 @@ type NearFailure struct {
 	Device string    `json:"device"`
 	Port   string    `json:"port"`
 	Hops   int       `json:"hops"`
-}
-
-// RootPort is the port at which back pressure begins. Kind is incast,
-// slow_receiver, link_capacity, link_down or deadlock.
-type RootPort struct {
-	Device string `json:"device"`
-	Port   string `json:"port"`
-	Peer   string `json:"peer"`
-	Kind   string `json:"kind"`
 }
 
 // VictimJob is a job that the region slows down, by a factor within bounds.

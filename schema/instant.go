@@ -25,7 +25,12 @@ func (i Instant) MarshalText() ([]byte, error) {
 	return i.Time().AppendFormat(nil, time.RFC3339Nano), nil
 }
 
-// UnmarshalText takes RFC 3339, or nothing.
+// TimeError is text that is no time.
+type TimeError struct{ Text, Want string }
+
+func (e *TimeError) Error() string { return fmt.Sprintf("time %q: want %s", e.Text, e.Want) }
+
+// UnmarshalText takes RFC 3339, or nothing; else its error is a TimeError.
 func (i *Instant) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*i = 0
@@ -33,10 +38,10 @@ func (i *Instant) UnmarshalText(text []byte) error {
 	}
 	t, err := time.Parse(time.RFC3339Nano, string(text))
 	if err != nil {
-		return fmt.Errorf("time %q: want RFC 3339, such as 2026-01-05T00:30:00Z", text)
+		return &TimeError{string(text), "RFC 3339, such as 2026-01-05T00:30:00Z"}
 	}
 	if t.Year() < 1678 || t.Year() > 2261 {
-		return fmt.Errorf("time %q: want a year from 1678 to 2261", text)
+		return &TimeError{string(text), "a year from 1678 to 2261"}
 	}
 	*i = Instant(t.UnixNano())
 	return nil

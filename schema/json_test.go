@@ -11,9 +11,9 @@ import (
 func TestTimesInJSON(t *testing.T) {
 	const at = 1_767_573_000_123_456_789
 	checkJSON(t, Region{Metric: CreditStall, Links: []LinkID{1}, Size: 1, ID: 9, BirthNanos: at},
-		`{"metric":"credit_stall","links":[1],"size":1,"mean":0,"max":0,"severity":"Neg","id":9,"birth":"2026-01-05T00:30:00.123456789Z"}`)
+		`{"metric":"credit_stall","links":[1],"size":1,"mean":0,"max":0,"severity":"Neg","root":null,"id":9,"birth":"2026-01-05T00:30:00.123456789Z"}`)
 	checkJSON(t, Region{Metric: CreditStall, Links: []LinkID{1}},
-		`{"metric":"credit_stall","links":[1],"size":0,"mean":0,"max":0,"severity":"Neg"}`)
+		`{"metric":"credit_stall","links":[1],"size":0,"mean":0,"max":0,"severity":"Neg","root":null}`)
 	checkJSON(t, CongestionEvent{BeginNanos: at, EndNanos: at + 1, PeakMeanPercent: 30},
 		`{"begin":"2026-01-05T00:30:00.123456789Z","end":"2026-01-05T00:30:00.12345679Z","peak_mean_percent":30}`)
 	checkJSON(t, HotLink{InqStall, 7, at}, `{"metric":"inq_stall","link":7,"since":"2026-01-05T00:30:00.123456789Z"}`)
@@ -23,8 +23,23 @@ func TestTimesInJSON(t *testing.T) {
 
 // A root of which the port is not known has no link, rather than link 0 or the mark of none.
 func TestRootsInJSON(t *testing.T) {
-	checkJSON(t, Root{Device: "leaf7", Port: "9", Link: 0}, `{"device":"leaf7","port":"9","link":0}`)
-	checkJSON(t, Root{Device: "leaf7", Link: NoLink}, `{"device":"leaf7","port":"","link":null}`)
+	checkJSON(t, Root{Device: "leaf7", Port: "9", Peer: "host56", Kind: RootIncast, Link: 0}, `{"device":"leaf7","port":"9","peer":"host56","kind":"incast","link":0}`)
+	checkJSON(t, Root{Device: "leaf7", Link: NoLink}, `{"device":"leaf7","port":null,"peer":null,"kind":null,"link":null}`)
+}
+
+// Roots that were stored before there was one form.
+func TestOlderRootsInJSON(t *testing.T) {
+	for text, want := range map[string]Root{
+		`{"device":"leaf7","port":"","link":null}`:                             {Device: "leaf7", Link: NoLink},
+		`{"device":"leaf7","port":"9","link":4}`:                               {Device: "leaf7", Port: "9", Link: 4},
+		`{"device":"leaf7","port":"9","peer":"host56","kind":"slow_receiver"}`: {Device: "leaf7", Port: "9", Peer: "host56", Kind: RootSlowReceiver, Link: NoLink},
+		`{"device":"4,4,4","port":"","peer":"","kind":"incast"}`:               {Device: "4,4,4", Kind: RootIncast, Link: NoLink},
+	} {
+		var got Root
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: got %+v, %v; want %+v", text, got, err, want)
+		}
+	}
 }
 
 func checkJSON[T any](t *testing.T, v T, want string) {

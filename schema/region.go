@@ -10,37 +10,70 @@ type Box struct {
 	Max []int `json:"max"`
 }
 
-// Root is where a congestion tree begins: the port that cannot send on what the region's links bring it.
-// Port is empty, and Link NoLink (null in JSON), where the switch is certain but not its port.
+// Kinds of roots, which a diagnosis finds out.
+const (
+	RootIncast       = "incast"
+	RootSlowReceiver = "slow_receiver"
+	RootLinkCapacity = "link_capacity"
+	RootLinkDown     = "link_down"
+	RootDeadlock     = "deadlock"
+)
+
+// Root is where back pressure begins: the port that cannot send on what the links of a region bring it. All but
+// Device may be unknown: then texts are empty and Link is NoLink, all null in JSON.
 type Root struct {
 	Device string
 	Port   string
+	Peer   string // at the other end of the port's link
+	Kind   string // RootIncast and so on
 	Link   LinkID // that leaves the port
 }
 
-// RootJSON is a root in JSON.
+// IsAt reports whether two roots are the same port, or the same device where neither has a known port.
+func (r *Root) IsAt(o *Root) bool {
+	return o != nil && r.Device == o.Device && r.Port == o.Port
+}
+
+// RootJSON is a root in JSON: of a region and of a diagnosis, in the API, in Kafka and on the command line.
 type RootJSON struct {
 	Device string  `json:"device"`
-	Port   string  `json:"port"` // empty where the switch is certain but not its port
-	Link   *LinkID `json:"link"` // that leaves the port; null where that is not known
+	Port   *string `json:"port"` // null where the device is known but not its port
+	Peer   *string `json:"peer"` // at the other end of the port's link; null with the port
+	Kind   *string `json:"kind"` // incast, slow_receiver, link_capacity, link_down or deadlock; null where no diagnosis has found it out
+	Link   *LinkID `json:"link"` // that leaves the port; null where it is not known
 }
 
 // MarshalJSON writes a RootJSON.
 func (r Root) MarshalJSON() ([]byte, error) {
-	out := RootJSON{Device: r.Device, Port: r.Port}
+	known := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	out := RootJSON{Device: r.Device, Port: known(r.Port), Peer: known(r.Peer), Kind: known(r.Kind)}
 	if r.Link != NoLink {
 		out.Link = &r.Link
 	}
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads one.
+// UnmarshalJSON reads a RootJSON, and the older forms: of a region without peer and kind, of a diagnosis without link,
+// both with empty texts for null.
 func (r *Root) UnmarshalJSON(text []byte) error {
-	var in RootJSON
+	in := RootJSON{Port: new(string), Peer: new(string), Kind: new(string)}
 	if err := json.Unmarshal(text, &in); err != nil {
 		return err
 	}
-	*r = Root{Device: in.Device, Port: in.Port, Link: NoLink}
+	*r = Root{Device: in.Device, Link: NoLink}
+	for _, of := range []struct {
+		from *string
+		to   *string
+	}{{in.Port, &r.Port}, {in.Peer, &r.Peer}, {in.Kind, &r.Kind}} {
+		if of.from != nil {
+			*of.to = *of.from
+		}
+	}
 	if in.Link != nil {
 		r.Link = *in.Link
 	}
@@ -56,8 +89,8 @@ type Region struct {
 	Max      float64  `json:"max"`
 	Severity Severity `json:"severity"`
 	Box      *Box     `json:"box,omitempty"`  // where the fabric has coordinates
-	Root     *Root    `json:"root,omitempty"` // what the region waits for; nil where links have no direction or no one port stands out
-	Name     string   `json:"name,omitempty"` // where, for a person: "pod 3, all uplinks", "incast at leaf7 port 9 (host56)", "(0,16,16) 4x4x9"
+	Root     *Root    `json:"root"`           // what the region waits for; nil where links have no direction or no one port stands out
+	Name     string   `json:"name,omitempty"` // where, for a person: "pod 3, all uplinks", "congestion tree at leaf7 port 9 (host56)", "(0,16,16) 4x4x9"
 
 	// Over time; zero when the region was not tracked.
 	ID           uint64 `json:"id,omitempty"` // stable across intervals, unique in its fabric

@@ -124,7 +124,8 @@ func (r *rooter) root(snap *schema.Snapshot, i int) *schema.Root {
 	r.used++
 	*out = schema.Root{Device: r.graph.Device(topology.DeviceID(at.device)).Name, Link: at.link}
 	if at.link != schema.NoLink {
-		out.Port = r.graph.Link(at.link).FromPort
+		link := r.graph.Link(at.link)
+		out.Port, out.Peer = link.FromPort, r.graph.Device(link.To).Name
 	}
 	return out
 }

@@ -158,6 +158,7 @@ func (db *DB) resultRows(fabric string, rows []schema.CommandResult) rowSet {
 		{"time", each(rows, func(r *schema.CommandResult) time.Time { return r.Time.Time() })},
 		{"reason", each(rows, func(r *schema.CommandResult) string { return r.Reason })},
 		{"output", each(rows, func(r *schema.CommandResult) string { return string(r.Output) })},
+		{"verified", each(rows, func(r *schema.CommandResult) string { return r.Verified })},
 		{"stored_at", repeat(db.now(), n)},
 	}}
 }

@@ -79,9 +79,9 @@ func diagnosisRows(r *schema.IntervalResult, m *metrics) rowSet {
 		}
 		ds, documents = append(ds, r.Diagnoses[i]), append(documents, string(text))
 	}
-	root := func(d *schema.Diagnosis) schema.RootPort {
+	root := func(d *schema.Diagnosis) schema.Root {
 		if d.Root == nil {
-			return schema.RootPort{}
+			return schema.Root{Link: schema.NoLink}
 		}
 		return *d.Root
 	}

@@ -157,7 +157,9 @@ func rootFields(rs []schema.Region) []field {
 	return []field{
 		{"root_device", each(rs, func(r *schema.Region) string { return root(r).Device })},
 		{"root_port", each(rs, func(r *schema.Region) string { return root(r).Port })},
-		{"root_link", each(rs, func(r *schema.Region) uint32 { return uint32(root(r).Link) })}}
+		{"root_link", each(rs, func(r *schema.Region) uint32 { return uint32(root(r).Link) })},
+		{"root_peer", each(rs, func(r *schema.Region) string { return root(r).Peer })},
+		{"root_kind", each(rs, func(r *schema.Region) string { return root(r).Kind })}}
 }
 
 func stateRows(r *schema.IntervalResult, _ *metrics) rowSet {

@@ -44,7 +44,7 @@ func someResult(fabric string, n int64, links int) *schema.IntervalResult {
 			Box: &schema.Box{Min: []int{0, 0, 23}, Max: []int{0, 0, 2}}, ID: 1<<63 + 5, AgeIntervals: int(n), BirthNanos: minute + 1},
 		{Metric: schema.InqStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: 7, Max: 8, Severity: schema.Low, Name: "leaf 'one'\n"},
 	}
-	r.Regions[1].Root = &schema.Root{Device: "leaf7", Port: "9", Link: 2}
+	r.Regions[1].Root = &schema.Root{Device: "leaf7", Port: "9", Peer: "host56", Kind: schema.RootIncast, Link: 2}
 	r.Regions[0].Forecast = &schema.Forecast{GrowthLinks: -3, TrendPercent: .25, Next: schema.Odds{0, .1, .2, .6, .1}, Later: schema.Odds{.2, .2, .2, .2, .2}}
 	r.States = schema.NetworkStates(snap, r.Regions)
 	r.Network = schema.NetworkForecast{Next: schema.Odds{.5, .3, .1, .1}, Later: schema.Odds{.2, .4, .2, .2}}
@@ -75,7 +75,7 @@ func addFeeds(r *schema.IntervalResult) {
 	r.Diagnoses = []schema.Diagnosis{{Fabric: fabric, Time: start, Region: r.Regions[0].ID, Metric: schema.CreditStall, Severity: schema.High, Links: r.Regions[0].Links, Mean: 27.5,
 		Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}, Jobs: []schema.AccusedJob{{JobID: "17", Blame: .8, Feature: "read_bytes", Value: 1.5e9, Deviations: 14}},
 		Failures: []schema.NearFailure{{Time: start + 8, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Hops: 1}},
-		Root:     &schema.RootPort{Device: "0,0,0", Port: "X+", Peer: "1,0,0", Kind: "link_capacity"},
+		Root:     &schema.Root{Link: schema.NoLink, Device: "0,0,0", Port: "X+", Peer: "1,0,0", Kind: "link_capacity"},
 		Victims:  []schema.VictimJob{{JobID: "18", Slowdown: [2]float64{1.1, 1.6}}}, Action: "place it in a compact block", Text: "why\n\"so\""}}
 }
 

@@ -11,103 +11,6 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// DescribeRegion names a region in a few words: by its root and where its traffic comes from, "incast at
-// leaf7 port 9 (host56), from pods 0-2", or by its place (Describe) where it has no one root. The same region
-// has the same name, however links and devices are numbered.
-func (g *Graph) DescribeRegion(r *schema.Region) string {
-	if g.grid != nil {
-		return g.Describe(r.Links)
-	}
-	if ports := g.describeHostPorts(r.Links); ports != "" {
-		return ports
-	}
-	if r.Root == nil {
-		return g.Describe(r.Links)
-	}
-	var text strings.Builder
-	text.WriteString(congestionAt + r.Root.Device)
-	if r.Root.Link != schema.NoLink && int(r.Root.Link) < len(g.to) {
-		text.Reset()
-		kind, to := congestionAt, g.to[r.Root.Link]
-		if !g.IsSwitch(to) {
-			kind = incastAt
-		}
-		fmt.Fprintf(&text, "%s%s port %s (%s)", kind, r.Root.Device, r.Root.Port, g.devices[to].Name)
-	}
-	if from := g.describeSources(r.Links); from != "" {
-		text.WriteString(", from " + from)
-	}
-	return text.String()
-}
-
-// NamesRoot reports whether a name of DescribeRegion is that of a root, and so says itself what is there.
-func NamesRoot(name string) bool {
-	return strings.HasPrefix(name, incastAt) || strings.HasPrefix(name, congestionAt)
-}
-
-// How names of roots begin.
-const incastAt, congestionAt = "incast at ", "congestion at "
-
-// fewestHostPorts is how many ports to hosts of one switch are not one root: as many trees are rare.
-const fewestHostPorts = 4
-
-// describeHostPorts names links that mostly are ports to hosts of one switch: "leaf16, all host ports", "leaf16, 12 host
-// ports"; empty if they are not.
-func (g *Graph) describeHostPorts(links []schema.LinkID) string {
-	at, n := DeviceID(0), 0
-	for _, l := range links {
-		if g.class[l] != ClassHost || g.IsSwitch(g.to[l]) {
-			continue
-		}
-		if n > 0 && g.from[l] != at {
-			return ""
-		}
-		at, n = g.from[l], n+1
-	}
-	if n < fewestHostPorts || 2*n <= len(links) {
-		return ""
-	}
-	all := 0
-	for _, l := range g.LinksAt(at) {
-		if g.from[l] == at && g.class[l] == ClassHost {
-			all++
-		}
-	}
-	if n == all {
-		return g.devices[at].Name + ", all host ports"
-	}
-	return fmt.Sprintf("%s, %d host ports", g.devices[at].Name, n)
-}
-
-// describeSources names where the hosts are that send over links: their pods or groups, or else their switches.
-func (g *Graph) describeSources(links []schema.LinkID) string {
-	var leaves []DeviceID
-	for _, l := range links {
-		if g.class[l] == ClassHost && g.IsSwitch(g.to[l]) {
-			leaves = append(leaves, g.to[l])
-		}
-	}
-	slices.Sort(leaves)
-	leaves = slices.Compact(leaves)
-	if len(leaves) < 2 {
-		return g.describeRanges(leaves)
-	}
-	var groups []int
-	for _, d := range leaves {
-		groups = append(groups, int(g.devices[d].Group))
-	}
-	slices.Sort(groups)
-	groups = slices.Compact(groups)
-	if slices.ContainsFunc(groups, func(group int) bool { return !g.isPod(int32(group)) }) {
-		return g.describeRanges(leaves)
-	}
-	kind := g.groupKind()
-	if len(groups) > 1 {
-		kind += "s"
-	}
-	return kind + " " + strings.Join(ranges(numbered{}, groups), ", ")
-}
-
 // groupKind is what people call a group of switches of this fabric.
 func (g *Graph) groupKind() string {
 	if slices.ContainsFunc(g.class, func(c LinkClass) bool { return c == ClassGlobal || c == ClassLocal }) {
@@ -142,12 +45,50 @@ func (g *Graph) Describe(links []schema.LinkID) string {
 	}
 	switches := g.switchesOf(links)
 	if len(switches) == 0 {
-		return g.devices[g.from[links[0]]].Name
+		return plainName(g.devices[g.from[links[0]]].Name)
 	}
 	if group := g.commonGroup(switches); len(switches) > 2 && g.isPod(group) {
 		return g.groupKind() + " " + strconv.Itoa(int(group)) + g.describeWay(links, group)
 	}
+	if core := g.describeCore(links, switches); core != "" {
+		return core
+	}
 	return g.describeRanges(switches)
+}
+
+// describeCore names links of several pods that all lead down from, or up to, the switches of no pod: "core downlinks
+// to pods 0-7", "uplinks of pods 0-7 to core0-3". It is empty if they do not.
+func (g *Graph) describeCore(links []schema.LinkID, switches []DeviceID) string {
+	way := g.wayOf(links[0])
+	for _, l := range links {
+		low, high := g.from[l], g.to[l]
+		if way < 0 {
+			low, high = high, low
+		}
+		if g.wayOf(l) != way || way == 0 || g.devices[low].Group < 0 || g.devices[high].Group >= 0 {
+			return ""
+		}
+	}
+	isCore := func(d DeviceID) bool { return g.devices[d].Group < 0 }
+	pods, ok := g.describePods(slices.DeleteFunc(slices.Clone(switches), isCore))
+	if !ok {
+		return ""
+	}
+	cores := slices.DeleteFunc(slices.Clone(switches), func(d DeviceID) bool { return !isCore(d) })
+	all := 0
+	for i := range g.devices {
+		if d := &g.devices[i]; d.Kind == Switch && d.Group < 0 {
+			all++
+		}
+	}
+	core := wordOf(plainName(g.devices[cores[0]].Name))
+	if len(cores) < all || core == "" {
+		core = g.describeRanges(cores)
+	}
+	if way > 0 {
+		return "uplinks of " + pods + " to " + core
+	}
+	return core + " downlinks to " + pods
 }
 
 // describeWay says of the links of a pod that all lead up or all down, and whether they are all there are.
@@ -158,8 +99,7 @@ func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
 			return ""
 		}
 	}
-	name := map[int]string{1: "uplinks", -1: "downlinks"}[way]
-	if name == "" {
+	if way == 0 {
 		return ""
 	}
 	// Of those that touch levels that the links touch, all may be here.
@@ -178,10 +118,24 @@ func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
 			all++
 		}
 	}
+	name := linksOf(way, slices.Collect(maps.Keys(levels)))
 	if all == len(links) {
 		name = "all " + name
 	}
 	return ", " + name
+}
+
+// linksOf is what links of a pod are called that lead one way, by the levels of their lower ends.
+func linksOf(way int, levels []int8) string {
+	of, to := "", ""
+	if len(levels) == 1 {
+		of = [...]string{"host ", "leaf ", "aggregation "}[min(2, max(0, levels[0]))]
+		to = [...]string{" to hosts", " to leaf switches", " to aggregation switches"}[min(2, max(0, levels[0]))]
+	}
+	if way > 0 {
+		return of + "uplinks"
+	}
+	return "downlinks" + to
 }
 
 // wayOf is 1 for a link that leads up, -1 for one that leads down, 0 between devices of one level.
@@ -239,14 +193,14 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 				return -1
 			}
 			return r
-		}, g.devices[d].Name)
+		}, plainName(g.devices[d].Name))
 		kinds[kind] = append(kinds[kind], d)
 	}
 	var whole, short []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		names := make([]string, len(kinds[kind]))
 		for i, d := range kinds[kind] {
-			names[i] = g.devices[d].Name
+			names[i] = plainName(g.devices[d].Name)
 		}
 		r := rangesOf(names)
 		whole = append(whole, r...)
@@ -264,35 +218,26 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 	return fmt.Sprintf("%s and %d more places, %d switches", strings.Join(short[:maxRanges-1], ", "), len(short)-maxRanges+1, len(switches))
 }
 
-// describeKind names switches of one kind together: "agg of pods 0-2", "leaf3,7,12-14", "17 of leaf3-61".
+// describeKind names switches of one kind together: "agg switches of pods 0-2", "leaf3,7,12-14", "17 of leaf3-61".
 func (g *Graph) describeKind(switches []DeviceID, names []string) string {
-	var groups []int
-	for _, d := range switches {
-		groups = append(groups, int(g.devices[d].Group))
-	}
-	slices.Sort(groups)
-	groups = slices.Compact(groups)
-	if !slices.ContainsFunc(groups, func(group int) bool { return !g.isPod(int32(group)) }) {
-		word := strings.TrimRight(names[0][:strings.IndexAny(names[0]+"0", "0123456789")], "-_.")
-		runs := ranges(numbered{}, groups)
-		switch {
-		case len(groups) == 1:
-			return fmt.Sprintf("%s of %s %d", word, g.groupKind(), groups[0])
-		case len(runs) > maxRuns:
-			return fmt.Sprintf("%s of %d %ss", word, len(groups), g.groupKind())
-		}
-		return fmt.Sprintf("%s of %ss %s", word, g.groupKind(), strings.Join(runs, ","))
+	if pods, ok := g.describePods(switches); ok {
+		return wordOf(names[0]) + " switches of " + pods
 	}
 	first, _ := splitNumber(names[0])
 	numbers := make([]int, len(names))
 	for i, name := range names {
 		var shape numbered
 		if shape, numbers[i] = splitNumber(name); shape != first || numbers[i] < 0 {
-			return fmt.Sprintf("%s* (%d switches)", commonPrefix(names), len(names))
+			return fmt.Sprintf("%d switches %s*", len(names), commonPrefix(names))
 		}
 	}
 	slices.Sort(numbers)
 	return first.list(numbers)
+}
+
+// wordOf is a name up to its number: "leaf" of leaf3-1.
+func wordOf(name string) string {
+	return strings.TrimRight(name[:strings.IndexAny(name+"0", "0123456789")], "-_.")
 }
 
 func commonPrefix(names []string) string {

@@ -96,6 +96,17 @@ func TestDescribe(t *testing.T) {
 		}
 		return links
 	}
+	between := func(g *topology.Graph, ends ...string) (links []schema.LinkID) {
+		for i := 0; i < len(ends); i += 2 {
+			from, _ := g.FindDevice(ends[i])
+			for _, l := range g.LinksAt(from) {
+				if a, b := g.Ends(l); a == from && g.Device(b).Name == ends[i+1] {
+					links = append(links, l)
+				}
+			}
+		}
+		return links
+	}
 	wide, pods, groups := parse(t, "fattree:leaves=32,hosts=2,spines=2"), parse(t, "fattree:k=8"), parse(t, "dragonfly:groups=9,routers=4,hosts=2")
 	vendor := vendorFabric(t)
 	for _, c := range []struct {
@@ -107,15 +118,22 @@ func TestDescribe(t *testing.T) {
 		{tree2, []schema.LinkID{egress(tree2, "host5", "1")}, "leaf1"},
 		{tree2, []schema.LinkID{egress(tree2, "leaf3", "5")}, "leaf3, spine0"},
 		{tree2, touching(tree2, "spine0", "spine1"), "leaf0-7, spine0-1"},
-		{tree3, []schema.LinkID{egress(tree3, "leaf2-0", "3"), egress(tree3, "leaf2-1", "3")}, "pod 2, uplinks"},
+		{tree3, []schema.LinkID{egress(tree3, "leaf2-0", "3"), egress(tree3, "leaf2-1", "3")}, "pod 2, leaf uplinks"},
 		{tree3, slices.Concat(touching(tree3, "leaf2-0"), touching(tree3, "agg2-1")), "pod 2"},
-		{tree3, ways(tree3, "leaf2-0", "leaf2-1"), "pod 2, all uplinks"},
-		{vendor, touching(vendor, "MF0;CSPINE4-61:MQM8700/U1", "MF0;CSPINE4-62:MQM8700/U1"), "MF0;CSPINE4-61..62:MQM8700/U1, MF0;LG01-01:MQM8700/U1, MF0;LG03-02:MQM8700/U1"},
-		{vendor, touching(vendor, "MF0;LG01-01:MQM8700/U1", "MF0;LG03-02:MQM8700/U1"), "MF0;CSPINE4-61..62:MQM8700/U1, MF0;LG01-01:MQM8700/U1, MF0;LG03-02:MQM8700/U1"},
+		{tree3, ways(tree3, "leaf2-0", "leaf2-1", "agg2-0", "agg2-1"), "pod 2"},
+		{tree3, between(tree3, "leaf2-0", "agg2-0", "leaf2-1", "agg2-1", "agg2-0", "core0"), "pod 2, uplinks"},
+		{tree3, between(tree3, "agg2-0", "core0", "agg2-0", "core1", "agg2-1", "core2"), "pod 2, aggregation uplinks"},
+		{tree3, between(tree3, "agg2-0", "leaf2-0", "agg2-0", "leaf2-1"), "pod 2, downlinks to leaf switches"},
+		{tree3, between(tree3, "core0", "agg0-0", "core1", "agg1-0", "core2", "agg2-1", "core3", "agg3-1"), "core downlinks to pods 0-3"},
+		{tree3, between(tree3, "core0", "agg0-0", "core1", "agg1-0", "core1", "agg3-0"), "core0-1 downlinks to pods 0-1,3"},
+		{tree3, between(tree3, "agg0-0", "core0", "agg1-0", "core0"), "uplinks of pods 0-1 to core0"},
+		{tree3, ways(tree3, "leaf2-0", "leaf2-1"), "pod 2, all leaf uplinks"},
+		{vendor, touching(vendor, "MF0;CSPINE4-61:MQM8700/U1", "MF0;CSPINE4-62:MQM8700/U1"), "CSPINE4-61..62, LG01-01, LG03-02"},
+		{vendor, touching(vendor, "MF0;LG01-01:MQM8700/U1", "MF0;LG03-02:MQM8700/U1"), "CSPINE4-61..62, LG01-01, LG03-02"},
 		{wide, hosts(wide, "leaf3", "leaf7", "leaf12", "leaf13", "leaf14", "leaf20", "leaf25"), "leaf3,7,12-14,20,25"},
 		{wide, hosts(wide, "leaf1", "leaf3", "leaf5", "leaf7", "leaf9", "leaf11", "leaf13", "leaf14"), "8 of leaf1-14"},
-		{pods, hosts(pods, "leaf0-1", "leaf2-0", "leaf2-2", "leaf3-3", "leaf5-0"), "leaf of pods 0,2-3,5"},
-		{groups, hosts(groups, "router0-1", "router2-0", "router2-2", "router3-3", "router5-0"), "router of groups 0,2-3,5"},
+		{pods, hosts(pods, "leaf0-1", "leaf2-0", "leaf2-2", "leaf3-3", "leaf5-0"), "leaf switches of pods 0,2-3,5"},
+		{groups, hosts(groups, "router0-1", "router2-0", "router2-2", "router3-3", "router5-0"), "router switches of groups 0,2-3,5"},
 		{tree3, nil, "nowhere"},
 	} {
 		if got := c.g.Describe(c.links); got != c.want {
@@ -165,7 +183,7 @@ func TestDescribeHostPorts(t *testing.T) {
 		}
 		return links
 	}
-	root := &schema.Root{Device: "leaf1", Port: "2", Link: egress("leaf1", 2, 2)[0]}
+	root := &schema.Root{Device: "leaf1", Port: "2", Peer: "host7", Link: egress("leaf1", 2, 2)[0]}
 	for _, c := range []struct {
 		links []schema.LinkID
 		want  string
@@ -173,8 +191,8 @@ func TestDescribeHostPorts(t *testing.T) {
 		{egress("leaf1", 1, 6), "leaf1, all host ports"},
 		{egress("leaf1", 2, 6), "leaf1, 5 host ports"},
 		{append(egress("leaf1", 2, 5), egress("host3", 1, 1)...), "leaf1, 4 host ports"},
-		{append(egress("leaf1", 1, 6), egress("leaf2", 1, 1)...), "incast at leaf1 port 2 (host7)"},
-		{egress("leaf1", 1, 3), "incast at leaf1 port 2 (host7)"},
+		{append(egress("leaf1", 1, 6), egress("leaf2", 1, 1)...), "congestion tree at leaf1 port 2 (host7)"},
+		{egress("leaf1", 1, 3), "congestion tree at leaf1 port 2 (host7)"},
 	} {
 		if got := g.DescribeRegion(&schema.Region{Links: c.links, Root: root}); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
@@ -197,14 +215,59 @@ func TestDescribeRegion(t *testing.T) {
 		root  *schema.Root
 		want  string
 	}{
-		{hosts, &schema.Root{Device: "leaf3-0", Port: "2", Link: port("leaf3-0", "2")}, "incast at leaf3-0 port 2 (host13), from pods 0-2"},
-		{hosts[:1], &schema.Root{Device: "leaf3-0", Port: "2", Link: port("leaf3-0", "2")}, "incast at leaf3-0 port 2 (host13), from leaf0-0"},
-		{hosts[:2], &schema.Root{Device: "agg3-1", Port: "3", Link: port("agg3-1", "3")}, "congestion at agg3-1 port 3 (core2), from pods 0-1"},
-		{hosts, &schema.Root{Device: "leaf3-0", Link: schema.NoLink}, "congestion at leaf3-0, from pods 0-2"},
+		{hosts, &schema.Root{Device: "leaf3-0", Port: "2", Peer: "host13", Link: port("leaf3-0", "2")}, "congestion tree at leaf3-0 port 2 (host13), from pods 0-2"},
+		{hosts[:1], &schema.Root{Device: "leaf3-0", Port: "2", Peer: "host13", Link: port("leaf3-0", "2")}, "congestion tree at leaf3-0 port 2 (host13), from hosts of leaf0-0"},
+		{[]schema.LinkID{port("host12", "1")}, &schema.Root{Device: "leaf3-0", Port: "2", Peer: "host13", Link: port("leaf3-0", "2")}, "congestion tree at leaf3-0 port 2 (host13), from hosts of the same switch"},
+		{hosts, &schema.Root{Device: "leaf3-0", Port: "2", Peer: "host13", Kind: schema.RootIncast, Link: port("leaf3-0", "2")}, "incast at leaf3-0 port 2 (host13), from pods 0-2"},
+		{hosts[:2], &schema.Root{Device: "agg3-1", Port: "3", Peer: "core2", Link: port("agg3-1", "3")}, "congestion tree at agg3-1 port 3 (core2), from pods 0-1"},
+		{hosts, &schema.Root{Device: "leaf3-0", Link: schema.NoLink}, "congestion tree at leaf3-0, from pods 0-2"},
 		{hosts[:1], nil, "leaf0-0"},
 	} {
 		if got := g.DescribeRegion(&schema.Region{Links: c.links, Root: c.root}); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// Regions of one metric have names of their own; those of two metrics may share one.
+func TestDescribeRegionsTellsThemApart(t *testing.T) {
+	g := parse(t, "fattree:k=4")
+	port := func(device, port string) schema.LinkID {
+		p, ok := g.FindPort(device, port)
+		if !ok {
+			t.Fatal(device, port)
+		}
+		return p.Egress
+	}
+	one, two, both := []schema.LinkID{port("leaf2-0", "3")}, []schema.LinkID{port("leaf2-0", "4")}, []schema.LinkID{port("leaf2-0", "3"), port("leaf2-1", "3")}
+	three := []schema.LinkID{port("leaf2-1", "3"), port("leaf2-1", "4"), port("leaf2-0", "3")}
+	regions := []schema.Region{{Metric: schema.XmitWait, Links: both}, {Metric: schema.XmitWait, Links: three},
+		{Metric: schema.XmitWait, Links: []schema.LinkID{port("leaf2-0", "4"), port("leaf2-1", "4")}}, {Metric: schema.PauseRx, Links: both},
+		{Metric: schema.XmitWait, Links: one}, {Metric: schema.XmitWait, Links: two}}
+	g.DescribeRegions(regions)
+	var got []string
+	for i := range regions {
+		got = append(got, regions[i].Name)
+	}
+	want := []string{"pod 2, leaf uplinks, with leaf2-0 port 3", "pod 2, leaf uplinks, with leaf2-1 port 3", "pod 2, leaf uplinks, with leaf2-0 port 4", "pod 2, leaf uplinks", "agg2-0, leaf2-0", "agg2-1, leaf2-0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRenameRoot(t *testing.T) {
+	for _, c := range [][3]string{
+		{"congestion tree at leaf7 port 9 (host56), from pods 0-2", schema.RootSlowReceiver, "slow receiver at leaf7 port 9 (host56), from pods 0-2"},
+		{"incast at leaf7", schema.RootSlowReceiver, "incast at leaf7"},
+		{"congestion tree at leaf7", "", "congestion tree at leaf7"},
+		{"congestion tree at leaf7", "new", "congestion tree at leaf7"},
+		{"pod 3", schema.RootIncast, "pod 3"},
+	} {
+		if got := topology.RenameRoot(c[0], c[1]); got != c[2] {
+			t.Errorf("%q, %s: got %q, want %q", c[0], c[1], got, c[2])
+		}
+		if topology.NamesRoot(c[0]) != (c[0] != "pod 3") {
+			t.Errorf("%q: is it a root's name?", c[0])
 		}
 	}
 }

@@ -49,12 +49,12 @@ func newAgentsList(g *globals) *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Say which agents there are, what they read and how their clocks go",
+		Short: "List the agents with their version, their sources and the error of their clocks",
 		Long: `List the agents of a fabric: version, sources with their state, time of the last
 reading, error of the clock, and the data that wait in the spool for Kafka.
 
-The command is signed with the key of command.sign. Only agents that know its
-principal (command.principals) answer.`,
+The command is signed with the key of command.sign. Agents answer only
+if its owner, the principal, is listed in their configuration (command.principals).`,
 		Example: "  giverny agents list --target 'gpu-*' --wait 5s",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

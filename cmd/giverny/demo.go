@@ -189,8 +189,9 @@ type demoPrinter struct {
 	out     io.Writer
 	start   time.Time
 	summary demoSummary
-	seconds []float64         // from counter to store, by interval
-	said    map[uint64]string // verdict that was printed last, by region
+	seconds []float64 // from counter to store, by interval
+	regions map[uint64]*demoVerdict
+	names   map[string]string // of jobs, by id
 }
 
 type demoSummary struct {
@@ -206,7 +207,7 @@ type demoSummary struct {
 }
 
 func newDemoPrinter(out io.Writer, links int) *demoPrinter {
-	return &demoPrinter{out: out, said: map[uint64]string{}, summary: demoSummary{Links: links,
+	return &demoPrinter{out: out, regions: map[uint64]*demoVerdict{}, names: map[string]string{}, summary: demoSummary{Links: links,
 		Regions: map[string]int{"Low": 0, "Medium": 0, "High": 0}, Dropped: map[string]uint64{}}}
 }
 

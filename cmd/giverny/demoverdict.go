@@ -1,29 +1,60 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/giverny/giverny/schema"
 )
 
-// verdicts prints why regions are congested, each again only when that has changed.
+// standsAfter is for how many intervals in a row a verdict must be the same before it is printed.
+const standsAfter = 4
+
+// demoVerdict is what is said of a region.
+type demoVerdict struct {
+	latest string // the verdict of its last interval
+	times  int    // intervals in a row with that verdict
+	said   string // the verdict that was printed last
+}
+
+// verdicts prints why regions are congested: a verdict that has stood for a few intervals, and again only when another
+// one has.
 func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
+	for i := range r.Jobs {
+		t.names[r.Jobs[i].ID] = r.Jobs[i].Name
+	}
+	for id := range t.regions { // a region that is gone, or has no verdict, begins again
+		if !slices.ContainsFunc(r.Diagnoses, func(d schema.Diagnosis) bool { return d.Region == id }) {
+			delete(t.regions, id)
+		}
+	}
 	for i := range r.Diagnoses {
 		d := &r.Diagnoses[i]
-		because := becauseOf(d)
-		if d.Cause.Class == schema.CauseUnknown || t.said[d.Region] == because {
+		v := t.regions[d.Region]
+		if v == nil {
+			v = new(demoVerdict)
+			t.regions[d.Region] = v
+		}
+		because := t.becauseOf(d)
+		if because != v.latest {
+			v.latest, v.times = because, 0
+		}
+		if v.times++; v.times < standsAfter || v.said == because || d.Cause.Class == schema.CauseUnknown {
 			continue
 		}
-		t.said[d.Region] = because
+		v.said = because
 		if d.Root != nil && d.Cause.Class != schema.CauseFailure {
 			because += ", back pressure begins at " + placeOf(d.Root.Device, d.Root.Port)
 		}
-		t.line(r.Snapshot.Interval.EndNanos(), "?", "%s: %s, %.0f%% sure. %s [%d]", d.Severity, because, 100*d.Cause.Confidence, d.Action, d.Region)
+		t.line(r.Snapshot.Interval.EndNanos(), "?", "%s: %s; %s. %.0f%% sure [%d]", d.Severity, because, t.adviceOf(d), d.Cause.Percent(), d.Region)
 	}
 }
 
 // becauseOf is what a diagnosis comes to in half a line, without its numbers and its root; the page has the whole text.
-func becauseOf(d *schema.Diagnosis) string {
+func (t *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
 		f := &d.Failures[0]
@@ -34,10 +65,42 @@ func becauseOf(d *schema.Diagnosis) string {
 		return "a host does not take what arrives"
 	case len(d.Jobs) == 0:
 		return strings.ReplaceAll(string(d.Cause.Class), "_", " ")
-	case d.Cause.Class == schema.CauseIntraApplication:
-		return "job " + d.Jobs[0].JobID + " fills the links it stands on"
 	}
-	return "job " + d.Jobs[0].JobID + " loads the region"
+	traffic := "its traffic"
+	if name := trafficNames[d.Jobs[0].Feature]; name != "" {
+		traffic = "its " + name
+	}
+	if d.Cause.Class == schema.CauseIntraApplication {
+		return t.jobName(d.Jobs[0].JobID) + ": " + traffic + " fills the links it stands on"
+	}
+	return t.jobName(d.Jobs[0].JobID) + ": " + traffic + " loads the region"
+}
+
+// trafficNames are the features of a job's traffic in words.
+var trafficNames = map[string]string{
+	"read_bytes": "reading from the file system", "write_bytes": "writing to the file system",
+	"rdma_read_bytes": "RDMA read traffic", "rdma_write_bytes": "RDMA write traffic",
+}
+
+func (t *demoPrinter) jobName(id string) string {
+	if name := t.names[id]; name != "" && name != id {
+		return fmt.Sprintf("job %s (%s)", id, name)
+	}
+	return "job " + id
+}
+
+// adviceOf is the first clause of a diagnosis's action, in which the job that the line has named is "it".
+func (t *demoPrinter) adviceOf(d *schema.Diagnosis) string {
+	action := d.Action
+	if len(d.Jobs) == 1 {
+		job := t.jobName(d.Jobs[0].JobID)
+		action = strings.NewReplacer("the owner of "+job, "its owner", "the ranks of "+job, "its ranks", job, "it").Replace(action)
+	}
+	for _, end := range []string{"; ", ", or ", ". "} {
+		action, _, _ = strings.Cut(action, end)
+	}
+	first, size := utf8.DecodeRuneInString(action)
+	return string(unicode.ToLower(first)) + strings.TrimSuffix(action[size:], ".")
 }
 
 func placeOf(device, port string) string {

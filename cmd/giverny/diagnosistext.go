@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkscsv"
 )
 
 // diagnosisWriter prints diagnoses, those of an interval at a time; names are of regions, by id.
@@ -124,15 +123,15 @@ func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
 	if name != "" {
 		where = " (" + name + ")"
 	}
-	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, linkscsv.ShortName(d.Metric), d.Mean, len(d.Links))
-	fmt.Fprintf(w.out, "  cause: %s, confidence %.2f%s\n", d.Cause.Class, d.Cause.Confidence, rootText(d.Root))
+	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
+	fmt.Fprintf(w.out, "  cause: %s, confidence %.0f%%%s\n", d.Cause.Class, d.Cause.Percent(), rootText(d.Root))
 	if d.Text != "" { // ends with the action
 		fmt.Fprintf(w.out, "  %s\n", d.Text)
 	}
 	fmt.Fprintln(w.out)
 }
 
-func rootText(r *schema.RootPort) string {
+func rootText(r *schema.Root) string {
 	if r == nil {
 		return ""
 	}
@@ -160,8 +159,8 @@ func (w *diagnosisText) close() error {
 		if len(usual.Jobs) > 0 {
 			accused = "job " + schema.OneLine(usual.Jobs[0].JobID)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%.2f\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
-			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, usual.Cause.Confidence, accused)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%.0f%%\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
+			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, usual.Cause.Percent(), accused)
 	}
 	return cmp.Or(t.Flush(), w.out.Flush())
 }

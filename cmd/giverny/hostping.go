@@ -205,7 +205,9 @@ func newHostpingRun() *cobra.Command {
 		Short: "Probe a host and name its bottlenecks",
 		Long: `Probe a host and report its bottlenecks, each with its link and the evidence. On an
 idle host all pairs of RNICs and endpoints are probed, on a busy one each RNIC only
-with its affinitive endpoints.
+with its affinitive endpoints. Endpoints are GPUs and memory nodes (NUMA); affinitive
+to an RNIC are the GPUs below the same root port, and all memory that reaches its line
+rate in the baseline.
 
 With --history the run is added to the host's earlier runs in that folder, so that
 flapping links are found.

@@ -32,10 +32,10 @@ func newHostpingLaunch(g *globals) *cobra.Command {
 The region's newest diagnosis names its root; the agents, asked over Kafka, say which
 of them it is. If it may be probed (hostping.launch.allow_hosts, or drained in Slurm)
 it is sent a signed command of the kind hostping. Its agent refuses what its own
-configuration does not allow (command.allow, hostping.offer). A host in use has the
-RNIC at the root probed, to its own endpoints; one that is drained, and one that
---host names, every pair. The outcome goes to the store: giverny hostping fleet, and
-the diagnosis of the region.
+configuration does not allow (command.allow, hostping.offer). On a host in use, only
+the RNIC at the root is probed, with its own endpoints; on a host that is drained, or
+named by --host, every pair is probed. The outcome goes to the store: giverny hostping
+fleet and the diagnosis of the region show it.
 
 With --baseline the host measures a baseline of its model, which the store keeps and
 later commands bring to hosts that have none of their own.

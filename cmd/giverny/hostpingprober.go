@@ -47,7 +47,7 @@ func (f *proberFlags) add(cmd *cobra.Command) {
 		flags.IntVar(&f.largeBytes, "large-bytes", hostping.LargeBytes, "size of the large message; a run uses that of its baseline")
 	}
 	flags.Uint64Var(&f.seed, "seed", 1, "simulated: seed of the host and its noise")
-	flags.StringArrayVar(&f.faults, "fault", nil, "simulated: bottleneck,place,share: place is a link, or an RNIC for 8 to 10; share is what is left of the line rate, or used of an overloaded link; may be repeated")
+	flags.StringArrayVar(&f.faults, "fault", nil, "simulated: bottleneck,place,share: place is a link, or an RNIC for ats_disabled, rnic_slow_start and tx_window_too_small; share is what is left of the line rate, or used of an overloaded link; may be repeated")
 	flags.StringArrayVar(&f.busy, "busy", nil, "simulated: RNIC=share of its service traffic; may be repeated")
 }
 

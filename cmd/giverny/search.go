@@ -33,11 +33,11 @@ type searchFlags struct {
 func (f *searchFlags) add(cmd *cobra.Command) {
 	f.engineFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.algorithm, "algorithm", string(search.Lift), "lift; collie: as published; collie-extreme: with extreme values; random")
-	flags.IntVar(&f.budget, "budget", 1800, "experiments, MFS probes and failed ones included")
+	flags.StringVar(&f.algorithm, "algorithm", string(search.Lift), "lift: draws values that went with high counters or lost throughput more often; collie: simulated annealing as published; collie-extreme: the same, mostly with extreme values; random")
+	flags.IntVar(&f.budget, "budget", 1800, "number of experiments; probes for minimal feature sets (MFS) and failed experiments included")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
-	flags.StringVar(&f.restrict, "restrict", "", "YAML: the part of the space to search")
-	flags.StringVar(&f.known, "known", "", "MFS that are known, as JSON lines or a report of an earlier search; they are not searched again")
+	flags.StringVar(&f.restrict, "restrict", "", "YAML: the values of the workload's dimensions to search within")
+	flags.StringVar(&f.known, "known", "", "known anomalies with their minimal feature sets (MFS), as JSON lines or a report of an earlier search; they are not searched again")
 	flags.StringVar(&f.logged, "log", "", "log of all measurements; if it exists, the search continues from it")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each finding, and a summary")
 }
@@ -77,14 +77,15 @@ anomaly which features of the workload are necessary: its minimal feature set (M
 
 An engine measures: simulated, the subsystems F and H of the paper; exec, a program
 that speaks the engine protocol (docs/reference/search-protocol.md); perftest and
-collie-engine, on two hosts that --rig names. An engine that answers nonsense, late
-or twice, or dies, is restarted; the experiment counts as failed.
+collie-engine, on two hosts that --rig names. An engine that sends an invalid
+answer, no answer in time or two answers, or that exits, is restarted; the experiment
+counts as failed.
 
 With --json, standard output has one JSON object per line: an anomaly when it is
 found, what is revised or withdrawn later, and a summary in the end; without it a
 sentence for each, and a table. Progress goes to standard error. With --log a search
-that was stopped, by whatever, goes on at the next experiment and ends the same; its
-findings so far are printed again.
+that was stopped continues with the next experiment and has the same result as one that
+was not; its findings so far are printed again.
 
 The exit status is 0 when the budget is spent, whatever was found, 1 for bad input,
 2 where the engine failed for good, and 130 after Ctrl-C.`,
@@ -109,9 +110,10 @@ func newSearchCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Ask whether the workloads of an application trigger anomalies, before it runs",
-		Long: `Ask whether the workloads of an application trigger anomalies: those of --known
-that reach into what --restrict leaves of the space are printed, and the rest of it
-is searched. With --budget 0 nothing is measured.
+		Long: `Find out whether the workloads of an application trigger anomalies. --restrict names
+the workloads that the application can have. Known anomalies (--known) that such
+workloads can trigger are printed; the other workloads are searched. With --budget 0
+nothing is measured.
 
 A restriction names dimensions of the engine, each with a value, a list of values, or
 a mapping with in, except, min, max or max_length. Sizes may have units (4KB and 4KiB

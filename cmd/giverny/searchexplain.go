@@ -24,15 +24,15 @@ func newSearchExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
 		Short: "Say which known anomalies a workload triggers, and which change avoids each",
-		Long: `Say which known anomalies a workload triggers, and which single changes take it out
-of each: in every dimension that matters the nearest value, and which other known
-anomalies the changed workload would meet. The anomalies are those of --known, or of
-the search with the log --log, which knows the engine's space too; else the engine
-describes it.
+		Long: `Say which known anomalies a workload triggers, and which single changes avoid each:
+for every dimension that matters the nearest value that avoids it, and which other known
+anomalies the changed workload would trigger. The anomalies are those of --known, or of
+the search with the log --log. The log also has the description of the engine; without
+it the engine is started to describe itself.
 
 Values of ordered dimensions need not be listed by the engine (sizes may have units:
-4KB and 4KiB are 4096): they are compared with the bounds of the anomalies, and it is
-said between which tested values they lie, or that they lie beyond all.
+4KB and 4KiB are 4096): they are compared with the bounds of the anomalies, and the
+output says between which tested values they lie, or that they lie beyond all.
 
 With --json there is one line {"type":"match","mfs":{…},"changes":[{"dimension":"qps",
 "to":[160],"meets":[]}]} for each anomaly, and a summary, whose untested lists such values:
@@ -45,7 +45,7 @@ With --json there is one line {"type":"match","mfs":{…},"changes":[{"dimension
 	f.engineFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.workload, "workload", "", "JSON: a workload with every dimension of the engine")
-	flags.StringVar(&f.known, "known", "", "MFS that are known, as JSON lines or a report of a search")
+	flags.StringVar(&f.known, "known", "", "known anomalies with their minimal feature sets (MFS), as JSON lines or a report of a search")
 	flags.StringVar(&f.logged, "log", "", "the log of a search whose findings are known")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each anomaly, and a summary")
 	return cmd

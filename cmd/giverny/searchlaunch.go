@@ -65,11 +65,11 @@ asked whether it would.`,
 	flags.StringVar(&f.model, "nic-model", "", "a NIC model instead of a root")
 	flags.StringVar(&f.engine, "engine", "", "engine of the agents (search.launch.engine)")
 	flags.StringVar(&f.algorithm, "algorithm", "", "lift, collie, collie-extreme or random")
-	flags.StringVar(&f.restrict, "restrict", "", "YAML: the part of the space to search")
+	flags.StringVar(&f.restrict, "restrict", "", "YAML: the values of the workload's dimensions to search within")
 	flags.IntVar(&f.budget, "budget", 0, "experiments (search.launch.budget)")
 	flags.IntVar(&f.peers, "peers", -1, "other hosts of the same model (search.launch.peers)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
-	flags.BoolVar(&f.all, "search-known", false, "search what is known of the subsystem again")
+	flags.BoolVar(&f.all, "search-known", false, "also search for the known anomalies of the subsystem")
 	return cmd
 }
 

@@ -27,11 +27,11 @@ func newSearchReport(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report LOG|ID",
 		Short: "Write what a search has found as a page of HTML",
-		Long: `Write what a search has found, so far or in the end, as one page of HTML that loads
-nothing: the anomalies, each as a sentence and as JSON, and plots of what was found
+		Long: `Write what a search has found, so far or in the end, as one HTML page without
+external files: the anomalies, each as a sentence and as JSON, and plots of what was found
 and measured over the experiments. LOG is the log of giverny search run. ID is that of
-a search that giverny search launch has launched in --fabric; of it the store keeps the
-anomalies and sums, not the measurements.`,
+a search that giverny search launch has launched in --fabric; the store has its
+anomalies and totals, not its measurements.`,
 		Example: `  giverny search report nic.log --out report.html
   giverny search report 6d3c1f0a9be24c52 --fabric ib0 --config giverny.yaml --out report.html`,
 		Args: cobra.ExactArgs(1),

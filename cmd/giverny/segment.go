@@ -43,9 +43,10 @@ leaves switch (x,y,z) in + direction of dim; a box holds both end switches of
 every link, and its max is below its min where it crosses the wraparound.
 
 Where links have directions, regions are congestion trees, and "root" is the port
-that a tree begins at: a device, its port and the link that leaves it. The numbers
-of links are listed by giverny topology links. The method in use is printed to
-standard error.`,
+that a tree begins at: device, port, the peer at the other end of the port's link, and
+that link; what is not known is null. Its kind is null too: stall does not show why a
+tree grows, giverny diagnose finds that out. The numbers of links are listed by
+giverny topology links. The method in use is printed to standard error.`,
 		Example: "  giverny segment --topology torus:24x24x24 --in night.csv --format jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,7 +59,7 @@ standard error.`,
 	flags.StringArrayVar(&f.files, "in", nil, "links CSV (.gz, .zst); several may be given")
 	flags.StringVar(&f.method, "method", string(defaults.Method), "statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.overlap, "overlap", defaults.Overlap, "a link may belong to two regions where their stalls add up")
-	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "smaller regions do not count; 0: derived from the fabric and its noise")
+	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "least number of links of a region, smaller groups are not reported; 0: derived from the fabric and its noise")
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
 	_ = cmd.MarkFlagRequired("topology")
 	return cmd
@@ -72,7 +73,7 @@ type segmented struct {
 }
 
 type segmentedRegion struct {
-	Metric   string          `json:"metric"`
+	Metric   schema.Metric   `json:"metric"`
 	Links    []schema.LinkID `json:"links"`
 	Size     int             `json:"size"`
 	Mean     float64         `json:"mean"`
@@ -134,8 +135,9 @@ func segmentFile(path string, g *topology.Graph, segmenter *segment.Segmenter, o
 
 func segmentedOf(path string, g *topology.Graph, snap *schema.Snapshot, regions []schema.Region) segmented {
 	j := segmented{File: path, Time: schema.Instant(snap.Interval.StartNanos), Regions: make([]segmentedRegion, len(regions))}
+	g.DescribeRegions(regions)
 	for i, r := range regions {
-		j.Regions[i] = segmentedRegion{linkscsv.ShortName(r.Metric), r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, g.DescribeRegion(&r), r.Root}
+		j.Regions[i] = segmentedRegion{r.Metric, r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, r.Name, r.Root}
 	}
 	return j
 }

@@ -18,6 +18,11 @@ var ErrNoStart = errors.New(`no start; want one such as "2026-01-05T00:30:00Z", 
 
 const example = `{"job_id":"17","name":"PSDNS","user":"flow","nodes":["9,1,1"],"start":"2026-01-05T00:30:00Z"}`
 
+// fieldError is a field of a form that its own decoder refuses, worded for a person.
+type fieldError struct{ field, text, want string }
+
+func (e *fieldError) Error() string { return fmt.Sprintf("%s %.40s: want %s", e.field, e.text, e.want) }
+
 // line is what is read of a job.
 type line struct {
 	ID    id             `json:"job_id"`
@@ -40,7 +45,7 @@ func (i *id) UnmarshalJSON(b []byte) error {
 	}
 	var number json.Number
 	if err := json.Unmarshal(b, &number); err != nil {
-		return fmt.Errorf("job_id %.40s: want text, as in \"17\"", b)
+		return &fieldError{"job_id", string(b), `text, as in "17"`}
 	}
 	*i = id(number)
 	return nil
@@ -55,7 +60,7 @@ func (l *list) UnmarshalJSON(b []byte) error {
 		return json.Unmarshal(b, &(*l)[0])
 	}
 	if err := json.Unmarshal(b, (*[]string)(l)); err != nil {
-		return fmt.Errorf("nodes %.40s: want a list of names, as in [\"9,1,1\"] or [\"nid[00012-00095]\"]", b)
+		return &fieldError{"nodes", string(b), `a list of names, as in ["9,1,1"] or ["nid[00012-00095]"]`}
 	}
 	return nil
 }
@@ -90,7 +95,10 @@ func worded(err error, text []byte) error {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("field %s is a %s; want it as in %s", kind.Field, kind.Value, example)
 	}
-	if text := err.Error(); strings.HasPrefix(text, "time ") || strings.HasPrefix(text, "nodes ") || strings.HasPrefix(text, "job_id ") {
+	if _, ok := errors.AsType[*fieldError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*schema.TimeError](err); ok {
 		return err
 	}
 	if d := json.NewDecoder(bytes.NewReader(text)); d.Decode(&json.RawMessage{}) == nil && d.More() {

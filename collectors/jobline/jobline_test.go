@@ -34,13 +34,16 @@ func TestParse(t *testing.T) {
 
 func TestParseFaults(t *testing.T) {
 	for line, want := range map[string]string{
-		`{bad`:                         "no JSON object",
-		`{"job_id":"1"} {}`:            "more than one JSON value",
-		`{"nodes":[]}`:                 "no job_id",
-		`{"job_id":[1],"nodes":[]}`:    "job_id [1]: want text",
-		`{"job_id":"1","nodes":7}`:     "nodes 7: want a list",
-		`{"job_id":"1"}`:               `job "1" has no nodes`,
-		`{"job_id":"1","nodes":["a"]}`: `job "1": no start`,
+		`{bad`:                      "no JSON object",
+		`{"job_id":"1"} {}`:         "more than one JSON value",
+		`{"nodes":[]}`:              "no job_id",
+		`{"job_id":[1],"nodes":[]}`: "job_id [1]: want text",
+		`{"job_id":"1","nodes":7}`:  "nodes 7: want a list",
+		`{"job_id":"1"}`:            `job "1" has no nodes`,
+		`{"job_id":"1","nodes":["a"],"start":"noon"}`:                    `time "noon": want RFC 3339`,
+		`{"job_id":"1","nodes":["a"],"start":"0001-01-01T00:00:00Z"}`:    `want a year from 1678 to 2261`,
+		`{"job_id":"1","name":["time "]}`:                                "field name is a array; want it as in",
+		`{"job_id":"1","nodes":["a"]}`:                                   `job "1": no start`,
 		`{"job_id":"1","nodes":["a[1-"],"start":"2026-01-05T00:00:00Z"}`: `job "1": nodes: `,
 	} {
 		_, err := jobline.Parse([]byte(line))

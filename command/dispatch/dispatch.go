@@ -48,7 +48,7 @@ type Root struct {
 }
 
 // RootOf finds the host that a diagnosis' root is, or is connected to.
-func RootOf(root *schema.RootPort, hosts []Host) (Root, error) {
+func RootOf(root *schema.Root, hosts []Host) (Root, error) {
 	if root == nil {
 		return Root{}, errors.New("the diagnosis has no root: where back pressure begins is not known; name a host or a NIC model")
 	}

@@ -104,7 +104,7 @@ func TestSeedsRepeat(t *testing.T) {
 }
 
 // verdict is one of class and job, with the confidence given.
-func verdict(minute int64, truth Truth, class schema.CauseClass, confidence float64, root *schema.RootPort, jobs ...string) Verdict {
+func verdict(minute int64, truth Truth, class schema.CauseClass, confidence float64, root *schema.Root, jobs ...string) Verdict {
 	v := Verdict{Interval: schema.Interval{StartNanos: startNanos + minute*int64(interval), DurationNanos: int64(interval)}, Truth: truth}
 	v.Got.Cause, v.Got.Root = schema.Cause{Class: class, Confidence: confidence}, root
 	for _, id := range jobs {
@@ -119,9 +119,9 @@ func TestScore(t *testing.T) {
 	var s Score
 	s.Add([]Verdict{
 		verdict(0, guilty, schema.CauseUnknown, .45, nil),
-		verdict(1, guilty, schema.CauseSystem, .95, &schema.RootPort{Device: "leaf7", Port: "9", Peer: "host56"}, "18", "4"),
-		verdict(2, guilty, schema.CauseSystem, .95, &schema.RootPort{Device: "leaf7", Port: "8"}, "4", "18"),
-		verdict(3, guilty, schema.CauseSystem, .95, &schema.RootPort{Device: "host56"}, "17"),
+		verdict(1, guilty, schema.CauseSystem, .95, &schema.Root{Link: schema.NoLink, Device: "leaf7", Port: "9", Peer: "host56"}, "18", "4"),
+		verdict(2, guilty, schema.CauseSystem, .95, &schema.Root{Link: schema.NoLink, Device: "leaf7", Port: "8"}, "4", "18"),
+		verdict(3, guilty, schema.CauseSystem, .95, &schema.Root{Link: schema.NoLink, Device: "host56"}, "17"),
 		verdict(4, Truth{}, schema.CauseSystem, .95, nil, "4"), // noise: not scored
 	})
 	s.Add([]Verdict{

@@ -101,7 +101,7 @@ func (p *play) open() (err error) {
 func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
 	r := &schema.IntervalResult{Snapshot: snap}
 	for _, region := range p.segmenter.Step(snap) { // whose memory it uses again
-		region.Name, region.Links = p.incident.graph.DescribeRegion(&region), slices.Clone(region.Links)
+		region.Links = slices.Clone(region.Links)
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
 		}
@@ -111,6 +111,7 @@ func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
 		}
 		r.Regions = append(r.Regions, region)
 	}
+	p.incident.graph.DescribeRegions(r.Regions)
 	p.tracker.Step(snap.Interval, r.Regions)
 	return r
 }

@@ -255,6 +255,10 @@ func TestDiagnosesAnIncast(t *testing.T) {
 	if len(d.Jobs) == 0 || d.Jobs[0].JobID != "gather" || d.Root == nil || d.Root.Peer != "host8" || d.Region == 0 || d.Region != last.Regions[0].ID || d.Text == "" {
 		t.Errorf("diagnosis %+v, root %+v", d, d.Root)
 	}
+	region := &last.Regions[0] // which the diagnosis has renamed
+	if region.Root == nil || region.Root.Kind != d.Root.Kind || !strings.HasPrefix(region.Name, "incast at ") || !strings.Contains(d.Text, region.Name) {
+		t.Errorf("region %q, root %+v, text %q", region.Name, region.Root, d.Text)
+	}
 	holdsForm(t, &d)
 	if first := o.results[0]; len(first.Diagnoses) != 0 {
 		t.Errorf("a calm interval has diagnoses %+v", first.Diagnoses)
@@ -285,8 +289,11 @@ type form struct {
 		P           *float64 `json:"p_value"`
 	} `json:"jobs"`
 	Failures []struct{} `json:"failures"`
-	Root     *struct{ Device, Port, Peer, Kind string }
-	Victims  []struct {
+	Root     *struct {
+		Device, Port, Peer, Kind string
+		Link                     *uint32
+	}
+	Victims []struct {
 		ID       string     `json:"job_id"`
 		Slowdown [2]float64 `json:"slowdown"`
 	} `json:"victims"`
@@ -310,7 +317,7 @@ func holdsForm(t *testing.T, d *schema.Diagnosis) {
 	switch {
 	case f.Region == "" || f.Time.IsZero() || f.Metric != "xmit_wait" || f.Severity == "" || len(f.Links) == 0 || f.Mean == nil:
 		t.Errorf("region of %s", text)
-	case f.Cause.Class == "" || f.Cause.Confidence == nil || f.Failures == nil || f.Victims == nil || f.Root == nil || f.Root.Device == "" || f.Root.Kind == "":
+	case f.Cause.Class == "" || f.Cause.Confidence == nil || f.Failures == nil || f.Victims == nil || f.Root == nil || f.Root.Device == "" || f.Root.Kind == "" || f.Root.Link == nil:
 		t.Errorf("cause of %s", text)
 	case len(f.Jobs) == 0 || f.Jobs[0].Blame == nil || f.Jobs[0].Value == nil || f.Jobs[0].Deviations == nil || f.Jobs[0].Correlation == nil || f.Jobs[0].Lag == nil || f.Jobs[0].P == nil:
 		t.Errorf("jobs of %s", text)

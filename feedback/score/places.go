@@ -74,13 +74,13 @@ func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topo
 	}
 	if links, ok := p.g.FindPort(region.Root.Device, region.Root.Port); ok && links.Egress != schema.NoLink {
 		if _, to := p.g.Ends(links.Egress); p.isHost[to] {
-			p.set(at, to, place{relation: AtRoot, weight: 1, root: rootText(&schema.RootPort{Device: region.Root.Device, Port: region.Root.Port}, false)})
+			p.set(at, to, place{relation: AtRoot, weight: 1, root: rootText(region.Root, false)})
 		}
 	}
 }
 
 // rootText says which port of a host, or to a host, the back pressure begins at.
-func rootText(r *schema.RootPort, own bool) string {
+func rootText(r *schema.Root, own bool) string {
 	port := ""
 	if r.Port != "" {
 		port = " port " + r.Port

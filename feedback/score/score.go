@@ -167,7 +167,7 @@ func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
 		now += fmt.Sprintf(", %.0f%% likely Medium or worse in %d intervals", 100*(f.Later[schema.Medium]+f.Later[schema.High]), schema.LaterIntervals)
 	}
 	if d != nil && d.Cause.Class != schema.CauseUnknown && d.Cause.Class != "" {
-		now += fmt.Sprintf(", cause %s (%.0f%%)", d.Cause.Class, 100*d.Cause.Confidence)
+		now += fmt.Sprintf(", cause %s (%.0f%%)", d.Cause.Class, d.Cause.Percent())
 	}
 	switch at.relation {
 	case Accused:

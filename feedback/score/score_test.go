@@ -79,7 +79,7 @@ func TestRelations(t *testing.T) {
 		t.Errorf("both: %+v", n)
 	}
 	slow := &schema.IntervalResult{Regions: []schema.Region{{ID: 3, Severity: schema.Low, Mean: 6, Links: uplinks}},
-		Diagnoses: []schema.Diagnosis{{Region: 3, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: 0.9}, Root: &schema.RootPort{Device: g.Device(leaf).Name, Peer: "host1", Kind: "slow_receiver"}}}}
+		Diagnoses: []schema.Diagnosis{{Region: 3, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: 0.9}, Root: &schema.Root{Link: schema.NoLink, Device: g.Device(leaf).Name, Peer: "host1", Kind: "slow_receiver"}}}}
 	if n := of(g, slow)["host1"]; n.Score != 90 || n.Relation != score.Accused {
 		t.Errorf("a host that pauses the network: %+v", n)
 	}

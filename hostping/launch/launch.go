@@ -61,7 +61,7 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	}
 	root := w.Diagnosis.Root
 	if w.Host != "" {
-		root = &schema.RootPort{Peer: w.Host}
+		root = &schema.Root{Link: schema.NoLink, Peer: w.Host}
 	}
 	if p.Root, err = dispatch.RootOf(root, hosts); err != nil {
 		return p, &dispatch.NoHostError{Err: err}

@@ -42,7 +42,7 @@ func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 }
 
 // Reasons of faults besides those of every program.
-const nonsense coprocess.Reason = "nonsense"
+const invalidAnswer coprocess.Reason = "invalid_answer"
 
 // probeRequest is a line to the program.
 type probeRequest struct {
@@ -66,7 +66,7 @@ func (e *Exec) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResul
 	}
 	r, err := parseProbe(line, &p)
 	if err != nil {
-		return r, e.failed(nonsense, err)
+		return r, e.failed(invalidAnswer, err)
 	}
 	e.program.Worked()
 	return r, nil
@@ -115,10 +115,10 @@ func (e *Exec) Utilisation(ctx context.Context) (u hostping.Utilisation, err err
 		return u, err
 	}
 	if err := json.Unmarshal(line, &u); err != nil {
-		return hostping.Utilisation{}, e.failed(nonsense, fmt.Errorf("utilisation: %w: %.*q", err, shown, line))
+		return hostping.Utilisation{}, e.failed(invalidAnswer, fmt.Errorf("utilisation: %w: %.*q", err, shown, line))
 	}
 	if err := checkUtilisation(&u); err != nil {
-		return hostping.Utilisation{}, e.failed(nonsense, fmt.Errorf("utilisation: %w", err))
+		return hostping.Utilisation{}, e.failed(invalidAnswer, fmt.Errorf("utilisation: %w", err))
 	}
 	e.program.Worked()
 	return u, nil

@@ -28,7 +28,7 @@ var (
 		Links: []schema.LinkID{1, 2}, Mean: 31.5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: .75},
 		Jobs:     []schema.AccusedJob{{JobID: "4711.0", Blame: .5, Feature: "injection"}},
 		Failures: []schema.NearFailure{{Time: noon, Kind: schema.LinkFailed, Device: "sw1", Port: "2", Hops: 1}},
-		Root:     &schema.RootPort{Device: "sw1", Port: "3", Peer: "node1", Kind: "slow_receiver"},
+		Root:     &schema.Root{Link: schema.NoLink, Device: "sw1", Port: "3", Peer: "node1", Kind: "slow_receiver"},
 		Victims:  []schema.VictimJob{{JobID: "4712", Slowdown: [2]float64{1.1, 2}}}, Action: "drain node1", Text: "node1 pauses"}
 	sampleCommand = schema.Command{ID: "c1", Fabric: "plane0", Kind: "agents.list", Targets: []string{"*"}, Arguments: json.RawMessage(`{"x":1}`),
 		Issued: noon, Expires: noon + 30e9, Principal: "ops", DryRun: true, Signature: []byte{0, 255}}

@@ -1,7 +1,6 @@
 package envelope
 
 import (
-	"errors"
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -28,7 +27,7 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 	if err := checkName("fabric", set.Fabric); err != nil {
 		return dst, err
 	}
-	b := regionBuilder{texts: e.emptyTexts(5)}
+	b := regionBuilder{texts: e.emptyTexts(7)}
 	for i := range set.Regions {
 		if err := b.add(&set.Regions[i]); err != nil {
 			return dst, err
@@ -66,6 +65,7 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 		b.later.column(s.Field(14).Type, arrow.PrimitiveTypes.Float64),
 		b.texts[3].column(), b.texts[4].column(),
 		fixed(arrow.PrimitiveTypes.Uint32, b.rootLinks, nil),
+		b.texts[5].column(), b.texts[6].column(),
 	})
 }
 
@@ -73,7 +73,7 @@ type regionBuilder struct {
 	ids           []uint64
 	means, maxima []float64
 	ages, births  []int64
-	texts         []textBuilder // metric, severity, name, root device and port
+	texts         []textBuilder // metric, severity, name, root device, port, peer and kind
 	links         listBuilder[uint32]
 	low, high     listBuilder[int32]
 	growth        []int64
@@ -132,11 +132,12 @@ func (b *regionBuilder) addRoot(root *schema.Root) error {
 	if root == nil {
 		root = &schema.Root{}
 	}
-	if err := errors.Join(checkText("root device", root.Device, MaxNameBytes), checkText("root port", root.Port, MaxNameBytes)); err != nil {
-		return err
+	for i, text := range [...]string{root.Device, root.Port, root.Peer, root.Kind} {
+		if err := checkText("root", text, MaxNameBytes); err != nil {
+			return err
+		}
+		b.texts[3+i].add(text)
 	}
-	b.texts[3].add(root.Device)
-	b.texts[4].add(root.Port)
 	b.rootLinks = append(b.rootLinks, uint32(root.Link))
 	return nil
 }
@@ -171,19 +172,19 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 			return meta.err
 		}
 		r := &reader{record: record, rows: h.Rows}
-		if record.Schema().NumFields() == schema.RootlessRegionArrow.NumFields() {
-			if err := sameColumns(record.Schema(), schema.RootlessRegionArrow); err != nil {
-				return err
+		want := schema.RegionArrow
+		for _, older := range schema.OlderRegionArrows {
+			if record.Schema().NumFields() == older.NumFields() {
+				want = older
 			}
-			return set.read(r)
 		}
-		if err := sameColumns(record.Schema(), schema.RegionArrow); err != nil {
+		if err := sameColumns(record.Schema(), want); err != nil {
 			return err
 		}
 		if err := set.read(r); err != nil {
 			return err
 		}
-		return set.readRoots(r)
+		return set.readRoots(r, want.NumFields())
 	})
 	if err != nil {
 		return nil, err
@@ -234,7 +235,11 @@ func (set *RegionSet) read(r *reader) error {
 	return nil
 }
 
-func (set *RegionSet) readRoots(r *reader) error {
+// readRoots reads the columns of roots, of which older payloads have fewer or none.
+func (set *RegionSet) readRoots(r *reader, columns int) error {
+	if columns <= 15 {
+		return nil
+	}
 	devices, ports, links := r.texts(15, 0, MaxNameBytes), r.texts(16, 0, MaxNameBytes), numbers[uint32](r, 17)
 	if r.err != nil {
 		return r.err
@@ -242,6 +247,18 @@ func (set *RegionSet) readRoots(r *reader) error {
 	for i := range set.Regions {
 		if device := devices.at(i); len(device) > 0 {
 			set.Regions[i].Root = &schema.Root{Device: string(device), Port: string(ports.at(i)), Link: schema.LinkID(links[i])}
+		}
+	}
+	if columns <= 18 {
+		return nil
+	}
+	peers, kinds := r.texts(18, 0, MaxNameBytes), r.texts(19, 0, MaxNameBytes)
+	if r.err != nil {
+		return r.err
+	}
+	for i := range set.Regions {
+		if root := set.Regions[i].Root; root != nil {
+			root.Peer, root.Kind = string(peers.at(i)), string(kinds.at(i))
 		}
 	}
 	return nil

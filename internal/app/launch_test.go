@@ -103,7 +103,7 @@ func TestAnalyserRunsTheSearchPolicy(t *testing.T) {
 		}
 	}()
 	slow := schema.Diagnosis{Fabric: "f", Region: 5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: .9},
-		Root: &schema.RootPort{Device: "leaf0", Port: "1", Peer: "n1 mlx5_0"}}
+		Root: &schema.Root{Link: schema.NoLink, Device: "leaf0", Port: "1", Peer: "n1 mlx5_0"}}
 	sinks := parts.sinks("f", nil)
 	for _, s := range sinks {
 		if s.Name() == "search policy" {

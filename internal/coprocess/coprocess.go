@@ -31,9 +31,9 @@ type Reason string
 
 // Reasons.
 const (
-	Late Reason = "late" // no answer in time
-	Dead Reason = "dead" // the program ended, or could not be started
-	Huge Reason = "huge" // an answer beyond the limit of length
+	Late           Reason = "late"             // no answer in time
+	Died           Reason = "died"             // the program ended, or could not be started
+	AnswerTooLarge Reason = "answer_too_large" // an answer beyond the limit of length
 )
 
 // Limits of what a program may write.
@@ -72,7 +72,7 @@ func Start(command []string, log *slog.Logger) (*Program, error) {
 func (p *Program) Ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, Reason, error) {
 	until := time.Now().Add(timeout)
 	if err := errors.Join(p.stdin.SetDeadline(until), p.stdout.SetDeadline(until)); err != nil {
-		return nil, Dead, err
+		return nil, Died, err
 	}
 	stop := context.AfterFunc(ctx, func() {
 		_ = p.stdin.SetDeadline(time.Unix(1, 0)) // they fail only on a closed file
@@ -84,22 +84,22 @@ func (p *Program) Ask(ctx context.Context, line []byte, timeout time.Duration) (
 	}
 	answer, err := p.readLine()
 	if errors.Is(err, errHuge) {
-		return nil, Huge, err
+		return nil, AnswerTooLarge, err
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, Late, fmt.Errorf("no answer within %v", timeout)
 	}
 	if errors.Is(err, io.EOF) {
-		return nil, Dead, errors.New("it ended")
+		return nil, Died, errors.New("it ended")
 	}
-	return answer, Dead, err
+	return answer, Died, err
 }
 
 func reasonOf(err error) Reason {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return Late
 	}
-	return Dead
+	return Died
 }
 
 var errHuge = fmt.Errorf("its answer is longer than %d bytes", maxAnswerBytes)

@@ -80,7 +80,7 @@ func (s *Supervised) Start(ctx context.Context) (fresh bool, err error) {
 	}
 	p, err := Start(s.cfg.Command, s.log)
 	if err != nil {
-		return false, s.Failed(Dead, err)
+		return false, s.Failed(Died, err)
 	}
 	s.program = p
 	return true, nil
@@ -108,7 +108,7 @@ func (s *Supervised) Worked() { s.failures = 0 }
 
 // Failed kills the program and counts the failure. The error is a *Fault.
 func (s *Supervised) Failed(reason Reason, err error) error {
-	if state := s.kill(); state != nil && reason == Dead {
+	if state := s.kill(); state != nil && reason == Died {
 		err = fmt.Errorf("%w (%w)", err, state)
 	}
 	s.failures++

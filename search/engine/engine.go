@@ -34,16 +34,16 @@ type Reason = coprocess.Reason
 
 // Reasons of faults.
 const (
-	Nonsense Reason = "nonsense" // an answer that is none, or cannot be true
-	Doubled  Reason = "doubled"  // an answer to what was answered already
+	InvalidAnswer   Reason = "invalid_answer"   // an answer that is none, or cannot be true
+	DuplicateAnswer Reason = "duplicate_answer" // an answer to what was answered already
 
-	Late = coprocess.Late
-	Dead = coprocess.Dead
-	Huge = coprocess.Huge
+	Late           = coprocess.Late
+	Died           = coprocess.Died
+	AnswerTooLarge = coprocess.AnswerTooLarge
 )
 
 // Reasons lists them.
-func Reasons() []Reason { return []Reason{Nonsense, Late, Doubled, Dead, Huge} }
+func Reasons() []Reason { return []Reason{InvalidAnswer, Late, DuplicateAnswer, Died, AnswerTooLarge} }
 
 // Fault is what an engine did wrong.
 type Fault struct {

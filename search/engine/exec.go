@@ -82,12 +82,12 @@ func (e *Exec) ready(ctx context.Context) error {
 	d, err := parseDescription(line)
 	switch {
 	case err != nil:
-		return e.fault(e.program.Failed(Nonsense, err))
+		return e.fault(e.program.Failed(InvalidAnswer, err))
 	case e.described == nil:
 		e.described = &d
 		e.name = d.Name
 	case !reflect.DeepEqual(*e.described, d):
-		return e.fault(e.program.Failed(Nonsense, errors.New("after a restart it describes itself in another way")))
+		return e.fault(e.program.Failed(InvalidAnswer, errors.New("after a restart it describes itself in another way")))
 	}
 	return nil
 }

@@ -32,20 +32,20 @@ func TestFaultsOfPrograms(t *testing.T) {
 		reason engine.Reason
 		says   string
 	}{
-		"text@2":     {engine.Nonsense, `warming up`},
-		"wrongid@2":  {engine.Nonsense, "it answered 1002 while 2 was asked"},
-		"noid@2":     {engine.Nonsense, "the answer has no id"},
-		"status@2":   {engine.Nonsense, `status "splendid"`},
-		"negative@2": {engine.Nonsense, "-100 Gb/s"},
-		"beyond@2":   {engine.Nonsense, "1e+12 Gb/s"},
-		"forever@2":  {engine.Nonsense, "seconds is 1e+308"},
-		"missing@2":  {engine.Nonsense, "lacks gbps or mpps"},
-		"nopause@2":  {engine.Nonsense, "no tx_pause_percent"},
-		"nan@2":      {engine.Nonsense, "invalid character 'N'"},
-		"doubled@1":  {engine.Doubled, "it answered 1 again while 2 was asked"},
-		"dead@2":     {engine.Dead, "it ended (exit status 3)"},
-		"huge@2":     {engine.Huge, "longer than 1048576 bytes"},
-		"flood@2":    {engine.Huge, "longer than 1048576 bytes"},
+		"text@2":     {engine.InvalidAnswer, `warming up`},
+		"wrongid@2":  {engine.InvalidAnswer, "it answered 1002 while 2 was asked"},
+		"noid@2":     {engine.InvalidAnswer, "the answer has no id"},
+		"status@2":   {engine.InvalidAnswer, `status "splendid"`},
+		"negative@2": {engine.InvalidAnswer, "-100 Gb/s"},
+		"beyond@2":   {engine.InvalidAnswer, "1e+12 Gb/s"},
+		"forever@2":  {engine.InvalidAnswer, "seconds is 1e+308"},
+		"missing@2":  {engine.InvalidAnswer, "lacks gbps or mpps"},
+		"nopause@2":  {engine.InvalidAnswer, "no tx_pause_percent"},
+		"nan@2":      {engine.InvalidAnswer, "invalid character 'N'"},
+		"doubled@1":  {engine.DuplicateAnswer, "it answered 1 again while 2 was asked"},
+		"dead@2":     {engine.Died, "it ended (exit status 3)"},
+		"huge@2":     {engine.AnswerTooLarge, "longer than 1048576 bytes"},
+		"flood@2":    {engine.AnswerTooLarge, "longer than 1048576 bytes"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -129,7 +129,7 @@ func (h *hosts) failed(ctx context.Context, name string, err error) (search.Meas
 	if ctx.Err() != nil {
 		return search.Measurement{}, ctx.Err()
 	}
-	reason := Dead
+	reason := Died
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		reason = Late

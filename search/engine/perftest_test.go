@@ -194,7 +194,7 @@ func TestUnreachableHost(t *testing.T) {
 	for n := range 30 {
 		_, err = e.Measure(t.Context(), n+1, w)
 		var fault *engine.Fault
-		if !errors.As(err, &fault) || fault.Reason != engine.Dead {
+		if !errors.As(err, &fault) || fault.Reason != engine.Died {
 			t.Fatalf("%v; want a fault", err)
 		}
 		if errors.Is(err, engine.ErrGone) {

@@ -53,22 +53,22 @@ func parseDescription(line []byte) (search.Description, error) {
 func parseAnswer(line []byte, id int, d *search.Description) (search.Measurement, Reason, error) {
 	var a answer
 	if err := json.Unmarshal(line, &a); err != nil {
-		return search.Measurement{}, Nonsense, fmt.Errorf("measure: %w: %.*q", err, shown, line)
+		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: %w: %.*q", err, shown, line)
 	}
 	switch {
 	case a.ID == nil:
-		return search.Measurement{}, Nonsense, fmt.Errorf("measure: the answer has no id: %.*q", shown, line)
+		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: the answer has no id: %.*q", shown, line)
 	case *a.ID > 0 && *a.ID < id:
-		return search.Measurement{}, Doubled, fmt.Errorf("measure: it answered %d again while %d was asked", *a.ID, id)
+		return search.Measurement{}, DuplicateAnswer, fmt.Errorf("measure: it answered %d again while %d was asked", *a.ID, id)
 	case *a.ID != id:
-		return search.Measurement{}, Nonsense, fmt.Errorf("measure: it answered %d while %d was asked", *a.ID, id)
+		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: it answered %d while %d was asked", *a.ID, id)
 	}
 	m, err := a.measurement()
 	if err == nil {
 		err = CheckMeasurement(d, &m)
 	}
 	if err != nil {
-		return search.Measurement{}, Nonsense, fmt.Errorf("measure: %w", err)
+		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: %w", err)
 	}
 	return m, "", nil
 }

@@ -22,14 +22,14 @@ func hostOf(agent, model, firmware, free string) dispatch.Host {
 func TestRootOf(t *testing.T) {
 	hosts := []dispatch.Host{hostOf("n1", "MT4129", "28", ""), hostOf("n2", "MT4125", "22", "")}
 	for name, c := range map[string]struct {
-		root  *schema.RootPort
+		root  *schema.Root
 		agent string // empty: none
 	}{
-		"the peer of a switch's port": {&schema.RootPort{Device: "leaf0", Port: "1", Peer: "n2 HCA-1"}, "n2"},
-		"the device itself":           {&schema.RootPort{Device: "n1 HCA-1", Port: "1", Peer: "leaf0"}, "n1"},
-		"by the agent's name":         {&schema.RootPort{Device: "leaf0", Peer: "n1"}, "n1"},
-		"no agent there":              {&schema.RootPort{Device: "leaf0", Peer: "n9"}, ""},
-		"between switches":            {&schema.RootPort{Device: "leaf0"}, ""},
+		"the peer of a switch's port": {&schema.Root{Link: schema.NoLink, Device: "leaf0", Port: "1", Peer: "n2 HCA-1"}, "n2"},
+		"the device itself":           {&schema.Root{Link: schema.NoLink, Device: "n1 HCA-1", Port: "1", Peer: "leaf0"}, "n1"},
+		"by the agent's name":         {&schema.Root{Link: schema.NoLink, Device: "leaf0", Peer: "n1"}, "n1"},
+		"no agent there":              {&schema.Root{Link: schema.NoLink, Device: "leaf0", Peer: "n9"}, ""},
+		"between switches":            {&schema.Root{Link: schema.NoLink, Device: "leaf0"}, ""},
 		"not known":                   {nil, ""},
 	} {
 		root, err := dispatch.RootOf(c.root, hosts)

@@ -59,7 +59,7 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	case w.NICModel != "":
 		p.Root = dispatch.Root{Subsystem: schema.Subsystem{NICModel: w.NICModel}}
 	case w.Host != "":
-		p.Root, err = dispatch.RootOf(&schema.RootPort{Peer: w.Host}, hosts)
+		p.Root, err = dispatch.RootOf(&schema.Root{Link: schema.NoLink, Peer: w.Host}, hosts)
 	default:
 		p.Root, err = dispatch.RootOf(w.Diagnosis.Root, hosts)
 	}

@@ -305,11 +305,11 @@ func TestFaultsOfEngines(t *testing.T) {
 	}
 	want := `# HELP giverny_search_engine_faults_total Measurements that an engine failed, by reason; the engine was restarted.
 # TYPE giverny_search_engine_faults_total counter
-giverny_search_engine_faults_total{reason="dead"} 0
-giverny_search_engine_faults_total{reason="doubled"} 0
-giverny_search_engine_faults_total{reason="huge"} 0
+giverny_search_engine_faults_total{reason="answer_too_large"} 0
+giverny_search_engine_faults_total{reason="died"} 0
+giverny_search_engine_faults_total{reason="duplicate_answer"} 0
+giverny_search_engine_faults_total{reason="invalid_answer"} 0
 giverny_search_engine_faults_total{reason="late"} 3
-giverny_search_engine_faults_total{reason="nonsense"} 0
 `
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "giverny_search_engine_faults_total"); err != nil {
 		t.Error(err)
@@ -331,7 +331,7 @@ type shy struct {
 
 func (e *shy) Describe(ctx context.Context) (search.Description, error) {
 	if e.fails--; e.fails >= 0 {
-		return search.Description{}, &engine.Fault{Engine: "F", Reason: engine.Nonsense, Err: errors.New("warming up")}
+		return search.Description{}, &engine.Fault{Engine: "F", Reason: engine.InvalidAnswer, Err: errors.New("warming up")}
 	}
 	return e.Engine.Describe(ctx)
 }

@@ -36,18 +36,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// shortNames of metrics, in the table and in what is printed beside it.
+// shortNames are other names of columns that are read; what Giverny writes has the metrics' own.
 var shortNames = map[string]schema.Metric{"credit": schema.CreditStall, "inq": schema.InqStall}
-
-// ShortName is the name of a metric in a table: short where there is such a name.
-func ShortName(m schema.Metric) string {
-	for name, of := range shortNames {
-		if of == m {
-			return name
-		}
-	}
-	return m.String()
-}
 
 var axes = []string{"x", "y", "z", "w"}
 

@@ -156,14 +156,28 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// What is printed by a short name is read by it.
-func TestShortNames(t *testing.T) {
+// Metrics are read by their own names and by the short ones.
+func TestNamesOfMetrics(t *testing.T) {
+	names := map[string]schema.Metric{"credit": schema.CreditStall, "inq": schema.InqStall}
 	for m := range schema.NumMetrics {
 		if m := schema.Metric(m); m.IsStall() {
-			snaps, err := read("a.csv", strings.NewReader("link,"+linkscsv.ShortName(m)+"\n0,7\n"), graph(t, "torus:2x2x2"))
-			if err != nil || snaps[0].Find(m) == nil {
-				t.Errorf("%s as %q: %v", m, linkscsv.ShortName(m), err)
-			}
+			names[m.String()] = m
+		}
+	}
+	for name, m := range names {
+		snaps, err := read("a.csv", strings.NewReader("link,"+name+"\n0,7\n"), graph(t, "torus:2x2x2"))
+		if err != nil || snaps[0].Find(m) == nil {
+			t.Errorf("%s as %q: %v", m, name, err)
+		}
+	}
+}
+
+// The last row is checked like the others, also where it has an interval of its own and no line end.
+func TestLastRowIsChecked(t *testing.T) {
+	for _, text := range []string{"link,credit\n0,1\n24,2", "time,link,credit\n2026-01-05T00:00:00Z,0,1\n2026-01-05T00:01:00Z,24,1"} {
+		_, err := read("a.csv", strings.NewReader(text), graph(t, "torus:2x2x2"))
+		if err == nil || !strings.Contains(err.Error(), `line 3: link "24": want a number from 0 to`) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func ended(tr *track, durationNanos int64) string {
 	return fmt.Sprintf("%s, %s, is gone after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)), after)
 }
 
-// at says where a region is. A name by its root says "incast at" or "congestion at" itself.
+// at says where a region is. A name by its root says "congestion tree at" itself.
 func at(name string) string {
 	switch {
 	case name == "":

@@ -125,17 +125,17 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A name by its root says "incast at" itself.
+// A name by its root says "congestion tree at" itself.
 func TestEventsOfANamedRoot(t *testing.T) {
 	tr := newTracker(t)
 	for i := range 3 {
 		incast := region(0, 100, 30)
-		incast.Name = "incast at leaf7 port 9 (host56), from pods 0-2"
+		incast.Name = "congestion tree at leaf7 port 9 (host56), from pods 0-2"
 		for _, e := range tr.Step(minuteAt(i), regions(incast)).Events {
 			if e.Kind != schema.RegionBorn {
 				continue
 			}
-			if want := "High credit_stall region (incast at leaf7 port 9 (host56), from pods 0-2), 100 links"; e.Detail != want {
+			if want := "High credit_stall region (congestion tree at leaf7 port 9 (host56), from pods 0-2), 100 links"; e.Detail != want {
 				t.Errorf("%q, want %q", e.Detail, want)
 			}
 			return

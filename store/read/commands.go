@@ -35,18 +35,19 @@ func (m *Model) Commands(ctx context.Context, fabric string, s Span) ([]schema.S
 // CommandResults are what agents have answered to a command, by agent and time.
 func (m *Model) CommandResults(ctx context.Context, fabric, id string) ([]schema.CommandResult, error) {
 	type row struct {
-		Agent  string    `ch:"agent"`
-		Status string    `ch:"status"`
-		Kind   string    `ch:"kind"`
-		Number uint32    `ch:"sequence"`
-		Time   time.Time `ch:"time"`
-		Reason string    `ch:"reason"`
-		Output string    `ch:"output"`
+		Agent    string    `ch:"agent"`
+		Status   string    `ch:"status"`
+		Kind     string    `ch:"kind"`
+		Number   uint32    `ch:"sequence"`
+		Time     time.Time `ch:"time"`
+		Reason   string    `ch:"reason"`
+		Output   string    `ch:"output"`
+		Verified string    `ch:"verified"`
 	}
 	found, err := lookup[row](ctx, m, "command_results", Args{"fabric": fabric, "id": id})
 	return convert(found, err, func(r *row) (schema.CommandResult, error) {
 		return schema.CommandResult{CommandID: id, Fabric: fabric, Agent: r.Agent, Time: instantOf(r.Time),
-			Status: schema.CommandStatus(r.Status), Kind: r.Kind, Sequence: r.Number, Reason: r.Reason, Output: rawJSON(r.Output)}, nil
+			Status: schema.CommandStatus(r.Status), Kind: r.Kind, Sequence: r.Number, Reason: r.Reason, Output: rawJSON(r.Output), Verified: r.Verified}, nil
 	})
 }
 

@@ -42,6 +42,7 @@ func TestCommandsAreStoredOnce(t *testing.T) {
 	}
 	accepted, done, other := result("n1", schema.CommandAccepted, 1e18), result("n1", schema.CommandDone, 1e18+1), result("n2", schema.CommandRefused, 1e18)
 	done.Output, other.Reason = json.RawMessage(`{"x":1}`), "not allowed"
+	done.Verified, other.Verified = schema.Verified, schema.NotVerified
 	again := done
 	again.Time = 1e18 + 2
 	for _, batch := range [][]schema.CommandResult{{accepted, done}, {done, other}, {again}, {}} {

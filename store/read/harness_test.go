@@ -117,7 +117,7 @@ func someResult(fabric string, n int64, links int) *schema.IntervalResult {
 			Box: &schema.Box{Min: []int{0, 0, 23}, Max: []int{0, 0, 2}}, ID: someRegion, AgeIntervals: int(n), BirthNanos: minute + 1},
 		{Metric: schema.InqStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: 7, Max: 8, Severity: schema.Low, Name: "leaf 'one'\n"},
 	}
-	r.Regions[1].Root = &schema.Root{Device: "leaf7", Port: "9", Link: 2}
+	r.Regions[1].Root = &schema.Root{Device: "leaf7", Port: "9", Peer: "host56", Kind: schema.RootIncast, Link: 2}
 	r.Regions[0].Forecast = &schema.Forecast{GrowthLinks: -3, TrendPercent: .25, Next: schema.Odds{0, .1, .2, .6, .1}, Later: schema.Odds{.2, .2, .2, .2, .2}}
 	r.States = schema.NetworkStates(snap, r.Regions)
 	r.Network = schema.NetworkForecast{Severity: schema.High, Next: schema.Odds{.5, .3, .1, .1}, Later: schema.Odds{.2, .4, .2, .2}}

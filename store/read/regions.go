@@ -40,6 +40,8 @@ type regionRow struct {
 	RootDevice   string    `ch:"root_device"`
 	RootPort     string    `ch:"root_port"`
 	RootLink     uint32    `ch:"root_link"`
+	RootPeer     string    `ch:"root_peer"`
+	RootKind     string    `ch:"root_kind"`
 }
 
 func (r *regionRow) toRegion() (RegionAt, error) {
@@ -53,7 +55,7 @@ func (r *regionRow) toRegion() (RegionAt, error) {
 		to.Forecast = &schema.Forecast{GrowthLinks: int(r.GrowthLinks), TrendPercent: float64(r.Trend), Next: store.DecodeOdds(r.OddsNext), Later: store.DecodeOdds(r.OddsLater)}
 	}
 	if r.RootDevice != "" {
-		to.Root = &schema.Root{Device: r.RootDevice, Port: r.RootPort, Link: schema.LinkID(r.RootLink)}
+		to.Root = &schema.Root{Device: r.RootDevice, Port: r.RootPort, Peer: r.RootPeer, Kind: r.RootKind, Link: schema.LinkID(r.RootLink)}
 	}
 	var err error
 	if to.Metric, err = schema.ParseMetric(r.Metric); err != nil {

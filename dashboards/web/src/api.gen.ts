@@ -1098,6 +1098,8 @@ export interface components {
         Diagnosed: {
             action: string;
             cause: components["schemas"]["Cause"];
+            /** @description of a deadlock: each port waits for the next, and the last for the first */
+            cycle?: components["schemas"]["PortName"][];
             fabric?: string;
             /** @description the likeliest first */
             failures: components["schemas"]["NearFailure"][];
@@ -1114,7 +1116,7 @@ export interface components {
             /** @description Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones. */
             revision?: number;
             /** @description nil: not known */
-            root: components["schemas"]["RootPort"] | null;
+            root: components["schemas"]["Root"] | null;
             severity: components["schemas"]["Severity"];
             text: string;
             /**
@@ -1128,6 +1130,8 @@ export interface components {
         Diagnosis: {
             action: string;
             cause: components["schemas"]["Cause"];
+            /** @description of a deadlock: each port waits for the next, and the last for the first */
+            cycle?: components["schemas"]["PortName"][];
             fabric?: string;
             /** @description the likeliest first */
             failures: components["schemas"]["NearFailure"][];
@@ -1140,7 +1144,7 @@ export interface components {
             /** @description Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones. */
             revision?: number;
             /** @description nil: not known */
-            root: components["schemas"]["RootPort"] | null;
+            root: components["schemas"]["Root"] | null;
             severity: components["schemas"]["Severity"];
             text: string;
             /**
@@ -1796,6 +1800,11 @@ export interface components {
             time: string;
             value: number;
         };
+        /** @description PortName names a port within a fabric. */
+        PortName: {
+            device: string;
+            port: string;
+        };
         /** @description probedHost is what the probes inside a diagnosis' host came to. */
         ProbedHost: {
             host: string;
@@ -1835,7 +1844,7 @@ export interface components {
             mean: number;
             metric: components["schemas"]["Metric"];
             name?: string;
-            root?: components["schemas"]["Root"];
+            root: components["schemas"]["Root"] | null;
             severity: components["schemas"]["Severity"];
             size: number;
         };
@@ -1923,20 +1932,17 @@ export interface components {
             /** @description the surest first; empty for a healthy host */
             verdicts: components["schemas"]["Verdict"][];
         };
-        /** @description Root is where a congestion tree begins: the port that cannot send on what the region's links bring it. Port is empty, and Link NoLink (null in JSON), where the switch is certain but not its port. */
+        /** @description Root is where back pressure begins: the port that cannot send on what the links of a region bring it. All but Device may be unknown: then texts are empty and Link is NoLink, all null in JSON. */
         Root: {
             device: string;
-            /** @description that leaves the port; null where that is not known */
+            /** @description incast, slow_receiver, link_capacity, link_down or deadlock; null where no diagnosis has found it out */
+            kind: string | null;
+            /** @description that leaves the port; null where it is not known */
             link: number | null;
-            /** @description empty where the switch is certain but not its port */
-            port: string;
-        };
-        /** @description RootPort is the port at which back pressure begins. Kind is incast, slow_receiver, link_capacity, link_down or deadlock. */
-        RootPort: {
-            device: string;
-            kind: string;
-            peer: string;
-            port: string;
+            /** @description at the other end of the port's link; null with the port */
+            peer: string | null;
+            /** @description null where the device is known but not its port */
+            port: string | null;
         };
         /** @description Search is one as it was requested, and how far each agent is that answered. */
         Search: {

@@ -9,7 +9,7 @@ WITH current AS
         LIMIT 1 BY time
     )
 SELECT time, graph_version, metric, region_id, severity, size, mean, max, name, box_min, box_max, birth, age_intervals, links,
-    odds_next, odds_later, growth_links, trend, root_device, root_port, root_link
+    odds_next, odds_later, growth_links, trend, root_device, root_port, root_link, root_peer, root_kind
 FROM regions
 WHERE fabric = {fabric:String} AND (time, graph_version, revision) IN current
     AND ({metric:String} = '' OR metric = {metric:String}) AND toUInt8(severity) >= {least:UInt8}

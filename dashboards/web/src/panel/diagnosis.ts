@@ -18,20 +18,20 @@ function accusation(j: AccusedJob, jobs: Jobs): string {
     `correlation ${j.correlation.toFixed(2)}${lag}, p ${j.p_value.toPrecision(2)}`;
 }
 
-const rootText = (r: NonNullable<Diagnosis["root"]>) => `${r.device}${r.port ? " port " + r.port : ""}${r.peer ? " to " + r.peer : ""}: ${kinds[r.kind] ?? words(r.kind)}`;
+const rootText = (r: NonNullable<Diagnosis["root"]>) => `${r.device}${r.port ? " port " + r.port : ""}${r.peer ? " to " + r.peer : ""}${r.kind ? ": " + (kinds[r.kind] ?? words(r.kind)) : ""}`;
 const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} ${[f.device, f.port].filter(Boolean).join(" ")}, ${f.hops} ${f.hops === 1 ? "hop" : "hops"} away`;
 
 /** factsOf are the parts of a diagnosis that have something to say. */
 function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
   const facts: [string, string[]][] = [
-    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
+    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["waits in a circle", (d.cycle ?? []).map((p) => `${p.device} port ${p.port}`)], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
     ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${v.slowdown[0].toFixed(1)} to ${v.slowdown[1].toFixed(1)} times slower`)], ["action", d.action ? [d.action] : []],
   ];
   return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
 }
 
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
-export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${share(d.cause.confidence)} sure`;
+export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${share(Math.min(0.99, d.cause.confidence))} sure`;
 
 /** ticket is what an operator pastes. */
 export function ticket(d: Diagnosis, region: Region | undefined, fabric: string, jobs: Jobs, address: string): string {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// A verdict is printed once it has stood for a few intervals: what flips in between is not, nor is what was said already.
+func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
+	var out bytes.Buffer
+	p := newDemoPrinter(&out, 8)
+	p.begin(time.Unix(0, 0))
+	own := func(confidence float64) schema.Diagnosis {
+		return schema.Diagnosis{Region: 7, Severity: schema.High, Cause: schema.Cause{Class: schema.CauseIntraApplication, Confidence: confidence},
+			Jobs: []schema.AccusedJob{{JobID: "103", Feature: "rdma_write_bytes"}}, Root: &schema.Root{Device: "4,4,4", Link: schema.NoLink},
+			Action: "Place job 103 (PSDNS) in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, re-engineer its communication."}
+	}
+	failed := schema.Diagnosis{Region: 7, Severity: schema.Medium, Cause: schema.Cause{Class: schema.CauseFailure, Confidence: .5},
+		Failures: []schema.NearFailure{{Kind: schema.LinkFailed, Device: "1,1,1", Port: "X+"}}, Action: "Replace or reseat the cable at 1,1,1 port X+; place no job near it."}
+	unknown := schema.Diagnosis{Region: 7, Cause: schema.Cause{Class: schema.CauseUnknown}}
+	second := int64(0)
+	step := func(n int, found ...schema.Diagnosis) {
+		for range n {
+			p.verdicts(&schema.IntervalResult{Snapshot: &schema.Snapshot{Interval: schema.Interval{StartNanos: second * 1e9, DurationNanos: 1e9}},
+				Jobs: []schema.Job{{ID: "103", Name: "PSDNS"}}, Diagnoses: found})
+			second++
+		}
+	}
+	step(2, own(1))
+	step(1, failed) // flips
+	step(6, own(1))
+	step(3, failed)
+	step(8, own(.7)) // said already
+	step(6, unknown)
+	step(4, failed)
+	const want = "00:07 ? High: job 103 (PSDNS): its RDMA write traffic fills the links it stands on, back pressure begins at 4,4,4; " +
+		"place it in a compact block at its next start. 99% sure [7]\n" +
+		"00:30 ? Medium: link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [7]\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", &out, want)
+	}
+}
+
+// The job that a line has named is "it" in the advice; where there are several, each keeps its name.
+func TestDemoAdvice(t *testing.T) {
+	p := newDemoPrinter(&bytes.Buffer{}, 8)
+	p.names["17"] = "io"
+	for _, c := range []struct {
+		action, want string
+		jobs         int
+	}{
+		{"Ask the owner of job 17 (io) to let several nodes receive what goes to host0 (a tree of aggregators), or the senders take turns; another placement does not help.", "ask its owner to let several nodes receive what goes to host0 (a tree of aggregators)", 1},
+		{"Remap the ranks of job 17 (io) so that neighbours meet; if it happens often, re-engineer its communication.", "remap its ranks so that neighbours meet", 1},
+		{"Place job 17 (io) and job 18 apart from each other at their next start; hold back new jobs.", "place job 17 (io) and job 18 apart from each other at their next start", 2},
+		{"Probe host5 (giverny hostping).", "probe host5 (giverny hostping)", 0},
+	} {
+		d := schema.Diagnosis{Action: c.action, Jobs: []schema.AccusedJob{{JobID: "17"}, {JobID: "18"}}[:c.jobs]}
+		if got := p.adviceOf(&d); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
