@@ -134,6 +134,26 @@ func (s *Search) absorb(a *Anomaly) {
 	}
 }
 
+// withdrawNested withdraws anomalies whose MFS lies within that of another with the same
+// symptom: they report nothing that the other does not. Before the end those that are
+// not refined, or being audited, are left alone.
+func (s *Search) withdrawNested(atEnd bool) {
+	settled := func(a *Anomaly) bool { return a.MFS != nil && (atEnd || a.open == nil && !a.busy) }
+	for _, outer := range s.anomalies {
+		for _, inner := range s.anomalies {
+			if inner != outer && settled(outer) && settled(inner) && s.within(inner, outer) {
+				s.revise(inner, nil)
+			}
+		}
+	}
+}
+
+// within reports whether an anomaly lies within another; of two with the same MFS the later does.
+func (s *Search) within(inner, outer *Anomaly) bool {
+	return inner.Symptom == outer.Symptom && subset(inner.MFS, outer.MFS) &&
+		(outer.Experiment < inner.Experiment || !subset(outer.MFS, inner.MFS))
+}
+
 // onlyDifference is the dimension without order in which two anomalies differ, or -1 if
 // they differ in more, or in none.
 func (s *Search) onlyDifference(a, b *Anomaly) int {
@@ -187,11 +207,11 @@ func subset(inner, outer *MFS) bool {
 			}
 			continue
 		}
-		if in.span.lo < o.span.lo || in.span.hi > o.span.hi || len(o.any) > len(in.any) {
+		if !in.span.within(o.span) {
 			return false
 		}
-		for k, s := range o.any {
-			if in.any[k].lo < s.lo || in.any[k].hi > s.hi {
+		for _, s := range o.any { // some message of each member lies in it
+			if !in.span.within(s) && !slices.ContainsFunc(in.any, func(a span) bool { return a.within(s) }) {
 				return false
 			}
 		}

@@ -243,9 +243,6 @@ func (f *MFS) String() string {
 	if len(parts) == 0 {
 		return "every workload"
 	}
-	if len(parts) == 0 {
-		return "any workload"
-	}
 	return strings.Join(parts, ", ")
 }
 

@@ -13,6 +13,8 @@ type span struct{ lo, hi int }
 
 func (s span) holds(i int) bool { return s.lo <= i && i <= s.hi }
 
+func (s span) within(outer span) bool { return outer.lo <= s.lo && s.hi <= outer.hi }
+
 // condition is what an MFS asks of one dimension. Which field counts follows from
 // the dimension: in for one without order, span for an ordered one, span (of every
 // message) and any for a pattern.

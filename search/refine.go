@@ -32,6 +32,7 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 		s.revise(a, m.mfs)
 		s.join(a)
 		s.absorb(a)
+		s.withdrawNested(false)
 	}
 	return !w.ended
 }

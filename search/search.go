@@ -134,6 +134,11 @@ func (s *Search) algorithm() (func(*worker), error) {
 	return nil, fmt.Errorf("algorithm %q: want one of %v", s.cfg.Algorithm, Algorithms())
 }
 
+// careful reports whether the MFS are ours, and not the paper's or none.
+func (s *Search) careful() bool {
+	return (s.cfg.Algorithm == Lift || s.cfg.Algorithm == Random) && !s.cfg.NoMFS
+}
+
 // Next is the workload that a host pair, counted from 0, is to measure: the same until
 // it is observed. It is false when the pair has nothing more to do: the budget is spent
 // or being spent by other pairs, or the search has failed (Err).
@@ -181,6 +186,9 @@ func (s *Search) Observe(pair int, m Measurement) []Finding {
 	}
 	if s.experiments >= s.cfg.Budget || s.err != nil {
 		s.Close()
+		if s.careful() {
+			s.withdrawNested(true)
+		}
 	} else {
 		w.advance()
 	}
