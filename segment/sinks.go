@@ -46,6 +46,7 @@ type sink struct {
 	deviation float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
 	isUnread  bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
+	leans     bool    // what waits here waits for another sink: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }
