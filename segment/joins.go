@@ -47,6 +47,9 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	for c.joinMisfits(t, s, h) {
 		h.rename(c)
 	}
+	for c.joinLeaning(t, s, h) {
+		h.rename(c)
+	}
 }
 
 // joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.

@@ -244,6 +244,11 @@ func (p *leftovers) isFringe(t *trees, x *leftover) bool {
 	return 2*touching >= n
 }
 
+// areBeside reports whether any of some nodes is at a switch of a region.
+func (p *leftovers) areBeside(t *trees, nodes []int32) bool {
+	return slices.ContainsFunc(nodes, func(i int32) bool { return p.touches(t, t.from[i]) || p.touches(t, t.to[i]) })
+}
+
 // isNextTo reports whether a switch has a cable to one at which a region has links.
 func (p *leftovers) isNextTo(t *trees, d int32) bool {
 	return t.waits.isSwitch[d] && (p.touches(t, d) || slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return p.touches(t, t.waits.to[l]) }))

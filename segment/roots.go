@@ -33,7 +33,7 @@ func (m *treeMethod) rootOf(cause int32, members []int32) root {
 	for _, leaf := range [2]bool{true, false} {
 		for a := range m.sinks.all {
 			x := &m.sinks.all[a]
-			if x.isLeaf != leaf || m.causes.sets.find(int32(a)) != cause {
+			if x.isLeaf != leaf || x.leans || m.causes.sets.find(int32(a)) != cause {
 				continue
 			}
 			if m.causes.levels[m.causes.level.find(int32(a))].isExchange() {

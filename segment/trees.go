@@ -284,20 +284,36 @@ func (t *trees) compareEnds(a, b int32) int {
 	return cmp.Or(cmp.Compare(t.waits.byName[t.waits.to[a]], t.waits.byName[t.waits.to[b]]), cmp.Compare(a, b))
 }
 
-// emit makes a group of each cause that is large enough, and finds its root; then of what is left.
+// emit makes a group of each cause that is large enough, and finds its root; then of what is left. Few links
+// count if they have a root and are not beside a region: else they are a part of it, or of what is left.
 func (m *treeMethod) emit(out *partition) {
-	s := &m.shares
 	least, p := m.leastLinks(), &m.leftovers
 	p.begin(len(m.links))
+	if m.minLinks > 0 {
+		m.emitCauses(out, least, math.MaxInt)
+	} else {
+		m.emitCauses(out, max(least, fewestLinks), math.MaxInt)
+		m.emitCauses(out, least, fewestLinks)
+	}
+	p.find(m)
+	p.emit(m, out)
+}
+
+// emitCauses makes groups of the causes of so many links, but fewer than most.
+func (m *treeMethod) emitCauses(out *partition, least, most int) {
+	s, p := &m.shares, &m.leftovers
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
-		if len(members) < least {
+		if len(members) < least || len(members) >= most {
+			continue
+		}
+		r := m.rootOf(int32(c), members)
+		if most == fewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}
 		for _, i := range members {
 			p.isTaken[i] = true
 		}
-		r := m.rootOf(int32(c), members)
 		if r.device == noDevice && p.adopt(m, members) {
 			continue
 		}
@@ -307,8 +323,6 @@ func (m *treeMethod) emit(out *partition) {
 		out.ends = append(out.ends, int32(len(out.links)))
 		m.roots = append(m.roots, r)
 	}
-	p.find(m)
-	p.emit(m, out)
 }
 
 const (
@@ -316,7 +330,8 @@ const (
 	// hot links lie anywhere.
 	falseRegionsPerDay = .1
 	intervalsPerDay    = 1440
-	fewestLinks        = 6
+	leastTree          = 4
+	fewestLinks        = 6 // that count beside other regions, too
 	mostLeastLinks     = 8 // an incast of eight hosts counts on every fabric
 	leastLoneShare     = 1e-5
 )
@@ -334,5 +349,5 @@ func (m *treeMethod) leastLinks() int {
 		return mostLeastLinks
 	}
 	k := 1 + math.Log(falseRegionsPerDay/(intervalsPerDay*n*p))/math.Log(growth)
-	return max(fewestLinks, min(mostLeastLinks, int(math.Ceil(k))))
+	return max(leastTree, min(mostLeastLinks, int(math.Ceil(k))))
 }

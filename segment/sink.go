@@ -1,0 +1,26 @@
+package segment
+
+// down is how many of the links come from switches.
+func (s *sink) down() int { return s.links - s.hostLinks }
+
+// isTree reports whether the stall of a port to a host explains what waits there; many ports are no root.
+func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
+
+// hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
+func (s *sink) hasManyPorts() bool {
+	ports := s.ports + s.odd
+	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1
+}
+
+// isWide reports whether enough waits at a sink to tell it from lone hot links.
+func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
+
+// isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
+// exchanges.
+func (s *sink) isEven() bool { return s.sendsToo && (s.odd > 0 || s.levels >= 2*s.links) }
+
+// mostRoots is how many trees have their roots at one switch.
+const mostRoots = 3
+
+// portShare of what waits for it is the least stall of a port that is its cause.
+const portShare = .85
