@@ -130,22 +130,3 @@ func (w *waits) branching() float64 {
 	}
 	return sum / float64(max(1, len(w.from)))
 }
-
-// besides is the mean number of links beside a link: that leave the same switch for the same level or enter the same one from
-// the same level, that it may wait for or that may wait for it.
-func (w *waits) besides() float64 {
-	sum, of := 0, map[int8]int{}
-	for d := range w.level {
-		if !w.isSwitch[d] {
-			continue
-		}
-		for side, ends := range [2][]int32{w.to, w.from} {
-			clear(of)
-			for _, l := range [2]*linkLists{&w.out, &w.in}[side].of(int32(d)) {
-				sum += 2 * of[w.level[ends[l]]]
-				of[w.level[ends[l]]]++
-			}
-		}
-	}
-	return float64(sum)/float64(max(1, len(w.from))) + w.branching()
-}

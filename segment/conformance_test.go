@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) { conformance(t, append(scenes(t), treeScenes
 // The compute fabric of a real machine: 666 switches.
 func TestRecordedConformance(t *testing.T) {
 	g := readIBNetDiscover(t, repo.Fixture(t, "topology", "ibnetdiscover", "selene.compute.txt"))
-	conformance(t, []scene{patches("selene", g), twoTrees("selene", g)})
+	conformance(t, []scene{blobs("selene", g), twoTrees("selene", g)})
 }
 
 // followsBackPressure reports whether a method sees the direction of links.
@@ -102,8 +102,8 @@ func TestEmptySnapshot(t *testing.T) {
 		s := newSegmenter(t, g, k.cfg)
 		for name, snap := range map[string]*schema.Snapshot{
 			"no series":   {Links: g.NumLinks()},
-			"no stall":    {Links: g.NumLinks(), Series: []schema.Series{{Metric: schema.Throughput, Values: blank(g).paint(50, patch(g, 0, 60)), Valid: full(g)}}},
-			"none valid":  {Links: g.NumLinks(), Series: []schema.Series{{Metric: schema.XmitWait, Values: blank(g).paint(50, patch(g, 0, 60)), Valid: schema.NewBitmap(g.NumLinks())}}},
+			"no stall":    {Links: g.NumLinks(), Series: []schema.Series{{Metric: schema.Throughput, Values: blank(g).paint(50, blob(g, 0, 60)), Valid: full(g)}}},
+			"none valid":  {Links: g.NumLinks(), Series: []schema.Series{{Metric: schema.XmitWait, Values: blank(g).paint(50, blob(g, 0, 60)), Valid: schema.NewBitmap(g.NumLinks())}}},
 			"other links": nil,
 		} {
 			if snap == nil {

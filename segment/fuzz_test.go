@@ -230,7 +230,7 @@ func drawValues(t *rapid.T, g *topology.Graph) []float32 {
 	for range rapid.IntRange(0, 4).Draw(t, "patches") {
 		first := schema.LinkID(rapid.IntRange(0, n-1).Draw(t, "first"))
 		level := rapid.Float32Range(-10, 100).Draw(t, "level")
-		for _, l := range patch(g, first, rapid.IntRange(1, 30).Draw(t, "links")) {
+		for _, l := range blob(g, first, rapid.IntRange(1, 30).Draw(t, "links")) {
 			values[l] += level
 		}
 	}

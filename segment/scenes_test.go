@@ -35,9 +35,9 @@ func switchLinks(g *topology.Graph, at ...int) []schema.LinkID {
 	return g.LinksAt(topology.DeviceID(g.Grid().Number(at)))
 }
 
-// patch is the n links that a walk across switches comes to first, without
+// blob is the n links that a walk across switches comes to first, without
 // those to avoid.
-func patch(g *topology.Graph, first schema.LinkID, n int, avoid ...schema.LinkID) []schema.LinkID {
+func blob(g *topology.Graph, first schema.LinkID, n int, avoid ...schema.LinkID) []schema.LinkID {
 	seen := map[schema.LinkID]bool{first: true}
 	for _, l := range avoid {
 		seen[l] = true
@@ -140,7 +140,7 @@ func scenes(t testing.TB) []scene {
 		{name: "missing waist", graph: g, values: blank(g).paint(30, pencil).lose(across), want: [][]schema.LinkID{without(pencil, across)}},
 	}
 	for n := geminiMinLinks - 1; n <= geminiMinLinks+1; n++ {
-		small := patch(g, 1234, n)
+		small := blob(g, 1234, n)
 		s := scene{name: fmt.Sprintf("%d links", n), graph: g, values: blank(g).paint(30, small)}
 		if n >= geminiMinLinks {
 			s.want = [][]schema.LinkID{small}
@@ -149,15 +149,15 @@ func scenes(t testing.TB) []scene {
 	}
 	for _, spec := range []string{"torus:30x30", "torus:200", "mesh:8x9x10", "fattree:k=8", "fattree:leaves=8,hosts=8,spines=8", "dragonfly:groups=9,routers=4,hosts=4"} {
 		g := parse(t, spec)
-		out = append(out, patches(spec, g))
+		out = append(out, blobs(spec, g))
 	}
-	return append(out, patches("irregular", irregular(t)))
+	return append(out, blobs("irregular", irregular(t)))
 }
 
-// patches is a patch of links at each end of a fabric, which may touch.
-func patches(name string, g *topology.Graph) scene {
-	a := patch(g, 0, 40)
-	b := patch(g, farthest(g, 0), 30, a...)
+// blobs is a blob of links at each end of a fabric, which may touch.
+func blobs(name string, g *topology.Graph) scene {
+	a := blob(g, 0, 40)
+	b := blob(g, farthest(g, 0), 30, a...)
 	return scene{name: name, graph: g, values: blank(g).paint(35, a).paint(12, b), want: [][]schema.LinkID{a, b}}
 }
 

@@ -78,7 +78,7 @@ func (s *Segmenter) setDefaultMethod(g *topology.Graph, adj *adjacency) {
 func (s *Segmenter) Describe() string {
 	least := fmt.Sprintf("regions from %d links", s.cfg.MinLinks)
 	if s.cfg.MinLinks == 0 {
-		least = fmt.Sprintf("congestion trees from %d to %d links, and patches of heavy stall from 2, by the noise: at most %v false ones a day", fewestLinks, mostLeastLinks, falseRegionsPerDay)
+		least = fmt.Sprintf("congestion trees from %d to %d links, and patches of fewer links, by the noise: at most %v false ones a day", fewestLinks, mostLeastLinks, falseRegionsPerDay)
 	}
 	switch s.method.(type) {
 	case *paperMethod:

@@ -22,7 +22,7 @@ import (
 //     which predict its stall best.
 //  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
 //  6. Roots (roots.go): the port that a cause begins at.
-//  7. What is left (leftovers.go): what stalls heavily and belongs to no cause that is large enough.
+//  7. What is left (patches.go): what belongs to no cause that is large enough.
 type treeMethod struct {
 	trees
 	noiseOf   noiseEstimator
@@ -30,7 +30,7 @@ type treeMethod struct {
 	causes    causes
 	shares    shares
 	outsiders outsiders
-	leftovers leftovers
+	patches   patches
 	roots     []root // by group of the last step
 
 	minMean  float64
@@ -81,7 +81,6 @@ const (
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	m := &treeMethod{noiseOf: newNoiseEstimator(adj), minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
 	m.waits = w
-	m.leftovers.near = w.besides()
 	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
 	for i := range m.node {
 		m.node[i] = -1
@@ -287,7 +286,7 @@ func (t *trees) compareEnds(a, b int32) int {
 // emit makes a group of each cause that is large enough, and finds its root; then of what is left. Few links
 // count if they have a root and are not beside a region: else they are a part of it, or of what is left.
 func (m *treeMethod) emit(out *partition) {
-	least, p := m.leastLinks(), &m.leftovers
+	least, p := m.leastLinks(), &m.patches
 	p.begin(len(m.links))
 	if m.minLinks > 0 {
 		m.emitCauses(out, least, math.MaxInt)
@@ -301,7 +300,7 @@ func (m *treeMethod) emit(out *partition) {
 
 // emitCauses makes groups of the causes of so many links, but fewer than most.
 func (m *treeMethod) emitCauses(out *partition, least, most int) {
-	s, p := &m.shares, &m.leftovers
+	s, p := &m.shares, &m.patches
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
 		if len(members) < least || len(members) >= most {

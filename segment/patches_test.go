@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestHeavyStallWithoutRoot(t *testing.T) {
 	}
 }
 
-// An incast of few hosts in one leaf counts where nothing is hot by chance, and a lone hot link does not.
+// An incast of few hosts in one leaf counts where nothing is hot by chance; one hot link or two beside each other do not.
 func TestIncastOfFewHosts(t *testing.T) {
 	for _, spec := range []string{"fattree:leaves=32,hosts=16,spines=8", "fattree:k=16"} {
 		g := parse(t, spec)
@@ -62,7 +63,7 @@ func TestIncastOfFewHosts(t *testing.T) {
 				return true
 			})
 			want := "[]"
-			if n > 1 {
+			if n > 2 {
 				want = fmt.Sprintf("[%d at %s]", n, leaf)
 			}
 			var found []string
@@ -76,6 +77,33 @@ func TestIncastOfFewHosts(t *testing.T) {
 			slices.Sort(found)
 			if text := "[" + strings.Join(found, " ") + "]"; text != want {
 				t.Errorf("%s, %d hosts: %s, want %s", spec, n, text, want)
+			}
+		}
+	}
+}
+
+// Noise, zeros that are none and links that are hot alone, up to one in a thousand, make no regions.
+func TestLoneHotLinksMakeNoRegions(t *testing.T) {
+	const snapshots = 500 // of which chance may make a region in .03
+	for _, spec := range []string{"fattree:k=16", "fattree:leaves=32,hosts=16,spines=8", "dragonfly:groups=17,routers=8,hosts=4"} {
+		g := parse(t, spec)
+		s, values := newSegmenter(t, g, overlapping()), blank(g)
+		for _, lone := range []float64{0, 1e-4, 1e-3} {
+			rng := rand.New(rand.NewPCG(1, uint64(lone*1e6)))
+			for k := range snapshots {
+				noise := .3 + 1.2*float64(k%2)
+				for l := range values {
+					values[l] = float32(max(0, rng.NormFloat64()*noise))
+					switch {
+					case rng.Float64() < .015:
+						values[l] = 0
+					case rng.Float64() < lone:
+						values[l] = float32(5 + 75*rng.Float64())
+					}
+				}
+				if got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values})); len(got) > 0 {
+					t.Errorf("%s, %v hot alone, snapshot %d: regions of %s links", spec, lone, k, sizes(got))
+				}
 			}
 		}
 	}

@@ -1,0 +1,301 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// patches finds what is stalled and in no region: no root explains it, or it is small. Links that leave or enter one switch
+// the same way, or of which one may wait for the other, are a patch; patches of one pod without a root that lead the same
+// way and are level are one. A patch is a region if lone hot links do not make such a one by chance.
+type patches struct {
+	isTaken []bool  // by node: in a region
+	left    []int32 // nodes: those in none, and those of the regions without a root that may be joined
+	places  []int32 // devices that these leave or enter
+	batch   []int32 // nodes at one of them
+	sets    unionFind
+	odds    []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
+	all     []patch
+	byPod   []podPatch
+}
+
+// patch is some nodes of left that are one.
+type patch struct {
+	begin, end int32 // in left
+	isRegion   bool  // found as one already
+	way        int8  // 1: all links lead up, -1: down, 0: neither
+	mean       float64
+	root       root
+}
+
+// podPatch says that a patch has links of a pod.
+type podPatch struct{ pod, patch int32 }
+
+func (p *patches) begin(nodes int) {
+	p.isTaken, p.odds = resize(p.isTaken, nodes), resize(p.odds, nodes)
+	clear(p.isTaken)
+	clear(p.odds)
+	p.sets.reset(nodes)
+	p.left, p.all = p.left[:0], p.all[:0]
+}
+
+// adopt takes a region without a root whose links lead one way and are no other's, and reports whether it is such.
+func (p *patches) adopt(m *treeMethod, members []int32) bool {
+	if m.wayOf(members) == 0 || slices.ContainsFunc(members, func(i int32) bool { return m.shares.of[i].n > 1 }) {
+		return false
+	}
+	begin := int32(len(p.left))
+	p.left = append(p.left, members...)
+	p.all = append(p.all, patch{begin: begin, end: int32(len(p.left)), isRegion: true, root: root{noDevice, schema.NoLink}})
+	return true
+}
+
+// wayOf is 1 if all of some nodes' links lead up, -1 if all lead down, 0 otherwise.
+func (t *trees) wayOf(nodes []int32) int8 {
+	way := 0
+	for k, i := range nodes {
+		from, to := t.waits.level[t.from[i]], t.waits.level[t.to[i]]
+		if from < 0 || to < 0 {
+			return 0
+		}
+		if own := cmp.Compare(to, from); k == 0 {
+			way = own
+		} else if own != way {
+			return 0
+		}
+	}
+	return int8(way)
+}
+
+// find lists the patches, those of one pod joined.
+func (p *patches) find(m *treeMethod) {
+	regions := len(p.left)
+	for i, isTaken := range p.isTaken {
+		if !isTaken {
+			p.left = append(p.left, int32(i))
+		}
+	}
+	left := p.left[regions:]
+	p.join(&m.trees, left)
+	slices.SortFunc(left, func(a, b int32) int { return cmp.Or(cmp.Compare(p.sets.find(a), p.sets.find(b)), cmp.Compare(a, b)) })
+	spots := 0
+	for begin := regions; begin < len(p.left); spots++ {
+		end := begin + 1
+		for end < len(p.left) && p.sets.find(p.left[end]) == p.sets.find(p.left[begin]) {
+			end++
+		}
+		if end > begin+1 {
+			p.all = append(p.all, patch{begin: int32(begin), end: int32(end), root: m.rootOfPatch(p.left[begin:end])})
+		}
+		begin = end
+	}
+	p.all = slices.DeleteFunc(p.all, func(x patch) bool { return !x.isRegion && (p.isChance(m, spots, &x) || p.isFringe(&m.trees, &x)) })
+	for k := range p.all {
+		p.all[k].measure(m, p.left)
+	}
+	p.joinPods(m)
+}
+
+func (x *patch) measure(m *treeMethod, left []int32) {
+	x.way, x.mean = m.wayOf(left[x.begin:x.end]), 0
+	for _, i := range left[x.begin:x.end] {
+		x.mean += m.stall[i]
+	}
+	x.mean /= float64(x.end - x.begin)
+}
+
+// join joins what is left, by links that leave a switch for one level, or enter it from one, and by those of which one may
+// wait for the other.
+func (p *patches) join(t *trees, left []int32) {
+	p.places = p.places[:0]
+	for _, i := range left {
+		for _, d := range [2]int32{t.from[i], t.to[i]} {
+			if t.waits.isSwitch[d] {
+				p.places = append(p.places, d)
+			}
+		}
+	}
+	slices.Sort(p.places)
+	p.places = slices.Compact(p.places)
+	w := t.waits
+	for _, d := range p.places {
+		p.joinBeside(t, t.leaving.of(d), t.to, w.out.of(d), w.to)
+		p.joinBeside(t, t.into.of(d), t.from, w.in.of(d), w.from)
+	}
+	for _, d := range p.places {
+		ways := len(w.out.of(d))
+		for _, i := range t.into.of(d) {
+			if p.isTaken[i] {
+				continue
+			}
+			for _, j := range t.mayWaitFor(i) {
+				if !p.isTaken[j] {
+					p.joinTwo(i, j, math.Log(float64(ways)))
+				}
+			}
+		}
+	}
+}
+
+// joinBeside joins those of some nodes of a switch that are left and have their far ends on one level. Of n links m that are
+// hot have n!/(n-m)!/m! ways.
+func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
+	p.batch = p.batch[:0]
+	for _, i := range nodes {
+		if !p.isTaken[i] {
+			p.batch = append(p.batch, i)
+		}
+	}
+	level := t.waits.level
+	slices.SortFunc(p.batch, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(level[far[a]], level[far[b]]), cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(t.waits.byName[far[a]], t.waits.byName[far[b]]))
+	})
+	for n, m, k := 0, 1, 1; k < len(p.batch); k++ {
+		a, b := p.batch[k-1], p.batch[k]
+		if level[far[a]] != level[far[b]] {
+			m = 1
+			continue
+		}
+		if m == 1 {
+			n = countEnds(links, ends, level, level[far[a]])
+		}
+		p.joinTwo(a, b, math.Log(float64(n-m)/float64(m+1))+t.oddsOfLevel(a, b))
+		m++
+	}
+}
+
+// countEnds counts the links that have their far ends on a level.
+func countEnds(links, ends []int32, levels []int8, level int8) (n int) {
+	for _, l := range links {
+		if levels[ends[l]] == level {
+			n++
+		}
+	}
+	return n
+}
+
+// joinTwo joins the sets of two nodes, at these odds. What a node waits for is not asked whether it is level, since the odds
+// would follow from the order in which it is asked, and so from the numbers of links.
+func (p *patches) joinTwo(i, j int32, odds float64) {
+	if a, b := p.sets.find(i), p.sets.find(j); a != b {
+		odds += p.odds[a] + p.odds[b]
+		p.odds[p.sets.union(a, b)] = odds
+	}
+}
+
+// oddsOfLevel is the logarithm of the chance that two lone hot links are as level as these, 0 if they are not. Their stalls
+// are supposed to be log-uniform, from the least that counts to all the time.
+func (t *trees) oddsOfLevel(i, j int32) float64 {
+	stall := max(t.stall[i], t.stall[j])
+	between := t.noise.meanError(stall, 1, 1)
+	if math.Abs(t.stall[i]-t.stall[j]) > between {
+		return 0
+	}
+	return min(0, math.Log(2*between/(logStalls*stall)))
+}
+
+const (
+	logStalls   = 3 // logarithm of the range of stalls of lone hot links, from 5% to 100%
+	kindsOfNear = 4 // links that leave where a link does, enter where it does, wait for it or are waited for
+)
+
+// rootOfPatch is the root of the one cause that a patch is part of. A switch alone is none if all its hosts send: each of
+// its ports may be why, or none.
+func (m *treeMethod) rootOfPatch(nodes []int32) root {
+	none, own := root{noDevice, schema.NoLink}, m.shares.main(nodes[0])
+	if own < 0 || slices.ContainsFunc(nodes, func(i int32) bool { return m.shares.main(i) != own }) {
+		return none
+	}
+	r := m.rootOf(own, nodes)
+	if r.device != noDevice && r.link == schema.NoLink && m.stalledHosts(r.device) >= int(m.waits.hosts[r.device]) {
+		return none
+	}
+	return r
+}
+
+// isChance reports whether lone hot links make such a patch by chance. Of N links a share p is hot by chance, and a link beside
+// it, of a kind of which there are d, too by p d: that makes N p prod(p d) patches, times the chances that two hot links are
+// level for those that are. How many are hot by chance is known from the spots that the snapshot has, this patch one of
+// them, to a standard error.
+func (p *patches) isChance(m *treeMethod, spots int, x *patch) bool {
+	n, k, others := float64(len(m.node)), float64(x.end-x.begin), float64(spots-1)
+	hot := (1 + others + math.Sqrt(others)) / n
+	odds := math.Log(intervalsPerDay*n*hot) + (k-1)*math.Log(kindsOfNear*hot) + p.odds[p.sets.find(p.left[x.begin])]
+	return odds > math.Log(falseRegionsPerDay)
+}
+
+// isFringe reports whether a link of a patch is at a switch next to one of a region: it is part of that region, though that
+// explains it badly or it is cut off by links that read zero.
+func (p *patches) isFringe(t *trees, x *patch) bool {
+	return slices.ContainsFunc(p.left[x.begin:x.end], func(i int32) bool { return p.isNear(t, t.from[i]) || p.isNear(t, t.to[i]) })
+}
+
+// areBeside reports whether any of some nodes is at a switch of a region.
+func (p *patches) areBeside(t *trees, nodes []int32) bool {
+	return slices.ContainsFunc(nodes, func(i int32) bool { return p.touches(t, t.from[i]) || p.touches(t, t.to[i]) })
+}
+
+// isNear reports whether a region has links at a switch or at one that this has a cable to.
+func (p *patches) isNear(t *trees, d int32) bool {
+	return t.waits.isSwitch[d] && (p.touches(t, d) || slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return p.touches(t, t.waits.to[l]) }))
+}
+
+// touches reports whether a region has links at a device.
+func (p *patches) touches(t *trees, d int32) bool {
+	isTaken := func(i int32) bool { return p.isTaken[i] }
+	return slices.ContainsFunc(t.leaving.of(d), isTaken) || slices.ContainsFunc(t.into.of(d), isTaken)
+}
+
+// joinPods joins patches without a root that have links of one pod, lead the same way and are level.
+func (p *patches) joinPods(m *treeMethod) {
+	p.sets.reset(len(p.all))
+	p.byPod = p.byPod[:0]
+	for k := range p.all {
+		x := &p.all[k]
+		if x.way == 0 || x.root.device != noDevice {
+			continue
+		}
+		for _, i := range p.left[x.begin:x.end] {
+			for _, d := range [2]int32{m.from[i], m.to[i]} {
+				if pod := m.waits.group[d]; pod >= 0 {
+					p.byPod = append(p.byPod, podPatch{pod, int32(k)})
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.byPod, func(a, b podPatch) int {
+		x, y := &p.all[a.patch], &p.all[b.patch]
+		return cmp.Or(cmp.Compare(a.pod, b.pod), cmp.Compare(x.way, y.way), cmp.Compare(x.mean, y.mean), cmp.Compare(a.patch, b.patch))
+	})
+	for k := 1; k < len(p.byPod); k++ {
+		a, b := p.byPod[k-1], p.byPod[k]
+		x, y := &p.all[a.patch], &p.all[b.patch]
+		if a.pod == b.pod && x.way == y.way && y.mean-x.mean <= m.noise.meanError(y.mean, int(x.end-x.begin), int(y.end-y.begin)) {
+			p.sets.union(a.patch, b.patch)
+		}
+	}
+}
+
+// emit appends the patches as groups, with their roots.
+func (p *patches) emit(m *treeMethod, out *partition) {
+	for k := range p.all {
+		if p.sets.find(int32(k)) != int32(k) {
+			continue
+		}
+		first := len(out.links)
+		for j := k; j < len(p.all); j++ {
+			if p.sets.find(int32(j)) != int32(k) {
+				continue
+			}
+			for _, i := range p.left[p.all[j].begin:p.all[j].end] {
+				out.links = append(out.links, schema.LinkID(m.links[i]))
+			}
+		}
+		slices.Sort(out.links[first:])
+		out.ends = append(out.ends, int32(len(out.links)))
+		m.roots = append(m.roots, p.all[k].root)
+	}
+}
