@@ -9,6 +9,8 @@ const (
 	leanRatio = .4
 	// More than that part of the links at which a cause ends wait for the other cause.
 	leanShare = .5
+	// Stall of the siblings of a link without a value, as a share of that of what waits for it: they feed one root.
+	leastBeyond, mostBeyond = .75, 2
 )
 
 // joinLeaning joins a cause with the one that it begins at: a port that waits itself is no root. So where most of the
@@ -23,6 +25,9 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 			continue
 		}
 		c.count[own]++
+		if j < 0 || t.stall[j] < leanRatio*t.stall[i] {
+			j = t.hottestBeyondMissing(i)
+		}
 		if j >= 0 && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 {
 			c.votes = append(c.votes, vote{own, h.main(j), 1})
 		}
@@ -49,4 +54,21 @@ func (c *causes) markLeaning(s *sinks, cause int32) {
 // waitsWithin reports whether a node may wait for another of a cause.
 func (h *shares) waitsWithin(t *trees, i, cause int32) bool {
 	return slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return h.of[j].has(cause) })
+}
+
+// hottestBeyondMissing is the most stalled node that enters the same device as a link without a value that a node may
+// wait for and stalls as much as that, or -1: what waits for such a link waits for what its siblings wait for.
+func (t *trees) hottestBeyondMissing(i int32) int32 {
+	best := int32(-1)
+	for _, l := range t.waits.out.of(t.to[i]) {
+		if t.values[l] != missing || !t.waits.mayWait(t.links[i], l) {
+			continue
+		}
+		for _, j := range t.into.of(t.waits.to[l]) {
+			if share := t.stall[j] / t.stall[i]; leastBeyond <= share && share <= mostBeyond && (best < 0 || t.stall[j] > t.stall[best]) {
+				best = j
+			}
+		}
+	}
+	return best
 }

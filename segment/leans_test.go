@@ -1,0 +1,53 @@
+package segment
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// A tree is one region where its senders push, so that the last links to the root wait least, and where one of those has
+// no value, so that what waits for it seems to wait for nothing.
+func TestTreeIsOneWhateverItsTrunksSay(t *testing.T) {
+	g := parse(t, "fattree:k=8")
+	for _, c := range []struct {
+		name                   string
+		trunk, upstream, hosts float32
+		hidden                 string // aggregation switch of which the trunk has no value
+	}{
+		{"stall falls upstream", 60, 40, 0, ""},
+		{"stall falls upstream, a trunk is not known", 60, 40, 0, "agg0-1"},
+		{"stall rises upstream", 40, 70, 95, ""},
+		{"stall rises upstream, a trunk is not known", 60, 70, 95, "agg0-3"},
+	} {
+		values := blank(g)
+		var want []schema.LinkID
+		for l := range values {
+			id := schema.LinkID(l)
+			a, b := g.Ends(id)
+			from, to := g.Device(a), g.Device(b)
+			switch {
+			case to.Name == "leaf0-2" && from.Level == 2 && from.Name == c.hidden:
+				values[l] = missing
+				continue
+			case to.Name == "leaf0-2" && from.Level == 2:
+				values[l] = c.trunk
+			case to.Group == 0 && to.Level == 2 && from.Name != "leaf0-2":
+				values[l] = c.upstream
+			case c.hosts > 0 && from.Level == 0 && to.Group == 0 && to.Name != "leaf0-2":
+				values[l] = c.hosts
+			default:
+				continue
+			}
+			want = append(want, id)
+		}
+		s := newSegmenter(t, g, DefaultConfig())
+		got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)}))
+		if len(got) != 1 || !slices.Equal(got[0].Links, want) {
+			t.Errorf("%s: regions of %s links, want one of %d", c.name, sizes(got), len(want))
+		} else if r := got[0].Root; r == nil || r.Device != "leaf0-2" {
+			t.Errorf("%s: root %+v, want leaf0-2", c.name, r)
+		}
+	}
+}
