@@ -188,6 +188,7 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 		out.link, out.share = root.Link, rootShare
 	}
 	if out.link != schema.NoLink {
+		out.link = p.lastAsFull(out.link)
 		out = p.classify(out)
 	}
 	if out.kind == "" && first != nil && first.lost >= rootShare*total {
