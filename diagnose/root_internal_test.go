@@ -99,3 +99,21 @@ func TestRootIsTheReceiversPort(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowPortLostMost: a port whose little traffic ended is not the slow one.
+func TestSlowPortLostMost(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _, links := readings(t, g,
+		map[string]float64{"leaf0>spine0": 70, "leaf1>spine0": 70},
+		map[string]float64{"leaf0>spine0": 10, "leaf1>spine0": 10, "spine0>leaf3": 20, "spine0>leaf2": 0})
+	p.before = func(l schema.LinkID) float64 {
+		if l == linkBetween(t, g, "spine0>leaf2") {
+			return 20
+		}
+		return 90
+	}
+	spine, _ := g.FindDevice("spine0")
+	if got := p.slowest(spine, caseOf(p, links)); got != linkBetween(t, g, "spine0>leaf3") {
+		t.Errorf("link %d is slow, want spine0>leaf3", got)
+	}
+}
