@@ -61,13 +61,6 @@ type pressure struct {
 	ends   *ends
 }
 
-func (p *pressure) stallOf(l schema.LinkID) float64 {
-	if p.stall == nil || !p.stall.Valid.Has(int(l)) {
-		return 0
-	}
-	return float64(p.stall.Values[l])
-}
-
 // useOf is the share of a link's capacity in use, in percent; -1 if it is not known.
 func (p *pressure) useOf(l schema.LinkID) float64 {
 	if p.use != nil && p.use.Valid.Has(int(l)) {
