@@ -161,7 +161,7 @@ func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 			}
 		}
 		if hops >= 0 {
-			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f, p)})
+			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)})
 		}
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
