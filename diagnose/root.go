@@ -61,13 +61,6 @@ type pressure struct {
 	ends   *ends
 }
 
-func (p *pressure) stallOf(l schema.LinkID) float64 {
-	if p.stall == nil || !p.stall.Valid.Has(int(l)) {
-		return 0
-	}
-	return float64(p.stall.Values[l])
-}
-
 // useOf is the share of a link's capacity in use, in percent; -1 if it is not known.
 func (p *pressure) useOf(l schema.LinkID) float64 {
 	if p.use != nil && p.use.Valid.Has(int(l)) {
@@ -188,6 +181,7 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 		out.link, out.share = root.Link, rootShare
 	}
 	if out.link != schema.NoLink {
+		out.link = p.lastAsFull(out.link)
 		out = p.classify(out)
 	}
 	if out.kind == "" && first != nil && first.lost >= rootShare*total {
@@ -257,18 +251,18 @@ func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 }
 
 // slowest is the port of a switch to another that carries clearly less than before the onset: of those for which nearly
-// all may wait that the switch's inputs hold back, the one that lost most. What comes from a neighbour does not wait for
-// the port that leads back there, so that where it waits too another port is the slow one.
+// all may wait that the inputs hold back, the one that lost most, as the little that another carried may have ended. What
+// comes from a neighbour does not wait for the port back there, so that where it waits too another port is the slow one.
 func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
-	slow, least := schema.NoLink, clearlyLess
+	slow, most := schema.NoLink, 0.
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, to := p.graph.Ends(l)
 		if from != at || !p.graph.IsSwitch(to) || p.stallOf(l) >= stalledPercent || !p.entered(at, l, rc) {
 			continue
 		}
-		if ratio := p.left(l); ratio < least && p.mayWaitFor(at, l) >= nearlyAll*all {
-			slow, least = l, ratio
+		if lost := p.before(l) - p.useOf(l); lost > most && p.left(l) < clearlyLess && p.mayWaitFor(at, l) >= nearlyAll*all {
+			slow, most = l, lost
 		}
 	}
 	return slow

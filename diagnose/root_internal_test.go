@@ -77,3 +77,43 @@ func TestGapsAreFilled(t *testing.T) {
 		}
 	}
 }
+
+// TestRootIsTheReceiversPort: where traffic to one host meets at a spine, the root is the host's port, which is as full. What
+// goes on to two hosts has no such port, and the spine's is the root.
+func TestRootIsTheReceiversPort(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	for _, c := range []struct {
+		name string
+		uses map[string]float64
+		want string
+	}{
+		{"one receiver", map[string]float64{"spine0>leaf3": 100, "leaf3>host12": 99}, "leaf3>host12"},
+		{"two receivers", map[string]float64{"spine0>leaf3": 100, "leaf3>host12": 50, "leaf3>host13": 50}, "spine0>leaf3"},
+		{"two full receivers", map[string]float64{"spine0>leaf3": 100, "leaf3>host12": 100, "leaf3>host13": 98}, "spine0>leaf3"},
+	} {
+		p, _, links := readings(t, g, map[string]float64{"leaf0>spine0": 70, "leaf1>spine0": 70, "leaf2>spine0": 70}, c.uses)
+		rc := caseOf(p, links)
+		p.spread(rc)
+		if back := p.rootOf(rc, backPressure{link: schema.NoLink, use: -1}); back.link != linkBetween(t, g, c.want) {
+			t.Errorf("%s: root is link %d, want %s", c.name, back.link, c.want)
+		}
+	}
+}
+
+// TestSlowPortLostMost: a port whose little traffic ended is not the slow one.
+func TestSlowPortLostMost(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _, links := readings(t, g,
+		map[string]float64{"leaf0>spine0": 70, "leaf1>spine0": 70},
+		map[string]float64{"leaf0>spine0": 10, "leaf1>spine0": 10, "spine0>leaf3": 20, "spine0>leaf2": 0})
+	p.before = func(l schema.LinkID) float64 {
+		if l == linkBetween(t, g, "spine0>leaf2") {
+			return 20
+		}
+		return 90
+	}
+	spine, _ := g.FindDevice("spine0")
+	if got := p.slowest(spine, caseOf(p, links)); got != linkBetween(t, g, "spine0>leaf3") {
+		t.Errorf("link %d is slow, want spine0>leaf3", got)
+	}
+}

@@ -29,11 +29,12 @@ const (
 	failureBias      = -4.
 	failureOnset     = 4.5
 	failureNear      = 2.5
-	slowHostFull     = 3. // a port to a host that stalls and carries little
-	slowHostPaused   = 8. // and hardly anything, whatever jobs do
-	slowHostMaybe    = 1. // where it is not known what it carries
-	slowHostFell     = 1. // on a grid: less load than before
-	slowHostSteady   = .5 // or no more than before
+	failureMoved     = 2.5 // what it carried is what was added to the full link
+	slowHostFull     = 3.  // a port to a host that stalls and carries little
+	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
+	slowHostMaybe    = 1.  // where it is not known what it carries
+	slowHostFell     = 1.  // on a grid: less load than before
+	slowHostSteady   = .5  // or no more than before
 	steadyLoad       = 1.08
 	slowHostFailure  = 1.5 // and a failure that explains it
 	slowHostCentre   = 1.  // and around one switch
@@ -93,7 +94,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
 	switch {
 	case s.explains(rc, c):
 		c.score += jobExplains
@@ -115,7 +116,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		c.score += jobConverges
 	}
 	c.score -= s.unable(rc, c, p)
-	c.score += jobRose * min(1, rc.rose()) * c.burden
+	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
 // Of a job that explains what a region of a grid carries and always carried: explainedStall of the region's stall is on
@@ -198,7 +199,7 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) float64 {
 	coincidence := .5 // the onset is not known
 	switch {
 	case rc.onset >= 0:
@@ -221,7 +222,9 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int) float64 {
 		coincidence *= hostShare
 	}
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	score -= rc.rose()
+	moved := s.moved(rc, f, p)
+	rc.moved = max(rc.moved, moved)
+	score += failureMoved*moved - (1-moved)*rc.rose()
 	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
 		score -= incastLoad
 	}

@@ -253,3 +253,35 @@ func (p *pressure) heldBackOr(l schema.LinkID) float64 {
 	stall := min(maxStall, p.stallOf(l)/100)
 	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
 }
+
+// lastAsFull follows a full port that does not stall along ports over which all that it carries leaves, to the one to a
+// host, if it comes to one: traffic to one receiver may meet switches before it. Inputs wait where it meets first, but
+// another route would not help, as the receiver's port is as full.
+func (p *pressure) lastAsFull(first schema.LinkID) schema.LinkID {
+	l := first
+	for range maxRounds {
+		_, full, _ := p.waiting(l)
+		_, via := p.graph.Ends(l)
+		if !full {
+			return first
+		}
+		if !p.graph.IsSwitch(via) {
+			return l
+		}
+		next := schema.NoLink
+		carries := p.useOf(l) * p.graph.Capacity(l)
+		for _, out := range p.graph.LinksAt(via) {
+			if _, full, _ := p.waiting(out); full && p.mayWait(l, out) && math.Abs(p.useOf(out)*p.graph.Capacity(out)-carries) <= lessFull*p.graph.Capacity(l) {
+				if next != schema.NoLink {
+					return first // two are full, and it is not known which takes what it carries
+				}
+				next = out
+			}
+		}
+		if next == schema.NoLink {
+			return first
+		}
+		l = next
+	}
+	return first
+}

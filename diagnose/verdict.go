@@ -161,7 +161,7 @@ func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 			}
 		}
 		if hops >= 0 {
-			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops), stall: s.stallAround(rc, f, p)})
+			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)})
 		}
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
@@ -285,8 +285,9 @@ func (s *Stage) accused(rc *regionCase) int {
 const (
 	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
 	ownShare = .6
-	// ownBurden of the region's traffic must be its own.
-	ownBurden = .35
+	// ownBurden of the region's traffic must be its own, on a tree; gridBurden on a grid, where what converges on one
+	// node of a job is more of a region than the uniform exchange that its burden is of.
+	ownBurden, gridBurden = .9, .35
 	// ownGround of the region's links have no node of another job at their ends.
 	ownGround = .7
 	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
@@ -336,9 +337,31 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseCl
 		return schema.CauseSystem
 	}
 	c := &rc.jobs[0]
+	burden := ownBurden
+	if s.router.grid != nil {
+		burden = gridBurden
+	}
 	switch {
-	case c.file, s.external(c.job, p) > withOthers, c.cross < ownShare, c.burden > 0 && c.burden < ownBurden, rc.ground(s, c.job) < ownGround:
+	case c.file, s.external(c.job, p) > withOthers, c.cross < ownShare, c.burden > 0 && c.burden < burden, rc.ground(s, c.job) < ownGround, s.stopsOthers(rc, c.job):
 		return schema.CauseSystem
 	}
 	return schema.CauseIntraApplication
+}
+
+// stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever
+// routes the fabric takes, that job waits too.
+func (s *Stage) stopsOthers(rc *regionCase, own *job) bool {
+	sends := func(j *job) bool {
+		all, _ := s.lately(j)
+		return j.ID != own.ID && all > 0
+	}
+	for _, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			if !s.graph.IsSwitch(d) && slices.ContainsFunc(s.work.tenants[d], sends) {
+				return true
+			}
+		}
+	}
+	return false
 }
