@@ -8,14 +8,14 @@ const (
 	// Of a link's stall, that of the one that it waits for, from which it is no root.
 	leanRatio = .4
 	// More than that part of the links at which a cause ends wait for the other cause.
-	leanShare = .5
+	leanShare = .75
 	// Stall of the siblings of a link without a value, as a share of that of what waits for it: they feed one root.
 	leastBeyond, mostBeyond = .75, 2
 )
 
 // joinLeaning joins a cause with the one that it begins at: a port that waits itself is no root. So where most of the
-// links of a cause that wait for no other of it may wait for one of another cause that stalls about as much, both are one,
-// and its own sinks are no roots.
+// links of a cause that wait for no other of it may wait for one of another cause that stalls about as much, or for a link
+// without a value beside such, both are one, and its own sinks are no roots.
 func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	c.votes, c.count = c.votes[:0], resize(c.count, len(c.weak))
 	clear(c.count)
