@@ -14,7 +14,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	var b strings.Builder
 	name := rc.region.Name
 	switch at := rc.region.Root; {
-	case at != nil && !at.IsAt(d.Root): // the region's own root is not where this verdict finds it
+	case at != nil && !at.Holds(d.Root): // the region's own root is not where this verdict finds it
 		name = s.graph.Describe(rc.region.Links)
 	case name == "":
 		name = s.graph.DescribeRegion(rc.region)
