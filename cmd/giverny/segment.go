@@ -91,7 +91,7 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	if len(f.files) == 0 {
 		return fmt.Errorf("no files: give links CSVs with --in")
 	}
-	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, newLog(cmd, config.Default().Log))
+	graph, err := config.LoadTopology(config.Fabric{Topology: f.topology}, newLog(cmd, config.Default().Log))
 	if err != nil {
 		return err
 	}
