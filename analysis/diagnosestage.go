@@ -35,7 +35,7 @@ func nameRoots(r *schema.IntervalResult) {
 		d := &r.Diagnoses[i]
 		for j := range r.Regions {
 			region := &r.Regions[j]
-			if region.ID == d.Region && region.Metric == d.Metric && region.Root != nil && region.Root.IsAt(d.Root) {
+			if region.ID == d.Region && region.Metric == d.Metric && region.Root != nil && region.Root.Holds(d.Root) {
 				region.Root.Kind, region.Name = d.Root.Kind, topology.RenameRoot(region.Name, d.Root.Kind)
 			}
 		}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +65,9 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	if kind == incast && v.class == schema.CauseSlowHost {
 		kind = slowReceiver // its counters inside the host say that it is this that does not take what arrives
 	}
+	if kind == deadlock {
+		return s.portOf(s.cycleFromFirst(rc)[0], "", kind)
+	}
 	return s.portOf(rc.back.link, "", kind)
 }
 
@@ -73,11 +77,22 @@ func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
 		return nil
 	}
 	var ports []schema.PortName
-	for _, l := range rc.back.cycle {
+	for _, l := range s.cycleFromFirst(rc) {
 		key := s.graph.PortKey(l)
 		ports = append(ports, schema.PortName{Device: key.Device, Port: key.Port})
 	}
 	return ports
+}
+
+// cycleFromFirst is a deadlock's cycle from its first port by name on, so that all regions of one deadlock have the same
+// root wherever their search entered it.
+func (s *Stage) cycleFromFirst(rc *regionCase) []schema.LinkID {
+	cycle := rc.back.cycle
+	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
+		x, y := s.graph.PortKey(a), s.graph.PortKey(b)
+		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
+	}))
+	return slices.Concat(cycle[first:], cycle[:first])
 }
 
 // onlyReceiver is the port to the one host of the accused at the switch where the stall ends, if there is one

@@ -14,7 +14,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	var b strings.Builder
 	name := rc.region.Name
 	switch at := rc.region.Root; {
-	case at != nil && !at.IsAt(d.Root): // the region's own root is not where this verdict finds it
+	case at != nil && !at.Holds(d.Root): // the region's own root is not where this verdict finds it
 		name = s.graph.Describe(rc.region.Links)
 	case name == "":
 		name = s.graph.DescribeRegion(rc.region)
@@ -39,11 +39,13 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 		}
 		fmt.Fprintf(&b, " It slows down %s, the worst (job %s) by a factor of %s.", plural(n, "other job"), worst.JobID, high)
 	}
-	if d.Cause.Class == schema.CauseUnknown {
-		fmt.Fprintf(&b, " The cause is not known. %s", d.Action)
-	} else {
-		fmt.Fprintf(&b, " Confidence %.0f%%. %s", d.Cause.Percent(), d.Action)
+	switch {
+	case d.Cause.Class != schema.CauseUnknown:
+		fmt.Fprintf(&b, " Confidence %.0f%%.", d.Cause.Percent())
+	case len(d.Cycle) == 0: // of a deadlock, whyUnknown has said it
+		b.WriteString(" The cause is not known.")
 	}
+	b.WriteString(" " + d.Action)
 	return b.String()
 }
 

@@ -29,9 +29,9 @@ type Root struct {
 	Link   LinkID // that leaves the port
 }
 
-// IsAt reports whether two roots are the same port, or the same device where neither has a known port.
-func (r *Root) IsAt(o *Root) bool {
-	return o != nil && r.Device == o.Device && r.Port == o.Port
+// Holds reports whether o is the same port, or any place of the same device where of r the port is not known.
+func (r *Root) Holds(o *Root) bool {
+	return o != nil && r.Device == o.Device && (r.Port == "" || r.Port == o.Port)
 }
 
 // RootJSON is a root in JSON: of a region and of a diagnosis, in the API, in Kafka and on the command line.

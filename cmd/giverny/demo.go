@@ -185,13 +185,14 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 
 // demoPrinter prints the story and the regions as they are found, and sums up.
 type demoPrinter struct {
-	mu      sync.Mutex // guards what follows
-	out     io.Writer
-	start   time.Time
-	summary demoSummary
-	seconds []float64 // from counter to store, by interval
-	regions map[uint64]*demoVerdict
-	names   map[string]string // of jobs, by id
+	mu        sync.Mutex // guards what follows
+	out       io.Writer
+	start     time.Time
+	summary   demoSummary
+	seconds   []float64 // from counter to store, by interval
+	regions   map[uint64]*demoVerdict
+	announced map[uint64]bool   // regions whose beginning was printed, and their end not
+	names     map[string]string // of jobs, by id
 }
 
 type demoSummary struct {
@@ -207,7 +208,7 @@ type demoSummary struct {
 }
 
 func newDemoPrinter(out io.Writer, links int) *demoPrinter {
-	return &demoPrinter{out: out, regions: map[uint64]*demoVerdict{}, names: map[string]string{}, summary: demoSummary{Links: links,
+	return &demoPrinter{out: out, regions: map[uint64]*demoVerdict{}, announced: map[uint64]bool{}, names: map[string]string{}, summary: demoSummary{Links: links,
 		Regions: map[string]int{"Low": 0, "Medium": 0, "High": 0}, Dropped: map[string]uint64{}}}
 }
 

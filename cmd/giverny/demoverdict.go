@@ -20,17 +20,27 @@ type demoVerdict struct {
 	said   string // the verdict that was printed last
 }
 
-// verdicts prints why regions are congested: a verdict that has stood for a few intervals, and again only when another
-// one has.
+// verdicts prints why the regions that the story has announced are congested: a verdict that has stood for a few
+// intervals, and again only when another one has. Regions of which the same is to be said share a line.
 func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
 	for i := range r.Jobs {
 		t.names[r.Jobs[i].ID] = r.Jobs[i].Name
+	}
+	for _, e := range r.Events {
+		switch markOf(e.Kind) {
+		case "+":
+			t.announced[e.RegionID] = true
+		case "-":
+			delete(t.announced, e.RegionID)
+		}
 	}
 	for id := range t.regions { // a region that is gone, or has no verdict, begins again
 		if !slices.ContainsFunc(r.Diagnoses, func(d schema.Diagnosis) bool { return d.Region == id }) {
 			delete(t.regions, id)
 		}
 	}
+	var lines []string
+	of := map[string][]uint64{} // regions, by line
 	for i := range r.Diagnoses {
 		d := &r.Diagnoses[i]
 		v := t.regions[d.Region]
@@ -42,14 +52,21 @@ func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
 		if because != v.latest {
 			v.latest, v.times = because, 0
 		}
-		if v.times++; v.times < standsAfter || v.said == because || d.Cause.Class == schema.CauseUnknown {
+		if v.times++; v.times < standsAfter || v.said == because || !t.announced[d.Region] || d.Cause.Class == schema.CauseUnknown {
 			continue
 		}
 		v.said = because
 		if d.Root != nil && d.Cause.Class != schema.CauseFailure {
 			because += ", back pressure begins at " + placeOf(d.Root.Device, d.Root.Port)
 		}
-		t.line(r.Snapshot.Interval.EndNanos(), "?", "%s: %s; %s. %.0f%% sure [%d]", d.Severity, because, t.adviceOf(d), d.Cause.Percent(), d.Region)
+		line := fmt.Sprintf("%s: %s; %s. %.0f%% sure", d.Severity, because, t.adviceOf(d), d.Cause.Percent())
+		if of[line] == nil {
+			lines = append(lines, line)
+		}
+		of[line] = append(of[line], d.Region)
+	}
+	for _, line := range lines {
+		t.line(r.Snapshot.Interval.EndNanos(), "?", "%s %v", line, of[line])
 	}
 }
 

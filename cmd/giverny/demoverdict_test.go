@@ -22,10 +22,13 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 		Failures: []schema.NearFailure{{Kind: schema.LinkFailed, Device: "1,1,1", Port: "X+"}}, Action: "Replace or reseat the cable at 1,1,1 port X+; place no job near it."}
 	unknown := schema.Diagnosis{Region: 7, Cause: schema.Cause{Class: schema.CauseUnknown}}
 	second := int64(0)
+	born := func(id uint64) schema.Event { return schema.Event{Kind: schema.RegionBorn, RegionID: id} }
+	events := []schema.Event{born(7)} // of the next step
 	step := func(n int, found ...schema.Diagnosis) {
 		for range n {
 			p.verdicts(&schema.IntervalResult{Snapshot: &schema.Snapshot{Interval: schema.Interval{StartNanos: second * 1e9, DurationNanos: 1e9}},
-				Jobs: []schema.Job{{ID: "103", Name: "PSDNS"}}, Diagnoses: found})
+				Jobs: []schema.Job{{ID: "103", Name: "PSDNS"}}, Diagnoses: found, Events: events})
+			events = nil
 			second++
 		}
 	}
@@ -36,9 +39,17 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 	step(8, own(.7)) // said already
 	step(6, unknown)
 	step(4, failed)
+	silent := failed
+	silent.Region = 8 // which nobody has announced
+	other := silent
+	other.Region = 9
+	step(5, silent, other)
+	events = []schema.Event{born(8), born(9)}
+	step(4, silent, other)
 	const want = "00:07 ? High: job 103 (PSDNS): its RDMA write traffic fills the links it stands on, back pressure begins at 4,4,4; " +
 		"place it in a compact block at its next start. 99% sure [7]\n" +
-		"00:30 ? Medium: link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [7]\n"
+		"00:30 ? Medium: link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [7]\n" +
+		"00:36 ? Medium: link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [8 9]\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", &out, want)
 	}

@@ -152,7 +152,10 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		}
 		return out.write(r.Diagnoses, names)
 	})
-	return errors.Join(err, out.close())
+	if err != nil { // the table would say what holds of all intervals
+		return err
+	}
+	return out.close()
 }
 
 // diagnoseStored prints diagnoses that were stored.

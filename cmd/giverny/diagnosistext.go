@@ -124,11 +124,19 @@ func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
 		where = " (" + name + ")"
 	}
 	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
-	fmt.Fprintf(w.out, "  cause: %s, confidence %.0f%%%s\n", d.Cause.Class, d.Cause.Percent(), rootText(d.Root))
+	fmt.Fprintf(w.out, "  cause: %s%s%s\n", d.Cause.Class, confidenceText(d.Cause, ", confidence "), rootText(d.Root))
 	if d.Text != "" { // ends with the action
 		fmt.Fprintf(w.out, "  %s\n", d.Text)
 	}
 	fmt.Fprintln(w.out)
+}
+
+// confidenceText is empty where no cause is known: what one would be sure of is then that nothing is known.
+func confidenceText(c schema.Cause, before string) string {
+	if c.Class == schema.CauseUnknown {
+		return ""
+	}
+	return fmt.Sprintf("%s%.0f%%", before, c.Percent())
 }
 
 func rootText(r *schema.Root) string {
@@ -159,8 +167,8 @@ func (w *diagnosisText) close() error {
 		if len(usual.Jobs) > 0 {
 			accused = "job " + schema.OneLine(usual.Jobs[0].JobID)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%.0f%%\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
-			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, usual.Cause.Percent(), accused)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%s\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
+			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, cmp.Or(confidenceText(usual.Cause, ""), "-"), accused)
 	}
 	return cmp.Or(t.Flush(), w.out.Flush())
 }

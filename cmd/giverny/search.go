@@ -88,7 +88,7 @@ that was stopped continues with the next experiment and has the same result as o
 was not; its findings so far are printed again.
 
 The exit status is 0 when the budget is spent, whatever was found, 1 for bad input,
-2 where the engine failed for good, and 130 after Ctrl-C.`,
+2 where the engine failed for good or no experiment succeeded, and 130 after Ctrl-C.`,
 		Example: `  giverny search run --engine simulated --subsystem F --budget 1200
   giverny search run --engine exec --command './rig.py --nic mlx5_0' --log nic.log --json
   giverny search run --engine perftest --rig rig.yaml --pairs 2 --restrict app.yaml --log nic.log`,

@@ -91,7 +91,7 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	if len(f.files) == 0 {
 		return fmt.Errorf("no files: give links CSVs with --in")
 	}
-	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, newLog(cmd, config.Default().Log))
+	graph, err := config.LoadTopology(config.Fabric{Topology: f.topology}, newLog(cmd, config.Default().Log))
 	if err != nil {
 		return err
 	}
@@ -103,8 +103,9 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "giverny segment: method %s\n", segmenter.Describe())
 	out := bufio.NewWriter(cmd.OutOrStdout())
+	report := func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny segment:", line) }
 	for _, path := range f.files {
-		if err := segmentFile(path, graph, segmenter, out); err != nil {
+		if err := segmentFile(path, graph, segmenter, report, out); err != nil {
 			return err
 		}
 	}
@@ -112,14 +113,14 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 }
 
 // segmentFile writes a line for each interval of a file.
-func segmentFile(path string, g *topology.Graph, segmenter *segment.Segmenter, out *bufio.Writer) error {
+func segmentFile(path string, g *topology.Graph, segmenter *segment.Segmenter, report func(string), out *bufio.Writer) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	enc := json.NewEncoder(out)
-	for snap, err := range linkscsv.Intervals(path, bufio.NewReaderSize(file, 1<<20), g) {
+	for snap, err := range linkscsv.Intervals(path, bufio.NewReaderSize(file, 1<<20), g, report) {
 		if err != nil {
 			return err
 		}

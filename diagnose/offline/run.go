@@ -66,7 +66,7 @@ func Run(g *topology.Graph, cfg Config, files Files, report func(line string), y
 		return err
 	}
 	before := int64(0)
-	for snap, err := range linkscsv.Intervals(files.Links.Name, files.Links.Reader, g) {
+	for snap, err := range linkscsv.Intervals(files.Links.Name, files.Links.Reader, g, report) {
 		if err != nil {
 			return err
 		}

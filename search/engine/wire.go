@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/giverny/giverny/search"
 )
@@ -43,7 +44,7 @@ func parseDescription(line []byte) (search.Description, error) {
 		return d, errors.New("describe: it says no name")
 	}
 	if err := CheckDescription(&d); err != nil {
-		return d, fmt.Errorf("describe: %w", err)
+		return d, fmt.Errorf("describe: %s", strings.ReplaceAll(err.Error(), "\n", "; ")) // an error is one line
 	}
 	return d, nil
 }

@@ -65,7 +65,7 @@ type Summary struct {
 	Interrupted bool `json:"interrupted,omitempty"` // the context ended before the budget
 }
 
-// Run searches until the budget is spent or ctx ends, which is no error.
+// Run searches until the budget is spent or ctx ends, which is no error. It is an EngineError if no experiment succeeded.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	if len(o.Engines) == 0 {
 		return Summary{}, errors.New("search: no engine: want one for each pair of hosts")
@@ -92,7 +92,11 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	err = errors.Join(r.measure(ctx), r.journal.close())
 	summary := Summary{Summary: s.Summary()}
 	summary.Interrupted = err == nil && s.Err() == nil && ctx.Err() != nil && summary.Experiments < o.Search.Budget
-	return summary, errors.Join(err, s.Err())
+	err = errors.Join(err, s.Err())
+	if err == nil && !summary.Interrupted && summary.Experiments > 0 && summary.Failed == summary.Experiments {
+		err = &EngineError{fmt.Errorf("nothing was measured: all %d experiments failed, without set-up or on a fabric that was not quiet: check the engine and its hosts, and search again", summary.Experiments)}
+	}
+	return summary, err
 }
 
 // prepare makes the search, and brings it to where the log ends.

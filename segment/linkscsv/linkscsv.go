@@ -13,9 +13,10 @@
 //   - the rest: metrics by name (credit_stall, inq_stall, xmit_wait, ...), in
 //     their unit. credit and inq are short for the first two.
 //
-// An empty field, or one that is no finite number by value (nan, inf), is
-// missing. A link without a row is missing in every metric. A name that ends in
-// .gz or .zst says how the table is compressed.
+// An empty field is missing, and so is one that is no finite number by value
+// (nan, inf) or below 0. A stall above 100 % of the time is taken as 100 %. A link
+// without a row is missing in every metric. A name that ends in .gz or .zst says
+// how the table is compressed.
 package linkscsv
 
 import (
@@ -60,12 +61,15 @@ type table struct {
 	snapshot *schema.Snapshot // nil before the first row, if there is a time
 	seen     schema.Bitmap    // by link: has a row
 	timeText string           // of the last row
+
+	unusable, over int // values of the whole table: taken as missing, and as 100 %
 }
 
 // Intervals reads a table of the graph's links, interval by interval. The duration of an interval is not in
 // the table, nor is its start without a column time: they are 0. An error ends the table; it names the
-// file, the line and the column. The name's ending also says how the table is compressed.
-func Intervals(name string, r io.Reader, g *topology.Graph) iter.Seq2[*schema.Snapshot, error] {
+// file, the line and the column. The name's ending also says how the table is compressed. A table that was read to its
+// end is reported once if it had values out of range: how many, and what they were taken for.
+func Intervals(name string, r io.Reader, g *topology.Graph, report func(line string)) iter.Seq2[*schema.Snapshot, error] {
 	return func(yield func(*schema.Snapshot, error) bool) {
 		failed := func(err error) { yield(nil, fmt.Errorf("%s: links table%w", name, err)) }
 		plain, err := Decompressed(name, r)
@@ -82,6 +86,9 @@ func Intervals(name string, r io.Reader, g *topology.Graph) iter.Seq2[*schema.Sn
 		for {
 			snapshot, err := t.next()
 			if errors.Is(err, io.EOF) {
+				if t.unusable+t.over > 0 {
+					report(fmt.Sprintf("%s: values out of range: below 0 or not finite, taken as missing: %d; stalls above 100 %%, taken as 100 %%: %d", name, t.unusable, t.over))
+				}
 				return
 			}
 			if err != nil {
@@ -312,8 +319,13 @@ func (t *table) row(record []string) error {
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return fmt.Errorf("column %s: %q is not a number; leave the field empty where the value is missing", t.header[c], field)
 		}
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:
+			t.unusable++
 			continue
+		case v > 100 && t.metrics[s].IsStall():
+			t.over++
+			v = 100
 		}
 		t.snapshot.Series[s].Values[link] = float32(v)
 		t.snapshot.Series[s].Valid.Set(int(link))

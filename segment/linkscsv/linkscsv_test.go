@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +30,7 @@ func graph(t testing.TB, spec string) *topology.Graph {
 
 // read collects the intervals of a table up to an error.
 func read(name string, r io.Reader, g *topology.Graph) (snaps []*schema.Snapshot, err error) {
-	for snap, err := range linkscsv.Intervals(name, r, g) {
+	for snap, err := range linkscsv.Intervals(name, r, g, func(string) {}) {
 		if err != nil {
 			return snaps, err
 		}
@@ -40,9 +42,9 @@ func read(name string, r io.Reader, g *topology.Graph) (snaps []*schema.Snapshot
 func TestRead(t *testing.T) {
 	g := graph(t, "torus:4x5x6")
 	for name, text := range map[string]string{
-		"by number":     "link,credit,inq\n0,1.5,\n7,nan,200\n359,0,-3\n",
-		"by coordinate": "x,y,z,inq_stall,credit_stall\n0.5,0,0,,1.5\n2,0.5,0,200,inf\n3,4,5.5,-3,0\n",
-		"carelessly":    "\ufeffLink , Credit,INQ\r\n 359,0, -3\r\n7,,200\r\n0, 1.5 , \r\n",
+		"by number":     "link,credit,inq\n0,1.5,\n7,nan,20\n359,0,3\n",
+		"by coordinate": "x,y,z,inq_stall,credit_stall\n0.5,0,0,,1.5\n2,0.5,0,20,inf\n3,4,5.5,3,0\n",
+		"carelessly":    "\ufeffLink , Credit,INQ\r\n 359,0, 3\r\n7,,20\r\n0, 1.5 , \r\n",
 	} {
 		snaps, err := read("night.csv", strings.NewReader(text), g)
 		if err != nil || len(snaps) != 1 || snaps[0].Interval != (schema.Interval{}) {
@@ -54,7 +56,7 @@ func TestRead(t *testing.T) {
 		if credit.Count != 2 || !credit.Valid.Has(0) || credit.Values[0] != 1.5 || !credit.Valid.Has(359) || credit.Values[359] != 0 {
 			t.Errorf("%s: credit stall was read wrong", name)
 		}
-		if inq.Count != 2 || inq.Values[7] != 200 || inq.Values[359] != -3 || inq.Valid.Has(0) {
+		if inq.Count != 2 || inq.Values[7] != 20 || inq.Values[359] != 3 || inq.Valid.Has(0) {
 			t.Errorf("%s: inq stall was read wrong", name)
 		}
 		if snap.Links != 360 || snap.GraphVersion != g.Version() || snap.Samples != 4 {
@@ -151,8 +153,32 @@ func TestIntervals(t *testing.T) {
 	if snaps, err := read("empty.csv", strings.NewReader("time,link,credit\n"), g); err != nil || len(snaps) != 0 {
 		t.Errorf("a header alone: %d intervals, %v", len(snaps), err)
 	}
-	for range linkscsv.Intervals("a.csv", strings.NewReader(threeIntervals), g) {
+	for range linkscsv.Intervals("a.csv", strings.NewReader(threeIntervals), g, func(string) {}) {
 		break // a consumer may stop
+	}
+}
+
+// Values out of range are reported once, with what they were taken for; no bandwidth is cut.
+func TestOutOfRange(t *testing.T) {
+	text := "time,link,credit,bandwidth_used\n2026-01-05T00:00:00Z,0,-1,101\n2026-01-05T00:00:00Z,1,101,-inf\n2026-01-05T00:01:00Z,0,NaN,100\n2026-01-05T00:01:00Z,1,1e99,\n"
+	var got, reports []string
+	for snap, err := range linkscsv.Intervals("a.csv", strings.NewReader(text), graph(t, "torus:2x2x2"), func(line string) { reports = append(reports, line) }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range snap.Series {
+			for i, v := range s.Values {
+				if s.Valid.Has(i) {
+					got = append(got, fmt.Sprint(s.Metric, " ", i, " ", v))
+				}
+			}
+		}
+	}
+	if want := []string{"credit_stall 1 100", "bandwidth_used 0 101", "bandwidth_used 0 100"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if want := []string{"a.csv: values out of range: below 0 or not finite, taken as missing: 4; stalls above 100 %, taken as 100 %: 1"}; !slices.Equal(reports, want) {
+		t.Errorf("got %q, want %q", reports, want)
 	}
 }
 
@@ -192,7 +218,7 @@ func FuzzIntervals(f *testing.F) {
 	f.Add(threeIntervals)
 	f.Fuzz(func(t *testing.T, text string) {
 		last := int64(math.MinInt64)
-		for snap, err := range linkscsv.Intervals("a.csv", strings.NewReader(text), g) {
+		for snap, err := range linkscsv.Intervals("a.csv", strings.NewReader(text), g, func(string) {}) {
 			if err != nil {
 				return
 			}
@@ -202,7 +228,7 @@ func FuzzIntervals(f *testing.F) {
 			last = snap.Interval.StartNanos
 			for _, s := range snap.Series {
 				for i, v := range s.Values {
-					if s.Valid.Has(i) && (math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)) {
+					if s.Valid.Has(i) && !(v >= 0 && v <= math.MaxFloat32) {
 						t.Fatalf("link %d of %s is %v and said to be measured", i, s.Metric, v)
 					}
 				}

@@ -24,7 +24,7 @@ func interval(t *testing.T, second int64, table string) *schema.Snapshot {
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
 	w := linkscsv.NewWriter(&out)
-	for second, table := range []string{"link,credit,inq\n0,1.5,\n7,0.1,200\n9,,\n", "link,inq\n3,12.25\n"} {
+	for second, table := range []string{"link,credit,inq\n0,1.5,\n7,0.1,20\n9,,\n", "link,inq\n3,12.25\n"} {
 		if err := w.Write(interval(t, int64(second), table)); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "time,link,credit_stall,inq_stall\n" +
-		"1970-01-01T00:00:00Z,0,1.5,\n1970-01-01T00:00:00Z,7,0.1,200\n1970-01-01T00:00:01Z,3,,12.25\n"
+		"1970-01-01T00:00:00Z,0,1.5,\n1970-01-01T00:00:00Z,7,0.1,20\n1970-01-01T00:00:01Z,3,,12.25\n"
 	if out.String() != want {
 		t.Fatalf("got\n%swant\n%s", out.String(), want)
 	}
