@@ -90,12 +90,12 @@ func (a *analysis) sentLater() map[int32]bool {
 }
 
 // standing are the transfers that stand still for certain: they left a record of their
-// begin, or the records go on for longer than any step took. Where there is none these are
+// begin, or the records go on for longer than any step took and none are known to be missing. Where there is none these are
 // all, and it is not sure: the records end before. Then one rank alone may have stopped; of
 // several, or where the file ends amid a line, the records are what is missing.
 func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
 	for _, s := range all {
-		if s.recorded || !a.within(s, last) {
+		if s.recorded || !a.t.run.Cut && !a.within(s, last) {
 			out = append(out, s)
 		}
 	}

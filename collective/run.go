@@ -16,7 +16,7 @@ type Run struct {
 	Notes         []string     // what a reader left out or assumed
 
 	LastRecord string // where the step records end, as file:line; empty where unknown
-	Cut        bool   // they end amid a line: what followed is missing
+	Cut        bool   // they end amid a line, or lack some: what followed is missing
 }
 
 // Rank is a process of the job. Its number is its index in Run.Ranks.

@@ -1,7 +1,8 @@
 // Package simulated writes and reads the records of giverny simulate collective: one
 // JSON object per line, each a part of a collective.Run under the name of its type. In
-// goes a Run and out come lines, or the other way round; a line that cannot be read, or
-// refers to what does not exist, is an error that names it. It simulates nothing.
+// goes a Run and out come lines, or the other way round. Lines are numbered, so that order
+// and doubles do not matter and missing ones are seen; a line that cannot be read, contradicts
+// another or refers to what does not exist is an error that names it. It simulates nothing.
 package simulated
 
 import (
@@ -25,9 +26,10 @@ const (
 // maxLine bounds a line: a switch's report with some thousand flows.
 const maxLine = 4 << 20
 
-// line is one record. Type says which field is there.
+// line is one record. Type says which field is there; an end line has none, and is the last.
 type line struct {
 	Type         string                   `json:"type"`
+	Record       *int                     `json:"record,omitempty"` // its place in the file, from 0; older files have none
 	Rank         *collective.Rank         `json:"rank,omitempty"`
 	Communicator *collective.Communicator `json:"communicator,omitempty"`
 	Node         *collective.Node         `json:"node,omitempty"`
@@ -44,7 +46,11 @@ func Write(w io.Writer, run *collective.Run) error {
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
 	var errs []error
+	number := 0
 	put := func(l line) {
+		record := number
+		l.Record = &record
+		number++
 		if len(errs) == 0 {
 			if err := encoder.Encode(l); err != nil {
 				errs = append(errs, err)
@@ -80,6 +86,7 @@ func Write(w io.Writer, run *collective.Run) error {
 	for i := range run.Pauses {
 		put(line{Type: "pause", Pause: &run.Pauses[i]})
 	}
+	put(line{Type: endType})
 	return errors.Join(append(errs, buffered.Flush())...)
 }
 
@@ -88,6 +95,7 @@ func Read(r io.Reader, name string) (collective.Run, error) {
 	run := collective.Run{Fabric: &collective.Fabric{}}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 1<<16), maxLine)
+	s := newSequence()
 	number := 0
 	for lines.Scan() {
 		number++
@@ -98,7 +106,7 @@ func Read(r io.Reader, name string) (collective.Run, error) {
 		var l line
 		err := json.Unmarshal(text, &l)
 		if err == nil {
-			err = add(&run, &l)
+			err = s.take(&l, number, text)
 		}
 		if err != nil {
 			return run, fmt.Errorf("%s:%d: %w; write the run again with giverny simulate collective", name, number, err)
@@ -106,6 +114,15 @@ func Read(r io.Reader, name string) (collective.Run, error) {
 	}
 	if err := lines.Err(); err != nil {
 		return run, fmt.Errorf("%s:%d: %w", name, number+1, err)
+	}
+	for _, l := range s.inOrder() {
+		if err := add(&run, &l.line); err != nil {
+			return run, fmt.Errorf("%s:%d: %w; write the run again with giverny simulate collective", name, l.number, err)
+		}
+	}
+	if missing := s.missing(); missing != "" {
+		run.Cut, run.LastRecord = true, fmt.Sprintf("%s:%d", name, number)
+		run.Notes = append(run.Notes, name+": "+missing)
 	}
 	if len(run.Fabric.Nodes) == 0 {
 		run.Fabric = nil

@@ -2,7 +2,10 @@ package simulated
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,16 +44,64 @@ func TestWhatIsNoRun(t *testing.T) {
 		"\n{":                      "run.jsonl:2: ",
 		`{"type":"rank"}`:          "run.jsonl:1: type \"rank\"",
 		`{"type":"odd","rank":{}}`: "want node, link",
-		rank + `{"type":"step","step":{"Rank":0,"Peer":7}}`:                                    "step 0 refers",
-		rank + `{"type":"flow","flow":{"Source":-1}}`:                                          "flow 0 refers",
-		rank + `{"type":"port","port":{"Switch":4}}`:                                           "port report 0 refers",
-		rank + `{"type":"pause","pause":{"Node":4}}`:                                           "pause 0 refers",
-		rank + `{"type":"node","node":{"Name":"x"}}` + "\n" + `{"type":"link","link":{"A":9}}`: "link 0 refers",
-		rank + `{"type":"communicator","communicator":{"Members":[4]}}`:                        "communicator 0 refers",
-		`{"type":"rank","rank":{"Node":"0","Host":3}}`:                                         "rank 0 refers",
+		rank + `{"type":"step","step":{"Rank":0,"Peer":7}}`:                                           "step 0 refers",
+		rank + `{"type":"flow","flow":{"Source":-1}}`:                                                 "flow 0 refers",
+		rank + `{"type":"port","port":{"Switch":4}}`:                                                  "port report 0 refers",
+		rank + `{"type":"pause","pause":{"Node":4}}`:                                                  "pause 0 refers",
+		`{"type":"node","node":{"Name":"x"}}` + "\n" + `{"type":"link","link":{"A":9}}` + "\n" + rank: "link 0 refers",
+		`{"type":"node","node":{"Name":"x"}}` + "\n" + `{"type":"node","node":{"Name":"x"}}`:          "run.jsonl:2: node \"x\" stands in line 1 too",
+		`{"type":"end","record":-1}`:                                                                  "record -1",
+		rank + `{"type":"pause","pause":{}}` + "\n" + `{"type":"node","node":{"Name":"x"}}`:           "run.jsonl:3: a node after a pause: the lines are out of order",
+		numbered(0) + `{"type":"rank","record":0,"rank":{"Node":"9","Host":-1}}`:                      "run.jsonl:2: record 0 contradicts line 1",
+		numbered(0) + rank: "run.jsonl:2: a line without a record number",
+		rank + numbered(0): "run.jsonl:2: a line with a record number",
+		rank + `{"type":"communicator","communicator":{"Members":[4]}}`: "communicator 0 refers",
+		`{"type":"rank","rank":{"Node":"0","Host":3}}`:                  "rank 0 refers",
 	} {
 		if _, err := Read(strings.NewReader(text), "run.jsonl"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// numbered is a rank's line.
+func numbered(record int) string {
+	return fmt.Sprintf(`{"type":"rank","record":%d,"rank":{"Node":"%d","Host":-1}}`+"\n", record, record)
+}
+
+// The lines of a file may come in any order and twice.
+func TestLinesInAnyOrder(t *testing.T) {
+	run := sample()
+	var b bytes.Buffer
+	if err := Write(&b, &run); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(b.String(), "\n")+"\n", "\n")
+	lines = slices.Concat(lines[:len(lines)-1], lines[:len(lines)-1])
+	for seed := range int64(20) {
+		rand.New(rand.NewSource(seed)).Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		again, err := Read(strings.NewReader(strings.Join(lines, "")), "run.jsonl")
+		if err != nil || !reflect.DeepEqual(run, again) {
+			t.Fatalf("seed %d: %+v, %v, want %+v", seed, again, err, run)
+		}
+	}
+}
+
+// What a file lacks is noted, so that what has no record is not taken for a standstill.
+func TestMissingLines(t *testing.T) {
+	run := sample()
+	var b bytes.Buffer
+	if err := Write(&b, &run); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(b.String(), "\n")
+	for want, text := range map[string]string{
+		"run.jsonl: the file has no end: later records are missing": strings.Join(lines[:len(lines)-3], ""),
+		"run.jsonl: 2 of 13 records are missing":                    strings.Join(slices.Concat(lines[:6], lines[8:]), ""),
+	} {
+		got, err := Read(strings.NewReader(text), "run.jsonl")
+		if err != nil || !got.Cut || !slices.Equal(got.Notes, []string{want}) {
+			t.Errorf("cut %v, notes %q, %v; want %q", got.Cut, got.Notes, err, want)
 		}
 	}
 }
