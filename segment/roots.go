@@ -15,8 +15,9 @@ const (
 	noDevice = int32(-1)
 	// rootWeight is the part of what waits at leaves that must wait at one of them for it to be the root.
 	rootWeight = .6
-	// rootPort is the least stall of a port to a host, of what waits for it, that makes it the root.
-	rootPort = .5
+	// rootPort is the least stall of a port to a host, of what waits for it, that makes it the root. Where senders push,
+	// they stall more than it does.
+	rootPort = .25
 )
 
 // rootOf finds the root of a cause: the leaf, or else the switch, at which most of it waits, if it is no
