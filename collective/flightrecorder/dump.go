@@ -3,7 +3,9 @@ package flightrecorder
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"path"
 	"slices"
@@ -22,6 +24,7 @@ type Dump struct {
 	groupOf   map[int]string    // name of the group that has a number
 	descs     map[string]string // of groups by their names, from entries
 	hasStatus bool              // the dump has pg_status, be it empty
+	cut       error             // the dump ends early: nothing of it but its rank is known
 }
 
 // Group is a process group.
@@ -74,6 +77,18 @@ func RankOf(name string) (int, bool) {
 
 const maxRanks = 1 << 20
 
+// ErrCut is that of a dump that ends early, as of a rank that was killed while it wrote.
+var ErrCut = errors.New("truncated")
+
+// Cut is what is known of a dump that ends early: whose it is, and why it cannot be read.
+func Cut(name string, err error) (*Dump, error) {
+	rank, ok := RankOf(name)
+	if !ok || !errors.Is(err, ErrCut) {
+		return nil, err
+	}
+	return &Dump{Rank: rank, cut: err}, nil
+}
+
 // Parse reads one dump. The rank is that of the file's name.
 func Parse(name string, data []byte) (*Dump, error) {
 	d, err := parse(data)
@@ -93,7 +108,7 @@ func parse(data []byte) (*Dump, error) {
 	var err error
 	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(data) == 0:
-		return nil, fmt.Errorf("byte 0: the file is empty")
+		return nil, fmt.Errorf("byte 0: %w: the file is empty", ErrCut)
 	case container(data) != "":
 		return nil, fmt.Errorf("byte 0: %s, no Flight Recorder dump: want the pickle or JSON that PyTorch writes, unpacked", container(data))
 	case len(trimmed) > 0 && trimmed[0] == '{':
@@ -137,7 +152,9 @@ func readJSON(data []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var root any
-	if err := decoder.Decode(&root); err != nil {
+	if err := decoder.Decode(&root); errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("byte %d: JSON: %w", decoder.InputOffset(), ErrCut)
+	} else if err != nil {
 		return nil, fmt.Errorf("byte %d: JSON: %w", decoder.InputOffset(), err)
 	}
 	if decoder.More() {

@@ -222,7 +222,7 @@ func (m *machine) bytes(n uint64) []byte {
 		return nil
 	}
 	if left := len(m.data) - m.pos; n > uint64(left) {
-		m.fail("truncated: %d bytes are wanted and %d are left", n, left)
+		m.fail("%w: %d bytes are wanted and %d are left", ErrCut, n, left)
 		return nil
 	}
 	m.pos += int(n)

@@ -44,7 +44,7 @@ func TestIntegers(t *testing.T) {
 
 func TestWhatIsRefused(t *testing.T) {
 	for data, want := range map[string]string{
-		"":                             "byte 0: the file is empty",
+		"":                             "byte 0: truncated: the file is empty",
 		"\x80\x02cos\nsystem\nX\x02":   "byte 2: opcode GLOBAL would load or call code",
 		"\x80\x04\x8c\x02os\x93.":      "STACK_GLOBAL would load or call code",
 		"\x80\x02}R.":                  "REDUCE",

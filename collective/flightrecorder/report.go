@@ -48,6 +48,7 @@ type Skew struct {
 type analysis struct {
 	dumps map[int]*Dump
 	ranks []int // that have a dump
+	cut   []int // whose dump ends early
 	heads map[int]*Entry
 
 	listed, seen map[string]Group // of pg_config, and of entries without one
@@ -61,6 +62,9 @@ func Analyse(dumps []*Dump) (Report, error) {
 	a := &analysis{dumps: map[int]*Dump{}, heads: map[int]*Entry{}, listed: map[string]Group{}, seen: map[string]Group{}}
 	for _, d := range dumps {
 		a.add(d)
+	}
+	if len(a.dumps) == 0 && len(dumps) > 0 {
+		return Report{}, dumps[0].cut
 	}
 	if len(a.dumps) == 0 {
 		return Report{}, fmt.Errorf("no Flight Recorder dumps: want files whose names end in the rank, as in _dump_12")
@@ -79,8 +83,14 @@ func Analyse(dumps []*Dump) (Report, error) {
 	return a.out, nil
 }
 
-// add takes the newer dump of a rank that has two.
+// add takes the newer dump of a rank that has two. Of one that ends early the rank is noted.
 func (a *analysis) add(d *Dump) {
+	if d.cut != nil {
+		a.cut = append(a.cut, d.Rank)
+		place, _, _ := strings.Cut(d.cut.Error(), ";") // without what to do
+		a.note("%s: rank %d counts as one without a dump", place, d.Rank)
+		return
+	}
 	before, doubled := a.dumps[d.Rank]
 	if doubled {
 		a.note("rank %d has several dumps: the one with the latest operation counts", d.Rank)
@@ -118,6 +128,12 @@ func (a *analysis) findMissing() {
 			}
 		}
 		a.out.Ranks = max(a.out.Ranks, r+1)
+	}
+	for _, r := range a.cut {
+		a.out.Ranks = max(a.out.Ranks, r+1)
+		if a.dumps[r] == nil && !slices.Contains(a.out.Missing, r) {
+			a.out.Missing = append(a.out.Missing, r)
+		}
 	}
 	slices.Sort(a.out.Missing)
 	if len(a.out.Missing) > 0 {
@@ -205,12 +221,21 @@ func (a *analysis) deviceDead(r int) bool {
 			if d == nil || peer == r {
 				continue
 			}
-			if s, known := d.status(e.Group); known && s.Completed >= e.Seq {
+			if s, known := d.status(e.Group); !known || s.Completed < e.Seq {
+				continue
+			}
+			if !d.isOpen(e.Group, e.Seq) {
 				return true
 			}
+			a.note("rank %d: pg_status says that collective %d of group %s completed, its entry does not: the entry counts", peer, e.Seq, e.Group)
 		}
 	}
 	return false
+}
+
+// isOpen reports whether a dump has an entry of a collective that did not complete.
+func (d *Dump) isOpen(group string, seq int64) bool {
+	return slices.ContainsFunc(d.Entries, func(e Entry) bool { return !e.P2P && e.Group == group && e.Seq == seq && e.State != Completed })
 }
 
 // behind reports whether a rank that waits for none has not enqueued a collective

@@ -31,15 +31,24 @@ func readDump(name string, open Open) (*flightrecorder.Dump, error) {
 }
 
 func checkDump(name string, open Open) error {
-	_, err := readDump(name, open)
+	_, err := readDumpOrCut(name, open)
 	return err
+}
+
+// readDumpOrCut is readDump, but a dump that ends early is that of a rank without records.
+func readDumpOrCut(name string, open Open) (*flightrecorder.Dump, error) {
+	dump, err := readDump(name, open)
+	if err != nil {
+		return flightrecorder.Cut(name, err)
+	}
+	return dump, nil
 }
 
 // diagnoseDumps reads the dumps of a job, one a rank.
 func diagnoseDumps(files Files) (collective.Diagnosis, error) {
 	var dumps []*flightrecorder.Dump
 	for _, name := range files.Names {
-		dump, err := readDump(name, files.Open)
+		dump, err := readDumpOrCut(name, files.Open)
 		if err != nil {
 			return collective.Diagnosis{}, err
 		}
