@@ -177,3 +177,42 @@ func TestRankOf(t *testing.T) {
 		}
 	}
 }
+
+// A rank that was killed while it wrote its dump is missing; the others are diagnosed without it.
+func TestDumpThatEndsEarly(t *testing.T) {
+	stopped := func(rank int, e *Entry) bool { return rank != 2 || e.Seq < 3 }
+	whole := job(t, 6, 5, stopped)
+	for name, data := range map[string]string{"trace_4.json": `{"version":"2.9","entries":[`, "dump_4": "", "x_4": "\x80\x02}"} {
+		_, err := Parse(name, []byte(data))
+		dump, cutErr := Cut(name, err)
+		if err == nil || cutErr != nil {
+			t.Fatalf("%s: %v, %v; want a dump that ends early", name, err, cutErr)
+		}
+		report := analyse(t, append(slices.Delete(slices.Clone(whole), 4, 5), dump))
+		if !slices.Equal(report.Missing, []int{4}) || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), name+": ") {
+			t.Errorf("%s: missing %v, stopped %v, notes %q; want rank 4 missing, and 2 stopped", name, report.Missing, report.Stopped, report.Notes)
+		}
+		if _, err := Analyse([]*Dump{dump}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s alone: %v, want an error that names it", name, err)
+		}
+	}
+	_, err := Parse("dump_4", []byte("\x80\x02cos\nsystem\n."))
+	if _, err := Cut("dump_4", err); err == nil {
+		t.Error("a dump that would call code counts as one that ends early")
+	}
+}
+
+// Where pg_status says that a collective completed which no entry says, the entries count.
+func TestStatusAgainstEntries(t *testing.T) {
+	dumps := job(t, 4, 5, nil)
+	for _, d := range dumps {
+		for id, s := range d.Status {
+			s.Completed = 4
+			d.Status[id] = s
+		}
+	}
+	report := analyse(t, dumps)
+	if len(report.Stopped) > 0 || !report.Hung || len(report.Notes) == 0 {
+		t.Errorf("stopped %v, hung %v, notes %q; want nobody accused of a hang, and a note", report.Stopped, report.Hung, report.Notes)
+	}
+}
