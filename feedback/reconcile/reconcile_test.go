@@ -111,6 +111,13 @@ func (f *fake) changes(name string) (n int) {
 	return n
 }
 
+// refused is how often it was asked to change a node that it refuses to.
+func (f *fake) refused(name string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refuses[name]
+}
+
 func (f *fake) ValidName(name string) error {
 	if strings.HasPrefix(name, "-") {
 		return errors.New("no name")

@@ -19,7 +19,7 @@ func TestARefusedNodeDelaysNoOther(t *testing.T) {
 			r.score("bad")
 			time.Sleep(27 * time.Second)
 		}
-		if n := f.refuses["bad"]; n < 3 || n > 20 {
+		if n := f.refused("bad"); n < 3 || n > 20 {
 			t.Errorf("tried %d times in ten minutes", n)
 		}
 		if state := r.record.State(); !strings.Contains(state, "1 of 1 nodes") {
@@ -73,7 +73,7 @@ func TestReliefDoesNotWait(t *testing.T) {
 		if err := r.stop(); err == nil || !strings.Contains(err.Error(), "1 nodes stay marked") || time.Since(began) > time.Minute {
 			t.Errorf("stopped after %v: %v", time.Since(began), err)
 		}
-		if n := f.refuses["n1"]; n < 5 {
+		if n := f.refused("n1"); n < 5 {
 			t.Errorf("tried %d times in the 10 s of the stop", n)
 		}
 	})
