@@ -28,6 +28,7 @@ type demoFlags struct {
 	duration time.Duration
 	json     bool
 	keep     string
+	listen   string
 	story    string
 	seed     uint64
 	stay     bool
@@ -64,6 +65,7 @@ from the reading of a counter until the region is stored.`,
 	flags.DurationVar(&f.duration, "for", 0, "how long the story takes; 0: its own length")
 	flags.BoolVar(&f.json, "json", false, "end with one line of JSON")
 	flags.StringVar(&f.keep, "keep", "", "directory to keep the data in (default: a temporary one)")
+	flags.StringVar(&f.listen, "listen", "", "address of the page, as 127.0.0.1:8080 (default: http.listen, or a free port where that is in use)")
 	flags.StringVar(&f.story, "story", "demo", "which story to play: "+fmt.Sprint(scenario.BuiltinNames()))
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices in the story")
 	flags.BoolVar(&f.stay, "stay", false, "repeat it until interrupted")
@@ -101,8 +103,12 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		out = cmd.ErrOrStderr()
 	}
 	printer := newDemoPrinter(out, fabrics[0].Graph.NumLinks())
+	listen := (*app.Process).ListenAnywhere
+	if f.listen != "" {
+		cfg.HTTP.Listen, listen = f.listen, (*app.Process).Listen
+	}
 	p := app.New(cfg, version, log)
-	l, err := p.ListenAnywhere()
+	l, err := listen(p)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type Event string
 // Events of a region.
 const (
 	Opened  Event = "opened"
-	Changed Event = "changed" // its severity, its cause, the job or the root that is accused first
+	Changed Event = "changed" // its severity, its cause, the job or the root that is accused first, or it is a deadlock now
 	Ended   Event = "ended"
 )
 
@@ -34,6 +34,10 @@ type Notice struct {
 	Fabric string         `json:"fabric"`
 	Time   schema.Instant `json:"time"` // start of the interval
 	Region schema.Region  `json:"region"`
+	// Incident is the ID of the first notice of the trouble that the region is part of. A
+	// region that comes back at the same root within an hour, and all regions of one
+	// deadlock, have that of the first: one ticket.
+	Incident string `json:"incident"`
 	// Diagnosis is nil where none was made. Of a region that ended it is the last.
 	Diagnosis *schema.Diagnosis `json:"diagnosis"`
 }
@@ -52,13 +56,15 @@ type Tracker struct {
 type state struct {
 	LastNanos int64            `json:"last_nanos"` // start of the last interval
 	Open      map[string]*open `json:"open"`
+	Ended     []incident       `json:"ended,omitempty"` // lately, in that order
 }
 
 // open is a region that has been said to be there.
 type open struct {
-	Last    Notice `json:"last"`
-	Signs   string `json:"signs"`
-	Missing int    `json:"missing"`
+	Last     Notice   `json:"last"`
+	Signs    string   `json:"signs"`
+	Incident incident `json:"incident"`
+	Missing  int      `json:"missing"`
 }
 
 // New makes a tracker of regions at a severity or above.
@@ -81,6 +87,11 @@ func (t *Tracker) Load(text []byte) error {
 	if s.Open == nil {
 		s.Open = map[string]*open{}
 	}
+	for _, o := range s.Open {
+		if o.Incident.ID == "" { // saved before there were incidents
+			o.Incident = incident{ID: o.Last.ID, SinceNanos: int64(o.Last.Time)}
+		}
+	}
 	t.state = s
 	return nil
 }
@@ -93,10 +104,12 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 		return nil
 	}
 	t.state.LastNanos = start
+	t.forget(start)
 	diagnoses := map[string]*schema.Diagnosis{}
 	for i := range r.Diagnoses {
 		diagnoses[keyOf(r.Diagnoses[i].Region, r.Diagnoses[i].Metric)] = &r.Diagnoses[i]
 	}
+	var there []Notice
 	seen := map[string]bool{}
 	for i := range r.Regions {
 		region := &r.Regions[i]
@@ -107,20 +120,15 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 		}
 		seen[key] = true
 		n := Notice{Fabric: r.Snapshot.Fabric, Time: schema.Instant(start), Region: *region, Diagnosis: diagnoses[key], Event: Opened}
-		signs := signsOf(&n)
-		switch {
-		case was == nil:
-			was = &open{}
-			t.state.Open[key] = was
-		case was.Signs == signs:
-			was.Last, was.Missing = n, 0
-			continue
-		default:
-			n.Event = Changed
+		if was != nil {
+			was.Incident.Root, was.Incident.Cycle = placeOf(&n)
 		}
-		n.ID = idOf(&n)
-		*was = open{Last: n, Signs: signs}
-		notices = append(notices, n)
+		there = append(there, n)
+	}
+	for _, n := range there {
+		if t.worthSaying(&n) {
+			notices = append(notices, n)
+		}
 	}
 	if r.Network.Unknown == nil { // else it may be there, unseen
 		notices = append(notices, t.ended(schema.Instant(start), seen)...)
@@ -129,6 +137,25 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 		return cmp.Or(cmp.Compare(b.Region.Severity, a.Region.Severity), cmp.Compare(a.Region.ID, b.Region.ID), cmp.Compare(a.Region.Metric, b.Region.Metric))
 	})
 	return notices
+}
+
+// worthSaying remembers a notice of a region that is there, completes it, and reports
+// whether it differs from what has been said.
+func (t *Tracker) worthSaying(n *Notice) bool {
+	key, signs := keyOf(n.Region.ID, n.Region.Metric), signsOf(n)
+	was := t.state.Open[key]
+	if was != nil {
+		if was.Signs == signs {
+			was.Last, was.Missing = *n, 0
+			return false
+		}
+		n.Event = Changed
+	}
+	n.ID = idOf(n)
+	of := t.incidentOf(n, was)
+	n.Incident = of.ID
+	t.state.Open[key] = &open{Last: *n, Signs: signs, Incident: of}
+	return true
 }
 
 // ended lists the regions that have been away for long enough.
@@ -141,9 +168,11 @@ func (t *Tracker) ended(at schema.Instant, seen map[string]bool) (notices []Noti
 			continue
 		}
 		n := o.Last
-		n.Event, n.Time = Ended, at
+		n.Event, n.Time, n.Incident = Ended, at, o.Incident.ID
 		n.ID = idOf(&n)
 		delete(t.state.Open, key)
+		o.Incident.EndedNanos = int64(at)
+		t.state.Ended = append(t.state.Ended, o.Incident)
 		notices = append(notices, n)
 	}
 	return notices
@@ -161,6 +190,9 @@ func signsOf(n *Notice) string {
 		}
 		if d.Root != nil {
 			signs += fmt.Sprintf(" %q %q", d.Root.Device, d.Root.Port)
+		}
+		if len(d.Cycle) > 0 {
+			signs += " deadlock"
 		}
 	}
 	return signs

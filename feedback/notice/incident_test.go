@@ -1,0 +1,93 @@
+package notice_test
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/feedback/notice"
+	"github.com/giverny/giverny/schema"
+)
+
+func rooted(id uint64, device string) schema.Region {
+	r := region(id, schema.High)
+	r.Root = &schema.Root{Device: device, Port: "9", Link: schema.NoLink}
+	return r
+}
+
+// A region that comes back at the same root within an hour is the same incident; at
+// another root, or later, it is a new one.
+func TestAFlapIsOneIncident(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	incidents := map[uint64]string{}
+	for _, step := range []struct {
+		minute int64
+		region schema.Region
+		same   uint64 // the region whose incident it is
+	}{
+		{1, rooted(1, "leaf7"), 1},
+		{5, rooted(2, "leaf7"), 1},
+		{9, rooted(3, "leaf8"), 3},
+		{13, rooted(4, "leaf7"), 1},
+		{77, rooted(5, "leaf7"), 5}, // 4 ended at 15
+		{81, region(6, schema.High), 6},
+	} {
+		for i, r := range []*schema.IntervalResult{result(step.minute, step.region), result(step.minute + 1), result(step.minute + 2)} {
+			saved, err := tracker.Save()
+			if err != nil {
+				t.Fatal(err)
+			}
+			tracker = notice.New(schema.Medium)
+			if err := tracker.Load(saved); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range tracker.Step(r) {
+				if n.Event == notice.Opened {
+					incidents[n.Region.ID] = n.Incident
+				}
+				if want := incidents[step.same]; n.Incident != want || want == "" {
+					t.Errorf("minute %d: region %d %s in incident %q, want %q", step.minute+int64(i), n.Region.ID, n.Event, n.Incident, want)
+				}
+			}
+		}
+	}
+	if incidents[1] == incidents[3] || incidents[1] == incidents[5] {
+		t.Errorf("different incidents are one: %v", incidents)
+	}
+}
+
+// Two regions that are known to wait for each other are one incident from then on, the
+// older one's.
+func TestADeadlockIsOneIncident(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	first := tracker.Step(result(1, region(7, schema.High)))
+	tracker.Step(result(2, region(7, schema.High), region(3, schema.High)))
+	r := result(3, region(3, schema.High), region(7, schema.High))
+	for _, id := range []uint64{3, 7} {
+		r.Diagnoses = append(r.Diagnoses, schema.Diagnosis{Region: id, Metric: schema.CreditStall,
+			Cycle: []schema.PortName{{Device: "leaf0", Port: "1"}, {Device: "leaf1", Port: "2"}}})
+	}
+	changed := tracker.Step(r)
+	if len(first) != 1 || len(changed) != 2 {
+		t.Fatalf("%d opened, %d changed", len(first), len(changed))
+	}
+	r = result(4, region(3, schema.Low), region(7, schema.Low))
+	for _, n := range append(changed, tracker.Step(r)...) {
+		if n.Event != notice.Changed || n.Incident != first[0].ID {
+			t.Errorf("region %d %s in incident %q, want %q", n.Region.ID, n.Event, n.Incident, first[0].ID)
+		}
+	}
+}
+
+// The state of a version that knew no incidents is taken as it is.
+func TestIncidentOfAnOldState(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	if err := tracker.Load([]byte(`{"last_nanos":60000000000,"open":{"1 credit_stall":{"last":{"id":"ab","event":"opened","time":"1970-01-01T00:01:00Z","region":{"id":1,"severity":"High","metric":"credit_stall"}},"signs":"High","missing":0}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range append(tracker.Step(result(2)), tracker.Step(result(3))...) {
+		if n.Event != notice.Ended || n.Incident != "ab" {
+			t.Errorf("%s in incident %q", n.Event, n.Incident)
+		}
+		return
+	}
+	t.Error("its end is not said")
+}
