@@ -10,6 +10,8 @@ export const when = (time: string) => (date(time) === today() ? "" : date(time) 
 export const iso = (ms: number) => new Date(ms).toISOString().replace(/\.000Z$/, "Z");
 export const percent = (v: number | null | undefined) => v == null ? "not measured" : v.toFixed(1) + "%";
 export const share = (p: number) => Math.round(100 * p) + "%";
+// sure is a confidence: no verdict is certain, so it is 99% at most.
+export const sure = (p: number) => share(Math.min(0.99, p));
 export const count = (n: number) => n.toLocaleString("en");
 export const many = (n: number, one: string, more = one + "s") => `${count(n)} ${n === 1 ? one : more}`;
 

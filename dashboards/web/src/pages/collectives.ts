@@ -3,7 +3,7 @@
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h, svg } from "../dom.ts";
-import { count, many, share, when, words } from "../format.ts";
+import { count, many, share, sure, when, words } from "../format.ts";
 import type { Collective, CollectiveRun } from "../types.ts";
 
 const refreshMillis = 60_000;
@@ -64,7 +64,7 @@ function showRun(app: App, c: Collective) {
 
 function runParts(app: App, r: CollectiveRun): HTMLElement[] {
   const d = r.diagnosis;
-  const culprits = d.culprits.map((c) => h("tr", null, h("td", { class: "High" }, words(c.class)), h("td", null, c.flow), h("td", null, c.object), h("td", { class: "number" }, ms(c.cost_ns)), h("td", { class: "number" }, share(c.confidence)), h("td", null, c.evidence ?? "")));
+  const culprits = d.culprits.map((c) => h("tr", null, h("td", { class: "High" }, words(c.class)), h("td", null, c.flow), h("td", null, c.object), h("td", { class: "number" }, ms(c.cost_ns)), h("td", { class: "number" }, sure(c.confidence)), h("td", null, c.evidence ?? "")));
   const regions = r.regions.map((x) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", region: x.region, at: x.from }, true) } }, x.name || x.region)),
     h("td", { class: x.severity }, x.severity), h("td", { class: "number" }, ms(x.per_iteration_ns)), h("td", { class: "number" }, count(x.flows)), h("td", { class: "number" }, share(x.share)), h("td", null, x.text)));
   return [...d.text.split("\n").filter(Boolean).slice(0, 1).map((t) => h("p", null, t)), timeline(r),

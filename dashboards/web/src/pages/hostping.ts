@@ -3,7 +3,7 @@
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
-import { count, many, span, when, words } from "../format.ts";
+import { count, many, span, sure, when, words } from "../format.ts";
 import type { HostReport, HostRun } from "../types.ts";
 import { centre, drawing } from "./hostgraph.ts";
 
@@ -75,7 +75,7 @@ function hostParts(r: HostReport): HTMLElement[] {
   const accused = new Set(r.report.verdicts.flatMap((v) => [v.link, v.link ? "" : v.rnic]).filter(Boolean));
   const verdicts = r.report.verdicts.flatMap((v) => {
     const cleared = Object.keys(v.evidence.cleared);
-    return [h("p", { class: "High" }, `${words(v.bottleneck)}, ${Math.round(100 * v.confidence)}% sure: ${v.text.split("; cleared: ")[0]}`),
+    return [h("p", { class: "High" }, `${words(v.bottleneck)}, ${sure(v.confidence)} sure: ${v.text.split("; cleared: ")[0]}`),
       ...cleared.length ? [h("details", null, h("summary", null, `${many(cleared.length, "other link")} of its paths cleared`), h("ul", null, ...cleared.map((id) => h("li", null, `${id}, by ${v.evidence.cleared[id].join(" to ")}`))))] : []];
   });
   const missing = r.report.unmeasured.map((u) => h("li", null, `${u.rnic} to ${u.endpoint}: ${u.reason}`));

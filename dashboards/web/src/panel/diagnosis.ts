@@ -1,7 +1,7 @@
 // Why a region is congested: the verdict of one diagnosis, with its numbers, and as text
 // for a ticket. What comes from outside, names of jobs and devices, is text everywhere.
 import { h } from "../dom.ts";
-import { amount, clock, metricName, share, words } from "../format.ts";
+import { amount, clock, metricName, share, sure, words } from "../format.ts";
 import type { AccusedJob, Diagnosis, Job, NearFailure, Region } from "../types.ts";
 import { regionName } from "./regions.ts";
 
@@ -31,7 +31,7 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
 }
 
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
-export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${share(Math.min(0.99, d.cause.confidence))} sure`;
+export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
 
 /** ticket is what an operator pastes. */
 export function ticket(d: Diagnosis, region: Region | undefined, fabric: string, jobs: Jobs, address: string): string {
