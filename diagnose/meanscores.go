@@ -3,6 +3,7 @@ package diagnose
 import (
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -11,7 +12,7 @@ import (
 // changes from one interval to the next, while each has noise of its own, so that causes that fit equally well would
 // take turns by chance.
 type meanScores struct {
-	jobs                map[string]float64 // by job id
+	jobs                map[string]float64 // by job id, of the suspects of the interval in which the region was last there
 	failure, host, link float64
 	failed              schema.Instant // when the likeliest failure was
 	intervals           float64        // in the means, up to meanIntervals
@@ -45,6 +46,15 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 		s.means[rc.region.ID] = m
 	}
 	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.clock.now
+	m.smoothJobs(rc)
+	m.smoothFailures(rc)
+	host, link = m.with(m.host, host), m.with(m.link, link)
+	m.host, m.link = max(leastScore, host), max(leastScore, link)
+	return host, link
+}
+
+// smoothJobs replaces the scores of suspects by their means. A job that is no suspect in an interval loses its mean.
+func (m *meanScores) smoothJobs(rc *regionCase) {
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
 		if mean, known := m.jobs[c.job.ID]; known {
@@ -52,10 +62,11 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 		}
 		m.jobs[c.job.ID] = max(leastScore, c.score)
 	}
-	m.smoothFailures(rc)
-	host, link = m.with(m.host, host), m.with(m.link, link)
-	m.host, m.link = max(leastScore, host), max(leastScore, link)
-	return host, link
+	if len(m.jobs) > len(rc.jobs) {
+		maps.DeleteFunc(m.jobs, func(id string, _ float64) bool {
+			return !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job.ID == id })
+		})
+	}
 }
 
 // smoothFailures shifts the scores of all failures near a region as the mean of the likeliest does; another one that

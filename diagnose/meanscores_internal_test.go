@@ -1,10 +1,15 @@
 package diagnose
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // Of two jobs that fit equally well the one with more evidence over the intervals stays ahead, whatever each has for
@@ -46,5 +51,56 @@ func TestMeanOfANewFailure(t *testing.T) {
 		if s.smooth(rc, 0, 0); rc.failures[0].score != c.want {
 			t.Errorf("interval %d: %v, want %v", i, rc.failures[0].score, c.want)
 		}
+	}
+}
+
+// Jobs come and go in a region that lasts: means are kept of its suspects alone.
+func TestMeansAreOfSuspects(t *testing.T) {
+	s := &Stage{means: map[uint64]*meanScores{}}
+	for i := range 100 {
+		s.clock.now = int64(i)
+		rc := &regionCase{region: &schema.Region{ID: 1}}
+		for _, id := range [...]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)} {
+			rc.jobs = append(rc.jobs, suspect{job: &job{Job: schema.Job{ID: id}}, score: 1})
+		}
+		s.smooth(rc, 0, 0)
+		if got, want := slices.Sorted(maps.Keys(s.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
+			t.Fatalf("interval %d: means of %v, want of %v", i, got, want)
+		}
+	}
+}
+
+// What is loaded is what was saved; a state of the form before has no means and is read.
+func TestMeansAreSaved(t *testing.T) {
+	g, err := topology.Parse("test", "torus:4x4x4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock = clock{duration: 60e9, first: 1, now: 9}
+	for region := range uint64(3) {
+		rc := &regionCase{region: &schema.Region{ID: region}, failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
+		for i := range region {
+			rc.jobs = append(rc.jobs, suspect{job: &job{Job: schema.Job{ID: fmt.Sprint(i)}}, score: float64(i) - .5})
+		}
+		s.smooth(rc, math.Inf(-1), 2.25)
+	}
+	fresh, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.Load(s.Save()); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(fresh.means, s.means) {
+		t.Errorf("%v, want %v", fresh.means, s.means)
+	}
+	before := savedFormat
+	before.Version = formOfKept
+	if err := fresh.Load(schema.StageState{Stage: "diagnose", Version: formOfKept, Bytes: before.Seal(nil, s.code)}); err != nil || len(fresh.means) != 0 {
+		t.Errorf("a state without means: %v, %v", fresh.means, err)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts.
-const form, oldestForm = 2, 1
+// form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
+// those from formOfKept on have. formOfMeans is the first with the means of scores.
+const form, oldestForm, formOfKept, formOfMeans = 3, 1, 2, 3
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -23,8 +24,8 @@ const hotLevel = uint8(schema.LowPercent * 5 / 2) // levelsPerPercent
 const usedLevel = uint8(1)
 
 // Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, the stall of
-// those links that stalled, what links carried (about a byte per link and slot), and the verdicts that are kept
-// for when an onset leaves the window.
+// those links that stalled, what links carried (about a byte per link and slot), the verdicts that are kept
+// for when an onset leaves the window, and the means of the scores of causes.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
 }
@@ -79,27 +80,30 @@ func (s *Stage) code(c *codec.Coder) {
 		}
 	}
 	s.cme.code(c)
-	if c.Version() > oldestForm {
+	if c.Version() >= formOfKept {
 		c.Int(&s.tableSince)
-		s.codeKept(c)
+		codeByRegion(c, &s.kept, (*kept).code)
+	}
+	if c.Version() >= formOfMeans {
+		codeByRegion(c, &s.means, (*meanScores).code)
 	}
 }
 
-// codeKept saves the verdicts by region, ascending.
-func (s *Stage) codeKept(c *codec.Coder) {
-	regions := slices.Sorted(maps.Keys(s.kept))
+// codeByRegion saves what is known of regions, by their number, ascending.
+func codeByRegion[T any](c *codec.Coder, known *map[uint64]*T, code func(*T, *codec.Coder)) {
+	regions := slices.Sorted(maps.Keys(*known))
 	codec.Each(c, &regions, func(_ int, id *uint64) {
 		c.Uint(id, math.MaxUint64)
-		k := s.kept[*id]
+		of := (*known)[*id]
 		if c.Reading() {
-			k = new(kept)
+			of = new(T)
 		}
-		k.code(c)
+		code(of, c)
 		if c.Reading() && !c.Failed() {
-			if s.kept == nil {
-				s.kept = map[uint64]*kept{}
+			if *known == nil {
+				*known = map[uint64]*T{}
 			}
-			s.kept[*id] = k
+			(*known)[*id] = of
 		}
 	})
 }
@@ -135,6 +139,28 @@ func (k *kept) code(c *codec.Coder) {
 	c.Text(&k.action)
 	c.Text(&k.because)
 	c.Int(&k.seen)
+}
+
+// code lists the fields, both ways.
+func (m *meanScores) code(c *codec.Coder) {
+	jobs := slices.Sorted(maps.Keys(m.jobs))
+	if c.Reading() {
+		m.jobs = map[string]float64{}
+	}
+	codec.Each(c, &jobs, func(_ int, id *string) {
+		c.Text(id)
+		mean := m.jobs[*id]
+		c.Float(&mean)
+		m.jobs[*id] = mean
+	})
+	for _, v := range [...]*float64{&m.failure, &m.host, &m.link, &m.intervals} {
+		c.Float(v)
+	}
+	c.Int((*int64)(&m.failed))
+	c.Int(&m.seen)
+	if m.intervals < 0 || m.intervals > meanIntervals || m.intervals != math.Trunc(m.intervals) {
+		c.Damaged("means over %v intervals", m.intervals)
+	}
 }
 
 func (s *Stage) codeJobs(c *codec.Coder) {

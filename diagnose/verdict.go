@@ -282,18 +282,6 @@ func (s *Stage) accused(rc *regionCase) int {
 	return n
 }
 
-const (
-	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
-	ownShare = .6
-	// ownBurden of the region's traffic must be its own, on a tree; gridBurden on a grid, where what converges on one
-	// node of a job is more of a region than the uniform exchange that its burden is of.
-	ownBurden, gridBurden = .9, .35
-	// ownGround of the region's links have no node of another job at their ends.
-	ownGround = .7
-	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
-	withOthers = .5
-)
-
 // onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
 func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
 	if s.router.grid == nil {
@@ -311,57 +299,4 @@ func (s *Stage) leavesOf(j *job) []topology.DeviceID {
 	slices.Sort(leaves)
 	s.work.leaves = slices.Compact(leaves)
 	return s.work.leaves
-}
-
-// ground is the share of a region's links that have no node of another job than one at either end.
-func (rc *regionCase) ground(s *Stage, own *job) float64 {
-	mine := 0
-	for _, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
-		if !s.strangers(from, own) && !s.strangers(to, own) {
-			mine++
-		}
-	}
-	return float64(mine) / float64(len(rc.region.Links))
-}
-
-// strangers reports whether a device is a node of another job, or the switch of one. A job that was requeued is itself.
-func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
-	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
-}
-
-// classOf distinguishes load on the system from intra-application congestion: one job, whose own exchange covers the
-// region and carries most of what is there, and that does not talk to the file system or other hosts.
-func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
-	if accused != 1 {
-		return schema.CauseSystem
-	}
-	c := &rc.jobs[0]
-	burden := ownBurden
-	if s.router.grid != nil {
-		burden = gridBurden
-	}
-	switch {
-	case c.file, s.external(c.job, p) > withOthers, c.cross < ownShare, c.burden > 0 && c.burden < burden, rc.ground(s, c.job) < ownGround, s.stopsOthers(rc, c.job):
-		return schema.CauseSystem
-	}
-	return schema.CauseIntraApplication
-}
-
-// stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever
-// routes the fabric takes, that job waits too.
-func (s *Stage) stopsOthers(rc *regionCase, own *job) bool {
-	sends := func(j *job) bool {
-		all, _ := s.lately(j)
-		return j.ID != own.ID && all > 0
-	}
-	for _, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
-		for _, d := range [2]topology.DeviceID{from, to} {
-			if !s.graph.IsSwitch(d) && slices.ContainsFunc(s.work.tenants[d], sends) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,0 +1,119 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+const (
+	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
+	ownShare = .6
+	// ownBurden of the region's traffic must be its own, on a tree; gridBurden on a grid, where what converges on one
+	// node of a job is more of a region than the uniform exchange that its burden is of.
+	ownBurden, gridBurden = .9, .35
+	// ownGround of the region's links have no node of another job at their ends.
+	ownGround = .7
+	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no
+	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnOne of what some link
+	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean: less may have ended.
+	// halfGround of the region's links without nodes of others is enough, as what these send is measured.
+	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .02, .5
+	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
+	withOthers = .5
+)
+
+// onTree reports whether the switch of a job's first node leads to others only above it.
+func (s *Stage) onTree(j *job) bool {
+	leaf := s.router.leafOf(j.devices[0])
+	return !slices.ContainsFunc(s.graph.LinksAt(leaf), func(l schema.LinkID) bool {
+		from, to := s.graph.Ends(l)
+		return from == leaf && s.graph.IsSwitch(to) && s.graph.Device(to).Level <= s.graph.Device(leaf).Level
+	})
+}
+
+// ground is the share of a region's links that have no node of another job than one at either end.
+func (rc *regionCase) ground(s *Stage, own *job) float64 {
+	mine := 0
+	for _, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		if !s.strangers(from, own) && !s.strangers(to, own) {
+			mine++
+		}
+	}
+	return float64(mine) / float64(len(rc.region.Links))
+}
+
+// strangers reports whether a device is a node of another job, or the switch of one. A job that was requeued is itself.
+func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
+	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
+}
+
+// classOf distinguishes load on the system from intra-application congestion: one job, whose own exchange covers the
+// region and carries most of what is there, and that does not talk to the file system or other hosts.
+func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
+	if accused != 1 {
+		return schema.CauseSystem
+	}
+	c := &rc.jobs[0]
+	if c.file || s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {
+		return schema.CauseSystem
+	}
+	alone, known := s.alone(rc, c, p)
+	if !known {
+		burden := ownBurden
+		if s.router.grid != nil {
+			burden = gridBurden
+		}
+		alone = (c.burden <= 0 || c.burden >= burden) && rc.ground(s, c.job) >= ownGround
+	}
+	if alone {
+		return schema.CauseIntraApplication
+	}
+	return schema.CauseSystem
+}
+
+// alone reports whether a job that began to send with the onset has the region's links to itself: what they carried before
+// is others', and goes on where routes do not change. It is known on trees, where most of the region's links were measured
+// before and now, and so was the job; elsewhere routes may avoid what is full.
+func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known bool) {
+	if s.graph.Duplex() || rc.onset < 0 || !c.known || !s.onTree(c.job) {
+		return false, false
+	}
+	now, _ := s.lately(c.job)
+	if was, _ := s.earlier(rc, c.job); !c.started && was > littleBefore*now {
+		return false, false
+	}
+	measured, most, sum := 0., 0., 0. // of the shares of others
+	for _, l := range rc.region.Links {
+		was, now := p.before(l), p.useOf(l)
+		if was >= 0 && now >= 0 {
+			measured++
+			if was >= noLoad {
+				others := was / max(was, now)
+				most, sum = max(most, others), sum+others
+			}
+		}
+	}
+	shared := most >= othersOnOne && sum >= othersOnAll*measured
+	return !shared && rc.ground(s, c.job) >= halfGround, measured >= mostHosts*float64(len(rc.region.Links))
+}
+
+// stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever
+// routes the fabric takes, that job waits too.
+func (s *Stage) stopsOthers(rc *regionCase, own *job) bool {
+	sends := func(j *job) bool {
+		all, _ := s.lately(j)
+		return j.ID != own.ID && all > 0
+	}
+	for _, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			if !s.graph.IsSwitch(d) && slices.ContainsFunc(s.work.tenants[d], sends) {
+				return true
+			}
+		}
+	}
+	return false
+}

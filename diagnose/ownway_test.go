@@ -1,0 +1,46 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// On a tree, loads before the onset say whether a job that began with it has the region's links to itself.
+func TestWhoElseUsesTheLinks(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before float64 // percent of capacity that one link of the region carried, others' traffic
+		want   schema.CauseClass
+	}{{"nobody", 0, schema.CauseIntraApplication}, {"others", 40, schema.CauseSystem}, {"noise", 1, schema.CauseIntraApplication}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
+			p.hasUse = true
+			for l := range schema.LinkID(p.graph.NumLinks()) {
+				p.use[l] = 0
+			}
+			p.job("2", hosts(8, 15)...)
+			shared := p.link("leaf0", "5")
+			p.use[shared] = c.before
+			p.step(20)
+			p.job("1", hosts(0, 7)...)
+			var region []schema.LinkID
+			for h := range 7 { // all send to host7
+				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
+			}
+			region = append(region, shared, p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2"))
+			for _, l := range region {
+				p.use[l] = 25
+			}
+			p.use[shared] = 25 + c.before
+			p.use[p.link("leaf1", "4")] = 100
+			p.moved["1"] = 60 * p.graph.Capacity(p.link("leaf1", "4")) // in a minute
+			p.congest(60, region...)
+			d := p.step(3)[0]
+			if d.Cause.Class != c.want || len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" {
+				t.Errorf("%s %v, want %s of job 1", d.Cause.Class, d.Jobs, c.want)
+			}
+		})
+	}
+}
