@@ -76,7 +76,7 @@ func fakeSubnet(t *testing.T) (dir string, cfg Config) {
 	put(t, dir, "inventory", inventoryText)
 	cfg = DefaultConfig()
 	cfg.Perfquery, cfg.IBNetDiscover = filepath.Join(dir, "perfquery"), filepath.Join(dir, "ibnetdiscover")
-	cfg.QueryTimeout, cfg.DiscoverTimeout = 5*time.Second, 5*time.Second
+	cfg.QueryTimeout, cfg.DiscoverTimeout = 20*time.Second, 20*time.Second
 	return dir, cfg
 }
 
