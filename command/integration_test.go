@@ -46,13 +46,13 @@ func TestOverApacheKafka(t *testing.T) {
 	want(ask(t, client, command.Order{Kind: command.KindRefresh, Targets: []string{"gpu-2"}}, 1), schema.CommandDone)
 	want(ask(t, client, command.Order{Kind: "test.wait", Targets: []string{"gpu-2"}, DryRun: true}, 1), schema.CommandFailed) // it has no dry run
 
-	long, err := client.New(command.Order{Kind: "test.wait", Targets: []string{"gpu-1", "gpu-2"}, ValidFor: time.Minute})
+	long, err := client.New(command.Order{Kind: "test.wait", Targets: []string{"gpu-1", "gpu-2"}, ValidFor: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
 	gathered := make(chan []command.Answer)
 	go func() {
-		answers, err := client.Ask(t.Context(), &long, 45*time.Second, 2)
+		answers, err := client.Ask(t.Context(), &long, patience, 2)
 		if err != nil {
 			t.Error(err)
 		}

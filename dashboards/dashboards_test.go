@@ -29,7 +29,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// follow reads the stream's lines until ctx ends.
+// follow reads the stream's lines, but for those that say no more than that it is there, until ctx ends.
 func follow(t *testing.T, ctx context.Context, url string) <-chan string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/stream", nil)
@@ -48,7 +48,7 @@ func follow(t *testing.T, ctx context.Context, url string) <-chan string {
 		defer close(lines)
 		defer response.Body.Close()
 		for s := bufio.NewScanner(response.Body); s.Scan(); {
-			if s.Text() != "" && !strings.HasPrefix(s.Text(), "id: ") && !strings.HasPrefix(s.Text(), "retry: ") {
+			if s.Text() != "" && s.Text() != ": still here" && !strings.HasPrefix(s.Text(), "id: ") && !strings.HasPrefix(s.Text(), "retry: ") {
 				lines <- s.Text()
 			}
 		}
@@ -68,7 +68,7 @@ func expect(t *testing.T, lines <-chan string, want string) {
 	}
 }
 
-// A fabric that other processes store is polled; one that Put announces is not.
+// A fabric that other processes store is polled; what Put announces needs no poll.
 func TestStreamAnnouncesEachInterval(t *testing.T) {
 	h := open(t, torus, tree)
 	leaks := goleak.IgnoreCurrent()
@@ -86,7 +86,6 @@ func TestStreamAnnouncesEachInterval(t *testing.T) {
 	}
 	expect(t, lines, "event: interval")
 	expect(t, lines, `data: {"fabric":"fattree:k=4","start":"2023-11-14T22:13:21Z"}`)
-	h.store(h.graph(tree), busy(h.graph(tree), noon+2*second))
 	h.store(h.graph(torus), busy(h.graph(torus), noon+3*second))
 	expect(t, lines, "event: interval")
 	expect(t, lines, `data: {"fabric":"torus:4x4x4","start":"2023-11-14T22:13:23Z"}`)
@@ -123,6 +122,24 @@ func TestPollsPerInterval(t *testing.T) {
 	h.pollLatest(t.Context(), f, now.Add(3*time.Second))
 	if f.latest != schema.Instant(noon+second) {
 		t.Errorf("not polled again after 3 s of a minute: %v", f.latest)
+	}
+}
+
+// A fabric that Put has announced within the last three intervals is not polled.
+func TestPutSparesPolls(t *testing.T) {
+	h := open(t, torus)
+	f, g := h.order[0], h.graph(torus)
+	if err := h.Put(t.Context(), busy(g, noon)); err != nil {
+		t.Fatal(err)
+	}
+	h.store(g, busy(g, noon+second)) // by another process
+	h.pollLatest(t.Context(), f, f.fedAt.Add(3*f.interval-1))
+	if f.latest != schema.Instant(noon) {
+		t.Errorf("polled although Put announces: %v", f.latest)
+	}
+	h.pollLatest(t.Context(), f, f.fedAt.Add(3*f.interval))
+	if f.latest != schema.Instant(noon+second) {
+		t.Errorf("not polled three intervals after Put announced: %v", f.latest)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -39,7 +40,14 @@ func TestRunningJobsAreListedWheneverTheyBegan(t *testing.T) {
 // While the tables of a new database are being made the answer says so and when to ask again, as of a service that
 // starts; then the lists are empty.
 func TestAnswersWhileTablesAreMade(t *testing.T) {
-	db, err := store.New(sharedEngine.Options("test_tables_are_made"), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
+	const database = "test_tables_are_made"
+	conn := enginetest.Connect(t, sharedEngine, "default")
+	t.Cleanup(func() { // so that a second run finds no tables either
+		if err := conn.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE IF EXISTS "+database+" SYNC"); err != nil {
+			t.Error(err)
+		}
+	})
+	db, err := store.New(sharedEngine.Options(database), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +75,7 @@ func TestAnswersWhileTablesAreMade(t *testing.T) {
 			t.Errorf("%s of an empty store: %s", path, text)
 		}
 	}
-	conn := enginetest.Connect(t, sharedEngine, "test_tables_are_made")
-	if err := conn.Exec(t.Context(), "ALTER TABLE intervals DROP COLUMN unknown_since"); err != nil {
+	if err := conn.Exec(t.Context(), "ALTER TABLE "+database+".intervals DROP COLUMN unknown_since"); err != nil {
 		t.Fatal(err)
 	}
 	refused("diagnoses", "where a column is still to come")

@@ -33,7 +33,7 @@ func (h *house) stream(t *testing.T, lastID string) *sse {
 // next is the next event that has data: its name, id and data.
 func (s *sse) next() (name, id, data string) {
 	s.t.Helper()
-	done := time.AfterFunc(20*time.Second, func() { s.body.Close() })
+	done := time.AfterFunc(time.Minute, func() { s.body.Close() })
 	defer done.Stop()
 	for s.lines.Scan() {
 		key, value, _ := strings.Cut(s.lines.Text(), ": ")

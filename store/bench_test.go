@@ -52,7 +52,7 @@ func BenchmarkStore(b *testing.B) {
 func bytesPerSample(b *testing.B, db testDB) float64 {
 	b.Helper()
 	var bytes, links uint64
-	if err := db.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'giverny' AND table = 'link_samples'").Scan(&bytes); err != nil {
+	if err := db.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND table = 'link_samples'").Scan(&bytes); err != nil {
 		b.Fatal(err)
 	}
 	if err := db.conn.QueryRow(b.Context(), "SELECT sum(length(percents)) FROM link_samples").Scan(&links); err != nil {
@@ -80,7 +80,7 @@ func BenchmarkStoreJobs(b *testing.B) {
 		}
 	}
 	var bytes, rows uint64
-	if err := db.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE active AND database = 'giverny' AND table = 'jobs'").Scan(&bytes, &rows); err != nil {
+	if err := db.conn.QueryRow(b.Context(), "SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE active AND database = currentDatabase() AND table = 'jobs'").Scan(&bytes, &rows); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(bytes)/float64(rows), "bytes/job")

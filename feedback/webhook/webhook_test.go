@@ -202,14 +202,11 @@ func TestAReceiverThatFails(t *testing.T) {
 	h := start(t, t.TempDir(), r.URL, nil)
 	h.put(t, result(1, 7))
 	h.put(t, result(2, 7, 8))
-	await(t, "both", func() bool { return len(r.got(t)) == 5 && h.queue.len() == 0 })
+	await(t, "both", func() bool { return len(r.got(t)) >= 5 && h.queue.len() == 0 && h.record.State() == "" })
 	close(hold)
-	keys := r.got(t)
-	if keys[0] != keys[1] || keys[1] != keys[2] || keys[2] != keys[3] || keys[3] == keys[4] {
+	keys := r.got(t) // more than five where the machine is so busy that others last longer than the time-out, too
+	if keys[0] != keys[1] || keys[1] != keys[2] || keys[2] != keys[3] || len(slices.Compact(keys)) != 2 {
 		t.Errorf("keys of the tries: %v", keys)
-	}
-	if h.record.State() != "" {
-		t.Errorf("state %q", h.record.State())
 	}
 	h.stop()
 	r.CloseClientConnections()
@@ -222,10 +219,7 @@ func TestTheQueueSurvivesARestart(t *testing.T) {
 	r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
 	h := start(t, dir, r.URL, nil)
 	h.put(t, result(1, 7))
-	await(t, "a try", func() bool { return len(r.got(t)) > 0 })
-	if !strings.Contains(h.record.State(), "502") {
-		t.Errorf("state %q", h.record.State())
-	}
+	await(t, "a try that is known to have failed", func() bool { return strings.Contains(h.record.State(), "502") })
 	h.stop()
 	first := r.got(t)[0]
 	r.setAnswer(nil)
@@ -248,15 +242,15 @@ func TestACrashRepeatsTheKey(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()
 	h := start(t, dir, r.URL, nil)
 	h.put(t, result(1, 7))
-	await(t, "the notice", func() bool { return len(r.got(t)) == 1 })
+	await(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 })
 	h.stop()
 	if err := os.Remove(filepath.Join(dir, "state-ib0.json")); err != nil { // as if it had not been written
 		t.Fatal(err)
 	}
 	again := start(t, dir, r.URL, nil)
 	again.put(t, result(1, 7))
-	await(t, "it again", func() bool { return len(r.got(t)) == 2 })
-	if keys := r.got(t); keys[0] != keys[1] {
+	await(t, "it again", func() bool { return len(r.got(t)) >= 2 && again.queue.len() == 0 })
+	if keys := r.got(t); len(slices.Compact(keys)) != 1 {
 		t.Errorf("keys %v", keys)
 	}
 }

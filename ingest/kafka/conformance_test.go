@@ -140,13 +140,11 @@ func testContiguousCommit(t *testing.T, b *broker) {
 func testTails(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
-	for i := range 3 {
-		p.produce(t, event("f", 0, i))
+	for i := range 3 { // of an hour ago
+		produceRaw(t, p, b.config.Topic(envelope.Events), kafkago.Record{Key: kafkago.NewBytes([]byte("f")), Value: kafkago.NewBytes(event("f", 0, i).Payload), Time: time.Now().Add(-time.Hour)})
 	}
 	group := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
 	p.readWith(t, group, 2, func(ctx context.Context, m kafka.Message) error { return group.Commit(ctx, m.Offset) })
-	time.Sleep(1200 * time.Millisecond)
-	before := time.Now()
 
 	const agents, commands = 50, 4
 	ctx, cancel := context.WithCancel(p.ctx)
@@ -164,8 +162,8 @@ func testTails(t *testing.T, b *broker) {
 		return n
 	}
 	ended := make(chan error, agents)
-	tail := func(i int, lookback time.Duration) {
-		c := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true, Lookback: lookback})
+	tail := func(i int) {
+		c := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true, Lookback: 30 * time.Minute})
 		go func() {
 			ended <- c.Run(ctx, func(ctx context.Context, m kafka.Message) error {
 				mu.Lock()
@@ -177,14 +175,14 @@ func testTails(t *testing.T, b *broker) {
 	}
 	p.produce(t, event("f", 0, 3))
 	for i := range agents / 2 { // these begin after the first command, which is within their look-back
-		tail(i, time.Since(before)+500*time.Millisecond)
+		tail(i)
 	}
 	p.produce(t, event("other", 0, 0)) // what cannot be read is dropped by each of them
 	for i := 4; i < 7; i++ {
 		p.produce(t, event("f", 0, i))
 	}
 	for i := agents / 2; i < agents; i++ { // and these after all of them
-		tail(i, time.Since(before)+500*time.Millisecond)
+		tail(i)
 	}
 	waitFor(t, "every agent's commands", func() bool { return complete() == agents })
 	cancel()
@@ -208,8 +206,21 @@ func testTails(t *testing.T, b *broker) {
 
 	// A tail with nothing to look back at begins at the end.
 	late := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true})
-	time.AfterFunc(500*time.Millisecond, func() { _ = p.producer.Produce(p.ctx, event("f", 0, 7)) })
-	wantPayloads(t, p.readWith(t, late, 1, func(context.Context, kafka.Message) error { return nil }), "f-7")
+	read, producing := make(chan struct{}), sync.WaitGroup{}
+	producing.Go(func() {
+		for { // until it has begun, whenever that is
+			_ = p.producer.Produce(p.ctx, event("f", 0, 7))
+			select {
+			case <-read:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+	first := p.readWith(t, late, 1, func(context.Context, kafka.Message) error { return nil })
+	close(read)
+	producing.Wait()
+	wantPayloads(t, first, "f-7")
 }
 
 func testGap(t *testing.T, b *broker) {

@@ -299,7 +299,7 @@ func (s *sharing) checkAnnouncements(l *shareLoad, until int64, found *shareResu
 			want[fmt.Sprint(m.fabric, "/", start)]++
 		}
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(sharePatience)
 	for ; time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		l.mu.Lock()
 		said := map[string]bool{}

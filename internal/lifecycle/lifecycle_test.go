@@ -8,9 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/giverny/giverny/internal/lifecycle"
 )
@@ -36,77 +35,81 @@ func (j *journal) stage(name string, drain time.Duration) lifecycle.Stage {
 }
 
 func TestStopsInOrderOfData(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	var j journal
-	g := lifecycle.New(slog.New(slog.DiscardHandler), time.Second)
-	g.Add(j.stage("source", 20*time.Millisecond))
-	g.Add(j.stage("analysis", 0))
-	g.Add(j.stage("sink", 0))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	if err := g.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"source", "analysis", "sink"}; !slices.Equal(j.lines, want) {
-		t.Errorf("stopped %v, want %v", j.lines, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		g := lifecycle.New(slog.New(slog.DiscardHandler), time.Second)
+		g.Add(j.stage("source", 20*time.Millisecond))
+		g.Add(j.stage("analysis", 0))
+		g.Add(j.stage("sink", 0))
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		defer cancel()
+		if err := g.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"source", "analysis", "sink"}; !slices.Equal(j.lines, want) {
+			t.Errorf("stopped %v, want %v", j.lines, want)
+		}
+	})
 }
 
 // Two stages of one name in a step are two stages: the step is over when both are, and both are named when they
 // are stuck.
 func TestStagesOfOneName(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	var j journal
-	g := lifecycle.New(slog.New(slog.DiscardHandler), 5*time.Second)
-	g.Add(j.stage("analyser", 0), j.stage("analyser", 50*time.Millisecond))
-	g.Add(j.stage("sink", 0))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	if err := g.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"analyser", "analyser", "sink"}; !slices.Equal(j.lines, want) {
-		t.Errorf("stopped %v, want %v", j.lines, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		g := lifecycle.New(slog.New(slog.DiscardHandler), 5*time.Second)
+		g.Add(j.stage("analyser", 0), j.stage("analyser", 50*time.Millisecond))
+		g.Add(j.stage("sink", 0))
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		defer cancel()
+		if err := g.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"analyser", "analyser", "sink"}; !slices.Equal(j.lines, want) {
+			t.Errorf("stopped %v, want %v", j.lines, want)
+		}
 
-	release := make(chan struct{})
-	stuck := lifecycle.Stage{Name: "analyser", Run: func(context.Context) error { <-release; return nil }}
-	g = lifecycle.New(slog.New(slog.DiscardHandler), 20*time.Millisecond)
-	g.Add(stuck, stuck)
-	ctx, cancel = context.WithCancel(context.Background())
-	cancel()
-	err := g.Run(ctx)
-	close(release)
-	if err == nil || strings.Count(err.Error(), "analyser: did not stop") != 2 {
-		t.Errorf("two stuck stages: %v", err)
-	}
+		release := make(chan struct{})
+		stuck := lifecycle.Stage{Name: "analyser", Run: func(context.Context) error { <-release; return nil }}
+		g = lifecycle.New(slog.New(slog.DiscardHandler), 20*time.Millisecond)
+		g.Add(stuck, stuck)
+		ctx, cancel = context.WithCancel(context.Background())
+		cancel()
+		err := g.Run(ctx)
+		close(release)
+		if err == nil || strings.Count(err.Error(), "analyser: did not stop") != 2 {
+			t.Errorf("two stuck stages: %v", err)
+		}
+	})
 }
 
 func TestOneFailureStopsAllAndIsReported(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	var j journal
-	boom := errors.New("boom")
-	g := lifecycle.New(slog.New(slog.DiscardHandler), time.Second)
-	g.Add(j.stage("source", 0))
-	g.Add(lifecycle.Stage{Name: "analysis", Run: func(context.Context) error { return boom }})
-	err := g.Run(context.Background())
-	if !errors.Is(err, boom) || !strings.Contains(err.Error(), "analysis") {
-		t.Errorf("got %v", err)
-	}
-	if len(j.lines) != 1 {
-		t.Error("the source was not stopped")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		boom := errors.New("boom")
+		g := lifecycle.New(slog.New(slog.DiscardHandler), time.Second)
+		g.Add(j.stage("source", 0))
+		g.Add(lifecycle.Stage{Name: "analysis", Run: func(context.Context) error { return boom }})
+		err := g.Run(context.Background())
+		if !errors.Is(err, boom) || !strings.Contains(err.Error(), "analysis") {
+			t.Errorf("got %v", err)
+		}
+		if len(j.lines) != 1 {
+			t.Error("the source was not stopped")
+		}
+	})
 }
 
 func TestStuckStageIsNamed(t *testing.T) {
-	release := make(chan struct{})
-	defer goleak.VerifyNone(t)
-	defer func() { close(release); time.Sleep(10 * time.Millisecond) }()
-	g := lifecycle.New(slog.New(slog.DiscardHandler), 10*time.Millisecond)
-	g.Add(lifecycle.Stage{Name: "stuck", Run: func(context.Context) error { <-release; return nil }})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := g.Run(ctx); err == nil || !strings.Contains(err.Error(), "stuck") {
-		t.Errorf("got %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		g := lifecycle.New(slog.New(slog.DiscardHandler), 10*time.Millisecond)
+		g.Add(lifecycle.Stage{Name: "stuck", Run: func(context.Context) error { <-release; return nil }})
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := g.Run(ctx); err == nil || !strings.Contains(err.Error(), "stuck") {
+			t.Errorf("got %v", err)
+		}
+	})
 }

@@ -73,7 +73,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 // A program that does not answer in time is late.
 func TestLateProgram(t *testing.T) {
 	cfg := engine.DefaultExecConfig(program("late@1"))
-	cfg.Timeout = 3 * time.Second
+	cfg.Timeout = 10 * time.Second // enough for a program to start on a busy machine
 	e, err := engine.NewExec(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

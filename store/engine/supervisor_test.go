@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -39,8 +40,9 @@ func TestAcknowledgedIsStored(t *testing.T) {
 
 	const kills, rowsPerBatch = 4, 5000
 	killed := make(chan error, 1)
+	var failures atomic.Int64
 	go func() {
-		for i := range kills {
+		for i := 0; i < kills || failures.Load() == 0; i++ { // until one was in the way of a batch
 			time.Sleep(time.Duration(150+37*i) * time.Millisecond)
 			if err := s.Ready(context.Background()); err != nil {
 				killed <- err
@@ -52,14 +54,14 @@ func TestAcknowledgedIsStored(t *testing.T) {
 		}
 		killed <- nil
 	}()
-	batches, failures := uint32(0), 0
+	batches := uint32(0)
 	for killing := true; killing; batches++ {
 		for attempt := 0; ; attempt++ {
 			err := sendBatch(conn, batches, rowsPerBatch)
 			if err == nil {
 				break
 			}
-			failures++
+			failures.Add(1)
 			if attempt > 100 {
 				t.Fatalf("batch %d: %v", batches, err)
 			}
@@ -73,13 +75,10 @@ func TestAcknowledgedIsStored(t *testing.T) {
 		default:
 		}
 	}
-	t.Logf("%d batches, %d failed attempts", batches, failures)
+	t.Logf("%d batches, %d failed attempts", batches, failures.Load())
 	rows, distinct := scalar[uint64](t, conn, "SELECT count() FROM t"), scalar[uint64](t, conn, "SELECT uniqExact(batch, row) FROM t")
 	if want := uint64(batches) * rowsPerBatch; rows != want || distinct != want {
 		t.Errorf("%d rows stored, %d distinct, %d acknowledged", rows, distinct, want)
-	}
-	if failures == 0 {
-		t.Error("no batch failed: the test shows nothing")
 	}
 }
 
@@ -152,6 +151,7 @@ func TestSignalsAreTheParents(t *testing.T) {
 // stop is stored.
 func TestStopLetsStatementsFinish(t *testing.T) {
 	cfg := enginetest.Config(t)
+	cfg.StopTimeout = time.Minute // for a busy machine
 	s := supervise(t, cfg)
 	s.ready()
 	conn, err := clickhouse.Open(s.Options("default"))
@@ -161,7 +161,7 @@ func TestStopLetsStatementsFinish(t *testing.T) {
 	mustExec(t, conn, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a")
 	result := make(chan error, 1)
 	go func() {
-		result <- conn.Exec(context.Background(), "INSERT INTO t SELECT number + sleepEachRow(0.1) FROM numbers(8) SETTINGS max_block_size = 1")
+		result <- conn.Exec(context.Background(), "INSERT INTO t SELECT number + sleepEachRow(0.1) FROM numbers(25) SETTINGS max_block_size = 1") // long enough to be seen
 	}()
 	awaitStatement(t, conn, "sleepEachRow")
 	s.cancel()
@@ -183,8 +183,8 @@ func TestStopLetsStatementsFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if got := scalar[uint64](t, conn, "SELECT count() FROM t"); got != 8 {
-		t.Errorf("%d rows stored, want 8", got)
+	if got := scalar[uint64](t, conn, "SELECT count() FROM t"); got != 25 {
+		t.Errorf("%d rows stored, want 25", got)
 	}
 }
 

@@ -100,7 +100,7 @@ func BenchmarkTrackingQuery(b *testing.B) {
 	m, ctx := newModel(b), b.Context()
 	span := months(b, m)
 	var bytes uint64
-	if err := m.conn.QueryRow(ctx, `SELECT sum(column_data_compressed_bytes) FROM system.parts_columns WHERE active AND database = 'giverny'
+	if err := m.conn.QueryRow(ctx, `SELECT sum(column_data_compressed_bytes) FROM system.parts_columns WHERE active AND database = currentDatabase()
 		AND match(column, '^(odds_|growth_links|trend|network_|rce_|move_|spell_|hot_)')`).Scan(&bytes); err != nil {
 		b.Fatal(err)
 	}

@@ -11,13 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/test/journal"
 
-	"go.uber.org/goleak"
-
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/ingest/kafka/lease"
 )
 
 const session = 6 * time.Second
@@ -287,28 +283,31 @@ func TestJoinAndLeaveFail(t *testing.T) {
 	})
 }
 
-// Run leaves the group, so that the others need not wait, and leaves no goroutine.
+// Run leaves the group, so that the others need not wait, and leaves no goroutine, of which the bubble would complain.
 func TestRunEnds(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	b := newBroker(200 * time.Millisecond)
-	defer b.stop()
-	group := lease.New(b, 200*time.Millisecond, map[int]string{0: "f0"}, boot.Clock, quiet())
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := group.Run(ctx); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker(session)
+		defer b.stop()
+		group := newGroup(&link{broker: b}, &journal.Journal{}, fabricNames(1))
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := group.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		owned, release, err := group.Of(0).Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		stop()
+		running.Wait()
+		<-owned.Done()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if len(b.left) != 1 || b.left[0] != "member01" {
+			t.Errorf("left the group: %v", b.left)
 		}
 	})
-	owned, release, err := group.Of(0).Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	release()
-	stop()
-	running.Wait()
-	<-owned.Done()
-	if len(b.left) != 1 || b.left[0] != "member01" {
-		t.Errorf("left the group: %v", b.left)
-	}
 }

@@ -77,11 +77,12 @@ func must(t *testing.T, server *httptest.Server, params url.Values, body string)
 	return text
 }
 
-// table makes an empty table for the test and returns its name.
+// table makes an empty table, which is there until the test's end, and returns its name.
 func table(t *testing.T, server *httptest.Server) string {
 	t.Helper()
 	name := "t" + regexp.MustCompile(`\W`).ReplaceAllString(t.Name(), "_")
 	must(t, server, nil, "CREATE TABLE "+name+" (a UInt32, s String) ENGINE = MergeTree ORDER BY a")
+	t.Cleanup(func() { must(t, server, nil, "DROP TABLE "+name) })
 	return name
 }
 
