@@ -73,3 +73,27 @@ func TestChunksOneAtATime(t *testing.T) {
 		t.Errorf("rank 1 is late seven times by 0.5 ms; got %d ns: %s", late, d.Text)
 	}
 }
+
+// TestHangBehindTheNextIteration: ranks that are through with an iteration in which
+// another stopped begin the next; the one that stopped is named, and it alone.
+func TestHangBehindTheNextIteration(t *testing.T) {
+	ranks, communicators := ringRanks(4)
+	steps := ringIteration(nil, 4, collective.None, 1e9)
+	last := int64(0)
+	for _, r := range steps {
+		last = max(last, r.EndNanos)
+	}
+	steps = slices.DeleteFunc(steps, func(r collective.StepRecord) bool { return r.Rank == 1 && r.Step == 6 })
+	for _, r := range ringIteration(nil, 4, collective.None, last) {
+		if r.Step == 1 && (r.Rank == 0 || r.Rank == 3) || r.Step == 2 && r.Rank == 0 {
+			r.Iteration = 1
+			steps = append(steps, r)
+		}
+	}
+	flows := []collective.Flow{{Source: 0, Destination: 1, Bytes: 1, BeginNanos: 1e9, EndNanos: 2e9}} // the records go on
+	fabric := collective.Fabric{Nodes: []collective.Node{{Name: "a"}, {Name: "b"}}}
+	d := collective.Diagnose(collective.Run{Ranks: ranks, Communicators: communicators, Steps: steps, Flows: flows, Fabric: &fabric}, collective.Options{})
+	if !slices.Equal(d.StoppedRanks, []int{1}) || len(d.Culprits) != 1 || d.Culprits[0].Class != collective.Hang {
+		t.Error(d.Text)
+	}
+}
