@@ -150,8 +150,8 @@ func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cau
 		if !ok {
 			continue
 		}
-		if _, sure := a.meeting(s, o, true, from, to); sure && !certain {
-			continue
+		if _, sure := a.meeting(s, o, true, from, to); !certain && (sure || !a.slowed(o, from, to)) {
+			continue // counted already, or it has lost nothing by it
 		}
 		if weight := a.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
 			words := a.words(at)
@@ -161,4 +161,16 @@ func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cau
 		}
 	}
 	return out
+}
+
+// slowed reports whether a flow of the collective lost time between two times: two that
+// share a port slow each other.
+func (a *analysis) slowed(s *stream, from, to int64) bool {
+	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, at int64) int { return compare(a.t.end[step], at) })
+	for ; i < len(s.steps) && a.t.begin[s.steps[i]] < to; i++ {
+		if a.base.excess(int(s.steps[i])) > 0 {
+			return true
+		}
+	}
+	return false
 }

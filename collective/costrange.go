@@ -10,17 +10,21 @@ func (r *replayer) costRange(of ranked) (ends [2]int64) {
 	makespan := t.last - t.first
 	low, high := of.cost, max(of.cost, of.alone)
 	sure := min(sureEnough, of.face.Confidence-0.005) // who it is, the confidence says, which is rounded
+	unseen := len(t.run.Telemetry) == 0 && len(t.run.Pauses) == 0
+	shown := func(s *share) bool { // without a switch's word, the steps themselves show who was late, and the fabric its slow links
+		return s.confidence >= sure && (!unseen || s.class == Straggler || s.class == SlowLink && !s.inferred)
+	}
 	first, unsure, more := t.last, false, false
 	shares := r.a.shares[of.who]
 	for i := range shares {
 		s := &shares[i]
 		first = min(first, t.begin[s.step])
-		unsure = unsure || s.confidence < sure
+		unsure = unsure || !shown(s)
 		more = more || s.most > s.nanos
 	}
 	if unsure || of.alone > of.cost {
 		low = min(low, makespan-r.replay([]string{of.who}, func(_ string, s *share) int64 {
-			if s.confidence >= sure {
+			if shown(s) {
 				return s.nanos
 			}
 			return 0

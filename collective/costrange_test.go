@@ -49,3 +49,22 @@ func TestCostRangeHoldsTheCostsOfFlowsThatOverlap(t *testing.T) {
 		t.Errorf("no range where two flows overlap:\n%s", both.Text)
 	}
 }
+
+// Without telemetry and PFC frames the cost of a flow is what it costs at most; that of a
+// late rank is known.
+func TestCostRangeWithoutTelemetry(t *testing.T) {
+	m := newModel()
+	m.background(18, 14, 80e6, 16e6)
+	run := m.run()
+	run.Telemetry, run.Pauses = nil, nil
+	if d := collective.Diagnose(run, collective.Options{}); len(d.Culprits) != 1 || d.Culprits[0].CostRangeNanos[0] != 0 || d.Culprits[0].CostRangeNanos[1] < d.Culprits[0].CostNanos {
+		t.Error(d.Text)
+	}
+	m = newModel()
+	m.delay[[2]int{5, 4}] = 25e6
+	run = m.run()
+	run.Telemetry, run.Pauses = nil, nil
+	if d := collective.Diagnose(run, collective.Options{}); len(d.Culprits) != 1 || d.Culprits[0].CostRangeNanos != [2]int64{} {
+		t.Error(d.Text)
+	}
+}

@@ -94,11 +94,27 @@ func (a *analysis) course(communicator int32) *course {
 }
 
 // progress notes how far each rank came in the communicator's last collective, and
-// returns the highest step. The steps come in order: looking from the end, a rank's
-// first is its last. Where there was a collective before, its length is this one's.
+// returns the highest step. The last is the one that ranks are still in: those that are
+// through with it may have begun the next.
 func (a *analysis) progress(c *course, communicator int32) (most int) {
+	known := c.steps
+	from, to := a.t.of(communicator)
+	for {
+		most, to = a.progressUpTo(c, from, to)
+		if to <= from || !a.behindIn(c, from, to) {
+			return most
+		}
+		clear(c.last)
+		clear(c.ended)
+		c.steps = known
+	}
+}
+
+// progressUpTo is progress by the last iteration among some records, and where that
+// begins if it matters; from otherwise. The steps come in order: looking from the end, a
+// rank's first is its last. Where there was a collective before, its length is this one's.
+func (a *analysis) progressUpTo(c *course, from, to int) (most, begin int) {
 	t := a.t
-	from, to := t.of(communicator)
 	for i := to - 1; i >= from; i-- {
 		r := &t.steps[i]
 		switch {
@@ -108,15 +124,34 @@ func (a *analysis) progress(c *course, communicator int32) (most int) {
 			if c.steps == 0 {
 				c.steps = int(r.Step)
 			}
-			return most
+			return most, i + 1
 		case len(c.last) == len(c.members) && (c.iteration == 0 || c.steps > 0):
-			return most
+			return most, from
 		}
 		if _, ok := c.last[int(r.Rank)]; !ok {
 			c.last[int(r.Rank)], c.ended[int(r.Rank)] = int(r.Step), t.end[i]
 		}
 	}
-	return most
+	return most, from
+}
+
+// behindIn reports whether a rank without a record of the iteration that begins at a
+// place did not end the one before.
+func (a *analysis) behindIn(c *course, from, begin int) bool {
+	t := a.t
+	iteration, longest := t.steps[begin-1].Iteration, int(t.steps[begin-1].Step)
+	last := map[int]int{}
+	for i := begin - 1; i >= from && t.steps[i].Iteration == iteration; i-- {
+		if rank := int(t.steps[i].Rank); last[rank] == 0 {
+			last[rank] = int(t.steps[i].Step)
+		}
+	}
+	for _, rank := range c.members {
+		if _, went := c.last[rank]; !went && last[rank] < longest {
+			return true
+		}
+	}
+	return false
 }
 
 // length is how many steps the collective has, if that is not known: a ring that

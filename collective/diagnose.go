@@ -78,6 +78,8 @@ func (z *Analyser) piece(given Run, p *piece) {
 	}
 	d := &p.d
 	d.ClockOffsets = t.alignClocks(p.clocks)
+	t.arrivals = p.arrivals
+	t.afterReceptions()
 	t.bounds()
 	net := z.network(run.Fabric)
 	tr := newTraffic(t, net)

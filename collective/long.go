@@ -19,9 +19,10 @@ func chainOf(r *StepRecord) chain { return chain{r.Communicator, r.Channel, r.Ra
 // it leaves for the whole.
 type piece struct {
 	before map[chain]StepRecord // the last record of each chain in the part before; nil in the first
-	clocks []int64              // by rank: what is taken from its clock, as the part after found; nil: to be estimated
-	until  *place               // the step that the critical path ends with; nil: the last one to end
-	later  map[int32]bool       // communicators that go on in later parts
+	arrivals
+	clocks []int64        // by rank: what is taken from its clock, as the part after found; nil: to be estimated
+	until  *place         // the step that the critical path ends with; nil: the last one to end
+	later  map[int32]bool // communicators that go on in later parts
 
 	d             Diagnosis
 	from          *place // of the part before, that the critical path comes from; nil where that is not known
@@ -53,7 +54,7 @@ func (z *Analyser) DiagnoseParts(n int, part func(i int) Run) Diagnosis {
 		var previous Run
 		if i > 0 {
 			previous = part(i - 1)
-			p.before = lastOf(previous.Steps)
+			p.before, p.arrivals = lastOf(previous.Steps), arrivalsOf(previous.Steps)
 		}
 		z.piece(run, p)
 		clocks, until, later = p.clocks, p.from, union(later, p.communicators)

@@ -78,3 +78,15 @@ func TestTextSaysPossible(t *testing.T) {
 		}
 	}
 }
+
+// A port is as busy as its packets are large: by sequence numbers, not by a usual size.
+func TestLoadCountsByTheSizeOfPackets(t *testing.T) {
+	for payload, slow := range map[int64]bool{1300: true, 4096: false} {
+		report := PortReport{LastNanos: 10e6, Switch: 1, Port: 2, Packets: 6000, QueueSum: 30000,
+			Flows: []FlowReport{{Source: 2, Destination: 4, Collective: true, MaxSeq: 1000 * payload, Packets: 1001}}}
+		a := handmade(25e9, Flow{Source: 3, Destination: 5, Bytes: 6e6, EndNanos: 10e6}, report)
+		if got := a.slowPort(port{1, 2}, 0, 10e6); got != slow {
+			t.Errorf("packets of %d bytes: slow %v, want %v", payload, got, slow)
+		}
+	}
+}

@@ -12,7 +12,8 @@ const (
 	standingQueue = 3.0
 	busyShare     = 0.75
 	pausedShare   = 0.2
-	packetBytes   = 1300    // of payload, the simulation's
+	usualPacket   = 1300    // bytes of payload, the simulation's; of other fabrics see packetSize
+	sizedPackets  = 8       // fewest packets of a flow by which their size is known
 	epochMargin   = 100_000 // ns: what waited before an epoch has drained after it
 	lonePackets   = 32      // fewest packets of one flow that say something, and
 	loneQueue     = 6.0     // the mean queue that they found
@@ -93,7 +94,26 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 		}
 	}
 	nanosPerByte := 8 * wireFactor / float64(a.tr.net.nominal[h.link]) * 1e9
-	return float64(bytes)*nanosPerByte < busyShare*float64(covered(spells)) && float64(packets*packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
+	return float64(bytes)*nanosPerByte < busyShare*float64(covered(spells)) && float64(packets*a.tr.packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
+}
+
+// packetSize is the payload of the packets that switches count: the median over flows of
+// bytes by sequence numbers for each packet. A port would look idle, or busy, by a size
+// that is not its fabric's.
+func packetSize(reports []PortReport) int64 {
+	var sizes []int64
+	for i := range reports {
+		for _, f := range reports[i].Flows {
+			if f.Packets >= sizedPackets && f.MaxSeq > f.MinSeq {
+				sizes = append(sizes, (f.MaxSeq-f.MinSeq)/(f.Packets-1))
+			}
+		}
+	}
+	if len(sizes) == 0 {
+		return usualPacket
+	}
+	slices.Sort(sizes)
+	return max(sizes[len(sizes)/2], 1)
 }
 
 // unknownShare reports whether a port carried flows of which only this much is known,

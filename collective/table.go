@@ -33,6 +33,7 @@ type table struct {
 	first, last  int64
 	lastStep     int32                // the step that ended last; -1 none
 	before       map[chain]StepRecord // of a part of a long run: the last records of the part before
+	arrivals                          // of the part before
 }
 
 // slots finds records by their place. Dense where the places are nearly all taken.
@@ -239,6 +240,29 @@ func (t *table) join(index *slots) {
 		}
 		t.awaited[i], t.lost[i] = t.awaits(index, incoming, i)
 		t.hint[i] = r.AwaitsStep > 0
+	}
+	if index.chunks > 1 {
+		t.oneAtATime()
+	}
+}
+
+// oneAtATime is the own predecessor of chunks that a rank sends one at a time: the one
+// before in time, of whichever step. A chain is one of these if no two of its transfers
+// overlap, and the times agree with the numbers.
+func (t *table) oneAtATime() {
+	chains := map[chain][]int32{}
+	for i := range t.steps {
+		c := chainOf(&t.steps[i])
+		chains[c] = append(chains[c], int32(i))
+	}
+	for _, list := range chains {
+		serial := true
+		for k := 1; k < len(list) && serial; k++ {
+			serial = t.begin[list[k]] >= t.end[list[k-1]]
+		}
+		for k := 1; k < len(list) && serial; k++ {
+			t.own[list[k]] = list[k-1]
+		}
 	}
 }
 

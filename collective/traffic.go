@@ -12,6 +12,8 @@ type traffic struct {
 	of     map[[2]int][]*stream   // others by source and destination
 	reads  map[port][]*PortReport // by time
 	steps  []*stream              // of each step its stream; nil where the hosts are unknown
+
+	packetBytes int64 // see packetSize
 	senders
 }
 
@@ -45,6 +47,7 @@ func newTraffic(t *table, net *network) *traffic {
 	if len(net.Nodes) == 0 {
 		return tr
 	}
+	tr.packetBytes = packetSize(t.run.Telemetry)
 	tr.collective(t)
 	tr.background(t.run)
 	for _, s := range tr.others {

@@ -62,9 +62,12 @@ function showRun(app: App, c: Collective) {
   });
 }
 
+/** between is the range of a cost that the records leave open. */
+const between = (c: { cost_range_ns?: number[] }) => c.cost_range_ns?.length === 2 ? ` (${ms(c.cost_range_ns[0])} to ${ms(c.cost_range_ns[1])})` : "";
+
 function runParts(app: App, r: CollectiveRun): HTMLElement[] {
   const d = r.diagnosis;
-  const culprits = d.culprits.map((c) => h("tr", null, h("td", { class: "High" }, words(c.class)), h("td", null, c.flow), h("td", null, c.object), h("td", { class: "number" }, ms(c.cost_ns)), h("td", { class: "number" }, sure(c.confidence)), h("td", null, c.evidence ?? "")));
+  const culprits = d.culprits.map((c) => h("tr", null, h("td", { class: "High" }, words(c.class)), h("td", null, c.flow), h("td", null, c.object), h("td", { class: "number" }, ms(c.cost_ns) + between(c)), h("td", { class: "number" }, sure(c.confidence)), h("td", null, c.evidence ?? "")));
   const regions = r.regions.map((x) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", region: x.region, at: x.from }, true) } }, x.name || x.region)),
     h("td", { class: x.severity }, x.severity), h("td", { class: "number" }, ms(x.per_iteration_ns)), h("td", { class: "number" }, count(x.flows)), h("td", { class: "number" }, share(x.share)), h("td", null, x.text)));
   return [...d.text.split("\n").filter(Boolean).slice(0, 1).map((t) => h("p", null, t)), timeline(r),
