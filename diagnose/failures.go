@@ -75,6 +75,30 @@ func (f *failure) broke() bool {
 	return true
 }
 
+// idleIntervals before a failure show whether what failed carried anything.
+const idleIntervals = 5
+
+// wasIdle reports whether the links that failed carried nothing before, as far as that was measured: then no traffic had to
+// go elsewhere.
+func (s *Stage) wasIdle(f *failure) bool {
+	use, at, measured := s.memory.metrics[schema.BandwidthUsed], s.clock.slotOf(int64(f.Time)), false
+	if use == nil {
+		return false
+	}
+	for slot := max(at-idleIntervals, s.clock.first, s.clock.now-int64(use.length)+1); slot < at; slot++ {
+		for i := range f.links {
+			switch m := use.mean(slot, f.links[i:i+1]); {
+			case isMissing(m):
+			case m >= noLoad:
+				return false
+			default:
+				measured = true
+			}
+		}
+	}
+	return measured
+}
+
 // logged sorts the log entries about a link that carries less than it did to the front: that it failed itself, or a link
 // next to it, whose traffic does not come any more. It returns how many of them are listed.
 func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {

@@ -42,7 +42,7 @@ const (
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
 	slowLinkLost     = 4.  // by what more than that it lost
 	restoredShare    = .25 // what comes back seldom congests
-	hostShare        = .15 // nor does the link of a host, or a host: nothing passes through it
+	hostShare        = .15 // nor does the link of a host, a host, or a link that was idle: nothing passes through it
 
 	// The way between a job and others counts less where its traffic with files is measured and does not stand
 	// out, or is not measured.
@@ -218,7 +218,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) 
 	if !f.broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && s.passesNothing(f) {
+	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f)) {
 		coincidence *= hostShare
 	}
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]

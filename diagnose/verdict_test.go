@@ -96,6 +96,22 @@ func TestVerdicts(t *testing.T) {
 			p.congest(40, p.within(one)...)
 			p.step(4)
 		}, schema.CauseUnknown, "", "", ""},
+		{"nor one of a link that was idle", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.hasUse, p.use[p.link("1,1,1", "X+")] = true, 0
+			p.step(25)
+			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseUnknown, "", "", ""},
+		{"as one of a link that carried something is", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.hasUse, p.use[p.link("1,1,1", "X+")] = true, 30
+			p.step(25)
+			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseFailure, "", "1,1,1 X+ 2,1,1 link_down", ""},
 		{"incast to a host", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
 			p.job("1", append(hosts(0, 1), hosts(4, 12)...)...)
 			p.job("2", "host2", "host3")
