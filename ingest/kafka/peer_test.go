@@ -3,6 +3,7 @@ package kafka_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -192,13 +193,17 @@ func deleteRecords(t *testing.T, b *broker, topic string, before int64) {
 
 func produceRaw(t *testing.T, p *peer, topic string, records ...kafkago.Record) {
 	t.Helper()
-	response, err := kafka.RawClient(p.client).Produce(p.ctx, &kafkago.ProduceRequest{Topic: topic, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...)})
-	if err == nil {
-		err = response.Error
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	waitFor(t, "the leader of a new partition", func() bool {
+		response, err := kafka.RawClient(p.client).Produce(p.ctx, &kafkago.ProduceRequest{Topic: topic, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...)})
+		if err == nil {
+			err = response.Error
+		}
+		var refused kafkago.Error
+		if err != nil && !(errors.As(err, &refused) && refused.Temporary()) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 func fetchRaw(t *testing.T, p *peer, topic string, n int) (records []kafkago.Record) {
