@@ -193,8 +193,9 @@ func deleteRecords(t *testing.T, b *broker, topic string, before int64) {
 
 func produceRaw(t *testing.T, p *peer, topic string, records ...kafkago.Record) {
 	t.Helper()
+	rewound := rewind(t, records)
 	waitFor(t, "the leader of a new partition", func() bool {
-		response, err := kafka.RawClient(p.client).Produce(p.ctx, &kafkago.ProduceRequest{Topic: topic, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...)})
+		response, err := kafka.RawClient(p.client).Produce(p.ctx, &kafkago.ProduceRequest{Topic: topic, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(rewound()...)})
 		if err == nil {
 			err = response.Error
 		}
@@ -204,6 +205,27 @@ func produceRaw(t *testing.T, p *peer, topic string, records ...kafkago.Record) 
 		}
 		return err == nil
 	})
+}
+
+// rewind gives a function that gives the records, which can be read once, from their beginning.
+func rewind(t *testing.T, records []kafkago.Record) func() []kafkago.Record {
+	t.Helper()
+	keys, values := make([][]byte, len(records)), make([][]byte, len(records))
+	for i, r := range records {
+		var keyErr, valueErr error
+		keys[i], keyErr = kafkago.ReadAll(r.Key)
+		values[i], valueErr = kafkago.ReadAll(r.Value)
+		if err := errors.Join(keyErr, valueErr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() []kafkago.Record {
+		fresh := slices.Clone(records)
+		for i := range fresh {
+			fresh[i].Key, fresh[i].Value = kafkago.NewBytes(keys[i]), kafkago.NewBytes(values[i])
+		}
+		return fresh
+	}
 }
 
 func fetchRaw(t *testing.T, p *peer, topic string, n int) (records []kafkago.Record) {
