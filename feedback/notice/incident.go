@@ -16,15 +16,21 @@ const flapWindow = time.Hour
 type incident struct {
 	ID         string            `json:"id"` // of its first notice
 	SinceNanos int64             `json:"since_nanos"`
-	Root       *schema.PortName  `json:"root,omitempty"` // of the region, nil: its port is not known
+	Root       *place            `json:"root,omitempty"` // of the region, nil: its port is not known
 	Cycle      []schema.PortName `json:"cycle,omitempty"`
 	// EndedNanos is when the region that it was of ended; 0: it is open.
 	EndedNanos int64 `json:"ended_nanos,omitempty"`
 }
 
+// place is a port, and the link that leaves it: at either end of a cable of which one
+// link stands for both directions it is the same.
+type place struct {
+	schema.PortName
+	Link schema.LinkID `json:"link"`
+}
+
 // incidentOf is the incident that a notice belongs to: the region's own, or the oldest
-// one that shares its cycle of waiting ports or, of regions that have ended lately,
-// its root.
+// one that shares its root or its cycle of waiting ports.
 func (t *Tracker) incidentOf(n *Notice, was *open) incident {
 	own := incident{ID: n.ID, SinceNanos: int64(n.Time)}
 	own.Root, own.Cycle = placeOf(n)
@@ -38,32 +44,42 @@ func (t *Tracker) incidentOf(n *Notice, was *open) incident {
 		}
 	}
 	for _, o := range t.state.Open {
-		consider(&o.Incident, o.Incident.sharesCycle(&own))
+		consider(&o.Incident, o.Incident.shares(&own))
 	}
 	for i := range t.state.Ended {
 		o := &t.state.Ended[i]
-		consider(o, o.sharesCycle(&own) || was == nil && o.sharesRoot(&own))
+		consider(o, o.shares(&own))
 	}
 	own.ID, own.SinceNanos = first.ID, first.SinceNanos
 	return own
 }
 
-func (i *incident) sharesCycle(o *incident) bool {
-	return len(i.Cycle) > 0 && slices.Equal(i.Cycle, o.Cycle)
+// shares reports whether two regions wait for one another, or for the same port.
+func (i *incident) shares(o *incident) bool {
+	if len(i.Cycle) > 0 && slices.Equal(i.Cycle, o.Cycle) {
+		return true
+	}
+	return i.Root != nil && o.Root != nil && (i.Root.PortName == o.Root.PortName || i.Root.Link != schema.NoLink && i.Root.Link == o.Root.Link)
 }
 
-func (i *incident) sharesRoot(o *incident) bool {
-	return i.Root != nil && o.Root != nil && *i.Root == *o.Root
+// regionsOf is how many regions of an incident are open.
+func (t *Tracker) regionsOf(id string) (n int) {
+	for _, o := range t.state.Open {
+		if o.Incident.ID == id {
+			n++
+		}
+	}
+	return n
 }
 
 // placeOf is what a region waits for, by its diagnosis or else by the segmentation.
-func placeOf(n *Notice) (root *schema.PortName, cycle []schema.PortName) {
+func placeOf(n *Notice) (root *place, cycle []schema.PortName) {
 	r := n.Region.Root
 	if n.Diagnosis != nil {
 		r, cycle = cmp.Or(n.Diagnosis.Root, r), n.Diagnosis.Cycle
 	}
 	if r != nil && r.Port != "" {
-		root = &schema.PortName{Device: r.Device, Port: r.Port}
+		root = &place{schema.PortName{Device: r.Device, Port: r.Port}, r.Link}
 	}
 	return root, cycle
 }

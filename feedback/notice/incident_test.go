@@ -1,6 +1,7 @@
 package notice_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/giverny/giverny/feedback/notice"
@@ -51,6 +52,30 @@ func TestAFlapIsOneIncident(t *testing.T) {
 	}
 	if incidents[1] == incidents[3] || incidents[1] == incidents[5] {
 		t.Errorf("different incidents are one: %v", incidents)
+	}
+}
+
+// Regions of one interval with one root are one incident, which is over when the last has
+// ended; the two ends of one cable are one root.
+func TestOneCableIsOneIncident(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	ends := []schema.Region{rooted(1, "leaf7"), rooted(2, "leaf7"), rooted(3, "spine2")}
+	for i := range ends {
+		ends[i].Root.Link = 904
+	}
+	notices := tracker.Step(result(1, ends...))
+	for minute := int64(2); minute < 6; minute++ {
+		notices = append(notices, tracker.Step(result(minute, ends[:max(0, 4-minute)]...))...)
+	}
+	var left []int
+	for _, n := range notices {
+		left = append(left, n.IncidentRegions)
+		if n.Incident != notices[0].Incident {
+			t.Errorf("region %d %s in incident %q, want %q", n.Region.ID, n.Event, n.Incident, notices[0].Incident)
+		}
+	}
+	if want := []int{3, 3, 3, 2, 1, 0}; !slices.Equal(left, want) {
+		t.Errorf("open regions %v, want %v", left, want)
 	}
 }
 

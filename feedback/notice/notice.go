@@ -34,10 +34,13 @@ type Notice struct {
 	Fabric string         `json:"fabric"`
 	Time   schema.Instant `json:"time"` // start of the interval
 	Region schema.Region  `json:"region"`
-	// Incident is the ID of the first notice of the trouble that the region is part of. A
-	// region that comes back at the same root within an hour, and all regions of one
-	// deadlock, have that of the first: one ticket.
+	// Incident is the ID of the first notice of the trouble that the region is part of: one
+	// ticket. Regions with one root, also if one comes back within an hour, and all of one
+	// deadlock have that of the first.
 	Incident string `json:"incident"`
+	// IncidentRegions is how many regions of the incident are open after the interval; 0:
+	// it is over.
+	IncidentRegions int `json:"incident_regions"`
 	// Diagnosis is nil where none was made. Of a region that ended it is the last.
 	Diagnosis *schema.Diagnosis `json:"diagnosis"`
 }
@@ -132,6 +135,9 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 	}
 	if r.Network.Unknown == nil { // else it may be there, unseen
 		notices = append(notices, t.ended(schema.Instant(start), seen)...)
+	}
+	for i := range notices {
+		notices[i].IncidentRegions = t.regionsOf(notices[i].Incident)
 	}
 	slices.SortFunc(notices, func(a, b Notice) int {
 		return cmp.Or(cmp.Compare(b.Region.Severity, a.Region.Severity), cmp.Compare(a.Region.ID, b.Region.ID), cmp.Compare(a.Region.Metric, b.Region.Metric))
