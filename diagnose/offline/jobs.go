@@ -74,22 +74,24 @@ func (r *reading) parseJob(line string) (schema.Job, error) {
 // unknownNodes is the fault of nodes that are no devices, or a note where such are left out.
 func (r *reading) unknownNodes(job string, missing nodes.Missing) error {
 	for reason, names := range missing {
-		first := slices.Sorted(func(yield func(string) bool) {
-			for n := range names {
-				if !yield(n) {
-					return
-				}
+		first, more := "", names[""]-1 // "" counts those beyond the ones that are kept
+		for name := range names {
+			if name == "" {
+				continue
 			}
-		})
+			if more++; first == "" || name < first {
+				first = name
+			}
+		}
 		what := "is no device of the topology"
 		if reason == nodes.NoSuch {
 			what = "is in the node map, but its device is not in the topology"
 		}
-		more := ""
-		if len(first) > 1 {
-			more = fmt.Sprintf(" (nor are %d more)", len(first)-1)
+		others := ""
+		if more > 0 {
+			others = fmt.Sprintf(" (nor are %d more)", more)
 		}
-		fault := fmt.Errorf("job %q: node %q %s%s", job, first[0], what, more)
+		fault := fmt.Errorf("job %q: node %q %s%s", job, first, what, others)
 		if !r.cfg.SkipUnknown {
 			return fmt.Errorf("%w; its devices are named like %q: give --node-map, or --skip-unknown to go on without", fault, r.exampleNode())
 		}

@@ -193,6 +193,41 @@ func TestSkipUnknown(t *testing.T) {
 	}
 }
 
+// Nodes beyond those that are kept by name are counted.
+func TestManyUnknownNodes(t *testing.T) {
+	names := []string{"1,1,1"}
+	for i := range 2500 {
+		names = append(names, fmt.Sprintf("host%04d", i))
+	}
+	line, err := json.Marshal(map[string]any{"job_id": "1", "nodes": names, "start": "2026-01-05T00:00:00Z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = run(t, "torus:4x4x4", offline.Files{Links: file("links.csv", someLinks), Jobs: file("jobs.jsonl", string(line))}, false)
+	if want := `node "host0000" is no device of the topology (nor are 2499 more)`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// Tables that say nothing of the time of the links are noted, and those that do are not.
+func TestTablesOfOtherTimes(t *testing.T) {
+	at := func(hour string) offline.Files {
+		return offline.Files{Links: file("links.csv", someLinks),
+			Jobs:     file("jobs.jsonl", `{"job_id":"1","nodes":["1,1,1"],"start":"2026-01-05T`+hour+`:00:00Z","end":"2026-01-05T`+hour+`:10:00Z"}`),
+			Traffic:  file("traffic.csv", "time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes\n2026-01-05T"+hour+":00:00Z,1,1,2,3,4\n"),
+			Failures: file("failures.tsv", "2026-01-05T"+hour+":00:00Z\tlink_failed\t1,1,1\tX+\t\n")}
+	}
+	for hour, want := range map[string]int{"00": 0, "07": 3} {
+		o, err := run(t, "torus:4x4x4", at(hour), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(o.notes) != want || want > 0 && !strings.Contains(o.notes[0], "jobs.jsonl: nothing in it is of the time of the links") {
+			t.Errorf("hour %s: notes %q, want %d", hour, o.notes, want)
+		}
+	}
+}
+
 // A gap is told, the first few of many, and the analysis goes on.
 func TestGaps(t *testing.T) {
 	var text strings.Builder

@@ -65,7 +65,7 @@ func Run(g *topology.Graph, cfg Config, files Files, report func(line string), y
 	if err := r.readTables(files); err != nil {
 		return err
 	}
-	before := int64(0)
+	first, before := int64(0), int64(0)
 	for snap, err := range linkscsv.Intervals(files.Links.Name, files.Links.Reader, g, report) {
 		if err != nil {
 			return err
@@ -74,7 +74,9 @@ func Run(g *topology.Graph, cfg Config, files Files, report func(line string), y
 		if err := r.follows(files.Links.Name, snap.Interval, before); err != nil {
 			return err
 		}
-		before = snap.Interval.StartNanos
+		if before = snap.Interval.StartNanos; first == 0 {
+			first = before
+		}
 		r.feed(core, schema.Instant(snap.Interval.EndNanos()))
 		result, err := core.Analyse(snap)
 		if err != nil {
@@ -87,6 +89,7 @@ func Run(g *topology.Graph, cfg Config, files Files, report func(line string), y
 	if before == 0 {
 		return fmt.Errorf("%s: links table has no rows", files.Links.Name)
 	}
+	r.times(files, schema.Instant(first), schema.Instant(before+int64(cfg.Interval)))
 	return nil
 }
 

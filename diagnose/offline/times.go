@@ -1,0 +1,41 @@
+package offline
+
+import (
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// times notes tables of which nothing lies in the time of the links: their clocks, or the files, are not of one site.
+func (r *reading) times(files Files, from, to schema.Instant) {
+	extent := func(f *File, rows int, at func(i int) (begin, end schema.Instant)) {
+		if rows == 0 {
+			return
+		}
+		first, last := at(0)
+		for i := range rows {
+			begin, end := at(i)
+			if begin < to && end >= from {
+				return
+			}
+			first, last = min(first, begin), max(last, end)
+		}
+		r.note("tables of other times", "%s: nothing in it is of the time of the links, %s to %s: it goes from %s to %s; check the clocks and time zones", f.Name, from, to, first, last)
+	}
+	if r.cfg.Interval > 0 { // what happened shortly before counts too
+		from -= schema.Instant(int64(r.cfg.Analysis.Diagnose.Window) * int64(r.cfg.Interval/time.Nanosecond))
+	}
+	extent(files.Jobs, len(r.jobs.jobs), func(i int) (begin, end schema.Instant) {
+		job := &r.jobs.jobs[i]
+		if job.End == 0 { // it runs
+			return job.Start, max(job.Start, to)
+		}
+		return job.Start, job.End
+	})
+	extent(files.Traffic, len(r.traffic.rows), func(i int) (begin, end schema.Instant) {
+		return r.traffic.rows[i].Time, r.traffic.rows[i].Time
+	})
+	extent(files.Failures, len(r.failures.rows), func(i int) (begin, end schema.Instant) {
+		return r.failures.rows[i].Time, r.failures.rows[i].Time
+	})
+}
