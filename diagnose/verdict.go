@@ -94,6 +94,7 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 	}
 	s.work.held.turnTo(p.stall, s.work.past.round)
 	rc.drain = s.drainOf(rc, p)
+	rc.flooded = s.floods(rc, p)
 	rc.neck = s.neckOf(rc, p)
 	s.fitFailures(rc, p)
 }
