@@ -24,6 +24,9 @@ type drain struct {
 const (
 	// drainFit is the least fit of a tree for its end to be called the root.
 	drainFit = .75
+	// grownFit is the same where load was added and no full link is known: in full buffers what is held up of others hides
+	// how much of it goes where, but what was added lies on the tree, and most where it ends.
+	grownFit = .5
 	// unknownFit is the same where the senders are not known, unknownScore with what vanishes before the end counted
 	// against it, leastSenders how many they must be.
 	unknownFit, unknownScore, leastSenders = .85, .77, 4
