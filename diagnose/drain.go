@@ -39,6 +39,9 @@ const (
 	drainSenders, drainEnds = 3, 24
 )
 
+// surely reports whether the tree is known well enough for its end to be a root.
+func (d *drain) surely() bool { return d.fit >= drainFit || d.grew && d.fit >= grownFit }
+
 // drainOf finds the switch that a region's traffic converges on, if it does.
 func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	var best drain
