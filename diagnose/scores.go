@@ -218,7 +218,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) 
 	if !f.broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && s.passesNothing(f) {
+	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f, p)) {
 		coincidence *= hostShare
 	}
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
@@ -242,6 +242,17 @@ func (s *Stage) passesNothing(f *failure) bool {
 		}
 	}
 	return false
+}
+
+// wasIdle reports whether a link is known to have carried next to nothing, before the region's onset and before it failed:
+// nothing waits for it.
+func (s *Stage) wasIdle(f *failure, p *pressure) bool {
+	for i, l := range f.links {
+		if was := p.before(l); was < 0 || max(was, s.lastUse(f, i)) >= leastUse {
+			return false
+		}
+	}
+	return len(f.links) > 0 && f.Port != ""
 }
 
 // slowHostScore rates that a host does not take what arrives.
