@@ -29,6 +29,9 @@ const (
 	neckWaits, neckLost = .6, .35
 	// neckStall is the most that a link stalls itself, percent, if packets wait for it.
 	neckStall = 10
+	// mostlyWaits is the share of time that packets wait for a link at least if what leads to it need not be a tree of
+	// suspects.
+	mostlyWaits = .5
 	// leastWaits is what is taken for a wait that was not seen.
 	leastWaits = .1
 	// maxNecks bounds the links of a region that are tried.
@@ -246,9 +249,11 @@ func (p *pressure) waitsFor(l schema.LinkID) float64 {
 	return float64(p.inq.Values[l]) / 100
 }
 
-// before reports whether the region lies before the link rather than around the switch.
+// before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,
+// or most of the region was followed to it and packets wait for it most of the time.
 func (n *neck) before(d *drain) bool {
-	return n.fit >= neckFit && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > d.tree
+	followed := n.share >= rootShare && n.waits >= mostlyWaits
+	return (n.fit >= neckFit || followed) && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > d.tree
 }
 
 // slowLink is the link that lost rate, if that is what a region is blamed on.

@@ -24,6 +24,9 @@ type drain struct {
 const (
 	// drainFit is the least fit of a tree for its end to be called the root.
 	drainFit = .75
+	// grownFit is the same where load was added and no full link is known: in full buffers what is held up of others hides
+	// how much of it goes where, but what was added lies on the tree, and most where it ends.
+	grownFit = .5
 	// unknownFit is the same where the senders are not known, unknownScore with what vanishes before the end counted
 	// against it, leastSenders how many they must be.
 	unknownFit, unknownScore, leastSenders = .85, .77, 4
@@ -35,6 +38,9 @@ const (
 	// drainSenders bounds the jobs whose nodes are tried as senders, and drainEnds the switches that are tried.
 	drainSenders, drainEnds = 3, 24
 )
+
+// surely reports whether the tree is known well enough for its end to be a root.
+func (d *drain) surely() bool { return d.fit >= drainFit || d.grew && d.fit >= grownFit }
 
 // drainOf finds the switch that a region's traffic converges on, if it does.
 func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {

@@ -137,6 +137,8 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
 		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
+	case rc.drain.surely() && rc.sink == nil:
+		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.centre.clear && v.class != schema.CauseUnknown:
 		return &schema.Root{Device: s.graph.Device(rc.centre.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:

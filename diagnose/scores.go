@@ -98,7 +98,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	switch {
 	case s.explains(rc, c):
 		c.score += jobExplains
-	case rc.load > 0 && rc.load < fallen:
+	case rc.load > 0 && rc.load < fallen && !rc.flooded:
 		c.score -= loadFell
 	}
 	if c.surelyReads() {
@@ -255,7 +255,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		return rc.paused()
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && rc.slowEvidence() && rc.trees < manyTrees && !rc.neck.before(&rc.drain):
+	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && !rc.neck.before(&rc.drain):
 		score = slowHostSteady
 		if rc.load < fallen {
 			score = slowHostFell
@@ -288,7 +288,7 @@ func (rc *regionCase) paused() float64 {
 // grown is how far the load on a region of a grid bears out that jobs added to it, 0 to 1. Where links have
 // directions a region waits for others, and what it carries itself may fall.
 func (rc *regionCase) grown(duplex bool) float64 {
-	if !duplex || rc.load == 0 {
+	if !duplex || rc.load == 0 || rc.flooded {
 		return 1
 	}
 	return max(0, min(1, (rc.load-1)/(2*(risen-1))))

@@ -23,7 +23,7 @@ func (s *Stage) sinkOf(rc *regionCase, v *verdict, p *pressure) *topology.Device
 	_, own := slices.BinarySearch(j.devices, rc.drain.device)
 	var at topology.DeviceID
 	found := false
-	switch one := rc.drain.fit >= drainFit; {
+	switch one := rc.drain.surely(); {
 	case reads > writes && !(one && own):
 		at, found = s.readerOf(rc, j)
 	case writes >= reads && !one && !rc.hasPort():

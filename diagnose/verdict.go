@@ -39,6 +39,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 				s.examine(rc, p, snap)
 			}
 		}
+		s.shareEnds(cases, within, p, snap)
 		trees := slowTrees(cases)
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
@@ -94,6 +95,7 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 	}
 	s.work.held.turnTo(p.stall, s.work.past.round)
 	rc.drain = s.drainOf(rc, p)
+	rc.flooded = s.floods(rc, p)
 	rc.neck = s.neckOf(rc, p)
 	s.fitFailures(rc, p)
 }

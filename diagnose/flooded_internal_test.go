@@ -1,0 +1,100 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// TestFlooded: where full buffers hold up others a region carries less in all, but more arrives where its traffic ends;
+// before a host that takes little, less does.
+func TestFlooded(t *testing.T) {
+	g := graphOf(t, "torus:4x4x4")
+	end, _ := g.FindDevice("0,0,2")
+	stalls := map[string]float64{"0,0,1>0,0,2": 80, "0,0,2>0,0,3": 80}
+	p, _, _ := readings(t, g, stalls, map[string]float64{"0,0,1>0,0,2": 20, "0,0,2>0,0,3": 20, "0,0,2>1,0,2": 20})
+	s := &Stage{graph: g}
+	for _, c := range []struct {
+		name   string
+		before float64
+		drain  drain
+		want   bool
+	}{
+		{"more arrives", 2, drain{device: end, fit: .6}, true},
+		{"less arrives", 40, drain{device: end, fit: .6}, false},
+		{"not known what was before", -1, drain{device: end, fit: .6}, false},
+		{"no end", 2, drain{}, false},
+		{"added on the tree", 40, drain{device: end, fit: .6, grew: true}, true},
+	} {
+		p.before = func(schema.LinkID) float64 { return c.before }
+		if got := s.floods(&regionCase{onset: 3, drain: c.drain}, p); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestFollowedNeck: a link that most of a region was followed to and for which packets wait needs no tree of suspects.
+func TestFollowedNeck(t *testing.T) {
+	around := &drain{tree: .2}
+	for _, c := range []struct {
+		neck neck
+		want bool
+	}{
+		{neck{fit: .4, share: .9, waits: .9}, true},
+		{neck{fit: .4, share: .9, waits: .1}, false},
+		{neck{fit: .4, share: .1, waits: .9}, false},
+		{neck{fit: .5, share: .1, waits: 0}, true},
+	} {
+		if got := c.neck.before(around); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.neck, got, c.want)
+		}
+	}
+}
+
+// TestPartsShareAnEnd: a part of a tree that does not show where it ends takes the end of the part beside it that does,
+// if its links lead there; what lies apart, leads elsewhere or began at another time does not.
+func TestPartsShareAnEnd(t *testing.T) {
+	g := graphOf(t, "torus:8x8x8")
+	end, _ := g.FindDevice("0,0,4")
+	stalls := map[string]float64{"0,0,2>0,0,3": 80, "0,0,3>0,0,4": 80, "0,7,2>0,0,2": 80, "0,6,2>0,7,2": 80, "3,3,3>3,3,4": 80, "0,1,2>1,1,2": 80, "0,1,2>0,1,3": 80}
+	p, _, _ := readings(t, g, stalls, map[string]float64{"0,7,2>0,0,2": 20, "0,6,2>0,7,2": 20, "3,3,3>3,3,4": 20, "0,1,2>0,1,3": 20})
+	s := &Stage{graph: g, router: newRouter(g)}
+	part := func(onset int, names ...string) regionCase {
+		rc := regionCase{region: &schema.Region{Metric: schema.CreditStall}, onset: onset, neck: neck{link: schema.NoLink}}
+		for _, n := range names {
+			rc.region.Links = append(rc.region.Links, linkBetween(t, g, n))
+		}
+		slices.Sort(rc.region.Links)
+		return rc
+	}
+	for _, c := range []struct {
+		name string
+		part regionCase
+		want bool
+	}{
+		{"beside it", part(5, "0,7,2>0,0,2", "0,6,2>0,7,2"), true},
+		{"apart", part(5, "3,3,3>3,3,4"), false},
+		{"leads elsewhere", part(5, "0,1,2>0,1,3"), false},
+		{"began at another time", part(15, "0,7,2>0,0,2", "0,6,2>0,7,2"), false},
+	} {
+		whole := part(4, "0,0,2>0,0,3", "0,0,3>0,0,4")
+		whole.drain, whole.flooded = drain{device: end, fit: .9, grew: true}, true
+		cases := []regionCase{whole, c.part}
+		s.shareEnds(cases, false, p, &schema.Snapshot{Links: g.NumLinks(), Series: []schema.Series{*p.stall}})
+		if got := cases[1].shared && cases[1].drain.device == end && cases[1].flooded; got != c.want {
+			t.Errorf("%s: shares the end %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLaterJobsDidNotBegin: a job that began well after a region did not cause it, whatever it has added since.
+func TestLaterJobsDidNotBegin(t *testing.T) {
+	s := &Stage{clock: clock{duration: 60e9, now: 100}}
+	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
+	for start, want := range map[int64]bool{80: false, 90: false, 92: false, 96: true} {
+		if got := s.beganLater(rc, &job{Job: schema.Job{Start: schema.Instant(start * 60e9)}}); got != want {
+			t.Errorf("began in slot %d: later %v, want %v", start, got, want)
+		}
+	}
+}
