@@ -56,7 +56,7 @@ func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 	return &analysis{
 		t: t, tr: tr, room: room, pauses: newPauses(t.run, tr, t.last), base: newBaseline(t, tr, t.channels),
 		shares: map[string][]share{}, stop: func() bool { return false },
-		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}, ports: map[port]portWords{}},
+		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}},
 	}
 }
 
@@ -64,12 +64,8 @@ func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 type answers struct {
 	through map[portSince]passage // stepsThrough
 	beside  map[hostBeside]bool   // healthyBeside
-	ports   map[port]portWords    // switchPort
 	slacks  []int64               // slack
 }
-
-// portWords is what the culprits at a port are called by.
-type portWords struct{ name, collision string }
 
 type open struct {
 	step  int32
@@ -78,14 +74,8 @@ type open struct {
 
 func (a *analysis) switchPort(p port) string { return a.words(p).name }
 
-func (a *analysis) words(p port) portWords {
-	w, ok := a.ports[p]
-	if !ok {
-		w.name = fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
-		w.collision = "collision " + w.name
-		a.ports[p] = w
-	}
-	return w
+func (a *analysis) words(p port) *portWords {
+	return a.tr.net.words(p)
 }
 
 func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }

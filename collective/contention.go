@@ -45,8 +45,8 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 		if _, sure := a.meeting(s, f, true, from, to); sure && !certain {
 			continue // counted already
 		}
-		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
-		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c := cause{who: f.who, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
+		c.evidence = a.words(at).shared
 		c.unpaused = c.weight
 		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
 		if !a.tr.net.Nodes[at.node].Switch {

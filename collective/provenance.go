@@ -61,8 +61,7 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 		if w == 0 || others != (f.steps == nil) {
 			continue
 		}
-		c := cause{who: "flow " + f.name, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85,
-			evidence: fmt.Sprintf("fills the queue at %s, from which pauses spread to the collective", a.switchPort(at))}
+		c := cause{who: f.who, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85, evidence: a.words(at).filled}
 		if f.steps != nil {
 			c.who, c.class = a.words(at).collision, SelfCollision
 		}

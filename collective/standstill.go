@@ -136,7 +136,7 @@ func (a *analysis) way(s stuck) []port {
 	if own := a.tr.own[[2]int{from, to}]; own != nil {
 		return a.tr.route(own).ports
 	}
-	return a.tr.net.way(from, to, nil).ports
+	return a.tr.net.way(a.tr.net.pair(from, to), nil).ports
 }
 
 // anyCycle looks for a loop of paused ports anywhere in the fabric.
