@@ -15,11 +15,12 @@ type cause struct {
 	confidence float64
 	evidence   string
 	inferred   bool // by what flows and queues did, not by a record of it
+	at         port // of a collision: the port that is its object
 }
 
 // share is what a culprit took of one step.
 type share struct {
-	*deed
+	*done
 	step  int32
 	idle  bool // before the step began, rather than of its duration
 	nanos int64
@@ -34,6 +35,13 @@ type deed struct {
 	confidence float64
 	evidence   string
 	inferred   bool // by what flows and queues did, not by a record of it
+	at         port // of a collision: the port that is its object
+}
+
+// done is a deed in the list of an analysis.
+type done struct {
+	deed
+	number int // in that list
 }
 
 // analysis is the work of one Diagnose.
@@ -44,6 +52,7 @@ type analysis struct {
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
+	deeds  map[deed]*done
 	stop   func() bool     // see Options
 	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
 	open   []open          // excess that nothing recorded explains
@@ -55,7 +64,7 @@ type analysis struct {
 func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 	return &analysis{
 		t: t, tr: tr, room: room, pauses: newPauses(t.run, tr, t.last), base: newBaseline(t, tr, t.channels),
-		shares: map[string][]share{}, stop: func() bool { return false },
+		shares: map[string][]share{}, deeds: map[deed]*done{}, stop: func() bool { return false },
 		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}},
 	}
 }
@@ -156,7 +165,7 @@ func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) f
 }
 
 func (c *cause) deed() deed {
-	return deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+	return deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred, c.at}
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
@@ -164,15 +173,23 @@ func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
 	if !known {
 		shares = a.room.list()
 	}
-	did := c.deed()
 	s := share{step: step, idle: idle, nanos: nanos, most: c.most}
-	if n := len(shares); n > 0 && *shares[n-1].deed == did {
-		s.deed = shares[n-1].deed
+	if n := len(shares); n > 0 && shares[n-1].deed == c.deed() {
+		s.done = shares[n-1].done
 	} else {
-		kept := did // on the heap, as did is not
-		s.deed = &kept
+		s.done = a.did(c.deed())
 	}
 	a.shares[c.who] = append(shares, s)
+}
+
+// did is the deed in the analysis' list.
+func (a *analysis) did(d deed) *done {
+	known := a.deeds[d]
+	if known == nil {
+		known = &done{d, len(a.deeds)}
+		a.deeds[d] = known
+	}
+	return known
 }
 
 // slack is that of the table.

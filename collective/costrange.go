@@ -82,7 +82,16 @@ func whole(_ string, s *share) int64 { return s.nanos }
 func (r *replayer) replay(names []string, out part) int64 {
 	first := r.take(names, out, 1)
 	makespan := r.a.t.replay(r.less, r.idle, r.ends, first)
-	r.take(names, out, -1)
+	count := 0
+	for _, who := range names {
+		count += len(r.a.shares[who])
+	}
+	if 8*count < len(r.less) {
+		r.take(names, out, -1)
+		return makespan
+	}
+	clear(r.less[first:])
+	clear(r.idle[first:])
 	return makespan
 }
 

@@ -197,11 +197,7 @@ type face struct {
 type role struct {
 	face
 	weight float64
-	surest *deed // of highest confidence
-}
-
-func (r *role) is(d *deed) bool {
-	return d == r.surest || d.class == r.class && d.flow == r.flow && d.object == r.object
+	surest *done // of highest confidence
 }
 
 // describe is what a culprit did mostly, by time on the critical path, or anywhere if
@@ -209,19 +205,24 @@ func (r *role) is(d *deed) bool {
 func (a *analysis) describe(who string, critical []bool) Culprit {
 	var seen []role
 	best := 0
+	roleOf := make([]int, len(a.deeds)) // by deed: 1 + the place of its role in seen; 0 unknown
 	for _, s := range a.shares[who] {
 		w := float64(s.nanos) * s.confidence * s.confidence
 		if critical[s.step] {
 			w *= 1e6
 		}
-		at := slices.IndexFunc(seen, func(r role) bool { return r.is(s.deed) })
+		at := roleOf[s.number] - 1
 		if at < 0 {
-			at = len(seen)
-			seen = append(seen, role{face: face{s.class, s.flow, s.object}, surest: s.deed})
+			f := face{s.class, s.flow, s.object}
+			if at = slices.IndexFunc(seen, func(r role) bool { return r.face == f }); at < 0 {
+				at = len(seen)
+				seen = append(seen, role{face: f, surest: s.done})
+			}
+			roleOf[s.number] = at + 1
 		}
 		r := &seen[at]
 		if r.weight += w; s.confidence > r.surest.confidence {
-			r.surest = s.deed
+			r.surest = s.done
 		}
 		if r.weight > seen[best].weight {
 			best = at

@@ -95,10 +95,10 @@ func (a *analysis) healthy() []span {
 // meetsAnyway says whether a flow of the collective slows a step in the healthy schedule
 // too: as the step goes through the same port, or because it meets another there.
 func (a *analysis) meetsAnyway(healthy []span, s *share, o *stream) bool {
-	if through := a.stream(int(s.step)); slices.ContainsFunc(a.tr.route(through).ports, func(p port) bool { return a.switchPort(p) == s.object }) {
+	if through := a.stream(int(s.step)); a.tr.passes(through, s.at) {
 		return a.meets(healthy, s.step, o)
 	}
-	return a.fills(healthy, o, s.object)
+	return a.tr.passes(o, s.at) && a.fills(healthy, o, s.at)
 }
 
 // meets says whether a flow runs for a quarter of a step's time or more while the step
@@ -116,22 +116,14 @@ func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 
 // fills says whether a flow meets another of the collective, from another host, at a
 // port in the healthy schedule.
-func (a *analysis) fills(healthy []span, o *stream, object string) bool {
-	for _, p := range a.tr.route(o).ports {
-		if a.switchPort(p) != object {
+func (a *analysis) fills(healthy []span, o *stream, at port) bool {
+	for _, other := range a.tr.list[:len(a.tr.own)] {
+		if other == o || other.source == o.source || !a.tr.passes(other, at) {
 			continue
 		}
-		for _, other := range a.tr.list {
-			if other.steps == nil {
-				break // the collective's come first
-			}
-			if other == o || other.source == o.source || !a.tr.passes(other, p) {
-				continue
-			}
-			for _, step := range other.steps {
-				if a.meets(healthy, step, o) {
-					return true
-				}
+		for _, step := range other.steps {
+			if a.meets(healthy, step, o) {
+				return true
 			}
 		}
 	}

@@ -49,7 +49,7 @@ const maxPairs = 1 << 14
 // lie on its shortest paths, by distance from the source.
 type route struct {
 	ports []port
-	sure  []port // of these, those that it certainly takes
+	sure  []port // of these, those that it certainly takes, in the same order
 	// Ports to links below their nominal rate, or that lose packets: on the way, and
 	// on one of several ways.
 	slowAt, maybeSlow []port
@@ -233,10 +233,16 @@ func (n *network) find(paths [][]port, seen []port) *route {
 		}
 	}
 	for _, p := range seen {
-		if !r.certain(p) {
-			r.sure = append(r.sure, p)
-			if !slices.Contains(r.ports, p) {
-				r.ports = append(r.ports, p)
+		if !slices.Contains(r.ports, p) {
+			r.ports = append(r.ports, p)
+		}
+	}
+	if len(seen) > 0 {
+		sure := r.sure
+		r.sure = nil
+		for _, p := range r.ports {
+			if slices.Contains(sure, p) || slices.Contains(seen, p) {
+				r.sure = append(r.sure, p)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ type scratch struct {
 	gaps             []int32
 	less, idle, ends []int64 // less and idle are all zero while no replayer works
 	known            []cause
+	filled           []float64
 	lists            [][]share // to be used again
 }
 

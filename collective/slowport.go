@@ -153,7 +153,7 @@ func (a *analysis) stepsThrough(p port, from int64) passage {
 		return c
 	}
 	var c passage
-	for _, s := range a.tr.own {
+	for _, s := range a.tr.list[:len(a.tr.own)] {
 		if !a.tr.passes(s, p) || !a.tr.route(s).certain(p) {
 			continue
 		}
@@ -227,7 +227,7 @@ func (a *analysis) healthyBeside(host int, p port) bool {
 		return healthy
 	}
 	well, all := 0, 0
-	for _, s := range a.tr.own {
+	for _, s := range a.tr.list[:len(a.tr.own)] {
 		if s.source != host || a.tr.passes(s, p) {
 			continue
 		}

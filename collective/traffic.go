@@ -384,10 +384,8 @@ func (tr *traffic) bytes(s *stream, from, to int64) int64 {
 	if s.steps == nil {
 		return s.sent(from, to)
 	}
-	for _, x := range tr.sending(from, to) {
-		if x.stream == s {
-			return x.bytes
-		}
+	if i, ok := tr.placeOf(s, from, to); ok {
+		return tr.answer[i].bytes
 	}
 	return 0
 }
