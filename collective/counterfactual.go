@@ -268,6 +268,7 @@ type replayer struct {
 	less, idle []int64
 	ends       []int64
 	met        map[string]int64 // until when flows of the collective met, by culprit
+	collided   []int64          // what collisions of the collective's flows took of each step
 }
 
 func newReplayer(a *analysis) *replayer {

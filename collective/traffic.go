@@ -30,6 +30,7 @@ type stream struct {
 	steps    []int32            // of the collective: its steps by time
 	number   int                // in traffic.list
 	recorded bool               // its begin and end are recorded
+	shared   *sharedLink        // see commonLink; nil until asked for
 }
 
 type sample struct{ time, bytes int64 }
