@@ -219,7 +219,7 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	known := append(a.room.known[:0], a.slowLinks(i, a.tr.route(s).slowAt)...)
 	known = a.contention(known, i, s, true)
 	known = a.collisions(known, i, s, true)
-	known = append(known, a.pausedBy(i, s, excess)...)
+	known = a.pausedBy(known, i, s, excess)
 	a.room.known = known
 	if sumOf(known) >= float64(excess)/4 {
 		return known

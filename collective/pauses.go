@@ -181,7 +181,7 @@ const pausedWeight = 100
 
 // exits weighs the egress ports of the switch behind a paused link.
 func (p *pauses) exits(at port, h hop, from, to int64) []exit {
-	var out []exit
+	out := make([]exit, 0, len(p.tr.net.hops[h.peer]))
 	sum := 0.0
 	for _, e := range p.tr.net.hops[h.peer] {
 		if e.port != h.peerPort {

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// pausedBy are the causes of the time that step i stood behind paused ports: a flow
+// pausedBy appends the causes of the time that step i stood behind paused ports: a flow
 // at the root of the pauses that does not share a port with the step, a host that
 // pauses the network by itself, or a loop of paused ports.
-func (a *analysis) pausedBy(i int, s *stream, excess int64) []cause {
+func (a *analysis) pausedBy(out []cause, i int, s *stream, excess int64) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
-	var out []cause
 	way := a.tr.route(s)
 	for _, p := range way.ports {
 		if !way.certain(p) {
@@ -21,31 +20,31 @@ func (a *analysis) pausedBy(i int, s *stream, excess int64) []cause {
 			continue
 		}
 		for _, o := range a.pauses.origins(p, from, to) {
-			out = append(out, a.ofOrigin(s, o, float64(paused)*o.score, from, to)...)
+			out = a.ofOrigin(out, s, o, float64(paused)*o.score, from, to)
 		}
 	}
 	return out
 }
 
-// ofOrigin names who is behind a root of pauses.
-func (a *analysis) ofOrigin(s *stream, o origin, weight float64, from, to int64) []cause {
+// ofOrigin appends who is behind a root of pauses.
+func (a *analysis) ofOrigin(out []cause, s *stream, o origin, weight float64, from, to int64) []cause {
 	switch {
 	case o.cycle != nil:
-		return []cause{a.deadlock(o.cycle, weight)}
+		return append(out, a.deadlock(o.cycle, weight))
 	case o.host != None:
-		return []cause{{who: "host " + a.tr.name(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
-			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))}}
+		return append(out, cause{who: "host " + a.tr.name(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
+			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))})
 	case s != nil && a.tr.route(s).certain(o.at):
-		return nil // the step's own port: who shares it is blamed for that
+		return out // the step's own port: who shares it is blamed for that
 	}
-	return a.atRoot(s, o.at, weight, from, to)
+	return a.atRoot(out, s, o.at, weight, from, to)
 }
 
-// atRoot blames the flows whose packets fill the queue at a root: those beside the
+// atRoot appends the flows whose packets fill the queue at a root: those beside the
 // collective, and where there are none the collective's own.
-func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []cause {
+func (a *analysis) atRoot(out []cause, s *stream, at port, weight float64, from, to int64) []cause {
 	if a.slowPort(at, from, to) {
-		return []cause{a.slowLinkAt(at, weight)}
+		return append(out, a.slowLinkAt(at, weight))
 	}
 	filled, others := a.fillers(s, at, from, to)
 	sending := a.tr.sending(from, to)
@@ -55,7 +54,6 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 			sum += w
 		}
 	}
-	var out []cause
 	for k, w := range filled {
 		f := sending[k].stream
 		if w == 0 || others != (f.steps == nil) {

@@ -8,6 +8,7 @@ type scratch struct {
 	less, idle, ends []int64 // less and idle are all zero while no replayer works
 	known            []cause
 	filled           []float64
+	roles            []int
 	lists            [][]share // to be used again
 }
 

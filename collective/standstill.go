@@ -113,7 +113,7 @@ func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 			}
 			for _, o := range a.pauses.origins(p, s.since-window, last) {
 				if o.cycle != nil || o.host != None {
-					c := a.ofOrigin(nil, o, 1, s.since, last)[0]
+					c := a.ofOrigin(nil, nil, o, 1, s.since, last)[0]
 					return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
 				}
 			}

@@ -89,9 +89,12 @@ func (tr *traffic) route(s *stream) *route {
 	return s.way
 }
 
+// nearSights is how far back sawAt looks for a port: most ways are no longer.
+const nearSights = 8
+
 // sawAt notes a port at which a switch saw the stream.
 func (s *stream) sawAt(p port) {
-	if n := len(s.seen); n == 0 || s.seen[n-1] != p {
+	if n := len(s.seen); !slices.Contains(s.seen[max(n-nearSights, 0):], p) {
 		s.seen = append(s.seen, p)
 	}
 }
