@@ -41,7 +41,8 @@ type deed struct {
 // done is a deed in the list of an analysis.
 type done struct {
 	deed
-	number int // in that list
+	number int   // in that list
+	next   *done // of the same class, flow and object; nil: none
 }
 
 // analysis is the work of one Diagnose.
@@ -52,7 +53,8 @@ type analysis struct {
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
-	deeds  map[deed]*done
+	deeds  map[face]*done  // the last of each
+	kinds  int             // how many deeds there are
 	stop   func() bool     // see Options
 	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
 	open   []open          // excess that nothing recorded explains
@@ -64,7 +66,7 @@ type analysis struct {
 func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 	return &analysis{
 		t: t, tr: tr, room: room, pauses: newPauses(t.run, tr, t.last), base: newBaseline(t, tr, t.channels),
-		shares: map[string][]share{}, deeds: map[deed]*done{}, stop: func() bool { return false },
+		shares: map[string][]share{}, deeds: room.noDeeds(), stop: func() bool { return false },
 		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}},
 	}
 }
@@ -184,12 +186,16 @@ func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
 
 // did is the deed in the analysis' list.
 func (a *analysis) did(d deed) *done {
-	known := a.deeds[d]
-	if known == nil {
-		known = &done{d, len(a.deeds)}
-		a.deeds[d] = known
+	f := face{d.class, d.flow, d.object}
+	last := a.deeds[f]
+	for known := last; known != nil; known = known.next {
+		if known.deed == d {
+			return known
+		}
 	}
-	return known
+	a.deeds[f] = &done{d, a.kinds, last}
+	a.kinds++
+	return a.deeds[f]
 }
 
 // slack is that of the table.

@@ -205,7 +205,7 @@ type role struct {
 func (a *analysis) describe(who string, critical []bool) Culprit {
 	var seen []role
 	best := 0
-	roleOf := grow(&a.room.roles, len(a.deeds)) // by deed: 1 + the place of its role in seen; 0 unknown
+	roleOf := grow(&a.room.roles, a.kinds) // by deed: 1 + the place of its role in seen; 0 unknown
 	clear(roleOf)
 	for _, s := range a.shares[who] {
 		w := float64(s.nanos) * s.confidence * s.confidence
