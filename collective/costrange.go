@@ -47,10 +47,12 @@ const costMargin = 0.05
 func (r *replayer) collisionsAfter(first int64, but string) bool {
 	if r.met == nil {
 		r.met = map[string]int64{}
-		r.collided = make([]int64, len(r.less))
 		for who, shares := range r.a.shares {
 			for i := range shares {
 				if s := &shares[i]; s.class == SelfCollision {
+					if r.collided == nil {
+						r.collided = make([]int64, len(r.less))
+					}
 					r.met[who] = max(r.met[who], r.a.t.end[s.step])
 					r.collided[s.step] += s.nanos
 				}

@@ -24,7 +24,7 @@ type network struct {
 	first   []int32          // by node: the number of its first port, see number
 	hopOf   []int32          // by a port's number: 1 + its index in the node's hops; 0: no link
 
-	observed portTable[observed]  // of the last run
+	observed portTable[observed]  // of a run; empty between two
 	called   portTable[portWords] // see words
 }
 

@@ -43,7 +43,6 @@ type flowKey struct{ source, destination, sourcePort, destinationPort int }
 
 func newTraffic(t *table, net *network) *traffic {
 	tr := &traffic{net: net, t: t, own: map[[2]int]*stream{}, of: map[[2]int][]*stream{}}
-	net.observed.empty()
 	if len(net.Nodes) == 0 {
 		return tr
 	}
