@@ -15,11 +15,12 @@ type cause struct {
 	confidence float64
 	evidence   string
 	inferred   bool // by what flows and queues did, not by a record of it
+	at         port // of a collision: the port that is its object
 }
 
 // share is what a culprit took of one step.
 type share struct {
-	*deed
+	*done
 	step  int32
 	idle  bool // before the step began, rather than of its duration
 	nanos int64
@@ -34,6 +35,14 @@ type deed struct {
 	confidence float64
 	evidence   string
 	inferred   bool // by what flows and queues did, not by a record of it
+	at         port // of a collision: the port that is its object
+}
+
+// done is a deed in the list of an analysis.
+type done struct {
+	deed
+	number int   // in that list
+	next   *done // of the same class, flow and object; nil: none
 }
 
 // analysis is the work of one Diagnose.
@@ -44,6 +53,8 @@ type analysis struct {
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
+	deeds  map[face]*done  // the last of each
+	kinds  int             // how many deeds there are
 	stop   func() bool     // see Options
 	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
 	open   []open          // excess that nothing recorded explains
@@ -55,8 +66,8 @@ type analysis struct {
 func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 	return &analysis{
 		t: t, tr: tr, room: room, pauses: newPauses(t.run, tr, t.last), base: newBaseline(t, tr, t.channels),
-		shares: map[string][]share{}, stop: func() bool { return false },
-		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}, ports: map[port]portWords{}},
+		shares: map[string][]share{}, deeds: room.noDeeds(), stop: func() bool { return false },
+		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}},
 	}
 }
 
@@ -64,12 +75,8 @@ func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 type answers struct {
 	through map[portSince]passage // stepsThrough
 	beside  map[hostBeside]bool   // healthyBeside
-	ports   map[port]portWords    // switchPort
 	slacks  []int64               // slack
 }
-
-// portWords is what the culprits at a port are called by.
-type portWords struct{ name, collision string }
 
 type open struct {
 	step  int32
@@ -78,14 +85,8 @@ type open struct {
 
 func (a *analysis) switchPort(p port) string { return a.words(p).name }
 
-func (a *analysis) words(p port) portWords {
-	w, ok := a.ports[p]
-	if !ok {
-		w.name = fmt.Sprintf(portObject, a.tr.name(p.node), p.port)
-		w.collision = "collision " + w.name
-		a.ports[p] = w
-	}
-	return w
+func (a *analysis) words(p port) *portWords {
+	return a.tr.net.words(p)
 }
 
 func (a *analysis) host(node int) string { return "host " + a.tr.name(node) }
@@ -166,7 +167,7 @@ func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) f
 }
 
 func (c *cause) deed() deed {
-	return deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred}
+	return deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred, c.at}
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
@@ -174,15 +175,27 @@ func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
 	if !known {
 		shares = a.room.list()
 	}
-	did := c.deed()
 	s := share{step: step, idle: idle, nanos: nanos, most: c.most}
-	if n := len(shares); n > 0 && *shares[n-1].deed == did {
-		s.deed = shares[n-1].deed
+	if n := len(shares); n > 0 && shares[n-1].deed == c.deed() {
+		s.done = shares[n-1].done
 	} else {
-		kept := did // on the heap, as did is not
-		s.deed = &kept
+		s.done = a.did(c.deed())
 	}
 	a.shares[c.who] = append(shares, s)
+}
+
+// did is the deed in the analysis' list.
+func (a *analysis) did(d deed) *done {
+	f := face{d.class, d.flow, d.object}
+	last := a.deeds[f]
+	for known := last; known != nil; known = known.next {
+		if known.deed == d {
+			return known
+		}
+	}
+	a.deeds[f] = &done{d, a.kinds, last}
+	a.kinds++
+	return a.deeds[f]
 }
 
 // slack is that of the table.
@@ -212,7 +225,7 @@ func (a *analysis) causes(i int, excess int64) []cause {
 	known := append(a.room.known[:0], a.slowLinks(i, a.tr.route(s).slowAt)...)
 	known = a.contention(known, i, s, true)
 	known = a.collisions(known, i, s, true)
-	known = append(known, a.pausedBy(i, s, excess)...)
+	known = a.pausedBy(known, i, s, excess)
 	a.room.known = known
 	if sumOf(known) >= float64(excess)/4 {
 		return known

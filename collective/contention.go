@@ -15,8 +15,12 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 	}
 	longest := 0.0
 	way, other := a.tr.route(s), a.tr.route(f)
-	for _, p := range way.ports {
-		if !(certain && way.certain(p) && other.certain(p) || !certain && a.tr.passes(f, p)) || a.roomy(p, certain, from, to) {
+	mine, others := way.ports, other.ports
+	if certain {
+		mine, others = way.sure, other.sure
+	}
+	for _, p := range mine {
+		if !slices.Contains(others, p) || a.roomy(p, certain, from, to) {
 			continue
 		}
 		q := f.queues[p]
@@ -45,8 +49,8 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 		if _, sure := a.meeting(s, f, true, from, to); sure && !certain {
 			continue // counted already
 		}
-		c := cause{who: "flow " + f.name, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
-		c.evidence = fmt.Sprintf("shares %s with the collective", c.object)
+		c := cause{who: f.who, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
+		c.evidence = a.words(at).shared
 		c.unpaused = c.weight
 		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
 		if !a.tr.net.Nodes[at.node].Switch {
@@ -156,7 +160,7 @@ func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cau
 		if weight := a.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
 			words := a.words(at)
 			weight *= 1 - a.pauses.fraction(at, from, to)
-			out = append(out, cause{who: words.collision, class: SelfCollision, flow: o.name, object: words.name, weight: weight, confidence: 0.9,
+			out = append(out, cause{who: words.collision, class: SelfCollision, at: at, flow: o.name, object: words.name, weight: weight, confidence: 0.9,
 				evidence: "two flows of the collective share the port"})
 		}
 	}

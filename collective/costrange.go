@@ -30,17 +30,8 @@ func (r *replayer) costRange(of ranked) (ends [2]int64) {
 			return 0
 		}))
 	}
-	names := append(r.collisionsAfter(first, of.who), of.who)
-	if more || len(names) > 1 {
-		high = max(high, makespan-r.replay(names, func(who string, s *share) int64 {
-			switch {
-			case who == of.who:
-				return max(s.nanos, s.most)
-			case s.class == SelfCollision && t.end[s.step] > first:
-				return s.nanos
-			}
-			return 0
-		}))
+	if r.collisionsAfter(first, of.who) || more {
+		high = max(high, makespan-r.withCollisions(first, of.who))
 	}
 	if margin := int64(costMargin * float64(of.cost)); of.cost-low <= margin && high-of.cost <= margin {
 		return ends
@@ -51,25 +42,56 @@ func (r *replayer) costRange(of ranked) (ends [2]int64) {
 // costMargin is how far a cost may be off that is given without a range.
 const costMargin = 0.05
 
-// collisionsAfter are the culprits, but for one, that are flows of the collective which
-// met after a time.
-func (r *replayer) collisionsAfter(first int64, but string) (names []string) {
+// collisionsAfter reports whether flows of the collective met after a time, but for those
+// of one culprit.
+func (r *replayer) collisionsAfter(first int64, but string) bool {
 	if r.met == nil {
 		r.met = map[string]int64{}
 		for who, shares := range r.a.shares {
 			for i := range shares {
 				if s := &shares[i]; s.class == SelfCollision {
+					if r.collided == nil {
+						r.collided = make([]int64, len(r.less))
+					}
 					r.met[who] = max(r.met[who], r.a.t.end[s.step])
+					r.collided[s.step] += s.nanos
 				}
 			}
 		}
 	}
 	for who, last := range r.met {
 		if who != but && last > first {
-			names = append(names, who)
+			return true
 		}
 	}
-	return names
+	return false
+}
+
+// withCollisions is the makespan without the most that a culprit may have taken, and
+// without all collisions that end after a time.
+func (r *replayer) withCollisions(after int64, who string) int64 {
+	t := r.a.t
+	for i, nanos := range r.collided {
+		if nanos > 0 && t.end[i] > after {
+			r.less[i] = nanos
+		}
+	}
+	shares := r.a.shares[who]
+	for i := range shares {
+		s := &shares[i]
+		if s.class == SelfCollision && t.end[s.step] > after {
+			r.less[s.step] -= s.nanos // it is in collided
+		}
+		if most := max(s.nanos, s.most); s.idle {
+			r.idle[s.step] += most
+		} else {
+			r.less[s.step] += most
+		}
+	}
+	makespan := t.replay(r.less, r.idle, r.ends, 0)
+	clear(r.less)
+	clear(r.idle)
+	return makespan
 }
 
 // part is how much of a share is taken out in a counterfactual run.
@@ -82,7 +104,16 @@ func whole(_ string, s *share) int64 { return s.nanos }
 func (r *replayer) replay(names []string, out part) int64 {
 	first := r.take(names, out, 1)
 	makespan := r.a.t.replay(r.less, r.idle, r.ends, first)
-	r.take(names, out, -1)
+	count := 0
+	for _, who := range names {
+		count += len(r.a.shares[who])
+	}
+	if 8*count < len(r.less) {
+		r.take(names, out, -1)
+		return makespan
+	}
+	clear(r.less[first:])
+	clear(r.idle[first:])
 	return makespan
 }
 

@@ -197,11 +197,7 @@ type face struct {
 type role struct {
 	face
 	weight float64
-	surest *deed // of highest confidence
-}
-
-func (r *role) is(d *deed) bool {
-	return d == r.surest || d.class == r.class && d.flow == r.flow && d.object == r.object
+	surest *done // of highest confidence
 }
 
 // describe is what a culprit did mostly, by time on the critical path, or anywhere if
@@ -209,19 +205,25 @@ func (r *role) is(d *deed) bool {
 func (a *analysis) describe(who string, critical []bool) Culprit {
 	var seen []role
 	best := 0
+	roleOf := grow(&a.room.roles, a.kinds) // by deed: 1 + the place of its role in seen; 0 unknown
+	clear(roleOf)
 	for _, s := range a.shares[who] {
 		w := float64(s.nanos) * s.confidence * s.confidence
 		if critical[s.step] {
 			w *= 1e6
 		}
-		at := slices.IndexFunc(seen, func(r role) bool { return r.is(s.deed) })
+		at := roleOf[s.number] - 1
 		if at < 0 {
-			at = len(seen)
-			seen = append(seen, role{face: face{s.class, s.flow, s.object}, surest: s.deed})
+			f := face{s.class, s.flow, s.object}
+			if at = slices.IndexFunc(seen, func(r role) bool { return r.face == f }); at < 0 {
+				at = len(seen)
+				seen = append(seen, role{face: f, surest: s.done})
+			}
+			roleOf[s.number] = at + 1
 		}
 		r := &seen[at]
 		if r.weight += w; s.confidence > r.surest.confidence {
-			r.surest = s.deed
+			r.surest = s.done
 		}
 		if r.weight > seen[best].weight {
 			best = at
@@ -267,6 +269,7 @@ type replayer struct {
 	less, idle []int64
 	ends       []int64
 	met        map[string]int64 // until when flows of the collective met, by culprit
+	collided   []int64          // what collisions of the collective's flows took of each step
 }
 
 func newReplayer(a *analysis) *replayer {

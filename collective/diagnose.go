@@ -82,6 +82,7 @@ func (z *Analyser) piece(given Run, p *piece) {
 	t.afterReceptions()
 	t.bounds()
 	net := z.network(run.Fabric)
+	defer net.observed.empty()
 	tr := newTraffic(t, net)
 	a := newAnalysis(t, tr, &z.room)
 	if z.opt.Stop != nil {

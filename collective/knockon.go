@@ -5,6 +5,12 @@ import "slices"
 // span is when a step runs in the healthy schedule.
 type span struct{ from, to int64 }
 
+// schedule is the healthy one.
+type schedule struct {
+	spans  []span           // by step
+	filled map[*stream]bool // whether a flow fills a port, all of whose collisions are one culprit
+}
+
 // knockOn takes back what the collective's own flows are blamed for where they would
 // not meet in the healthy schedule, in which every step lasts as long as its healthy
 // ones and begins when all that it needs is there: a culprit put the ranks out of step,
@@ -14,16 +20,17 @@ func (a *analysis) knockOn() {
 	if len(a.shares) == 0 || len(a.tr.own) == 0 {
 		return
 	}
-	healthy := a.healthy()
+	healthy := schedule{a.healthy(), map[*stream]bool{}}
 	own := map[string]*stream{}
 	for _, s := range a.tr.own {
 		own[s.name] = s
 	}
 	var taken []share
 	for _, who := range a.names() {
+		clear(healthy.filled)
 		a.shares[who] = slices.DeleteFunc(a.shares[who], func(s share) bool {
 			o := own[s.flow]
-			if o == nil || s.idle || s.class != SelfCollision || a.meetsAnyway(healthy, &s, o) {
+			if o == nil || s.idle || s.class != SelfCollision || a.meetsAnyway(&healthy, &s, o) {
 				return false
 			}
 			taken = append(taken, s)
@@ -94,11 +101,16 @@ func (a *analysis) healthy() []span {
 
 // meetsAnyway says whether a flow of the collective slows a step in the healthy schedule
 // too: as the step goes through the same port, or because it meets another there.
-func (a *analysis) meetsAnyway(healthy []span, s *share, o *stream) bool {
-	if through := a.stream(int(s.step)); slices.ContainsFunc(a.tr.route(through).ports, func(p port) bool { return a.switchPort(p) == s.object }) {
-		return a.meets(healthy, s.step, o)
+func (a *analysis) meetsAnyway(healthy *schedule, s *share, o *stream) bool {
+	if through := a.stream(int(s.step)); a.tr.passes(through, s.at) {
+		return a.meets(healthy.spans, s.step, o)
 	}
-	return a.fills(healthy, o, s.object)
+	fills, known := healthy.filled[o]
+	if !known {
+		fills = a.tr.passes(o, s.at) && a.fills(healthy.spans, o, s.at)
+		healthy.filled[o] = fills
+	}
+	return fills
 }
 
 // meets says whether a flow runs for a quarter of a step's time or more while the step
@@ -116,22 +128,14 @@ func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 
 // fills says whether a flow meets another of the collective, from another host, at a
 // port in the healthy schedule.
-func (a *analysis) fills(healthy []span, o *stream, object string) bool {
-	for _, p := range a.tr.route(o).ports {
-		if a.switchPort(p) != object {
+func (a *analysis) fills(healthy []span, o *stream, at port) bool {
+	for _, other := range a.tr.list[:len(a.tr.own)] {
+		if other == o || other.source == o.source || !a.tr.passes(other, at) {
 			continue
 		}
-		for _, other := range a.tr.list {
-			if other.steps == nil {
-				break // the collective's come first
-			}
-			if other == o || other.source == o.source || !a.tr.passes(other, p) {
-				continue
-			}
-			for _, step := range other.steps {
-				if a.meets(healthy, step, o) {
-					return true
-				}
+		for _, step := range other.steps {
+			if a.meets(healthy, step, o) {
+				return true
 			}
 		}
 	}

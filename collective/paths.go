@@ -20,13 +20,23 @@ type network struct {
 	fastest int64            // highest nominal rate of a host's link
 	toward  [][]int32        // by host: the distances of all nodes to it, as they are asked for
 	pairs   map[[2]int]*pair // by source and destination, as they are asked for; at most maxPairs
-	met     map[port]meet    // of find
+	met     portTable[meet]  // of find; empty between two questions
+	first   []int32          // by node: the number of its first port, see number
+	hopOf   []int32          // by a port's number: 1 + its index in the node's hops; 0: no link
+
+	observed portTable[observed]  // of a run; empty between two
+	called   portTable[portWords] // see words
 }
 
-// pair is what the fabric says of the way between two hosts.
+// pair is what the fabric says of the flows between two hosts.
 type pair struct {
-	paths [][]port // see shortest
-	way   *route   // of a flow that no switch saw; nil until asked for
+	source, destination int
+	name, who           string   // of the flow, and as a culprit
+	known               bool     // paths are
+	paths               [][]port // see shortest
+	unseenWay           *route   // of a flow that no switch saw; nil until asked for
+	lastSeen            []port   // at which the flow was seen that was asked for last,
+	lastWay             *route   // and its way
 }
 
 // meet is how many of some paths have a port, and how far from the source it is.
@@ -39,7 +49,7 @@ const maxPairs = 1 << 14
 // lie on its shortest paths, by distance from the source.
 type route struct {
 	ports []port
-	sure  []port // of these, those that it certainly takes
+	sure  []port // of these, those that it certainly takes, in the same order
 	// Ports to links below their nominal rate, or that lose packets: on the way, and
 	// on one of several ways.
 	slowAt, maybeSlow []port
@@ -52,7 +62,8 @@ func (r *route) certain(p port) bool { return slices.Contains(r.sure, p) }
 const maxPaths = 256
 
 func newNetwork(f *Fabric, lineRate int64) *network {
-	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes)), pairs: map[[2]int]*pair{}, met: map[port]meet{}}
+	n := &network{Fabric: f, hops: make([][]hop, len(f.Nodes)), pairs: map[[2]int]*pair{}}
+	n.met.net, n.observed.net, n.called.net = n, n, n
 	for i, l := range f.Links {
 		if min(l.A, l.B) < 0 || max(l.A, l.B) >= len(f.Nodes) {
 			continue
@@ -60,6 +71,7 @@ func newNetwork(f *Fabric, lineRate int64) *network {
 		n.hops[l.A] = append(n.hops[l.A], hop{l.APort, l.B, l.BPort, i})
 		n.hops[l.B] = append(n.hops[l.B], hop{l.BPort, l.A, l.APort, i})
 	}
+	n.numberPorts()
 	n.rateClasses(lineRate)
 	return n
 }
@@ -140,18 +152,6 @@ func (n *network) levels() []int {
 	return level
 }
 
-// next is the hop through an egress port; ok false where the fabric has none.
-func (n *network) next(p port) (hop, bool) {
-	if p.node >= 0 && p.node < len(n.hops) {
-		for _, h := range n.hops[p.node] {
-			if h.port == p.port {
-				return h, true
-			}
-		}
-	}
-	return hop{}, false
-}
-
 // nic is the port by which a host sends.
 func (n *network) nic(host int) port {
 	if hops := n.hops[host]; len(hops) > 0 {
@@ -166,47 +166,60 @@ func (n *network) toHost(p port) (int, bool) {
 	return h.peer, ok && !n.Nodes[h.peer].Switch
 }
 
-// way is the route between two hosts, given the ports at which the flow was seen.
-func (n *network) way(from, to int, seen map[port]bool) *route {
+// pair is that of two hosts.
+func (n *network) pair(from, to int) *pair {
 	of := n.pairs[[2]int{from, to}]
 	if of == nil {
-		of = &pair{paths: n.shortest(from, to)}
+		name := n.nodeName(from) + "->" + n.nodeName(to)
+		of = &pair{source: from, destination: to, name: name, who: "flow " + name}
 		if len(n.pairs) < maxPairs {
 			n.pairs[[2]int{from, to}] = of
 		}
 	}
+	return of
+}
+
+// way is the route of a flow between two hosts, given the ports at which it was seen, in
+// order. The ways of a collective's flows are the same in every iteration.
+func (n *network) way(of *pair, seen []port) *route {
+	if !of.known {
+		of.paths, of.known = n.shortest(of.source, of.destination), true
+	}
+	switch {
+	case len(seen) == 0 && of.unseenWay == nil:
+		of.unseenWay = n.find(of.paths, nil)
+	case len(seen) > 0 && (of.lastWay == nil || !slices.Equal(of.lastSeen, seen)):
+		of.lastSeen, of.lastWay = append(of.lastSeen[:0], seen...), n.find(of.paths, seen)
+	}
 	if len(seen) > 0 {
-		return n.find(of.paths, seen)
+		return of.lastWay
 	}
-	if of.way == nil {
-		of.way = n.find(of.paths, nil)
-	}
-	return of.way
+	return of.unseenWay
 }
 
 // find is the route of a flow that takes one of some paths, given the ports at which it
 // was seen.
-func (n *network) find(paths [][]port, seen map[port]bool) *route {
+func (n *network) find(paths [][]port, seen []port) *route {
 	r := &route{}
 	if len(seen) > 0 {
 		if kept := agreeing(paths, seen); len(kept) > 0 {
 			paths = kept
 		}
 	}
-	clear(n.met)
+	defer n.met.empty()
 	for _, path := range paths {
 		for i, p := range path {
-			m := n.met[p]
+			m := n.met.at(p)
 			if m.paths == 0 {
 				r.ports = append(r.ports, p)
 			}
-			n.met[p] = meet{m.paths + 1, i}
+			m.paths, m.depth = m.paths+1, i
 		}
 	}
 	n.order(r.ports)
 	for _, p := range r.ports {
 		h, _ := n.next(p) // a port of a path has a link
-		certain := n.met[p].paths == len(paths)
+		certain := n.met.get(p).paths == len(paths)
 		if certain {
 			r.sure = append(r.sure, p)
 		}
@@ -219,11 +232,17 @@ func (n *network) find(paths [][]port, seen map[port]bool) *route {
 			r.maybeSlow = append(r.maybeSlow, p)
 		}
 	}
-	for p := range seen {
-		if !r.certain(p) {
-			r.sure = append(r.sure, p)
-			if !slices.Contains(r.ports, p) {
-				r.ports = append(r.ports, p)
+	for _, p := range seen {
+		if !slices.Contains(r.ports, p) {
+			r.ports = append(r.ports, p)
+		}
+	}
+	if len(seen) > 0 {
+		sure := r.sure
+		r.sure = nil
+		for _, p := range r.ports {
+			if slices.Contains(sure, p) || slices.Contains(seen, p) {
+				r.sure = append(r.sure, p)
 			}
 		}
 	}
@@ -233,24 +252,28 @@ func (n *network) find(paths [][]port, seen map[port]bool) *route {
 // order sorts the ports of find by their distance from the source.
 func (n *network) order(ports []port) {
 	slices.SortFunc(ports, func(a, b port) int {
-		if d := n.met[a].depth - n.met[b].depth; d != 0 {
+		if d := n.met.get(a).depth - n.met.get(b).depth; d != 0 {
 			return d
 		}
-		if a.node != b.node {
-			return a.node - b.node
-		}
-		return a.port - b.port
+		return comparePorts(a, b)
 	})
 }
 
+func comparePorts(a, b port) int {
+	if a.node != b.node {
+		return a.node - b.node
+	}
+	return a.port - b.port
+}
+
 // agreeing are the paths that hold most of the ports at which a flow was seen.
-func agreeing(paths [][]port, seen map[port]bool) [][]port {
+func agreeing(paths [][]port, seen []port) [][]port {
 	best := 0
 	var out [][]port
 	for _, path := range paths {
 		n := 0
 		for _, p := range path {
-			if seen[p] {
+			if slices.Contains(seen, p) {
 				n++
 			}
 		}

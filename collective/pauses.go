@@ -8,10 +8,8 @@ const window = 5_000_000
 
 // pauses answers when which port was paused.
 type pauses struct {
-	intervals map[port][]interval
-	signals   map[port][]int64 // when a switch was asked because the port before it stood
-	end       int64            // of those that were not resumed
-	tr        *traffic
+	end int64 // of those that were not resumed
+	tr  *traffic
 }
 
 type interval struct{ from, to int64 }
@@ -19,11 +17,13 @@ type interval struct{ from, to int64 }
 // newPauses pairs pauses with resumes. A port that was never resumed stays paused to
 // the end of the run.
 func newPauses(run *Run, tr *traffic, last int64) *pauses {
-	p := &pauses{intervals: map[port][]interval{}, signals: map[port][]int64{}, tr: tr}
-	for _, r := range run.Telemetry {
+	p := &pauses{tr: tr}
+	for i := range run.Telemetry {
+		r := &run.Telemetry[i]
 		if before, ok := tr.net.next(port{r.Switch, r.In}); ok && r.Signal {
 			at := port{before.peer, before.peerPort}
-			p.signals[at] = append(p.signals[at], r.TimeNanos)
+			of := tr.net.observed.at(at)
+			of.signals = append(of.signals, r.TimeNanos)
 		}
 	}
 	frames := slices.Clone(run.Pauses)
@@ -34,7 +34,7 @@ func newPauses(run *Run, tr *traffic, last int64) *pauses {
 		from, paused := since[at]
 		switch {
 		case f.Resume && paused:
-			p.intervals[at] = append(p.intervals[at], interval{from, f.TimeNanos})
+			p.add(at, interval{from, f.TimeNanos})
 			delete(since, at)
 		case !f.Resume && !paused:
 			since[at] = f.TimeNanos
@@ -43,14 +43,23 @@ func newPauses(run *Run, tr *traffic, last int64) *pauses {
 	}
 	p.end = last
 	for at, from := range since {
-		p.intervals[at] = append(p.intervals[at], interval{from, last})
+		p.add(at, interval{from, last})
 	}
 	return p
 }
 
+func (p *pauses) add(at port, x interval) {
+	of := p.tr.net.observed.at(at)
+	of.intervals = append(of.intervals, x)
+}
+
 // time is how long a port was paused between two times by its PFC frames.
 func (p *pauses) time(at port, from, to int64) int64 {
-	list := p.intervals[at]
+	of := p.tr.net.observed.get(at)
+	if of == nil {
+		return 0
+	}
+	list := of.intervals
 	i, _ := slices.BinarySearchFunc(list, from, func(x interval, t int64) int { return compare(x.to, t) })
 	sum := int64(0)
 	for ; i < len(list) && list[i].from < to; i++ {
@@ -77,7 +86,11 @@ func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
 
 // during are the reports of a port that cover part of a stretch of time.
 func (tr *traffic) during(at port, from, to int64) []*PortReport {
-	reads := tr.reads[at]
+	of := tr.net.observed.get(at)
+	if of == nil {
+		return nil
+	}
+	reads := of.reads
 	i, _ := slices.BinarySearchFunc(reads, from, func(r *PortReport, t int64) int { return compare(r.LastNanos, t) })
 	end := i
 	for end < len(reads) && reads[end].EpochNanos <= to {
@@ -101,7 +114,11 @@ func (p *pauses) fraction(at port, from, to int64) float64 {
 // stands says whether a port was paused at all between two times, by frames, by its
 // packets, or because the switch behind it was asked for that.
 func (p *pauses) stands(at port, from, to int64) bool {
-	return p.fraction(at, from, to) > 0 || slices.ContainsFunc(p.signals[at], func(t int64) bool { return t >= from && t <= to })
+	if p.fraction(at, from, to) > 0 {
+		return true
+	}
+	of := p.tr.net.observed.get(at)
+	return of != nil && slices.ContainsFunc(of.signals, func(t int64) bool { return t >= from && t <= to })
 }
 
 // origin is where a pause comes from.
@@ -164,7 +181,7 @@ const pausedWeight = 100
 
 // exits weighs the egress ports of the switch behind a paused link.
 func (p *pauses) exits(at port, h hop, from, to int64) []exit {
-	var out []exit
+	out := make([]exit, 0, len(p.tr.net.hops[h.peer]))
 	sum := 0.0
 	for _, e := range p.tr.net.hops[h.peer] {
 		if e.port != h.peerPort {

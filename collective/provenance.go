@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// pausedBy are the causes of the time that step i stood behind paused ports: a flow
+// pausedBy appends the causes of the time that step i stood behind paused ports: a flow
 // at the root of the pauses that does not share a port with the step, a host that
 // pauses the network by itself, or a loop of paused ports.
-func (a *analysis) pausedBy(i int, s *stream, excess int64) []cause {
+func (a *analysis) pausedBy(out []cause, i int, s *stream, excess int64) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
-	var out []cause
 	way := a.tr.route(s)
 	for _, p := range way.ports {
 		if !way.certain(p) {
@@ -21,50 +20,48 @@ func (a *analysis) pausedBy(i int, s *stream, excess int64) []cause {
 			continue
 		}
 		for _, o := range a.pauses.origins(p, from, to) {
-			out = append(out, a.ofOrigin(s, o, float64(paused)*o.score, from, to)...)
+			out = a.ofOrigin(out, s, o, float64(paused)*o.score, from, to)
 		}
 	}
 	return out
 }
 
-// ofOrigin names who is behind a root of pauses.
-func (a *analysis) ofOrigin(s *stream, o origin, weight float64, from, to int64) []cause {
+// ofOrigin appends who is behind a root of pauses.
+func (a *analysis) ofOrigin(out []cause, s *stream, o origin, weight float64, from, to int64) []cause {
 	switch {
 	case o.cycle != nil:
-		return []cause{a.deadlock(o.cycle, weight)}
+		return append(out, a.deadlock(o.cycle, weight))
 	case o.host != None:
-		return []cause{{who: "host " + a.tr.name(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
-			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))}}
+		return append(out, cause{who: "host " + a.tr.name(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
+			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))})
 	case s != nil && a.tr.route(s).certain(o.at):
-		return nil // the step's own port: who shares it is blamed for that
+		return out // the step's own port: who shares it is blamed for that
 	}
-	return a.atRoot(s, o.at, weight, from, to)
+	return a.atRoot(out, s, o.at, weight, from, to)
 }
 
-// atRoot blames the flows whose packets fill the queue at a root: those beside the
+// atRoot appends the flows whose packets fill the queue at a root: those beside the
 // collective, and where there are none the collective's own.
-func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []cause {
+func (a *analysis) atRoot(out []cause, s *stream, at port, weight float64, from, to int64) []cause {
 	if a.slowPort(at, from, to) {
-		return []cause{a.slowLinkAt(at, weight)}
+		return append(out, a.slowLinkAt(at, weight))
 	}
 	filled, others := a.fillers(s, at, from, to)
+	sending := a.tr.sending(from, to)
 	sum := 0.0
-	for f, w := range filled {
-		if others == (f.steps == nil) {
+	for k, w := range filled {
+		if others == (sending[k].steps == nil) {
 			sum += w
 		}
 	}
-	var out []cause
-	for _, x := range a.tr.sending(from, to) {
-		f := x.stream
-		w := filled[f]
+	for k, w := range filled {
+		f := sending[k].stream
 		if w == 0 || others != (f.steps == nil) {
 			continue
 		}
-		c := cause{who: "flow " + f.name, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85,
-			evidence: fmt.Sprintf("fills the queue at %s, from which pauses spread to the collective", a.switchPort(at))}
+		c := cause{who: f.who, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85, evidence: a.words(at).filled}
 		if f.steps != nil {
-			c.who, c.class = a.words(at).collision, SelfCollision
+			c.who, c.class, c.at = a.words(at).collision, SelfCollision, at
 		}
 		if host, ok := a.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
 			a.asIncast(&c, f, from, to)
@@ -77,13 +74,19 @@ func (a *analysis) atRoot(s *stream, at port, weight float64, from, to int64) []
 // fillers weighs the flows at a port by the queue that switches saw them in, and
 // where none that is not of the collective was reported by their bytes; others says
 // whether some of them are not of the collective. The collective's own flows fill a
-// queue where several meet.
-func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stream]float64, others bool) {
-	filled = map[*stream]float64{}
+// queue where several meet. The weights are in the order of sending.
+func (a *analysis) fillers(s *stream, at port, from, to int64) (filled []float64, others bool) {
+	sending := a.tr.sending(from, to)
+	filled = grow(&a.room.filled, len(sending))
+	clear(filled)
 	for _, r := range a.tr.during(at, from-window, to+window) {
 		for _, row := range r.Flows {
-			if f := a.streamOf(row, from, to); f != nil && f != s && a.tr.bytes(f, from, to) > 0 {
-				filled[f] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
+			f := a.streamOf(row, from, to)
+			if f == nil || f == s {
+				continue
+			}
+			if k, ok := a.tr.placeOf(f, from, to); ok && sending[k].bytes > 0 {
+				filled[k] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
 				others = others || f.steps == nil
 			}
 		}
@@ -93,9 +96,9 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled map[*stre
 	}
 	clear(filled)
 	own := 0
-	for _, x := range a.tr.sending(from, to) {
+	for k, x := range sending {
 		if f := x.stream; x.bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain(at)) {
-			filled[f] = float64(x.bytes)
+			filled[k] = float64(x.bytes)
 			if others = others || f.steps == nil; f.steps != nil {
 				own++
 			}

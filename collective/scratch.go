@@ -7,6 +7,9 @@ type scratch struct {
 	gaps             []int32
 	less, idle, ends []int64 // less and idle are all zero while no replayer works
 	known            []cause
+	filled           []float64
+	roles            []int
+	deeds            map[face]*done
 	lists            [][]share // to be used again
 }
 
@@ -27,6 +30,15 @@ func (r *scratch) keep(lists map[string][]share) {
 		clear(list)
 		r.lists = append(r.lists, list)
 	}
+}
+
+// noDeeds is an empty list of deeds.
+func (r *scratch) noDeeds() map[face]*done {
+	if r.deeds == nil {
+		r.deeds = map[face]*done{}
+	}
+	clear(r.deeds)
+	return r.deeds
 }
 
 // grow gives a slice of n elements, of the memory that is there if it is enough. What

@@ -9,6 +9,7 @@ type senders struct {
 	longest  int64   // of these
 	from, to int64   // of the last answer
 	answer   []sender
+	numbers  []int32   // of the collective's streams in the answer
 	sums     []float64 // by stream, of the collective's bytes; zero between two questions
 }
 
@@ -46,7 +47,7 @@ func (tr *traffic) sending(from, to int64) []sender {
 		return tr.answer
 	}
 	tr.from, tr.to = from, to
-	tr.answer = tr.answer[:0]
+	tr.answer, tr.numbers = tr.answer[:0], tr.numbers[:0]
 	t := tr.t
 	i, _ := slices.BinarySearchFunc(tr.begun, from-tr.longest, func(step int32, at int64) int { return compare(t.begin[step], at) })
 	for ; i < len(tr.begun) && t.begin[tr.begun[i]] < to; i++ {
@@ -58,14 +59,14 @@ func (tr *traffic) sending(from, to int64) []sender {
 		}
 		s := tr.steps[step]
 		if tr.sums[s.number] == 0 {
-			tr.answer = append(tr.answer, sender{stream: s})
+			tr.numbers = append(tr.numbers, int32(s.number))
 		}
 		tr.sums[s.number] += float64(t.steps[step].Bytes) * float64(overlap) / float64(end-begin)
 	}
-	slices.SortFunc(tr.answer, func(a, b sender) int { return a.number - b.number })
-	for i := range tr.answer {
-		x := &tr.answer[i]
-		x.bytes, tr.sums[x.number] = int64(tr.sums[x.number]), 0
+	slices.Sort(tr.numbers)
+	for _, n := range tr.numbers {
+		tr.answer = append(tr.answer, sender{tr.list[n], int64(tr.sums[n])})
+		tr.sums[n] = 0
 	}
 	for _, s := range tr.others {
 		if s.curve[0].time >= to || s.last().time <= from {
@@ -76,4 +77,9 @@ func (tr *traffic) sending(from, to int64) []sender {
 		}
 	}
 	return tr.answer
+}
+
+// placeOf is where a stream is among those that sent between two times.
+func (tr *traffic) placeOf(s *stream, from, to int64) (at int, ok bool) {
+	return slices.BinarySearchFunc(tr.sending(from, to), s.number, func(x sender, number int) int { return x.number - number })
 }

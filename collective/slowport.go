@@ -153,7 +153,7 @@ func (a *analysis) stepsThrough(p port, from int64) passage {
 		return c
 	}
 	var c passage
-	for _, s := range a.tr.own {
+	for _, s := range a.tr.list[:len(a.tr.own)] {
 		if !a.tr.passes(s, p) || !a.tr.route(s).certain(p) {
 			continue
 		}
@@ -193,11 +193,26 @@ func (a *analysis) commonLinks() {
 	a.open = left
 }
 
-func (a *analysis) commonLink(o open) (best port, ok bool) {
+func (a *analysis) commonLink(o open) (at port, ok bool) {
 	s := a.stream(int(o.step))
 	if s == nil || float64(o.nanos) < (slowFactor-1)*float64(a.base.of(int(o.step))) {
 		return port{}, false
 	}
+	if s.shared == nil {
+		s.shared = &sharedLink{}
+		s.shared.at, s.shared.ok = a.commonLinkOf(s)
+	}
+	return s.shared.at, s.shared.ok
+}
+
+// sharedLink is the answer of commonLinkOf.
+type sharedLink struct {
+	at port
+	ok bool
+}
+
+// commonLinkOf is the port on a flow's way that fits best.
+func (a *analysis) commonLinkOf(s *stream) (best port, ok bool) {
 	most := 1
 	for _, p := range a.tr.route(s).ports {
 		if !a.tr.route(s).certain(p) || !a.tr.net.Nodes[p.node].Switch {
@@ -227,7 +242,7 @@ func (a *analysis) healthyBeside(host int, p port) bool {
 		return healthy
 	}
 	well, all := 0, 0
-	for _, s := range a.tr.own {
+	for _, s := range a.tr.list[:len(a.tr.own)] {
 		if s.source != host || a.tr.passes(s, p) {
 			continue
 		}

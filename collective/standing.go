@@ -7,18 +7,14 @@ import "slices"
 // frames alone where telemetry has no way through it. It is nil where there is none.
 func (a *analysis) standingCycle() []port {
 	var standing []port
-	for at, list := range a.pauses.intervals {
-		if last := list[len(list)-1]; a.tr.has(at.node) || last.to < a.pauses.end {
+	for _, of := range a.tr.net.observed.list {
+		list := of.value.intervals
+		if len(list) == 0 || a.tr.has(of.node) || list[len(list)-1].to < a.pauses.end {
 			continue
 		}
-		standing = append(standing, at)
+		standing = append(standing, of.port)
 	}
-	slices.SortFunc(standing, func(x, y port) int {
-		if x.node != y.node {
-			return x.node - y.node
-		}
-		return x.port - y.port
-	})
+	slices.SortFunc(standing, comparePorts)
 	var best []port
 	for _, start := range standing {
 		if loop := a.loop(start, standing); loop != nil && (best == nil || len(loop) < len(best)) {

@@ -113,7 +113,7 @@ func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 			}
 			for _, o := range a.pauses.origins(p, s.since-window, last) {
 				if o.cycle != nil || o.host != None {
-					c := a.ofOrigin(nil, o, 1, s.since, last)[0]
+					c := a.ofOrigin(nil, nil, o, 1, s.since, last)[0]
 					return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
 				}
 			}
@@ -136,7 +136,7 @@ func (a *analysis) way(s stuck) []port {
 	if own := a.tr.own[[2]int{from, to}]; own != nil {
 		return a.tr.route(own).ports
 	}
-	return a.tr.net.way(from, to, nil).ports
+	return a.tr.net.way(a.tr.net.pair(from, to), nil).ports
 }
 
 // anyCycle looks for a loop of paused ports anywhere in the fabric.

@@ -9,9 +9,8 @@ type traffic struct {
 	list   []*stream          // all streams, the collective's first
 	own    map[[2]int]*stream // the collective's flows by source and destination host
 	others []*stream
-	of     map[[2]int][]*stream   // others by source and destination
-	reads  map[port][]*PortReport // by time
-	steps  []*stream              // of each step its stream; nil where the hosts are unknown
+	of     map[[2]int][]*stream // others by source and destination
+	steps  []*stream            // of each step its stream; nil where the hosts are unknown
 
 	packetBytes int64 // see packetSize
 	senders
@@ -23,15 +22,15 @@ type queueStat struct{ queue, packets int64 }
 // stream is the flow of one pair of hosts: of the collective all its steps, or one
 // background flow.
 type stream struct {
-	source, destination int
-	name                string
-	curve               []sample // bytes sent so far, by time
-	seen                map[port]bool
-	way                 *route             // see traffic.route
-	queues              map[port]queueStat // of a background flow
-	steps               []int32            // of the collective: its steps by time
-	number              int                // in traffic.list
-	recorded            bool               // its begin and end are recorded
+	*pair
+	curve    []sample           // bytes sent so far, by time
+	seen     []port             // in order once all is read, each once
+	way      *route             // see traffic.route
+	queues   map[port]queueStat // of a background flow
+	steps    []int32            // of the collective: its steps by time
+	number   int                // in traffic.list
+	recorded bool               // its begin and end are recorded
+	shared   *sharedLink        // see commonLink; nil until asked for
 }
 
 type sample struct{ time, bytes int64 }
@@ -43,7 +42,7 @@ const maxOthers = 4096
 type flowKey struct{ source, destination, sourcePort, destinationPort int }
 
 func newTraffic(t *table, net *network) *traffic {
-	tr := &traffic{net: net, t: t, own: map[[2]int]*stream{}, of: map[[2]int][]*stream{}, reads: map[port][]*PortReport{}}
+	tr := &traffic{net: net, t: t, own: map[[2]int]*stream{}, of: map[[2]int][]*stream{}}
 	if len(net.Nodes) == 0 {
 		return tr
 	}
@@ -65,16 +64,18 @@ func newTraffic(t *table, net *network) *traffic {
 		}
 	}
 	for _, s := range tr.others {
+		s.tidySeen()
 		tr.forwards(s)
 	}
 	for _, s := range tr.own {
+		s.tidySeen()
 		tr.list = append(tr.list, s)
 	}
 	slices.SortFunc(tr.list, func(a, b *stream) int { return (a.source-b.source)*len(net.Nodes) + a.destination - b.destination })
 	tr.list = append(tr.list, tr.others...)
 	tr.senders = newSenders(tr)
-	for _, reads := range tr.reads {
-		slices.SortStableFunc(reads, func(a, b *PortReport) int { return compare(a.LastNanos, b.LastNanos) })
+	for i := range net.observed.list {
+		slices.SortStableFunc(net.observed.list[i].value.reads, func(a, b *PortReport) int { return compare(a.LastNanos, b.LastNanos) })
 	}
 	return tr
 }
@@ -82,17 +83,24 @@ func newTraffic(t *table, net *network) *traffic {
 // route is what is known of a stream's way, found when it is first asked for.
 func (tr *traffic) route(s *stream) *route {
 	if s.way == nil {
-		s.way = tr.net.way(s.source, s.destination, s.seen)
+		s.way = tr.net.way(s.pair, s.seen)
 	}
 	return s.way
 }
 
+// nearSights is how far back sawAt looks for a port: most ways are no longer.
+const nearSights = 8
+
 // sawAt notes a port at which a switch saw the stream.
 func (s *stream) sawAt(p port) {
-	if s.seen == nil {
-		s.seen = map[port]bool{}
+	if n := len(s.seen); !slices.Contains(s.seen[max(n-nearSights, 0):], p) {
+		s.seen = append(s.seen, p)
 	}
-	s.seen[p] = true
+}
+
+func (s *stream) tidySeen() {
+	slices.SortFunc(s.seen, comparePorts)
+	s.seen = slices.Compact(s.seen)
 }
 
 // passes says whether a stream may go through a port.
@@ -111,14 +119,11 @@ func compare(a, b int64) int {
 }
 
 func (tr *traffic) name(node int) string {
-	if node < 0 || node >= len(tr.net.Nodes) {
-		return "?"
-	}
-	return tr.net.Nodes[node].Name
+	return tr.net.nodeName(node)
 }
 
 func (tr *traffic) newStream(source, destination int) *stream {
-	return &stream{source: source, destination: destination, name: tr.name(source) + "->" + tr.name(destination)}
+	return &stream{pair: tr.net.pair(source, destination)}
 }
 
 // collective makes a stream for each pair of hosts that the steps join.
@@ -259,7 +264,8 @@ func (tr *traffic) unrecorded(key flowKey, samples []sample) []*stream {
 // see notes at which ports the flows were.
 func (tr *traffic) see(p *PortReport) {
 	at := port{p.Switch, p.Port}
-	tr.reads[at] = append(tr.reads[at], p)
+	of := tr.net.observed.at(at)
+	of.reads = append(of.reads, p)
 	for _, f := range p.Flows {
 		if s := tr.own[[2]int{f.Source, f.Destination}]; s != nil && f.Collective {
 			s.sawAt(at)
@@ -335,8 +341,8 @@ func (tr *traffic) forwards(s *stream) {
 	}
 	last := s.last()
 	gone := int64(0)
-	for at := range s.seen {
-		for _, r := range tr.reads[at] {
+	for _, at := range s.seen {
+		for _, r := range tr.net.observed.at(at).reads {
 			if r.EpochNanos > last.time && !r.lists(s) && (gone == 0 || r.EpochNanos < gone) {
 				gone = r.EpochNanos
 			}
@@ -381,10 +387,8 @@ func (tr *traffic) bytes(s *stream, from, to int64) int64 {
 	if s.steps == nil {
 		return s.sent(from, to)
 	}
-	for _, x := range tr.sending(from, to) {
-		if x.stream == s {
-			return x.bytes
-		}
+	if i, ok := tr.placeOf(s, from, to); ok {
+		return tr.answer[i].bytes
 	}
 	return 0
 }

@@ -13,7 +13,7 @@ func (a *analysis) borrow() {
 	byStep := map[int32][]cause{}
 	for who, shares := range a.shares {
 		for _, s := range shares {
-			byStep[s.step] = append(byStep[s.step], cause{who: who, class: s.class, flow: s.flow, object: s.object, weight: float64(s.nanos), confidence: s.confidence, evidence: s.evidence, inferred: s.inferred})
+			byStep[s.step] = append(byStep[s.step], cause{who: who, class: s.class, flow: s.flow, object: s.object, weight: float64(s.nanos), confidence: s.confidence, evidence: s.evidence, inferred: s.inferred, at: s.at})
 		}
 	}
 	var left []open
@@ -212,10 +212,10 @@ func (a *analysis) spreadNoise() {
 		}
 	}
 	for _, x := range all {
-		shares, did := a.shares[x.cause.who], x.cause.deed()
+		shares, did := a.shares[x.cause.who], a.did(x.cause.deed())
 		for i, o := range noise {
 			if x.first < a.t.end[o.step] {
-				shares = append(shares, share{deed: &did, step: o.step, nanos: int64(float64(o.nanos) * x.nanos / sums[i])})
+				shares = append(shares, share{done: did, step: o.step, nanos: int64(float64(o.nanos) * x.nanos / sums[i])})
 			}
 		}
 		a.shares[x.cause.who] = shares

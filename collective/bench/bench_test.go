@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/detect"
@@ -66,4 +69,49 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
+}
+
+// BenchmarkDiagnose measures the CPU that the diagnosis of one iteration of 16 ranks takes
+// in the memory of the one before, over an incident of each class, with the telemetry of
+// step-aware detection; and of the incident that takes most.
+func BenchmarkDiagnose(b *testing.B) {
+	classes := len(incident.Classes())
+	for i, algorithm := range incident.Algorithms() {
+		b.Run(string(algorithm), func(b *testing.B) {
+			var runs []collective.Run
+			for _, spec := range Specs(classes, 7_000_000+uint64(i*classes), 1<<18) {
+				spec.Algorithm, spec.Ranks, spec.Spines = algorithm, 16, 6
+				c, err := Play(spec, detect.StepAware)
+				if err != nil {
+					b.Fatal(err)
+				}
+				runs = append(runs, c.Run)
+			}
+			z := collective.NewAnalyser(collective.Options{})
+			cpu := make([]time.Duration, len(runs))
+			b.ReportAllocs()
+			for b.Loop() {
+				for k := range runs {
+					before := cpuTime(b)
+					z.Diagnose(runs[k])
+					cpu[k] += cpuTime(b) - before
+				}
+			}
+			sum := time.Duration(0)
+			for _, x := range cpu {
+				sum += x
+			}
+			b.ReportMetric(float64(sum.Microseconds())/float64(b.N*len(runs)), "cpu-us/iteration")
+			b.ReportMetric(float64(slices.Max(cpu).Microseconds())/float64(b.N), "cpu-us/worst")
+		})
+	}
+}
+
+// cpuTime is what the process has used.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
