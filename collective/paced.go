@@ -99,6 +99,8 @@ func shared(common map[port]bool, way *route) map[port]bool {
 	return out
 }
 
+const paceEvidence = "it sends to all at one pace below its link's rate, and nothing pauses it"
+
 // atPace gives what a slow sender takes of a step, and returns what is left.
 func (a *analysis) atPace(i int, excess int64) int64 {
 	if len(a.paced) == 0 {
@@ -109,8 +111,8 @@ func (a *analysis) atPace(i int, excess int64) int64 {
 		return excess
 	}
 	taken := min(int64((a.paced[s.source]-1)*float64(a.base.of(i))), excess)
-	a.give(cause{who: "nic " + a.host(s.source), class: SlowHost, object: a.host(s.source), confidence: 0.8,
-		evidence: "it sends to all at one pace below its link's rate, and nothing pauses it"}, int32(i), taken, false)
+	a.give(cause{who: a.host(s.source), class: SlowHost, object: a.host(s.source), confidence: 0.8,
+		evidence: paceEvidence}, int32(i), taken, false)
 	if excess -= taken; excess <= small(a.base.of(i)) {
 		return 0
 	}
@@ -125,16 +127,21 @@ func (a *analysis) pacedByLink() {
 		if !ok {
 			continue
 		}
-		link := a.shares[fmt.Sprint("link ", h.link)]
-		who := "nic " + a.host(host)
-		if len(link) == 0 {
+		who, by := a.host(host), fmt.Sprint("link ", h.link)
+		if len(a.shares[by]) == 0 {
 			continue
 		}
+		c, kept := a.shares[by][0], a.shares[who][:0]
 		for _, s := range a.shares[who] {
-			c := link[0]
+			if s.evidence != paceEvidence { // it pauses others besides
+				kept = append(kept, s)
+				continue
+			}
 			c.step, c.nanos = s.step, s.nanos
-			a.shares[fmt.Sprint("link ", h.link)] = append(a.shares[fmt.Sprint("link ", h.link)], c)
+			a.shares[by] = append(a.shares[by], c)
 		}
-		delete(a.shares, who)
+		if a.shares[who] = kept; len(kept) == 0 {
+			delete(a.shares, who)
+		}
 	}
 }

@@ -128,7 +128,7 @@ func (a *analysis) atSources() {
 		node := "host " + a.t.run.Ranks[rank].Node
 		c := cause{who: "nic " + node, class: HostNICContention, object: node, confidence: 0.5, evidence: "the host's steps are slow for a while, and no switch saw a reason"}
 		if always(rank) {
-			c.class, c.evidence = SlowHost, "the host's steps are slow all the time, and no switch saw a reason"
+			c.who, c.class, c.evidence = node, SlowHost, "the host's steps are slow all the time, and no switch saw a reason"
 		}
 		a.give(c, o.step, o.nanos, false)
 	}

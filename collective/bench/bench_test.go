@@ -31,6 +31,14 @@ func TestFloors(t *testing.T) {
 			t.Logf("%+v: %s", spec, d.Text)
 		}
 		all.Add(&c, v)
+		named := map[[2]string]bool{}
+		for _, x := range d.Culprits {
+			at := [2]string{string(x.Class), x.Flow + " at " + x.Object}
+			if named[at] {
+				t.Errorf("%+v: %v is named twice:\n%s", spec, at, d.Text)
+			}
+			named[at] = true
+		}
 	}
 	if all.Class < 18 || all.Culprit < 17 || all.FalsePercent() > 14 {
 		t.Errorf("of %d: %d classes and %d culprits right, %.1f%% false blame", all.Cases, all.Class, all.Culprit, all.FalsePercent())
