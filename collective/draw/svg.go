@@ -19,11 +19,18 @@ const maxDrawn = 20_000
 
 // Sizes of the picture in pixels.
 const (
-	width, left, top, row = 1200, 120, 60, 22
+	width, left, right, top, row = 1200, 120, 50, 60, 22
 )
 
+// kinds are what boxes stand for, and their colours.
+var kinds = []struct {
+	kind       collective.SegmentKind
+	fill, name string
+}{{collective.Transfer, "#c2410c", "transfer on the critical path"}, {collective.Compute, "#7c3aed", "compute on it"}, {collective.Wait, "#facc15", "wait on it"},
+	{"", "#d5dbe3", "other transfer"}}
+
 // SVG writes the timeline: a row per rank, a box per transfer, those of the critical
-// path filled, time spent waiting for a late rank hatched.
+// path in colour.
 func SVG(out io.Writer, run collective.Run, d collective.Diagnosis) error {
 	w := bufio.NewWriter(out)
 	rows, order := rowsOf(run, d)
@@ -34,26 +41,37 @@ func SVG(out io.Writer, run collective.Run, d collective.Diagnosis) error {
 		fmt.Fprintf(w, `<text x="10" y="%d">%s</text>`+"\n", top+row*i+15, escape(fmt.Sprintf("rank %d (%s)", rank, run.Ranks[rank].Node)))
 	}
 	scale := newScale(d.MakespanNanos)
+	axis(w, scale, top+row*len(order)+4)
+	fills := legend(w)
 	if len(run.Steps) <= maxDrawn {
 		first := firstBegin(run)
 		offset := offsets(d)
 		for _, s := range run.Steps {
 			if y, ok := rows[int(s.Rank)]; ok && s.EndNanos > s.BeginNanos {
-				box(w, scale, y, s.BeginNanos-offset[int(s.Rank)]-first, s.EndNanos-offset[int(s.Rank)]-first, "#d5dbe3", "#8894a4", "")
+				box(w, scale, y, s.BeginNanos-offset[int(s.Rank)]-first, s.EndNanos-offset[int(s.Rank)]-first, fills[""], "#8894a4", "")
 			}
 		}
 	}
 	for _, s := range d.CriticalPath {
-		fill := map[collective.SegmentKind]string{collective.Transfer: "#c2410c", collective.Compute: "#7c3aed", collective.Wait: "#facc15"}[s.Kind]
 		about := fmt.Sprintf("rank %d step %d, %s, %.6f ms", s.Rank, s.Step, s.Kind, float64(s.EndNanos-s.BeginNanos)/1e6)
-		box(w, scale, rows[s.Rank], s.BeginNanos, s.EndNanos, fill, "#5b1f06", about)
+		box(w, scale, rows[s.Rank], s.BeginNanos, s.EndNanos, fills[s.Kind], "#5b1f06", about)
 	}
-	axis(w, scale, top+row*len(order)+4)
 	for i, c := range d.Culprits {
 		fmt.Fprintf(w, `<text x="10" y="%d">%s</text>`+"\n", top+row*len(order)+44+20*i, escape(fmt.Sprintf("%s %s at %s: %.3f ms", c.Class, c.Flow, c.Object, float64(c.CostNanos)/1e6)))
 	}
 	fmt.Fprintln(w, "</svg>")
 	return w.Flush()
+}
+
+// legend writes what the colours stand for, and gives them.
+func legend(w io.Writer) map[collective.SegmentKind]string {
+	fills := map[collective.SegmentKind]string{}
+	for i, k := range kinds {
+		x := left + 240*i
+		fmt.Fprintf(w, `<rect x="%d" y="32" width="14" height="14" fill="%s"/><text x="%d" y="44">%s</text>`+"\n", x, k.fill, x+20, k.name)
+		fills[k.kind] = k.fill
+	}
+	return fills
 }
 
 // rowsOf gives each rank that is drawn its row: all ranks, or those of the critical
@@ -106,7 +124,7 @@ type scale struct{ nanos int64 }
 func newScale(nanos int64) scale { return scale{max(nanos, 1)} }
 
 func (s scale) x(nanos int64) float64 {
-	return left + float64(nanos)/float64(s.nanos)*(width-left-20)
+	return left + float64(nanos)/float64(s.nanos)*(width-left-right)
 }
 
 func box(w io.Writer, s scale, y int, from, to int64, fill, stroke, about string) {
