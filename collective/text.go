@@ -16,7 +16,7 @@ func (d *Diagnosis) describe(run *Run) string {
 		fmt.Fprintf(&b, ", %d collectives", d.Iterations)
 	}
 	fmt.Fprintf(&b, ": makespan %s", milliseconds(d.MakespanNanos))
-	if len(d.Culprits) > 0 {
+	if d.ExpectedNanos < d.MakespanNanos { // of a hang it is not known
 		fmt.Fprintf(&b, ", %s without what is listed below", milliseconds(d.ExpectedNanos))
 	}
 	b.WriteString(".\n")
