@@ -80,6 +80,9 @@ func (z *Analyser) piece(given Run, p *piece) {
 	d.ClockOffsets = t.alignClocks(p.clocks)
 	t.arrivals = p.arrivals
 	t.afterReceptions()
+	if t.holes = t.markHoles(); len(t.holes) > 0 {
+		d.Notes = append(d.Notes, t.holesNote(t.holes))
+	}
 	t.bounds()
 	net := z.network(run.Fabric)
 	defer net.observed.empty()

@@ -89,13 +89,16 @@ func (a *analysis) sentLater() map[int32]bool {
 	return out
 }
 
+// incomplete reports whether records are known to be missing that are not of a rank's end.
+func (t *table) incomplete() bool { return t.run.Cut || len(t.holes) > 0 }
+
 // standing are the transfers that stand still for certain: they left a record of their
 // begin, or the records go on for longer than any step took and none are known to be missing. Where there is none these are
 // all, and it is not sure: the records end before. Then one rank alone may have stopped; of
 // several, or where the file ends amid a line, the records are what is missing.
 func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
 	for _, s := range all {
-		if s.recorded || !a.t.run.Cut && !a.within(s, last) {
+		if s.recorded || !a.t.incomplete() && !a.within(s, last) {
 			out = append(out, s)
 		}
 	}

@@ -52,7 +52,7 @@ func (a *analysis) standstill(d *Diagnosis, later map[int32]bool) {
 		}
 	} else {
 		d.StoppedRanks = origins(all)
-		if !sure && (len(d.StoppedRanks) > 1 || a.t.run.Cut) {
+		if !sure && (len(d.StoppedRanks) > 1 || a.t.incomplete()) {
 			d.StoppedRanks, lost = []int{}, append(lost, all...)
 		}
 		hang := func(rank int) Culprit {

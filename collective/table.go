@@ -26,6 +26,7 @@ type table struct {
 	alike        bool    // all have the same size and the same time alone, between nodes
 	recorded     []bool  // by rank: it left records
 	node         []int32 // by rank: equal for ranks of one node
+	holes        []hole  // where records are missing between others
 	gaps         []int32 // steps that began clearly later than they could, ascending
 	bounded      bool    // gaps, first and last are known, for clocks as they are
 	offset       []int64 // by rank: what was taken from its clock; nil: nothing

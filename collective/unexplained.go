@@ -174,7 +174,11 @@ func (a *analysis) idle(from, to int) {
 			continue
 		}
 		node := "host " + t.run.Ranks[t.steps[i].Rank].Node
-		a.give(cause{who: "rank " + node, class: Straggler, object: node, confidence: 0.9, evidence: "it began late although it had all that the step needs"}, int32(i), late, true)
+		c := cause{who: "rank " + node, class: Straggler, object: node, confidence: 0.9, evidence: "it began late although it had all that the step needs"}
+		if len(t.holes) > len(t.steps)/manyHoles {
+			c.confidence, c.evidence = notSure, "it began late although it had all that the step needs, as far as that is recorded"
+		}
+		a.give(c, int32(i), late, true)
 	}
 }
 
