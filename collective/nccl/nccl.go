@@ -67,11 +67,23 @@ type record struct {
 	} `json:"coll_perf"`
 }
 
+// A CutError says that a file ends amid a record, as that of a job that was killed does.
+// What stands before that was read.
+type CutError struct {
+	Name string
+	Line int
+}
+
+func (e *CutError) Error() string {
+	return fmt.Sprintf("%s:%d: the file ends amid a record", e.Name, e.Line)
+}
+
 // Read reads the collectives of one file, appending to calls. Records without a
-// collective (point-to-point, statistics) are passed over.
+// collective (point-to-point, statistics) are passed over. The error is a *CutError where
+// all but the last record was read.
 func Read(name string, data []byte, calls []Call) ([]Call, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	for {
+	for whole := 0; ; whole++ {
 		at := decoder.InputOffset()
 		var r record
 		err := decoder.Decode(&r)
@@ -90,6 +102,9 @@ func Read(name string, data []byte, calls []Call) ([]Call, error) {
 		if err != nil {
 			begin := len(data) - len(bytes.TrimLeft(data[min(at, int64(len(data))):], " \t\r\n"))
 			line := 1 + bytes.Count(data[:begin], []byte("\n"))
+			if whole > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
+				return calls, &CutError{name, line}
+			}
 			return calls, fmt.Errorf("%s:%d: %w; take the broken record away, or the file to diagnose without its rank", name, line, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package nccl
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,6 +120,16 @@ func TestBadRecords(t *testing.T) {
 	}
 	if _, err := Diagnose(nil); err == nil {
 		t.Error("nothing was diagnosed")
+	}
+}
+
+// TestCutFile: of a file that ends amid a record the others are read, and the error says where it ends.
+func TestCutFile(t *testing.T) {
+	text := lines(1, 3, func(r, s int) int { return 1 })
+	calls, err := Read("a.log", []byte(text[:len(text)-40]), nil)
+	var cut *CutError
+	if !errors.As(err, &cut) || cut.Line != 3 || len(calls) != 2 {
+		t.Errorf("%d calls, error %v", len(calls), err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -70,19 +71,32 @@ func checkInspector(name string, open Open) error {
 		return checkTrace(name, open)
 	}
 	_, err := readCalls(name, open, nil)
+	if cut := (*nccl.CutError)(nil); errors.As(err, &cut) {
+		return nil
+	}
 	return err
 }
 
-// diagnoseInspector reads the files of NCCL's Inspector.
+// diagnoseInspector reads the files of NCCL's Inspector. One that ends amid a record
+// counts as far as it goes, with a note.
 func diagnoseInspector(files Files) (collective.Diagnosis, error) {
 	var calls []nccl.Call
 	var err error
+	var notes []string
 	for _, name := range files.Names {
-		if calls, err = readCalls(name, files.Open, calls); err != nil {
+		calls, err = readCalls(name, files.Open, calls)
+		if cut := (*nccl.CutError)(nil); errors.As(err, &cut) {
+			notes = append(notes, err.Error()+": later records of its rank are missing")
+		} else if err != nil {
 			return collective.Diagnosis{}, err
 		}
 	}
-	return nccl.Diagnose(calls)
+	d, err := nccl.Diagnose(calls)
+	for _, note := range notes {
+		d.Notes = append(d.Notes, note)
+		d.Text += "; " + note
+	}
+	return d, err
 }
 
 func readTrace(name string, open Open) (*nccl.Trace, error) {

@@ -210,6 +210,7 @@ func (r *reader) run(found files) collective.Run {
 		{found.transfers == "", "no fct.txt: finished transfers are unknown"},
 		{!r.hasLinks, "no topology: paths and rates are unknown"},
 		{len(found.telemetry) == 0, "no switch telemetry: shared ports are unknown"},
+		{found.pauses == "", "no pfc.txt: who pauses whom is known from telemetry alone"},
 	} {
 		if absent.missing {
 			run.Notes = append(run.Notes, absent.note)
