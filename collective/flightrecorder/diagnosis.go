@@ -23,10 +23,14 @@ func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
 		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: fmt.Sprintf("rank %d", r), Confidence: 0.9, Evidence: report.evidence(r)})
 	}
 	for _, dis := range report.Disagreements {
-		d.Disagreement = append(d.Disagreement, fmt.Sprintf("%s: %s instead of %s as collective %d of group %s", rankList(dis.Ranks), dis.Enqueued, dis.Op, dis.Seq, dis.Group))
+		said := fmt.Sprintf("%s: %s instead of %s as collective %d of group %s", rankList(dis.Ranks), dis.Enqueued, dis.Op, dis.Seq, dis.Group)
+		if len(dis.Sides) > 0 {
+			said = dis.text("")
+		}
+		d.Disagreement = append(d.Disagreement, said)
 		for _, r := range dis.Ranks {
 			if !slices.Contains(report.Stopped, r) && report.Hung {
-				d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: fmt.Sprintf("rank %d", r), Confidence: 0.8,
+				d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: fmt.Sprintf("rank %d", r), Confidence: dis.confidence(),
 					Evidence: fmt.Sprintf("it disagrees on collective %d of group %s", dis.Seq, dis.Group)})
 			}
 		}
@@ -44,6 +48,15 @@ func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
 		d.ClockOffsets = append(d.ClockOffsets, collective.ClockOffset{Rank: s.Rank, OffsetNanos: s.Nanos})
 	}
 	return d, nil
+}
+
+// confidence that a rank that disagrees is at fault: where no choice has a majority, half
+// of them are not.
+func (d *Disagreement) confidence() float64 {
+	if len(d.Sides) > 0 {
+		return 0.5
+	}
+	return 0.8
 }
 
 func orEmpty(ranks []int) []int { return append([]int{}, ranks...) }

@@ -95,6 +95,9 @@ func minority(group string, seq int64, choices map[string][]int) Disagreement {
 	rest := ops[1:]
 	if len(choices[ops[0]]) == len(choices[ops[1]]) {
 		rest = ops
+		for _, op := range ops {
+			d.Sides = append(d.Sides, rankList(choices[op])+" enqueued "+op)
+		}
 	}
 	for _, op := range rest {
 		d.Ranks = append(d.Ranks, choices[op]...)

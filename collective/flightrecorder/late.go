@@ -11,28 +11,33 @@ import (
 // called late: below it enqueueing itself varies.
 const lateNanos = 10_000_000
 
-// offsets are how much later than its group's median a rank enqueued each collective
-// that the dumps of several ranks show.
-func (a *analysis) offsets() map[int][]int64 {
+// fewest collectives from which a rank's lateness or clock is told.
+const fewest = 3
+
+// offsets are how much later than its group's median each rank has an instant of each
+// collective that the dumps of several ranks show; 0: not known.
+func (a *analysis) offsets(instant func(*Entry) int64) map[int][]int64 {
 	type key struct {
 		group string
 		seq   int64
 	}
-	created := map[key]map[int]int64{}
+	instants := map[key]map[int]int64{}
 	for _, r := range a.ranks {
-		for _, e := range a.dumps[r].Entries {
-			if e.P2P || e.Seq < 0 || e.CreatedNanos == 0 {
+		for i := range a.dumps[r].Entries {
+			e := &a.dumps[r].Entries[i]
+			at := instant(e)
+			if e.P2P || e.Seq < 0 || at == 0 {
 				continue
 			}
 			k := key{e.Group, e.Seq}
-			if created[k] == nil {
-				created[k] = map[int]int64{}
+			if instants[k] == nil {
+				instants[k] = map[int]int64{}
 			}
-			created[k][r] = e.CreatedNanos
+			instants[k][r] = at
 		}
 	}
 	out := map[int][]int64{}
-	for _, at := range created {
+	for _, at := range instants {
 		if len(at) < 2 {
 			continue
 		}
@@ -49,20 +54,26 @@ func median(v []int64) int64 {
 	return v[(len(v)-1)/2]
 }
 
-// late fills Skews and Late. The smallest offset of a rank is taken for its clock:
-// after a collective all ranks go on at once, so the least late time is due to clocks.
-// A rank that is always late by the same time looks like a clock that is wrong.
+// late fills Skews and Late. Ranks complete a collective together: where completions
+// were recorded and agree from one collective to the next, their offset is the clock's.
+// Elsewhere the smallest offset of a rank is taken for it: after a collective all ranks
+// go on at once, so the least late time is due to clocks. A rank that is always late by
+// the same time then looks like a clock that is wrong.
 func (a *analysis) late() {
-	offsets := a.offsets()
+	offsets := a.offsets(func(e *Entry) int64 { return e.CreatedNanos })
+	completions := a.offsets(func(e *Entry) int64 { return e.CompletedNanos })
 	if len(a.out.Stopped) > 0 {
 		return // before a hang the last collectives come as they may
 	}
 	for _, r := range a.ranks {
-		if len(offsets[r]) < 3 {
+		if len(offsets[r]) < fewest {
 			continue
 		}
 		lateness := median(offsets[r])
 		clock := offsets[r][0]
+		if steady(completions[r]) {
+			clock = median(completions[r])
+		}
 		if clock > lateNanos || clock < -lateNanos {
 			a.out.Skews = append(a.out.Skews, Skew{r, clock})
 			lateness -= clock
@@ -72,8 +83,24 @@ func (a *analysis) late() {
 		}
 	}
 	if len(a.out.Skews) > 0 {
-		a.note("clocks differ by more than %d ms: corrected by the collectives' least offsets", lateNanos/1_000_000)
+		a.note("clocks differ by more than %d ms: corrected by what the collectives have in common", lateNanos/1_000_000)
 	}
+}
+
+// steady reports whether offsets are known of enough collectives, and half of them are
+// near their median. A watchdog that looks once in a while sees completions too roughly.
+func steady(offsets []int64) bool {
+	if len(offsets) < fewest {
+		return false
+	}
+	middle := median(offsets)
+	n := 0
+	for _, o := range offsets {
+		if max(o-middle, middle-o) <= lateNanos/2 {
+			n++
+		}
+	}
+	return 2*n > len(offsets)
 }
 
 // Text says the report in sentences.
@@ -85,7 +112,7 @@ func (r *Report) Text() string {
 		if len(d.Ranks) == 1 {
 			verb = "disagrees"
 		}
-		say("%s %s on collective %d of group %s: %s instead of %s", rankList(d.Ranks), verb, d.Seq, d.Group, d.Enqueued, d.Op)
+		say("%s", d.text(verb))
 	}
 	switch {
 	case len(r.Stopped) > 0:

@@ -36,6 +36,17 @@ type Disagreement struct {
 	Op       string // what most ranks enqueued
 	Ranks    []int  // that enqueued something else; all of them where no choice has a majority
 	Enqueued string // what these enqueued
+	// Sides are the ranks of each choice with what they enqueued, where none has a majority.
+	Sides []string
+}
+
+// text says who enqueued what, as verb.
+func (d *Disagreement) text(verb string) string {
+	at := fmt.Sprintf("collective %d of group %s", d.Seq, d.Group)
+	if len(d.Sides) > 0 {
+		return fmt.Sprintf("no majority on %s: %s", at, strings.Join(d.Sides, ", "))
+	}
+	return fmt.Sprintf("%s %s on %s: %s instead of %s", rankList(d.Ranks), verb, at, d.Enqueued, d.Op)
 }
 
 // Skew is how far a rank's clock is ahead of the other ranks'.

@@ -29,8 +29,8 @@ func job(t *testing.T, n, collectives int, change func(rank int, e *Entry) bool)
 			if e.State == Completed {
 				completed = seq
 			}
-			entries = append(entries, fmt.Sprintf(`{"record_id":%d,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":%d,"p2p_seq_id":%d,"profiling_name":%q,"time_created_ns":%d,"input_sizes":%s,"input_dtypes":["Float"],"state":%q,"is_p2p":%v}`,
-				e.RecordID, e.Seq, e.P2PSeq, e.Op, e.CreatedNanos, e.Sizes, []string{"scheduled", "started", "completed"}[e.State], e.P2P))
+			entries = append(entries, fmt.Sprintf(`{"record_id":%d,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":%d,"p2p_seq_id":%d,"profiling_name":%q,"time_created_ns":%d,"time_discovered_completed_ns":%d,"input_sizes":%s,"input_dtypes":["Float"],"state":%q,"is_p2p":%v}`,
+				e.RecordID, e.Seq, e.P2PSeq, e.Op, e.CreatedNanos, e.CompletedNanos, e.Sizes, []string{"scheduled", "started", "completed"}[e.State], e.P2P))
 		}
 		ranks := strings.ReplaceAll(fmt.Sprint(upTo(n)), " ", ", ")
 		data := fmt.Sprintf(`{"version":"2.9","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":%q}},"pg_status":{"0":{"last_enqueued_collective":%d,"last_started_collective":-1,"last_completed_collective":%d}},"entries":[%s]}`,
@@ -155,6 +155,38 @@ func TestAStragglerAndClocksOffByHours(t *testing.T) {
 	}
 	if off := report.Skews[0].Nanos - hours; off < -ms || off > ms {
 		t.Errorf("clock ahead by %d, want %d", report.Skews[0].Nanos, hours)
+	}
+}
+
+// A rank that enqueues late, by the same time always, is no clock where all complete together.
+func TestCompletionsShowTheClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		late, ahead int64
+		want        []int
+	}{"late": {50 * ms, 0, []int{2}}, "a clock": {0, 50 * ms, nil}, "both": {50 * ms, 3600 * 1000 * ms, []int{2}}} {
+		report := analyse(t, job(t, 4, 12, func(r int, e *Entry) bool {
+			e.State, e.CompletedNanos = Completed, e.CreatedNanos+90*ms
+			if r == 2 {
+				e.CreatedNanos, e.CompletedNanos = e.CreatedNanos+c.late+c.ahead, e.CompletedNanos+c.ahead
+			}
+			return true
+		}))
+		if !slices.Equal(report.Late, c.want) || len(report.Skews) > 0 != (c.ahead > 0) {
+			t.Errorf("%s: late %v, clocks %v", name, report.Late, report.Skews)
+		}
+	}
+}
+
+// Where as many ranks enqueued one thing as another, both are named.
+func TestADisagreementWithoutAMajority(t *testing.T) {
+	report := analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
+		if r < 2 && e.Seq == 5 {
+			e.Op = "nccl:broadcast"
+		}
+		return true
+	}))
+	if want := "ranks 0, 1 enqueued broadcast"; !strings.Contains(report.Text(), want) || !strings.Contains(report.Text(), "ranks 2, 3 enqueued all_reduce") {
+		t.Errorf("%q, want %q and the others", report.Text(), want)
 	}
 }
 
