@@ -28,12 +28,12 @@ type causes struct {
 	ports    []float64 // by cause: an exchange's level on links of hosts, by the ports to them
 	sums     []levelSums
 	thorough []bool // by cause: an exchange at whose leaves mostly all that comes waits
-	slow     []bool // by cause: it begins at a slow link
 	masks    []maskKey
 	evidence pairs
 	partners []partnership
 	meetings []meeting
 	votes    []vote
+	met      []int32 // causes at one switch
 	tally    []vote
 }
 

@@ -23,11 +23,7 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 	}
 	c.tallyVotes()
-	c.findSlow(s)
 	for _, v := range c.tally {
-		if (c.slow[v.cause] || c.slow[v.beside]) && !c.isMisfit(v.beside) {
-			continue
-		}
 		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
 			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) {
 			joined = joined || c.sets.find(v.cause) != c.sets.find(v.beside)
@@ -37,13 +33,35 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// findSlow finds the causes that begin at one link: these are no parts of others.
-func (c *causes) findSlow(s *sinks) {
-	c.slow = resize(c.slow, len(c.weak))
-	clear(c.slow)
-	for a := range s.all {
-		if x := &s.all[a]; x.slow >= 0 || x.isTree() && x.down() >= minFeeders {
-			c.slow[c.sets.find(int32(a))] = true
+// joinUnexplained joins causes that meet at a switch, whichever way, if together they explain their links clearly worse than
+// noise would: the evidence that parts them is that each explains its own. It reports whether it joined any.
+func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
+	c.measureMisfits(t, s, h)
+	for d, isSwitch := range t.waits.isSwitch {
+		if !isSwitch {
+			continue
+		}
+		c.listMet(t, h, int32(d))
+		for k, a := range c.met {
+			for _, b := range c.met[:k] {
+				if c.sets.find(a) != c.sets.find(b) && c.off[a]+c.off[b] >= leastTogether*float64(c.count[a]+c.count[b]) {
+					c.sets.union(a, b)
+					joined = true
+				}
+			}
+		}
+	}
+	return joined
+}
+
+// listMet lists the causes of which links enter or leave a switch.
+func (c *causes) listMet(t *trees, h *shares, device int32) {
+	c.met = c.met[:0]
+	for _, nodes := range [2][]int32{t.into.of(device), t.leaving.of(device)} {
+		for _, i := range nodes {
+			if own := h.main(i); own >= 0 && !slices.Contains(c.met, own) {
+				c.met = append(c.met, own)
+			}
 		}
 	}
 }
