@@ -33,6 +33,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := newPressure(s.graph, snap)
 	p.ends = &s.work.ends
 	s.compare(p)
+	s.findSilent(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
@@ -145,30 +146,48 @@ func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
 // section 7).
 type nearFailure struct {
 	*failure
-	hops  int
-	score float64
-	stall float64 // around what failed, percent
-	share float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
+	silent *silent // what counters show of it, where no log does; else nil
+	hops   int
+	score  float64
+	stall  float64 // around what failed, percent
+	share  float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
 }
+
+// fell reports whether counters leave no doubt that something died.
+func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 0 }
 
 // nearFailures lists the failures near the region that reach last searched from.
 func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 	rc.failures = rc.failures[:0]
 	for i := range s.failures {
-		f := &s.failures[i]
-		hops := -1
-		for _, d := range f.devices {
-			if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
-				hops = h
-			}
-		}
-		if hops >= 0 {
-			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)})
+		s.addNear(rc, &s.failures[i], nil, p)
+	}
+	for i := range s.work.silent {
+		if c := &s.work.silent[i]; !c.logged {
+			s.addNear(rc, &c.failure, c, p)
 		}
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
 	})
+}
+
+// addNear adds a failure to those near a region, if it is; silent is given if counters show it and no log does.
+func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
+	hops := -1
+	for _, d := range f.devices {
+		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+			hops = h
+		}
+	}
+	if hops < 0 {
+		return
+	}
+	near := nearFailure{failure: f, silent: c, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)}
+	if c != nil {
+		near.score -= silentDoubt * c.doubt
+	}
+	rc.failures = append(rc.failures, near)
 }
 
 // stallAround is the stall of what failed: of its own links where they are measured, a little of the others
