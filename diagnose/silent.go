@@ -14,6 +14,7 @@ type silent struct {
 	since  int64   // slot from which on it carries nothing
 	took   bool    // other links of a switch at its end took over what it carried
 	waits  bool    // traffic waits before a switch at its end that did not
+	unread bool    // its ports give no readings, while others of its switches do: of some devices a dead port gives none
 	doubt  float64 // 0 to 1: that its traffic has ended instead
 	logged bool    // a log reports it
 }
@@ -33,6 +34,8 @@ const (
 	leastSilent = 3
 	// silentDoubt is what doubt takes from the score of a cable.
 	silentDoubt = 4.
+	// starvedDoubt is the doubt in a cable whose counters are read, where those of another stopped with it: it lost what that fed it.
+	starvedDoubt = .5
 )
 
 // findSilent lists the cables that died as far as counters show it.
@@ -45,7 +48,7 @@ func (s *Stage) findSilent(p *pressure) {
 	}
 	quiet := w.quiet[:0]
 	for l := range schema.LinkID(s.graph.NumLinks()) {
-		if back := s.backOf(l); s.betweenSwitches(l) && (back == schema.NoLink || l < back) && s.quiet(use, s.clock.now, l, back) {
+		if back := s.backOf(l); s.betweenSwitches(l) && (back == schema.NoLink || l < back) && s.quiet(use, l, back) {
 			quiet = append(quiet, l)
 		}
 	}
@@ -57,13 +60,16 @@ func (s *Stage) findSilent(p *pressure) {
 			back := s.backOf(l)
 			if !carries(row, l) && !carries(row, back) {
 				left = append(left, l)
-			} else if a, b := s.carried(use, l, slot), s.carried(use, back, slot); max(a, b) >= leastUse && (back == schema.NoLink || min(a, b) >= usedBack) {
-				s.addSilent(l, slot+1)
+			} else if a, b := s.carried(use, l, slot), s.carried(use, back, slot); max(a, b) >= leastUse && (back == schema.NoLink || min(a, b) >= usedBack || !s.readNow(use, l, back)) {
+				s.addSilent(l, slot+1, !s.readNow(use, l, back))
 			}
 		}
 		quiet = left
 	}
 	s.joinSilent(use)
+	w.silent = slices.DeleteFunc(w.silent, func(c silent) bool { // a reading may be lost once
+		return c.unread && c.since == s.clock.now && !s.together(&c, func(o *silent) bool { return !o.unread })
+	})
 	for i := range w.silent {
 		s.askDemand(&w.silent[i], use, p)
 	}
@@ -100,11 +106,39 @@ func carries(row []uint8, l schema.LinkID) bool {
 	return l != schema.NoLink && row[l] != levelMissing && row[l] > silentLevel
 }
 
-// quiet reports whether a cable carries nothing: a direction of it was measured, and none that was has carried anything.
-func (s *Stage) quiet(use *levels, slot int64, l, back schema.LinkID) bool {
-	row := use.row(slot)
-	measured := row[l] != levelMissing || back != schema.NoLink && row[back] != levelMissing
-	return measured && !carries(row, l) && !carries(row, back)
+// readNow reports whether a direction of a cable was read in this interval.
+func (s *Stage) readNow(use *levels, l, back schema.LinkID) bool {
+	row := use.row(s.clock.now)
+	return row[l] != levelMissing || back != schema.NoLink && row[back] != levelMissing
+}
+
+// quiet reports whether a cable carries nothing in this interval: no direction of it was read that does, and where none was
+// read, others of both of its switches were.
+func (s *Stage) quiet(use *levels, l, back schema.LinkID) bool {
+	row := use.row(s.clock.now)
+	if carries(row, l) || carries(row, back) {
+		return false
+	}
+	from, to := s.graph.Ends(l)
+	return s.readNow(use, l, back) || s.reads(row, from) && s.reads(row, to)
+}
+
+// reads reports whether any of a switch's counters was read.
+func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
+	return slices.ContainsFunc(s.graph.LinksAt(d), func(l schema.LinkID) bool {
+		from, _ := s.graph.Ends(l)
+		return row[l] != levelMissing && (from == d || s.graph.Duplex())
+	})
+}
+
+// together reports whether a cable that some holds for fell silent when another did.
+func (s *Stage) together(c *silent, some func(*silent) bool) bool {
+	for i := range s.work.silent {
+		if o := &s.work.silent[i]; max(o.since-c.since, c.since-o.since) <= 1 && some(o) {
+			return true
+		}
+	}
+	return false
 }
 
 // carried is the mean of what a link carried in the last intervals up to a slot, percent of its capacity.
@@ -122,9 +156,9 @@ func (s *Stage) carried(use *levels, l schema.LinkID, upTo int64) float64 {
 }
 
 // addSilent notes a cable that carries nothing since a slot, unless a log says what happened to it.
-func (s *Stage) addSilent(l schema.LinkID, since int64) {
+func (s *Stage) addSilent(l schema.LinkID, since int64, unread bool) {
 	key := s.graph.PortKey(l)
-	c := silent{since: since, failure: failure{Failure: schema.Failure{Fabric: s.graph.Fabric(), Time: schema.Instant(since * s.clock.duration),
+	c := silent{since: since, unread: unread, failure: failure{Failure: schema.Failure{Fabric: s.graph.Fabric(), Time: schema.Instant(since * s.clock.duration),
 		Kind: schema.LinkDownSuspected, Device: key.Device, Port: key.Port}}}
 	c.place(s.graph)
 	for i := range s.failures {
@@ -187,7 +221,7 @@ func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
 // askDemand finds whether what a cable carried is still to be sent: other links of a switch at its end to switches carry it, or traffic waits
 // there that did not. Where it is not, and where many fell silent at the same time, the traffic may have ended.
 func (s *Stage) askDemand(c *silent, use *levels, p *pressure) {
-	if s.jobEnded(c) {
+	if s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) { // what a log reports fed it
 		c.doubt = 1
 		return
 	}
@@ -216,6 +250,9 @@ func (s *Stage) askDemand(c *silent, use *levels, p *pressure) {
 		sure *= 2
 	}
 	c.doubt = 1 - sure
+	if !c.unread && s.together(c, func(o *silent) bool { return o.unread }) {
+		c.doubt = min(1, c.doubt+starvedDoubt)
+	}
 }
 
 // tookOver reports whether other links of a switch at the end of a cable, in the direction of one of its links, took over what

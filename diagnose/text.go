@@ -105,11 +105,15 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 	case c.waits:
 		why = " while traffic waits before " + it
 	}
+	carries += " nothing"
+	if c.unread {
+		carries = map[bool]string{true: "give no readings", false: "gives no readings"}[len(names) > 1]
+	}
 	kind := "probably down"
 	if c.doubt > 0 {
 		kind = "perhaps down"
 	}
-	return fmt.Sprintf("%s %s nothing in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
+	return fmt.Sprintf("%s %s in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
 }
 
 func plural(n int, what string) string {
