@@ -17,6 +17,7 @@ type silent struct {
 	unread bool    // its ports give no readings, while others of its switches do: of some devices a dead port gives none
 	doubt  float64 // 0 to 1: that its traffic has ended instead
 	logged bool    // a log reports it
+	fedBy  int     // place in the list of the cable that fed it, whose counters stopped with it; -1: none
 }
 
 const (
@@ -34,8 +35,6 @@ const (
 	leastSilent = 3
 	// silentDoubt is what doubt takes from the score of a cable.
 	silentDoubt = 4.
-	// starvedDoubt is the doubt in a cable whose counters are read, where those of another stopped with it: it lost what that fed it.
-	starvedDoubt = .5
 )
 
 // findSilent lists the cables that died as far as counters show it.
@@ -68,7 +67,7 @@ func (s *Stage) findSilent(p *pressure) {
 	}
 	s.joinSilent(use)
 	w.silent = slices.DeleteFunc(w.silent, func(c silent) bool { // a reading may be lost once
-		return c.unread && c.since == s.clock.now && !s.together(&c, func(o *silent) bool { return !o.unread })
+		return c.unread && c.since == s.clock.now && s.together(&c, func(o *silent) bool { return !o.unread }) < 0
 	})
 	for i := range w.silent {
 		s.askDemand(&w.silent[i], use, p)
@@ -131,14 +130,9 @@ func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
 	})
 }
 
-// together reports whether a cable that some holds for fell silent when another did.
-func (s *Stage) together(c *silent, some func(*silent) bool) bool {
-	for i := range s.work.silent {
-		if o := &s.work.silent[i]; max(o.since-c.since, c.since-o.since) <= 1 && some(o) {
-			return true
-		}
-	}
-	return false
+// together is the place of a cable that some holds for and that fell silent when another did; -1: there is none.
+func (s *Stage) together(c *silent, some func(*silent) bool) int {
+	return slices.IndexFunc(s.work.silent, func(o silent) bool { return max(o.since-c.since, c.since-o.since) <= 1 && some(&o) })
 }
 
 // carried is the mean of what a link carried in the last intervals up to a slot, percent of its capacity.
@@ -221,7 +215,7 @@ func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
 // askDemand finds whether what a cable carried is still to be sent: other links of a switch at its end to switches carry it, or traffic waits
 // there that did not. Where it is not, and where many fell silent at the same time, the traffic may have ended.
 func (s *Stage) askDemand(c *silent, use *levels, p *pressure) {
-	if s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) { // what a log reports fed it
+	if c.fedBy = -1; s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) >= 0 { // what a log reports fed it
 		c.doubt = 1
 		return
 	}
@@ -240,18 +234,14 @@ func (s *Stage) askDemand(c *silent, use *levels, p *pressure) {
 		}
 	}
 	together := 0.
-	for i := range s.work.silent {
-		if o := &s.work.silent[i]; max(o.since-c.since, c.since-o.since) <= 1 {
-			together++
-		}
-	}
+	s.together(c, func(*silent) bool { together++; return false })
 	sure := .5 * min(1, fewSilent/together)
 	if c.took || c.waits {
 		sure *= 2
 	}
 	c.doubt = 1 - sure
-	if !c.unread && s.together(c, func(o *silent) bool { return o.unread }) {
-		c.doubt = min(1, c.doubt+starvedDoubt)
+	if !c.unread {
+		c.fedBy = s.together(c, func(o *silent) bool { return o.unread })
 	}
 }
 

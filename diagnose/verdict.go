@@ -163,7 +163,12 @@ func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 		s.addNear(rc, &s.failures[i], nil, p)
 	}
 	for i := range s.work.silent {
-		if c := &s.work.silent[i]; !c.logged {
+		c := &s.work.silent[i]
+		switch {
+		case c.logged:
+		case c.fedBy >= 0: // as near as what it fed
+			s.addNear(rc, &c.failure, &s.work.silent[c.fedBy], p)
+		default:
 			s.addNear(rc, &c.failure, c, p)
 		}
 	}
@@ -172,7 +177,8 @@ func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 	})
 }
 
-// addNear adds a failure to those near a region, if it is; silent is given if counters show it and no log does.
+// addNear adds a failure to those near a region, if it is near. What counters show and no log does is given as silent, and
+// is as near as itself or as what it fed.
 func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
 	hops := -1
 	for _, d := range f.devices {
@@ -184,10 +190,17 @@ func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
 		return
 	}
 	near := nearFailure{failure: f, silent: c, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)}
-	if c != nil {
-		near.score -= silentDoubt * c.doubt
+	if c == nil {
+		rc.failures = append(rc.failures, near)
+		return
 	}
-	rc.failures = append(rc.failures, near)
+	near.failure = &c.failure
+	near.score -= silentDoubt * c.doubt
+	if i := slices.IndexFunc(rc.failures, func(o nearFailure) bool { return o.silent == c }); i < 0 {
+		rc.failures = append(rc.failures, near)
+	} else if near.score > rc.failures[i].score {
+		rc.failures[i] = near
+	}
 }
 
 // stallAround is the stall of what failed: of its own links where they are measured, a little of the others
