@@ -234,6 +234,17 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 			return "Check the cable at " + portName(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
 		}
 		f := &rc.failures[0]
+		if f.silent != nil && f.Port != "" {
+			var also []string
+			for i := 1; i < v.blamed; i++ {
+				also = append(also, portName(rc.failures[i].Device, rc.failures[i].Port))
+			}
+			then := ""
+			if len(also) > 0 {
+				then = ", then at " + strings.Join(also, ", ")
+			}
+			return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
+		}
 		if f.Port != "" {
 			return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 		}

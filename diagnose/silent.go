@@ -21,11 +21,11 @@ type silent struct {
 }
 
 const (
-	// silentLevel is what a link that carries nothing counts at most, in steps of levels (.2%): management packets. What is only
-	// held back carries more.
+	// silentLevel is what a link that carries nothing counts at most, in steps of levels (.6%): management packets, and what
+	// was on its way as it died.
 	silentLevel = 1
-	// usedBack is what a cable must have carried in the direction with less, percent of its capacity: one of no use has ends
-	// in which nothing can be missed.
+	// usedBack is what a cable must have carried in the direction with less, percent of its capacity: traffic one way that is held
+	// back elsewhere, or pauses, is seen more often than a cable that dies.
 	usedBack = 1
 	// tookOver is the share of what a cable carried that must have been added to other links of a switch at its end.
 	tookOver = .5

@@ -110,7 +110,10 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 		carries = map[bool]string{true: "give no readings", false: "gives no readings"}[len(names) > 1]
 	}
 	kind := "probably down"
-	if c.doubt > 0 {
+	switch {
+	case len(names) > 1:
+		kind = "one of them is probably down, and the others lost what it fed them"
+	case c.doubt > 0:
 		kind = "perhaps down"
 	}
 	return fmt.Sprintf("%s %s in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)

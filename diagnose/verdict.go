@@ -267,7 +267,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	case most == link:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
+		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum*rc.placeShare(), s.blamed(rc)
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
@@ -292,10 +292,26 @@ func calibrated(p float64) float64 {
 // blamed is how many of the failures near a region are listed: one event often has several lines.
 func (s *Stage) blamed(rc *regionCase) int {
 	n := 1
-	for n < min(len(rc.failures), s.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent {
+	for n < min(len(rc.failures), s.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent && (rc.failures[n].silent == nil) == (rc.failures[0].silent == nil) {
 		n++
 	}
 	return n
+}
+
+// placeShare is the probability that the likeliest failure is the place, where counters alone show it: of several cables that
+// fell silent together one is dead, and the others may have lost what it fed them.
+func (rc *regionCase) placeShare() float64 {
+	c := rc.failures[0].silent
+	if c == nil || c.unread {
+		return 1
+	}
+	sum := 0.
+	for i := range rc.failures {
+		if o := rc.failures[i].silent; o != nil && max(o.since-c.since, c.since-o.since) <= 1 {
+			sum += math.Exp(rc.failures[i].score - rc.failures[0].score)
+		}
+	}
+	return 1 / sum
 }
 
 // sameEvent is how much less the score of a failure may be than the first's to be of the same event.
