@@ -53,3 +53,24 @@ func TestDeadCableWithoutALog(t *testing.T) {
 		})
 	}
 }
+
+// Where a job is accused and the back pressure begins at a link that failed, the failure is named beside it, and the action
+// begins with its cable.
+func TestFailedRootBesideAJob(t *testing.T) {
+	lines := 0
+	playStory(t, "demo", 5, 50, func(r *schema.IntervalResult, _ *scenario.Truth) {
+		for i := range r.Diagnoses {
+			d := &r.Diagnoses[i]
+			if len(d.Jobs) == 0 || d.Root == nil || d.Root.Kind != schema.RootLinkDown {
+				continue
+			}
+			lines++
+			if len(d.Failures) == 0 || d.Failures[0].Device != "5,5,4" || !strings.HasPrefix(d.Action, "First replace or reseat the cable at 5,5,4 port Y+.") {
+				t.Errorf("failures %v, action %q", d.Failures, d.Action)
+			}
+		}
+	})
+	if lines == 0 {
+		t.Error("no job is accused where back pressure begins at a link that failed")
+	}
+}

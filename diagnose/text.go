@@ -81,6 +81,11 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	return strings.Join(accusations, " ")
 }
 
+// failed says what failed and when.
+func (s *Stage) failed(f *nearFailure) string {
+	return fmt.Sprintf("%s failed (%s, %s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"))
+}
+
 // silence says of what failed by the counters alone since when it carries nothing.
 func (s *Stage) silence(rc *regionCase, blamed int) string {
 	var names []string

@@ -311,8 +311,13 @@ func (rc *regionCase) placeShare() float64 {
 			sum += math.Exp(rc.failures[i].score - rc.failures[0].score)
 		}
 	}
-	return 1 / sum
+	return silentPlace / sum
 }
+
+// silentPlace is how often a cable that fell silent alone is the one that is dead: nearly always where routes change by
+// themselves, three times in four on a fabric of fixed routes whose dead ports still answer, as what fed it may have carried
+// too little in one direction to be missed.
+const silentPlace = .85
 
 // sameEvent is how much less the score of a failure may be than the first's to be of the same event.
 const sameEvent = .75
