@@ -267,8 +267,9 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	case most == link:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum*rc.placeShare(), s.blamed(rc)
+		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
+		v.confidence *= rc.placeShare()
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -305,13 +306,19 @@ func (rc *regionCase) placeShare() float64 {
 	if c == nil || c.unread {
 		return 1
 	}
-	sum := 0.
+	first, sum := &rc.failures[0], 0.
 	for i := range rc.failures {
-		if o := rc.failures[i].silent; o != nil && max(o.since-c.since, c.since-o.since) <= 1 {
-			sum += math.Exp(rc.failures[i].score - rc.failures[0].score)
+		o := &rc.failures[i]
+		if o.silent == nil || max(o.silent.since-c.since, c.since-o.silent.since) > 1 {
+			continue
 		}
+		odds := math.Exp(o.score - first.score)
+		if first.share > 0 {
+			odds *= o.share / first.share
+		}
+		sum += odds
 	}
-	return silentPlace / sum
+	return silentPlace / max(1, sum)
 }
 
 // silentPlace is how often a cable that fell silent alone is the one that is dead: nearly always where routes change by
