@@ -31,6 +31,12 @@ func playStory(t *testing.T, name string, seed uint64, intervals int, yield func
 	if err != nil {
 		t.Fatal(err)
 	}
+	playScript(t, script, seed, intervals, true, yield)
+}
+
+// playScript plays a script; without a log the failures in it are not shown to the stage.
+func playScript(t *testing.T, script *scenario.Script, seed uint64, intervals int, log bool, yield func(*schema.IntervalResult, *scenario.Truth)) {
+	t.Helper()
 	graph, err := topology.Parse("fabric", script.Fabric.Topology)
 	if err != nil {
 		t.Fatal(err)
@@ -67,6 +73,9 @@ func playStory(t *testing.T, name string, seed uint64, intervals int, yield func
 		for r := core.Next(); r != nil; r = core.Next() {
 			if s, known := steps[r.Snapshot.Interval.StartNanos]; known {
 				r.Jobs, r.Failures, r.Traffic = s.Jobs, s.Failures, nil
+				if !log {
+					r.Failures = nil
+				}
 				for i := range s.Traffic {
 					m := &s.Traffic[i]
 					r.Traffic = append(r.Traffic, schema.JobTraffic{JobID: m.JobID, Time: schema.Instant(s.Interval.StartNanos),

@@ -105,7 +105,7 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 	from, to := s.graph.Ends(lost)
 	rank := func(f *nearFailure) int {
 		switch {
-		case !f.broke() || s.restored(rc, f):
+		case !f.broke() || s.restored(rc, f) || f.silent != nil:
 			return 3
 		case slices.Contains(f.links, lost):
 			return 0

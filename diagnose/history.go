@@ -101,6 +101,14 @@ func (l *levels) row(slot int64) []uint8 {
 	return l.bytes[at : at+l.links]
 }
 
+// at is what a link had in a slot, percent; 0 if it was not measured.
+func (l *levels) at(slot int64, link schema.LinkID) float64 {
+	if v := l.row(slot)[link]; v != levelMissing {
+		return float64(v) / levelsPerPercent
+	}
+	return 0
+}
+
 // clear makes a slot missing.
 func (l *levels) clear(slot int64) {
 	row := l.row(slot)

@@ -30,12 +30,38 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 		d.Failures = append(d.Failures, schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops})
 	}
 	d.Root = s.rootPort(rc, v)
+	also := s.failedRoot(rc, v, d.Root)
+	if also != nil {
+		d.Failures = append(d.Failures, schema.NearFailure{Time: also.Time, Kind: also.Kind, Device: also.Device, Port: also.Port, Hops: also.hops})
+	}
 	d.Cycle = s.cycleOf(rc, v)
 	d.Victims = s.victims(rc, v)
 	d.Action = schema.OneLine(s.action(rc, v, d.Root))
-	because := s.hold(rc, s.because(rc, v, d.Root), &d)
+	because := s.because(rc, v, d.Root)
+	if also != nil {
+		d.Action = "First replace or reseat the cable at " + portName(also.Device, also.Port) + ". " + d.Action
+		because += " " + s.failed(also) + ", and what waits leads to it: without that link the job's traffic has less room."
+	}
+	because = s.hold(rc, because, &d)
 	d.Text = schema.OneLine(s.text(rc, because, &d))
 	return d
+}
+
+// failedRoot is the failure of the link at which the back pressure of a region begins that a job is accused of; nil: none.
+func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearFailure {
+	if v.accused == 0 || root == nil || root.Kind != linkDown || root.Link == schema.NoLink {
+		return nil
+	}
+	var last *nearFailure
+	for i := range rc.failures {
+		if f := &rc.failures[i]; slices.Contains(f.links, root.Link) && f.Port != "" && (last == nil || f.Time > last.Time) {
+			last = f
+		}
+	}
+	if last == nil || !last.broke() {
+		return nil
+	}
+	return last
 }
 
 // rootPort names the root: of a failure the port that failed, else where back pressure begins.
@@ -234,6 +260,17 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 			return "Check the cable at " + portName(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
 		}
 		f := &rc.failures[0]
+		if f.silent != nil && f.Port != "" {
+			var also []string
+			for i := 1; i < v.blamed; i++ {
+				also = append(also, portName(rc.failures[i].Device, rc.failures[i].Port))
+			}
+			then := ""
+			if len(also) > 0 {
+				then = ", then at " + strings.Join(also, ", ")
+			}
+			return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
+		}
 		if f.Port != "" {
 			return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 		}

@@ -302,9 +302,11 @@ func (rc *regionCase) rose() float64 {
 	return min(mostRose, loadRose*math.Log2(rc.load/risen))
 }
 
-// slowLinkScore rates that a link without a failure in the logs carries less than it did.
+// slowLinkScore rates that a link without a failure in the logs carries less than it did. Where a cable died at the same time,
+// other links lose what it fed them.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	switch {
+	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0:
 	case rc.back.kind == linkCapacity && rc.back.slower:
 		return slowLinkFell
 	case rc.neck.slower && rc.neck.before(&rc.drain):

@@ -59,6 +59,9 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 			return "A link carries clearly less than before while traffic waits for it; no log reports a failure."
 		}
 		f := &rc.failures[0]
+		if f.silent != nil {
+			return s.silence(rc, v.blamed)
+		}
 		where := "at the region"
 		if f.hops > 0 {
 			where = plural(f.hops, "hop") + " away from it"
@@ -76,6 +79,49 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		accusations = append(accusations, s.accusation(rc, &rc.jobs[i], v.class, root))
 	}
 	return strings.Join(accusations, " ")
+}
+
+// failed says what failed and when.
+func (s *Stage) failed(f *nearFailure) string {
+	return fmt.Sprintf("%s failed (%s, %s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"))
+}
+
+// silence says of what failed by the counters alone since when it carries nothing.
+func (s *Stage) silence(rc *regionCase, blamed int) string {
+	var names []string
+	for i := range blamed {
+		if f := &rc.failures[i]; f.silent != nil {
+			names = append(names, portName(f.Device, f.Port))
+		}
+	}
+	c := rc.failures[0].silent
+	carries, it, its := "carries", "it", "its"
+	if len(names) > 1 {
+		carries, it, its = "carry", "them", "their"
+	}
+	what := strings.Join(names, " and ")
+	if len(names) > 2 {
+		what = strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	}
+	why := ""
+	switch {
+	case c.took:
+		why = " while others at " + its + " switches took over"
+	case c.waits:
+		why = " while traffic waits before " + it
+	}
+	carries += " nothing"
+	if c.unread {
+		carries = map[bool]string{true: "give no readings", false: "gives no readings"}[len(names) > 1]
+	}
+	kind := "probably down"
+	switch {
+	case len(names) > 1:
+		kind = "one of them is probably down, and the others lost what it fed them"
+	case c.doubt > 0:
+		kind = "perhaps down"
+	}
+	return fmt.Sprintf("%s %s in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
 }
 
 func plural(n int, what string) string {

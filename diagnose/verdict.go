@@ -33,6 +33,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := newPressure(s.graph, snap)
 	p.ends = &s.work.ends
 	s.compare(p)
+	s.findSilent(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
@@ -145,30 +146,61 @@ func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
 // section 7).
 type nearFailure struct {
 	*failure
-	hops  int
-	score float64
-	stall float64 // around what failed, percent
-	share float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
+	silent *silent // what counters show of it, where no log does; else nil
+	hops   int
+	score  float64
+	stall  float64 // around what failed, percent
+	share  float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
 }
+
+// fell reports whether counters leave no doubt that something died.
+func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 0 }
 
 // nearFailures lists the failures near the region that reach last searched from.
 func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 	rc.failures = rc.failures[:0]
 	for i := range s.failures {
-		f := &s.failures[i]
-		hops := -1
-		for _, d := range f.devices {
-			if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
-				hops = h
-			}
-		}
-		if hops >= 0 {
-			rc.failures = append(rc.failures, nearFailure{failure: f, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)})
+		s.addNear(rc, &s.failures[i], nil, p)
+	}
+	for i := range s.work.silent {
+		c := &s.work.silent[i]
+		switch {
+		case c.logged:
+		case c.fedBy >= 0: // as near as what it fed
+			s.addNear(rc, &c.failure, &s.work.silent[c.fedBy], p)
+		default:
+			s.addNear(rc, &c.failure, c, p)
 		}
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
 	})
+}
+
+// addNear adds a failure to those near a region, if it is near. What counters show and no log does is given as silent, and
+// is as near as itself or as what it fed.
+func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
+	hops := -1
+	for _, d := range f.devices {
+		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+			hops = h
+		}
+	}
+	if hops < 0 {
+		return
+	}
+	near := nearFailure{failure: f, silent: c, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)}
+	if c == nil {
+		rc.failures = append(rc.failures, near)
+		return
+	}
+	near.failure = &c.failure
+	near.score -= silentDoubt * c.doubt
+	if i := slices.IndexFunc(rc.failures, func(o nearFailure) bool { return o.silent == c }); i < 0 {
+		rc.failures = append(rc.failures, near)
+	} else if near.score > rc.failures[i].score {
+		rc.failures[i] = near
+	}
 }
 
 // stallAround is the stall of what failed: of its own links where they are measured, a little of the others
@@ -237,6 +269,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 	case most == failures:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
+		v.confidence *= rc.placeShare()
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -260,11 +293,38 @@ func calibrated(p float64) float64 {
 // blamed is how many of the failures near a region are listed: one event often has several lines.
 func (s *Stage) blamed(rc *regionCase) int {
 	n := 1
-	for n < min(len(rc.failures), s.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent {
+	for n < min(len(rc.failures), s.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent && (rc.failures[n].silent == nil) == (rc.failures[0].silent == nil) {
 		n++
 	}
 	return n
 }
+
+// placeShare is the probability that the likeliest failure is the place, where counters alone show it: of several cables that
+// fell silent together one is dead, and the others may have lost what it fed them.
+func (rc *regionCase) placeShare() float64 {
+	c := rc.failures[0].silent
+	if c == nil || c.unread {
+		return 1
+	}
+	first, sum := &rc.failures[0], 0.
+	for i := range rc.failures {
+		o := &rc.failures[i]
+		if o.silent == nil || max(o.silent.since-c.since, c.since-o.silent.since) > 1 {
+			continue
+		}
+		odds := math.Exp(o.score - first.score)
+		if first.share > 0 {
+			odds *= o.share / first.share
+		}
+		sum += odds
+	}
+	return silentPlace / max(1, sum)
+}
+
+// silentPlace is how often a cable that fell silent alone is the one that is dead: nearly always where routes change by
+// themselves, three times in four on a fabric of fixed routes whose dead ports still answer, as what fed it may have carried
+// too little in one direction to be missed.
+const silentPlace = .85
 
 // sameEvent is how much less the score of a failure may be than the first's to be of the same event.
 const sameEvent = .75

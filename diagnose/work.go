@@ -30,7 +30,10 @@ type work struct {
 	past          past
 	centre        centres
 	gaps          gaps
-	grounds       []uint32 // by link: the round in which it has a switch in common with a region
+	silent        []silent        // cables that died by their counters, in this interval
+	quiet         []schema.LinkID // scratch of silent
+	back          []schema.LinkID // by link: that of its cable in the other direction
+	grounds       []uint32        // by link: the round in which it has a switch in common with a region
 	groundRound   uint32
 	shared        []shared // by case: with the region of the round
 	beside        []int32  // the cases with any

@@ -13,18 +13,21 @@ const (
 	SwitchRestored EventKind = "switch_restored"
 	NodeFailed     EventKind = "node_failed"
 	NodeRestored   EventKind = "node_restored"
-	LinkErrors     EventKind = "link_errors"           // a port counts more errors an hour than is allowed
-	LinkFlapping   EventKind = "link_flapping"         // a link loses its training again and again
-	Throttled      EventKind = "congestion_protection" // a congestion protection event (CPE)
-	JobStarted     EventKind = "job_started"
-	JobEnded       EventKind = "job_ended"
-	RegionBorn     EventKind = "region_born"
-	RegionEnded    EventKind = "region_ended"
-	RegionMerged   EventKind = "region_merged"
-	RegionSplit    EventKind = "region_split"
-	RegionSeverity EventKind = "region_severity" // a region changed its severity, and stayed with it
-	GraphChanged   EventKind = "graph_changed"
-	Story          EventKind = "story" // a scripted line of a simulated day
+	// Of a diagnosis only: counters show it, and no log does.
+	LinkDownSuspected   EventKind = "link_down_suspected"   // a cable carries nothing any more
+	SwitchDownSuspected EventKind = "switch_down_suspected" // nor does any of a switch
+	LinkErrors          EventKind = "link_errors"           // a port counts more errors an hour than is allowed
+	LinkFlapping        EventKind = "link_flapping"         // a link loses its training again and again
+	Throttled           EventKind = "congestion_protection" // a congestion protection event (CPE)
+	JobStarted          EventKind = "job_started"
+	JobEnded            EventKind = "job_ended"
+	RegionBorn          EventKind = "region_born"
+	RegionEnded         EventKind = "region_ended"
+	RegionMerged        EventKind = "region_merged"
+	RegionSplit         EventKind = "region_split"
+	RegionSeverity      EventKind = "region_severity" // a region changed its severity, and stayed with it
+	GraphChanged        EventKind = "graph_changed"
+	Story               EventKind = "story" // a scripted line of a simulated day
 
 	CongestionBegan EventKind = "congestion_began" // a regions congestion event (RCE)
 	CongestionEnded EventKind = "congestion_ended"

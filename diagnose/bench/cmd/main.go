@@ -3,6 +3,7 @@
 //	go run ./diagnose/bench/cmd                    every set, every kind
 //	go run ./diagnose/bench/cmd -v -kinds incast   and every wrong verdict
 //	go run ./diagnose/bench/cmd -seed 0            the seeds that constants are fitted on
+//	go run ./diagnose/bench/cmd -nolog -kinds link_fails,flaps   without a log of failures
 //	go run ./diagnose/bench/cmd -diagram FILE.svg  and draw the reliability diagram
 package main
 
@@ -21,6 +22,7 @@ import (
 	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/diagnose/bench"
 	"github.com/giverny/giverny/internal/table"
+	"github.com/giverny/giverny/schema"
 )
 
 // firstTestSeed separates test incidents from those that constants were fitted on, which have smaller seeds.
@@ -32,6 +34,7 @@ type options struct {
 	sets     []string
 	kinds    []string
 	verbose  bool
+	noLog    bool
 	markdown bool
 	diagram  string
 }
@@ -43,6 +46,7 @@ func main() {
 	sets := flag.String("sets", "", "sets, by name; all if empty")
 	kinds := flag.String("kinds", "", "kinds of incidents, by name; all if empty")
 	flag.BoolVar(&o.verbose, "v", false, "a line per incident, and per wrong verdict")
+	flag.BoolVar(&o.noLog, "nolog", false, "show the diagnoser no log of failures")
 	flag.BoolVar(&o.markdown, "markdown", false, "write a Markdown table")
 	flag.StringVar(&o.diagram, "diagram", "", "file for the reliability diagram, SVG")
 	flag.Parse()
@@ -134,9 +138,13 @@ func (o *options) score(w io.Writer, set bench.Set, kind bench.Kind) (*bench.Sco
 		if err != nil {
 			return nil, err
 		}
-		judge, err := diagnose.New(in.Graph(), diagnose.DefaultConfig())
+		stage, err := diagnose.New(in.Graph(), diagnose.DefaultConfig())
 		if err != nil {
 			return nil, err
+		}
+		var judge bench.Judge = stage
+		if o.noLog {
+			judge = withoutLog{stage}
 		}
 		verdicts, err := in.Play(judge)
 		if err != nil {
@@ -148,6 +156,14 @@ func (o *options) score(w io.Writer, set bench.Set, kind bench.Kind) (*bench.Sco
 		}
 	}
 	return &s, nil
+}
+
+// withoutLog shows a judge no failures.
+type withoutLog struct{ bench.Judge }
+
+func (w withoutLog) Step(r *schema.IntervalResult) {
+	r.Failures = nil
+	w.Judge.Step(r)
 }
 
 // tell writes a line per incident and one per verdict that is wrong.

@@ -1,0 +1,293 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// silent is a cable between switches that carried traffic and now carries nothing in either direction, while its sources
+// have more to send: it is dead, whether or not a log says so. A link that is slow still carries something.
+type silent struct {
+	failure
+	since  int64   // slot from which on it carries nothing
+	took   bool    // other links of a switch at its end took over what it carried
+	waits  bool    // traffic waits before a switch at its end that did not
+	unread bool    // its ports give no readings, while others of its switches do: of some devices a dead port gives none
+	doubt  float64 // 0 to 1: that its traffic has ended instead
+	logged bool    // a log reports it
+	fedBy  int     // place in the list of the cable that fed it, whose counters stopped with it; -1: none
+}
+
+const (
+	// silentLevel is what a link that carries nothing counts at most, in steps of levels (.6%): management packets, and what
+	// was on its way as it died.
+	silentLevel = 1
+	// usedBack is what a cable must have carried in the direction with less, percent of its capacity: traffic one way that is held
+	// back elsewhere, or pauses, is seen more often than a cable that dies.
+	usedBack = 1
+	// tookOver is the share of what a cable carried that must have been added to other links of a switch at its end.
+	tookOver = .5
+	// fewSilent cables die together; where more fall silent at the same time a job has ended.
+	fewSilent = 4
+	// leastSilent cables of a switch, all that carried anything, make it a switch that died.
+	leastSilent = 3
+	// silentDoubt is what doubt takes from the score of a cable.
+	silentDoubt = 4.
+)
+
+// findSilent lists the cables that died as far as counters show it.
+func (s *Stage) findSilent(p *pressure) {
+	w := &s.work
+	w.silent = w.silent[:0]
+	use := s.memory.metrics[schema.BandwidthUsed]
+	if use == nil {
+		return
+	}
+	quiet := w.quiet[:0]
+	for l := range schema.LinkID(s.graph.NumLinks()) {
+		if back := s.backOf(l); s.betweenSwitches(l) && (back == schema.NoLink || l < back) && s.quiet(use, l, back) {
+			quiet = append(quiet, l)
+		}
+	}
+	w.quiet = quiet
+	oldest := max(s.clock.first, s.clock.now-int64(use.length)+1)
+	for slot := s.clock.now - 1; slot >= oldest && len(quiet) > 0; slot-- {
+		row, left := use.row(slot), quiet[:0]
+		for _, l := range quiet {
+			back := s.backOf(l)
+			if !carries(row, l) && !carries(row, back) {
+				left = append(left, l)
+			} else if a, b := s.carried(use, l, slot), s.carried(use, back, slot); max(a, b) >= leastUse && (back == schema.NoLink || min(a, b) >= usedBack || !s.readNow(use, l, back)) {
+				s.addSilent(l, slot+1, !s.readNow(use, l, back))
+			}
+		}
+		quiet = left
+	}
+	s.joinSilent(use)
+	w.silent = slices.DeleteFunc(w.silent, func(c silent) bool { // a reading may be lost once
+		return c.unread && c.since == s.clock.now && s.together(&c, func(o *silent) bool { return !o.unread }) < 0
+	})
+	for i := range w.silent {
+		s.askDemand(&w.silent[i], use, p)
+	}
+}
+
+// backOf is the link of a cable in the other direction; NoLink on a grid, where one link is both.
+func (s *Stage) backOf(l schema.LinkID) schema.LinkID {
+	port := s.work.back
+	if port == nil {
+		port = make([]schema.LinkID, s.graph.NumLinks())
+		for l := range port {
+			port[l] = schema.NoLink
+			if link := s.graph.Link(schema.LinkID(l)); !s.graph.Duplex() {
+				at, _ := s.graph.PortAt(link.From, link.FromPort)
+				port[l] = at.Ingress
+			}
+		}
+		s.work.back = port
+	}
+	if l == schema.NoLink {
+		return l
+	}
+	return port[l]
+}
+
+// betweenSwitches reports whether a link joins two switches.
+func (s *Stage) betweenSwitches(l schema.LinkID) bool {
+	from, to := s.graph.Ends(l)
+	return s.graph.IsSwitch(from) && s.graph.IsSwitch(to)
+}
+
+// carries reports whether a link carried anything in a slot.
+func carries(row []uint8, l schema.LinkID) bool {
+	return l != schema.NoLink && row[l] != levelMissing && row[l] > silentLevel
+}
+
+// readNow reports whether a direction of a cable was read in this interval.
+func (s *Stage) readNow(use *levels, l, back schema.LinkID) bool {
+	row := use.row(s.clock.now)
+	return row[l] != levelMissing || back != schema.NoLink && row[back] != levelMissing
+}
+
+// quiet reports whether a cable carries nothing in this interval: no direction of it was read that does, and where none was
+// read, others of both of its switches were.
+func (s *Stage) quiet(use *levels, l, back schema.LinkID) bool {
+	row := use.row(s.clock.now)
+	if carries(row, l) || carries(row, back) {
+		return false
+	}
+	from, to := s.graph.Ends(l)
+	return s.readNow(use, l, back) || s.reads(row, from) && s.reads(row, to)
+}
+
+// reads reports whether any of a switch's counters was read.
+func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
+	return slices.ContainsFunc(s.graph.LinksAt(d), func(l schema.LinkID) bool {
+		from, _ := s.graph.Ends(l)
+		return row[l] != levelMissing && (from == d || s.graph.Duplex())
+	})
+}
+
+// together is the place of a cable that some holds for and that fell silent when another did; -1: there is none.
+func (s *Stage) together(c *silent, some func(*silent) bool) int {
+	return slices.IndexFunc(s.work.silent, func(o silent) bool { return max(o.since-c.since, c.since-o.since) <= 1 && some(&o) })
+}
+
+// carried is the mean of what a link carried in the last intervals up to a slot, percent of its capacity.
+func (s *Stage) carried(use *levels, l schema.LinkID, upTo int64) float64 {
+	if l == schema.NoLink {
+		return 0
+	}
+	sum, n := 0., 0.
+	for slot := max(upTo-idleIntervals+1, s.clock.first, s.clock.now-int64(use.length)+1); slot <= upTo; slot++ {
+		if v := use.row(slot)[l]; v != levelMissing {
+			sum, n = sum+float64(v)/levelsPerPercent, n+1
+		}
+	}
+	return sum / max(1, n)
+}
+
+// addSilent notes a cable that carries nothing since a slot, unless a log says what happened to it.
+func (s *Stage) addSilent(l schema.LinkID, since int64, unread bool) {
+	key := s.graph.PortKey(l)
+	c := silent{since: since, unread: unread, failure: failure{Failure: schema.Failure{Fabric: s.graph.Fabric(), Time: schema.Instant(since * s.clock.duration),
+		Kind: schema.LinkDownSuspected, Device: key.Device, Port: key.Port}}}
+	c.place(s.graph)
+	for i := range s.failures {
+		f := &s.failures[i]
+		if f.broke() && slices.ContainsFunc(f.links, func(l schema.LinkID) bool { return slices.Contains(c.links, l) }) && !s.over(f) {
+			c.logged = true
+		}
+	}
+	s.work.silent = append(s.work.silent, c)
+}
+
+// over reports whether a log says that what failed came back.
+func (s *Stage) over(f *failure) bool {
+	return slices.ContainsFunc(s.failures, func(o failure) bool {
+		return !o.broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time
+	})
+}
+
+// joinSilent makes one of the cables of a switch that fell silent together and are all that it has with any traffic.
+func (s *Stage) joinSilent(use *levels) {
+	w := &s.work
+	for i := 0; i < len(w.silent); i++ {
+		c := &w.silent[i]
+		if c.Port == "" || c.logged {
+			continue
+		}
+		for _, d := range c.devices {
+			n := 0
+			of := func(o silent) bool {
+				return o.Port != "" && !o.logged && slices.Contains(o.devices, d) && max(o.since-c.since, c.since-o.since) <= 1
+			}
+			for j := range w.silent {
+				if of(w.silent[j]) {
+					n++
+				}
+			}
+			if n < leastSilent || s.talks(use, d) {
+				continue
+			}
+			whole := silent{since: c.since, failure: failure{Failure: c.Failure}}
+			whole.Kind, whole.Device, whole.Port = schema.SwitchDownSuspected, s.graph.Device(d).Name, ""
+			w.silent = append(slices.DeleteFunc(w.silent, of), whole)
+			w.silent[len(w.silent)-1].place(s.graph)
+			i = -1 // from the beginning
+			break
+		}
+	}
+}
+
+// talks reports whether a switch shows that it is alive: a link of it carries something, or, where links have directions, its
+// own counters are read.
+func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
+	row := use.row(s.clock.now)
+	return slices.ContainsFunc(s.graph.LinksAt(d), func(l schema.LinkID) bool {
+		from, _ := s.graph.Ends(l)
+		return carries(row, l) || !s.graph.Duplex() && from == d && row[l] != levelMissing
+	})
+}
+
+// askDemand finds whether what a cable carried is still to be sent: other links of a switch at its end to switches carry it, or traffic waits
+// there that did not. Where it is not, and where many fell silent at the same time, the traffic may have ended.
+func (s *Stage) askDemand(c *silent, use *levels, p *pressure) {
+	if c.fedBy = -1; s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) >= 0 { // what a log reports fed it
+		c.doubt = 1
+		return
+	}
+	for _, d := range c.devices {
+		took := 0
+		for _, l := range c.links {
+			if s.tookOver(c, d, l, use, p) {
+				took++
+			}
+		}
+		c.took = c.took || took == len(c.links)
+		for _, l := range s.graph.LinksAt(d) {
+			if _, to := s.graph.Ends(l); to == d || s.graph.Duplex() {
+				c.waits = c.waits || s.waitsMore(l, c.since)
+			}
+		}
+	}
+	together := 0.
+	s.together(c, func(*silent) bool { together++; return false })
+	sure := .5 * min(1, fewSilent/together)
+	if c.took || c.waits {
+		sure *= 2
+	}
+	c.doubt = 1 - sure
+	if !c.unread {
+		c.fedBy = s.together(c, func(o *silent) bool { return o.unread })
+	}
+}
+
+// tookOver reports whether other links of a switch at the end of a cable, in the direction of one of its links, took over what
+// that carried.
+func (s *Stage) tookOver(c *silent, d topology.DeviceID, link schema.LinkID, use *levels, p *pressure) bool {
+	leaves, _ := s.graph.Ends(link)
+	added := 0.
+	for _, l := range s.graph.LinksAt(d) {
+		from, _ := s.graph.Ends(l)
+		if slices.Contains(c.links, l) || !s.betweenSwitches(l) || !s.graph.Duplex() && (from == d) != (leaves == d) {
+			continue
+		}
+		if now := p.useOf(l); now >= 0 {
+			added += (now - s.carried(use, l, c.since-1)) / 100 * s.graph.Capacity(l)
+		}
+	}
+	return added >= tookOver*s.carried(use, link, c.since-1)/100*s.graph.Capacity(link)
+}
+
+// jobEnded reports whether a job ended as a cable fell silent, of whose exchange some can have been on it.
+func (s *Stage) jobEnded(c *silent) bool {
+	for _, j := range s.jobs.all() {
+		if j.End == 0 || len(j.devices) == 0 {
+			continue
+		}
+		if at := s.clock.slotOf(int64(j.End)); at < c.since-2 || at > c.since {
+			continue
+		}
+		if r := s.routesOf(j); slices.ContainsFunc(c.links, func(l schema.LinkID) bool { _, on := slices.BinarySearch(r.links, l); return on }) {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsMore reports whether a link stalls that did not before a slot.
+func (s *Stage) waitsMore(l schema.LinkID, since int64) bool {
+	for m := range schema.NumMetrics {
+		levels := s.memory.metrics[m]
+		if levels == nil || !schema.Metric(m).IsStall() {
+			continue
+		}
+		if now := levels.at(s.clock.now, l); now >= schema.LowPercent && now >= 2*levels.at(since-2, l) {
+			return true
+		}
+	}
+	return false
+}
