@@ -94,6 +94,14 @@ func TestTrafficConverges(t *testing.T) {
 	if !d.excludes(&suspect{job: &job{devices: others}}) || d.excludes(&suspect{job: &job{devices: senders}}) {
 		t.Error("who is excluded is not who does not send")
 	}
+	rc, c := &regionCase{region: &schema.Region{}, drain: d, onset: -1}, &suspect{job: &job{devices: others}, cross: 1, growth: 1, burden: 1, known: true}
+	if u.stage.rate(rc, c, u.p); !math.IsInf(c.score, -1) {
+		t.Errorf("where nobody who is known sends the tree, a job that does not has a score of %.1f", c.score)
+	}
+	rc.drain.job = &job{devices: senders}
+	if u.stage.rate(rc, c, u.p); math.IsInf(c.score, -1) {
+		t.Error("the tree of another job leaves no score")
+	}
 }
 
 // TestALinkThatLostRate: what an exchange of a job sends over one link waits before it, and it carries less than it did.
