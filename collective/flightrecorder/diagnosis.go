@@ -90,7 +90,7 @@ func (r *Report) place() string {
 // stood is the longest time from the creation of a rank's head to its last entry.
 func stood(dumps []*Dump) (longest int64) {
 	for _, d := range dumps {
-		if i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 {
+		if i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 && d.Entries[i].CreatedNanos > 0 {
 			longest = max(longest, d.latest()-d.Entries[i].CreatedNanos)
 		}
 	}

@@ -57,10 +57,10 @@ type Skew struct {
 
 // analysis is the dumps of a job, by rank.
 type analysis struct {
-	dumps map[int]*Dump
-	ranks []int // that have a dump
-	cut   []int // whose dump ends early
-	heads map[int]*Entry
+	dumps  map[int]*Dump
+	ranks  []int   // that have a dump
+	unread []*Dump // that cannot be read
+	heads  map[int]*Entry
 
 	listed, seen map[string]Group // of pg_config, and of entries without one
 	out          Report
@@ -75,7 +75,7 @@ func Analyse(dumps []*Dump) (Report, error) {
 		a.add(d)
 	}
 	if len(a.dumps) == 0 && len(dumps) > 0 {
-		return Report{}, dumps[0].cut
+		return Report{}, dumps[0].unread
 	}
 	if len(a.dumps) == 0 {
 		return Report{}, fmt.Errorf("no Flight Recorder dumps: want files whose names end in the rank, as in _dump_12")
@@ -94,12 +94,10 @@ func Analyse(dumps []*Dump) (Report, error) {
 	return a.out, nil
 }
 
-// add takes the newer dump of a rank that has two. Of one that ends early the rank is noted.
+// add takes the newer dump of a rank that has two. One that cannot be read is kept apart.
 func (a *analysis) add(d *Dump) {
-	if d.cut != nil {
-		a.cut = append(a.cut, d.Rank)
-		place, _, _ := strings.Cut(d.cut.Error(), ";") // without what to do
-		a.note("%s: rank %d counts as one without a dump", place, d.Rank)
+	if d.unread != nil {
+		a.unread = append(a.unread, d)
 		return
 	}
 	before, doubled := a.dumps[d.Rank]
@@ -140,10 +138,15 @@ func (a *analysis) findMissing() {
 		}
 		a.out.Ranks = max(a.out.Ranks, r+1)
 	}
-	for _, r := range a.cut {
-		a.out.Ranks = max(a.out.Ranks, r+1)
-		if a.dumps[r] == nil && !slices.Contains(a.out.Missing, r) {
-			a.out.Missing = append(a.out.Missing, r)
+	for _, d := range a.unread {
+		if a.dumps[d.Rank] != nil {
+			a.note("%v; the other dump of rank %d counts", d.unread, d.Rank)
+			continue
+		}
+		a.note("rank %d counts as one without a dump: %v", d.Rank, d.unread)
+		a.out.Ranks = max(a.out.Ranks, d.Rank+1)
+		if !slices.Contains(a.out.Missing, d.Rank) {
+			a.out.Missing = append(a.out.Missing, d.Rank)
 		}
 	}
 	slices.Sort(a.out.Missing)

@@ -210,15 +210,20 @@ func TestRankOf(t *testing.T) {
 	}
 }
 
-// A rank that was killed while it wrote its dump is missing; the others are diagnosed without it.
-func TestDumpThatEndsEarly(t *testing.T) {
+// A dump that cannot be read is refused and named; the others are diagnosed without it.
+func TestDumpThatCannotBeRead(t *testing.T) {
 	stopped := func(rank int, e *Entry) bool { return rank != 2 || e.Seq < 3 }
 	whole := job(t, 6, 5, stopped)
-	for name, data := range map[string]string{"trace_4.json": `{"version":"2.9","entries":[`, "dump_4": "", "x_4": "\x80\x02}"} {
+	entry := func(fields string) string { return `{"version":"2.9","entries":[{` + fields + `}]}` }
+	for name, data := range map[string]string{"trace_4.json": `{"version":"2.9","entries":[`, "dump_4": "", "x_4": "\x80\x02}",
+		"calls_4": "\x80\x02cos\nsystem\n.", "zip_4": "PK\x03\x04", "text_4": "see the log", "list_4.json": `{"rank":4}`, "deep_4.json": strings.Repeat(`{"a":`, 20_000),
+		"seq_4.json": entry(`"collective_seq_id":9223372036854775807`), "record_4.json": entry(`"record_id":-9223372036854775808`), "time_4.json": entry(`"time_created_ns":-5`),
+		"late_4.json": entry(`"time_created_ns":9223372036854775807`), "status_4.json": `{"entries":[],"pg_status":{"0":{"last_enqueued_collective":9223372036854775807}}}`,
+		"ranks_4.json": `{"entries":[],"pg_config":{"0":{"ranks":"[0, 99999999999]"}}}`, "state_4.json": entry(`"state":"lost"`)} {
 		_, err := Parse(name, []byte(data))
-		dump, cutErr := Cut(name, err)
-		if err == nil || cutErr != nil {
-			t.Fatalf("%s: %v, %v; want a dump that ends early", name, err, cutErr)
+		dump, noRank := Unread(name, err)
+		if err == nil || noRank != nil || !strings.Contains(err.Error(), "; write the dump of this rank again") {
+			t.Fatalf("%s: %v, %v; want a dump that cannot be read, and what to do", name, err, noRank)
 		}
 		report := analyse(t, append(slices.Delete(slices.Clone(whole), 4, 5), dump))
 		if !slices.Equal(report.Missing, []int{4}) || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), name+": ") {
@@ -228,9 +233,12 @@ func TestDumpThatEndsEarly(t *testing.T) {
 			t.Errorf("%s alone: %v, want an error that names it", name, err)
 		}
 	}
-	_, err := Parse("dump_4", []byte("\x80\x02cos\nsystem\n."))
-	if _, err := Cut("dump_4", err); err == nil {
-		t.Error("a dump that would call code counts as one that ends early")
+	report := analyse(t, append(slices.Clone(whole), &Dump{Rank: 4, unread: ErrCut}))
+	if len(report.Missing) > 0 || !strings.Contains(strings.Join(report.Notes, "\n"), "the other dump of rank 4 counts") {
+		t.Errorf("missing %v, notes %q; want the dump of rank 4 that can be read to count", report.Missing, report.Notes)
+	}
+	if _, err := Unread("dump", ErrCut); err == nil {
+		t.Error("a file without a rank in its name stands for a rank")
 	}
 }
 
