@@ -13,6 +13,7 @@ type Report struct {
 	Stopped       []int // others wait for them and they wait for none, or their devices no longer complete
 	Late          []int // they come late to collectives that still complete
 	Missing       []int // ranks of the job without a dump
+	Read          []int // ranks whose dumps were read
 	Cycle         []int // each waits for the next, and the last for the first
 	Waits         []Wait
 	Disagreements []Disagreement
@@ -82,6 +83,7 @@ func Analyse(dumps []*Dump) (Report, error) {
 	}
 	a.findGroups()
 	a.findMissing()
+	a.out.Read = a.ranks
 	for _, r := range a.ranks {
 		if i := slices.IndexFunc(a.dumps[r].Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 {
 			a.heads[r] = &a.dumps[r].Entries[i]
@@ -194,11 +196,12 @@ func (a *analysis) stop() {
 			a.out.Stopped = append(a.out.Stopped, on)
 		}
 	}
-	if len(a.out.Stopped) == 0 && len(a.out.Disagreements) == 0 {
+	switch {
+	case len(a.out.Stopped) == 0 && len(a.out.Disagreements) == 0 && !a.out.few():
 		a.out.Stopped = absent
-	} else if len(absent) > 0 {
+	case len(absent) > 0:
 		slices.Sort(absent)
-		a.note("ranks wait for %s without a dump: stopped too, or waiting in its turn", rankList(absent))
+		a.note("ranks wait for %s without a dump: stopped, or waiting in turn", rankList(absent))
 	}
 	slices.Sort(a.out.Stopped)
 	a.out.Stopped = slices.Compact(a.out.Stopped)

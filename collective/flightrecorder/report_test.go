@@ -75,6 +75,28 @@ func TestARankWithoutDumpThatAllWaitFor(t *testing.T) {
 	}
 }
 
+// Of one dump of sixteen, or half of them, no rank is accused.
+func TestFewDumpsAccuseNobody(t *testing.T) {
+	for _, n := range []int{1, 8} {
+		report := analyse(t, job(t, 16, 6, nil)[:n])
+		d, err := Diagnose(job(t, 16, 6, nil)[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("of %s of 16 ranks %s read: which rank stopped cannot be told", rankList(upTo(n)), map[bool]string{true: "was", false: "were"}[n == 1])
+		if len(report.Stopped) > 0 || !report.Hung || len(report.Missing) != 16-n || !strings.Contains(report.Text(), want) || !strings.Contains(report.Text(), "rank 0 is in nccl:all_reduce 5 of group 0") {
+			t.Errorf("%d dumps: %+v %q, want nobody accused", n, report, report.Text())
+		}
+		if len(d.Culprits) != 1 || d.Culprits[0].Object != "group 0 default_pg" || !strings.Contains(d.Culprits[0].Evidence, want) {
+			t.Errorf("%d dumps: culprits %+v, want the group alone", n, d.Culprits)
+		}
+	}
+	idle := analyse(t, job(t, 16, 6, func(_ int, e *Entry) bool { e.State = Completed; return true })[3:4])
+	if text := idle.Text(); idle.Hung || !strings.Contains(text, "only the dump of rank 3 of 16 ranks was read") || strings.Contains(text, "no hang") {
+		t.Errorf("%q, want what one dump tells", text)
+	}
+}
+
 func TestNobodyWaits(t *testing.T) {
 	report := analyse(t, job(t, 4, 6, func(_ int, e *Entry) bool { e.State = Completed; return true }))
 	if report.Hung || len(report.Stopped)+len(report.Late)+len(report.Skews) > 0 || report.Text() != "no rank waits: no hang" {
