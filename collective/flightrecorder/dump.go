@@ -52,14 +52,18 @@ type Entry struct {
 	Seq            int64  // of the group's collectives
 	P2PSeq         int64
 	Op             string // such as nccl:all_reduce
-	Sizes          string // of the inputs and their types, for comparison
-	CreatedNanos   int64  // by the rank's clock
-	StartedNanos   int64  // 0: not known
-	CompletedNanos int64  // 0: not known
+	Inputs         Tensors
+	Outputs        Tensors
+	CreatedNanos   int64 // by the rank's clock
+	StartedNanos   int64 // 0: not known
+	CompletedNanos int64 // 0: not known
 	State          State
 	TimeoutMillis  int64
 	P2P            bool
 }
+
+// Tensors are what an operation reads or writes, printed for comparison.
+type Tensors struct{ Types, Sizes string }
 
 // RankOf is the rank in a dump's file name, its last number: _dump_12,
 // nccl_trace_rank_12, trace_12.json. Other files are no dumps.
@@ -144,18 +148,21 @@ func container(data []byte) string {
 }
 
 // decoder turns values into a Dump. A list that a pickle refers to many times is
-// read each time: budget bounds the work.
+// read each time: budget bounds the work, by values and characters.
 type decoder struct {
 	budget int
 	errs   []string
 }
+
+// maxWork lets every value of the largest pickle be read with three digits.
+const maxWork = 4 * maxValues
 
 func (d *decoder) fault(format string, args ...any) {
 	d.errs = append(d.errs, fmt.Sprintf(format, args...))
 }
 
 func decode(root *dict) (*Dump, error) {
-	d := &decoder{budget: maxValues}
+	d := &decoder{budget: maxWork}
 	out := &Dump{Version: text(root.at["version"]), Groups: map[string]Group{}, Status: map[int]Status{}, groupOf: map[int]string{}, descs: map[string]string{}}
 	entries, ok := root.at["entries"].(*list)
 	if !ok && root.at["pg_status"] == nil {
@@ -173,7 +180,7 @@ func decode(root *dict) (*Dump, error) {
 	}
 	switch {
 	case d.budget < 0:
-		return nil, fmt.Errorf("byte 0: more than %d values in entries", maxValues)
+		return nil, fmt.Errorf("byte 0: more than %d values and characters in entries", maxWork)
 	case len(d.errs) > 0:
 		return nil, fmt.Errorf("byte 0: %s", d.errs[0])
 	}
@@ -314,10 +321,8 @@ func (d *decoder) entry(dump *Dump, i int, v any) Entry {
 		d.fault("entry %d: state %q: want scheduled, started or completed", i, state)
 	}
 	d.plausible(i, &out)
-	var sizes strings.Builder
-	d.write(&sizes, e.at["input_dtypes"], 0)
-	d.write(&sizes, e.at["input_sizes"], 0)
-	out.Sizes = sizes.String()
+	out.Inputs = Tensors{d.print(e.at["input_dtypes"]), d.print(e.at["input_sizes"])}
+	out.Outputs = Tensors{d.print(e.at["output_dtypes"]), d.print(e.at["output_sizes"])}
 	return out
 }
 
@@ -340,6 +345,13 @@ func (d *decoder) plausible(i int, e *Entry) {
 			d.fault("entry %d: %s %d: want %d to %d", i, f.name, f.value, f.least, f.limit)
 		}
 	}
+}
+
+// print gives the numbers and strings of nested lists as text.
+func (d *decoder) print(v any) string {
+	var b strings.Builder
+	d.write(&b, v, 0)
+	return b.String()
 }
 
 // write prints the numbers and strings of nested lists.

@@ -18,7 +18,7 @@ func job(t *testing.T, n, collectives int, change func(rank int, e *Entry) bool)
 		var entries []string
 		enqueued, completed := -1, -1
 		for seq := range collectives {
-			e := Entry{RecordID: int64(seq), Seq: int64(seq), Op: "nccl:all_reduce", Sizes: "[[1024]]", State: Completed, CreatedNanos: int64(seq)*100*ms + int64(r)*1000}
+			e := Entry{RecordID: int64(seq), Seq: int64(seq), Op: "nccl:all_reduce", Inputs: Tensors{Sizes: "[[1024]]"}, Outputs: Tensors{Sizes: "[[1024]]"}, State: Completed, CreatedNanos: int64(seq)*100*ms + int64(r)*1000}
 			if seq == collectives-1 {
 				e.State = Started
 			}
@@ -29,8 +29,8 @@ func job(t *testing.T, n, collectives int, change func(rank int, e *Entry) bool)
 			if e.State == Completed {
 				completed = seq
 			}
-			entries = append(entries, fmt.Sprintf(`{"record_id":%d,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":%d,"p2p_seq_id":%d,"profiling_name":%q,"time_created_ns":%d,"time_discovered_completed_ns":%d,"input_sizes":%s,"input_dtypes":["Float"],"state":%q,"is_p2p":%v}`,
-				e.RecordID, e.Seq, e.P2PSeq, e.Op, e.CreatedNanos, e.CompletedNanos, e.Sizes, []string{"scheduled", "started", "completed"}[e.State], e.P2P))
+			entries = append(entries, fmt.Sprintf(`{"record_id":%d,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":%d,"p2p_seq_id":%d,"profiling_name":%q,"time_created_ns":%d,"time_discovered_completed_ns":%d,"input_sizes":%s,"input_dtypes":["Float"],"output_sizes":%s,"output_dtypes":["Float"],"state":%q,"is_p2p":%v}`,
+				e.RecordID, e.Seq, e.P2PSeq, e.Op, e.CreatedNanos, e.CompletedNanos, e.Inputs.Sizes, e.Outputs.Sizes, []string{"scheduled", "started", "completed"}[e.State], e.P2P))
 		}
 		ranks := strings.ReplaceAll(fmt.Sprint(upTo(n)), " ", ", ")
 		data := fmt.Sprintf(`{"version":"2.9","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":%q}},"pg_status":{"0":{"last_enqueued_collective":%d,"last_started_collective":-1,"last_completed_collective":%d}},"entries":[%s]}`,
@@ -136,12 +136,40 @@ func TestADisagreement(t *testing.T) {
 	}
 	report = analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
 		if r == 3 && e.Seq == 5 {
-			e.Sizes = "[[2048]]"
+			e.Inputs.Sizes = "[[2048]]"
 		}
 		return true
 	}))
 	if len(report.Disagreements) != 1 || !slices.Equal(report.Disagreements[0].Ranks, []int{3}) {
 		t.Errorf("%+v, want rank 3 named for its size", report)
+	}
+}
+
+// Sizes are compared where they must be the same on all ranks, and nowhere else.
+func TestSizesThatDisagree(t *testing.T) {
+	for _, c := range []struct {
+		op              string
+		inputs, outputs bool // that rank 2 differs in them is a disagreement
+	}{
+		{"nccl:all_gather", true, true}, {"nccl:_all_gather_base", true, true}, {"nccl:all_gather_into_tensor_coalesced", true, true},
+		{"nccl:reduce_scatter", true, true}, {"nccl:_reduce_scatter_base", true, true}, {"nccl:all_reduce", true, true}, {"nccl:broadcast", true, true}, {"nccl:reduce", true, true},
+		{"nccl:gather", true, false}, {"nccl:scatter", false, true}, {"nccl:all_to_all", false, false}, {"nccl:_broadcast_oop", false, false}, {"nccl:_reduce_oop", false, false},
+	} {
+		for _, inputs := range []bool{true, false} {
+			report := analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
+				e.Op, e.Outputs.Sizes = c.op, "[[4096]]"
+				if r == 2 && e.Seq == 5 && inputs {
+					e.Inputs.Sizes = "[[512]]"
+				} else if r == 2 && e.Seq == 5 {
+					e.Outputs.Sizes = "[[2048]]"
+				}
+				return true
+			}))
+			want := inputs && c.inputs || !inputs && c.outputs
+			if len(report.Disagreements) > 0 != want || want && !slices.Equal(report.Disagreements[0].Ranks, []int{2}) {
+				t.Errorf("%s, inputs %v: %+v, want rank 2 named: %v", c.op, inputs, report.Disagreements, want)
+			}
+		}
 	}
 }
 
