@@ -89,11 +89,22 @@ func diagnoseInspector(files Files) (collective.Diagnosis, error) {
 		}
 	}
 	d, err := nccl.Diagnose(calls)
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", namesOf(files), err)
+	}
 	for _, note := range notes {
 		d.Notes = append(d.Notes, note)
 		d.Text += "; " + note
 	}
 	return d, err
+}
+
+// namesOf says which files these are.
+func namesOf(files Files) string {
+	if n := len(files.Names); n > 1 {
+		return fmt.Sprintf("%s and %d more", files.Names[0], n-1)
+	}
+	return strings.Join(files.Names, "")
 }
 
 func readTrace(name string, open Open) (*nccl.Trace, error) {

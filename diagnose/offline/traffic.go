@@ -93,7 +93,7 @@ func (t *trafficReader) header() error {
 		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
 		switch i := slices.Index(trafficColumns[:], name); {
 		case i < 0:
-			t.r.note("traffic columns", "%s:1: column %q is not used; used are %s", t.file.Name, name, want)
+			t.r.note("traffic columns", "%s:1: column %.60q is not used; used are %s", t.file.Name, name, want)
 		case t.columns[i] >= 0:
 			return fmt.Errorf("column %s is duplicated", name)
 		default:

@@ -269,7 +269,7 @@ func (t *table) readHeader() error {
 				m, err = schema.ParseMetric(name)
 			}
 			if err != nil {
-				return fmt.Errorf("column %q is neither time, link, a coordinate nor a metric: %w", name, err)
+				return fmt.Errorf("column %.60q is neither time, link, a coordinate nor a metric; want a header such as link,credit,inq (the metrics reference lists all metrics)", name)
 			}
 			if slices.Contains(t.metrics, m) {
 				return fmt.Errorf("metric %s has two columns", m)

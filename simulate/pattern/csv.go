@@ -78,7 +78,7 @@ func columnPlaces(header []string) ([]int, error) {
 		c := slices.Index(columns, h)
 		switch {
 		case c < 0:
-			return nil, fmt.Errorf("column %q%s", h, suggestion(h, columns))
+			return nil, fmt.Errorf("column %.60q%s", h, suggestion(h, columns))
 		case at[c] >= 0:
 			return nil, fmt.Errorf("column %q is duplicated", h)
 		}
