@@ -84,7 +84,7 @@ func newest(samples []float64) []float64 { return samples[max(0, len(samples)-ma
 func ParseBaseline(text []byte) (Baseline, error) {
 	var b Baseline
 	if err := json.Unmarshal(text, &b); err != nil {
-		return b, fmt.Errorf("not a baseline of giverny hostping baseline: %w", err)
+		return b, fmt.Errorf("not a baseline of giverny hostping baseline: %w; make it with that command, or name another file", err)
 	}
 	if b.Version != BaselineVersion {
 		return b, fmt.Errorf("baseline of version %d, want %d: take it again with giverny hostping baseline", b.Version, BaselineVersion)

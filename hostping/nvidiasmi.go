@@ -106,7 +106,7 @@ func smiRows(text string) (*smiTable, map[string]string, error) {
 		}
 	}
 	if len(t.names) == 0 {
-		return nil, nil, &fault{1, fmt.Errorf("no table: want the output of nvidia-smi topo -m")}
+		return nil, nil, &fault{1, fmt.Errorf("no table: want the output of nvidia-smi topo -m, or the XML of lstopo --of xml or NCCL_TOPO_DUMP_FILE")}
 	}
 	for i, name := range t.names {
 		if t.near[i] == nil {

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -49,7 +50,10 @@ func DetectFormat(head []byte) (Format, error) {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("format not recognised; say which it is: %s", formatNames())
+	if len(bytes.TrimSpace(head)) == 0 {
+		return Format{}, errors.New("it is empty; want a fabric as " + formatHelp())
+	}
+	return Format{}, fmt.Errorf("format not recognised; want one of %s; giverny topology import --format says which it is", formatHelp())
 }
 
 // FindFormat finds a format by name.
@@ -60,6 +64,15 @@ func FindFormat(name string) (Format, error) {
 		}
 	}
 	return Format{}, fmt.Errorf("unknown topology format %q; want %s", name, formatNames())
+}
+
+// formatHelp lists the formats with what they are.
+func formatHelp() string {
+	texts := make([]string, len(Formats))
+	for i, f := range Formats {
+		texts[i] = f.Name + " (" + f.Help + ")"
+	}
+	return strings.Join(texts, ", ")
 }
 
 func formatNames() string {

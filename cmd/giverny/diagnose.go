@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -160,15 +159,9 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 
 // diagnoseStored prints diagnoses that were stored.
 func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) error {
-	var fabric *config.Fabric
-	var names []string
-	for i := range cfg.Fabrics {
-		if names = append(names, cfg.Fabrics[i].Name); cfg.Fabrics[i].Name == f.fabric {
-			fabric = &cfg.Fabrics[i]
-		}
-	}
-	if fabric == nil {
-		return fmt.Errorf("--fabric %q is not in the configuration; it has %s", f.fabric, strings.Join(names, ", "))
+	fabric, err := oneFabric(cfg.Fabrics, f.fabric)
+	if err != nil {
+		return err
 	}
 	span, region, err := f.span(int64(fabric.Interval()))
 	if err != nil {

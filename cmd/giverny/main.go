@@ -27,8 +27,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := newRoot().ExecuteContext(ctx); err != nil && !errors.Is(err, errDumped) {
-		fmt.Fprintln(os.Stderr, "giverny:", err)
+	if cmd, err := newRoot().ExecuteContextC(ctx); err != nil && !errors.Is(err, errDumped) {
+		fmt.Fprintln(os.Stderr, "giverny:", explained(cmd, err))
 		os.Exit(exitStatus(err))
 	}
 }

@@ -120,6 +120,9 @@ func oneFabric(fabrics []config.Fabric, name string) (*config.Fabric, error) {
 			return &fabrics[i], nil
 		}
 	}
+	if len(names) == 0 {
+		return nil, errors.New("no fabric is configured; add one under fabrics, with a name and a topology")
+	}
 	if name == "" {
 		return nil, fmt.Errorf("--fabric is missing: the configuration has %s", strings.Join(names, ", "))
 	}

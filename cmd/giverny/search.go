@@ -62,6 +62,7 @@ func (f *searchFlags) options() (o run.Options, err error) {
 		if o.Known, err = os.ReadFile(f.known); err != nil {
 			return o, err
 		}
+		o.KnownName = f.known
 	}
 	return o, nil
 }

@@ -161,7 +161,10 @@ func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*top
 // readStory reads a story from a file, or takes the built-in one of that name.
 func readStory(name string) (*scenario.Script, error) {
 	if !strings.ContainsAny(name, "./\\") {
-		return scenario.Builtin(name)
+		script, err := scenario.Builtin(name)
+		if _, absent := os.Stat(name); err == nil || absent != nil {
+			return script, err
+		}
 	}
 	file, err := os.Open(name)
 	if err != nil {

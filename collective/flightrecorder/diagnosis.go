@@ -39,7 +39,7 @@ func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
 		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: rankList(report.Cycle), Confidence: 0.9, Evidence: report.CycleText()})
 	}
 	if len(d.Culprits) == 0 && report.Hung {
-		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: report.place(), Confidence: 0.5, Evidence: "all ranks take part and the operation does not complete"})
+		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: report.place(), Confidence: 0.5, Evidence: report.placeEvidence()})
 	}
 	for _, r := range report.Late {
 		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Straggler, Object: fmt.Sprintf("rank %d", r), Confidence: 0.6})
@@ -84,13 +84,24 @@ func (r *Report) place() string {
 			return "group " + w.Group
 		}
 	}
+	if len(r.Waits) > 0 && r.few() {
+		return "group " + r.Waits[0].Group
+	}
 	return ""
+}
+
+// placeEvidence says why no rank is blamed.
+func (r *Report) placeEvidence() string {
+	if r.few() {
+		return r.fewText()
+	}
+	return "all ranks take part and the operation does not complete"
 }
 
 // stood is the longest time from the creation of a rank's head to its last entry.
 func stood(dumps []*Dump) (longest int64) {
 	for _, d := range dumps {
-		if i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 {
+		if i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 && d.Entries[i].CreatedNanos > 0 {
 			longest = max(longest, d.latest()-d.Entries[i].CreatedNanos)
 		}
 	}

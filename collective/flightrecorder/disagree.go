@@ -69,18 +69,44 @@ func closes(e *Entry) bool {
 	return ok && kind == strings.ToUpper(kind)
 }
 
-// operation that ranks must agree on; the sizes of an uneven all-to-all may differ,
-// and so may those of ranks that send nothing.
+// operation that ranks must agree on: its name, and the tensors that are the same on all
+// ranks, as PyTorch's own analyser compares them (torch/distributed/flight_recorder,
+// Op.match): all inputs but those of an all-to-all and of a scatter, where the root alone
+// has some, and all outputs but those of an all-to-all and of a gather. The input types of
+// a broadcast are left out, as they count at the root alone. Deviations: states may differ,
+// since a hang is just that; and of the broadcasts and reductions that stand for an uneven
+// all_gather or reduce_scatter (..._oop) names alone are compared, as each rank's own part
+// is among their tensors.
 func operation(e *Entry) string {
 	_, name, found := strings.Cut(e.Op, ":")
 	if !found {
 		name = e.Op
 	}
 	name = strings.TrimPrefix(name, "_")
-	if strings.Contains(name, "all_reduce") || strings.Contains(name, "allreduce") || strings.HasSuffix(name, "_base") {
-		return name + " " + e.Sizes
+	kind := strings.ToLower(name)
+	is := func(kinds ...string) bool {
+		return slices.ContainsFunc(kinds, func(k string) bool { return strings.Contains(kind, k) })
 	}
-	return name
+	var parts []string
+	add := func(t Tensors) {
+		if tensors := t.Types + t.Sizes; tensors != "" && !slices.Contains(parts, tensors) {
+			parts = append(parts, tensors)
+		}
+	}
+	switch {
+	case is("all_to_all", "alltoall", "_oop") || !is("reduce", "gather", "scatter", "broadcast", "barrier"):
+	case is("broadcast"):
+		add(Tensors{Sizes: e.Inputs.Sizes})
+		add(e.Outputs)
+	case kind == "scatter":
+		add(e.Outputs)
+	case kind == "gather":
+		add(e.Inputs)
+	default:
+		add(e.Inputs)
+		add(e.Outputs)
+	}
+	return strings.TrimSpace(name + " " + strings.Join(parts, " to "))
 }
 
 func minority(group string, seq int64, choices map[string][]int) Disagreement {

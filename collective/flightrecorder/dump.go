@@ -2,10 +2,8 @@ package flightrecorder
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"path"
 	"slices"
@@ -24,7 +22,7 @@ type Dump struct {
 	groupOf   map[int]string    // name of the group that has a number
 	descs     map[string]string // of groups by their names, from entries
 	hasStatus bool              // the dump has pg_status, be it empty
-	cut       error             // the dump ends early: nothing of it but its rank is known
+	unread    error             // why the dump cannot be read: nothing of it but its rank is known
 }
 
 // Group is a process group.
@@ -54,14 +52,18 @@ type Entry struct {
 	Seq            int64  // of the group's collectives
 	P2PSeq         int64
 	Op             string // such as nccl:all_reduce
-	Sizes          string // of the inputs and their types, for comparison
-	CreatedNanos   int64  // by the rank's clock
-	StartedNanos   int64  // 0: not known
-	CompletedNanos int64  // 0: not known
+	Inputs         Tensors
+	Outputs        Tensors
+	CreatedNanos   int64 // by the rank's clock
+	StartedNanos   int64 // 0: not known
+	CompletedNanos int64 // 0: not known
 	State          State
 	TimeoutMillis  int64
 	P2P            bool
 }
+
+// Tensors are what an operation reads or writes, printed for comparison.
+type Tensors struct{ Types, Sizes string }
 
 // RankOf is the rank in a dump's file name, its last number: _dump_12,
 // nccl_trace_rank_12, trace_12.json. Other files are no dumps.
@@ -80,20 +82,21 @@ const maxRanks = 1 << 20
 // ErrCut is that of a dump that ends early, as of a rank that was killed while it wrote.
 var ErrCut = errors.New("truncated")
 
-// Cut is what is known of a dump that ends early: whose it is, and why it cannot be read.
-func Cut(name string, err error) (*Dump, error) {
+// Unread stands for a dump that cannot be read: whose it is by the file's name, and why. It
+// gives the error back where the name has no rank.
+func Unread(name string, err error) (*Dump, error) {
 	rank, ok := RankOf(name)
-	if !ok || !errors.Is(err, ErrCut) {
+	if !ok {
 		return nil, err
 	}
-	return &Dump{Rank: rank, cut: err}, nil
+	return &Dump{Rank: rank, unread: err}, nil
 }
 
 // Parse reads one dump. The rank is that of the file's name.
 func Parse(name string, data []byte) (*Dump, error) {
 	d, err := parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; write the dump again, or take the file away to diagnose without this rank", name, err)
+		return nil, fmt.Errorf("%s: %w; write the dump of this rank again", name, err)
 	}
 	rank, ok := RankOf(name)
 	if !ok {
@@ -144,62 +147,22 @@ func container(data []byte) string {
 	return ""
 }
 
-// readJSON gives the values of the JSON form the types of a pickle's.
-func readJSON(data []byte) (any, error) {
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("byte 0: %d bytes are more than a dump has (%d)", len(data), MaxBytes)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var root any
-	if err := decoder.Decode(&root); errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, fmt.Errorf("byte %d: JSON: %w", decoder.InputOffset(), ErrCut)
-	} else if err != nil {
-		return nil, fmt.Errorf("byte %d: JSON: %w", decoder.InputOffset(), err)
-	}
-	if decoder.More() {
-		return nil, fmt.Errorf("byte %d: more follows the JSON object", decoder.InputOffset())
-	}
-	return fromJSON(root), nil
-}
-
-func fromJSON(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		d := &dict{at: make(map[string]any, len(v))}
-		for key, x := range v {
-			d.at[key] = fromJSON(x)
-		}
-		return d
-	case []any:
-		l := &list{items: make([]any, len(v))}
-		for i, x := range v {
-			l.items[i] = fromJSON(x)
-		}
-		return l
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		f, _ := v.Float64() // beyond its range: an infinity, which no field takes
-		return f
-	}
-	return v
-}
-
 // decoder turns values into a Dump. A list that a pickle refers to many times is
-// read each time: budget bounds the work.
+// read each time: budget bounds the work, by values and characters.
 type decoder struct {
 	budget int
 	errs   []string
 }
+
+// maxWork lets every value of the largest pickle be read with three digits.
+const maxWork = 4 * maxValues
 
 func (d *decoder) fault(format string, args ...any) {
 	d.errs = append(d.errs, fmt.Sprintf(format, args...))
 }
 
 func decode(root *dict) (*Dump, error) {
-	d := &decoder{budget: maxValues}
+	d := &decoder{budget: maxWork}
 	out := &Dump{Version: text(root.at["version"]), Groups: map[string]Group{}, Status: map[int]Status{}, groupOf: map[int]string{}, descs: map[string]string{}}
 	entries, ok := root.at["entries"].(*list)
 	if !ok && root.at["pg_status"] == nil {
@@ -217,7 +180,7 @@ func decode(root *dict) (*Dump, error) {
 	}
 	switch {
 	case d.budget < 0:
-		return nil, fmt.Errorf("byte 0: more than %d values in entries", maxValues)
+		return nil, fmt.Errorf("byte 0: more than %d values and characters in entries", maxWork)
 	case len(d.errs) > 0:
 		return nil, fmt.Errorf("byte 0: %s", d.errs[0])
 	}
@@ -315,7 +278,12 @@ func (d *decoder) status(out *Dump, root *dict) {
 			d.fault("pg_status %q: want a dict under the group's number", key)
 			return
 		}
-		out.Status[id] = Status{number(s.at["last_enqueued_collective"], -1), number(s.at["last_started_collective"], -1), number(s.at["last_completed_collective"], -1)}
+		progress := Status{number(s.at["last_enqueued_collective"], -1), number(s.at["last_started_collective"], -1), number(s.at["last_completed_collective"], -1)}
+		if least, most := min(progress.Enqueued, progress.Started, progress.Completed), max(progress.Enqueued, progress.Started, progress.Completed); least < -1 || most > maxCount {
+			d.fault("pg_status %q: collectives %d to %d: want -1 to %d", key, least, most, int64(maxCount))
+			return
+		}
+		out.Status[id] = progress
 	}
 }
 
@@ -352,11 +320,38 @@ func (d *decoder) entry(dump *Dump, i int, v any) Entry {
 	case state != "scheduled" && state != "":
 		d.fault("entry %d: state %q: want scheduled, started or completed", i, state)
 	}
-	var sizes strings.Builder
-	d.write(&sizes, e.at["input_dtypes"], 0)
-	d.write(&sizes, e.at["input_sizes"], 0)
-	out.Sizes = sizes.String()
+	d.plausible(i, &out)
+	out.Inputs = Tensors{d.print(e.at["input_dtypes"]), d.print(e.at["input_sizes"])}
+	out.Outputs = Tensors{d.print(e.at["output_dtypes"]), d.print(e.at["output_sizes"])}
 	return out
+}
+
+// Bounds of an entry's numbers: those of 30 years of an operation a microsecond, and the
+// year 2100 as nanoseconds. They keep sums and differences within int64.
+const (
+	maxCount = 1_000_000_000_000_000
+	maxNanos = 4_102_444_800_000_000_000
+)
+
+// plausible refuses numbers that no job reaches.
+func (d *decoder) plausible(i int, e *Entry) {
+	for _, f := range []struct {
+		name         string
+		value        int64
+		least, limit int64
+	}{{"record_id", e.RecordID, 0, maxCount}, {"collective_seq_id", e.Seq, -1, maxCount}, {"p2p_seq_id", e.P2PSeq, -1, maxCount},
+		{"time_created_ns", e.CreatedNanos, 0, maxNanos}, {"time_discovered_started_ns", e.StartedNanos, 0, maxNanos}, {"time_discovered_completed_ns", e.CompletedNanos, 0, maxNanos}} {
+		if f.value < f.least || f.value > f.limit {
+			d.fault("entry %d: %s %d: want %d to %d", i, f.name, f.value, f.least, f.limit)
+		}
+	}
+}
+
+// print gives the numbers and strings of nested lists as text.
+func (d *decoder) print(v any) string {
+	var b strings.Builder
+	d.write(&b, v, 0)
+	return b.String()
 }
 
 // write prints the numbers and strings of nested lists.

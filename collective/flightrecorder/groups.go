@@ -19,10 +19,60 @@ func (a *analysis) group(r int, name string) Group {
 	return a.seen[name]
 }
 
+// outvote takes the groups away from a dump whose list of ranks differs from the one that
+// most dumps of the ranks in question have: a single wrong dump would make up ranks, and
+// every rank would wait for them.
+func (a *analysis) outvote() {
+	type choice struct {
+		ranks []int
+		dumps []*Dump
+	}
+	choices := map[string]map[string]*choice{} // by group and printed list
+	for _, r := range a.ranks {
+		for name, g := range a.dumps[r].Groups {
+			if choices[name] == nil {
+				choices[name] = map[string]*choice{}
+			}
+			list := fmt.Sprint(g.Ranks)
+			if choices[name][list] == nil {
+				choices[name][list] = &choice{ranks: g.Ranks}
+			}
+			choices[name][list].dumps = append(choices[name][list].dumps, a.dumps[r])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(choices)) {
+		for _, own := range choices[name] {
+			for _, other := range choices[name] {
+				if len(other.dumps) <= len(own.dumps) {
+					continue
+				}
+				for _, d := range own.dumps {
+					if slices.Contains(other.ranks, d.Rank) {
+						a.drop(d, name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// drop takes a group away from a rank's dump.
+func (a *analysis) drop(d *Dump, name string) {
+	if _, ok := a.dumps[d.Rank].Groups[name]; !ok {
+		return
+	}
+	changed := *a.dumps[d.Rank]
+	changed.Groups = maps.Clone(changed.Groups)
+	delete(changed.Groups, name)
+	a.dumps[d.Rank] = &changed
+	a.note("rank %d has other ranks in group %s than most dumps: theirs count", d.Rank, name)
+}
+
 // findGroups notes the groups that some pg_config lists, and for every other group of
 // an entry the ranks that are known to be in it: those with an entry there, and for the
 // default group, which is the whole job, all ranks with a dump.
 func (a *analysis) findGroups() {
+	a.outvote()
 	for _, r := range a.ranks {
 		for name, g := range a.dumps[r].Groups {
 			if _, ok := a.listed[name]; !ok && len(g.Ranks) > 0 {

@@ -182,3 +182,15 @@ func TestContainersAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// A single dump that lists a million ranks makes none of them up.
+func TestRanksOfAGroupGoByMostDumps(t *testing.T) {
+	dumps := job(t, 16, 5, func(r int, e *Entry) bool { return r != 2 || e.Seq < 4 })
+	odd := *dumps[7]
+	odd.Groups = map[string]Group{"0": {Name: "0", Desc: "default_pg", Ranks: upTo(1 << 20)}}
+	dumps[7] = &odd
+	report := analyse(t, dumps)
+	if report.Ranks != 16 || len(report.Missing) > 0 || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), "rank 7 has other ranks in group 0") {
+		t.Errorf("%d ranks, %d missing, stopped %v, notes %q; want rank 2 of 16 stopped", report.Ranks, len(report.Missing), report.Stopped, report.Notes)
+	}
+}

@@ -1,10 +1,8 @@
 package flightrecorder
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // lateNanos is how late a rank must come, by the median of its collectives, to be
@@ -101,46 +99,4 @@ func steady(offsets []int64) bool {
 		}
 	}
 	return 2*n > len(offsets)
-}
-
-// Text says the report in sentences.
-func (r *Report) Text() string {
-	var said []string
-	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	for _, d := range r.Disagreements {
-		verb := "disagree"
-		if len(d.Ranks) == 1 {
-			verb = "disagrees"
-		}
-		say("%s", d.text(verb))
-	}
-	switch {
-	case len(r.Stopped) > 0:
-		say("%s stopped; %d others wait, directly or in turn", rankList(r.Stopped), len(r.Waits)-r.waiting(r.Stopped))
-	case len(r.Cycle) > 0 && len(r.Stopped) == 0: // said below
-	case r.Hung && len(r.Disagreements) == 0:
-		say("%d ranks wait and no rank is behind: the operations themselves do not complete (network or device)", len(r.Waits))
-		if len(r.Waits) > 0 {
-			w := r.Waits[0]
-			say("rank %d is in %s %d of group %s", w.Rank, w.Op, w.Seq, w.Group)
-		}
-	case len(r.Late) > 0:
-		say("%s late, and no hang", rankList(r.Late))
-	case !r.Hung:
-		say("no rank waits: no hang")
-	}
-	if len(r.Cycle) > 0 {
-		said = append(said, r.CycleText())
-	}
-	return strings.Join(append(said, r.Notes...), "; ")
-}
-
-// waiting counts those of the ranks that have a wait themselves.
-func (r *Report) waiting(ranks []int) (n int) {
-	for _, w := range r.Waits {
-		if slices.Contains(ranks, w.Rank) {
-			n++
-		}
-	}
-	return n
 }

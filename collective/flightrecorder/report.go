@@ -13,6 +13,7 @@ type Report struct {
 	Stopped       []int // others wait for them and they wait for none, or their devices no longer complete
 	Late          []int // they come late to collectives that still complete
 	Missing       []int // ranks of the job without a dump
+	Read          []int // ranks whose dumps were read
 	Cycle         []int // each waits for the next, and the last for the first
 	Waits         []Wait
 	Disagreements []Disagreement
@@ -57,10 +58,10 @@ type Skew struct {
 
 // analysis is the dumps of a job, by rank.
 type analysis struct {
-	dumps map[int]*Dump
-	ranks []int // that have a dump
-	cut   []int // whose dump ends early
-	heads map[int]*Entry
+	dumps  map[int]*Dump
+	ranks  []int   // that have a dump
+	unread []*Dump // that cannot be read
+	heads  map[int]*Entry
 
 	listed, seen map[string]Group // of pg_config, and of entries without one
 	out          Report
@@ -75,13 +76,14 @@ func Analyse(dumps []*Dump) (Report, error) {
 		a.add(d)
 	}
 	if len(a.dumps) == 0 && len(dumps) > 0 {
-		return Report{}, dumps[0].cut
+		return Report{}, dumps[0].unread
 	}
 	if len(a.dumps) == 0 {
 		return Report{}, fmt.Errorf("no Flight Recorder dumps: want files whose names end in the rank, as in _dump_12")
 	}
 	a.findGroups()
 	a.findMissing()
+	a.out.Read = a.ranks
 	for _, r := range a.ranks {
 		if i := slices.IndexFunc(a.dumps[r].Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 {
 			a.heads[r] = &a.dumps[r].Entries[i]
@@ -94,12 +96,10 @@ func Analyse(dumps []*Dump) (Report, error) {
 	return a.out, nil
 }
 
-// add takes the newer dump of a rank that has two. Of one that ends early the rank is noted.
+// add takes the newer dump of a rank that has two. One that cannot be read is kept apart.
 func (a *analysis) add(d *Dump) {
-	if d.cut != nil {
-		a.cut = append(a.cut, d.Rank)
-		place, _, _ := strings.Cut(d.cut.Error(), ";") // without what to do
-		a.note("%s: rank %d counts as one without a dump", place, d.Rank)
+	if d.unread != nil {
+		a.unread = append(a.unread, d)
 		return
 	}
 	before, doubled := a.dumps[d.Rank]
@@ -140,10 +140,15 @@ func (a *analysis) findMissing() {
 		}
 		a.out.Ranks = max(a.out.Ranks, r+1)
 	}
-	for _, r := range a.cut {
-		a.out.Ranks = max(a.out.Ranks, r+1)
-		if a.dumps[r] == nil && !slices.Contains(a.out.Missing, r) {
-			a.out.Missing = append(a.out.Missing, r)
+	for _, d := range a.unread {
+		if a.dumps[d.Rank] != nil {
+			a.note("%v; the other dump of rank %d counts", d.unread, d.Rank)
+			continue
+		}
+		a.note("rank %d counts as one without a dump: %v", d.Rank, d.unread)
+		a.out.Ranks = max(a.out.Ranks, d.Rank+1)
+		if !slices.Contains(a.out.Missing, d.Rank) {
+			a.out.Missing = append(a.out.Missing, d.Rank)
 		}
 	}
 	slices.Sort(a.out.Missing)
@@ -191,11 +196,12 @@ func (a *analysis) stop() {
 			a.out.Stopped = append(a.out.Stopped, on)
 		}
 	}
-	if len(a.out.Stopped) == 0 && len(a.out.Disagreements) == 0 {
+	switch {
+	case len(a.out.Stopped) == 0 && len(a.out.Disagreements) == 0 && !a.out.few():
 		a.out.Stopped = absent
-	} else if len(absent) > 0 {
+	case len(absent) > 0:
 		slices.Sort(absent)
-		a.note("ranks wait for %s without a dump: stopped too, or waiting in its turn", rankList(absent))
+		a.note("ranks wait for %s without a dump: stopped, or waiting in turn", rankList(absent))
 	}
 	slices.Sort(a.out.Stopped)
 	a.out.Stopped = slices.Compact(a.out.Stopped)

@@ -18,7 +18,7 @@ func job(t *testing.T, n, collectives int, change func(rank int, e *Entry) bool)
 		var entries []string
 		enqueued, completed := -1, -1
 		for seq := range collectives {
-			e := Entry{RecordID: int64(seq), Seq: int64(seq), Op: "nccl:all_reduce", Sizes: "[[1024]]", State: Completed, CreatedNanos: int64(seq)*100*ms + int64(r)*1000}
+			e := Entry{RecordID: int64(seq), Seq: int64(seq), Op: "nccl:all_reduce", Inputs: Tensors{Sizes: "[[1024]]"}, Outputs: Tensors{Sizes: "[[1024]]"}, State: Completed, CreatedNanos: int64(seq)*100*ms + int64(r)*1000}
 			if seq == collectives-1 {
 				e.State = Started
 			}
@@ -29,8 +29,8 @@ func job(t *testing.T, n, collectives int, change func(rank int, e *Entry) bool)
 			if e.State == Completed {
 				completed = seq
 			}
-			entries = append(entries, fmt.Sprintf(`{"record_id":%d,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":%d,"p2p_seq_id":%d,"profiling_name":%q,"time_created_ns":%d,"time_discovered_completed_ns":%d,"input_sizes":%s,"input_dtypes":["Float"],"state":%q,"is_p2p":%v}`,
-				e.RecordID, e.Seq, e.P2PSeq, e.Op, e.CreatedNanos, e.CompletedNanos, e.Sizes, []string{"scheduled", "started", "completed"}[e.State], e.P2P))
+			entries = append(entries, fmt.Sprintf(`{"record_id":%d,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":%d,"p2p_seq_id":%d,"profiling_name":%q,"time_created_ns":%d,"time_discovered_completed_ns":%d,"input_sizes":%s,"input_dtypes":["Float"],"output_sizes":%s,"output_dtypes":["Float"],"state":%q,"is_p2p":%v}`,
+				e.RecordID, e.Seq, e.P2PSeq, e.Op, e.CreatedNanos, e.CompletedNanos, e.Inputs.Sizes, e.Outputs.Sizes, []string{"scheduled", "started", "completed"}[e.State], e.P2P))
 		}
 		ranks := strings.ReplaceAll(fmt.Sprint(upTo(n)), " ", ", ")
 		data := fmt.Sprintf(`{"version":"2.9","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":%q}},"pg_status":{"0":{"last_enqueued_collective":%d,"last_started_collective":-1,"last_completed_collective":%d}},"entries":[%s]}`,
@@ -75,6 +75,28 @@ func TestARankWithoutDumpThatAllWaitFor(t *testing.T) {
 	}
 }
 
+// Of one dump of sixteen, or half of them, no rank is accused.
+func TestFewDumpsAccuseNobody(t *testing.T) {
+	for _, n := range []int{1, 8} {
+		report := analyse(t, job(t, 16, 6, nil)[:n])
+		d, err := Diagnose(job(t, 16, 6, nil)[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("of %s of 16 ranks %s read: which rank stopped cannot be told", rankList(upTo(n)), map[bool]string{true: "was", false: "were"}[n == 1])
+		if len(report.Stopped) > 0 || !report.Hung || len(report.Missing) != 16-n || !strings.Contains(report.Text(), want) || !strings.Contains(report.Text(), "rank 0 is in nccl:all_reduce 5 of group 0") {
+			t.Errorf("%d dumps: %+v %q, want nobody accused", n, report, report.Text())
+		}
+		if len(d.Culprits) != 1 || d.Culprits[0].Object != "group 0 default_pg" || !strings.Contains(d.Culprits[0].Evidence, want) {
+			t.Errorf("%d dumps: culprits %+v, want the group alone", n, d.Culprits)
+		}
+	}
+	idle := analyse(t, job(t, 16, 6, func(_ int, e *Entry) bool { e.State = Completed; return true })[3:4])
+	if text := idle.Text(); idle.Hung || !strings.Contains(text, "only the dump of rank 3 of 16 ranks was read") || strings.Contains(text, "no hang") {
+		t.Errorf("%q, want what one dump tells", text)
+	}
+}
+
 func TestNobodyWaits(t *testing.T) {
 	report := analyse(t, job(t, 4, 6, func(_ int, e *Entry) bool { e.State = Completed; return true }))
 	if report.Hung || len(report.Stopped)+len(report.Late)+len(report.Skews) > 0 || report.Text() != "no rank waits: no hang" {
@@ -114,12 +136,40 @@ func TestADisagreement(t *testing.T) {
 	}
 	report = analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
 		if r == 3 && e.Seq == 5 {
-			e.Sizes = "[[2048]]"
+			e.Inputs.Sizes = "[[2048]]"
 		}
 		return true
 	}))
 	if len(report.Disagreements) != 1 || !slices.Equal(report.Disagreements[0].Ranks, []int{3}) {
 		t.Errorf("%+v, want rank 3 named for its size", report)
+	}
+}
+
+// Sizes are compared where they must be the same on all ranks, and nowhere else.
+func TestSizesThatDisagree(t *testing.T) {
+	for _, c := range []struct {
+		op              string
+		inputs, outputs bool // that rank 2 differs in them is a disagreement
+	}{
+		{"nccl:all_gather", true, true}, {"nccl:_all_gather_base", true, true}, {"nccl:all_gather_into_tensor_coalesced", true, true},
+		{"nccl:reduce_scatter", true, true}, {"nccl:_reduce_scatter_base", true, true}, {"nccl:all_reduce", true, true}, {"nccl:broadcast", true, true}, {"nccl:reduce", true, true},
+		{"nccl:gather", true, false}, {"nccl:scatter", false, true}, {"nccl:all_to_all", false, false}, {"nccl:_broadcast_oop", false, false}, {"nccl:_reduce_oop", false, false},
+	} {
+		for _, inputs := range []bool{true, false} {
+			report := analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
+				e.Op, e.Outputs.Sizes = c.op, "[[4096]]"
+				if r == 2 && e.Seq == 5 && inputs {
+					e.Inputs.Sizes = "[[512]]"
+				} else if r == 2 && e.Seq == 5 {
+					e.Outputs.Sizes = "[[2048]]"
+				}
+				return true
+			}))
+			want := inputs && c.inputs || !inputs && c.outputs
+			if len(report.Disagreements) > 0 != want || want && !slices.Equal(report.Disagreements[0].Ranks, []int{2}) {
+				t.Errorf("%s, inputs %v: %+v, want rank 2 named: %v", c.op, inputs, report.Disagreements, want)
+			}
+		}
 	}
 }
 
@@ -210,15 +260,20 @@ func TestRankOf(t *testing.T) {
 	}
 }
 
-// A rank that was killed while it wrote its dump is missing; the others are diagnosed without it.
-func TestDumpThatEndsEarly(t *testing.T) {
+// A dump that cannot be read is refused and named; the others are diagnosed without it.
+func TestDumpThatCannotBeRead(t *testing.T) {
 	stopped := func(rank int, e *Entry) bool { return rank != 2 || e.Seq < 3 }
 	whole := job(t, 6, 5, stopped)
-	for name, data := range map[string]string{"trace_4.json": `{"version":"2.9","entries":[`, "dump_4": "", "x_4": "\x80\x02}"} {
+	entry := func(fields string) string { return `{"version":"2.9","entries":[{` + fields + `}]}` }
+	for name, data := range map[string]string{"trace_4.json": `{"version":"2.9","entries":[`, "dump_4": "", "x_4": "\x80\x02}",
+		"calls_4": "\x80\x02cos\nsystem\n.", "zip_4": "PK\x03\x04", "text_4": "see the log", "list_4.json": `{"rank":4}`, "deep_4.json": strings.Repeat(`{"a":`, 20_000),
+		"seq_4.json": entry(`"collective_seq_id":9223372036854775807`), "record_4.json": entry(`"record_id":-9223372036854775808`), "time_4.json": entry(`"time_created_ns":-5`),
+		"late_4.json": entry(`"time_created_ns":9223372036854775807`), "status_4.json": `{"entries":[],"pg_status":{"0":{"last_enqueued_collective":9223372036854775807}}}`,
+		"ranks_4.json": `{"entries":[],"pg_config":{"0":{"ranks":"[0, 99999999999]"}}}`, "state_4.json": entry(`"state":"lost"`)} {
 		_, err := Parse(name, []byte(data))
-		dump, cutErr := Cut(name, err)
-		if err == nil || cutErr != nil {
-			t.Fatalf("%s: %v, %v; want a dump that ends early", name, err, cutErr)
+		dump, noRank := Unread(name, err)
+		if err == nil || noRank != nil || !strings.Contains(err.Error(), "; write the dump of this rank again") {
+			t.Fatalf("%s: %v, %v; want a dump that cannot be read, and what to do", name, err, noRank)
 		}
 		report := analyse(t, append(slices.Delete(slices.Clone(whole), 4, 5), dump))
 		if !slices.Equal(report.Missing, []int{4}) || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), name+": ") {
@@ -228,9 +283,12 @@ func TestDumpThatEndsEarly(t *testing.T) {
 			t.Errorf("%s alone: %v, want an error that names it", name, err)
 		}
 	}
-	_, err := Parse("dump_4", []byte("\x80\x02cos\nsystem\n."))
-	if _, err := Cut("dump_4", err); err == nil {
-		t.Error("a dump that would call code counts as one that ends early")
+	report := analyse(t, append(slices.Clone(whole), &Dump{Rank: 4, unread: ErrCut}))
+	if len(report.Missing) > 0 || !strings.Contains(strings.Join(report.Notes, "\n"), "the other dump of rank 4 counts") {
+		t.Errorf("missing %v, notes %q; want the dump of rank 4 that can be read to count", report.Missing, report.Notes)
+	}
+	if _, err := Unread("dump", ErrCut); err == nil {
+		t.Error("a file without a rank in its name stands for a rank")
 	}
 }
 

@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ type job struct {
 // came last has the shortest time in it: that holds whatever the clocks say.
 func Diagnose(calls []Call) (collective.Diagnosis, error) {
 	if len(calls) == 0 {
-		return collective.Diagnosis{}, fmt.Errorf("no finished collectives: want the JSON files of NCCL's Inspector")
+		return collective.Diagnosis{}, errors.New("no finished collectives; want the JSON files of NCCL's Inspector, written to the end")
 	}
 	j := sorted(calls)
 	d := collective.Diagnosis{Ranks: j.size, CriticalPath: []collective.Segment{}, Culprits: []collective.Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: []int{}}

@@ -31,25 +31,22 @@ func readDump(name string, open Open) (*flightrecorder.Dump, error) {
 	return flightrecorder.Parse(name, data)
 }
 
+// checkDump lets a dump that ends early pass: its rank is one without records.
 func checkDump(name string, open Open) error {
-	_, err := readDumpOrCut(name, open)
-	return err
-}
-
-// readDumpOrCut is readDump, but a dump that ends early is that of a rank without records.
-func readDumpOrCut(name string, open Open) (*flightrecorder.Dump, error) {
-	dump, err := readDump(name, open)
-	if err != nil {
-		return flightrecorder.Cut(name, err)
+	if _, err := readDump(name, open); !errors.Is(err, flightrecorder.ErrCut) {
+		return err
 	}
-	return dump, nil
+	return nil
 }
 
-// diagnoseDumps reads the dumps of a job, one a rank.
+// diagnoseDumps reads the dumps of a job, one a rank. Those that cannot be read are noted.
 func diagnoseDumps(files Files) (collective.Diagnosis, error) {
 	var dumps []*flightrecorder.Dump
 	for _, name := range files.Names {
-		dump, err := readDumpOrCut(name, files.Open)
+		dump, err := readDump(name, files.Open)
+		if err != nil {
+			dump, err = flightrecorder.Unread(name, err)
+		}
 		if err != nil {
 			return collective.Diagnosis{}, err
 		}
@@ -92,11 +89,22 @@ func diagnoseInspector(files Files) (collective.Diagnosis, error) {
 		}
 	}
 	d, err := nccl.Diagnose(calls)
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", namesOf(files), err)
+	}
 	for _, note := range notes {
 		d.Notes = append(d.Notes, note)
 		d.Text += "; " + note
 	}
 	return d, err
+}
+
+// namesOf says which files these are.
+func namesOf(files Files) string {
+	if n := len(files.Names); n > 1 {
+		return fmt.Sprintf("%s and %d more", files.Names[0], n-1)
+	}
+	return strings.Join(files.Names, "")
 }
 
 func readTrace(name string, open Open) (*nccl.Trace, error) {

@@ -2,6 +2,7 @@ package records_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,5 +110,40 @@ func TestReadableLeavesOutWhatCannotBeRead(t *testing.T) {
 	names, faults := f.Readable(records.Files{Names: []string{good, bad, missing}, Open: records.OSOpen})
 	if !slices.Equal(names, []string{good, bad}) || len(faults) != 1 { // a trace that a killed process left open is read
 		t.Errorf("%v, %v", names, faults)
+	}
+}
+
+// One dump of sixteen that is none, or would call code, costs its own rank alone.
+func TestADumpThatIsNoneCostsItsRank(t *testing.T) {
+	dir := t.TempDir()
+	for rank := range 16 {
+		text := `{"version":"2.9","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":"[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]"}},
+			"pg_status":{"0":{"last_enqueued_collective":3,"last_started_collective":3,"last_completed_collective":2}},
+			"entries":[{"record_id":3,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":3,"profiling_name":"nccl:all_reduce","input_sizes":[[8]],"state":"started"}]}`
+		switch rank {
+		case 3:
+			text = "\x80\x02cos\nsystem\n."
+		case 5:
+			text = strings.ReplaceAll(strings.ReplaceAll(text, "collective\":3", "collective\":2"), `"state":"started"`, `"state":"completed"`)
+			text = strings.ReplaceAll(text, "_id\":3", "_id\":2")
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("_dump_%d", rank)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := records.Named("flight-recorder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := f.Expand([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, d, err := f.Diagnose(files, collective.Options{})
+	if err != nil || !slices.Equal(d.StoppedRanks, []int{5}) || !slices.Equal(d.MissingRanks, []int{3}) || !strings.Contains(d.Text, "_dump_3: byte 2: opcode GLOBAL would load or call code: refused; write the dump of this rank again") {
+		t.Errorf("%+v, %v; want rank 5 stopped and rank 3 missing", d, err)
+	}
+	if good, bad := f.Readable(files); len(good) != 15 || len(bad) != 1 {
+		t.Errorf("readable %v, not %v", good, bad)
 	}
 }

@@ -145,7 +145,7 @@ func TestRefuses(t *testing.T) {
 		{traffic("time,read_bytes\n"), "traffic.csv:1: no column job_id"},
 		{traffic("time,job_id\n"), "traffic.csv:1: no column of bytes"},
 		{traffic("time,job_id,read_bytes,read_bytes\n"), "traffic.csv:1: column read_bytes is duplicated"},
-		{traffic(header + "2026-01-05T00:00:00Z,17,1,2,3\n"), "traffic.csv:2: wrong number of fields; want 6"},
+		{traffic(header + "2026-01-05T00:00:00Z,17,1,2,3\n"), "traffic.csv:2: 5 fields where 6 are wanted, as in the header; complete the row"},
 		{traffic(header + "soon,17,1,2,3,4\n"), "traffic.csv:2: column time: time \"soon\""},
 		{traffic(header + ",17,1,2,3,4\n"), "traffic.csv:2: column time: it is empty"},
 		{traffic(header + "2026-01-05T00:00:00Z,,1,2,3,4\n"), "traffic.csv:2: column job_id: it is empty"},

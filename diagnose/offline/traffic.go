@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
 )
@@ -55,7 +56,7 @@ func (r *reading) readTraffic(f *File) error {
 			break
 		}
 		if err != nil {
-			return t.located(err)
+			return t.located(err, record)
 		}
 		if err := t.row(record); err != nil {
 			line, _ := t.csv.FieldPos(0)
@@ -67,12 +68,12 @@ func (r *reading) readTraffic(f *File) error {
 }
 
 // located names file and line of a fault of the CSV itself.
-func (t *trafficReader) located(err error) error {
-	var fault *csv.ParseError
-	if errors.As(err, &fault) {
-		return fmt.Errorf("%s:%d: %w; want %d fields, as the header has", t.file.Name, fault.Line, fault.Err, t.csv.FieldsPerRecord)
+func (t *trafficReader) located(err error, record []string) error {
+	line, fault := csvfault.Explain(err, t.csv, record)
+	if line == 0 {
+		return fmt.Errorf("%s: %w", t.file.Name, fault)
 	}
-	return fmt.Errorf("%s: %w", t.file.Name, err)
+	return fmt.Errorf("%s:%d: %w", t.file.Name, line, fault)
 }
 
 func (t *trafficReader) header() error {
@@ -82,7 +83,8 @@ func (t *trafficReader) header() error {
 		return fmt.Errorf("it is empty; want the header %s", want)
 	}
 	if err != nil {
-		return err
+		_, fault := csvfault.Explain(err, t.csv, header)
+		return fault
 	}
 	for i := range t.columns {
 		t.columns[i] = -1
@@ -91,7 +93,7 @@ func (t *trafficReader) header() error {
 		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
 		switch i := slices.Index(trafficColumns[:], name); {
 		case i < 0:
-			t.r.note("traffic columns", "%s:1: column %q is not used; used are %s", t.file.Name, name, want)
+			t.r.note("traffic columns", "%s:1: column %.60q is not used; used are %s", t.file.Name, name, want)
 		case t.columns[i] >= 0:
 			return fmt.Errorf("column %s is duplicated", name)
 		default:

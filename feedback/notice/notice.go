@@ -20,8 +20,11 @@ type Event string
 
 // Events of a region.
 const (
-	Opened  Event = "opened"
-	Changed Event = "changed" // its severity, its cause, the job or the root that is accused first, or it is a deadlock now
+	Opened Event = "opened"
+	// Changed: its severity, its cause, the job or the root that is accused first, or it is
+	// a deadlock now. Once when it falls below the least severity, and then not before it is
+	// back there.
+	Changed Event = "changed"
 	Ended   Event = "ended"
 )
 
@@ -33,7 +36,10 @@ type Notice struct {
 	Event  Event          `json:"event"`
 	Fabric string         `json:"fabric"`
 	Time   schema.Instant `json:"time"` // start of the interval
-	Region schema.Region  `json:"region"`
+	// RegionID is region.id as text, in the form of diagnosis.region: readers that hold
+	// numbers as floats round the number.
+	RegionID uint64        `json:"region_id,string"`
+	Region   schema.Region `json:"region"`
 	// Incident is the ID of the first notice of the trouble that the region is part of: one
 	// ticket. Regions with one root, also if one comes back within an hour, and all of one
 	// deadlock have that of the first.
@@ -122,7 +128,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 			continue
 		}
 		seen[key] = true
-		n := Notice{Fabric: r.Snapshot.Fabric, Time: schema.Instant(start), Region: *region, Diagnosis: diagnoses[key], Event: Opened}
+		n := Notice{Fabric: r.Snapshot.Fabric, Time: schema.Instant(start), RegionID: region.ID, Region: *region, Diagnosis: diagnoses[key], Event: Opened}
 		if was != nil {
 			was.Incident.Root, was.Incident.Cycle = placeOf(&n)
 		}
@@ -148,7 +154,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 // worthSaying remembers a notice of a region that is there, completes it, and reports
 // whether it differs from what has been said.
 func (t *Tracker) worthSaying(n *Notice) bool {
-	key, signs := keyOf(n.Region.ID, n.Region.Metric), signsOf(n)
+	key, signs := keyOf(n.Region.ID, n.Region.Metric), t.signsOf(n)
 	was := t.state.Open[key]
 	if was != nil {
 		if was.Signs == signs {
@@ -174,7 +180,7 @@ func (t *Tracker) ended(at schema.Instant, seen map[string]bool) (notices []Noti
 			continue
 		}
 		n := o.Last
-		n.Event, n.Time, n.Incident = Ended, at, o.Incident.ID
+		n.Event, n.Time, n.RegionID, n.Incident = Ended, at, n.Region.ID, o.Incident.ID // RegionID: a state saved before it was there
 		n.ID = idOf(&n)
 		delete(t.state.Open, key)
 		o.Incident.EndedNanos = int64(at)
@@ -186,8 +192,15 @@ func (t *Tracker) ended(at schema.Instant, seen map[string]bool) (notices []Noti
 
 func keyOf(region uint64, metric schema.Metric) string { return fmt.Sprintf("%d %s", region, metric) }
 
+// below are the signs of a region that has fallen below the least severity: that it has is
+// said once, and what it does there is not.
+const below = "below"
+
 // signsOf is what makes a notice worth saying again when it differs.
-func signsOf(n *Notice) string {
+func (t *Tracker) signsOf(n *Notice) string {
+	if n.Region.Severity < t.least {
+		return below
+	}
 	signs := n.Region.Severity.String()
 	if d := n.Diagnosis; d != nil {
 		signs += " " + string(d.Cause.Class)

@@ -1,7 +1,9 @@
 package notice_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/giverny/giverny/feedback/notice"
@@ -77,5 +79,54 @@ func TestEvents(t *testing.T) {
 				t.Errorf("id %s, again %s", notices[i].ID, n.ID)
 			}
 		}
+	}
+}
+
+// A region that was said to be High falls: the relief is said once, what it does below is
+// not, and its return and its end are.
+func TestBelowTheLeastSeverity(t *testing.T) {
+	tracker := notice.New(schema.High)
+	cause := func(minute int64, class schema.CauseClass) *schema.IntervalResult {
+		r := result(minute, region(1, schema.Medium))
+		r.Diagnoses = []schema.Diagnosis{{Region: 1, Metric: schema.CreditStall, Cause: schema.Cause{Class: class}}}
+		return r
+	}
+	for _, step := range []struct {
+		r    *schema.IntervalResult
+		want []string
+	}{
+		{result(1, region(1, schema.Medium)), nil},
+		{result(2, region(1, schema.High)), []string{"opened High"}},
+		{cause(3, schema.CauseSystem), []string{"changed Medium"}},
+		{cause(4, schema.CauseFailure), nil},
+		{result(5, region(1, schema.Low)), nil},
+		{result(6, region(1, schema.Medium)), nil},
+		{result(7, region(1, schema.High)), []string{"changed High"}},
+		{result(8, region(1, schema.Low)), []string{"changed Low"}},
+		{result(9), nil},
+		{result(10), []string{"ended Low"}},
+	} {
+		if got := events(tracker.Step(step.r)); !slices.Equal(got, step.want) {
+			t.Errorf("minute %d: %v, want %v", step.r.Snapshot.Interval.StartNanos/60e9, got, step.want)
+		}
+	}
+}
+
+// An id is text as in diagnosis.region too, for readers that round large numbers.
+func TestRegionIDAsText(t *testing.T) {
+	const id = 1882497176567809<<2 + 1 // beyond what a float holds
+	r := result(1, region(id, schema.High))
+	r.Diagnoses = []schema.Diagnosis{{Region: id, Metric: schema.CreditStall}}
+	text, err := json.Marshal(notice.New(schema.High).Step(r)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n struct {
+		RegionID  string `json:"region_id"`
+		Region    struct{ ID uint64 }
+		Diagnosis struct{ Region string }
+	}
+	if err := json.Unmarshal(text, &n); err != nil || n.RegionID != n.Diagnosis.Region || n.RegionID != strconv.Itoa(id) || n.Region.ID != id {
+		t.Errorf("%s: %v, want %d as text in region_id and in diagnosis.region", text, err, id)
 	}
 }

@@ -235,10 +235,7 @@ func (p *Process) commandClient(name string) (*command.Client, config.Fabric, er
 	if err != nil {
 		return nil, f, err
 	}
-	if p.cfg.Kafka.Embedded {
-		return nil, f, errors.New("kafka.embedded: the broker inside another process cannot be reached; commands need kafka.brokers")
-	}
-	if err := p.UseKafka(); err != nil {
+	if err := p.ReachKafka(); err != nil {
 		return nil, f, err
 	}
 	client, err := p.clientOf(f)

@@ -84,11 +84,11 @@ var Architecture = []Row{
 	// Analysis.
 	{Package: "segment", May: []string{"topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
-	{Package: "segment/linkscsv", May: []string{"topology"}, Kind: Pure},
+	{Package: "segment/linkscsv", May: []string{"internal/csvfault", "topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/packet", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"internal/table", "segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
-	{Package: "diagnose/offline", May: []string{"analysis", "collectors/jobline", "collectors/nodes", "segment/linkscsv", "topology"}, Kind: Pure},
+	{Package: "diagnose/offline", May: []string{"analysis", "collectors/jobline", "collectors/nodes", "internal/csvfault", "segment/linkscsv", "topology"}, Kind: Pure},
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
 	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
@@ -104,7 +104,7 @@ var Architecture = []Row{
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
-	{Package: "simulate/pattern", May: []string{"simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
+	{Package: "simulate/pattern", May: []string{"internal/csvfault", "simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Searches for the workloads that break an RDMA subsystem.
@@ -173,6 +173,7 @@ var Architecture = []Row{
 	{Package: "internal/coprocess"},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},
+	{Package: "internal/csvfault", Kind: Pure},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
 	{Package: "internal/secret"},

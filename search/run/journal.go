@@ -252,7 +252,7 @@ func sameSearch(logged []byte, want Settings) (search.Description, error) {
 	return d, errors.New("it is of a search with another restriction, other known MFS or another description of the engine: give the same to go on with it, or another log")
 }
 
-var errNoLog = errors.New("it is no log of a search")
+var errNoLog = errors.New("it is no log of a search; give the --log of giverny search run, or a new name to begin one")
 
 func parseHeader(line []byte) (Header, error) {
 	var h Header

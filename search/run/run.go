@@ -26,6 +26,8 @@ type Options struct {
 	Restrict search.Restriction
 	// Known are MFS that are not searched again, as Space.ParseKnown reads them; nil: none.
 	Known []byte
+	// KnownName is where they are from, for errors; empty: it is not said.
+	KnownName string
 	// Log is the path of the log; empty: none is kept.
 	Log string
 	// OnFinding takes each finding, when resuming those of the log too; nil: none.
@@ -136,7 +138,10 @@ func Prepare(d search.Description, o Options) (*search.Search, error) {
 	}
 	cfg := o.Search
 	cfg.Pairs = max(1, len(o.Engines))
-	if cfg.Known, err = space.ParseKnown(o.Known); err != nil {
+	if cfg.Known, err = space.ParseKnown(o.Known); err != nil && o.KnownName != "" {
+		err = fmt.Errorf("%s: %w", o.KnownName, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return search.New(d, space, cfg)

@@ -33,6 +33,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -147,7 +148,7 @@ func open(r io.Reader, g *topology.Graph) (*table, error) {
 		return nil, errors.New(" is empty: want a header such as link,credit,inq")
 	}
 	if err != nil {
-		return nil, fmt.Errorf(": %w", err)
+		return nil, t.located(err, header)
 	}
 	t.header = slices.Clone(header)
 	if err := t.readHeader(); err != nil {
@@ -157,6 +158,15 @@ func open(r io.Reader, g *topology.Graph) (*table, error) {
 		t.begin(0)
 	}
 	return t, nil
+}
+
+// located names the line of a fault of the CSV itself.
+func (t *table) located(err error, record []string) error {
+	line, fault := csvfault.Explain(err, t.records, record)
+	if line == 0 {
+		return fmt.Errorf(": %w", fault)
+	}
+	return fmt.Errorf(", line %d: %w", line, fault)
 }
 
 // begin makes the snapshot of an interval.
@@ -182,7 +192,7 @@ func (t *table) next() (*schema.Snapshot, error) {
 			return counted(whole), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf(": %w", err)
+			return nil, t.located(err, record)
 		}
 		whole, err := t.turn(record)
 		if err == nil {
@@ -259,7 +269,7 @@ func (t *table) readHeader() error {
 				m, err = schema.ParseMetric(name)
 			}
 			if err != nil {
-				return fmt.Errorf("column %q is neither time, link, a coordinate nor a metric: %w", name, err)
+				return fmt.Errorf("column %.60q is neither time, link, a coordinate nor a metric; want a header such as link,credit,inq (the metrics reference lists all metrics)", name)
 			}
 			if slices.Contains(t.metrics, m) {
 				return fmt.Errorf("metric %s has two columns", m)

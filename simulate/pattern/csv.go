@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/giverny/giverny/internal/csvfault"
 )
 
 var columns = []string{"process", "node", "op", "peer", "bytes", "tag"}
@@ -31,7 +33,7 @@ func ReadCalls(r io.Reader, name string) (*Program, error) {
 		return nil, fmt.Errorf("%s: empty; want a header %s", name, strings.Join(columns, ","))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, located(name, err, reader, header)
 	}
 	at, err := columnPlaces(header)
 	if err != nil {
@@ -44,7 +46,7 @@ func ReadCalls(r io.Reader, name string) (*Program, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, located(name, err, reader, record)
 		}
 		parsed, err := parseRow(record, at)
 		if err != nil {
@@ -57,6 +59,15 @@ func ReadCalls(r io.Reader, name string) (*Program, error) {
 	return assemble(rows, name)
 }
 
+// located names file and line of a fault of the CSV itself.
+func located(name string, err error, reader *csv.Reader, record []string) error {
+	line, fault := csvfault.Explain(err, reader, record)
+	if line == 0 {
+		return fmt.Errorf("%s: %w", name, fault)
+	}
+	return fmt.Errorf("%s: line %d: %w", name, line, fault)
+}
+
 func columnPlaces(header []string) ([]int, error) {
 	at := make([]int, len(columns))
 	for i := range at {
@@ -67,7 +78,7 @@ func columnPlaces(header []string) ([]int, error) {
 		c := slices.Index(columns, h)
 		switch {
 		case c < 0:
-			return nil, fmt.Errorf("column %q%s", h, suggestion(h, columns))
+			return nil, fmt.Errorf("column %.60q%s", h, suggestion(h, columns))
 		case at[c] >= 0:
 			return nil, fmt.Errorf("column %q is duplicated", h)
 		}

@@ -31,28 +31,43 @@ type Piece struct {
 func ReadPieces(r io.Reader, name string) ([]Piece, error) {
 	reader := csv.NewReader(r)
 	reader.Comment, reader.TrimLeadingSpace = '#', true
-	rows, err := reader.ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(rows) == 0 || strings.Join(rows[0], ",") != "from,to,bytes" {
+	header, err := reader.Read()
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && strings.Join(header, ",") != "from,to,bytes":
 		return nil, fmt.Errorf("%s: want a header from,to,bytes", name)
+	case err != nil:
+		return nil, located(name, err, reader, header)
 	}
 	var pieces []Piece
-	for i, row := range rows[1:] {
-		from, err1 := strconv.Atoi(row[0])
-		to, err2 := strconv.Atoi(row[1])
-		size, err3 := parseSize(row[2])
-		err := errors.Join(err1, err2, err3)
-		if err == nil && (from < 0 || to < 0 || from >= 1<<20 || to >= 1<<20) {
-			err = errors.New("processes are numbered from 0 to 2^20-1")
+	for {
+		row, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: put %d: %w", name, i+1, err)
+			return nil, located(name, err, reader, row)
 		}
-		pieces = append(pieces, Piece{from, to, size})
+		piece, err := parsePiece(row)
+		if err != nil {
+			line, _ := reader.FieldPos(0)
+			return nil, fmt.Errorf("%s: line %d: %w", name, line, err)
+		}
+		pieces = append(pieces, piece)
 	}
 	return pieces, nil
+}
+
+func parsePiece(row []string) (Piece, error) {
+	var ends [2]int
+	for i, column := range []string{"from", "to"} {
+		n, err := strconv.Atoi(row[i])
+		if err != nil || n < 0 || n >= 1<<20 {
+			return Piece{}, fmt.Errorf("%s %q: want a process, numbered from 0 to 2^20-1", column, row[i])
+		}
+		ends[i] = n
+	}
+	size, err := parseSize(row[2])
+	return Piece{ends[0], ends[1], size}, err
 }
 
 // Program is what the processes do with the pieces.

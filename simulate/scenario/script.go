@@ -139,7 +139,9 @@ func Read(r io.Reader, name string) (*Script, error) {
 	s := &Script{}
 	d := yaml.NewDecoder(r)
 	d.KnownFields(true)
-	if err := d.Decode(s); err != nil {
+	if err := d.Decode(s); errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("scenario %s: it is empty; want a story, such as giverny simulate stories lists", name)
+	} else if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", name, err)
 	}
 	s.fillIn(name)

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// explained adds to an error what to do about it, where its maker cannot know: to one of
+// opening a file, of text that is no JSON or YAML, and of arguments. One that says more
+// already, after a semicolon or on further lines, is left as it is.
+func explained(cmd *cobra.Command, err error) error {
+	text := err.Error()
+	if strings.Contains(text, "yaml: unmarshal errors:\n") { // each on a line of its own
+		text = strings.ReplaceAll(text, "\n ", "")
+	}
+	if strings.ContainsAny(text, ";\n") {
+		return err
+	}
+	if advice := adviceOn(cmd, err, text); advice != "" {
+		return &advised{text + "; " + advice, err}
+	}
+	return err
+}
+
+// advised is an error with what to do about it.
+type advised struct {
+	text string
+	err  error
+}
+
+func (a *advised) Error() string { return a.text }
+func (a *advised) Unwrap() error { return a.err }
+
+func adviceOn(cmd *cobra.Command, err error, text string) string {
+	var path *fs.PathError
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case strings.Contains(text, " arg(s), ") || strings.HasPrefix(text, "required flag(s) "):
+		return fmt.Sprintf("usage: %s, explained by %s --help", cmd.UseLine(), cmd.CommandPath())
+	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
+		return "check the name, and the folder that it is looked up in"
+	case errors.As(err, &path) && errors.Is(err, fs.ErrPermission):
+		return "run as a user who may, or change the file's permissions"
+	case errors.Is(err, syscall.EISDIR) || strings.HasSuffix(text, syscall.EISDIR.Error()):
+		return "give a file instead of a folder"
+	case errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(" "+text, " yaml: ") || strings.Contains(text, "unexpected EOF"):
+		return fmt.Sprintf("the file is damaged or of another form: %s --help says what it should be", cmd.CommandPath())
+	}
+	return ""
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestExplained(t *testing.T) {
+	_, missing := os.Open(filepath.Join(t.TempDir(), "missing"))
+	_, folder := os.ReadFile(t.TempDir())
+	refused := &fs.PathError{Op: "open", Path: "key", Err: syscall.EACCES}
+	cmd := &cobra.Command{Use: "look FILE"}
+	for want, err := range map[string]error{
+		"check the name, and the folder that it is looked up in":                     fmt.Errorf("links: %w", missing),
+		"give a file instead of a folder":                                            folder,
+		"run as a user who may, or change the file's permissions":                    refused,
+		"the file is damaged or of another form: look --help says what it should be": json.Unmarshal([]byte("{"), &struct{}{}),
+		"usage: look FILE, explained by look --help":                                 cobra.ExactArgs(1)(cmd, nil),
+	} {
+		got := explained(cmd, err)
+		if got.Error() != err.Error()+"; "+want || !errors.Is(got, err) {
+			t.Errorf("%v: %v, want %s", err, got, want)
+		}
+	}
+	for said, want := range map[string]string{"the disk is full": "the disk is full", `bare.yaml: fabric "x" has no links`: `bare.yaml: fabric "x" has no links`, "a.yaml: unexpected EOF; write it again": "a.yaml: unexpected EOF; write it again",
+		"a: yaml: unmarshal errors:\n  line 1: a list": "a: yaml: unmarshal errors: line 1: a list; the file is damaged or of another form: look --help says what it should be",
+		"one\nand another: yaml: fault":                "one\nand another: yaml: fault"} {
+		if got := explained(cmd, errors.New(said)).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+// Package csvfault says what is wrong with a row of CSV so that a person can mend it. In
+// go the error of encoding/csv and the row as far as it was read, out come the line and
+// the fault: how many fields there are and should be, or where a quotation mark stands.
+package csvfault
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+)
+
+// Explain gives the line of a fault, from 1, and what to do about it. The line is 0 where
+// the error is none of the CSV but of reading.
+func Explain(err error, r *csv.Reader, record []string) (line int, fault error) {
+	var parse *csv.ParseError
+	if !errors.As(err, &parse) {
+		return 0, err
+	}
+	switch {
+	case errors.Is(err, csv.ErrFieldCount):
+		return parse.Line, fmt.Errorf("%s where %d are wanted, as in the header; complete the row, or put a field that has a comma in it in quotation marks", count(len(record)), r.FieldsPerRecord)
+	case errors.Is(err, csv.ErrBareQuote):
+		return parse.Line, fmt.Errorf("character %d: a quotation mark within a field; delete it, or put the field in quotation marks and double this one", parse.Column)
+	case errors.Is(err, csv.ErrQuote):
+		return parse.StartLine, errors.New("a field that begins with a quotation mark does not end with one; close it, and double those within it")
+	}
+	return parse.Line, parse.Err
+}
+
+func count(fields int) string {
+	if fields == 1 {
+		return "1 field"
+	}
+	return fmt.Sprintf("%d fields", fields)
+}
