@@ -1,0 +1,90 @@
+package segment
+
+// treePieces joins the pieces that steps 3 to 5 make of a congestion tree. Back pressure spreads from a port
+// that is full against the way of its traffic, link by link, so that the links of a tree are about as many
+// as the switches that they join. How much each stalls depends on how much of its traffic goes to the root,
+// which its neighbours' do not show: stall is constant nowhere, and where it differs no cause ends. Hence
+// pieces that meet are one region if both show that: they are thin, and together more uneven than noise. A
+// body of links that stall alike has up to three links per switch; a row that is as thin as a tree is even.
+type treePieces struct {
+	switches  []int32   // by node: at which it has links, merged ones once
+	seenAt    []int32   // by node: the last of them
+	joined    unionFind // nodes
+	links     []int64   // by root of joined
+	deviation []int64   // by root of joined: of its links from the means of their nodes, in levelUnit
+	label     []int32   // by candidate
+}
+
+const (
+	// thinLinks is up to how many links per switch a segment is thin. Pieces of trees have .9 to 1.1, of
+	// all-to-alls up to 1.2, cuboids from 1.4 on.
+	thinLinks = 1.25
+	// unevenDeviation is the mean deviation from which pieces are uneven: twice that of normal noise.
+	unevenDeviation = 2 * .8
+)
+
+// join makes one node of thin ones that meet and are uneven.
+func (p *treePieces) join(g *regionGraph, c *candidates) {
+	p.countSwitches(g, c)
+	p.joined.reset(g.numNodes())
+	met := false
+	for a := int32(1); a < int32(g.numNodes()); a++ {
+		for _, e := range g.edges.of(a) {
+			if e.to > a && p.isThin(g, a) && p.isThin(g, e.to) {
+				p.joined.union(a, e.to)
+				met = true
+			}
+		}
+	}
+	if !met {
+		return
+	}
+	p.measureUnevenness(g)
+	p.label = resize(p.label, len(g.label))
+	for i, a := range g.label {
+		p.label[i] = a
+		if root := p.joined.find(a); p.isUneven(root) {
+			p.label[i] = root
+		}
+	}
+	g.relabel(p.label, int32(g.numNodes()))
+}
+
+func (p *treePieces) countSwitches(g *regionGraph, c *candidates) {
+	p.switches, p.seenAt = resize(p.switches, g.numNodes()), resize(p.seenAt, g.numNodes())
+	clear(p.switches)
+	for a := range p.seenAt {
+		p.seenAt[a] = noSwitch
+	}
+	for _, s := range c.mergedSwitches {
+		for _, i := range c.at(s) {
+			if a := g.label[i]; p.seenAt[a] != s {
+				p.seenAt[a] = s
+				p.switches[a]++
+			}
+		}
+	}
+}
+
+func (p *treePieces) isThin(g *regionGraph, a int32) bool {
+	return float64(g.size[a]) <= thinLinks*float64(p.switches[a])
+}
+
+// measureUnevenness sums by pieces that meet how much links differ from the means of their nodes.
+func (p *treePieces) measureUnevenness(g *regionGraph) {
+	p.links, p.deviation = resize(p.links, g.numNodes()), resize(p.deviation, g.numNodes())
+	clear(p.links)
+	clear(p.deviation)
+	for i, a := range g.label {
+		if a == 0 {
+			continue
+		}
+		root, off := p.joined.find(a), int64(g.observed[i])-g.sum[a]/int64(g.size[a])
+		p.links[root]++
+		p.deviation[root] += max(off, -off)
+	}
+}
+
+func (p *treePieces) isUneven(root int32) bool {
+	return float64(p.deviation[root])*levelUnit > unevenDeviation*float64(p.links[root])
+}
