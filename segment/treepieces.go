@@ -7,6 +7,7 @@ package segment
 // pieces that meet are one region if both show that: they are thin, and together more uneven than noise. A
 // body of links that stall alike has up to three links per switch; a row that is as thin as a tree is even.
 type treePieces struct {
+	thin      []bool    // by node
 	switches  []int32   // by node: at which it has links, merged ones once
 	seenAt    []int32   // by node: the last of them
 	joined    unionFind // nodes
@@ -25,32 +26,28 @@ const (
 
 // join makes one node of thin ones that meet and are uneven.
 func (p *treePieces) join(g *regionGraph, c *candidates) {
-	p.countSwitches(g, c)
+	p.findThin(g, c)
 	p.joined.reset(g.numNodes())
 	met := false
-	for a := int32(1); a < int32(g.numNodes()); a++ {
+	for a := range int32(g.numNodes()) {
+		if !p.thin[a] {
+			continue
+		}
 		for _, e := range g.edges.of(a) {
-			if e.to > a && p.isThin(g, a) && p.isThin(g, e.to) {
+			if e.to > a && p.thin[e.to] {
 				p.joined.union(a, e.to)
 				met = true
 			}
 		}
 	}
-	if !met {
-		return
+	if met && p.measureUnevenness(g) {
+		p.mergeUneven(g)
 	}
-	p.measureUnevenness(g)
-	p.label = resize(p.label, len(g.label))
-	for i, a := range g.label {
-		p.label[i] = a
-		if root := p.joined.find(a); p.isUneven(root) {
-			p.label[i] = root
-		}
-	}
-	g.relabel(p.label, int32(g.numNodes()))
 }
 
-func (p *treePieces) countSwitches(g *regionGraph, c *candidates) {
+// findThin finds the nodes that have few links for the switches at which they have them. The background is
+// none.
+func (p *treePieces) findThin(g *regionGraph, c *candidates) {
 	p.switches, p.seenAt = resize(p.switches, g.numNodes()), resize(p.seenAt, g.numNodes())
 	clear(p.switches)
 	for a := range p.seenAt {
@@ -64,27 +61,43 @@ func (p *treePieces) countSwitches(g *regionGraph, c *candidates) {
 			}
 		}
 	}
+	p.thin = resize(p.thin, g.numNodes())
+	p.thin[0] = false
+	for a := 1; a < g.numNodes(); a++ {
+		p.thin[a] = float64(g.size[a]) <= thinLinks*float64(p.switches[a])
+	}
 }
 
-func (p *treePieces) isThin(g *regionGraph, a int32) bool {
-	return float64(g.size[a]) <= thinLinks*float64(p.switches[a])
-}
-
-// measureUnevenness sums by pieces that meet how much links differ from the means of their nodes.
-func (p *treePieces) measureUnevenness(g *regionGraph) {
+// measureUnevenness sums by pieces that meet how much links differ from the means of their nodes, and reports
+// whether that is much anywhere.
+func (p *treePieces) measureUnevenness(g *regionGraph) (found bool) {
 	p.links, p.deviation = resize(p.links, g.numNodes()), resize(p.deviation, g.numNodes())
 	clear(p.links)
 	clear(p.deviation)
 	for i, a := range g.label {
-		if a == 0 {
-			continue
+		if p.thin[a] {
+			root, off := p.joined.find(a), int64(g.observed[i])-g.sum[a]/int64(g.size[a])
+			p.links[root]++
+			p.deviation[root] += max(off, -off)
 		}
-		root, off := p.joined.find(a), int64(g.observed[i])-g.sum[a]/int64(g.size[a])
-		p.links[root]++
-		p.deviation[root] += max(off, -off)
 	}
+	for root := range p.links {
+		found = found || p.isUneven(int32(root))
+	}
+	return found
 }
 
 func (p *treePieces) isUneven(root int32) bool {
 	return float64(p.deviation[root])*levelUnit > unevenDeviation*float64(p.links[root])
+}
+
+func (p *treePieces) mergeUneven(g *regionGraph) {
+	p.label = resize(p.label, len(g.label))
+	for i, a := range g.label {
+		p.label[i] = a
+		if root := p.joined.find(a); p.isUneven(root) {
+			p.label[i] = root
+		}
+	}
+	g.relabel(p.label, int32(g.numNodes()))
 }
