@@ -135,7 +135,6 @@ func (v *naiveView) mergeAll() naiveLabel {
 	}
 	for v.boruvkaRound(label, naiveMergeCost(lambda)) {
 	}
-	label = v.joinTreePieces(label)
 	v.absorbSmall(label, v.cfg.MinLinks)
 	for v.boruvkaRound(label, naiveMergeCost(lambda)) {
 	}

@@ -71,10 +71,7 @@ func (m *statisticalMethod) segment(values []float32, out *partition) {
 	}
 	noise := m.noise.model(values, background, &m.candidates)
 	m.graph.build(values, &m.candidates, noise)
-	m.graph.mergeAll()
-	m.pieces.join(&m.graph, &m.candidates) // or the small ones go to the background
-	m.graph.absorbSmall(m.minLinks)
-	m.graph.mergeAll() // more edges may be worth removing now
+	m.graph.mergeAll(m.minLinks)
 	m.interiors.splitByInterior(&m.graph, noise)
 	m.pieces.join(&m.graph, &m.candidates)
 	m.overlaps.resolve(&m.graph, values, &m.candidates, noise, m.minMean, m.overlap)

@@ -4,16 +4,19 @@ package segment
 // that is full against the way of its traffic, link by link, so that the links of a tree are about as many
 // as the switches that they join. How much each stalls depends on how much of its traffic goes to the root,
 // which its neighbours' do not show: stall is constant nowhere, and where it differs no cause ends. Hence
-// pieces that meet are one region if both show that: they are thin, and together more uneven than noise. A
-// body of links that stall alike has up to three links per switch; a row that is as thin as a tree is even.
+// pieces that meet are one region if both show that: they are thin, and together about as uneven, beyond
+// noise, in pieces as in one. A body of links that stall alike has up to three links per switch; rows that are
+// as thin as a tree are even, and where two meet their levels tell them apart.
 type treePieces struct {
-	thin      []bool    // by node
-	switches  []int32   // by node: at which it has links, merged ones once
-	seenAt    []int32   // by node: the last of them
-	joined    unionFind // nodes
-	links     []int64   // by root of joined
-	deviation []int64   // by root of joined: of its links from the means of their nodes, in levelUnit
-	label     []int32   // by candidate
+	thin     []bool    // by node
+	switches []int32   // by node: at which it has links, merged ones once
+	seenAt   []int32   // by node: the last of them
+	joined   unionFind // nodes
+	links    []int64   // by root of joined
+	sum      []int64   // by root of joined: of the levels, in levelUnit
+	within   []int64   // by root of joined: how far its links are from the means of their nodes, in levelUnit
+	total    []int64   // by root of joined: and from the mean of all
+	label    []int32   // by candidate
 }
 
 const (
@@ -22,6 +25,8 @@ const (
 	thinLinks = 1.25
 	// unevenDeviation is the mean deviation from which pieces are uneven: twice that of normal noise.
 	unevenDeviation = 2 * .8
+	// unevenShare is the share of their deviation that is left when each piece has a mean of its own.
+	unevenShare = .5
 )
 
 // join makes one node of thin ones that meet and are uneven.
@@ -68,17 +73,26 @@ func (p *treePieces) findThin(g *regionGraph, c *candidates) {
 	}
 }
 
-// measureUnevenness sums by pieces that meet how much links differ from the means of their nodes, and reports
-// whether that is much anywhere.
+// measureUnevenness sums by pieces that meet how much links differ from the means of their nodes and from
+// the mean of all, and reports whether pieces are uneven anywhere.
 func (p *treePieces) measureUnevenness(g *regionGraph) (found bool) {
-	p.links, p.deviation = resize(p.links, g.numNodes()), resize(p.deviation, g.numNodes())
-	clear(p.links)
-	clear(p.deviation)
+	n := g.numNodes()
+	p.links, p.sum, p.within, p.total = resize(p.links, n), resize(p.sum, n), resize(p.within, n), resize(p.total, n)
+	for _, of := range [][]int64{p.links, p.sum, p.within, p.total} {
+		clear(of)
+	}
+	for a, thin := range p.thin {
+		if thin {
+			root := p.joined.find(int32(a))
+			p.links[root] += int64(g.size[a])
+			p.sum[root] += g.sum[a]
+		}
+	}
 	for i, a := range g.label {
 		if p.thin[a] {
-			root, off := p.joined.find(a), int64(g.observed[i])-g.sum[a]/int64(g.size[a])
-			p.links[root]++
-			p.deviation[root] += max(off, -off)
+			root, level := p.joined.find(a), int64(g.observed[i])
+			p.within[root] += distance(level, g.sum[a]/int64(g.size[a]))
+			p.total[root] += distance(level, p.sum[root]/p.links[root])
 		}
 	}
 	for root := range p.links {
@@ -87,8 +101,11 @@ func (p *treePieces) measureUnevenness(g *regionGraph) (found bool) {
 	return found
 }
 
+func distance(a, b int64) int64 { return max(a-b, b-a) }
+
 func (p *treePieces) isUneven(root int32) bool {
-	return float64(p.deviation[root])*levelUnit > unevenDeviation*float64(p.links[root])
+	within := float64(p.within[root])
+	return within*levelUnit > unevenDeviation*float64(p.links[root]) && within > unevenShare*float64(p.total[root])
 }
 
 func (p *treePieces) mergeUneven(g *regionGraph) {
