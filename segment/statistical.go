@@ -17,7 +17,8 @@ package segment
 //  5. Splitting by interiors (interiors.go): stall falls off at the boundary of a region, so that two
 //     may look alike only there. Interiors are segmented alone and serve as markers, from which labels
 //     are propagated back (as in marker-controlled watersheds and seeded region growing).
-//  6. Superposition (overlaps.go): a segment whose stall is the sum of two neighbours' belongs to both.
+//  6. Pieces of congestion trees, in which stall is not constant, are joined (treepieces.go).
+//  7. Superposition (overlaps.go): a segment whose stall is the sum of two neighbours' belongs to both.
 //
 // Statistical region merging (Nock and Nielsen, IEEE PAMI 26, 2004) orders merges by the difference of
 // single links instead; docs/decisions says why that lost.
@@ -29,6 +30,7 @@ type statisticalMethod struct {
 	candidates candidates
 	graph      regionGraph
 	interiors  interiors
+	pieces     treePieces
 	overlaps   overlaps
 
 	minLinks int32
@@ -71,6 +73,7 @@ func (m *statisticalMethod) segment(values []float32, out *partition) {
 	m.graph.build(values, &m.candidates, noise)
 	m.graph.mergeAll(m.minLinks)
 	m.interiors.splitByInterior(&m.graph, noise)
+	m.pieces.join(&m.graph, &m.candidates)
 	m.overlaps.resolve(&m.graph, values, &m.candidates, noise, m.minMean, m.overlap)
 	m.overlaps.emit(&m.graph, &m.candidates, out)
 }

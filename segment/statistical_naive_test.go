@@ -51,7 +51,7 @@ func (n *naiveStatistical) regions(series *schema.Series) [][]schema.LinkID {
 	v.fitSlope()
 	v.findLevels()
 	var out [][]schema.LinkID
-	for _, links := range v.resolveOverlaps(v.splitByInterior(v.mergeAll())) {
+	for _, links := range v.resolveOverlaps(v.joinTreePieces(v.splitByInterior(v.mergeAll()))) {
 		sum := 0.
 		for _, l := range links {
 			sum += float64(values[l])
