@@ -139,12 +139,8 @@ func (g *regionGraph) findMeans() {
 	}
 }
 
-// mergeAll merges while that lowers the functional, then merges what is too small
-// to be a region, after which more edges may be worth removing.
-func (g *regionGraph) mergeAll(minLinks int32) {
-	for g.boruvkaRound(g.mergeCost) {
-	}
-	g.absorbSmall(minLinks)
+// mergeAll merges while that lowers the functional.
+func (g *regionGraph) mergeAll() {
 	for g.boruvkaRound(g.mergeCost) {
 	}
 }

@@ -135,6 +135,7 @@ func (v *naiveView) mergeAll() naiveLabel {
 	}
 	for v.boruvkaRound(label, naiveMergeCost(lambda)) {
 	}
+	label = v.joinTreeFragments(label)
 	v.absorbSmall(label, v.cfg.MinLinks)
 	for v.boruvkaRound(label, naiveMergeCost(lambda)) {
 	}

@@ -13,7 +13,8 @@ package segment
 //     1989), minimised greedily over the region adjacency graph (Koepfler, Lopez and Morel, SIAM J.
 //     Numer. Anal. 31, 1994). Merges go in Boruvka rounds of mutually best neighbours, so that the
 //     order of links does not matter.
-//  4. Segments that are too small to be a region go to the neighbour of the nearest mean.
+//  4. Segments that are too small to be a region go to the neighbour of the nearest mean; before that those
+//     that make up a congestion tree are joined (treepieces.go).
 //  5. Splitting by interiors (interiors.go): stall falls off at the boundary of a region, so that two
 //     may look alike only there. Interiors are segmented alone and serve as markers, from which labels
 //     are propagated back (as in marker-controlled watersheds and seeded region growing).
@@ -71,7 +72,10 @@ func (m *statisticalMethod) segment(values []float32, out *partition) {
 	}
 	noise := m.noise.model(values, background, &m.candidates)
 	m.graph.build(values, &m.candidates, noise)
-	m.graph.mergeAll(m.minLinks)
+	m.graph.mergeAll()
+	m.pieces.joinFragments(&m.graph, &m.candidates, m.minLinks)
+	m.graph.absorbSmall(m.minLinks)
+	m.graph.mergeAll() // more edges may be worth removing
 	m.interiors.splitByInterior(&m.graph, noise)
 	m.pieces.join(&m.graph, &m.candidates)
 	m.overlaps.resolve(&m.graph, values, &m.candidates, noise, m.minMean, m.overlap)

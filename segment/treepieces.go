@@ -8,16 +8,22 @@ package segment
 // noise, in pieces as in one. A body of links that stall alike has up to three links per switch; rows that are
 // as thin as a tree are even, and where two meet their levels tell them apart.
 type treePieces struct {
-	thin     []bool    // by node
-	switches []int32   // by node: at which it has links, merged ones once
-	seenAt   []int32   // by node: the last of them
-	joined   unionFind // nodes
-	links    []int64   // by root of joined
-	sum      []int64   // by root of joined: of the levels, in levelUnit
-	within   []int64   // by root of joined: how far its links are from the means of their nodes, in levelUnit
-	total    []int64   // by root of joined: and from the mean of all
-	label    []int32   // by candidate
+	thin     []bool      // by node
+	switches []int32     // by node: at which it has links, merged ones once
+	seenAt   []int32     // by node: the last of them
+	joined   unionFind   // nodes
+	links    []int64     // by root of joined
+	sum      []int64     // by root of joined: of the levels, in levelUnit
+	within   []int64     // by root of joined: how far its links are from the means of their nodes, in levelUnit
+	total    []int64     // by root of joined: and from the mean of all
+	small    []int64     // by root of joined: links in nodes that are too small to be a region
+	halves   []levelHalf // two by root of joined: its links below the mean of all, and the others
+	enclosed []bool      // by root of joined: it meets none but thin nodes and the background
+	label    []int32     // by candidate
 }
+
+// levelHalf is the links on one side of a mean.
+type levelHalf struct{ links, sum, apart int64 } // apart: how far they are from their own mean, in levelUnit
 
 const (
 	// thinLinks is up to how many links per switch a segment is thin. Pieces of trees have .9 to 1.1, of
@@ -27,13 +33,31 @@ const (
 	unevenDeviation = 2 * .8
 	// unevenShare is the share of their deviation that is left when each piece has a mean of its own.
 	unevenShare = .5
+	// spreadShare is the share that is left when those below and above the mean have each their own: of two even
+	// rows next to nothing, of levels that are spread evenly half.
+	spreadShare = .25
 )
 
-// join makes one node of thin ones that meet and are uneven.
+// joinFragments makes one node of thin ones that meet, are uneven together and lie mostly in nodes too small to
+// be a region, before each of these is given to the neighbour nearest in level, or to the background.
+func (p *treePieces) joinFragments(g *regionGraph, c *candidates, minLinks int32) {
+	if p.findMeeting(g, c) {
+		p.findFragments(g, minLinks)
+		p.merge(g, func(root int32) bool { return p.isFragmented(root, int64(minLinks)) })
+	}
+}
+
+// join makes one node of thin ones that meet and are uneven in pieces too.
 func (p *treePieces) join(g *regionGraph, c *candidates) {
+	if p.findMeeting(g, c) {
+		p.merge(g, p.isUneven)
+	}
+}
+
+// findMeeting finds the thin nodes that meet, and how uneven they are; it is false if none meet.
+func (p *treePieces) findMeeting(g *regionGraph, c *candidates) (met bool) {
 	p.findThin(g, c)
 	p.joined.reset(g.numNodes())
-	met := false
 	for a := range int32(g.numNodes()) {
 		if !p.thin[a] {
 			continue
@@ -45,9 +69,10 @@ func (p *treePieces) join(g *regionGraph, c *candidates) {
 			}
 		}
 	}
-	if met && p.measureUnevenness(g) {
-		p.mergeUneven(g)
+	if met {
+		p.measureUnevenness(g)
 	}
+	return met
 }
 
 // findThin finds the nodes that have few links for the switches at which they have them. The background is
@@ -74,8 +99,8 @@ func (p *treePieces) findThin(g *regionGraph, c *candidates) {
 }
 
 // measureUnevenness sums by pieces that meet how much links differ from the means of their nodes and from
-// the mean of all, and reports whether pieces are uneven anywhere.
-func (p *treePieces) measureUnevenness(g *regionGraph) (found bool) {
+// the mean of all.
+func (p *treePieces) measureUnevenness(g *regionGraph) {
 	n := g.numNodes()
 	p.links, p.sum, p.within, p.total = resize(p.links, n), resize(p.sum, n), resize(p.within, n), resize(p.total, n)
 	for _, of := range [][]int64{p.links, p.sum, p.within, p.total} {
@@ -95,26 +120,75 @@ func (p *treePieces) measureUnevenness(g *regionGraph) (found bool) {
 			p.total[root] += distance(level, p.sum[root]/p.links[root])
 		}
 	}
-	for root := range p.links {
-		found = found || p.isUneven(int32(root))
-	}
-	return found
 }
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
+
+// findFragments finds by pieces that meet how many links are in nodes of fewer than minLinks, and whether they
+// meet others.
+func (p *treePieces) findFragments(g *regionGraph, minLinks int32) {
+	n := g.numNodes()
+	p.small, p.enclosed = resize(p.small, n), resize(p.enclosed, n)
+	clear(p.small)
+	for a := range p.enclosed {
+		p.enclosed[a] = true
+	}
+	for a := range int32(n) {
+		if !p.thin[a] {
+			continue
+		}
+		root := p.joined.find(a)
+		if g.size[a] < minLinks {
+			p.small[root] += int64(g.size[a])
+		}
+		for _, e := range g.edges.of(a) {
+			p.enclosed[root] = p.enclosed[root] && (e.to == 0 || p.thin[e.to])
+		}
+	}
+	p.halves = resize(p.halves, 2*n)
+	clear(p.halves)
+	p.eachHalf(g, func(h *levelHalf, level int64) { h.links, h.sum = h.links+1, h.sum+level })
+	p.eachHalf(g, func(h *levelHalf, level int64) { h.apart += distance(level, h.sum/h.links) })
+}
+
+// eachHalf calls f for each link of a thin node with the half that it is in and its level.
+func (p *treePieces) eachHalf(g *regionGraph, f func(h *levelHalf, level int64)) {
+	for i, a := range g.label {
+		if !p.thin[a] {
+			continue
+		}
+		root, level := p.joined.find(a), int64(g.observed[i])
+		side := 2 * root
+		if level*p.links[root] > p.sum[root] {
+			side++
+		}
+		f(&p.halves[side], level)
+	}
+}
 
 func (p *treePieces) isUneven(root int32) bool {
 	within := float64(p.within[root])
 	return within*levelUnit > unevenDeviation*float64(p.links[root]) && within > unevenShare*float64(p.total[root])
 }
 
-func (p *treePieces) mergeUneven(g *regionGraph) {
+func (p *treePieces) isFragmented(root int32, minLinks int64) bool {
+	links, apart := p.links[root], float64(p.halves[2*root].apart+p.halves[2*root+1].apart)
+	return links >= minLinks && 2*p.small[root] >= links && p.enclosed[root] &&
+		apart*levelUnit > unevenDeviation*float64(links) && apart > spreadShare*float64(p.total[root])
+}
+
+// merge makes one node of those that meet, where that holds.
+func (p *treePieces) merge(g *regionGraph, holds func(root int32) bool) {
+	any := false
 	p.label = resize(p.label, len(g.label))
 	for i, a := range g.label {
 		p.label[i] = a
-		if root := p.joined.find(a); p.isUneven(root) {
+		if root := p.joined.find(a); p.thin[a] && root != a && holds(root) {
 			p.label[i] = root
+			any = true
 		}
 	}
-	g.relabel(p.label, int32(g.numNodes()))
+	if any {
+		g.relabel(p.label, int32(g.numNodes()))
+	}
 }

@@ -8,8 +8,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// joinTreePieces is treePieces.join.
-func (v *naiveView) joinTreePieces(label naiveLabel) naiveLabel {
+// naiveMeeting is what meets and is thin.
+type naiveMeeting struct {
+	links, small, within, total int
+	above, below                []int
+	enclosed                    bool
+}
+
+// meetings are the segments that are thin and meet, by one of their names, and that name of each.
+func (v *naiveView) meetings(label naiveLabel) (map[int]*naiveMeeting, map[int]int) {
 	nodes := v.nodes(label)
 	thin := func(name int) bool {
 		switches := map[int]bool{}
@@ -32,25 +39,74 @@ func (v *naiveView) joinTreePieces(label naiveLabel) naiveLabel {
 		}
 	}
 	naiveUnion(group, pairs)
-	links, sum, within, total := map[int]int{}, map[int]int{}, map[int]int{}, map[int]int{}
+	meetings, sum := map[int]*naiveMeeting{}, map[int]int{}
 	for name, a := range nodes {
-		links[group[name]] += a.size
+		m := meetings[group[name]]
+		if m == nil {
+			m = &naiveMeeting{enclosed: true}
+			meetings[group[name]] = m
+		}
+		m.links += a.size
 		sum[group[name]] += a.sum
+		if a.size < v.cfg.MinLinks {
+			m.small += a.size
+		}
+		for other := range a.edges {
+			m.enclosed = m.enclosed && (other == backgroundLink || thin(other))
+		}
 	}
 	for l, name := range label {
 		if name != backgroundLink {
-			of, own := group[name], nodes[name]
-			within[of] += naiveDistance(v.raw[l], own.sum/own.size)
-			total[of] += naiveDistance(v.raw[l], sum[of]/links[of])
+			m, own := meetings[group[name]], nodes[name]
+			m.within += naiveDistance(v.raw[l], own.sum/own.size)
+			m.total += naiveDistance(v.raw[l], sum[group[name]]/m.links)
+			if v.raw[l]*m.links > sum[group[name]] {
+				m.above = append(m.above, v.raw[l])
+			} else {
+				m.below = append(m.below, v.raw[l])
+			}
 		}
 	}
+	return meetings, group
+}
+
+func joinedWhere(label naiveLabel, meetings map[int]*naiveMeeting, group map[int]int, holds func(*naiveMeeting) bool) naiveLabel {
 	for l, name := range label {
-		of := group[name]
-		if name != backgroundLink && float64(within[of])*levelUnit > unevenDeviation*float64(links[of]) && float64(within[of]) > unevenShare*float64(total[of]) {
-			label[l] = of
+		if name != backgroundLink && holds(meetings[group[name]]) {
+			label[l] = group[name]
 		}
 	}
 	return label.renamed()
+}
+
+// joinTreePieces is treePieces.join.
+func (v *naiveView) joinTreePieces(label naiveLabel) naiveLabel {
+	meetings, group := v.meetings(label)
+	return joinedWhere(label, meetings, group, func(m *naiveMeeting) bool {
+		return float64(m.within)*levelUnit > unevenDeviation*float64(m.links) && float64(m.within) > unevenShare*float64(m.total)
+	})
+}
+
+// joinTreeFragments is treePieces.joinFragments.
+func (v *naiveView) joinTreeFragments(label naiveLabel) naiveLabel {
+	meetings, group := v.meetings(label)
+	return joinedWhere(label, meetings, group, func(m *naiveMeeting) bool {
+		apart := float64(naiveApart(m.above) + naiveApart(m.below))
+		return m.links >= v.cfg.MinLinks && 2*m.small >= m.links && m.enclosed &&
+			apart*levelUnit > unevenDeviation*float64(m.links) && apart > spreadShare*float64(m.total)
+	})
+}
+
+// naiveApart is how far levels are from their mean.
+func naiveApart(levels []int) (apart int) {
+	sum := 0
+	for _, level := range levels {
+		sum += level
+	}
+	for _, level := range levels {
+		apart += naiveDistance(level, sum/len(levels))
+	}
+	return apart
 }
 
 func naiveDistance(a, b int) int { return max(a-b, b-a) }
@@ -87,6 +143,29 @@ func TestUnevenTreeIsOneRegion(t *testing.T) {
 		for i, row := range rows {
 			values.add(float32(35+60*rng.Float64()), 12, row, 100*seed+int64(i))
 			want += len(row)
+		}
+		if seed < 5 {
+			checkTwin(t, g, DefaultConfig(), snapshotOf(map[schema.Metric][]float32{schema.CreditStall: values}))
+		}
+		got := find(t, g, DefaultConfig(), values)
+		if len(got) != 1 || got[0].Size < want*3/4 || got[0].Size > want*11/10 {
+			t.Errorf("seed %d: got %s, want one of %d links", seed, sizes(got), want)
+		}
+	}
+}
+
+// A small congestion tree of which every link stalls as it happens, so that no piece of it is large enough for a region, is one.
+func TestFragmentedTreeIsOneRegion(t *testing.T) {
+	g := parse(t, "torus:12x12x12")
+	column, rows := gridTree(g, [3]int{5, 6, 7}, 3)
+	for seed := range int64(40) {
+		rng := rand.New(rand.NewSource(seed))
+		values, want := wavy(g, seed), 0
+		for _, links := range append(rows, column) {
+			for _, l := range links {
+				values.add(float32(20+70*rng.Float64()), 0, []schema.LinkID{l}, 0)
+				want++
+			}
 		}
 		if seed < 5 {
 			checkTwin(t, g, DefaultConfig(), snapshotOf(map[schema.Metric][]float32{schema.CreditStall: values}))
