@@ -55,3 +55,31 @@ func TestAJobLoadsItsGround(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatWasAddedAstray: it speaks against a job that load was added to a region of a torus where its exchange does not go,
+// unless the load there did not rise, its traffic is with files, or it is not measured.
+func TestWhatWasAddedAstray(t *testing.T) {
+	u := newTiedUp(t)
+	senders := []topology.DeviceID{u.device(t, "1,1,1"), u.device(t, "1,1,5"), u.device(t, "1,5,1"), u.device(t, "1,5,5")}
+	slices.Sort(senders)
+	links := u.send(senders[:3], senders[3])
+	slices.Sort(links)
+	own, other := &job{Job: schema.Job{ID: "own"}, devices: senders}, &job{Job: schema.Job{ID: "other"}, devices: []topology.DeviceID{u.device(t, "5,2,3"), u.device(t, "5,3,3")}}
+	for _, c := range []struct {
+		name string
+		c    suspect
+		load float64
+		want float64
+	}{
+		{"own", suspect{job: own, known: true}, 2, 0},
+		{"another's", suspect{job: other, known: true}, 2, jobAstray},
+		{"no more load", suspect{job: other, known: true}, 1, 0},
+		{"files", suspect{job: other, known: true, file: true}, 2, 0},
+		{"not measured", suspect{job: other}, 2, 0},
+	} {
+		rc := &regionCase{region: &schema.Region{Links: links}, load: c.load}
+		if got := u.stage.astray(rc, &c.c, u.p); got != c.want {
+			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
+		}
+	}
+}

@@ -19,6 +19,7 @@ const (
 	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
 	jobTooLittle     = 6.  // it moves less than a culprit must to fill the port at which back pressure begins
 	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
+	jobAstray        = 4.  // what was added to the region lies where its exchange does not go
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
 	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
 	jobExplains      = 3.5 // what the region carries and always carried is its exchange
@@ -118,7 +119,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	case !c.known && s.loadsAll(rc, c, p):
 		c.score += jobConverges
 	}
-	c.score -= s.unable(rc, c, p)
+	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
@@ -199,6 +200,34 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
 		}
 	}
 	return loaded >= loadedWays*r.total
+}
+
+// Of what was added to a region of a grid, ownAdded lies on links of a culprit's own exchange; where only strayAdded does,
+// nothing more can speak against a job.
+const ownAdded, strayAdded = .9, .7
+
+// astray is what speaks against a job where load was added to a region of a grid on links to which its own exchange does not
+// go: back pressure reaches such links too, but they carry less then and not more. Traffic with files goes elsewhere.
+func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
+	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
+		return 0
+	}
+	r, own, all := s.routesOf(c.job), 0., 0.
+	for _, l := range rc.region.Links {
+		was := p.before(l)
+		if was < 0 {
+			continue
+		}
+		added := max(0, p.useOf(l)-was) * s.graph.Capacity(l)
+		all += added
+		if _, on := slices.BinarySearch(r.links, l); on {
+			own += added
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return jobAstray * max(0, min(1, (ownAdded-own/all)/(ownAdded-strayAdded)))
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance.
