@@ -13,6 +13,7 @@ type Anomaly struct {
 	Workload   Workload // of that experiment
 	MFS        *MFS     // nil: withdrawn
 	base       *experiment
+	reported   *MFS       // the last: MFS is narrowed in place while it is refined
 	open       *minimizer // that refines it when it is due; nil: none
 	busy       bool       // it is being refined or audited
 }
@@ -77,6 +78,7 @@ func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
 // report adds an anomaly, or revises one that it takes in.
 func (s *Search) report(m *minimizer) {
 	e := m.base
+	m.mfs = holding(m.mfs, e.point, pointMFS(s.space, e.point))
 	for _, a := range s.anomalies {
 		if a.MFS != nil && a.Symptom == e.symptom && m.mfs.covers(a.base.point) && subset(a.MFS, m.mfs) {
 			a.open = m
@@ -84,7 +86,7 @@ func (s *Search) report(m *minimizer) {
 			return
 		}
 	}
-	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: m.mfs, base: e, open: m}
+	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: m.mfs, reported: m.mfs.clone(), base: e, open: m}
 	s.anomalies = append(s.anomalies, a)
 	s.findings = append(s.findings, Finding{Anomaly: *a})
 	s.markCovered()
@@ -177,9 +179,24 @@ func (s *Search) literalReport(e *experiment, f *MFS) {
 
 // revise gives an anomaly another MFS, or withdraws it.
 func (s *Search) revise(a *Anomaly, f *MFS) {
-	a.MFS = f
+	if a.MFS = f; f != nil {
+		a.MFS = holding(f, a.base.point, a.reported)
+		a.reported = a.MFS.clone()
+	}
 	s.findings = append(s.findings, Finding{Anomaly: *a, Revised: s.experiments})
 	s.markCovered()
+}
+
+// holding is an MFS that covers a point: conditions that would exclude it are those of
+// another MFS that covers it.
+func holding(f *MFS, p point, other *MFS) *MFS {
+	for d := range p {
+		if !f.meets(d, p[d]) {
+			f = f.clone()
+			f.conds[d] = other.conds[d]
+		}
+	}
+	return f
 }
 
 func (s *Search) markCovered() {

@@ -27,7 +27,7 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 	m.check()
 	a.busy = false
 	s.refined = s.experiments
-	if a.MFS != nil && m.mfs.covers(a.base.point) {
+	if a.MFS != nil {
 		m.settle()
 		s.revise(a, m.mfs)
 		s.join(a)

@@ -33,7 +33,7 @@ type searchFlags struct {
 func (f *searchFlags) add(cmd *cobra.Command) {
 	f.engineFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.algorithm, "algorithm", string(search.Lift), "lift: draws values that went with high counters or lost throughput more often; collie: simulated annealing as published; collie-extreme: the same, mostly with extreme values; random")
+	flags.StringVar(&f.algorithm, "algorithm", string(search.Lift), "lift: draws values that went with high counters or lost throughput more often; collie: simulated annealing as published; collie-extreme: the same, mostly with extreme values; random: draws every workload with equal chance, and takes anomalies apart like lift")
 	flags.IntVar(&f.budget, "budget", 1800, "number of experiments; probes for minimal feature sets (MFS) and failed experiments included")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	flags.StringVar(&f.restrict, "restrict", "", "YAML: the values of the workload's dimensions to search within")

@@ -9,7 +9,7 @@ import (
 
 // Limits of what an engine may say.
 const (
-	maxDirections = 16
+	maxDirections = 2 // and hosts: those of a pair
 	// maxOverBound is how far beyond a bound of its description a measured rate may
 	// lie: bounds are rounded, but no link carries four times its line rate.
 	maxOverBound = 4
@@ -32,6 +32,14 @@ func CheckMeasurement(d *search.Description, m *search.Measurement) error {
 	}
 	if len(m.Directions) > maxDirections || len(m.TxPausePercent) > maxDirections {
 		return fmt.Errorf("%d directions and %d hosts: a pair has two", len(m.Directions), len(m.TxPausePercent))
+	}
+	if m.Status == search.OK && len(m.TxPausePercent) < len(m.Directions) {
+		return fmt.Errorf("tx_pause_percent has %d values for %d directions: want one for each host", len(m.TxPausePercent), len(m.Directions))
+	}
+	for name, v := range m.Counters {
+		if v < 0 {
+			return fmt.Errorf("counter %q is %v: want 0 or more", name, v)
+		}
 	}
 	for i, dir := range m.Directions {
 		if dir.Gbps > maxOverBound*d.LineRateGbps || dir.Mpps > maxOverBound*d.MessageRateMpps {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,10 @@ type Exec struct {
 	name      string
 	program   *coprocess.Supervised
 	described *search.Description // its first answer to "describe"
+	log       *slog.Logger
+	good      *search.Workload // the last that it measured
+	failures  int              // in a row
+	lacking   map[string]bool  // counters that an answer lacked
 }
 
 // NewExec makes the engine; the program is started when it is first asked.
@@ -35,7 +40,7 @@ func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 		return nil, err
 	}
 	name := filepath.Base(cfg.Command[0])
-	return &Exec{restarts: cfg.Restarts, name: name, program: coprocess.Supervise(cfg, log.With("engine", name))}, nil
+	return &Exec{restarts: cfg.Restarts, name: name, log: log, lacking: map[string]bool{}, program: coprocess.Supervise(cfg, log.With("engine", name))}, nil
 }
 
 // Describe asks the program.
@@ -46,8 +51,45 @@ func (e *Exec) Describe(ctx context.Context) (search.Description, error) {
 	return *e.described, nil
 }
 
-// Measure asks the program.
+// askGoodAfter failures in a row, as many as a workload gets tries, a workload that is
+// known to be good is measured: it tells a program that is dead from one that some
+// workloads kill.
+const askGoodAfter = 3
+
+// Measure asks the program. Before it is given up, it gets a workload that it has
+// measured before: if it measures that, its failures were those of the workload.
 func (e *Exec) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
+	m, err := e.measure(ctx, id, w)
+	fault, isFault := errors.AsType[*Fault](err)
+	switch {
+	case err == nil:
+		if m.Status == search.OK {
+			e.good = &w
+		}
+		e.failures = 0
+		return m, nil
+	case !isFault || errors.Is(err, ErrGone) || ctx.Err() != nil:
+		return m, err
+	}
+	if e.failures++; e.good == nil || e.failures < min(askGoodAfter, e.restarts) {
+		return m, err
+	}
+	_, again := e.measure(ctx, id, *e.good)
+	if again == nil {
+		e.failures = 0
+		text, _ := json.Marshal(w) // values that were read as JSON
+		e.log.Warn("search: the engine works: it is this workload that it fails at", "engine", e.name, "id", id, "workload", string(text), "reason", fault.Reason)
+		return m, err
+	}
+	if ctx.Err() != nil || errors.Is(again, ErrGone) {
+		return m, again
+	}
+	e.failures++
+	return m, err
+}
+
+// measure starts the program if it does not run, and asks it.
+func (e *Exec) measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
 	if err := e.ready(ctx); err != nil {
 		return search.Measurement{}, err
 	}
@@ -60,8 +102,33 @@ func (e *Exec) Measure(ctx context.Context, id int, w search.Workload) (search.M
 		return search.Measurement{}, e.fault(e.program.Failed(reason, err))
 	}
 	e.program.Worked()
+	e.missing(&m)
 	return m, nil
 }
+
+// missing warns of counters that the description has and an answer has not, once each.
+func (e *Exec) missing(m *search.Measurement) {
+	if m.Status != search.OK {
+		return
+	}
+	for _, name := range e.described.Counters {
+		if _, ok := m.Counters[name]; !ok && !e.lacking[name] {
+			e.lacking[name] = true
+			e.log.Warn("search: an answer lacks a counter of the description: it counts as 0", "engine", e.name, "counter", name)
+		}
+	}
+}
+
+// changedError is the end of an engine that is not what it was.
+type changedError struct{ name string }
+
+// Error says what to do.
+func (e *changedError) Error() string {
+	return fmt.Sprintf("engine %s: after a restart it describes itself in another way: what was measured does not hold for it: begin a new search", e.name)
+}
+
+// Is makes it a kind of ErrGone.
+func (e *changedError) Is(target error) bool { return target == ErrGone }
 
 // Close tells the program to stop, and kills it if it does not.
 func (e *Exec) Close() error { return e.program.Close() }
@@ -87,7 +154,7 @@ func (e *Exec) ready(ctx context.Context) error {
 		e.described = &d
 		e.name = d.Name
 	case !reflect.DeepEqual(*e.described, d):
-		return e.fault(e.program.Failed(InvalidAnswer, errors.New("after a restart it describes itself in another way")))
+		return &changedError{e.name}
 	}
 	return nil
 }

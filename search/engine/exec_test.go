@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,7 +42,12 @@ func TestFaultsOfPrograms(t *testing.T) {
 		"forever@2":  {engine.InvalidAnswer, "seconds is 1e+308"},
 		"missing@2":  {engine.InvalidAnswer, "lacks gbps or mpps"},
 		"nopause@2":  {engine.InvalidAnswer, "no tx_pause_percent"},
-		"nan@2":      {engine.InvalidAnswer, "invalid character 'N'"},
+		"nan@2":      {engine.InvalidAnswer, "not a JSON object: "},
+		"three@2":    {engine.InvalidAnswer, "3 directions"},
+		"onepause@2": {engine.InvalidAnswer, "tx_pause_percent has 0 values for 1 directions"},
+		"null@2":     {engine.InvalidAnswer, `counter "x" is null`},
+		"below@2":    {engine.InvalidAnswer, `counter "x" is -5`},
+		"again@2":    {engine.DuplicateAnswer, "it answered describe again"},
 		"doubled@1":  {engine.DuplicateAnswer, "it answered 1 again while 2 was asked"},
 		"dead@2":     {engine.Died, "it ended (exit status 3)"},
 		"huge@2":     {engine.AnswerTooLarge, "longer than 1048576 bytes"},
@@ -86,6 +92,25 @@ func TestLateProgram(t *testing.T) {
 	}
 }
 
+// A workload that kills the program each time does not end it: others are measured.
+func TestWorkloadThatKillsTheProgram(t *testing.T) {
+	var log bytes.Buffer
+	e := openProgram(t, slog.New(slog.NewTextHandler(&log, nil)), "only="+filepath.Join(t.TempDir(), "good"))
+	defer closed(t, e)
+	ask := asker(t, e)
+	if m, err := ask(); err != nil || m.Status != search.OK {
+		t.Skipf("the first is %+v, %v", m, err)
+	}
+	for range 7 {
+		if _, err := ask(); errors.Is(err, engine.ErrGone) {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(log.String(), "it is this workload that it fails at") {
+		t.Errorf("the log: %s", log.String())
+	}
+}
+
 // A program that fails again and again is given up.
 func TestProgramThatIsGone(t *testing.T) {
 	e := openProgram(t, slog.New(slog.DiscardHandler), "dead@1", "dead@2", "dead@3", "dead@4")
@@ -109,7 +134,7 @@ func TestProgramsThatCannotDescribe(t *testing.T) {
 		says    string
 	}{
 		"absent":   {[]string{"/no/such/program"}, "start: fork/exec /no/such/program: no such file or directory"},
-		"no shell": {[]string{"/bin/echo", "$HOME;", "rm"}, `'$' looking for beginning of value: "$HOME; rm\n"`},
+		"no shell": {[]string{"/bin/echo", "$HOME;", "rm"}, `not a JSON object: "$HOME; rm\n"`},
 		"ends":     {[]string{"/bin/true"}, "it "},
 		"text":     {program("text@0"), "warming up"},
 		"empty":    {[]string{"/bin/echo", `{"name":"x"}`}, "line_rate_gbps 0"},

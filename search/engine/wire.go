@@ -18,12 +18,13 @@ type request struct {
 
 // answer is a line from a program. Pointers tell what is missing from what is zero.
 type answer struct {
-	ID             *int               `json:"id"`
-	Status         search.Status      `json:"status"`
-	Seconds        float64            `json:"seconds"`
-	Directions     []answerDirection  `json:"directions"`
-	TxPausePercent []*float64         `json:"tx_pause_percent"`
-	Counters       map[string]float64 `json:"counters"`
+	ID             *int                `json:"id"`
+	Status         search.Status       `json:"status"`
+	Seconds        float64             `json:"seconds"`
+	Directions     []answerDirection   `json:"directions"`
+	TxPausePercent []*float64          `json:"tx_pause_percent"`
+	Counters       map[string]*float64 `json:"counters"`
+	Dimensions     json.RawMessage     `json:"dimensions"` // of an answer to "describe"
 }
 
 type answerDirection struct {
@@ -33,12 +34,12 @@ type answerDirection struct {
 }
 
 // shown is as much of a line as an error shows.
-const shown = 80
+const shown = 60
 
 func parseDescription(line []byte) (search.Description, error) {
 	var d search.Description
 	if err := json.Unmarshal(line, &d); err != nil {
-		return d, fmt.Errorf("describe: %w: %.*q", err, shown, line)
+		return d, fmt.Errorf("describe: %w", unreadable(line, err))
 	}
 	if d.Name == "" {
 		return d, errors.New("describe: it says no name")
@@ -53,10 +54,12 @@ func parseDescription(line []byte) (search.Description, error) {
 // if there is an error.
 func parseAnswer(line []byte, id int, d *search.Description) (search.Measurement, Reason, error) {
 	var a answer
-	if err := json.Unmarshal(line, &a); err != nil {
-		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: %w: %.*q", err, shown, line)
-	}
+	err := json.Unmarshal(line, &a)
 	switch {
+	case a.ID == nil && a.Dimensions != nil:
+		return search.Measurement{}, DuplicateAnswer, fmt.Errorf("measure: it answered describe again while %d was asked", id)
+	case err != nil:
+		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: %w", unreadable(line, err))
 	case a.ID == nil:
 		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: the answer has no id: %.*q", shown, line)
 	case *a.ID > 0 && *a.ID < id:
@@ -76,7 +79,7 @@ func parseAnswer(line []byte, id int, d *search.Description) (search.Measurement
 
 // measurement has all that an answer must say.
 func (a *answer) measurement() (search.Measurement, error) {
-	m := search.Measurement{Status: a.Status, Seconds: a.Seconds, Counters: a.Counters}
+	m := search.Measurement{Status: a.Status, Seconds: a.Seconds, Counters: map[string]float64{}}
 	if a.Status != search.OK {
 		return m, nil
 	}
@@ -95,5 +98,24 @@ func (a *answer) measurement() (search.Measurement, error) {
 		}
 		m.TxPausePercent = append(m.TxPausePercent, *p)
 	}
+	for name, v := range a.Counters {
+		if v == nil {
+			return m, fmt.Errorf("counter %q is null", name)
+		}
+		m.Counters[name] = *v
+	}
 	return m, nil
+}
+
+// unreadable says what is wrong with a line, in the words of the protocol.
+func unreadable(line []byte, err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	begin := fmt.Sprintf("%q", line[:min(shown, len(line))])
+	switch {
+	case !json.Valid(line) || ok && wrong.Field == "":
+		return fmt.Errorf("not a JSON object: %s", begin)
+	case ok:
+		return fmt.Errorf("%s cannot be a JSON %s: %s", wrong.Field, wrong.Value, begin)
+	}
+	return fmt.Errorf("%w: %s", err, begin) // of a value's own check, in its words
 }
