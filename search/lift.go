@@ -34,7 +34,7 @@ func (s *Search) lift(w *worker) {
 				return
 			}
 		}
-		if !s.takePending(w) {
+		if !s.takeUnexplained(w) {
 			return
 		}
 		e, ok := w.measure(s.propose())
@@ -117,7 +117,7 @@ func (s *Search) random(w *worker) {
 		if a := s.due(); a != nil && !s.refine(w, a) {
 			return
 		}
-		if !s.takePending(w) {
+		if !s.takeUnexplained(w) {
 			return
 		}
 		e, ok := w.measure(s.outside(func() point { return s.space.random(s.rnd) }))

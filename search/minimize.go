@@ -45,6 +45,7 @@ func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 // minimize finds the coarse MFS of an experiment that showed a symptom, and reports it.
 // It is false when the search is over.
 func (s *Search) minimize(w *worker, e *experiment) bool {
+	e.apart = true
 	m := s.newMinimizer(w, e)
 	m.cur, m.needed = m.reduce(e.point, m.dimensions(), m.farther, m.chances())
 	m.coarse()
@@ -56,10 +57,21 @@ func (s *Search) minimize(w *worker, e *experiment) bool {
 	if m.over {
 		m.pin()
 	}
-	if s.knownBy(e.point) == nil { // else another pair found it meanwhile
-		s.report(m)
-	}
+	m.finish()
 	return !w.ended
+}
+
+// finish reports an anomaly, and leaves the probes that were taken for it to themselves:
+// those that its MFS does not cover show another.
+func (m *minimizer) finish() {
+	if m.knownBy(m.base.point) == nil { // else another pair found it meanwhile
+		m.report(m)
+	}
+	for _, e := range m.history {
+		if e.of == m {
+			e.of = nil
+		}
+	}
 }
 
 // mixes finds the thresholds of patterns that must mix sizes: what is not known of them

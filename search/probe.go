@@ -40,8 +40,8 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 	if was == lost && m.flaky && !m.group && !m.over { // of a group each is tried again
 		was, e = m.probe(p)
 	}
-	if e != nil && e.symptom != Healthy && was != held {
-		m.pending = append(m.pending, e)
+	if was == held && m.own == nil {
+		e.of = m
 	}
 	if !m.over && (was != lost || !m.flaky || !m.group) {
 		m.remember(p, was)
@@ -189,7 +189,7 @@ func (m *minimizer) holdsVaried(cur point, d int, at []int) (point, outcome) {
 		if m.others(p) == nil {
 			q, was := m.holds(cur, p)
 			if was == other {
-				if strange++; strange > strangers || m.own != nil && !m.takePending(m.worker) {
+				if strange++; strange > strangers || m.own != nil && !m.takeUnexplained(m.worker) {
 					return q, other
 				}
 			} else if was != unknown && slices.Equal(q[d], at) || m.over {
@@ -204,16 +204,27 @@ func (m *minimizer) holdsVaried(cur point, d int, at []int) (point, outcome) {
 	return p, unknown
 }
 
-// takePending takes apart what other anomalies probes showed, so that they are avoided.
-func (s *Search) takePending(w *worker) bool {
-	for len(s.pending) > 0 {
-		e := s.pending[0]
-		s.pending = s.pending[1:]
-		if e.symptom != Healthy && !s.covered(e.point) && !s.minimize(w, e) {
+// takeUnexplained takes apart what showed a symptom and belongs to no known anomaly: probes
+// that showed others, and those that were taken for an anomaly whose MFS turned out not to
+// cover them. It is false when the search is over.
+func (s *Search) takeUnexplained(w *worker) bool {
+	for e := s.unexplained(); e != nil; e = s.unexplained() {
+		if !s.minimize(w, e) {
 			return false
 		}
 	}
 	return true
+}
+
+// unexplained is the first experiment that showed a symptom, that no known MFS covers, and
+// that was not taken apart; nil: there is none.
+func (s *Search) unexplained() *experiment {
+	for _, e := range s.history {
+		if e.symptom != Healthy && !e.covered && !e.apart && e.of == nil {
+			return e
+		}
+	}
+	return nil
 }
 
 // vary is a point that should show the anomaly as another does: dimensions that do not

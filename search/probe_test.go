@@ -174,3 +174,36 @@ func TestNeighbourExtendsOneDimension(t *testing.T) {
 		t.Errorf("%d probes, want those of two values or fewer", n)
 	}
 }
+
+// A probe that was taken for an anomaly whose MFS turns out not to cover it is taken apart:
+// another anomaly shows the same. Until that MFS is reported it is left alone.
+func TestUnexplainedIsTakenApart(t *testing.T) {
+	first := func(p point) bool { return p[kind0][0] == 1 && p[size0][0] >= 5 }
+	second := func(p point) bool { return p[kind0][0] == 2 && p[size1][0] <= 1 && p[size2][0] <= 1 }
+	s, w, _ := played(t, func(p point) float64 {
+		if first(p) || second(p) {
+			return 12
+		}
+		return 0
+	})
+	m := s.newMinimizer(w, shows(t, w, point{{1}, {0}, {6}, {0}, {0}}))
+	s.history[0].apart = true
+	if _, was := m.holds(m.cur, m.cur.with(kind0, 2)); was != held {
+		t.Fatalf("outcome %d, want the same", was)
+	}
+	if s.unexplained() != nil {
+		t.Fatal("a probe of an MFS that is being found is taken apart")
+	}
+	m.needed, m.lostAt = []int{kind0, size0}, map[int][]int{kind0: {0}, size0: {0}}
+	m.coarse()
+	m.finish()
+	if len(s.anomalies) != 1 || s.unexplained() == nil {
+		t.Fatalf("%d anomalies, want one, and the probe that it does not cover left", len(s.anomalies))
+	}
+	if !s.takeUnexplained(w) || s.unexplained() != nil {
+		t.Fatal("not all is taken apart")
+	}
+	if len(s.anomalies) != 2 || !s.anomalies[1].MFS.covers(point{{2}, {0}, {0}, {0}, {0}}) {
+		t.Errorf("%d anomalies, want the second too", len(s.anomalies))
+	}
+}

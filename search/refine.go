@@ -63,7 +63,7 @@ func (s *Search) extend(w *worker, a *Anomaly, d int) bool {
 func (m *minimizer) resolve() {
 	for _, d := range slices.Clone(m.needed) {
 		end, ok := m.doubt[d]
-		if !ok || m.over || !m.takePending(m.worker) {
+		if !ok || m.over || !m.takeUnexplained(m.worker) {
 			continue
 		}
 		m.needed = slices.DeleteFunc(m.needed, func(k int) bool { return k == d })

@@ -56,9 +56,11 @@ type experiment struct {
 	point   point
 	result  Measurement
 	symptom Symptom
-	signals []float64 // what the search drives up: see signals.go
-	covered bool      // by a known MFS
-	bins    []int     // of each dimension: see lift.go
+	signals []float64  // what the search drives up: see signals.go
+	covered bool       // by a known MFS
+	bins    []int      // of each dimension: see lift.go
+	apart   bool       // it was taken apart, or is being
+	of      *minimizer // of an anomaly that is not reported, and that it was taken for; nil: none
 }
 
 // shown counts the experiments with a value, and those of them that showed symptoms.
@@ -82,7 +84,6 @@ type Search struct {
 	anomalies   []*Anomaly
 	findings    []Finding
 	refined     int             // experiments when an MFS was last refined
-	pending     []*experiment   // that showed an anomaly while another was taken apart
 	invalid     map[string]bool // points that cannot be had
 	lifts       []lifts         // by signal
 	revisions   int             // of what is covered
