@@ -11,7 +11,7 @@ import (
 )
 
 // The page that documents the measured scores is what they are held against.
-const measurements = "../../docs/explanation/regions.md"
+const measurements = "../../docs/explanation/regions-accuracy.md"
 
 // floorSamples are the samples of each set, from firstFloorSeed on: the first of those that the page
 // measures.
