@@ -19,6 +19,7 @@ type neck struct {
 	lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
 	share  float64           // of the region's links that stall, how many it claims
 	slower bool              // it carries clearly less than before the onset
+	sole   bool              // and is the only way on that does, where the region ends
 }
 
 const (
@@ -68,6 +69,11 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	best = t.mostWaitedFor(h, p)
 	if best.link != schema.NoLink {
 		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
+	}
+	if rc.load < steadyLoad && !rc.flooded && !best.before(&rc.drain) {
+		if n := s.soleWay(rc, p); n.link != schema.NoLink {
+			return n
+		}
 	}
 	if rc.drain.fit >= drainFit && !best.before(&rc.drain) {
 		if n := t.fullEnd(h, p); n.before(&rc.drain) {
@@ -253,7 +259,7 @@ func (p *pressure) waitsFor(l schema.LinkID) float64 {
 // or most of the region was followed to it and packets wait for it most of the time.
 func (n *neck) before(d *drain) bool {
 	followed := n.share >= rootShare && n.waits >= mostlyWaits
-	return (n.fit >= neckFit || followed) && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > d.tree
+	return n.sole || (n.fit >= neckFit || followed) && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > d.tree
 }
 
 // slowLink is the link that lost rate, if that is what a region is blamed on.

@@ -109,6 +109,21 @@ func (l *levels) at(slot int64, link schema.LinkID) float64 {
 	return 0
 }
 
+// over is the mean of a link over slots, percent; -1 if it was measured in none.
+func (l *levels) over(from, to int64, link schema.LinkID) float64 {
+	sum, n := 0, 0
+	for slot := from; slot <= to; slot++ {
+		if v := l.row(slot)[link]; v != levelMissing {
+			sum += int(v)
+			n++
+		}
+	}
+	if n == 0 {
+		return -1
+	}
+	return float64(sum) / float64(n) / levelsPerPercent
+}
+
 // clear makes a slot missing.
 func (l *levels) clear(slot int64) {
 	row := l.row(slot)
