@@ -32,7 +32,8 @@ func TestExplained(t *testing.T) {
 	}
 	for said, want := range map[string]string{"the disk is full": "the disk is full", `bare.yaml: fabric "x" has no links`: `bare.yaml: fabric "x" has no links`, "a.yaml: unexpected EOF; write it again": "a.yaml: unexpected EOF; write it again",
 		"a: yaml: unmarshal errors:\n  line 1: a list": "a: yaml: unmarshal errors: line 1: a list; the file is damaged or of another form: look --help says what it should be",
-		"one\nand another: yaml: fault":                "one\nand another: yaml: fault"} {
+		"write a: full\nwrite a: full":                 "write a: full", "write a: full\nwrite b: full": "write a: full\nwrite b: full",
+		"one\nand another: yaml: fault": "one\nand another: yaml: fault"} {
 		if got := explained(cmd, errors.New(said)).Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
