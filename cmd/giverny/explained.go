@@ -59,6 +59,8 @@ func adviceOn(cmd *cobra.Command, err error, text string) string {
 	switch {
 	case strings.Contains(text, " arg(s), ") || strings.HasPrefix(text, "required flag(s) "):
 		return fmt.Sprintf("usage: %s, explained by %s --help", cmd.UseLine(), cmd.CommandPath())
+	case errors.As(err, &path) && path.Path == "-" && errors.Is(err, fs.ErrNotExist):
+		return "give /dev/stdin to read standard input"
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		return "check the name, and the folder that it is looked up in"
 	case errors.As(err, &path) && errors.Is(err, fs.ErrPermission):

@@ -16,10 +16,12 @@ import (
 func TestExplained(t *testing.T) {
 	_, missing := os.Open(filepath.Join(t.TempDir(), "missing"))
 	_, folder := os.ReadFile(t.TempDir())
+	_, input := os.Open("-")
 	refused := &fs.PathError{Op: "open", Path: "key", Err: syscall.EACCES}
 	cmd := &cobra.Command{Use: "look FILE"}
 	for want, err := range map[string]error{
 		"check the name, and the folder that it is looked up in":                     fmt.Errorf("links: %w", missing),
+		"give /dev/stdin to read standard input":                                     input,
 		"give a file instead of a folder":                                            folder,
 		"run as a user who may, or change the file's permissions":                    refused,
 		"the file is damaged or of another form: look --help says what it should be": json.Unmarshal([]byte("{"), &struct{}{}),
