@@ -1,9 +1,11 @@
 package search
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -29,8 +31,12 @@ type Restriction map[string]Limit
 // units: 4KB and 4KiB are 4096.
 func ParseRestriction(text []byte) (Restriction, error) {
 	var given any
-	if err := yaml.Unmarshal(text, &given); err != nil {
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	if err := in.Decode(&given); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("restriction: %w", err)
+	}
+	if err := in.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("restriction: it holds more than one YAML document; put all dimensions into one")
 	}
 	named, ok := given.(map[string]any)
 	if !ok && given != nil {

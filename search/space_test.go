@@ -125,6 +125,7 @@ func TestRestrictRefuses(t *testing.T) {
 		{"direction: {min: bi}", "min and max are for ordered dimensions"},
 		{"direction: {except: [uni, bi, loopback]}", "is left"},
 		{"- qps", "want a mapping"},
+		{"direction: bi\n---\nqps: 4", "more than one YAML document"},
 		{"qps:", "it says nothing"},
 		{"qps: {}", "it says nothing"},
 		{"qps: '4'", `"4" is none of its values [1 2 4 8 16]`},
@@ -294,4 +295,22 @@ func FuzzParseRestriction(f *testing.F) {
 			_, _ = s.Restrict(r) // an error or a space
 		}
 	})
+}
+
+// Whole numbers are written as such: a program that reads them as integers refuses an exponent.
+func TestNumbersAreWrittenWithoutExponents(t *testing.T) {
+	for n, want := range map[float64]string{4 << 20: "4194304", 1e15: "1000000000000000", .5: "0.5", -2e6: "-2000000", 0: "0", 1e21: "1e+21", 1e-7: "1e-07"} {
+		v := search.Number(n)
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back float64
+		if err := json.Unmarshal(text, &back); err != nil || back != n {
+			t.Errorf("%g: %s is read as %g, %v", n, text, back, err)
+		}
+		if v.String() != want {
+			t.Errorf("%g is written %s, want %s", n, v, want)
+		}
+	}
 }

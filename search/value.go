@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -14,9 +15,14 @@ type Value struct {
 	numeric bool
 }
 
-// Number is the value of a number.
+// Number is the value of a number. Its text has an exponent only where JSON's has: 4194304 and not 4.194304e+06, which
+// programs that read whole numbers refuse.
 func Number(n float64) Value {
-	return Value{text: strconv.FormatFloat(n, 'g', -1, 64), number: n, numeric: true}
+	format := byte('f')
+	if size := math.Abs(n); size != 0 && size < 1e-6 || size >= 1e21 {
+		format = 'g'
+	}
+	return Value{text: strconv.FormatFloat(n, format, -1, 64), number: n, numeric: true}
 }
 
 // Text is the value of a text.

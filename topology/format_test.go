@@ -122,6 +122,7 @@ func TestFormatFaults(t *testing.T) {
 	for _, c := range []struct{ format, text, want string }{
 		{"yaml", "giverny_topology: 2\n", "reads version 1"},
 		{"yaml", "giverny_topology: 1\nlink: []\n", "line 2"},
+		{"yaml", head + "- [a, 1, b, 1, 1e9, host]\n---\n" + head, "more than one YAML document"},
 		{"yaml", head + "- [a, 1, c, 1, 1e9, host]\n", `in.txt:7: device "c"`},
 		{"yaml", head + "- [a, 1, b, 1, fast, host]\n", "in.txt:7"},
 		{"yaml", head + "- [a, 1, b, 1, 1e9, hose]\n", "in.txt:7"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -104,6 +105,9 @@ func ReadYAML(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 	dec.KnownFields(true)
 	if err := dec.Decode(&y); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, nil, fmt.Errorf("%s: it holds more than one YAML document; give each fabric a file", name)
 	}
 	if y.Version != formatVersion {
 		return nil, nil, fmt.Errorf("%s: giverny_topology: %d: this program reads version %d", name, y.Version, formatVersion)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,6 +20,9 @@ func explained(cmd *cobra.Command, err error) error {
 	if strings.Contains(text, "yaml: unmarshal errors:\n") { // each on a line of its own
 		text = strings.ReplaceAll(text, "\n ", "")
 	}
+	if once := uniqueLines(text); once != text { // one fault of a writer, from its write and its close
+		text, err = once, &advised{once, err}
+	}
 	if strings.ContainsAny(text, ";\n") {
 		return err
 	}
@@ -26,6 +30,17 @@ func explained(cmd *cobra.Command, err error) error {
 		return &advised{text + "; " + advice, err}
 	}
 	return err
+}
+
+// uniqueLines leaves out lines that are there already.
+func uniqueLines(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // advised is an error with what to do about it.
@@ -44,6 +59,8 @@ func adviceOn(cmd *cobra.Command, err error, text string) string {
 	switch {
 	case strings.Contains(text, " arg(s), ") || strings.HasPrefix(text, "required flag(s) "):
 		return fmt.Sprintf("usage: %s, explained by %s --help", cmd.UseLine(), cmd.CommandPath())
+	case errors.As(err, &path) && path.Path == "-" && errors.Is(err, fs.ErrNotExist):
+		return "give /dev/stdin to read standard input"
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		return "check the name, and the folder that it is looked up in"
 	case errors.As(err, &path) && errors.Is(err, fs.ErrPermission):

@@ -16,10 +16,12 @@ import (
 func TestExplained(t *testing.T) {
 	_, missing := os.Open(filepath.Join(t.TempDir(), "missing"))
 	_, folder := os.ReadFile(t.TempDir())
+	_, input := os.Open("-")
 	refused := &fs.PathError{Op: "open", Path: "key", Err: syscall.EACCES}
 	cmd := &cobra.Command{Use: "look FILE"}
 	for want, err := range map[string]error{
 		"check the name, and the folder that it is looked up in":                     fmt.Errorf("links: %w", missing),
+		"give /dev/stdin to read standard input":                                     input,
 		"give a file instead of a folder":                                            folder,
 		"run as a user who may, or change the file's permissions":                    refused,
 		"the file is damaged or of another form: look --help says what it should be": json.Unmarshal([]byte("{"), &struct{}{}),
@@ -32,7 +34,8 @@ func TestExplained(t *testing.T) {
 	}
 	for said, want := range map[string]string{"the disk is full": "the disk is full", `bare.yaml: fabric "x" has no links`: `bare.yaml: fabric "x" has no links`, "a.yaml: unexpected EOF; write it again": "a.yaml: unexpected EOF; write it again",
 		"a: yaml: unmarshal errors:\n  line 1: a list": "a: yaml: unmarshal errors: line 1: a list; the file is damaged or of another form: look --help says what it should be",
-		"one\nand another: yaml: fault":                "one\nand another: yaml: fault"} {
+		"write a: full\nwrite a: full":                 "write a: full", "write a: full\nwrite b: full": "write a: full\nwrite b: full",
+		"one\nand another: yaml: fault": "one\nand another: yaml: fault"} {
 		if got := explained(cmd, errors.New(said)).Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -5,12 +5,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,10 +30,39 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if cmd, err := newRoot().ExecuteContextC(ctx); err != nil && !errors.Is(err, errDumped) {
+	root := newRoot()
+	if cmd, err := execute(ctx, root, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "giverny:", explained(cmd, err))
 		os.Exit(exitStatus(err))
 	}
+}
+
+// execute runs a command. What it could not write to out is an error, also where the command does not look.
+func execute(ctx context.Context, root *cobra.Command, out io.Writer) (*cobra.Command, error) {
+	checked := &checkedWriter{out: out}
+	root.SetOut(checked)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil || errors.Is(err, errDumped) {
+		err = checked.err
+	}
+	return cmd, err
+}
+
+// checkedWriter remembers the first error of a writer.
+type checkedWriter struct {
+	out io.Writer
+	mu  sync.Mutex // guards err
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.out.Write(p)
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.err = cmp.Or(c.err, err)
+	}
+	return n, err
 }
 
 // exitStatus is 1, unless an error says otherwise: 2 where a plug-in or a device has

@@ -47,15 +47,8 @@ func (f *searchFlags) options() (o run.Options, err error) {
 	o.Search = search.Config{Algorithm: search.Algorithm(f.algorithm), Budget: f.budget, Seed: f.seed}
 	o.Log = f.logged
 	if f.restrict != "" {
-		text, err := os.ReadFile(f.restrict)
-		if err != nil {
+		if o.Restrict, _, err = readRestriction(f.restrict); err != nil {
 			return o, err
-		}
-		if o.Restrict, err = search.ParseRestriction(text); err != nil {
-			return o, fmt.Errorf("%s: %w", f.restrict, err)
-		}
-		if len(o.Restrict) == 0 {
-			return o, fmt.Errorf("%s: it restricts nothing: want dimensions and what is left of each, such as qps: {max: 64}", f.restrict)
 		}
 	}
 	if f.known != "" {
@@ -65,6 +58,22 @@ func (f *searchFlags) options() (o run.Options, err error) {
 		o.KnownName = f.known
 	}
 	return o, nil
+}
+
+// readRestriction reads what is left of a space, and its text. A file that restricts nothing is an error: it was meant to.
+func readRestriction(path string) (search.Restriction, []byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := search.ParseRestriction(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(r) == 0 {
+		return nil, nil, fmt.Errorf("%s: it restricts nothing: want dimensions and what is left of each, such as qps: {max: 64}", path)
+	}
+	return r, text, nil
 }
 
 func newSearchRun() *cobra.Command {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -91,7 +90,7 @@ func (f *launchFlags) want() (w launch.Want, err error) {
 	if f.restrict == "" {
 		return w, nil
 	}
-	text, err := os.ReadFile(f.restrict)
+	_, text, err := readRestriction(f.restrict)
 	if err != nil {
 		return w, err
 	}

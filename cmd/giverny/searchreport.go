@@ -46,11 +46,14 @@ anomalies and totals, not its measurements.`,
 			if err != nil {
 				return err
 			}
+			if f.out == "-" {
+				return report.Write(cmd.OutOrStdout(), s)
+			}
 			return writeReport(f.out, s)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "report.html", "the file to write")
+	flags.StringVar(&f.out, "out", "report.html", "the file to write; - for standard output")
 	flags.StringVar(&f.fabric, "fabric", "", "with an ID: the fabric of the search")
 	flags.StringVar(&f.agent, "agent", "", "with an ID: the agent whose findings to use, if several searched")
 	return cmd

@@ -77,8 +77,9 @@ mesh, and links and switches that fail must exist. NICs have the speed of their
 hosts' links, and traffic is scaled with it, so that a story of full links is one
 on links of any speed.
 
-With --kafka the simulated devices send to Kafka, for running analysers; the fabric
-must be configured under the name that the story uses.`,
+With --kafka the simulated devices send to Kafka, that of a giverny up with the same
+data_dir too, for running analysers; the fabric must be configured under the name that
+the story uses.`,
 		Example: "  giverny simulate run enzo --out enzo-day\n  giverny simulate run incast --topology fabric.txt --out mine --links links.csv.gz\n  giverny simulate run story.yaml --kafka --speed 10",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

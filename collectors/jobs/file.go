@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -54,12 +55,15 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 	return List{}, fmt.Errorf("%s: format %q: want %s", name, opt.Format, strings.Join(Formats(), ", "))
 }
 
+// jobsKey is the key of the list in JSON of Slurm; a job may be named "jobs" too.
+var jobsKey = regexp.MustCompile(`"jobs"\s*:`)
+
 // formatOf tells by the first bytes of a file how it is to be read.
 func formatOf(head []byte) string {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	switch {
-	case bytes.HasPrefix(head, []byte("{")) && (bytes.Contains(line, []byte(`"job_id"`)) && !bytes.Contains(line, []byte(`"jobs"`))):
+	case bytes.HasPrefix(head, []byte("{")) && (bytes.Contains(line, []byte(`"job_id"`)) && !jobsKey.Match(line)):
 		return "jsonl"
 	case bytes.HasPrefix(head, []byte("{")):
 		return "slurm-json"

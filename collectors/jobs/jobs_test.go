@@ -344,3 +344,48 @@ func TestFormsOfRows(t *testing.T) {
 		}
 	}
 }
+
+// In the hour that clocks repeat a job that ends at an earlier time than it began is read by the one order that is possible.
+func TestTimesInTheHourThatClocksRepeat(t *testing.T) {
+	for _, c := range []struct{ zone, start, end, wantStart, wantEnd string }{
+		{"Europe/Berlin", "2026-10-25T02:50:00", "2026-10-25T02:10:00", "2026-10-25T00:50:00Z", "2026-10-25T01:10:00Z"},
+		{"Europe/Berlin", "2026-10-25T02:50:00+01:00", "2026-10-25T02:10:00", "2026-10-25T01:50:00Z", "2026-10-25T01:10:00Z"}, // a zone is a zone
+		{"Europe/Berlin", "2026-10-24T02:50:00", "2026-10-24T02:10:00", "2026-10-24T00:50:00Z", "2026-10-24T00:10:00Z"},       // of any other day
+		{"Europe/Berlin", "2026-03-29T01:50:00", "2026-03-29T03:10:00", "2026-03-29T00:50:00Z", "2026-03-29T01:10:00Z"},
+		{"Europe/Berlin", "2026-10-25T02:10:00", "2026-10-26T02:10:00", "2026-10-25T01:10:00Z", "2026-10-26T01:10:00Z"},
+		{"America/New_York", "2026-11-01T01:50:00", "2026-11-01T01:10:00", "2026-11-01T05:50:00Z", "2026-11-01T06:10:00Z"},
+		{"Australia/Lord_Howe", "2026-04-05T01:50:00", "2026-04-05T01:35:00", "2026-04-04T14:50:00Z", "2026-04-04T15:05:00Z"}, // half an hour
+	} {
+		zone, err := time.LoadLocation(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for format, text := range map[string]string{
+			"sacct": "JobID|State|Start|End|NodeList\n1|COMPLETED|" + c.start + "|" + c.end + "|n1\n",
+			"csv":   "job_id,nodes,start,end\n1,n1," + c.start + "," + c.end + "\n",
+		} {
+			list, err := jobs.Read(strings.NewReader(text), "file", jobs.Options{Format: format, Zone: zone})
+			if err != nil || len(list.Rows) != 1 {
+				t.Fatalf("%s: %v, %v", format, list.Rows, err)
+			}
+			job := list.Rows[0].Job
+			start, end := job.Start.Time().Format(time.RFC3339), job.End.Time().Format(time.RFC3339)
+			if start != c.wantStart || end != c.wantEnd {
+				t.Errorf("%s: %s: %s to %s is read as %s to %s, want %s to %s", format, c.zone, c.start, c.end, start, end, c.wantStart, c.wantEnd)
+			}
+		}
+	}
+}
+
+// A job, or its user, may be named like the key of a list.
+func TestAJobThatIsNamedJobs(t *testing.T) {
+	line := `{"job_id":"17","name":"jobs","user":"jobs","nodes":["n1"],"start":"2026-01-05T00:30:00Z"}`
+	list, err := jobs.Read(strings.NewReader(line), "file", jobs.Options{})
+	if err != nil || len(list.Rows) != 1 || list.Rows[0].Job.ID != "17" {
+		t.Errorf("%v, %v", list.Rows, err)
+	}
+	list, err = jobs.Read(strings.NewReader(`{"jobs" : [{"job_id":17,"job_state":"RUNNING","start_time":1767571200,"nodes":"n1"}]}`), "file", jobs.Options{})
+	if err != nil || len(list.Rows) != 1 {
+		t.Errorf("on one line: %v, %v", list.Rows, err)
+	}
+}

@@ -3,7 +3,6 @@ package jobs
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/collectors/nodes"
@@ -129,49 +128,4 @@ func slurmPhase(state string, end schema.Instant) Phase {
 		return Running // its end is not known yet; it comes later
 	}
 	return phase
-}
-
-// clock reads times of a scheduler that have no zone.
-type clock struct{ zone *time.Location }
-
-// instant reads what sacct prints for a time: local time without a zone, with one where SLURM_TIME_FORMAT asks for
-// it, or seconds since 1970. "Unknown", "None" and nothing are 0.
-func (c clock) instant(text string) (schema.Instant, bool) {
-	text = strings.TrimSpace(text)
-	switch strings.ToLower(text) {
-	case "", "unknown", "none", "n/a", "(null)", "invalid":
-		return 0, true
-	}
-	if isDigits(text) {
-		return seconds(text)
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04"} {
-		if t, err := time.ParseInLocation(layout, text, c.zone); err == nil {
-			if t.Year() < 1971 || t.Year() > 2200 {
-				return 0, false
-			}
-			return schema.Instant(t.UnixNano()), true
-		}
-	}
-	return 0, false
-}
-
-func isDigits(s string) bool {
-	for _, r := range s {
-		if r < '0' || r > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
-
-func seconds(text string) (schema.Instant, bool) {
-	const farthest = 7_258_118_400 // the year 2200
-	n := int64(0)
-	for _, r := range text {
-		if n = 10*n + int64(r-'0'); n > farthest {
-			return 0, false
-		}
-	}
-	return schema.Instant(n * int64(time.Second)), true
 }

@@ -173,17 +173,15 @@ var jobID = regexp.MustCompile(`^[0-9]+(_([0-9]+|\[[^\]]*\]?))?(\+[0-9]+)?(\..+)
 
 // plausible says whether fields are a record.
 func (p *sacctParser) plausible(f []string) bool {
-	_, okStart := p.clock.instant(f[p.at["Start"]])
-	_, okEnd := p.clock.instant(f[p.at["End"]])
-	return okStart && okEnd && jobID.MatchString(f[p.at["id"]])
+	_, _, ok := p.clock.span(f[p.at["Start"]], f[p.at["End"]])
+	return ok && jobID.MatchString(f[p.at["id"]])
 }
 
 func (p *sacctParser) record(f []string) {
 	m := jobID.FindStringSubmatch(f[p.at["id"]])
-	start, okStart := p.clock.instant(f[p.at["Start"]])
-	end, okEnd := p.clock.instant(f[p.at["End"]])
+	start, end, ok := p.clock.span(f[p.at["Start"]], f[p.at["End"]])
 	switch {
-	case m == nil || !okStart || !okEnd:
+	case m == nil || !ok:
 		p.list.drop(feeds.Malformed, fmt.Sprintf("id %q, start %q, end %q: one of them cannot be read", f[p.at["id"]], f[p.at["Start"]], f[p.at["End"]]))
 		return
 	case m[4] != "" || strings.HasPrefix(m[2], "["):

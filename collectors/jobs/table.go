@@ -98,9 +98,8 @@ func (l *List) addFields(f []string, at map[string]int, clock clock) {
 		}
 		return ""
 	}
-	start, okStart := clock.instant(field("start"))
-	end, okEnd := clock.instant(field("end"))
-	if !okStart || !okEnd {
+	start, end, ok := clock.span(field("start"), field("end"))
+	if !ok {
 		l.drop(feeds.NoTime, fmt.Sprintf("start %q, end %q: want times such as 2026-01-05T00:30:00Z", field("start"), field("end")))
 		return
 	}

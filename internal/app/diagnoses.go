@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	"github.com/giverny/giverny/internal/dirlock"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -20,8 +23,14 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 	return found, err
 }
 
-// withStore runs a task once the store is ready. It needs UseStore.
+// leaveTime is how long a process that was stopped may take to leave its store to a command that reads it.
+const leaveTime = 5 * time.Second
+
+// withStore runs a task that reads the store once that is ready. It needs UseStore.
 func (p *Process) withStore(ctx context.Context, task func(context.Context) error) error {
+	if err := p.engineIsFree(leaveTime); err != nil {
+		return err
+	}
 	return p.RunOnce(ctx, func(ctx context.Context) error {
 		ready := p.db.Ping
 		if p.engine != nil { // no other process keeps its tables up to date
@@ -32,4 +41,24 @@ func (p *Process) withStore(ctx context.Context, task func(context.Context) erro
 		}
 		return task(ctx)
 	})
+}
+
+// engineIsFree is an error where another process, giverny up or analyze, has the embedded engine's folder.
+func (p *Process) engineIsFree(patience time.Duration) error {
+	if p.engine == nil {
+		return nil
+	}
+	dir, err := p.engineDir()
+	if err != nil {
+		return err
+	}
+	pid, err := dirlock.Holder(dir, patience)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if pid != "" {
+		return fmt.Errorf("store: process %s has the embedded ClickHouse in %s open, and only one process can: "+
+			"while it runs ask its API (/api/v1), or let both use a ClickHouse server (store.embedded: false, store.url)", pid, dir)
+	}
+	return nil
 }

@@ -124,17 +124,26 @@ func (p *Process) storeOptions() (*clickhouse.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program to start the engine with: %w", err)
 	}
-	dataDir, err := filepath.Abs(p.cfg.DataDir) // ClickHouse resolves a relative one twice
+	dir, err := p.engineDir()
 	if err != nil {
-		return nil, fmt.Errorf("data_dir: %w", err)
+		return nil, err
 	}
 	cfg := s.Engine
-	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, filepath.Join(dataDir, "clickhouse"), []string{self, EngineCommand}
+	cfg.LibraryPath, cfg.DataDir, cfg.Command = library, dir, []string{self, EngineCommand}
 	p.engine, err = engine.New(cfg, engine.Deps{Logger: p.log, Registerer: p.registerer})
 	if err != nil {
 		return nil, err
 	}
 	return p.engine.Options(store.DefaultDatabase), nil
+}
+
+// engineDir is the folder of the embedded engine.
+func (p *Process) engineDir() (string, error) {
+	dir, err := filepath.Abs(p.cfg.DataDir) // ClickHouse resolves a relative one twice
+	if err != nil {
+		return "", fmt.Errorf("data_dir: %w", err)
+	}
+	return filepath.Join(dir, "clickhouse"), nil
 }
 
 // Listeners are the sockets of a process: of the page and the API, and of metrics and profiles.

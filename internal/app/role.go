@@ -364,13 +364,10 @@ func (p *Process) Check(fabrics []Fabric) error {
 	return errors.Join(kafkaErr, storeErr, err, guardErr)
 }
 
-// Produce runs what puts readings into Kafka until it ends.
+// Produce runs what puts readings into Kafka, that of another process with the same data_dir too, until it ends.
 func (p *Process) Produce(ctx context.Context, produce func(context.Context, *emitter.Emitter) error) error {
-	if err := p.UseKafka(); err != nil {
+	if err := p.ReachKafka(); err != nil {
 		return err
-	}
-	if p.broker != nil {
-		return errors.New("--kafka needs brokers: the embedded broker lives inside `giverny up`; set kafka.embedded: false and kafka.brokers")
 	}
 	return p.RunOnce(ctx, func(ctx context.Context) error {
 		if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {

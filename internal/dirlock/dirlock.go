@@ -48,6 +48,32 @@ func Acquire(dir string, patience time.Duration) (release func(), err error) {
 	return func() { file.Close() }, nil
 }
 
+// Holder waits up to patience for a folder to be free, and gives the process id of the one who has it then; empty:
+// nobody has, and the folder may not exist.
+func Holder(dir string, patience time.Duration) (pid string, err error) {
+	path := filepath.Join(dir, FileName)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("lock directory: %w", err)
+	}
+	defer file.Close()
+	for deadline := time.Now().Add(patience); ; time.Sleep(pollEvery) {
+		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) // let go by the close
+		switch {
+		case err == nil:
+			return "", nil
+		case !errors.Is(err, unix.EWOULDBLOCK):
+			return "", fmt.Errorf("lock directory %s: %w", dir, err)
+		case !time.Now().Before(deadline):
+			holder, err := os.ReadFile(path)
+			return strings.TrimSpace(string(holder)), err
+		}
+	}
+}
+
 func writePID(file *os.File) error {
 	if err := file.Truncate(0); err != nil {
 		return err

@@ -48,3 +48,27 @@ func TestFolderMustExist(t *testing.T) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
+
+// Who has a folder is known without taking it.
+func TestHolder(t *testing.T) {
+	dir := t.TempDir()
+	if pid, err := dirlock.Holder(filepath.Join(dir, "none"), 0); pid != "" || err != nil {
+		t.Errorf("of no folder: %q, %v", pid, err)
+	}
+	release, err := dirlock.Acquire(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := dirlock.Holder(dir, 0); pid != fmt.Sprint(os.Getpid()) || err != nil {
+		t.Errorf("while it is in use: %q, %v", pid, err)
+	}
+	time.AfterFunc(100*time.Millisecond, release)
+	if pid, err := dirlock.Holder(dir, 20*time.Second); pid != "" || err != nil {
+		t.Errorf("after it was left: %q, %v", pid, err)
+	}
+	again, err := dirlock.Acquire(dir, 0)
+	if err != nil {
+		t.Fatalf("asking has taken it: %v", err)
+	}
+	again()
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/search"
@@ -26,6 +27,9 @@ func NewSimulated(cfg SimulatedConfig) (*Simulated, error) {
 	_, err := simulated.New(cfg.Subsystem, cfg.Seed, cfg.Flaky)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Latency < 0 {
+		return nil, fmt.Errorf("latency %s: must not be negative", cfg.Latency)
 	}
 	return &Simulated{cfg}, nil
 }

@@ -32,6 +32,14 @@ func New(name string, seed uint64, flaky Flakiness) (*Engine, error) {
 	if !ok {
 		return nil, fmt.Errorf("subsystem %q: want F or H", name)
 	}
+	for _, p := range []struct {
+		what  string
+		share float64
+	}{{"set-up failures", flaky.SetupFailed}, {"missed symptoms", flaky.MissedSymptom}} {
+		if !(p.share >= 0 && p.share <= 1) { // NaN too
+			return nil, fmt.Errorf("share of %s %g: want 0 to 1", p.what, p.share)
+		}
+	}
 	return &Engine{s, flaky, rand.New(rand.NewPCG(seed, 0x656e67696e65))}, nil
 }
 

@@ -20,6 +20,7 @@
 package linkscsv
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -103,16 +104,21 @@ func Intervals(name string, r io.Reader, g *topology.Graph, report func(line str
 	}
 }
 
-// Decompressed is what a file holds, by the ending of its name: .gz, .zst, or anything else as it is.
+// Decompressed is what a file holds, by the ending of its name, .gz or .zst, or by its first bytes: one that was
+// renamed and standard input are decompressed too. Anything else is as it is.
 func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
+	const gzipMagic, zstdMagic = "\x1f\x8b", "\x28\xb5\x2f\xfd"
+	in := bufio.NewReader(r)
+	head, _ := in.Peek(len(zstdMagic)) // an error comes again at the first read
+	r = in
 	switch {
-	case strings.HasSuffix(name, ".gz"):
+	case strings.HasSuffix(name, ".gz") || strings.HasPrefix(string(head), gzipMagic):
 		d, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, undecodable("gzip", err)
 		}
 		return compressed{d, "gzip"}, nil
-	case strings.HasSuffix(name, ".zst"):
+	case strings.HasSuffix(name, ".zst") || string(head) == zstdMagic:
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) // which needs no goroutine
 		if err != nil {
 			return nil, undecodable("zstd", err)
@@ -137,7 +143,7 @@ func (c compressed) Read(p []byte) (int, error) {
 }
 
 func undecodable(form string, err error) error {
-	return fmt.Errorf("damaged, cut off or not %s, which its name says it is: %w; copy it again, or give it the name of what it is", form, err)
+	return fmt.Errorf("damaged, cut off or not %s, which its name or its first bytes say it is: %w; copy it again, or give it the name of what it is", form, err)
 }
 
 func open(r io.Reader, g *topology.Graph) (*table, error) {

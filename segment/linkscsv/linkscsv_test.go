@@ -130,7 +130,8 @@ func TestIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	gz := compress(t, gzip.NewWriter(&zipped), &zipped, threeIntervals)
-	for name, text := range map[string]string{"a.csv": threeIntervals, "a.csv.gz": gz, "a.csv.zst": compress(t, encoder, &zstandard, threeIntervals)} {
+	zst := compress(t, encoder, &zstandard, threeIntervals)
+	for name, text := range map[string]string{"a.csv": threeIntervals, "a.csv.gz": gz, "a.csv.zst": zst, "renamed.csv": gz, "/dev/stdin": zst} {
 		snaps, err := read(name, strings.NewReader(text), g)
 		if err != nil || len(snaps) != 3 {
 			t.Fatalf("%s: %d intervals, %v", name, len(snaps), err)

@@ -317,6 +317,7 @@ func TestRefusals(t *testing.T) {
 		{table(header + "0,0,poll,,,3\n"), "poll of tag 3 (call 0) has no put to wait for"},
 		{table(header + "0,0,barrier,,,\n0,0,barrier,,,\n1,1,barrier,,,\n"), "process 1 meets 1 barriers, process 0 meets 2"},
 		{file(""), "empty"},
+		{file("pattern: ring\n---\npattern: halo\n"), "more than one YAML document"},
 		{file("processes: 2\nprograms:\n - on: 7\n   calls: [barrier]\n"), `on: "7"`},
 		{file("processes: 2\nprograms:\n - on: all\n   calls: [{put: {too: 1}}]\n"), `did you mean "to"`},
 		{file("processes: 2\nprograms:\n - on: all\n   calls: [{put: {to: +x}}]\n"), "want a process, +N, -N or ^N"},

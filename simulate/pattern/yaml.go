@@ -70,6 +70,9 @@ func ReadYAML(r io.Reader, name string, nodes int) (*Program, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: it holds more than one YAML document; give each program a file", name)
+	}
 	if f.Name == "" {
 		f.Name = name
 	}

@@ -144,6 +144,9 @@ func Read(r io.Reader, name string) (*Script, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", name, err)
 	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("scenario %s: it holds more than one YAML document; give each story a file", name)
+	}
 	s.fillIn(name)
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", name, err)

@@ -25,6 +25,7 @@ func read(t interface{ Fatal(...any) }, text string) *scenario.Script {
 func TestScriptErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "nmae: x", "nmae"},
+		{"two documents", "name: x\n---\nname: y", "more than one YAML document"},
 		{"interval", "interval: 10ms", "interval 10ms"},
 		{"step", "{interval: 10s, step: 3s}", "step 3s"},
 		{"twice", `jobs: [{id: "1", nodes: 1}, {id: "1", nodes: 1}]`, `job "1" is duplicated`},

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// fullDisk is a standard output that takes nothing.
+type fullDisk struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+// Output that is lost is an error of every command, also of those that print line by line.
+func TestOutputThatIsLostIsAnError(t *testing.T) {
+	t.Setenv("GIVERNY_CONFIG", "")
+	for _, args := range []string{"topology show fattree:k=4", "topology links fattree:k=4", "simulate stories", "version", "config check --dump-config", "--help", "search run --budget 3"} {
+		root := newRoot()
+		root.SetArgs(strings.Fields(args))
+		root.SetErr(io.Discard)
+		if _, err := execute(t.Context(), root, fullDisk{}); !errors.Is(err, errFull) {
+			t.Errorf("giverny %s: %v", args, err)
+		}
+	}
+}

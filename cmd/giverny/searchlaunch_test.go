@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A restriction that a search is launched with is read before anything is sent: one that restricts nothing would have
+// agents search the whole space.
+func TestLaunchReadsItsRestriction(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "restricts nothing",
+		"{}":                           "restricts nothing",
+		"direction: bi\n---\nqps: 4\n": "more than one YAML document",
+		"- direction":                  "want a mapping",
+		"qps: {least: 4}":              `unknown key "least"`,
+		"qps: {max: 4}":                "",
+	} {
+		path := filepath.Join(t.TempDir(), "app.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := launchFlags{model: "MT4129", restrict: path}
+		w, err := f.want()
+		if want == "" {
+			if err != nil || string(w.Restrict["qps"]) != `{"max":4}` {
+				t.Errorf("%q: %s, %v", text, w.Restrict, err)
+			}
+		} else if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
