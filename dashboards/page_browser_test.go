@@ -125,3 +125,36 @@ func TestATabLeftOpen(t *testing.T) {
 		t.Errorf("the page grew from %.0f to %.0f bytes in 16 intervals", before, after)
 	}
 }
+
+// In a narrow window the strip of time keeps room for its bars, and the page is no wider than the window.
+func TestTheStripInANarrowWindow(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.fillHistory(g)
+	h.store(g, busy(g, noon, regionsOf(g)...))
+	page := browse(t, h.url+flat)
+	for _, width := range []int{390, 820} {
+		page.resize(width, windowHeight)
+		page.await(shown)
+		if height := page.eval(`Math.round(document.getElementById("strip").getBoundingClientRect().height) >= 60 && Math.round(document.querySelector("#strip canvas").getBoundingClientRect().height) >= 60`); height != "true" {
+			t.Errorf("%d pixels: the strip of time has no room: %s", width, page.eval(`String(document.getElementById("strip").getBoundingClientRect().height)`))
+		}
+		if page.eval(`document.documentElement.scrollWidth <= innerWidth`) != "true" {
+			t.Errorf("%d pixels: the page is wider than its window", width)
+		}
+	}
+}
+
+// A congestion event lasts over pauses of some minutes: while nothing is High the page says since when.
+func TestACongestionEventInAPause(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	r := busy(g, noon)
+	r.Congestion.EndNanos = noon + second - 18*second
+	h.store(g, r)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event for 3 min, last High 18 s ago" {
+		t.Errorf("the page says %q", got)
+	}
+}

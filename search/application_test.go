@@ -56,7 +56,7 @@ func TestParseApplicationRefuses(t *testing.T) {
 		{`"4KB"`, `"4Kb"`, `"region": 4Kb is none of its values`},
 		{`[64]`, `[]`, "a list of 0"},
 		{`[64]`, `64`, "want a list"},
-		{`"qps":1,`, ``, `does not say "qps"`},
+		{`"qps":1,`, ``, `does not say qps; a workload has a value of every dimension: direction, only, qps, region, sizes`},
 	} {
 		text := strings.Replace(sound, c.old, c.replaced, 1)
 		if _, _, _, err := s.ParseApplication([]byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -11,7 +11,7 @@ import (
 )
 
 // ParseKnown reads MFS that are known: JSON objects one after the other, or a list of
-// them, each an MFS or a line of a report ("anomaly", "revised", "summary"). In a
+// them, each an MFS or a line of a report ("anomaly", "known", "revised", "summary"). In a
 // restricted space they are cut to it, and those that have no part in it are left out.
 func (s *Space) ParseKnown(text []byte) ([]*MFS, error) {
 	full := s
@@ -66,7 +66,17 @@ func (k *known) add(entry json.RawMessage) error {
 		MFS        json.RawMessage `json:"mfs"`
 	}
 	if json.Unmarshal(entry, &line) != nil || line.Type == "" { // a dimension's condition is no text
+		var conditions map[string]json.RawMessage
+		if json.Unmarshal(entry, &conditions) == nil && len(conditions) == 0 { // of a report it is a finding, here an accident
+			return fmt.Errorf("%.40s has no condition, and would hold for every workload; delete it", entry)
+		}
 		line.Type, line.MFS = "anomaly", entry
+	}
+	if line.Type == "known" {
+		line.Type = "anomaly"
+	}
+	if line.Type == "anomaly" && (len(line.MFS) == 0 || string(line.MFS) == "null") {
+		return errors.New("an anomaly without its mfs; give the line as giverny search run --json printed it")
 	}
 	var f *MFS
 	if line.Type == "anomaly" || line.Type == "revised" && string(line.MFS) != "null" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -173,24 +174,44 @@ func (s *Space) parse(text []byte, find func(*Dimension, Value) int) (point, err
 	if err := json.Unmarshal(text, &named); err != nil {
 		return nil, fmt.Errorf("workload: %w", err)
 	}
+	if err := s.sameNames(named); err != nil {
+		return nil, err
+	}
 	p := make(point, len(s.dims))
 	for i := range s.dims {
 		d := &s.dims[i]
-		raw, ok := named[d.Name]
-		if !ok {
-			return nil, fmt.Errorf("workload: it does not say %q", d.Name)
-		}
-		delete(named, d.Name)
+		raw := named[d.Name]
 		at, err := d.read(raw, find)
 		if err != nil {
 			return nil, fmt.Errorf("workload: %q: %w", d.Name, err)
 		}
 		p[i] = at
 	}
-	for name := range named {
-		return nil, fmt.Errorf("workload: the engine has no dimension %q", name)
-	}
 	return p, nil
+}
+
+// sameNames checks that a workload names every dimension, and nothing else.
+func (s *Space) sameNames(named map[string]json.RawMessage) error {
+	var missing, names []string
+	for i := range s.dims {
+		names = append(names, s.dims[i].Name)
+		if _, ok := named[s.dims[i].Name]; !ok {
+			missing = append(missing, s.dims[i].Name)
+		}
+	}
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if !slices.Contains(names, name) {
+			faults = append(faults, fmt.Sprintf("the engine has no dimension %q", name))
+		}
+	}
+	if len(missing) > 0 {
+		faults = append(faults, "it does not say "+strings.Join(missing, ", "))
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("workload: %s; a workload has a value of every dimension: %s", strings.Join(faults, ", "), strings.Join(names, ", "))
 }
 
 func (d *Dimension) read(raw json.RawMessage, find func(*Dimension, Value) int) ([]int, error) {

@@ -70,7 +70,8 @@ func TestWorkloadRoundTrip(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ workload, want string }{
-		{`{"direction":"bi"}`, `does not say "only"`},
+		{`{"direction":"bi"}`, `does not say only, qps, region, sizes; a workload`},
+		{`{"dirction":"bi","only":true,"zone":1,"qps":1,"region":"4KB","sizes":[64]}`, `the engine has no dimension "dirction", the engine has no dimension "zone", it does not say direction; a workload`},
 		{`{"direction":"up","only":true,"qps":1,"region":"4KB","sizes":[64]}`, "up is none of its values"},
 		{`{"direction":"bi","only":true,"qps":1,"region":"4KB","sizes":[]}`, "a list of 0"},
 		{`{"direction":"bi","only":true,"qps":1,"region":"4KB","sizes":[64],"x":1}`, `no dimension "x"`},
@@ -166,7 +167,13 @@ func TestParseKnown(t *testing.T) {
 	if err != nil || len(known) != 1 || known[0].String() != "qps 16" {
 		t.Errorf("known of the restricted space: %v, %v", known, err)
 	}
-	for _, bad := range []string{`{"nodim":{"min":1}}`, `{"type":"revised","of":1,"mfs":null}`, `{"type":"x"}`, `{`} {
+	known, err = s.ParseKnown([]byte(`{"type":"known","mfs":{"qps":{"min":8}}} {"type":"anomaly","experiment":1,"mfs":{}}`)) // of giverny search check; a finding without conditions is one
+	if err != nil || len(known) != 2 {
+		t.Errorf("%v, %v", known, err)
+	}
+	for _, bad := range []string{`{"nodim":{"min":1}}`, `{"type":"revised","of":1,"mfs":null}`, `{"type":"x"}`, `{`,
+		`{}`, `[null]`, `[{}]`, `{"type":"anomaly"}`, `{"type":"anomaly","experiment":3,"mfs":null}`} { // which would hold for every workload
+
 		if _, err := s.ParseKnown([]byte(bad)); err == nil {
 			t.Errorf("%s is no error", bad)
 		}

@@ -47,8 +47,9 @@ func parseGrid(fabric, args string, wrap bool) (*Graph, error) {
 	var dims []int
 	for _, f := range strings.Split(args, "x") {
 		n, err := strconv.Atoi(f)
-		if err != nil || n < 2 || n > 1<<16 {
-			return nil, fmt.Errorf("dimension %q: want a number from 2, as in 8x8x8", f)
+		const most = 1 << 16
+		if err != nil || n < 2 || n > most {
+			return nil, fmt.Errorf("dimension %q: want numbers from 2 to %d, as in 8x8x8", f, most)
 		}
 		dims = append(dims, n)
 	}

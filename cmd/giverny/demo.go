@@ -105,7 +105,7 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	printer := newDemoPrinter(out, fabrics[0].Graph.NumLinks())
 	listen := (*app.Process).ListenAnywhere
 	if f.listen != "" {
-		cfg.HTTP.Listen, listen = f.listen, (*app.Process).Listen
+		cfg.HTTP.Listen, listen = f.listen, (*app.Process).ListenBeside
 	}
 	p := app.New(cfg, version, log)
 	l, err := listen(p)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -98,7 +99,7 @@ func (w *searchWriter) summary(s run.Summary) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w.out, "\n%d anomalies in %d experiments, of which %d failed (%.1f h).\n", s.Anomalies, s.Experiments, s.Failed, s.Seconds/3600)
+	_, err := fmt.Fprintf(w.out, "\n%s in %s, of which %d failed (%.1f h).\n", countOf(s.Anomalies, "anomaly", "anomalies"), countOf(s.Experiments, "experiment", "experiments"), s.Failed, s.Seconds/3600)
 	return err
 }
 
@@ -204,10 +205,26 @@ func (p *progress) show(now run.Progress) {
 	fmt.Fprintln(p.out, text)
 }
 
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// rateText has three digits or all whole ones, and no exponent.
+func rateText(rate float64) string {
+	digits := 2
+	for low := rate; low >= 10 && digits > 0; low /= 10 {
+		digits--
+	}
+	return strconv.FormatFloat(rate, 'f', digits, 64)
+}
+
 func progressText(now run.Progress) string {
-	text := fmt.Sprintf("giverny search: %d of %d experiments, %d failed, %d anomalies", now.Experiments, now.Budget, now.Failed, now.Anomalies)
+	text := fmt.Sprintf("giverny search: %d of %s, %d failed, %s", now.Experiments, countOf(now.Budget, "experiment", "experiments"), now.Failed, countOf(now.Anomalies, "anomaly", "anomalies"))
 	if done := now.Experiments - now.Resumed; done > 0 {
-		text += fmt.Sprintf(", %.3g experiments a minute", float64(done)/now.Elapsed.Minutes())
+		text += fmt.Sprintf(", %s experiments a minute", rateText(float64(done)/now.Elapsed.Minutes()))
 	}
 	if left := now.Left(); left > 0 {
 		text += fmt.Sprintf(", %s left", left.Round(time.Second))

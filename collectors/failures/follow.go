@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/giverny/giverny/collectors/feeds"
 )
 
 // position is how far a file was read: up to a whole line.
@@ -226,7 +228,7 @@ func (f *follower) fits(path string) *os.File {
 
 // openNew begins with the file that has the name now, at an offset or, below 0, at its end.
 func (f *follower) openNew(offset int64) error {
-	file, err := os.Open(f.path)
+	file, err := feeds.Open(f.path)
 	if err != nil {
 		return err
 	}

@@ -93,6 +93,9 @@ func Parse(text []byte) (schema.Job, error) {
 // worded words a decoder's error for a person.
 func worded(err error, text []byte) error {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if kind.Field == "" {
+			return fmt.Errorf("no JSON object but a JSON %s; want one job per line, such as %s", kind.Value, example)
+		}
 		return fmt.Errorf("field %s is a %s; want it as in %s", kind.Field, kind.Value, example)
 	}
 	if _, ok := errors.AsType[*fieldError](err); ok {

@@ -35,6 +35,7 @@ func TestParse(t *testing.T) {
 func TestParseFaults(t *testing.T) {
 	for line, want := range map[string]string{
 		`{bad`:                      "no JSON object",
+		`[{"job_id":"1"}]`:          "no JSON object but a JSON array; want one job per line",
 		`{"job_id":"1"} {}`:         "more than one JSON value",
 		`{"nodes":[]}`:              "no job_id",
 		`{"job_id":[1],"nodes":[]}`: "job_id [1]: want text",

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -128,7 +127,7 @@ type file struct {
 }
 
 func (f *file) list(_ context.Context, _, _ time.Time) (List, error) {
-	in, err := os.Open(f.cfg.Path)
+	in, err := feeds.Open(f.cfg.Path)
 	if err != nil {
 		return List{}, err
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,7 +161,7 @@ func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error)
 }
 
 func (f *file) load() (rows feeds.Rows, err error) {
-	in, err := os.Open(f.path)
+	in, err := feeds.Open(f.path)
 	if err != nil {
 		return rows, err
 	}

@@ -127,6 +127,7 @@ func TestRefuses(t *testing.T) {
 	}{
 		{links("link,credit\n0,1\n"), "links.csv:1: links table: no column time"},
 		{links("time,link,credit\n"), "links.csv: links table has no rows"},
+		{links("time,link,credit\n2026-01-05T00:00:00Z,0,1\n2026-01-05T00:00:30.5Z,0,1\n"), "comes 30.5s after the one before, and intervals are of 1m0s: intervals begin whole seconds apart"},
 		{links("time,link,credit\n2026-01-05T00:00:00Z,0,1\n2026-01-05T00:00:30Z,0,1\n"), "comes 30s after the one before, and intervals are of 1m0s: give --interval 30s"},
 		{links("time,link,credit\n2026-01-05T00:00:00Z,192,1\n"), "links.csv: links table, line 2: link \"192\""},
 		{links("time,link,credit\n2026-01-05T00:01:00Z,0,1\n2026-01-05T00:00:00Z,0,1\n"), "line 3: time 2026-01-05T00:00:00Z comes after"},

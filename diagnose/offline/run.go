@@ -125,7 +125,11 @@ func (r *reading) follows(name string, in schema.Interval, before int64) error {
 		return fmt.Errorf("%s:1: links table: no column time; want the header time,link,... and in each row when its interval begins", name)
 	case before == 0:
 	case step < in.DurationNanos || step%in.DurationNanos != 0:
-		return fmt.Errorf("%s: links table: time %s comes %v after the one before, and intervals are of %v: give --interval %v if that is their length", name, at, time.Duration(step), time.Duration(in.DurationNanos), time.Duration(step))
+		err := fmt.Errorf("%s: links table: time %s comes %v after the one before, and intervals are of %v", name, at, time.Duration(step), time.Duration(in.DurationNanos))
+		if time.Duration(step)%time.Second != 0 { // which no interval can be
+			return fmt.Errorf("%w: intervals begin whole seconds apart", err)
+		}
+		return fmt.Errorf("%w: give --interval %v if that is their length", err, time.Duration(step))
 	case step > in.DurationNanos:
 		r.note("gaps between intervals", "%s: no links from %s to %s (%d intervals)", name, schema.Instant(before+in.DurationNanos), at, step/in.DurationNanos-1)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 
@@ -22,5 +23,41 @@ func TestAnOpenListenerIsRefusedUnderItsKey(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "http.listen: :9401 is not a loopback address") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// Beside another giverny, metrics whose address nobody has set take a free port; the address of the page does not change.
+func TestMetricsTakeAFreePortBesideAnother(t *testing.T) {
+	occupied := func(address string) {
+		if l, err := net.Listen("tcp", address); err == nil { // else another process has it, which is as good
+			t.Cleanup(func() { l.Close() })
+		}
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.DataDir, cfg.HTTP.Listen = t.TempDir(), page
+	occupied(cfg.HTTP.MetricsAddress())
+	l, err := New(cfg, "test", slog.New(slog.DiscardHandler)).ListenBeside()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.Web.Addr().String() != page {
+		t.Errorf("the page is at %s, want %s", l.Web.Addr(), page)
+	}
+	if _, err := New(cfg, "test", slog.New(slog.DiscardHandler)).ListenBeside(); err == nil || !strings.Contains(err.Error(), "http.listen: ") {
+		t.Errorf("a page's address that is in use: %v", err)
+	}
+	set := cfg
+	set.HTTP.Listen, set.HTTP.Metrics.Listen = "127.0.0.1:0", cfg.HTTP.MetricsAddress()
+	if _, err := New(set, "test", slog.New(slog.DiscardHandler)).ListenBeside(); err == nil || !strings.Contains(err.Error(), "http.metrics.listen: ") {
+		t.Errorf("an address of metrics that was set and is in use: %v", err)
 	}
 }

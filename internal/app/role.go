@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"syscall"
 
 	"github.com/giverny/giverny/internal/boot"
 
@@ -327,6 +328,17 @@ func (p *Process) ListenAnywhere() (*Listeners, error) {
 		return l, nil
 	}
 	p.cfg.HTTP.Listen, p.cfg.HTTP.Metrics.Listen = "127.0.0.1:0", ""
+	return p.Listen()
+}
+
+// ListenBeside takes the configured address, and for metrics, whose address nobody has set, a free port where the usual
+// one is in use: by another giverny on this host.
+func (p *Process) ListenBeside() (*Listeners, error) {
+	l, err := p.Listen()
+	if err == nil || p.cfg.HTTP.Metrics.Listen != "" || !errors.Is(err, syscall.EADDRINUSE) {
+		return l, err
+	}
+	p.cfg.HTTP.Metrics.Listen = "127.0.0.1:0"
 	return p.Listen()
 }
 

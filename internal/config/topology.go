@@ -35,6 +35,9 @@ func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
 // the name that the file gives the fabric; prev is an earlier version or nil.
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
 	file, err := os.Open(path)
+	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {
+		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is torus, mesh, fattree or dragonfly; a file is looked up in the working directory", nameOf(fabric), err, kind)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("topology of %s: %w", nameOf(fabric), err)
 	}

@@ -146,6 +146,9 @@ func (j *journal) measured(got result, fault *engine.Fault) error {
 // not be on the disk.
 func (j *journal) finding(f search.Finding) error { return j.append(f) }
 
+// damagedAdvice is what to do with a log that was edited or damaged: a log that ends early is resumed.
+const damagedAdvice = "the log is damaged: to search on from before this line, delete it and all that follow"
+
 // replay has the search observe the measurements of a log, and writes to it the
 // findings that it lacks.
 func (r *runner) replay(text []byte) error {
@@ -156,7 +159,7 @@ func (r *runner) replay(text []byte) error {
 			Type string `json:"type"`
 		}
 		if err := json.Unmarshal(line, &kind); err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
+			return fmt.Errorf("line %d: %w; %s", n+1, err, damagedAdvice)
 		}
 		var err error
 		var news []search.Finding
@@ -194,7 +197,7 @@ func (r *runner) again(line []byte) ([]search.Finding, error) {
 	}
 	i := m.Pair - 1
 	if i < 0 || i >= len(r.pairs) || m.ID != r.pairs[i].asked+1 {
-		return nil, fmt.Errorf("measurement %d of pair %d does not follow from the lines before it", m.ID, m.Pair)
+		return nil, fmt.Errorf("measurement %d of pair %d does not follow from the lines before it; %s", m.ID, m.Pair, damagedAdvice)
 	}
 	w, ok := r.search.Next(i)
 	if !ok {

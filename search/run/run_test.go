@@ -143,8 +143,16 @@ func TestTornLog(t *testing.T) {
 	if err := os.WriteFile(o.Log, broken, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 4: measurement 4 of pair 1 does not follow") {
-		t.Errorf("%v; want the line named", err)
+	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 4: measurement 4 of pair 1 does not follow") || !strings.Contains(err.Error(), "delete it and all that follow") {
+		t.Errorf("%v; want the line named, and what to do", err)
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	damaged := bytes.Join([][]byte{bytes.Join(lines[:4], nil), []byte("garbage\n"), bytes.Join(lines[4:], nil)}, nil)
+	if err := os.WriteFile(o.Log, damaged, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 5: invalid character") || !strings.Contains(err.Error(), "delete it and all that follow") {
+		t.Errorf("%v; want the line named, and what to do", err)
 	}
 }
 

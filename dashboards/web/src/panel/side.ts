@@ -91,7 +91,8 @@ export class Side {
     fillForecast($("forecast"), now.network, this.duration);
     $("rce").hidden = !rce;
     if (rce) {
-      setText($("rce"), `Congestion event for ${span(secondsBetween(rce.begin, now.interval.end))}`);
+      const calmFor = secondsBetween(rce.end, now.interval.end);
+      setText($("rce"), `Congestion event for ${span(secondsBetween(rce.begin, now.interval.end))}` + (calmFor > 0 ? `, last High ${span(calmFor)} ago` : ""));
       $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
     }
     const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
