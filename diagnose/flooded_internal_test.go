@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // TestFlooded: where full buffers hold up others a region carries less in all, but more arrives where its traffic ends;
@@ -95,6 +96,32 @@ func TestLaterJobsDidNotBegin(t *testing.T) {
 	for start, want := range map[int64]bool{80: false, 90: false, 92: false, 96: true} {
 		if got := s.beganLater(rc, &job{Job: schema.Job{Start: schema.Instant(start * 60e9)}}); got != want {
 			t.Errorf("began in slot %d: later %v, want %v", start, got, want)
+		}
+	}
+}
+
+// TestAJobHoldsItselfUp: where added load is a tree of a job's nodes to one of them, that all that it moves fell does not
+// speak for it, as it does for a victim whose links the tree crosses.
+func TestAJobHoldsItselfUp(t *testing.T) {
+	own, other := &job{devices: []topology.DeviceID{3, 5, 9}}, &job{devices: []topology.DeviceID{4, 6}}
+	full := regionCase{flooded: true, drain: drain{device: 5, fit: .7, grew: true, job: own}}
+	for _, c := range []struct {
+		name   string
+		change func(rc *regionCase, c *suspect)
+		want   bool
+	}{
+		{"ends at its own node", func(*regionCase, *suspect) {}, true},
+		{"ends elsewhere", func(rc *regionCase, _ *suspect) { rc.drain.device = 4 }, false},
+		{"a tree of another job's", func(rc *regionCase, _ *suspect) { rc.drain.job = other }, false},
+		{"nothing was added", func(rc *regionCase, _ *suspect) { rc.drain.grew = false }, false},
+		{"less arrives there", func(rc *regionCase, _ *suspect) { rc.flooded = false }, false},
+		{"hardly a tree", func(rc *regionCase, _ *suspect) { rc.drain.fit = .4 }, false},
+		{"on the ways of others", func(_ *regionCase, c *suspect) { c.cross = .5 }, false},
+	} {
+		rc, suspected := full, suspect{job: own, cross: .95}
+		c.change(&rc, &suspected)
+		if got := rc.endsAtOwn(&suspected); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

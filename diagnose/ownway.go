@@ -75,10 +75,11 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseCl
 }
 
 // alone reports whether a job that began to send with the onset has the region's links to itself: what they carried before
-// is others', and goes on where routes do not change. It is known on trees, where most of the region's links were measured
-// before and now, and so was the job; elsewhere routes may avoid what is full.
+// is others', and goes on where routes do not change. It is known on trees, and on grids whose links stand for both
+// directions where what was added is a tree to one switch, if most of the region's links were measured before and now, and
+// so was the job. Elsewhere routes may avoid what is full, or what was there before goes the other way.
 func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known bool) {
-	if s.graph.Duplex() || rc.onset < 0 || !c.known || !s.onTree(c.job) {
+	if rc.onset < 0 || !c.known || !s.routesStay(rc, c) {
 		return false, false
 	}
 	now, _ := s.lately(c.job)
@@ -98,6 +99,14 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 	}
 	shared := most >= othersOnOne && sum >= othersOnAll*measured
 	return !shared && rc.ground(s, c.job) >= halfGround, measured >= mostHosts*float64(len(rc.region.Links))
+}
+
+// routesStay reports whether what goes over the region's links goes on over them when a job adds to it.
+func (s *Stage) routesStay(rc *regionCase, c *suspect) bool {
+	if s.graph.Duplex() {
+		return rc.drain.grew && rc.drain.surely()
+	}
+	return s.onTree(c.job)
 }
 
 // stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever

@@ -118,6 +118,8 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		c.score += jobConverges
 	case !c.known && s.loadsAll(rc, c, p):
 		c.score += jobConverges
+	case rc.endsAtOwn(c):
+		c.score += jobConverges + jobRise*(1-c.rise)
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
@@ -180,6 +182,15 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
+}
+
+// endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them, on its
+// own ways. Such a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what
+// arrives at that node has grown.
+func (rc *regionCase) endsAtOwn(c *suspect) bool {
+	d := &rc.drain
+	_, own := slices.BinarySearch(c.job.devices, d.device)
+	return own && c.job == d.job && d.grew && d.surely() && rc.flooded && c.cross >= ownRegion
 }
 
 // Of a job that loads a region of a grid without a table of traffic: ownRegion of the region's stall is on links of its
