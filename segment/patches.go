@@ -18,8 +18,15 @@ type patches struct {
 	batch   []int32 // nodes at one of them
 	sets    unionFind
 	odds    []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
+	chains  []chain
 	all     []patch
 	byPod   []podPatch
+}
+
+// chain is a node that may wait for another, and the logarithm of the odds that chance makes such two hot.
+type chain struct {
+	i, j int32
+	odds float64
 }
 
 // patch is some nodes of left that are one.
@@ -125,18 +132,31 @@ func (p *patches) join(t *trees, left []int32) {
 		p.joinBeside(t, t.leaving.of(d), t.to, w.out.of(d), w.to)
 		p.joinBeside(t, t.into.of(d), t.from, w.in.of(d), w.from)
 	}
+	p.joinWaiting(t)
+}
+
+// joinWaiting joins those of which one may wait for the other, the least likely by chance first: the odds of what comes of
+// it are then the same in whichever order links are numbered.
+func (p *patches) joinWaiting(t *trees) {
+	p.chains = p.chains[:0]
 	for _, d := range p.places {
-		ways := len(w.out.of(d))
+		ways := math.Log(float64(len(t.waits.out.of(d))))
 		for _, i := range t.into.of(d) {
 			if p.isTaken[i] {
 				continue
 			}
 			for _, j := range t.mayWaitFor(i) {
 				if !p.isTaken[j] {
-					p.joinTwo(i, j, math.Log(float64(ways)))
+					p.chains = append(p.chains, chain{i, j, ways + t.oddsOfLevel(i, j)})
 				}
 			}
 		}
+	}
+	slices.SortFunc(p.chains, func(a, b chain) int {
+		return cmp.Or(cmp.Compare(a.odds, b.odds), cmp.Compare(a.i, b.i), cmp.Compare(a.j, b.j))
+	})
+	for _, c := range p.chains {
+		p.joinTwo(c.i, c.j, c.odds)
 	}
 }
 
@@ -177,8 +197,7 @@ func countEnds(links, ends []int32, levels []int8, level int8) (n int) {
 	return n
 }
 
-// joinTwo joins the sets of two nodes, at these odds. What a node waits for is not asked whether it is level, since the odds
-// would follow from the order in which it is asked, and so from the numbers of links.
+// joinTwo joins the sets of two nodes, at these odds.
 func (p *patches) joinTwo(i, j int32, odds float64) {
 	if a, b := p.sets.find(i), p.sets.find(j); a != b {
 		odds += p.odds[a] + p.odds[b]

@@ -108,3 +108,38 @@ func TestLoneHotLinksMakeNoRegions(t *testing.T) {
 		}
 	}
 }
+
+// Four links that wait for each other and are level are no chance, where as many that differ may be.
+func TestLevelChain(t *testing.T) {
+	g := parse(t, "fattree:k=16")
+	for name, x := range map[string]struct {
+		stalls [4]float32
+		want   int
+	}{
+		"level in pairs": {[4]float32{60, 60, 64, 64}, 1},
+		"uneven":         {[4]float32{20, 90, 66, 38}, 0},
+	} {
+		values, hosts := blank(g).noisy(.3, 1), map[string]int{}
+		lone := int32(0)
+		for l := range values {
+			from, to := g.Ends(schema.LinkID(l))
+			a, b := g.Device(from), g.Device(to)
+			for k, leaf := range []string{"leaf10-4", "leaf10-7"} {
+				switch {
+				case b.Name == leaf && a.Level == 0 && hosts[leaf] == 0:
+					hosts[leaf]++
+					values[l] = x.stalls[k]
+				case a.Name == leaf && b.Name == "agg10-0":
+					values[l] = x.stalls[2+k]
+				}
+			}
+			if a.Level == 0 && a.Group < 3 && lone == a.Group { // three links are hot alone
+				values[l] = 30
+				lone++
+			}
+		}
+		if got := newSegmenter(t, g, overlapping()).Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values})); len(got) != x.want {
+			t.Errorf("%s: regions of %s links, want %d regions", name, sizes(got), x.want)
+		}
+	}
+}
