@@ -37,7 +37,7 @@ func (s *Search) lift(w *worker) {
 		if !s.takeUnexplained(w) {
 			return
 		}
-		e, ok := w.measure(s.propose())
+		e, ok := w.propose(s.propose())
 		if ok && e.result.Status == OK {
 			proposed++
 		}
@@ -47,13 +47,13 @@ func (s *Search) lift(w *worker) {
 	}
 }
 
-// handle takes apart what an experiment showed, if it is new. It is false when the
-// search is over.
+// handle takes apart what an experiment showed, if it is new and that is worthwhile. It is
+// false when the search is over.
 func (s *Search) handle(w *worker, e *experiment) bool {
 	for e.symptom != Healthy && !s.covered(e.point) {
 		a, d := s.neighbour(e)
 		if a == nil {
-			return s.minimize(w, e)
+			return !s.worthwhile(e) || s.takeApart(w, e)
 		}
 		if !s.extend(w, a, d) {
 			return false
@@ -120,7 +120,7 @@ func (s *Search) random(w *worker) {
 		if !s.takeUnexplained(w) {
 			return
 		}
-		e, ok := w.measure(s.outside(func() point { return s.space.random(s.rnd) }))
+		e, ok := w.propose(s.outside(func() point { return s.space.random(s.rnd) }))
 		if !ok || !s.handle(w, e) {
 			return
 		}

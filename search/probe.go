@@ -67,6 +67,9 @@ func (m *minimizer) probe(p point) (outcome, *experiment) {
 		return unknown, nil
 	}
 	e, ok := m.worker.measure(p)
+	if ok {
+		e.origin = probe
+	}
 	switch {
 	case !ok:
 		m.over = true
@@ -204,27 +207,32 @@ func (m *minimizer) holdsVaried(cur point, d int, at []int) (point, outcome) {
 	return p, unknown
 }
 
-// takeUnexplained takes apart what showed a symptom and belongs to no known anomaly: probes
-// that showed others, and those that were taken for an anomaly whose MFS turned out not to
-// cover them. It is false when the search is over.
+// takeUnexplained takes apart what showed a symptom and belongs to no known anomaly, while
+// that is worthwhile: probes that showed others, those that were taken for an anomaly whose
+// MFS turned out not to cover them, and proposals that had to wait. It is false when the
+// search is over.
 func (s *Search) takeUnexplained(w *worker) bool {
-	for e := s.unexplained(); e != nil; e = s.unexplained() {
-		if !s.minimize(w, e) {
+	for e := s.unexplained(); e != nil && s.worthwhile(e); e = s.unexplained() {
+		if !s.takeApart(w, e) {
 			return false
 		}
 	}
 	return true
 }
 
-// unexplained is the first experiment that showed a symptom, that no known MFS covers, and
-// that was not taken apart; nil: there is none.
-func (s *Search) unexplained() *experiment {
+// unexplained is the experiment farthest from what is known, and the first of those, that
+// showed a symptom, that no known MFS covers, and that was not taken apart; nil: there is none.
+func (s *Search) unexplained() (farthest *experiment) {
+	fewest := 0
 	for _, e := range s.history {
-		if e.symptom != Healthy && !e.covered && !e.apart && e.of == nil {
-			return e
+		if e.symptom == Healthy || e.covered || e.apart || e.of != nil {
+			continue
+		}
+		if n := s.neighbours(e); farthest == nil || n < fewest {
+			farthest, fewest = e, n
 		}
 	}
-	return nil
+	return farthest
 }
 
 // vary is a point that should show the anomaly as another does: dimensions that do not

@@ -56,9 +56,10 @@ type experiment struct {
 	point   point
 	result  Measurement
 	symptom Symptom
-	signals []float64  // what the search drives up: see signals.go
-	covered bool       // by a known MFS
-	bins    []int      // of each dimension: see lift.go
+	signals []float64 // what the search drives up: see signals.go
+	covered bool      // by a known MFS
+	bins    []int     // of each dimension: see lift.go
+	origin  origin
 	apart   bool       // it was taken apart, or is being
 	of      *minimizer // of an anomaly that is not reported, and that it was taken for; nil: none
 }
@@ -87,7 +88,8 @@ type Search struct {
 	invalid     map[string]bool // points that cannot be had
 	lifts       []lifts         // by signal
 	revisions   int             // of what is covered
-	shown       [][]shown       // of each dimension and value: how often it showed symptoms
+	yields      [origins]yield
+	shown       [][]shown // of each dimension and value: how often it showed symptoms
 	healthy     *healthySet
 	err         error
 }
@@ -99,7 +101,7 @@ func New(d Description, space *Space, cfg Config) (*Search, error) {
 	}
 	cfg.Pairs = max(1, cfg.Pairs)
 	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
-		healthy: newHealthySet(space), lifts: make([]lifts, len(d.Counters)+1), invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
+		healthy: newHealthySet(space), yields: firstYields(), lifts: make([]lifts, len(d.Counters)+1), invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
 	for d := range s.shown {
 		s.shown[d] = make([]shown, len(space.dims[d].Values))
 	}

@@ -3,14 +3,15 @@ package search
 // worker is the part of a search that one host pair serves: a coroutine that stops
 // wherever it needs a measurement.
 type worker struct {
-	search  *Search
-	next    func() (point, bool)
-	stop    func()
-	yield   func(point) bool
-	asked   point       // that it waits for; nil: none
-	claimed bool        // asked was handed out
-	ended   bool        // the search is over
-	last    *experiment // what came of the last
+	search   *Search
+	next     func() (point, bool)
+	stop     func()
+	yield    func(point) bool
+	asked    point       // that it waits for; nil: none
+	claimed  bool        // asked was handed out
+	ended    bool        // the search is over
+	last     *experiment // what came of the last
+	measured int         // workloads
 }
 
 // advance lets the worker run to its next question.
@@ -27,6 +28,7 @@ func (w *worker) measure(p point) (*experiment, bool) {
 			w.ended = true
 			return nil, false
 		}
+		w.measured++
 		if w.last.result.Status == OK || w.last.result.Status == Invalid {
 			break
 		}
