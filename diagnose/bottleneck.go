@@ -71,7 +71,7 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
 	}
 	if rc.load < steadyLoad && !rc.flooded && !best.before(&rc.drain) {
-		if n := s.soleWay(rc, p); n.link != schema.NoLink {
+		if n := t.soleWay(rc, p); n.link != schema.NoLink {
 			return n
 		}
 	}

@@ -17,43 +17,26 @@ const (
 	// soleUse is the least that it carries still, and soleLost the least that it lost, percent of its capacity: packets
 	// always wait for it, so that it carries all that its lanes let it, of which one in four is left at least.
 	soleUse, soleLost = 20, 15
-	// soleIntervals is over how many intervals, since the onset, stall and load are averaged: in one of them another link
-	// may lose as much by chance.
-	soleIntervals = 4
 )
-
-// soleWays finds the link that lost rate before which a region of a grid ends.
-type soleWays struct {
-	*gridLinks
-	p          *pressure
-	use, stall *levels
-	from, now  int64 // slots that are averaged
-}
 
 // soleWay is the link before which a region ends: links stall into a switch, none that they may wait for stalls, and one of
 // these alone carries clearly less than before the onset. Of several it is the one that lost most.
-func (s *Stage) soleWay(rc *regionCase, p *pressure) neck {
+func (t *gridLinks) soleWay(rc *regionCase, p *pressure) neck {
 	best, most := neck{link: schema.NoLink}, 0.
-	w := soleWays{gridLinks: s.router.grid, p: p, use: s.memory.metrics[schema.BandwidthUsed], now: s.clock.now}
-	if p.stall == nil || w.use == nil || rc.onset < 0 {
-		return best
-	}
-	w.stall = s.memory.metrics[p.stall.Metric]
-	w.from = s.clock.now - int64(min(soleIntervals, len(rc.stall)-rc.onset)) + 1
 	for _, l := range rc.region.Links {
-		if w.keys[l].dim < 0 || w.stallOf(l) < endStall {
+		if t.keys[l].dim < 0 || p.stallOf(l) < endStall {
 			continue
 		}
-		from, to := w.graph.Ends(l)
+		from, to := t.graph.Ends(l)
 		for _, via := range [2]topology.DeviceID{from, to} {
-			out := w.soleLoser(l, via)
+			out := t.soleLoser(l, via, p)
 			if out == schema.NoLink {
 				continue
 			}
-			lost := w.lostOn(out)
-			if lost >= soleInput*w.lostInto(via) && (lost > most || lost == most && out < best.link) {
+			lost := t.lostOn(out, p)
+			if lost >= soleInput*t.lostInto(via, p) && (lost > most || lost == most && out < best.link) {
 				most = lost
-				best = neck{link: out, tail: via, waits: p.waitsFor(out), lost: 1 - w.useOf(out)/p.before(out), slower: true, sole: true}
+				best = neck{link: out, tail: via, waits: p.waitsFor(out), lost: 1 - p.left(out), slower: true, sole: true}
 			}
 		}
 	}
@@ -62,16 +45,16 @@ func (s *Stage) soleWay(rc *regionCase, p *pressure) neck {
 
 // soleLoser is the one link that carries clearly less than before the onset, of those over which what a link brings to a
 // switch goes on, or NoLink: if one of them stalls or is not known, or others lost load, too.
-func (w *soleWays) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
+func (t *gridLinks) soleLoser(l schema.LinkID, via topology.DeviceID, p *pressure) schema.LinkID {
 	sole, most, all := schema.NoLink, 0., 0.
-	for _, out := range w.graph.LinksAt(via) {
-		if out == l || w.keys[out].dim < w.keys[l].dim {
+	for _, out := range t.graph.LinksAt(via) {
+		if out == l || t.keys[out].dim < t.keys[l].dim {
 			continue
 		}
-		if w.stallOf(out) > neckStall || w.useOf(out) < 0 || w.p.before(out) < 0 {
+		if p.stallOf(out) > neckStall || p.useOf(out) < 0 || p.before(out) < 0 {
 			return schema.NoLink
 		}
-		lost := w.lostOn(out)
+		lost := t.lostOn(out, p)
 		if all += lost; lost > most {
 			sole, most = out, lost
 		}
@@ -79,31 +62,27 @@ func (w *soleWays) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if was, is := w.p.before(sole), w.useOf(sole); is >= clearlyLess*was || is < soleUse || was-is < soleLost {
+	if is := p.useOf(sole); p.left(sole) >= clearlyLess || is < soleUse || p.before(sole)-is < soleLost {
 		return schema.NoLink
 	}
 	return sole
 }
 
 // lostInto is how much less than before the onset the stalled links at a switch carry, bytes/s.
-func (w *soleWays) lostInto(via topology.DeviceID) (lost float64) {
-	for _, l := range w.graph.LinksAt(via) {
-		if w.stallOf(l) >= endStall {
-			lost += w.lostOn(l)
+func (t *gridLinks) lostInto(via topology.DeviceID, p *pressure) (lost float64) {
+	for _, l := range t.graph.LinksAt(via) {
+		if p.stallOf(l) >= endStall {
+			lost += t.lostOn(l, p)
 		}
 	}
 	return lost
 }
 
 // lostOn is how much less than before the onset a link carries, bytes/s; 0 if that is not known.
-func (w *soleWays) lostOn(l schema.LinkID) float64 {
-	was, is := w.p.before(l), w.useOf(l)
+func (t *gridLinks) lostOn(l schema.LinkID, p *pressure) float64 {
+	was, is := p.before(l), p.useOf(l)
 	if was < 0 || is < 0 {
 		return 0
 	}
-	return max(0, was-is) / 100 * w.graph.Capacity(l)
+	return max(0, was-is) / 100 * t.graph.Capacity(l)
 }
-
-// useOf and stallOf are means over the intervals, percent; -1 if none was measured.
-func (w *soleWays) useOf(l schema.LinkID) float64   { return w.use.over(w.from, w.now, l) }
-func (w *soleWays) stallOf(l schema.LinkID) float64 { return w.stall.over(w.from, w.now, l) }

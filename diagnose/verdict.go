@@ -88,17 +88,27 @@ func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
 }
 
 // converge finds what the traffic of a region on a grid converges on. What waits inside a switch waits beside the
-// tree, the links that stall for credits are the tree.
+// tree, the links that stall for credits are the tree. What is held back is sought in the mean of several intervals, what
+// was added in one: senders that are only estimated fit means of added load better than those who sent it.
 func (s *Stage) converge(rc *regionCase, p *pressure) {
 	if stall := p.stall; rc.region.Metric == schema.InqStall && p.credit != nil {
 		p.stall = p.credit
 		defer func() { p.stall = stall }()
 	}
+	q := s.averaged(rc, p)
+	s.convergeOn(rc, q)
+	if q != p && (rc.flooded || rc.load >= steadyLoad) {
+		s.convergeOn(rc, p)
+	}
+	s.fitFailures(rc, p)
+}
+
+// convergeOn finds what the traffic of a region converges on by one set of readings.
+func (s *Stage) convergeOn(rc *regionCase, p *pressure) {
 	s.work.held.turnTo(p.stall, s.work.past.round)
 	rc.drain = s.drainOf(rc, p)
 	rc.flooded = s.floods(rc, p)
 	rc.neck = s.neckOf(rc, p)
-	s.fitFailures(rc, p)
 }
 
 // findRunning lists the jobs that run in the interval.

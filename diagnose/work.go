@@ -30,6 +30,7 @@ type work struct {
 	past          past
 	centre        centres
 	gaps          gaps
+	averages      averages
 	silent        []silent        // cables that died by their counters, in this interval
 	quiet         []schema.LinkID // scratch of silent
 	back          []schema.LinkID // by link: that of its cable in the other direction

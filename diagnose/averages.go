@@ -1,0 +1,62 @@
+package diagnose
+
+import "github.com/giverny/giverny/schema"
+
+// averages are means of readings over the last intervals, by metric and the first of these.
+type averages struct {
+	interval uint32 // of which they are
+	used     int
+	all      []*meanSeries
+}
+
+type meanSeries struct {
+	metric schema.Metric
+	from   int64
+	series schema.Series
+}
+
+// endIntervals is over how many intervals since the onset readings are averaged where it is sought on what the traffic of a
+// region converges: neighbours on a line differ by little more than the noise of one.
+const endIntervals = 4
+
+// averaged is what links of a grid show in the mean of the last intervals since a region's onset.
+func (s *Stage) averaged(rc *regionCase, p *pressure) *pressure {
+	n := min(endIntervals, len(rc.stall)-rc.onset)
+	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
+		return p
+	}
+	from, q := s.clock.now-int64(n)+1, *p
+	of := func(now *schema.Series) *schema.Series {
+		if now == nil || s.memory.metrics[now.Metric] == nil {
+			return now
+		}
+		return s.average(now.Metric, from)
+	}
+	q.stall, q.credit, q.inq, q.use = of(p.stall), of(p.credit), of(p.inq), of(p.use)
+	if p.use == nil && p.rate != nil && s.memory.metrics[schema.BandwidthUsed] != nil { // remembered as shares of capacity
+		q.use = s.average(schema.BandwidthUsed, from)
+	}
+	return &q
+}
+
+// average is the mean of a metric from a slot to now, of the intervals in which a link was measured.
+func (s *Stage) average(metric schema.Metric, from int64) *schema.Series {
+	w := &s.work.averages
+	if w.interval != s.work.interval {
+		w.interval, w.used = s.work.interval, 0
+	}
+	for _, a := range w.all[:w.used] {
+		if a.metric == metric && a.from == from {
+			return &a.series
+		}
+	}
+	if w.used == len(w.all) {
+		n := s.graph.NumLinks()
+		w.all = append(w.all, &meanSeries{series: schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}})
+	}
+	a := w.all[w.used]
+	w.used++
+	a.metric, a.from, a.series.Metric = metric, from, metric
+	s.memory.metrics[metric].average(from, s.clock.now, &a.series)
+	return &a.series
+}
