@@ -115,10 +115,10 @@ func (s *Stage) unknownDrain(ends []topology.DeviceID, least float64, p *pressur
 // has at most for that to be so.
 const surelyDrains, fewSenders = .85, .25
 
-// excludes reports whether the region is a tree to whose senders a job does not belong. Traffic with files is
-// sent by storage nodes.
+// excludes reports whether the region is a tree to whose senders a job does not belong, and that does not end at a node of
+// its own. Traffic with files is sent by storage nodes.
 func (d *drain) excludes(c *suspect) bool {
-	if d.fit < surelyDrains || c.job == d.job || c.file {
+	if d.fit < surelyDrains || c.job == d.job || c.file || d.endsAt(c.job) {
 		return false
 	}
 	n := 0
@@ -128,6 +128,12 @@ func (d *drain) excludes(c *suspect) bool {
 		}
 	}
 	return float64(n) < fewSenders*float64(len(d.senders))
+}
+
+// endsAt reports whether a tree ends at a node of a job.
+func (d *drain) endsAt(j *job) bool {
+	_, own := slices.BinarySearch(j.devices, d.device)
+	return own
 }
 
 // likeliestSenders are the jobs most of whose exchange lies on the region, as indices.
