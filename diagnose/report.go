@@ -157,7 +157,7 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 		kind = slowReceiver
 	}
 	switch {
-	case rc.neck.before(&rc.drain):
+	case rc.neck.before(&rc.drain) && !(rc.neck.sole && v.class == schema.CauseSlowHost):
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
 	case rc.drain.fit >= drainFit && rc.sink == nil:
 		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}

@@ -38,6 +38,7 @@ const (
 	slowHostSteady   = .5  // or no more than before
 	steadyLoad       = 1.08
 	slowHostFailure  = 1.5 // and a failure that explains it
+	slowHostSole     = 2.  // and the stall ends where a link alone carries less, which chance shows for an interval, too
 	slowHostCentre   = 1.  // and around one switch
 	slowHostTree     = 2.  // and what is held back is a tree to one switch
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
@@ -297,7 +298,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		return rc.paused()
 	case rc.back.kind == slowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && !rc.neck.before(&rc.drain):
+	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && (rc.neck.sole || !rc.neck.before(&rc.drain)):
 		score = slowHostSteady
 		if rc.load < fallen {
 			score = slowHostFell
@@ -307,6 +308,9 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		}
 		if rc.centre.clear {
 			score += slowHostCentre
+		}
+		if rc.neck.sole {
+			score -= slowHostSole
 		}
 		if rc.drain.fit >= surelyDrains && !rc.drain.grew {
 			score += slowHostTree
