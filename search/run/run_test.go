@@ -242,7 +242,10 @@ type gate struct {
 }
 
 func (g *gate) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
-	g.arrived <- struct{}{}
+	select {
+	case g.arrived <- struct{}{}: // nobody takes it once the gate is open
+	case <-g.open:
+	}
 	select {
 	case <-g.open:
 		return g.Engine.Measure(ctx, id, w)
@@ -255,7 +258,7 @@ func (g *gate) Measure(ctx context.Context, id int, w search.Workload) (search.M
 func TestPairsAreBusySideBySide(t *testing.T) {
 	const pairs, budget = 3, 40
 	o := options(t, budget, pairs, &bytes.Buffer{})
-	arrived, open := make(chan struct{}, 10*budget), make(chan struct{})
+	arrived, open := make(chan struct{}), make(chan struct{})
 	for i := range o.Engines {
 		o.Engines[i] = &gate{o.Engines[i], arrived, open}
 	}
