@@ -98,9 +98,9 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 		m.findCauses()
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	m.shares.listMembers(m.overlap, &m.causes)
+	m.shares.listMembers(m.overlap)
 	if m.outsiders.split(m) {
-		m.shares.listMembers(m.overlap, &m.causes)
+		m.shares.listMembers(m.overlap)
 	}
 	m.emit(out)
 }
@@ -306,7 +306,7 @@ func (m *treeMethod) emitCauses(out *partition, least, most int) {
 		if len(members) < least || len(members) >= most {
 			continue
 		}
-		r := m.rootOf(int32(c), members)
+		r := m.rootOf(int32(c))
 		if most == fewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}
