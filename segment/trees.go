@@ -329,10 +329,10 @@ const (
 	// hot links lie anywhere.
 	falseRegionsPerDay = .1
 	intervalsPerDay    = 1440
-	leastTree          = 4
-	fewestLinks        = 6 // that count beside other regions, too
-	mostLeastLinks     = 8 // an incast of eight hosts counts on every fabric
-	leastLoneShare     = 1e-5
+	leastTree          = 4    // links of the smallest region, with a root and away from others
+	fewestLinks        = 6    // that count beside other regions, too
+	mostLeastLinks     = 8    // an incast of eight hosts counts on every fabric
+	leastLoneShare     = 1e-5 // of the links is taken to be hot alone where none is: its logarithm is needed
 )
 
 // leastLinks is the size from which a region counts. Of N links of which a share p is hot alone, p*d of the d
