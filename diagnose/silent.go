@@ -131,9 +131,13 @@ func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
 	})
 }
 
+// fellWith reports whether two cables fell silent together: in the same interval or in the
+// next, as one that died within an interval may have carried enough in it.
+func (c *silent) fellWith(o *silent) bool { return max(o.since-c.since, c.since-o.since) <= 1 }
+
 // together is the place of a cable that some holds for and that fell silent when another did; -1: there is none.
 func (s *Stage) together(c *silent, some func(*silent) bool) int {
-	return slices.IndexFunc(s.work.silent, func(o silent) bool { return max(o.since-c.since, c.since-o.since) <= 1 && some(&o) })
+	return slices.IndexFunc(s.work.silent, func(o silent) bool { return o.fellWith(c) && some(&o) })
 }
 
 // carried is the mean of what a link carried in the last intervals up to a slot, percent of its capacity.
@@ -183,7 +187,7 @@ func (s *Stage) joinSilent(use *levels) {
 		for _, d := range c.devices {
 			n := 0
 			of := func(o silent) bool {
-				return o.Port != "" && !o.logged && slices.Contains(o.devices, d) && max(o.since-c.since, c.since-o.since) <= 1
+				return o.Port != "" && !o.logged && slices.Contains(o.devices, d) && o.fellWith(c)
 			}
 			for j := range w.silent {
 				if of(w.silent[j]) {

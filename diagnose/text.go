@@ -76,7 +76,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	}
 	var accusations []string
 	for i := range v.accused {
-		accusations = append(accusations, s.accusation(rc, &rc.jobs[i], v.class, root))
+		accusations = append(accusations, s.accusation(&rc.jobs[i], v.class, root))
 	}
 	return strings.Join(accusations, " ")
 }
@@ -132,7 +132,7 @@ func plural(n int, what string) string {
 }
 
 // accusation says what speaks against a job.
-func (s *Stage) accusation(rc *regionCase, c *suspect, class schema.CauseClass, root *schema.Root) string {
+func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
 	at := s.receiver(c.job, root)

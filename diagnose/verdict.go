@@ -319,7 +319,7 @@ func (rc *regionCase) placeShare() float64 {
 	first, sum := &rc.failures[0], 0.
 	for i := range rc.failures {
 		o := &rc.failures[i]
-		if o.silent == nil || max(o.silent.since-c.since, c.since-o.silent.since) > 1 {
+		if o.silent == nil || !o.silent.fellWith(c) {
 			continue
 		}
 		odds := math.Exp(o.score - first.score)

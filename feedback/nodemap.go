@@ -67,7 +67,7 @@ func isAdapter(word string) bool {
 	return false
 }
 
-// unknownNodes lists devices of the file that a fabric does not have, for a warning.
+// unknownDevices lists devices of the file that a fabric does not have, for a warning.
 func (m nodeMap) unknownDevices(graphs map[string]*topology.Graph) (devices []string) {
 	for device := range m {
 		found := false

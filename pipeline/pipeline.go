@@ -171,17 +171,18 @@ func (f *Fabric) analyse(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	watching, stop := context.WithCancel(running)
 	group.Go(func() error { f.watch.run(watching); return nil })
-	group.Go(func() error { defer stop(); return f.runAgain(running) })
+	group.Go(func() error { defer stop(); f.runAgain(running); return nil })
 	return group.Wait()
 }
 
-func (f *Fabric) runAgain(ctx context.Context) error {
+// runAgain runs the analysis until ctx is done or its source ends, and after a fault again, with a back-off.
+func (f *Fabric) runAgain(ctx context.Context) {
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		began := time.Now()
 		err := f.run(ctx, false)
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return
 		}
 		if back, ok := errors.AsType[*rewind](err); ok {
 			f.deps.Metrics.rewinds.WithLabelValues(f.name).Inc()
@@ -199,7 +200,7 @@ func (f *Fabric) runAgain(ctx context.Context) error {
 			f.health.failed(partAnalysis, err, pause)
 		}
 		if !f.wait(ctx, pause) {
-			return nil
+			return
 		}
 	}
 }

@@ -218,7 +218,7 @@ func subset(inner, outer *MFS) bool {
 		}
 		if !inner.space.dims[i].hasOrder() {
 			for _, v := range in.in {
-				if !contains(o.in, v) {
+				if !slices.Contains(o.in, v) {
 					return false
 				}
 			}
@@ -234,13 +234,4 @@ func subset(inner, outer *MFS) bool {
 		}
 	}
 	return true
-}
-
-func contains(list []int, v int) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
 }

@@ -321,6 +321,14 @@ func (m *minimizer) pin() {
 	}
 }
 
+// set gives a dimension of the MFS a condition, unless the anomaly itself would be no member any more.
+func (m *minimizer) set(d int, c condition) {
+	before := m.mfs.conds[d]
+	if m.mfs.conds[d] = c; !m.mfs.meets(d, m.base.point[d]) {
+		m.mfs.conds[d] = before
+	}
+}
+
 // restrict narrows the MFS, unless the anomaly itself would be no member any more.
 func (m *minimizer) restrict(d int, c condition) {
 	before := m.mfs.conds[d]

@@ -123,8 +123,5 @@ func (m *minimizer) replace(d int, c condition) {
 	if m.over {
 		return
 	}
-	before := m.mfs.conds[d]
-	if m.mfs.conds[d] = c; !m.mfs.meets(d, m.base.point[d]) {
-		m.mfs.conds[d] = before
-	}
+	m.set(d, c)
 }

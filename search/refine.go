@@ -10,6 +10,11 @@ const (
 	checks     = 3  // members that an MFS is checked with, more only after it was narrowed
 	narrowings = 4  // of an MFS by its checks
 	attempts   = 20 // to find a workload that can be had
+
+	// sidesMatter is how many dimensions in all are expected to lose the anomaly on its own side, too: fewer than one.
+	sidesMatter = .3
+	// oneRandomIn of the dimensions without order that do not matter keeps its random value in a member, the others take an untried one.
+	oneRandomIn = 4
 )
 
 // refine finds the thresholds of an anomaly. It is false when the search is over.
@@ -113,7 +118,7 @@ func (m *minimizer) nearer(d int) []int {
 func (m *minimizer) sides() {
 	chance := make([]float64, len(m.space.dims))
 	for d := range chance {
-		chance[d] = .3 / float64(len(chance))
+		chance[d] = sidesMatter / float64(len(chance))
 	}
 	lostFar := m.lostAt
 	m.lostAt = map[int][]int{}
@@ -161,16 +166,13 @@ func (m *minimizer) tighten(d int, s span) {
 		c.outer = &outer
 	}
 	c.free = false
-	before := m.mfs.conds[d]
-	if m.mfs.conds[d] = c; !m.mfs.meets(d, m.base.point[d]) {
-		m.mfs.conds[d] = before
-	}
+	m.set(d, c)
 }
 
 // alternatives finds which other values of a dimension without order trigger too.
 func (m *minimizer) alternatives(cur point, d int) {
 	in := []int{cur[d][0]}
-	any := false
+	matters := false // a value that does not trigger was found
 	for i := range m.space.dims[d].Values {
 		if i == cur[d][0] {
 			continue
@@ -179,18 +181,15 @@ func (m *minimizer) alternatives(cur point, d int) {
 		case held:
 			in = append(in, i)
 		case lost, other:
-			any = true
+			matters = true
 		}
 		if m.over {
 			return
 		}
 	}
-	if any {
+	if matters {
 		slices.Sort(in)
-		before := m.mfs.conds[d]
-		if m.mfs.conds[d] = (condition{in: in}); !m.mfs.meets(d, m.base.point[d]) {
-			m.mfs.conds[d] = before
-		}
+		m.set(d, condition{in: in})
 	}
 }
 
@@ -258,7 +257,7 @@ func (m *minimizer) member() (point, outcome) {
 	for range drawsBefore {
 		p := m.mfs.random(m.rnd)
 		for d := range p {
-			if m.mfs.conds[d].free && !m.space.dims[d].hasOrder() && m.rnd.IntN(4) > 0 {
+			if m.mfs.conds[d].free && !m.space.dims[d].hasOrder() && m.rnd.IntN(oneRandomIn) > 0 {
 				p[d] = []int{m.untried(d)}
 			}
 		}

@@ -92,16 +92,16 @@ func (s *Search) newness(e *experiment) float64 {
 
 // sharedDimensions is the Jaccard index of the dimensions that matter to two MFS.
 func sharedDimensions(a, b *MFS) float64 {
-	both, any := 0., 0.
+	both, either := 0., 0.
 	for d := range a.conds {
 		if !a.conds[d].free || !b.conds[d].free {
-			any++
+			either++
 			if !a.conds[d].free && !b.conds[d].free {
 				both++
 			}
 		}
 	}
-	return both / max(1, any)
+	return both / max(1, either)
 }
 
 // neighbours counts the anomalies with the same symptom that a change of one dimension might

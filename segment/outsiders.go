@@ -48,7 +48,7 @@ func (o *outsiders) split(m *treeMethod) (found bool) {
 	causes := len(h.members.off) - 1
 	for c := range int32(causes) {
 		members := h.members.of(c)
-		if len(members) < 2*mostLeastLinks || m.rootOf(c, members).device != noDevice {
+		if len(members) < 2*mostLeastLinks || m.rootOf(c).device != noDevice {
 			continue
 		}
 		o.begin(members)

@@ -57,7 +57,7 @@ func joinAll(m *treeMethod) {
 	for i := range m.links {
 		m.shares.of[i].set(part{cause: m.causes.sets.find(0), stall: m.stall[i]})
 	}
-	m.shares.listMembers(true, &m.causes)
+	m.shares.listMembers(true)
 }
 
 // split parts what all stalled links of a painting are, taken for one cause, and says which are the first one's.
@@ -67,7 +67,7 @@ func split(values painting, g *topology.Graph) (m *treeMethod, rest []schema.Lin
 	m.segment(values, &out)
 	joinAll(m)
 	m.outsiders.split(m)
-	m.shares.listMembers(true, &m.causes)
+	m.shares.listMembers(true)
 	for c := range int32(len(m.shares.members.off) - 1) {
 		var links []schema.LinkID
 		for _, i := range m.shares.members.of(c) {

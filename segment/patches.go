@@ -228,7 +228,7 @@ func (m *treeMethod) rootOfPatch(nodes []int32) root {
 	if own < 0 || slices.ContainsFunc(nodes, func(i int32) bool { return m.shares.main(i) != own }) {
 		return none
 	}
-	r := m.rootOf(own, nodes)
+	r := m.rootOf(own)
 	if r.device != noDevice && r.link == schema.NoLink && m.stalledHosts(r.device) >= int(m.waits.hosts[r.device]) {
 		return none
 	}

@@ -22,7 +22,7 @@ const (
 
 // rootOf finds the root of a cause: the leaf, or else the switch, at which most of it waits, if it is no
 // exchange of all with all.
-func (m *treeMethod) rootOf(cause int32, members []int32) root {
+func (m *treeMethod) rootOf(cause int32) root {
 	n := int32(len(m.sinks.all))
 	if cause >= 2*n {
 		return m.outsiders.roots[cause-2*n]

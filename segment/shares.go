@@ -341,7 +341,7 @@ func (h *shares) main(i int32) int32 {
 }
 
 // listMembers lists the nodes of each cause.
-func (h *shares) listMembers(overlap bool, c *causes) {
+func (h *shares) listMembers(overlap bool) {
 	m := &h.members
 	n := len(h.fall)
 	m.off = resize(m.off, n+2)

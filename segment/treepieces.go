@@ -179,16 +179,16 @@ func (p *treePieces) isFragmented(root int32, minLinks int64) bool {
 
 // merge makes one node of those that meet, where that holds.
 func (p *treePieces) merge(g *regionGraph, holds func(root int32) bool) {
-	any := false
+	merged := false
 	p.label = resize(p.label, len(g.label))
 	for i, a := range g.label {
 		p.label[i] = a
 		if root := p.joined.find(a); p.thin[a] && root != a && holds(root) {
 			p.label[i] = root
-			any = true
+			merged = true
 		}
 	}
-	if any {
+	if merged {
 		g.relabel(p.label, int32(g.numNodes()))
 	}
 }

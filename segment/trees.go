@@ -98,9 +98,9 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 		m.findCauses()
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	m.shares.listMembers(m.overlap, &m.causes)
+	m.shares.listMembers(m.overlap)
 	if m.outsiders.split(m) {
-		m.shares.listMembers(m.overlap, &m.causes)
+		m.shares.listMembers(m.overlap)
 	}
 	m.emit(out)
 }
@@ -306,7 +306,7 @@ func (m *treeMethod) emitCauses(out *partition, least, most int) {
 		if len(members) < least || len(members) >= most {
 			continue
 		}
-		r := m.rootOf(int32(c), members)
+		r := m.rootOf(int32(c))
 		if most == fewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}
@@ -329,10 +329,10 @@ const (
 	// hot links lie anywhere.
 	falseRegionsPerDay = .1
 	intervalsPerDay    = 1440
-	leastTree          = 4
-	fewestLinks        = 6 // that count beside other regions, too
-	mostLeastLinks     = 8 // an incast of eight hosts counts on every fabric
-	leastLoneShare     = 1e-5
+	leastTree          = 4    // links of the smallest region, with a root and away from others
+	fewestLinks        = 6    // that count beside other regions, too
+	mostLeastLinks     = 8    // an incast of eight hosts counts on every fabric
+	leastLoneShare     = 1e-5 // of the links is taken to be hot alone where none is: its logarithm is needed
 )
 
 // leastLinks is the size from which a region counts. Of N links of which a share p is hot alone, p*d of the d

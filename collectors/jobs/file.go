@@ -41,9 +41,9 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 	}
 	switch opt.Format {
 	case "jsonl":
-		return ReadLines(in, name)
+		return readLines(in, name)
 	case "csv":
-		return ReadCSV(in, name, opt.Zone)
+		return readCSV(in, name, opt.Zone)
 	case "sacct":
 		return ReadSacct(in, name, SacctOptions{Zone: opt.Zone, RawIDs: opt.RawIDs})
 	case "slurm-json":

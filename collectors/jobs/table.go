@@ -14,9 +14,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ReadLines reads a job as JSON on each line, as jobline.Parse takes it. A job may come again, when it ends: the last line of an id and
+// readLines reads a job as JSON on each line, as jobline.Parse takes it. A job may come again, when it ends: the last line of an id and
 // start counts. Lines that cannot be read are counted and passed over.
-func ReadLines(r io.Reader, name string) (List, error) {
+func readLines(r io.Reader, name string) (List, error) {
 	list := List{name: name}
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
@@ -50,10 +50,10 @@ func phaseOf(job *schema.Job) Phase {
 	return Ended
 }
 
-// ReadCSV reads a table with a header: job_id, nodes and start, and where they are known name, user, end and state.
+// readCSV reads a table with a header: job_id, nodes and start, and where they are known name, user, end and state.
 // Nodes are separated by blanks, semicolons or (but for coordinates such as 9,1,1) commas, or are a host list of Slurm's. Times are RFC 3339, seconds since
 // 1970, or without a zone in the one given.
-func ReadCSV(r io.Reader, name string, zone *time.Location) (List, error) {
+func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	list := List{name: name}
 	in := csv.NewReader(r)
 	in.FieldsPerRecord = -1

@@ -78,8 +78,8 @@ func invalid(s string) int {
 	return -1
 }
 
-// ReadNodeMap reads which devices nodes are: node, tab, device.
-func ReadNodeMap(f *File) (nodes.Map, error) {
+// readNodeMap reads which devices nodes are: node, tab, device.
+func readNodeMap(f *File) (nodes.Map, error) {
 	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)

@@ -98,7 +98,7 @@ func (r *reading) readTables(files Files) error {
 	var nodeMap nodes.Map
 	if files.NodeMap != nil {
 		var err error
-		if nodeMap, err = ReadNodeMap(files.NodeMap); err != nil {
+		if nodeMap, err = readNodeMap(files.NodeMap); err != nil {
 			return err
 		}
 	}

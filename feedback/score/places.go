@@ -45,7 +45,7 @@ func (p *places) near(region *schema.Region, d *schema.Diagnosis) map[topology.D
 			p.set(at, dev, place{relation: Own, weight: p.share(1, links, of), links: links, of: of})
 		}
 	}
-	p.spread(region, touched, at)
+	p.spread(touched, at)
 	for _, l := range region.Links {
 		p.inRegion[l] = false
 	}
@@ -111,7 +111,7 @@ func (p *places) touched(region *schema.Region) map[topology.DeviceID]bool {
 // hosts; each switch further counts half. A switch of which the region has links to
 // hosts alone, an incast's leaf, is no way through to others: those hosts wait, the
 // switch does not.
-func (p *places) spread(region *schema.Region, touched map[topology.DeviceID]bool, at map[topology.DeviceID]place) {
+func (p *places) spread(touched map[topology.DeviceID]bool, at map[topology.DeviceID]place) {
 	var level []topology.DeviceID
 	seen := make(map[topology.DeviceID]bool, len(touched))
 	for dev := range touched {

@@ -86,7 +86,7 @@ func (h *Host) Probe(p hostping.Probe) hostping.ProbeResult {
 	latency, rate := h.path(p.Pair, links)
 	r := hostping.ProbeResult{Status: hostping.OK}
 	for range p.Repeat {
-		micros := h.cfg.ProcessMicros + latency + h.transfer(p, rate, latency)
+		micros := h.cfg.ProcessMicros + latency + h.transfer(p, rate)
 		micros *= math.Max(0.5, 1+h.cfg.Noise*h.random.NormFloat64())
 		if h.random.Float64() < h.cfg.Outliers {
 			micros *= 1 + (h.cfg.OutlierFactor-1)*h.random.Float64()
@@ -137,7 +137,7 @@ func (h *Host) crosses(links []string) bool {
 }
 
 // transfer is the time of all bytes, in microseconds.
-func (h *Host) transfer(p hostping.Probe, rate, latency float64) float64 {
+func (h *Host) transfer(p hostping.Probe, rate float64) float64 {
 	kilobits := float64(p.Bytes) * 8 / 1000
 	each := rate / float64(p.QPs) // the queue pairs share the path
 	for i := range h.faults {

@@ -19,9 +19,7 @@ func (e *Encoder) Counters(dst []byte, b *schema.CounterBatch) ([]byte, error) {
 
 func (e *Encoder) counters(dst []byte, b *schema.CounterBatch) ([]byte, error) {
 	names := e.emptyTexts(2)
-	if err := e.ports.encode(b, &names[0], &names[1]); err != nil {
-		return dst, err
-	}
+	e.ports.encode(b, &names[0], &names[1])
 	s := schema.CounterBatchArrow(b, counterMeta(b))
 	columns := make([]arrow.Array, 0, 3+len(b.Columns))
 	columns = append(columns,

@@ -18,7 +18,7 @@ type pair struct {
 	known        bool
 }
 
-func (e *portEncoder) encode(b *schema.CounterBatch, devices, names *textBuilder) error {
+func (e *portEncoder) encode(b *schema.CounterBatch, devices, names *textBuilder) {
 	if e.devices == nil {
 		e.devices, e.names = make(map[string]uint32), make(map[string]uint32)
 	}
@@ -35,7 +35,6 @@ func (e *portEncoder) encode(b *schema.CounterBatch, devices, names *textBuilder
 		}
 		e.device[row], e.port[row] = p.device, p.port
 	}
-	return nil
 }
 
 func indexOf(index map[string]uint32, column *textBuilder, name string) uint32 {

@@ -87,7 +87,7 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	if late {
 		w.dropped[Late]++
 		w.lose(nanos)
-		w.watchReturn(b, nanos)
+		w.watchReturn(nanos)
 	} else {
 		w.stale = 0
 		if w.heldUp(before, nanos) {
@@ -144,7 +144,7 @@ func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos in
 
 // watchReturn recognises that time leapt back for good: for two rounds nothing
 // came but rows that are older than is worth waiting for.
-func (w *Window) watchReturn(b *schema.CounterBatch, nanos int64) {
+func (w *Window) watchReturn(nanos int64) {
 	if nanos >= w.openStart-int64(w.cfg.MaxJumpIntervals)*w.cfg.IntervalNanos {
 		w.stale = 0
 		return

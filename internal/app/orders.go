@@ -85,8 +85,8 @@ type AuditDeps struct {
 	Owner func(partition int) (pipeline.Owner, kafka.Fence)
 }
 
-// AuditStages write the commands and results of all fabrics to the store.
-func AuditStages(cfg *config.Config, deps AuditDeps) ([]lifecycle.Stage, error) {
+// auditStages write the commands and results of all fabrics to the store.
+func auditStages(cfg *config.Config, deps AuditDeps) ([]lifecycle.Stage, error) {
 	keys, err := command.NewKeyring(cfg.Command.Principals)
 	if err != nil {
 		return nil, fmt.Errorf("command.principals: %w", err)

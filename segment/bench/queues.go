@@ -250,7 +250,7 @@ func (c *canvas) settle(w *crowd, model *fluid.Model, causes []*cause) (*fluid.S
 			groups = append(groups, k.flows)
 		}
 		model.Solve(groups, state)
-		links := stalledBy(w, model, state, len(causes))
+		links := stalledBy(model, state, len(causes))
 		drop := -1
 		for i, k := range causes {
 			if k.flows.Scale == 0 {
@@ -275,7 +275,7 @@ func (c *canvas) settle(w *crowd, model *fluid.Model, causes []*cause) (*fluid.S
 
 // stalledBy lists by cause the links that it stalls for 5% of the time or more: of the traffic that a full
 // resource holds up, its cause is whose traffic fills it.
-func stalledBy(w *crowd, model *fluid.Model, state *fluid.State, causes int) [][]schema.LinkID {
+func stalledBy(model *fluid.Model, state *fluid.State, causes int) [][]schema.LinkID {
 	byRoot := map[fluid.Resource]int{}
 	links := make([][]schema.LinkID, causes)
 	weight := make([]float64, causes)

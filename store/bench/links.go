@@ -14,10 +14,10 @@ import (
 const linkValue = `least(10000, if(cityHash64(block, l) % 3 = 0, 0, toUInt32(-60 * log(1 - (rand(l) % 1000) / 1000.1) * (1 + 0.6 * sin(6.2832 * (minute / 360 + block / 20)))))
 	+ if(cityHash64(block, intDiv(minute, 90)) % 150 = 0 AND l < 48, 800 + rand(l) % 3000, 0))`
 
-// LoadLinks makes the samples and roll-ups of the credit stall of all links, of hours that
+// loadLinks makes the samples and roll-ups of the credit stall of all links, of hours that
 // are rolled up: call it after Load and DB.RollUp. Roll-ups are drawn, and not made of
 // samples, of which five months would be 9 billion.
-func LoadLinks(ctx context.Context, conn driver.Conn, cfg Config, progress func(string)) error {
+func loadLinks(ctx context.Context, conn driver.Conn, cfg Config, progress func(string)) error {
 	progress("links by hours")
 	for day := range cfg.Days {
 		if err := rollUps(ctx, conn, "link_hours", day, 60); err != nil {

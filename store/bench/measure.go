@@ -44,7 +44,7 @@ func (b *Bench) Fill(ctx context.Context, rollUp func(context.Context) (int, err
 	if links > 0 {
 		return nil
 	}
-	if err := LoadLinks(ctx, b.Conn, b.Config, progress); err != nil {
+	if err := loadLinks(ctx, b.Conn, b.Config, progress); err != nil {
 		return err
 	}
 	progress("links by days")
