@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/giverny/giverny/internal/yamldoc"
 )
 
 // Limit is what a restriction leaves of one dimension: the listed values, or those
@@ -35,8 +37,8 @@ func ParseRestriction(text []byte) (Restriction, error) {
 	if err := in.Decode(&given); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("restriction: %w", err)
 	}
-	if err := in.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("restriction: it holds more than one YAML document; put all dimensions into one")
+	if err := yamldoc.End(in, "put all dimensions into one"); err != nil {
+		return nil, fmt.Errorf("restriction: %w", err)
 	}
 	named, ok := given.(map[string]any)
 	if !ok && given != nil {

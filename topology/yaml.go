@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/giverny/giverny/internal/yamldoc"
 )
 
 // formatVersion is the version of the YAML format.
@@ -106,8 +107,8 @@ func ReadYAML(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 	if err := dec.Decode(&y); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, nil, fmt.Errorf("%s: it holds more than one YAML document; give each fabric a file", name)
+	if err := yamldoc.End(dec, "give each fabric a file"); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if y.Version != formatVersion {
 		return nil, nil, fmt.Errorf("%s: giverny_topology: %d: this program reads version %d", name, y.Version, formatVersion)

@@ -29,7 +29,7 @@ var Everywhere = []string{"schema", "internal/faults"}
 var Architecture = []Row{
 	// The vocabulary, and the shape of a fabric.
 	{Package: "schema", Kind: Pure},
-	{Package: "topology", Kind: Pure},
+	{Package: "topology", May: []string{"internal/yamldoc"}, Kind: Pure},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
@@ -104,11 +104,11 @@ var Architecture = []Row{
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
-	{Package: "simulate/pattern", May: []string{"internal/csvfault", "simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
-	{Package: "simulate/scenario", May: []string{"simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
+	{Package: "simulate/pattern", May: []string{"internal/csvfault", "internal/yamldoc", "simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
+	{Package: "simulate/scenario", May: []string{"internal/yamldoc", "simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Searches for the workloads that break an RDMA subsystem.
-	{Package: "search", Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
+	{Package: "search", May: []string{"internal/yamldoc"}, Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
 	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/coprocess", "internal/perftest", "internal/settings", "search", "search/simulated"}},
 	{Package: "search/engine/enginetest", May: []string{"search", "search/simulated"}, Kind: Testing},
@@ -182,9 +182,10 @@ var Architecture = []Row{
 	{Package: "internal/ops", May: []string{"internal/access", "internal/problem", "internal/tlsfile"}},
 	{Package: "internal/problem"},
 	{Package: "internal/retry"},
-	{Package: "internal/settings"},
+	{Package: "internal/settings", May: []string{"internal/yamldoc"}},
 	{Package: "internal/table", Kind: Pure},
 	{Package: "internal/tlsfile"},
+	{Package: "internal/yamldoc", Kind: Pure},
 	{Package: "internal/importrules", Kind: Testing},
 	{Package: "internal/test/refdocs", May: []string{"internal/settings"}, Kind: Testing},
 	{Package: "internal/test/repo", Kind: Testing},

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/giverny/giverny/internal/yamldoc"
 )
 
 // Source is a YAML text and its name in messages.
@@ -28,8 +30,8 @@ func File(into any, file Source, moved Moved) error {
 	} else if err != nil {
 		return fmt.Errorf("%s: %w", file.Name, err)
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: holds more than one YAML document; keep the first", file.Name)
+	if err := yamldoc.End(dec, "keep the first"); err != nil {
+		return fmt.Errorf("%s: %w", file.Name, err)
 	}
 	r := reader{file: file.Name, moved: moved}
 	r.section(doc.Content[0], reflect.ValueOf(into).Elem(), "")

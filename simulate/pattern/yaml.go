@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/giverny/giverny/internal/yamldoc"
 )
 
 // maxCalls bounds what a file may expand to.
@@ -70,8 +72,8 @@ func ReadYAML(r io.Reader, name string, nodes int) (*Program, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: it holds more than one YAML document; give each program a file", name)
+	if err := yamldoc.End(dec, "give each program a file"); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if f.Name == "" {
 		f.Name = name

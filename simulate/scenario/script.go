@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/giverny/giverny/internal/yamldoc"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/simulate/telemetry"
 )
@@ -144,8 +145,8 @@ func Read(r io.Reader, name string) (*Script, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", name, err)
 	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("scenario %s: it holds more than one YAML document; give each story a file", name)
+	if err := yamldoc.End(d, "give each story a file"); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", name, err)
 	}
 	s.fillIn(name)
 	if err := s.Validate(); err != nil {
