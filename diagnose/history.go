@@ -109,20 +109,28 @@ func (l *levels) at(slot int64, link schema.LinkID) float64 {
 	return 0
 }
 
-// average fills a series with the means of links over slots, of those in which each was measured.
+// over is the mean of a link in slots from one to another, percent, of those in which it was measured; -1 if in none.
+func (l *levels) over(from, to int64, link schema.LinkID) float64 {
+	sum, n := 0, 0
+	for slot := from; slot <= to; slot++ {
+		if v := l.row(slot)[link]; v != levelMissing {
+			sum += int(v)
+			n++
+		}
+	}
+	if n == 0 {
+		return -1
+	}
+	return float64(sum) / float64(n) / levelsPerPercent
+}
+
+// average fills a series with the means of links in slots.
 func (l *levels) average(from, to int64, out *schema.Series) {
 	clear(out.Valid)
 	out.Count = 0
 	for link := range l.links {
-		sum, n := 0, 0
-		for slot := from; slot <= to; slot++ {
-			if v := l.bytes[ring(slot, l.length)*l.links+link]; v != levelMissing {
-				sum += int(v)
-				n++
-			}
-		}
-		if n > 0 {
-			out.Values[link] = float32(sum) / float32(n) / levelsPerPercent
+		if v := l.over(from, to, schema.LinkID(link)); v >= 0 {
+			out.Values[link] = float32(v)
 			out.Valid.Set(link)
 			out.Count++
 		}

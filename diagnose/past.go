@@ -7,9 +7,9 @@ import "github.com/giverny/giverny/schema"
 type past struct {
 	interval uint32
 	from, to int64
-	rows     [][]uint8 // of the slots
-	round    uint32    // it changes with the interval or the slots
-	found    []uint32  // by link: the round in which percent was found
+	use      *levels
+	round    uint32   // it changes with the interval or the slots
+	found    []uint32 // by link: the round in which percent was found
 	percent  []float64
 }
 
@@ -26,26 +26,13 @@ func (p *past) turnTo(interval uint32, from, to int64, use *levels) {
 		clear(p.found)
 		p.round = 1
 	}
-	p.interval, p.from, p.to, p.rows = interval, from, to, p.rows[:0]
-	for slot := from; slot < to; slot++ {
-		p.rows = append(p.rows, use.row(slot))
-	}
+	p.interval, p.from, p.to, p.use = interval, from, to, use
 }
 
 // of is the mean of a link over the slots; -1 if none was measured.
 func (p *past) of(l schema.LinkID) float64 {
-	if p.found[l] == p.round {
-		return p.percent[l]
-	}
-	sum, n := 0., 0.
-	for _, row := range p.rows {
-		if v := row[l]; v != levelMissing {
-			sum, n = sum+float64(v)/levelsPerPercent, n+1
-		}
-	}
-	p.found[l], p.percent[l] = p.round, -1
-	if n > 0 {
-		p.percent[l] = sum / n
+	if p.found[l] != p.round {
+		p.found[l], p.percent[l] = p.round, p.use.over(p.from, p.to-1, l)
 	}
 	return p.percent[l]
 }

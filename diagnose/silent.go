@@ -145,13 +145,7 @@ func (s *Stage) carried(use *levels, l schema.LinkID, upTo int64) float64 {
 	if l == schema.NoLink {
 		return 0
 	}
-	sum, n := 0., 0.
-	for slot := max(upTo-idleIntervals+1, s.clock.first, s.clock.now-int64(use.length)+1); slot <= upTo; slot++ {
-		if v := use.row(slot)[l]; v != levelMissing {
-			sum, n = sum+float64(v)/levelsPerPercent, n+1
-		}
-	}
-	return sum / max(1, n)
+	return max(0, use.over(max(upTo-idleIntervals+1, s.clock.first, s.clock.now-int64(use.length)+1), upTo, l))
 }
 
 // addSilent notes a cable that carries nothing since a slot, unless a log says what happened to it.

@@ -95,20 +95,24 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 		p.stall = p.credit
 		defer func() { p.stall = stall }()
 	}
-	q := s.averaged(rc, p)
-	s.convergeOn(rc, q)
-	if q != p && (rc.flooded || rc.load >= steadyLoad) {
-		s.convergeOn(rc, p)
+	q := p
+	if rc.load < steadyLoad {
+		q = s.averaged(rc, p)
 	}
+	s.drain(rc, q)
+	if rc.flooded && q != p {
+		q = p
+		s.drain(rc, q)
+	}
+	rc.neck = s.neckOf(rc, q)
 	s.fitFailures(rc, p)
 }
 
-// convergeOn finds what the traffic of a region converges on by one set of readings.
-func (s *Stage) convergeOn(rc *regionCase, p *pressure) {
+// drain finds the switch that the traffic of a region converges on, and whether load was added there.
+func (s *Stage) drain(rc *regionCase, p *pressure) {
 	s.work.held.turnTo(p.stall, s.work.past.round)
 	rc.drain = s.drainOf(rc, p)
 	rc.flooded = s.floods(rc, p)
-	rc.neck = s.neckOf(rc, p)
 }
 
 // findRunning lists the jobs that run in the interval.
