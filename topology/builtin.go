@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -25,23 +26,49 @@ func Parse(fabric, spec string) (*Graph, error) {
 	if !ok {
 		return nil, fmt.Errorf("topology %q: want KIND:ARGUMENTS, for example torus:8x8x8 or fattree:k=16", spec)
 	}
-	var g *Graph
-	var err error
-	switch kind {
-	case "torus", "mesh":
-		g, err = parseGrid(fabric, args, kind == "torus")
-	case "fattree":
-		g, err = parseFatTree(fabric, args)
-	case "dragonfly":
-		g, err = parseDragonfly(fabric, args)
-	default:
-		err = errors.New("unknown kind; want torus, mesh, fattree or dragonfly")
+	i := slices.IndexFunc(builtins, func(b builtin) bool { return b.kind == kind })
+	if i < 0 {
+		return nil, fmt.Errorf("topology %q: unknown kind; want %s", spec, Kinds())
 	}
+	g, err := builtins[i].parse(fabric, args)
 	if err != nil {
 		return nil, fmt.Errorf("topology %q: %w", spec, err)
 	}
 	return g, nil
 }
+
+// builtin is a kind of specification, and what builds a fabric from its arguments.
+type builtin struct {
+	kind  string
+	parse func(fabric, args string) (*Graph, error)
+}
+
+var builtins = []builtin{{"torus", parseTorus}, {"mesh", parseMesh}, {"fattree", parseFatTree}, {"dragonfly", parseDragonfly}}
+
+// IsSpec tells a specification such as torus:8x8x8 from a file name.
+func IsSpec(s string) bool {
+	kind, _, ok := strings.Cut(s, ":")
+	return ok && slices.ContainsFunc(builtins, func(b builtin) bool { return b.kind == kind })
+}
+
+// Kinds lists the kinds of specification for messages, as in "torus, mesh or fattree".
+func Kinds() string {
+	var text strings.Builder
+	for i, b := range builtins {
+		switch {
+		case i == len(builtins)-1:
+			text.WriteString(" or ")
+		case i > 0:
+			text.WriteString(", ")
+		}
+		text.WriteString(b.kind)
+	}
+	return text.String()
+}
+
+func parseTorus(fabric, args string) (*Graph, error) { return parseGrid(fabric, args, true) }
+
+func parseMesh(fabric, args string) (*Graph, error) { return parseGrid(fabric, args, false) }
 
 func parseGrid(fabric, args string, wrap bool) (*Graph, error) {
 	var dims []int

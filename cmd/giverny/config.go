@@ -54,7 +54,7 @@ func checkNames(fabrics []config.Fabric) error {
 	var f faults.List
 	for i, fabric := range fabrics {
 		graph, err := config.LoadTopology(config.Fabric{Topology: fabric.Topology}, slog.New(slog.DiscardHandler))
-		if err != nil || config.IsTopologySpec(fabric.Topology) {
+		if err != nil || topology.IsSpec(fabric.Topology) {
 			continue // said before, or without a name
 		}
 		if name := graph.Fabric(); name != topology.DefaultFabric && name != fabric.Name {

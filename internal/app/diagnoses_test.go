@@ -27,7 +27,7 @@ func TestReadingAStoreThatIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := p.engineIsFree(0); err != nil {
-		t.Errorf("a folder that nobody has: %v", err)
+		t.Errorf("a folder not in use: %v", err)
 	}
 	release, err := dirlock.Acquire(dir, 0)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestAnOpenListenerIsRefusedUnderItsKey(t *testing.T) {
 	}
 }
 
-// Beside another giverny, metrics whose address nobody has set take a free port; the address of the page does not change.
+// Beside another giverny, metrics without a configured address take a free port; the address of the page does not change.
 func TestMetricsTakeAFreePortBesideAnother(t *testing.T) {
 	occupied := func(address string) {
 		if l, err := net.Listen("tcp", address); err == nil { // else another process has it, which is as good

@@ -220,7 +220,7 @@ func (parts *Parts) makeWatcher() {
 		file := &topologyFile{fabric: f.Name, graph: f.Graph, read: func(previous *topology.Graph) (*topology.Graph, error) {
 			return config.ReadTopology(f.Topology, "", f.Name, previous, p.log)
 		}}
-		if !config.IsTopologySpec(f.Topology) {
+		if !topology.IsSpec(f.Topology) {
 			file.path = f.Topology
 		}
 		if parts.feedback != nil { // before the pipeline's results are of it
@@ -331,7 +331,7 @@ func (p *Process) ListenAnywhere() (*Listeners, error) {
 	return p.Listen()
 }
 
-// ListenBeside takes the configured address, and for metrics, whose address nobody has set, a free port where the usual
+// ListenBeside takes the configured address, and for metrics without one a free port where the default
 // one is in use: by another giverny on this host.
 func (p *Process) ListenBeside() (*Listeners, error) {
 	l, err := p.Listen()

@@ -32,6 +32,7 @@ import (
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/readonly"
+	"github.com/giverny/giverny/topology"
 )
 
 // Prefix of the environment variables that override keys.
@@ -252,7 +253,7 @@ func (c *Config) resolve(dir string) {
 		if f.Partition < 0 {
 			f.Partition = i
 		}
-		if f.Topology != "" && !IsTopologySpec(f.Topology) && !filepath.IsAbs(f.Topology) {
+		if f.Topology != "" && !topology.IsSpec(f.Topology) && !filepath.IsAbs(f.Topology) {
 			f.Topology = filepath.Join(dir, f.Topology)
 		}
 	}

@@ -8,23 +8,16 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/topology"
 )
 
-// IsTopologySpec tells a specification such as torus:8x8x8 from a file name.
-func IsTopologySpec(s string) bool {
-	kind, _, ok := strings.Cut(s, ":")
-	return ok && slices.Contains([]string{"torus", "mesh", "fattree", "dragonfly"}, kind)
-}
-
 // LoadTopology builds a fabric's graph from its specification or file. Without a
 // name the fabric has the one that the file gives it. What the file says that
 // could not be used is logged.
 func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
-	if IsTopologySpec(f.Topology) {
+	if topology.IsSpec(f.Topology) {
 		return topology.Parse(cmp.Or(f.Name, topology.DefaultFabric), f.Topology)
 	}
 	return ReadTopology(f.Topology, "", f.Name, nil, log)
@@ -36,7 +29,7 @@ func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
 	file, err := os.Open(path)
 	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {
-		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is torus, mesh, fattree or dragonfly; a file is looked up in the working directory", nameOf(fabric), err, kind)
+		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory", nameOf(fabric), err, kind, topology.Kinds())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("topology of %s: %w", nameOf(fabric), err)

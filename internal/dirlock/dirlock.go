@@ -5,6 +5,7 @@ package dirlock
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileName of the lock in the folder. It holds the process id of the one who has it.
+// FileName of the lock in the folder. It holds the process id of its holder.
 const FileName = "giverny.lock"
 
 // pollEvery is how often a folder in use is tried again.
@@ -22,21 +23,15 @@ const pollEvery = 50 * time.Millisecond
 // Acquire takes a folder for this process until release or the process's end. The folder must exist. A process
 // that was killed may take a while to leave, so it waits for the one before, up to patience.
 func Acquire(dir string, patience time.Duration) (release func(), err error) {
-	path := filepath.Join(dir, FileName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock directory: %w", err)
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(pollEvery) {
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || !time.Now().Before(deadline) {
-			break
-		}
-	}
+	err = lock(file, patience)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		holder, _ := os.ReadFile(path)
+		holder, _ := readPID(file)
 		file.Close()
-		return nil, fmt.Errorf("directory %s is in use by process %s: stop that process, or choose another directory", dir, strings.TrimSpace(string(holder)))
+		return nil, fmt.Errorf("directory %s is in use by process %s: stop that process, or choose another directory", dir, holder)
 	}
 	if err == nil {
 		err = writePID(file)
@@ -48,30 +43,40 @@ func Acquire(dir string, patience time.Duration) (release func(), err error) {
 	return func() { file.Close() }, nil
 }
 
-// Holder waits up to patience for a folder to be free, and gives the process id of the one who has it then; empty:
-// nobody has, and the folder may not exist.
+// Holder waits up to patience for a folder to be free, and gives the process id of its holder if it is not; empty:
+// it is free, and may not exist.
 func Holder(dir string, patience time.Duration) (pid string, err error) {
-	path := filepath.Join(dir, FileName)
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("lock directory: %w", err)
 	}
-	defer file.Close()
+	defer file.Close() // releases a lock that was free
+	err = lock(file, patience)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		pid, err = readPID(file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("lock directory %s: %w", dir, err)
+	}
+	return pid, nil
+}
+
+// lock waits up to patience for the lock; unix.EWOULDBLOCK: it is still held.
+func lock(file *os.File, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(pollEvery) {
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) // let go by the close
-		switch {
-		case err == nil:
-			return "", nil
-		case !errors.Is(err, unix.EWOULDBLOCK):
-			return "", fmt.Errorf("lock directory %s: %w", dir, err)
-		case !time.Now().Before(deadline):
-			holder, err := os.ReadFile(path)
-			return strings.TrimSpace(string(holder)), err
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || !time.Now().Before(deadline) {
+			return err
 		}
 	}
+}
+
+func readPID(file *os.File) (string, error) {
+	pid, err := io.ReadAll(file)
+	return strings.TrimSpace(string(pid)), err
 }
 
 func writePID(file *os.File) error {

@@ -243,7 +243,7 @@ type gate struct {
 
 func (g *gate) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
 	select {
-	case g.arrived <- struct{}{}: // nobody takes it once the gate is open
+	case g.arrived <- struct{}{}: // full once the gate is open
 	case <-g.open:
 	}
 	select {
