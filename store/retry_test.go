@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,7 +19,9 @@ func quickRetries() Config {
 	return cfg
 }
 
-func TestStoreGivesUpWithItsContextOnly(t *testing.T) {
+func TestStoreGivesUpWithItsContextOnly(t *testing.T) { synctest.Test(t, givesUp) }
+
+func givesUp(t *testing.T) {
 	var log bytes.Buffer
 	db, err := New(testOptionsNowhere(), quickRetries(), Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Now: time.Now})
 	if err != nil {

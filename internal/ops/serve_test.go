@@ -53,6 +53,17 @@ func dial(t *testing.T, address string) net.Conn {
 	return c
 }
 
+// connect is dial in a synctest bubble.
+func connect(t *testing.T, l *pipes.Listener) net.Conn {
+	t.Helper()
+	c, err := l.Dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
 // Clients that send their headers a byte at a time (slowloris) hold no other client up, and are cut off.
 func TestSlowClientsAreCutOff(t *testing.T) { synctest.Test(t, slowClients) }
 
@@ -62,11 +73,7 @@ func slowClients(t *testing.T) {
 	began := time.Now()
 	slow := make([]net.Conn, 50)
 	for i := range slow {
-		var err error
-		if slow[i], err = l.Dial(t.Context(), "", ""); err != nil {
-			t.Fatal(err)
-		}
-		defer slow[i].Close()
+		slow[i] = connect(t, l)
 		fmt.Fprint(slow[i], "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
@@ -103,9 +110,12 @@ func slowClients(t *testing.T) {
 }
 
 // A header beyond the bound is refused.
-func TestLongHeaders(t *testing.T) {
-	address := start(t, 10, func(http.ResponseWriter, *http.Request) {})
-	c := dial(t, address)
+func TestLongHeaders(t *testing.T) { synctest.Test(t, longHeaders) }
+
+func longHeaders(t *testing.T) {
+	l := pipes.Listen()
+	serve(t, l, 10, func(http.ResponseWriter, *http.Request) {})
+	c := connect(t, l)
 	go fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: %s\r\n\r\n", strings.Repeat("x", 1<<20))
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "431") {
 		t.Errorf("%q, %v", line, err)
