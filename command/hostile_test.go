@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -72,7 +73,9 @@ func rawOrder(t *testing.T, id string, signer *command.Signer, edit func(*schema
 
 // Over a broker: an agent carries out the one right command, and refuses, counts and answers each of the others; the
 // audit has all that are commands of the fabric.
-func TestHostileCommandsOverKafka(t *testing.T) {
+func TestHostileCommandsOverKafka(t *testing.T) { synctest.Test(t, hostileCommands) }
+
+func hostileCommands(t *testing.T) {
 	noLeaks(t)
 	brokers, dial := startEmbedded(t)
 	process := newProcess(t, brokers, dial)

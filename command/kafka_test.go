@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,7 +93,7 @@ func fastConfig() kafka.Config {
 	return cfg
 }
 
-// startEmbedded is a broker inside the test.
+// startEmbedded is a broker inside the test, in memory and reached over pipes: in a synctest bubble, all waits are by its clock.
 func startEmbedded(t *testing.T) (kafka.Config, kafka.Dial) {
 	t.Helper()
 	cfg := fastConfig()
@@ -135,7 +136,9 @@ func ask(t *testing.T, client *command.Client, o command.Order, n int) []command
 }
 
 // 200 agents read one partition in parallel, and all answer within seconds.
-func TestTwoHundredAgents(t *testing.T) {
+func TestTwoHundredAgents(t *testing.T) { synctest.Test(t, twoHundredAgents) }
+
+func twoHundredAgents(t *testing.T) {
 	noLeaks(t)
 	cfg, dial := startEmbedded(t)
 	cfg.Consumer.MaxWait = time.Second // an answer comes with the record; 200 that ask often keep a small machine busy

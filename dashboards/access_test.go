@@ -118,32 +118,3 @@ func TestMethods(t *testing.T) {
 		t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
 	}
 }
-
-// An answer that has not changed is not sent again.
-func TestETags(t *testing.T) {
-	h := open(t, mesh)
-	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
-	version := summaryOf(h.fabrics[mesh], h.graph(mesh)).GraphVersion.String()
-	for path, control := range map[string]string{"fabrics": "no-cache", "openapi.json": "no-cache", "fabrics/" + mesh + "/graph": "no-cache", "fabrics/" + mesh + "/snapshot": "no-cache",
-		"fabrics/" + mesh + "/graph?version=" + version: "private, max-age=31536000, immutable", "fabrics/" + mesh + "/events?n=2": "no-cache"} {
-		first := h.getRaw("/api/v1/"+path, nil)
-		tag := first.Header.Get("ETag")
-		if first.StatusCode != http.StatusOK || tag == "" || first.Header.Get("Cache-Control") != control {
-			t.Errorf("%s: %d %v", path, first.StatusCode, first.Header)
-		}
-		again := h.getRaw("/api/v1/"+path, http.Header{"If-None-Match": {tag}})
-		if again.StatusCode != http.StatusNotModified || again.Header.Get("ETag") != tag {
-			t.Errorf("%s again: %d %v", path, again.StatusCode, again.Header)
-		}
-		if other := h.getRaw("/api/v1/"+path, http.Header{"If-None-Match": {`"other"`}}); other.StatusCode != http.StatusOK {
-			t.Errorf("%s with another tag: %d", path, other.StatusCode)
-		}
-	}
-	snapshot := "/api/v1/fabrics/" + mesh + "/snapshot"
-	tag := h.getRaw(snapshot, nil).Header.Get("ETag")
-	for _, query := range []string{"?min_severity=High", "?values=false", "?metrics=credit_stall", "?at=1700000000000"} {
-		if got := h.getRaw(snapshot+query, http.Header{"If-None-Match": {tag}}); got.StatusCode != http.StatusOK {
-			t.Errorf("%s has the tag of another question", query)
-		}
-	}
-}

@@ -1,14 +1,12 @@
+//go:build engine || integration
+
 package dashboards
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -16,24 +14,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
 
-const (
-	mesh = "mesh:3x2"
-	// born in the second before noon
-	firstRegion = 1_699_999_999<<20 + 1
-)
+// firstRegion was born in the second before noon.
+const firstRegion = 1_699_999_999<<20 + 1
 
 // twoIntervals are noon and the second after it on a mesh of 3 by 2 switches: one
 // region grows from Low to High; before noon a cable failed and jobs were throttled.
@@ -120,8 +112,6 @@ func aProbedHost() []order.Step {
 				Pairs: []hostping.PairBaseline{{Pair: pair, Links: []string{"mlx5_0", "numa1"}, LatencyMicros: []float64{2}, Gbps: []float64{100}}}}}}
 	return []order.Step{requested, done}
 }
-
-var rewrite = flag.Bool("rewrite", false, "write the answers into testdata/answers.txt")
 
 var latency = regexp.MustCompile(`"latency_seconds":[0-9.e+]+`)
 
@@ -298,36 +288,6 @@ func TestNothingStored(t *testing.T) {
 	h.get("fabrics/"+mesh+"/forecasts", http.StatusOK)
 }
 
-// What is wrong with the store is for the log; a client that does not wait for the
-// answer is no fault of it.
-func TestFailingStore(t *testing.T) {
-	db, err := store.New(&clickhouse.Options{Protocol: clickhouse.HTTP, Addr: []string{"127.0.0.1:1"}}, store.DefaultConfig(),
-		store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	h := serve(t, db, mesh)
-	gone, hangUp := context.WithCancel(t.Context())
-	hangUp()
-	h.server.Config.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, h.url+"/api/v1/fabrics/"+mesh+"/snapshot", nil).WithContext(gone))
-	if text := h.log.String(); text != "" {
-		t.Errorf("a client that left is logged: %s", text)
-	}
-	if n := h.metric("giverny_dashboards_requests_total", "499"); n != 1 {
-		t.Errorf("%v requests of clients that left", n)
-	}
-	for _, path := range []string{"snapshot", "network", "events", "graph", "congestion", "tracks/7", "top-links?metric=credit_stall&to=10&from=0"} {
-		detail := h.problem("fabrics/"+mesh+"/"+path, http.StatusBadGateway)
-		if !strings.Contains(detail, "the store did not answer") || strings.Contains(detail, "127.0.0.1") {
-			t.Errorf("%s: %s", path, detail)
-		}
-	}
-	if text := h.log.String(); !strings.Contains(text, "connection refused") {
-		t.Errorf("the log does not say why: %s", text)
-	}
-}
-
 // Values of an old graph are shown on that graph: /snapshot says its version, /links
 // gives it, and a version that another process brings is read from the store.
 func TestGraphsByVersion(t *testing.T) {
@@ -389,5 +349,34 @@ func TestSpansAtTheBeginOfTime(t *testing.T) {
 	h := open(t, mesh)
 	for _, path := range []string{"host-outliers?model=m&", "hosts?", "searches?", "diagnoses?", "jobs?", "collectives?", "network-steps?"} {
 		h.get("fabrics/"+mesh+"/"+path+"to=3190", http.StatusOK)
+	}
+}
+
+// An answer that has not changed is not sent again.
+func TestETags(t *testing.T) {
+	h := open(t, mesh)
+	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
+	version := summaryOf(h.fabrics[mesh], h.graph(mesh)).GraphVersion.String()
+	for path, control := range map[string]string{"fabrics": "no-cache", "openapi.json": "no-cache", "fabrics/" + mesh + "/graph": "no-cache", "fabrics/" + mesh + "/snapshot": "no-cache",
+		"fabrics/" + mesh + "/graph?version=" + version: "private, max-age=31536000, immutable", "fabrics/" + mesh + "/events?n=2": "no-cache"} {
+		first := h.getRaw("/api/v1/"+path, nil)
+		tag := first.Header.Get("ETag")
+		if first.StatusCode != http.StatusOK || tag == "" || first.Header.Get("Cache-Control") != control {
+			t.Errorf("%s: %d %v", path, first.StatusCode, first.Header)
+		}
+		again := h.getRaw("/api/v1/"+path, http.Header{"If-None-Match": {tag}})
+		if again.StatusCode != http.StatusNotModified || again.Header.Get("ETag") != tag {
+			t.Errorf("%s again: %d %v", path, again.StatusCode, again.Header)
+		}
+		if other := h.getRaw("/api/v1/"+path, http.Header{"If-None-Match": {`"other"`}}); other.StatusCode != http.StatusOK {
+			t.Errorf("%s with another tag: %d", path, other.StatusCode)
+		}
+	}
+	snapshot := "/api/v1/fabrics/" + mesh + "/snapshot"
+	tag := h.getRaw(snapshot, nil).Header.Get("ETag")
+	for _, query := range []string{"?min_severity=High", "?values=false", "?metrics=credit_stall", "?at=1700000000000"} {
+		if got := h.getRaw(snapshot+query, http.Header{"If-None-Match": {tag}}); got.StatusCode != http.StatusOK {
+			t.Errorf("%s has the tag of another question", query)
+		}
 	}
 }

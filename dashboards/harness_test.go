@@ -31,6 +31,7 @@ const (
 
 	torus = "torus:4x4x4"
 	tree  = "fattree:k=4"
+	mesh  = "mesh:3x2"
 )
 
 // house is a server of dashboards over a store of the test's own.
@@ -43,15 +44,6 @@ type house struct {
 	reg    *prometheus.Registry
 	server *httptest.Server
 	log    *journal.Journal
-}
-
-// open serves the fabrics' dashboards until the test ends, over a database of its own.
-func open(t testing.TB, specs ...string) *house {
-	t.Helper()
-	db, conn := database(t)
-	h := serve(t, db, specs...)
-	h.conn = conn
-	return h
 }
 
 // serve is open with a store of the caller's.

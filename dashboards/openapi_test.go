@@ -3,6 +3,7 @@ package dashboards
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +17,8 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
+
+var rewrite = flag.Bool("rewrite", false, "write the answers into testdata/answers.txt")
 
 //go:generate go test . -run TestTheDocumentIsCurrent -rewrite
 

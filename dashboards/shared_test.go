@@ -1,3 +1,5 @@
+//go:build engine || integration
+
 package dashboards
 
 import (
@@ -59,4 +61,13 @@ func connect(t testing.TB, name string) *store.DB {
 	}
 	t.Cleanup(func() { db.Close() })
 	return db
+}
+
+// open serves the fabrics' dashboards until the test ends, over a database of its own.
+func open(t testing.TB, specs ...string) *house {
+	t.Helper()
+	db, conn := database(t)
+	h := serve(t, db, specs...)
+	h.conn = conn
+	return h
 }

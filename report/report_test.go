@@ -1,74 +1,17 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/store"
-	"github.com/giverny/giverny/store/engine/enginetest"
-	"github.com/giverny/giverny/store/read"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
-
-const (
-	minute  = int64(60e9)
-	hostile = `<script>alert("x")</script><img src=x onerror=y> 'quoted' & more`
-)
-
-// aDay stores four hours of intervals of ten minutes in which a region of two links is Low, then High, then gone, on a
-// fabric, a device and for a job whose names are hostile.
-func aDay(t *testing.T, db *store.DB) {
-	t.Helper()
-	for n := range int64(24) {
-		snap := &schema.Snapshot{Fabric: hostile, GraphVersion: 1, Links: 4, Interval: schema.Interval{StartNanos: n * 10 * minute, DurationNanos: 10 * minute}}
-		if n%6 != 3 { // those measure nothing
-			snap.Series = []schema.Series{{Metric: schema.CreditStall, Values: []float32{1, 30, 30, 1}, Valid: schema.NewBitmap(4), Count: 4}}
-			for i := range 4 {
-				snap.Series[0].Valid.Set(i)
-			}
-		}
-		r := &schema.IntervalResult{Snapshot: snap}
-		if level := map[int64]float64{0: 10, 1: 30, 2: 30}[n/6]; level > 0 {
-			r.Regions = []schema.Region{{Metric: schema.CreditStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: level, Max: 40, Severity: schema.SeverityOf(level), Name: hostile, ID: 9}}
-			r.Diagnoses = []schema.Diagnosis{{Fabric: hostile, Time: schema.Instant(n * 10 * minute), Region: 9, Metric: schema.CreditStall, Severity: schema.SeverityOf(level), Mean: level, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}}}
-		}
-		r.States = schema.NetworkStates(snap, r.Regions)
-		if n == 20 {
-			for id := range 12 {
-				r.Jobs = append(r.Jobs, schema.Job{Fabric: hostile, ID: string(rune('a' + id)), Name: hostile, Nodes: []string{"dev<b>"}, Start: schema.Instant(10 * minute), End: schema.Instant(int64(100+id) * minute), State: "DONE"})
-			}
-		}
-		if err := db.Store(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func number(t *testing.T, r *Report, section, name string) Number {
-	t.Helper()
-	for _, s := range r.Sections {
-		for _, n := range s.Numbers {
-			if s.ID == section && n.Name == name {
-				return n
-			}
-		}
-	}
-	t.Fatalf("no number %q in section %q", name, section)
-	return Number{}
-}
+const hostile = `<script>alert("x")</script><img src=x onerror=y> 'quoted' & more`
 
 var (
 	tags    = regexp.MustCompile(`<[^>]*>`)
@@ -85,85 +28,6 @@ func activeIn(page string) string {
 		}
 	}
 	return ""
-}
-
-// The report says what was stored, and no name in it becomes markup.
-func TestReport(t *testing.T) {
-	e := enginetest.Start(t)
-	db, err := store.New(e.Options(""), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	aDay(t, db)
-	conn := enginetest.Connect(t, e, store.DefaultDatabase)
-	if err := conn.Exec(t.Context(), `INSERT INTO links (fabric, graph_version, link, from_device, from_port, to_device, to_port) SELECT {fabric:String}, 1, number, 'dev<b>', '<i>', 'x', 'y' FROM numbers(4)`,
-		clickhouse.Named("fabric", hostile)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.RollUp(t.Context(), hostile, 0); err != nil {
-		t.Fatal(err)
-	}
-	span := read.Span{To: schema.Instant(250 * minute)}
-	model := read.New(db)
-	if _, err := Make(t.Context(), model, "other", span, 10*time.Minute, 0); !errors.Is(err, ErrNothing) {
-		t.Errorf("of a fabric that is not there: %v", err)
-	}
-	r, err := Make(t.Context(), model, hostile, span, 10*time.Minute, schema.Instant(minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		section, name    string
-		value, published float64
-	}{
-		{"completeness", "intervals expected", 25, 0}, {"completeness", "intervals stored", 24, 0}, {"completeness", "with a known state", 20, 0},
-		{"network", "High", 50, 56}, {"network", "Low", 25, 0},
-		{"sizes-credit_stall", "High: median", 2, 32}, {"durations-credit_stall", "High: max", 180, 1439}, {"regions-credit_stall", "link time in High", 25, .10},
-		{"jobs", "jobs", 12, 815006}, {"jobs", "touched by High", 100, 6.5},
-	} {
-		n := number(t, r, c.section, c.name)
-		if n.Value == nil || *n.Value < c.value-1e-6 || *n.Value > c.value+1e-6 {
-			t.Errorf("%s, %s: %v, want %v", c.section, c.name, deref(n.Value), c.value)
-		}
-		if deref(n.Published) != c.published {
-			t.Errorf("%s, %s: published %v, want %v", c.section, c.name, deref(n.Published), c.published)
-		}
-	}
-	checkPage(t, r)
-	var document bytes.Buffer
-	if err := r.WriteJSON(&document); err != nil {
-		t.Fatal(err)
-	}
-	var back Report
-	if err := json.Unmarshal(document.Bytes(), &back); err != nil || back.Fabric != hostile || len(back.Sections) != len(r.Sections) || back.Form != Form {
-		t.Errorf("the JSON form: %v, fabric %q", err, back.Fabric)
-	}
-}
-
-func checkPage(t *testing.T, r *Report) {
-	t.Helper()
-	var html bytes.Buffer
-	if err := r.WriteHTML(&html); err != nil {
-		t.Fatal(err)
-	}
-	text := html.String()
-	if found := activeIn(text); found != "" {
-		t.Errorf("the page has %q", found)
-	}
-	for _, want := range []string{"&lt;script&gt;", "<svg", "FROM hour_counts", "prefers-color-scheme: dark", "@media print", "dev&lt;b&gt;"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
-	for _, s := range r.Sections {
-		if len(s.Queries) == 0 {
-			t.Errorf("section %s has no SQL", s.ID)
-		}
-	}
 }
 
 func deref(v *float64) float64 {

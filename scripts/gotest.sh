@@ -1,12 +1,14 @@
 #!/bin/bash
 # gotest.sh KIND...: runs the tests of each kind and sums them up in the last lines.
-#   unit         all that needs no service
+#   unit         all that needs no service but the embedded engine, which libchdb in .deps is
 #   race         those of them where there are goroutines, under the race detector; it makes computations ten times
 #                slower and more, so tests of many cases run few with it, and all without
 #   plain        the others, and those of which race runs few cases
 #   integration  the tests that start a real service, but for the walks below
 #   chaos        the walks over faults (TestChaos...), minutes each, with the faults and what they count;
 #                GIVERNY_CHAOS_SEED and GIVERNY_CHAOS_FOR set the walk
+# Files of tests that start the embedded engine are tagged "engine || integration": go test ./... alone, which is to be
+# quick, leaves them out; unit, race and plain run them, and whoever builds with the tag integration has all tests.
 # None is vetted: make vet does that once, where go test does it for every way to build, with all dependencies.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -15,8 +17,8 @@ cd "$(dirname "$0")/.." || exit
 logs=$(mktemp -d)
 trap 'rm -rf "$logs" "$scratch"' EXIT
 
-# Files of tests that carry the tag; what else their packages have runs with the unit tests.
-integration_files() { grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:build.*\bintegration\b' .; }
+# Files of tests that carry that tag alone; what else their packages have runs with the unit tests.
+integration_files() { grep -rl --include='*_test.go' --exclude-dir=.deps '^//go:build integration$' .; }
 integration_packages() { integration_files | xargs -r -n1 dirname | sort -u; }
 integration_tests() { integration_files | xargs -r grep -ohE '^func Test\w+' | sed 's/^func //' | grep -v '^TestChaos' | sort -u | paste -sd '|'; }
 
@@ -36,9 +38,9 @@ shortened_packages() { grep -rl --include='*_test.go' --exclude-dir=.deps 'giver
 run() { # KIND: go test; the fault tests one package at a time
   local packages
   case $1 in
-    unit) go test -vet=off ./... ;;
-    race) go test -vet=off -race -timeout 20m $(concurrent_packages) ;;
-    plain) go test -vet=off -timeout 20m $({ go list ./... | grep -vxF "$(concurrent_packages)"; shortened_packages; } | sort -u) ;;
+    unit) go test -vet=off -tags engine ./... ;;
+    race) go test -vet=off -tags engine -race -timeout 20m $(concurrent_packages) ;;
+    plain) go test -vet=off -tags engine -timeout 20m $({ go list ./... | grep -vxF "$(concurrent_packages)"; shortened_packages; } | sort -u) ;;
     integration | chaos)
       mapfile -t packages < <(integration_packages)
       if [ "$1" = integration ]; then
@@ -56,7 +58,7 @@ run() { # KIND: go test; the fault tests one package at a time
 recorded_not_run() {
   [ -d ../shared/fixtures ] && { echo 0; return; }
   grep -rl --include='*_test.go' --exclude-dir=.deps 'repo\.Fixture(' . | xargs -r -n1 dirname | sort -u |
-    xargs -r go test -vet=off -v -run Recorded 2>&1 | grep -c '^--- SKIP'
+    xargs -r go test -vet=off -tags engine -v -run Recorded 2>&1 | grep -c '^--- SKIP'
 }
 
 status=0

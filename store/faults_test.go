@@ -1,8 +1,8 @@
+//go:build engine || integration
+
 package store
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -45,12 +45,6 @@ func withFault(opts *clickhouse.Options, around func(n int64, r *http.Request, n
 
 func exception(text string) *http.Response {
 	return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
-}
-
-func quickRetries() Config {
-	cfg := DefaultConfig()
-	cfg.RetryMin, cfg.RetryMax = time.Millisecond, 10*time.Millisecond
-	return cfg
 }
 
 // killChild ends the engine's process as a fault in the library would.
@@ -230,29 +224,5 @@ func TestStoreWaitsForRoomOnTheDisk(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestStoreGivesUpWithItsContextOnly(t *testing.T) {
-	var log bytes.Buffer
-	db, err := New(testOptionsNowhere(), quickRetries(), Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if db.Ready() == nil {
-		t.Error("ready before anything was tried")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	err = db.Store(ctx, someResult("bw", 1, 10))
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") {
-		t.Errorf("want the deadline and the last fault, got %v", err)
-	}
-	if count(db.metrics.retries.WithLabelValues(reasonUnreachable)) < 2 || db.Ready() == nil {
-		t.Error("retries are not counted, or an unreachable server is ready")
-	}
-	if !strings.Contains(log.String(), "reason=unreachable") {
-		t.Errorf("retries are not logged: %s", log.String())
 	}
 }

@@ -1,11 +1,11 @@
+//go:build engine || integration
+
 package store
 
 import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,70 +14,6 @@ import (
 
 	"github.com/giverny/giverny/schema"
 )
-
-const minute = int64(60e9)
-
-// someResult is a result with something for every table, the same for the same
-// arguments.
-func someResult(fabric string, n int64, links int) *schema.IntervalResult {
-	rng := rand.New(rand.NewPCG(1, uint64(n)))
-	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1<<63 + 7, Interval: schema.Interval{StartNanos: n * minute, DurationNanos: minute}, Links: links,
-		FirstReadNanos: n*minute + 1, LastReadNanos: n*minute + minute - 1, Samples: 3 * links}
-	for _, m := range []schema.Metric{schema.CreditStall, schema.InqStall, schema.Throughput} {
-		s := schema.Series{Metric: m, Values: make([]float32, links), Valid: schema.NewBitmap(links)}
-		for i := range s.Values {
-			if rng.IntN(20) == 0 {
-				continue
-			}
-			s.Valid.Set(i)
-			s.Count++
-			s.Values[i] = float32(rng.ExpFloat64())
-			if m == schema.Throughput {
-				s.Values[i] *= 1e9
-			}
-		}
-		snap.Series = append(snap.Series, s)
-	}
-	r := &schema.IntervalResult{Snapshot: snap, Dropped: map[string]uint64{"late": 3, "reset": 1}}
-	r.Regions = []schema.Region{
-		{Metric: schema.CreditStall, Links: []schema.LinkID{3, 4, 9}, Size: 3, Mean: 27.5, Max: 40, Severity: schema.High, Name: "(0,0,0) 1x1x3",
-			Box: &schema.Box{Min: []int{0, 0, 23}, Max: []int{0, 0, 2}}, ID: 1<<63 + 5, AgeIntervals: int(n), BirthNanos: minute + 1},
-		{Metric: schema.InqStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: 7, Max: 8, Severity: schema.Low, Name: "leaf 'one'\n"},
-	}
-	r.Regions[1].Root = &schema.Root{Device: "leaf7", Port: "9", Peer: "host56", Kind: schema.RootIncast, Link: 2}
-	r.Regions[0].Forecast = &schema.Forecast{GrowthLinks: -3, TrendPercent: .25, Next: schema.Odds{0, .1, .2, .6, .1}, Later: schema.Odds{.2, .2, .2, .2, .2}}
-	r.States = schema.NetworkStates(snap, r.Regions)
-	r.Network = schema.NetworkForecast{Next: schema.Odds{.5, .3, .1, .1}, Later: schema.Odds{.2, .4, .2, .2}}
-	r.Congestion = &schema.CongestionEvent{BeginNanos: minute, EndNanos: n*minute + minute, PeakMeanPercent: 27.5 + float64(n)}
-	r.Transitions = []schema.Transition{{Metric: schema.CreditStall, From: 3, To: 3}, {Metric: schema.InqStall, From: schema.Gone, To: 1}, {Metric: schema.CreditStall, From: 3, To: 3}}
-	r.Hot = []schema.HotLink{{Metric: schema.CreditStall, Link: 9, SinceNanos: minute}, {Metric: schema.InqStall, Link: 1, SinceNanos: n * minute}}
-	r.Episodes = []schema.HotEpisode{{Metric: schema.InqStall, ThresholdPercent: 5, Intervals: n}, {Metric: schema.CreditStall, ThresholdPercent: 12.5, Intervals: 1}}
-	r.Events = []schema.Event{{TimeNanos: n*minute + 5, Fabric: fabric, Kind: schema.RegionBorn, RegionID: 1<<63 + 5, Detail: "born"},
-		{TimeNanos: n*minute + 7, Fabric: fabric, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+"}}
-	r.Raw = []*schema.CounterBatch{{Fabric: fabric, Ports: []schema.PortName{{Device: "a", Port: "1"}, {Device: "b", Port: "2"}},
-		TimeNanos: []int64{n * minute, n*minute + 1}, PortIndex: []uint32{0, 1}, Columns: []schema.CounterColumn{
-			{Name: "ib.symbol_error", Values: []uint64{1, 2}},
-			{Name: "new.thing", Values: []uint64{1, 1 << 63}, Valid: schema.Bitmap{2}},
-			{Name: "ib.port_xmit_data", Values: []uint64{5, 6}},
-		}}}
-	addFeeds(r)
-	return r
-}
-
-// addFeeds adds jobs, failures, traffic and diagnoses to a result.
-func addFeeds(r *schema.IntervalResult) {
-	fabric, start := r.Snapshot.Fabric, schema.Instant(r.Snapshot.Interval.StartNanos)
-	r.Jobs = []schema.Job{{Fabric: fabric, ID: "17", Name: "PSDNS", User: "flow", Nodes: []string{"0,0,0", "1,0,0"}, Start: start + 1, State: "RUNNING"},
-		{Fabric: fabric, ID: "18", Start: start - 7, End: start + 2}}
-	r.Failures = []schema.Failure{{Fabric: fabric, Time: start + 8, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Detail: "'cable'"}}
-	r.Traffic = []schema.JobTraffic{{Fabric: fabric, JobID: "17", Time: start, Read: new(1.5e9), RDMAWrite: new(0.0)}, {Fabric: fabric, JobID: "18", Time: start}}
-	r.Mitigations = []schema.Mitigation{{Fabric: fabric, Begin: start - 9, End: start - 5, Events: 2, Before: 100, After: 50, Alleviated: true}}
-	r.Diagnoses = []schema.Diagnosis{{Fabric: fabric, Time: start, Region: r.Regions[0].ID, Metric: schema.CreditStall, Severity: schema.High, Links: r.Regions[0].Links, Mean: 27.5,
-		Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}, Jobs: []schema.AccusedJob{{JobID: "17", Blame: .8, Feature: "read_bytes", Value: 1.5e9, Deviations: 14}},
-		Failures: []schema.NearFailure{{Time: start + 8, Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Hops: 1}},
-		Root:     &schema.Root{Link: schema.NoLink, Device: "0,0,0", Port: "X+", Peer: "1,0,0", Kind: "link_capacity"},
-		Victims:  []schema.VictimJob{{JobID: "18", Slowdown: [2]float64{1.1, 1.6}}}, Action: "place it in a compact block", Text: "why\n\"so\""}}
-}
 
 // The views give people rows for what the tables pack.
 func TestViewsOfWhatIsStored(t *testing.T) {
@@ -223,54 +159,6 @@ func TestStoreInChunks(t *testing.T) {
 	}
 	if got := contents(t, db, "bw")["port_readings"]; got != [2]uint64{ports, ports} {
 		t.Errorf("port_readings has %v rows and distinct rows, want %d", got, ports)
-	}
-}
-
-func TestStoreRefusesWhatNoTableCanHold(t *testing.T) {
-	db := openDB(t, testOptionsNowhere(), DefaultConfig())
-	for want, spoil := range map[string]func(*schema.IntervalResult){
-		"no snapshot":        func(r *schema.IntervalResult) { r.Snapshot = nil },
-		"named fabric":       func(r *schema.IntervalResult) { r.Snapshot.Fabric = "" },
-		"whole milliseconds": func(r *schema.IntervalResult) { r.Snapshot.Interval.StartNanos++ },
-		"each metric once":   func(r *schema.IntervalResult) { r.Snapshot.Series[1].Metric = r.Snapshot.Series[0].Metric },
-		"values":             func(r *schema.IntervalResult) { r.Snapshot.Series[0].Values = nil },
-		"validity bits":      func(r *schema.IntervalResult) { r.Snapshot.Series[0].Valid = nil },
-		"port index 7":       func(r *schema.IntervalResult) { r.Raw[0].PortIndex[1] = 7 },
-		"for 2 rows":         func(r *schema.IntervalResult) { r.Raw[0].Columns[0].Values = nil },
-	} {
-		r := someResult("bw", 1, 100)
-		spoil(r)
-		if err := db.Store(context.Background(), r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want an error with %q, got %v", want, err)
-		}
-	}
-}
-
-func TestValuesThatNoColumnHoldsAreMissingAndCounted(t *testing.T) {
-	db := openDB(t, testOptionsNowhere(), DefaultConfig())
-	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	s := schema.Series{Metric: schema.CreditStall, Values: []float32{nan, inf, -1, 656, 655.35, 0, -0.001, 0.004, 12.345}, Valid: schema.Bitmap{1<<9 - 1}}
-	var got []int
-	for _, p := range encodePercents(&s, db.metrics) {
-		if p == nil {
-			got = append(got, -1)
-		} else {
-			got = append(got, int(*p))
-		}
-	}
-	if diff := cmp.Diff([]int{-1, -1, -1, -1, 65535, 0, 0, 0, 1235}, got); diff != "" {
-		t.Error(diff)
-	}
-	s = schema.Series{Metric: schema.Throughput, Values: []float32{nan, inf, math.MaxFloat32, 0, -3e9}, Valid: schema.Bitmap{1<<5 - 1}}
-	for i, p := range encodeRates(&s, db.metrics) {
-		if missing := p == nil; missing != (i < 3) {
-			t.Errorf("rate %v: missing is %v", s.Values[i], missing)
-		}
-	}
-	for reason, want := range map[string]float64{reasonNotFinite: 5, reasonOutOfRange: 2} {
-		if n := count(db.metrics.valuesDropped.WithLabelValues(reason)); n != want {
-			t.Errorf("%v values dropped as %s, want %v", n, reason, want)
-		}
 	}
 }
 

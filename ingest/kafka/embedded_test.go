@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	kafkago "github.com/segmentio/kafka-go"
 
@@ -121,16 +122,18 @@ func TestEmbeddedFolderIsLocked(t *testing.T) {
 	p.topics(t, 1) // it runs
 	own := embedded.DefaultConfig()
 	own.Dir = dir
-	second, err := embedded.New(own, b.config, quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Run(p.ctx); err == nil || !strings.Contains(err.Error(), "in use by process") {
-		t.Errorf("a second broker ran in the folder: %v", err)
-	}
-	if _, err := second.Dial(p.ctx, "", ""); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("dialling a broker that ended: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) { // by whose clock it waits for the first one to leave
+		second, err := embedded.New(own, b.config, quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "in use by process") {
+			t.Errorf("a second broker ran in the folder: %v", err)
+		}
+		if _, err := second.Dial(t.Context(), "", ""); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("dialling a broker that ended: %v", err)
+		}
+	})
 }
 
 func TestEmbeddedInMemory(t *testing.T) {

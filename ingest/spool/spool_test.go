@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
@@ -297,9 +298,11 @@ func TestReasonsStandAtZero(t *testing.T) {
 func TestSpoolFolderIsLocked(t *testing.T) {
 	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
 	defer s.Close()
-	if _, err := spool.OpenSmall(s.config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "in use by process") {
-		t.Errorf("a second process opened the spool: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) { // by whose clock it waits for the first one to leave
+		if _, err := spool.OpenSmall(s.config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "in use by process") {
+			t.Errorf("a second process opened the spool: %v", err)
+		}
+	})
 }
 
 // FuzzSpoolSegment opens whatever a file may hold.

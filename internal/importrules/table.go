@@ -196,6 +196,7 @@ var Architecture = []Row{
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/journal", Kind: Testing},
+	{Package: "internal/test/pipes", Kind: Testing},
 	{Package: "internal/test/racing", Kind: Testing},
 	{Package: "internal/test/rdmavm", Kind: Testing},
 

@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/giverny/giverny/internal/ops"
+	"github.com/giverny/giverny/internal/test/pipes"
 )
 
 // start serves a handler until the test ends.
@@ -22,6 +24,12 @@ func start(t *testing.T, connections int, handler http.HandlerFunc) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serve(t, l, connections, handler)
+	return l.Addr().String()
+}
+
+func serve(t *testing.T, l net.Listener, connections int, handler http.HandlerFunc) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -33,7 +41,6 @@ func start(t *testing.T, connections int, handler http.HandlerFunc) string {
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	return l.Addr().String()
 }
 
 func dial(t *testing.T, address string) net.Conn {
@@ -46,16 +53,32 @@ func dial(t *testing.T, address string) net.Conn {
 	return c
 }
 
+// connect is dial in a synctest bubble.
+func connect(t *testing.T, l *pipes.Listener) net.Conn {
+	t.Helper()
+	c, err := l.Dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
 // Clients that send their headers a byte at a time (slowloris) hold no other client up, and are cut off.
-func TestSlowClientsAreCutOff(t *testing.T) {
-	address := start(t, 100, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) })
+func TestSlowClientsAreCutOff(t *testing.T) { synctest.Test(t, slowClients) }
+
+func slowClients(t *testing.T) {
+	l := pipes.Listen()
+	serve(t, l, 100, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) })
 	began := time.Now()
 	slow := make([]net.Conn, 50)
 	for i := range slow {
-		slow[i] = dial(t, address)
+		slow[i] = connect(t, l)
 		fmt.Fprint(slow[i], "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 	}
-	answer, err := http.Get("http://" + address)
+	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Get("http://" + l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +102,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		}
 	}()
 	for _, c := range slow {
-		c.SetReadDeadline(began.Add(2 * time.Minute)) // the server cuts off after 10 s
+		c.SetReadDeadline(began.Add(11 * time.Second)) // the server cuts off after 10 s
 		if _, err := io.ReadAll(c); err != nil && strings.Contains(err.Error(), "timeout") {
 			t.Fatalf("a slow client is there after %v", time.Since(began))
 		}
@@ -87,9 +110,12 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 }
 
 // A header beyond the bound is refused.
-func TestLongHeaders(t *testing.T) {
-	address := start(t, 10, func(http.ResponseWriter, *http.Request) {})
-	c := dial(t, address)
+func TestLongHeaders(t *testing.T) { synctest.Test(t, longHeaders) }
+
+func longHeaders(t *testing.T) {
+	l := pipes.Listen()
+	serve(t, l, 10, func(http.ResponseWriter, *http.Request) {})
+	c := connect(t, l)
 	go fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: %s\r\n\r\n", strings.Repeat("x", 1<<20))
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "431") {
 		t.Errorf("%q, %v", line, err)

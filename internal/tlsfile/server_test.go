@@ -10,40 +10,52 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/giverny/giverny/internal/test/journal"
+	"github.com/giverny/giverny/internal/test/pipes"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
 // secureServer answers over TLS with the files, and says whether the client showed a certificate.
 func secureServer(t *testing.T, files tlsfile.Server, log io.Writer) string {
 	t.Helper()
-	r, err := tlsfile.NewReloader(files, slog.New(slog.NewTextHandler(log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if len(r.TLS.VerifiedChains) > 0 {
-			w.Write([]byte("known"))
-		}
-	}))
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	s.Listener = tls.NewListener(l, r.Config())
-	s.Start()
-	t.Cleanup(s.Close)
+	secure(t, l, files, log)
 	return l.Addr().String()
 }
 
-// shown is the serial number of the certificate that a server shows.
-func shown(t *testing.T, address string) string {
+// secure is secureServer on a listener.
+func secure(t *testing.T, l net.Listener, files tlsfile.Server, log io.Writer) {
 	t.Helper()
-	c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	r, err := tlsfile.NewReloader(files, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
+		t.Fatal(err)
+	}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TLS.VerifiedChains) > 0 {
+			w.Write([]byte("known"))
+		}
+	})
+	s := &httptest.Server{Listener: tls.NewListener(l, r.Config()),
+		Config: &http.Server{Handler: handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}}
+	s.Start()
+	t.Cleanup(s.Close)
+}
+
+// shown is the serial number of the certificate that a server shows.
+func shown(t *testing.T, l *pipes.Listener) string {
+	t.Helper()
+	plain, err := l.Dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := tls.Client(plain, &tls.Config{InsecureSkipVerify: true})
+	if err := c.Handshake(); err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
@@ -67,20 +79,23 @@ func copyFile(t *testing.T, from, to string) {
 
 // A server shows a new certificate soon after the files have changed, without a restart; files that do not belong
 // together leave the certificate in force that was.
-func TestServerReloads(t *testing.T) {
+func TestServerReloads(t *testing.T) { synctest.Test(t, serverReloads) }
+
+func serverReloads(t *testing.T) {
 	cert, key := writePair(t)
 	time.Sleep(1100 * time.Millisecond) // certificates end at whole seconds: so the second one is another
 	newCert, newKey := writePair(t)
 	log := &journal.Journal{}
-	address := secureServer(t, tlsfile.Server{Cert: cert, Key: key}, log)
-	before := shown(t, address)
+	l := pipes.Listen()
+	secure(t, l, tlsfile.Server{Cert: cert, Key: key}, log)
+	before := shown(t, l)
 	copyFile(t, newCert, cert)
 	time.Sleep(1100 * time.Millisecond)
-	if got := shown(t, address); got != before {
+	if got := shown(t, l); got != before {
 		t.Error("a certificate without its key is shown")
 	}
 	copyFile(t, newKey, key)
-	for deadline := time.Now().Add(time.Minute); shown(t, address) == before; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); shown(t, l) == before; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the new certificate is never shown: %s", log)
 		}

@@ -27,6 +27,7 @@ func openCollie(t *testing.T, rig engine.Rig) *engine.Collie {
 // The workload arrives as collie_engine's own arguments, the ports' counters are what
 // is measured, and nothing runs afterwards.
 func TestCollieMeasures(t *testing.T) {
+	t.Parallel()
 	rig, folder := fakeRig(t)
 	rig.Memory = []string{"node0", "gpu1"}
 	rig.TrafficClass = 105

@@ -32,6 +32,7 @@ func TestEngines(t *testing.T) {
 		"exec": func(t *testing.T) engine.Engine { return openProgram(t, slog.New(slog.DiscardHandler)) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			t.Run("describes itself the same twice", func(t *testing.T) { describesTheSame(t, open(t)) })
 			t.Run("measures", func(t *testing.T) { measures(t, open(t)) })
 			t.Run("ends with the context and works again", func(t *testing.T) { endsWithContext(t, open(t)) })

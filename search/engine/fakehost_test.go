@@ -37,23 +37,29 @@ func fakeRig(t *testing.T) (rig engine.Rig, folder string) {
 	if err := os.WriteFile(filepath.Join(folder, began), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	rig = engine.DefaultRig()
 	rig.SSH = []string{executable(t), fakeSSH, folder}
-	rig.SampleSeconds, rig.Samples, rig.Port = 1, 1, min(port, 65000)
+	rig.SampleSeconds, rig.Samples, rig.Port = 1, 1, freePorts(t)
 	rig.Timeout = 20 * time.Second
 	host := engine.RigHost{Device: "mlx5_0", DevicePort: 1}
 	a, b := host, host
 	a.SSH, a.Address, b.SSH, b.Address = "root@left", "10.0.0.1", "root@right", "10.0.0.2"
 	rig.Pairs = []engine.RigPair{{A: a, B: b}}
 	return rig, folder
+}
+
+// freePorts is the first of two ports that are the test's own until its end: what runs at the ports of a rig is killed.
+func freePorts(t *testing.T) (first int) {
+	t.Helper()
+	for first%2 == 0 { // so that the pairs of two tests have none in common
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		first = l.Addr().(*net.TCPAddr).Port
+	}
+	return min(first, 65533)
 }
 
 func executable(t *testing.T) string {
@@ -82,10 +88,15 @@ func runFake() (done bool) {
 			fmt.Fprintln(os.Stderr, "ssh: connect to host right port 22: No route to host")
 			os.Exit(255)
 		}
-		env := append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "FAKE_HOST="+host, "FAKE_FOLDER="+folder)
-		if err := syscall.Exec("/bin/sh", []string{"sh", "-c", os.Args[5]}, env); err != nil {
-			panic(err)
+		remote := exec.Command("/bin/sh", "-c", os.Args[5])
+		remote.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "FAKE_HOST="+host, "FAKE_FOLDER="+folder)
+		// Pipes of its own: when ssh is killed, its output ends, and what it runs on the host goes on.
+		remote.Stdout, remote.Stderr = struct{ io.Writer }{os.Stdout}, struct{ io.Writer }{os.Stderr}
+		_ = remote.Run()
+		if code := remote.ProcessState.ExitCode(); code >= 0 {
+			os.Exit(code)
 		}
+		os.Exit(255)
 	}
 	folder := os.Getenv("FAKE_FOLDER")
 	if folder == "" {

@@ -55,6 +55,7 @@ func workload(t *testing.T, e engine.Engine, changes string) search.Workload {
 }
 
 func TestPerftestDescribesTheHosts(t *testing.T) {
+	t.Parallel()
 	rig, _ := fakeRig(t)
 	e := openPerftest(t, rig)
 	defer closed(t, e)
@@ -72,6 +73,7 @@ func TestPerftestDescribesTheHosts(t *testing.T) {
 
 // What the table and the counters say is what is measured.
 func TestPerftestMeasures(t *testing.T) {
+	t.Parallel()
 	rig, folder := fakeRig(t)
 	e := openPerftest(t, rig)
 	defer closed(t, e)
@@ -113,6 +115,7 @@ func TestPerftestMeasures(t *testing.T) {
 
 // Samples are taken until four agree.
 func TestPerftestTakesSamples(t *testing.T) {
+	t.Parallel()
 	rig, folder := fakeRig(t)
 	rig.Samples = 12
 	e := openPerftest(t, rig)
@@ -138,6 +141,7 @@ func transfers(t *testing.T, folder string) int {
 
 // What perftest cannot do costs nothing.
 func TestPerftestRefuses(t *testing.T) {
+	t.Parallel()
 	rig, folder := fakeRig(t)
 	rig.Memory = []string{"node0", "gpu1"}
 	e := openPerftest(t, rig)
@@ -163,6 +167,7 @@ func TestPerftestRefuses(t *testing.T) {
 
 // A server whose client died is ended, and the next measurement is fine.
 func TestHalfDeadPeerIsCleanedUp(t *testing.T) {
+	t.Parallel()
 	rig, folder := fakeRig(t)
 	rig.Timeout = 10 * time.Second // of the one that hangs, and enough for the next on a busy machine
 	e := openPerftest(t, rig)
@@ -185,6 +190,7 @@ func TestHalfDeadPeerIsCleanedUp(t *testing.T) {
 
 // A host that ssh does not reach is a fault, and after some in a row the end.
 func TestUnreachableHost(t *testing.T) {
+	t.Parallel()
 	rig, folder := fakeRig(t)
 	e := openPerftest(t, rig)
 	defer closed(t, e)
@@ -208,6 +214,7 @@ func TestUnreachableHost(t *testing.T) {
 
 // Ctrl-C ends a measurement, and what runs on the hosts.
 func TestPerftestEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	rig, folder := fakeRig(t)
 	e := openPerftest(t, rig)
 	defer closed(t, e)

@@ -215,10 +215,21 @@ func (b *truthBuilder) intern(c Cause, root string) int {
 
 func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Truth {
 	t := &Truth{Interval: interval, Links: []LinkTruth{}}
-	slices.SortFunc(b.blames, func(x, y blame) int {
-		return cmp.Or(cmp.Compare(x.link, y.link), x.cause-y.cause, cmp.Compare(x.root, y.root))
+	slices.SortFunc(b.blames, func(x, y blame) int { // cmp.Or would compare all three each time: this is a good part of a simulation
+		switch {
+		case x.link != y.link:
+			return int(x.link) - int(y.link)
+		case x.cause != y.cause:
+			return x.cause - y.cause
+		}
+		return int(x.root) - int(y.root)
 	})
-	slices.SortFunc(b.offered, func(x, y streamOffer) int { return cmp.Or(cmp.Compare(x.link, y.link), x.owner-y.owner) })
+	slices.SortFunc(b.offered, func(x, y streamOffer) int {
+		if x.link != y.link {
+			return int(x.link) - int(y.link)
+		}
+		return x.owner - y.owner
+	})
 	blames, offered := b.blames, b.offered
 	for l := range b.r.graph.NumLinks() {
 		link := LinkTruth{Link: schema.LinkID(l), Cause: -1}

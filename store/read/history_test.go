@@ -1,3 +1,5 @@
+//go:build engine || integration
+
 package read
 
 import (

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/giverny/giverny/internal/boot"
 
 	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
@@ -22,7 +21,10 @@ import (
 
 const fabrics = 4
 
-func TestEmbedded(t *testing.T) {
+// The broker is reached over pipes in memory, and its sessions end by the bubble's clock.
+func TestEmbedded(t *testing.T) { synctest.Test(t, embeddedBroker) }
+
+func embeddedBroker(t *testing.T) {
 	config := testConfig(6 * time.Second)
 	broker, err := embedded.New(embedded.DefaultConfig(), config, quiet())
 	if err != nil {
@@ -37,7 +39,7 @@ func TestEmbedded(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	conformance(t, broker.Client(config), broker.Dial)
+	conformance(t, broker.Client(config), broker.Dial, bubbleClock())
 }
 
 func testConfig(session time.Duration) kafka.Config {
@@ -57,7 +59,7 @@ type process struct {
 	end    func()      // stops it; may be called twice
 }
 
-func start(t *testing.T, config kafka.Config, dial kafka.Dial) *process {
+func start(t *testing.T, config kafka.Config, dial kafka.Dial, clock func() time.Duration) *process {
 	t.Helper()
 	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
@@ -67,7 +69,7 @@ func start(t *testing.T, config kafka.Config, dial kafka.Dial) *process {
 	if p.client, err = kafka.NewClient(config, dial, metrics, quiet()); err != nil {
 		t.Fatal(err)
 	}
-	group := lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, fabricNames(fabrics), boot.Clock, quiet())
+	group := lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, fabricNames(fabrics), clock, quiet())
 	p.holder = startHolder(group, fabrics, 0)
 	p.end = sync.OnceFunc(func() {
 		if err := p.stop(); err != nil {
@@ -102,15 +104,15 @@ func (c *cuttable) Heartbeat(ctx context.Context, m kafka.Member) error {
 }
 
 // conformance is what every broker's groups must do for the leases.
-func conformance(t *testing.T, config kafka.Config, dial kafka.Dial) {
+func conformance(t *testing.T, config kafka.Config, dial kafka.Dial, clock func() time.Duration) {
 	session := config.Consumer.SessionTimeout
-	a := start(t, config, dial)
+	a := start(t, config, dial, clock)
 	if err := a.client.EnsureTopics(t.Context(), fabrics); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the first owns all", busy, func() bool { return a.count() == fabrics })
 
-	b := start(t, config, dial)
+	b := start(t, config, dial, clock)
 	overlaps := watch(t, a, b)
 	await(t, "the second has half", busy, func() bool { return a.count() == fabrics/2 && b.count() == fabrics/2 })
 	stale := fenceOf(t, a)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/test/apachekafka"
 )
 
@@ -14,5 +15,5 @@ func TestApacheKafka(t *testing.T) {
 		"group.min.session.timeout.ms": "1000", "group.initial.rebalance.delay.ms": "0"}})
 	config := testConfig(3 * time.Second)
 	config.Brokers = []string{real.Addr()}
-	conformance(t, config, nil)
+	conformance(t, config, nil, boot.Clock)
 }

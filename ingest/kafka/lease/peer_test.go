@@ -72,10 +72,15 @@ type peer struct {
 	log  *journal.Journal
 }
 
-// newGroup makes a peer's group, whose clock begins now.
-func newGroup(l *link, log *journal.Journal, names map[int]string) *lease.Group {
+// bubbleClock is what boot.Clock is in a synctest bubble; it begins now.
+func bubbleClock() func() time.Duration {
 	began := time.Now()
-	return lease.New(l, session, names, func() time.Duration { return time.Hour + time.Since(began) }, slog.New(slog.NewTextHandler(log, nil)))
+	return func() time.Duration { return time.Hour + time.Since(began) }
+}
+
+// newGroup makes a peer's group.
+func newGroup(l *link, log *journal.Journal, names map[int]string) *lease.Group {
+	return lease.New(l, session, names, bubbleClock(), slog.New(slog.NewTextHandler(log, nil)))
 }
 
 func join(b *broker, fabrics int, slow time.Duration) *peer {

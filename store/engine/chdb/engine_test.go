@@ -1,3 +1,5 @@
+//go:build engine || integration
+
 package chdb_test
 
 import (
@@ -39,16 +41,6 @@ func ask(t *testing.T, session *chdb.Session, st chdb.Statement) string {
 		t.Fatalf("%s: %v", st.SQL, err)
 	}
 	return result
-}
-
-func TestOpenRefusesOtherLibraries(t *testing.T) {
-	if _, err := chdb.Open("/nonexistent/libchdb.so", t.TempDir(), ""); err == nil || !strings.Contains(err.Error(), "/nonexistent/libchdb.so") {
-		t.Errorf("missing library: %v", err)
-	}
-	_, err := chdb.Open("libm.so.6", t.TempDir(), "")
-	if err == nil || !strings.Contains(err.Error(), "make deps") {
-		t.Errorf("another library: %v", err)
-	}
 }
 
 func TestVersion(t *testing.T) {
