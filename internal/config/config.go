@@ -222,25 +222,34 @@ func (f *Fabric) SetDefaults() { *f = DefaultFabric() }
 // over it and validates the whole.
 func Load(path string, environ []string) (Config, error) {
 	cfg := Default()
-	if err := loadFile(&cfg, path); err != nil {
+	file, err := loadFile(&cfg, path)
+	if err != nil {
 		return cfg, err
 	}
 	if err := settings.Environment(&cfg, Prefix, environ, []string{FileVariable, LibraryVariable}, moved); err != nil {
 		return cfg, err
 	}
 	cfg.resolve(filepath.Dir(path))
-	return cfg, cfg.Validate()
+	return cfg, settings.Located(cfg.Validate(), file, Prefix, environ)
 }
 
-func loadFile(cfg *Config, path string) error {
+// Located puts before each fault of the configuration at path where its value comes from.
+func Located(err error, path string, environ []string) error {
+	cfg := Default()
+	file, _ := loadFile(&cfg, path) // Load says what is wrong with it
+	return settings.Located(err, file, Prefix, environ)
+}
+
+func loadFile(cfg *Config, path string) (settings.Source, error) {
+	file := settings.Source{Name: path}
 	if path == "" {
-		return nil
+		return file, nil
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+	var err error
+	if file.Text, err = os.ReadFile(path); err != nil {
+		return file, fmt.Errorf("configuration: %w", err)
 	}
-	return settings.File(cfg, settings.Source{Name: path, Text: text}, moved)
+	return file, settings.File(cfg, file, moved)
 }
 
 // resolve fills in what follows from the rest: partitions by place in the list,
@@ -354,7 +363,7 @@ func Exposed(path string) []string {
 		return nil
 	}
 	cfg := Default()
-	if loadFile(&cfg, path) != nil {
+	if _, err := loadFile(&cfg, path); err != nil {
 		return nil // Load says why
 	}
 	var keys []string
