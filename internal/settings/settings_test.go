@@ -233,3 +233,26 @@ func TestLocated(t *testing.T) {
 		t.Errorf("no fault gives %v", err)
 	}
 }
+
+// hidden is a text whose fields nobody sees.
+type hidden struct{ text string }
+
+// UnmarshalText keeps it.
+func (h *hidden) UnmarshalText(text []byte) error {
+	h.text = string(text)
+	return nil
+}
+
+// Keys below what is a text are no empty text.
+func TestATextIsNoSection(t *testing.T) {
+	var c struct {
+		Password hidden `yaml:"password"`
+	}
+	err := settings.File(&c, settings.Source{Name: "giverny.yaml", Text: []byte("password: {file: /etc/key}")}, nil)
+	if err == nil || err.Error() != "giverny.yaml:1: password: a list or keys below it: want a text" {
+		t.Errorf("%v", err)
+	}
+	if err := settings.File(&c, settings.Source{Name: "giverny.yaml", Text: []byte("password: x")}, nil); err != nil || c.Password.text != "x" {
+		t.Errorf("%q: %v", c.Password.text, err)
+	}
+}
