@@ -79,6 +79,9 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		}
 		defer os.RemoveAll(cfg.DataDir)
 	}
+	if err := checkRoom(cfg.DataDir, demoBytes, freeBytes); err != nil {
+		return err
+	}
 	script, err := scenario.Builtin(f.story)
 	if err != nil {
 		return err
@@ -117,7 +120,8 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(out, "%s\nThe page: %s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()))
-	player := storyPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay}
+	player := storyPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay,
+		room: func() error { return checkRoom(cfg.DataDir, demoReserve, freeBytes) }}
 	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {
 		steps, err := parts.Steps(ctx)
 		player.sink = p.Emitter()
@@ -146,6 +150,7 @@ type storyPlayer struct {
 	printer *demoPrinter
 	seed    uint64
 	again   bool
+	room    func() error // fails where the disk is full
 }
 
 func (s *storyPlayer) run(ctx context.Context) error {
@@ -178,6 +183,9 @@ func (s *storyPlayer) play(ctx context.Context, seed uint64) error {
 			return nil
 		}
 		s.printer.happened(step.Events)
+		if err := s.room(); err != nil {
+			return err
+		}
 		if err := sendStep(ctx, s.sink, s.fabric.Name, &step); err != nil {
 			return err
 		}
