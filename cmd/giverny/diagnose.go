@@ -120,6 +120,7 @@ func (f *diagnoseFlags) check() error {
 
 // diagnoseFiles prints the diagnoses of recorded intervals as they come.
 func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
+	defer endAtOnce(cmd)()
 	log := newLog(cmd, config.Default().Log)
 	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, log)
 	if err != nil {

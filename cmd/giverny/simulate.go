@@ -107,7 +107,9 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if f.out == "" && !f.kafka {
 		return errors.New("nowhere to go: give --out DIR, or --kafka")
 	}
+	reading := endAtOnce(cmd)
 	script, err := readStory(name)
+	reading()
 	if err != nil {
 		return err
 	}
