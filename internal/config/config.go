@@ -252,8 +252,13 @@ func loadFile(cfg *Config, path string) (settings.Source, error) {
 	return file, settings.File(cfg, file, moved)
 }
 
+// fileKeys are the keys, in whatever section, of files that belong to a configuration and lie beside it. Folders of
+// data, programs, and files that others write are relative to the working directory.
+var fileKeys = map[string]bool{"baseline": true, "ca": true, "ca_file": true, "cert": true, "graph": true, "key": true, "key_file": true,
+	"node_map": true, "password_file": true, "rig": true, "secret_file": true, "token_file": true, "tokens": true}
+
 // resolve fills in what follows from the rest: partitions by place in the list,
-// topology, key and map files relative to the configuration file, and what the agent
+// topologies and fileKeys relative to the configuration file, and what the agent
 // takes from its fabric.
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
@@ -265,19 +270,11 @@ func (c *Config) resolve(dir string) {
 			f.Topology = filepath.Join(dir, f.Topology)
 		}
 	}
-	if key := &c.Command.Sign.KeyFile; *key != "" && !filepath.IsAbs(*key) {
-		*key = filepath.Join(dir, *key)
-	}
-	c.Feedback.Resolve(dir)
-	for _, group := range c.Collect.FeedGroups() {
-		group.Feeds.Resolve(dir)
-	}
-	for i := range c.Search.Offer.Engines {
-		if rig := &c.Search.Offer.Engines[i].Rig; *rig != "" && !filepath.IsAbs(*rig) {
-			*rig = filepath.Join(dir, *rig)
+	settings.Walk(reflect.ValueOf(c).Elem(), func(_ string, f settings.Field) {
+		if fileKeys[f.Key] && f.Value.Kind() == reflect.String && f.Value.String() != "" && !filepath.IsAbs(f.Value.String()) {
+			f.Value.SetString(filepath.Join(dir, f.Value.String()))
 		}
-	}
-	c.Hostping.resolve(dir)
+	})
 	c.resolveCollectives(dir)
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {
@@ -288,14 +285,11 @@ func (c *Config) resolve(dir string) {
 	}
 }
 
-// resolveCollectives makes the files of watched folders relative to the configuration file.
+// resolveCollectives makes watched folders relative to the configuration file.
 func (c *Config) resolveCollectives(dir string) {
 	for i := range c.Collect.Collectives.Folders {
-		f := &c.Collect.Collectives.Folders[i]
-		for _, path := range []*string{&f.Dir, &f.NodeMap} {
-			if *path != "" && !filepath.IsAbs(*path) {
-				*path = filepath.Join(dir, *path)
-			}
+		if path := &c.Collect.Collectives.Folders[i].Dir; *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
 		}
 	}
 }
