@@ -86,8 +86,8 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.duration > 0 {
-		script.Stretch(f.duration)
+	if err := stretch(script, f.duration); err != nil {
+		return err
 	}
 	cfg.Log.Level = quieter(cfg.Log.Level)
 	log := logs.New(cfg.Log, cmd.ErrOrStderr())
@@ -106,9 +106,9 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		out = cmd.ErrOrStderr()
 	}
 	printer := newDemoPrinter(out, fabrics[0].Graph.NumLinks())
-	listen := (*app.Process).ListenAnywhere
-	if f.listen != "" {
-		cfg.HTTP.Listen, listen = f.listen, (*app.Process).ListenBeside
+	listen, err := f.listener(&cfg)
+	if err != nil {
+		return err
 	}
 	p := app.New(cfg, version, log)
 	l, err := listen(p)
@@ -131,6 +131,18 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		return err
 	}
 	return printer.end(cmd.OutOrStdout(), f.json)
+}
+
+// listener is how the page's address is taken: a free port where none is given and the usual one is in use.
+func (f *demoFlags) listener(cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
+	if f.listen == "" {
+		return (*app.Process).ListenAnywhere, nil
+	}
+	cfg.HTTP.Listen = f.listen
+	if err := cfg.HTTP.Validate(); err != nil {
+		return nil, fmt.Errorf("--%w", err) // it begins with the key, listen
+	}
+	return (*app.Process).ListenBeside, nil
 }
 
 // quieter keeps the log from talking into the story.

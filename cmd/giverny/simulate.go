@@ -113,8 +113,8 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if err != nil {
 		return err
 	}
-	if f.duration > 0 {
-		script.Stretch(f.duration)
+	if err := stretch(script, f.duration); err != nil {
+		return err
 	}
 	start := time.Now()
 	if f.start != "now" {
@@ -146,6 +146,19 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		player.sink, player.devices = sink, f.devices
 		return player.play(ctx)
 	})
+}
+
+// stretch makes a story take what --for says; 0 leaves it as it is.
+func stretch(script *scenario.Script, duration time.Duration) error {
+	least := 2 * script.Interval // with less than two, jobs end when they start
+	switch {
+	case duration == 0:
+		return nil
+	case duration < least:
+		return fmt.Errorf("--for %v: want at least %v, two intervals of the story, or 0 for its own length", duration, least)
+	}
+	script.Stretch(duration)
+	return nil
 }
 
 // storyGraph is the fabric of a story, or the one that replaces it.
