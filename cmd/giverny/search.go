@@ -173,6 +173,9 @@ func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (e
 	if err != nil {
 		return err
 	}
+	if f.name == engineSimulated && o.Search.Budget > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "giverny search: subsystem %s is simulated, no NIC is measured; --engine exec or perftest measures one\n", f.subsystem)
+	}
 	out := newSearchWriter(cmd.OutOrStdout(), f.json)
 	if check {
 		known, err := space.ParseKnown(o.Known)

@@ -107,6 +107,9 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if f.out == "" && !f.kafka {
 		return errors.New("nowhere to go: give --out DIR, or --kafka")
 	}
+	if f.speed < 0 {
+		return fmt.Errorf("--speed %v: want simulated seconds per second, or 0 for as fast as possible", f.speed)
+	}
 	reading := endAtOnce(cmd)
 	script, err := readStory(name)
 	reading()
@@ -119,7 +122,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	start := time.Now()
 	if f.start != "now" {
 		if start, err = time.Parse(time.RFC3339, f.start); err != nil {
-			return fmt.Errorf("--start: %w", err)
+			return fmt.Errorf("--start %q: want now, or RFC 3339, such as 2026-01-05T00:30:00Z", f.start)
 		}
 	}
 	graph, err := storyGraph(script, f.topology, log)
