@@ -145,6 +145,20 @@ func TestTheStripInANarrowWindow(t *testing.T) {
 	}
 }
 
+// In a narrow window the coordinates of the torus stand beside it in full: nothing is written over the margins.
+func TestTheTorusInANarrowWindow(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.store(g, busy(g, noon))
+	page := browse(t, h.url+"/?layout=space")
+	page.resize(390, 844)
+	page.await(shown)
+	page.await(`(() => {
+		const c = document.querySelector("canvas.overlay"), d = c.getContext("2d"), free = (x, w) => d.getImageData(x, 0, w, c.height - 40).data.every((v) => v === 0);
+		return c.width === 390 && !free(0, c.width) && free(0, 6) && free(c.width - 6, 6);
+	})()`)
+}
+
 // A congestion event lasts over pauses of some minutes: while nothing is High the page says since when.
 func TestACongestionEventInAPause(t *testing.T) {
 	h := open(t, torus)

@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/giverny/giverny/feedback/alertmanager"
 	"github.com/giverny/giverny/feedback/kubernetes"
@@ -52,19 +51,4 @@ func (c *Config) Validate() error {
 	}
 	f.Under("alertmanager", c.Alertmanager.Validate())
 	return f.Err()
-}
-
-// Resolve makes the paths of a configuration file in a folder relative to it.
-func (c *Config) Resolve(dir string) {
-	paths := []*string{&c.Slurm.NodeMap, &c.Slurm.REST.TokenFile, &c.Slurm.REST.CA, &c.Kubernetes.NodeMap, &c.Kubernetes.Nodes.TokenFile, &c.Kubernetes.Nodes.CA,
-		&c.Alertmanager.PasswordFile, &c.Alertmanager.CA}
-	for i := range c.Webhooks {
-		w := &c.Webhooks[i]
-		paths = append(paths, &w.SecretFile, &w.TLS.CA, &w.TLS.Cert, &w.TLS.Key)
-	}
-	for _, path := range paths {
-		if *path != "" && !filepath.IsAbs(*path) {
-			*path = filepath.Join(dir, *path)
-		}
-	}
 }

@@ -85,7 +85,16 @@ func TestNamesOfTheScheduler(t *testing.T) {
 	if got := h.failed(t, "gpu-1", "host5", "host6"); len(got) > 0 {
 		t.Errorf("after the relief %v failed", got)
 	}
-	for text, want := range map[string]string{"gpu-1 host0\n": "want node<TAB>device", "a\thost0\nb\thost0\n": "on node \"a\" already"} {
+	if err := os.WriteFile(cfg.Kubernetes.NodeMap, []byte("nid[0001-0002]\thost[0-1]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Dir = t.TempDir()
+	lists := startHub(t, cfg)
+	lists.congest(t, schema.High, "host1")
+	if got := lists.failed(t, "nid0001", "nid0002", "host1"); !slices.Equal(got, []string{"nid0002"}) {
+		t.Errorf("of host lists failed %v", got)
+	}
+	for text, want := range map[string]string{"gpu-1 host0\n": "want node, tab, device", "a\thost0\nb\thost0\n": `host0" is on nodes "a" and "b"`} {
 		if err := os.WriteFile(cfg.Kubernetes.NodeMap, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

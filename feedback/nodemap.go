@@ -1,18 +1,21 @@
 package feedback
 
 import (
-	"bufio"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/topology"
 )
 
 // nodeMap gives the devices of topologies the names that a scheduler has for them.
 type nodeMap map[string]string // by device
 
-// readNodeMap reads lines of node<TAB>device; without a file the names are the same.
+// readNodeMap reads the form that feeds of jobs read, lines of node, tab, device, so that both can be one file;
+// without a file the names are the same.
 func readNodeMap(path string) (nodeMap, error) {
 	m := nodeMap{}
 	if path == "" {
@@ -23,33 +26,37 @@ func readNodeMap(path string) (nodeMap, error) {
 		return nil, fmt.Errorf("node_map: %w", err)
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimRight(lines.Text(), "\r")
-		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		node, device, ok := strings.Cut(line, "\t")
-		if !ok || node == "" || device == "" {
-			return nil, fmt.Errorf("node_map: %s:%d: want node<TAB>device", path, n)
-		}
-		if other, twice := m[device]; twice && other != node {
-			return nil, fmt.Errorf("node_map: %s:%d: device %q is on node %q already", path, n, device, other)
-		}
-		m[device] = node
+	devices, err := nodes.ReadMap(f, path)
+	if err != nil {
+		return nil, fmt.Errorf("node_map: %w", err)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("node_map: %s: %w", path, err)
+	for _, node := range slices.Sorted(maps.Keys(devices)) {
+		for _, device := range devices[node] {
+			if other, twice := m[device]; twice {
+				return nil, fmt.Errorf("node_map: %s: device %q is on nodes %q and %q; leave one of them out", path, device, other, node)
+			}
+			m[device] = node
+		}
 	}
 	return m, nil
 }
 
 // nodeOf is the scheduler's name of a device: the one that the file gives, else its
-// own; of an InfiniBand adapter ("n1 HCA-1") the host's in front.
+// own; of an InfiniBand adapter ("n1 HCA-1") that of the host in front, unless the file
+// names the adapter itself.
 func (m nodeMap) nodeOf(device string) string {
 	if node, ok := m[device]; ok {
 		return node
 	}
+	host := hostOf(device)
+	if node, ok := m[host]; ok {
+		return node
+	}
+	return host
+}
+
+// hostOf is the host in front of an adapter, else the device.
+func hostOf(device string) string {
 	if host, adapter, ok := strings.Cut(device, " "); ok && isAdapter(adapter) {
 		return host
 	}
@@ -67,16 +74,17 @@ func isAdapter(word string) bool {
 	return false
 }
 
-// unknownDevices lists devices of the file that a fabric does not have, for a warning.
+// unknownDevices lists devices of the file that no fabric has, for a warning.
 func (m nodeMap) unknownDevices(graphs map[string]*topology.Graph) (devices []string) {
-	for device := range m {
-		found := false
-		for _, g := range graphs {
-			if _, ok := g.FindDevice(device); ok {
-				found = true
-			}
+	known := map[string]bool{}
+	for _, g := range graphs {
+		for i := range g.NumDevices() {
+			name := g.Device(topology.DeviceID(i)).Name
+			known[name], known[hostOf(name)] = true, true
 		}
-		if !found {
+	}
+	for device := range m {
+		if !known[device] {
 			devices = append(devices, device)
 		}
 	}

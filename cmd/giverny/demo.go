@@ -79,12 +79,15 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		}
 		defer os.RemoveAll(cfg.DataDir)
 	}
+	if err := checkRoom(cfg.DataDir, demoBytes, freeBytes); err != nil {
+		return err
+	}
 	script, err := scenario.Builtin(f.story)
 	if err != nil {
 		return err
 	}
-	if f.duration > 0 {
-		script.Stretch(f.duration)
+	if err := stretch(script, f.duration); err != nil {
+		return err
 	}
 	cfg.Log.Level = quieter(cfg.Log.Level)
 	log := logs.New(cfg.Log, cmd.ErrOrStderr())
@@ -103,9 +106,9 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		out = cmd.ErrOrStderr()
 	}
 	printer := newDemoPrinter(out, fabrics[0].Graph.NumLinks())
-	listen := (*app.Process).ListenAnywhere
-	if f.listen != "" {
-		cfg.HTTP.Listen, listen = f.listen, (*app.Process).ListenBeside
+	listen, err := f.listener(&cfg)
+	if err != nil {
+		return err
 	}
 	p := app.New(cfg, version, log)
 	l, err := listen(p)
@@ -117,7 +120,8 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(out, "%s\nThe page: %s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()))
-	player := storyPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay}
+	player := storyPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay,
+		room: func() error { return checkRoom(cfg.DataDir, demoReserve, freeBytes) }}
 	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {
 		steps, err := parts.Steps(ctx)
 		player.sink = p.Emitter()
@@ -127,6 +131,18 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		return err
 	}
 	return printer.end(cmd.OutOrStdout(), f.json)
+}
+
+// listener is how the page's address is taken: a free port where none is given and the usual one is in use.
+func (f *demoFlags) listener(cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
+	if f.listen == "" {
+		return (*app.Process).ListenAnywhere, nil
+	}
+	cfg.HTTP.Listen = f.listen
+	if err := cfg.HTTP.Validate(); err != nil {
+		return nil, fmt.Errorf("--%w", err) // it begins with the key, listen
+	}
+	return (*app.Process).ListenBeside, nil
 }
 
 // quieter keeps the log from talking into the story.
@@ -146,6 +162,7 @@ type storyPlayer struct {
 	printer *demoPrinter
 	seed    uint64
 	again   bool
+	room    func() error // fails where the disk is full
 }
 
 func (s *storyPlayer) run(ctx context.Context) error {
@@ -178,6 +195,9 @@ func (s *storyPlayer) play(ctx context.Context, seed uint64) error {
 			return nil
 		}
 		s.printer.happened(step.Events)
+		if err := s.room(); err != nil {
+			return err
+		}
 		if err := sendStep(ctx, s.sink, s.fabric.Name, &step); err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ type diagnoseFlags struct {
 	topology, method                        string
 	interval                                time.Duration
 	links, jobs, traffic, failures, nodeMap string
+	timeZone                                string
 	skipUnknown                             bool
 	// From the store.
 	fabric, region, at, from, to string
@@ -79,7 +80,8 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
 	flags.StringVar(&f.links, "links", "", "links CSV with a column time (.gz, .zst)")
-	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line")
+	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2 or squeue --json printed")
+	flags.StringVar(&f.timeZone, "time-zone", "Local", "of times in --jobs that have none, as sacct prints them, such as Europe/Berlin")
 	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")
 	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs")
 	flags.StringVar(&f.nodeMap, "node-map", "", "lines of node, tab, device, for jobs and failures with names of nodes that differ from those in the topology")
@@ -120,6 +122,7 @@ func (f *diagnoseFlags) check() error {
 
 // diagnoseFiles prints the diagnoses of recorded intervals as they come.
 func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
+	defer endAtOnce(cmd)()
 	log := newLog(cmd, config.Default().Log)
 	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, log)
 	if err != nil {
@@ -144,6 +147,15 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	}
 	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
 	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
+	if files.Jobs != nil {
+		zone, err := time.LoadLocation(f.timeZone)
+		if err != nil {
+			return fmt.Errorf("--time-zone %q: want a name of the time zone database such as Europe/Berlin, UTC or Local", f.timeZone)
+		}
+		if files.Jobs, err = jobsFile(files.Jobs, zone, tell); err != nil {
+			return err
+		}
+	}
 	err = offline.Run(graph, cfg, files, tell, func(r *schema.IntervalResult) error {
 		names := map[uint64]string{}
 		for i := range r.Regions {

@@ -47,6 +47,7 @@ topo -m.`,
   giverny hostping graph host.xml --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer endAtOnce(cmd)()
 			g, err := readHost(args[0], f.format)
 			if err != nil {
 				return err

@@ -105,6 +105,15 @@ func newFolder(use, short string) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 }
 
+// statusInterrupted is the exit status of a command that a signal ended, as shells have it: 128 and SIGINT's number.
+const statusInterrupted = 128 + int(syscall.SIGINT)
+
+// endAtOnce makes a signal end the process at once until the function that it returns is called. It is for commands
+// that only read files: one may wait for ever on a terminal or a pipe, and there is nothing to hand on.
+func endAtOnce(cmd *cobra.Command) (stop func() bool) {
+	return context.AfterFunc(cmd.Context(), func() { os.Exit(statusInterrupted) })
+}
+
 // globals are the flags that every subcommand has.
 type globals struct {
 	configFile string
@@ -117,7 +126,9 @@ var errDumped = errors.New("configuration printed")
 
 // load reads the configuration and makes the log.
 func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) {
+	reading := endAtOnce(cmd)
 	cfg, err := config.Load(g.configFile, os.Environ())
+	reading()
 	if err != nil {
 		return cfg, nil, err
 	}

@@ -88,6 +88,7 @@ Patterns:
 		Example: "  giverny simulate pattern --calls calls.csv --json\n  giverny simulate pattern --pattern all-to-all:bytes=64KiB --model hdr200",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer endAtOnce(cmd)()
 			experiment, err := f.load(cmd)
 			if err != nil {
 				return err
@@ -115,6 +116,7 @@ func newSimulateExplain() *cobra.Command {
 		Example: "  giverny simulate explain --pattern halo:dims=4x8,per-node=2 --without-intra-node",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer endAtOnce(cmd)()
 			experiment, err := f.load(cmd)
 			if err != nil {
 				return err

@@ -104,7 +104,9 @@ The exit status is 0 when the budget is spent, whatever was found, 1 for bad inp
   giverny search run --engine perftest --rig rig.yaml --pairs 2 --restrict app.yaml --log nic.log`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			reading := endAtOnce(cmd)
 			o, err := f.options()
+			reading()
 			if err != nil {
 				return err
 			}
@@ -141,7 +143,9 @@ giverny search run.`,
 			if f.restrict == "" {
 				return errors.New("no restriction: give --restrict, a YAML file with what the application uses")
 			}
+			reading := endAtOnce(cmd)
 			o, err := f.options()
+			reading()
 			if err != nil {
 				return err
 			}
@@ -168,6 +172,9 @@ func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (e
 	space, err := spaceOf(ctx, o)
 	if err != nil {
 		return err
+	}
+	if f.name == engineSimulated && o.Search.Budget > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "giverny search: subsystem %s is simulated, no NIC is measured; --engine exec or perftest measures one\n", f.subsystem)
 	}
 	out := newSearchWriter(cmd.OutOrStdout(), f.json)
 	if check {

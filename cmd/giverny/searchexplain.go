@@ -52,6 +52,7 @@ With --json there is one line {"type":"match","mfs":{…},"changes":[{"dimension
 }
 
 func explain(cmd *cobra.Command, f *explainFlags) (err error) {
+	defer endAtOnce(cmd)()
 	if f.workload == "" || f.known == "" && f.logged == "" {
 		return errors.New("nothing to explain: give --workload, and --known or --log")
 	}

@@ -36,6 +36,7 @@ anomalies and totals, not its measurements.`,
   giverny search report 6d3c1f0a9be24c52 --fabric ib0 --config giverny.yaml --out report.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer endAtOnce(cmd)()
 			var s report.Search
 			var err error
 			if f.fabric != "" {

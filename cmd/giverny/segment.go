@@ -52,6 +52,7 @@ are listed by giverny topology links. The method in use is printed to standard e
 		Example: "  giverny segment --topology torus:24x24x24 --in night.csv --format jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer endAtOnce(cmd)()
 			f.files = append(f.files, args...) // --in A B C: a shell's pattern gives bare arguments
 			return runSegment(cmd, f)
 		},

@@ -107,17 +107,22 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if f.out == "" && !f.kafka {
 		return errors.New("nowhere to go: give --out DIR, or --kafka")
 	}
+	if f.speed < 0 {
+		return fmt.Errorf("--speed %v: want simulated seconds per second, or 0 for as fast as possible", f.speed)
+	}
+	reading := endAtOnce(cmd)
 	script, err := readStory(name)
+	reading()
 	if err != nil {
 		return err
 	}
-	if f.duration > 0 {
-		script.Stretch(f.duration)
+	if err := stretch(script, f.duration); err != nil {
+		return err
 	}
 	start := time.Now()
 	if f.start != "now" {
 		if start, err = time.Parse(time.RFC3339, f.start); err != nil {
-			return fmt.Errorf("--start: %w", err)
+			return fmt.Errorf("--start %q: want now, or RFC 3339, such as 2026-01-05T00:30:00Z", f.start)
 		}
 	}
 	graph, err := storyGraph(script, f.topology, log)
@@ -144,6 +149,19 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		player.sink, player.devices = sink, f.devices
 		return player.play(ctx)
 	})
+}
+
+// stretch makes a story take what --for says; 0 leaves it as it is.
+func stretch(script *scenario.Script, duration time.Duration) error {
+	least := 2 * script.Interval // with less than two, jobs end when they start
+	switch {
+	case duration == 0:
+		return nil
+	case duration < least:
+		return fmt.Errorf("--for %v: want at least %v, two intervals of the story, or 0 for its own length", duration, least)
+	}
+	script.Stretch(duration)
+	return nil
 }
 
 // storyGraph is the fabric of a story, or the one that replaces it.

@@ -65,6 +65,7 @@ func formatHelp() string {
 }
 
 func importTopology(cmd *cobra.Command, path string, f importFlags) error {
+	defer endAtOnce(cmd)()
 	graph, err := readImport(path, f, newLog(cmd, config.Default().Log))
 	if err != nil {
 		return err
@@ -140,6 +141,7 @@ fields are described in docs/reference/topology-format.md.`,
 		Example: "  giverny topology show torus:24x24x24\n  giverny topology show fabric.yaml --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer endAtOnce(cmd)()
 			graph, err := loadTopology(args[0], "", newLog(cmd, config.Default().Log))
 			if err != nil {
 				return err
@@ -165,6 +167,7 @@ compared by their ports, whatever their numbers.`,
 		Example: "  giverny topology diff fabric-monday.yaml fabric.yaml",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer endAtOnce(cmd)()
 			var graphs [2]*topology.Graph
 			for i, source := range args {
 				var err error

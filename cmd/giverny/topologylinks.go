@@ -27,6 +27,7 @@ and in regions.`,
 		Example: "  giverny topology links fattree:k=16 --csv > links.csv\n  giverny topology links fabric.yaml --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer endAtOnce(cmd)()
 			if asJSON && asCSV {
 				return fmt.Errorf("--json and --csv: choose one")
 			}

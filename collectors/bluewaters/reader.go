@@ -55,8 +55,8 @@ func (r *Reader) Summary() Summary { return r.summary }
 // Next is the next minute: a row for each direction of each switch that
 // reported. The batch is the reader's and holds until the call after; its
 // dictionary of ports is the same in all of them. At the end of the data it
-// returns io.EOF; a *WrongTopologyError, an *UnorderedError or a fault of a
-// file, which names it, ends the reading too. Rows that cannot be understood do
+// returns io.EOF; a *WrongTopologyError, an *UnorderedError, a
+// *NotDayFilesError or a fault of a file, which names it, ends the reading too. Rows that cannot be understood do
 // not: they are in the Summary.
 func (r *Reader) Next() (*schema.CounterBatch, error) {
 	if r.failed != nil {

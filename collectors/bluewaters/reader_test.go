@@ -201,6 +201,22 @@ func TestWrongTorus(t *testing.T) {
 	}
 }
 
+// Where nothing can be understood, the files are others than was meant; one row that can be is enough.
+func TestNoRowCanBeUnderstood(t *testing.T) {
+	r, err := NewReader(small(), text("f", "root:x:0\nbin:x:1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = readAll(t, r)
+	var other *NotDayFilesError
+	if !errors.As(err, &other) || other.Rows != 2 || !strings.Contains(err.Error(), `f:1: column 1: "root:x:0"`) {
+		t.Errorf("%v", err)
+	}
+	if _, s := mustRead(t, small(), text("f", "root:x:0\n"), text("g", line(start, 0, 0, 0))); s.Bad() != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestHeaderedAndPackedFiles(t *testing.T) {
 	rows := line(start, 0, 0, 0, 1) + line(start+60, 1, 0, 0, 2)
 	plain, _ := mustRead(t, small(), text("f", rows))

@@ -92,6 +92,16 @@ func (e *UnorderedError) Error() string {
 		e.Late, e.Rows, e.MaxLateMinutes, e.WindowMinutes)
 }
 
+// NotDayFilesError says that no row can be understood.
+type NotDayFilesError struct {
+	Rows  int64
+	First LineError
+}
+
+func (e *NotDayFilesError) Error() string {
+	return fmt.Sprintf("none of %d rows can be understood, the first: %v; give day files of the Blue Waters release", e.Rows, &e.First)
+}
+
 // minRowsToJudge is how many rows must have been read before a share of bad
 // ones ends the reading.
 const minRowsToJudge = 10_000
@@ -107,6 +117,9 @@ func (s *Summary) judge(cfg *Config, atEnd bool) error {
 	}
 	if n := s.Dropped[Late]; n > 0 && over(n, cfg.MaxLatePercent) {
 		return &UnorderedError{Rows: s.Rows, Late: n, MaxLateMinutes: s.MaxLateMinutes, WindowMinutes: cfg.WindowMinutes}
+	}
+	if atEnd && len(s.FirstErrors) > 0 && s.Bad() == s.Rows { // earlier it may be one damaged file of several
+		return &NotDayFilesError{Rows: s.Rows, First: s.FirstErrors[0]}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package registry
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/giverny/giverny/collectors/failures"
@@ -75,15 +74,6 @@ func (f *Feeds) Validate() error {
 		all.Under(name, f.Sections[name].Source.Validate())
 	}
 	return all.Err()
-}
-
-// Resolve makes the node maps of a configuration file in a folder relative to it.
-func (f *Feeds) Resolve(dir string) {
-	for _, feed := range f.Sections {
-		if path := &feed.Running.NodeMap; *path != "" && !filepath.IsAbs(*path) {
-			*path = filepath.Join(dir, *path)
-		}
-	}
 }
 
 func (f *Feeds) names() []string { return slices.Sorted(maps.Keys(f.Sections)) }

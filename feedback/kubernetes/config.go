@@ -12,7 +12,7 @@ import (
 
 // Config of the sinks for Kubernetes.
 type Config struct {
-	// A file with a line node<TAB>device for each node whose name in Kubernetes is not that of its device in the topology.
+	// A file of lines "node<TAB>device" for nodes whose name in Kubernetes is not that of their device in the topology; both may be host lists. Feeds of jobs read the same form.
 	NodeMap string `yaml:"node_map"`
 	// The scheduler extender, served at /feedback/kubernetes/filter and /feedback/kubernetes/prioritize.
 	Extender ExtenderConfig `yaml:"extender"`

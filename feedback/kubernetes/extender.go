@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,7 +32,7 @@ func ExtenderReasons() []string { return []string{Stale, NotAllowed, LastNodes, 
 // k8s.io/kube-scheduler/extender/v1).
 const maxPriority = 10
 
-// maxRequest bounds a request: 5000 whole nodes are some 60 MB.
+// maxRequest bounds a request, where http.access.limits.body_bytes has been raised: 5000 whole nodes are some 60 MB.
 const maxRequest = 256 << 20
 
 // Extender answers kube-scheduler. It fails open: whatever is wrong with the scores,
@@ -166,8 +167,14 @@ func (e *Extender) serve(answer func(*extenderArgs) any) http.HandlerFunc {
 		}
 		if err != nil {
 			e.record.Dropped(Malformed, 1)
+			status := http.StatusBadRequest
+			err = fmt.Errorf("want ExtenderArgs of kube-scheduler's extender/v1: %w", err)
+			if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+				status = http.StatusRequestEntityTooLarge
+				err = fmt.Errorf("more than %d bytes: set nodeCacheCapable: true in the scheduler's configuration, so that it sends the names of nodes alone, or raise http.access.limits.body_bytes", tooLarge.Limit)
+			}
 			e.log.Warn("kubernetes: request of the scheduler not understood", "path", r.URL.Path, "error", err)
-			http.Error(w, "want ExtenderArgs of kube-scheduler's extender/v1: "+err.Error(), http.StatusBadRequest)
+			http.Error(w, err.Error(), status)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

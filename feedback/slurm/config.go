@@ -29,7 +29,7 @@ type Config struct {
 	REST RESTConfig `yaml:"rest"`
 	// How long one call of scontrol or slurmrestd may take.
 	Timeout time.Duration `yaml:"timeout"`
-	// A file with a line node<TAB>device for each node whose name in Slurm is not that of its device in the topology.
+	// A file of lines "node<TAB>device" for nodes whose name in Slurm is not that of their device in the topology; both may be host lists. Feeds of jobs read the same form.
 	NodeMap string `yaml:"node_map"`
 
 	Policy policy.Config `yaml:",inline"`

@@ -223,29 +223,43 @@ func (f *Fabric) SetDefaults() { *f = DefaultFabric() }
 // over it and validates the whole.
 func Load(path string, environ []string) (Config, error) {
 	cfg := Default()
-	if err := loadFile(&cfg, path); err != nil {
+	file, err := loadFile(&cfg, path)
+	if err != nil {
 		return cfg, err
 	}
 	if err := settings.Environment(&cfg, Prefix, environ, []string{FileVariable, LibraryVariable}, moved); err != nil {
 		return cfg, err
 	}
 	cfg.resolve(filepath.Dir(path))
-	return cfg, cfg.Validate()
+	return cfg, settings.Located(cfg.Validate(), file, Prefix, environ)
 }
 
-func loadFile(cfg *Config, path string) error {
-	if path == "" {
-		return nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	return settings.File(cfg, settings.Source{Name: path, Text: text}, moved)
+// Located puts before each fault of the configuration at path where its value comes from.
+func Located(err error, path string, environ []string) error {
+	cfg := Default()
+	file, _ := loadFile(&cfg, path) // Load says what is wrong with it
+	return settings.Located(err, file, Prefix, environ)
 }
+
+func loadFile(cfg *Config, path string) (settings.Source, error) {
+	file := settings.Source{Name: path}
+	if path == "" {
+		return file, nil
+	}
+	var err error
+	if file.Text, err = os.ReadFile(path); err != nil {
+		return file, fmt.Errorf("configuration: %w", err)
+	}
+	return file, settings.File(cfg, file, moved)
+}
+
+// fileKeys are the keys, in whatever section, of files that belong to a configuration and lie beside it. Folders of
+// data, programs, and files that others write are relative to the working directory.
+var fileKeys = map[string]bool{"baseline": true, "ca": true, "ca_file": true, "cert": true, "graph": true, "key": true, "key_file": true,
+	"node_map": true, "password_file": true, "rig": true, "secret_file": true, "token_file": true, "tokens": true}
 
 // resolve fills in what follows from the rest: partitions by place in the list,
-// topology, key and map files relative to the configuration file, and what the agent
+// topologies and fileKeys relative to the configuration file, and what the agent
 // takes from its fabric.
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
@@ -257,19 +271,11 @@ func (c *Config) resolve(dir string) {
 			f.Topology = filepath.Join(dir, f.Topology)
 		}
 	}
-	if key := &c.Command.Sign.KeyFile; *key != "" && !filepath.IsAbs(*key) {
-		*key = filepath.Join(dir, *key)
-	}
-	c.Feedback.Resolve(dir)
-	for _, group := range c.Collect.FeedGroups() {
-		group.Feeds.Resolve(dir)
-	}
-	for i := range c.Search.Offer.Engines {
-		if rig := &c.Search.Offer.Engines[i].Rig; *rig != "" && !filepath.IsAbs(*rig) {
-			*rig = filepath.Join(dir, *rig)
+	settings.Walk(reflect.ValueOf(c).Elem(), func(_ string, f settings.Field) {
+		if fileKeys[f.Key] && f.Value.Kind() == reflect.String && f.Value.String() != "" && !filepath.IsAbs(f.Value.String()) {
+			f.Value.SetString(filepath.Join(dir, f.Value.String()))
 		}
-	}
-	c.Hostping.resolve(dir)
+	})
 	c.resolveCollectives(dir)
 	polling := &c.Collect.Polling
 	if polling.Fabric == "" && len(c.Fabrics) == 1 {
@@ -280,14 +286,11 @@ func (c *Config) resolve(dir string) {
 	}
 }
 
-// resolveCollectives makes the files of watched folders relative to the configuration file.
+// resolveCollectives makes watched folders relative to the configuration file.
 func (c *Config) resolveCollectives(dir string) {
 	for i := range c.Collect.Collectives.Folders {
-		f := &c.Collect.Collectives.Folders[i]
-		for _, path := range []*string{&f.Dir, &f.NodeMap} {
-			if *path != "" && !filepath.IsAbs(*path) {
-				*path = filepath.Join(dir, *path)
-			}
+		if path := &c.Collect.Collectives.Folders[i].Dir; *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
 		}
 	}
 }
@@ -355,7 +358,7 @@ func Exposed(path string) []string {
 		return nil
 	}
 	cfg := Default()
-	if loadFile(&cfg, path) != nil {
+	if _, err := loadFile(&cfg, path); err != nil {
 		return nil // Load says why
 	}
 	var keys []string

@@ -64,6 +64,10 @@ collect: {jobs: {file: {node_map: nodes.tsv}}, failures: {log: {node_map: /etc/n
 feedback:
   slurm: {node_map: slurm.tsv, rest: {token_file: token}}
   webhooks: [{name: ops, secret_file: ops.key, tls: {ca: ca.pem}}]
+http: {tls: {cert: page.pem, key: /etc/page.key}, access: {tokens: tokens}}
+kafka: {tls: {enabled: true, ca: kafka.pem}}
+store: {embedded: false, url: "https://c/giverny", password_file: store.password}
+command: {results: {key_file: agent.key}}
 `)
 	c, err := config.Load(path, nil)
 	if err != nil {
@@ -75,6 +79,8 @@ feedback:
 		filepath.Join(dir, "nodes.tsv"): c.Collect.Jobs.Sections["file"].Running.NodeMap, "/etc/nodes.tsv": c.Collect.Failures.Sections["log"].Running.NodeMap,
 		filepath.Join(dir, "slurm.tsv"): c.Feedback.Slurm.NodeMap, filepath.Join(dir, "token"): c.Feedback.Slurm.REST.TokenFile,
 		filepath.Join(dir, "ops.key"): hook.SecretFile, filepath.Join(dir, "ca.pem"): hook.TLS.CA,
+		filepath.Join(dir, "page.pem"): c.HTTP.TLS.Cert, "/etc/page.key": c.HTTP.TLS.Key, filepath.Join(dir, "tokens"): c.HTTP.Access.Tokens,
+		filepath.Join(dir, "kafka.pem"): c.Kafka.Client.TLS.CA, filepath.Join(dir, "store.password"): c.Store.Server.PasswordFile, filepath.Join(dir, "agent.key"): c.Command.Results.KeyFile,
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

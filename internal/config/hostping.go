@@ -1,8 +1,6 @@
 package config
 
 import (
-	"path/filepath"
-
 	"github.com/giverny/giverny/hostping/launch"
 	"github.com/giverny/giverny/hostping/local"
 	"github.com/giverny/giverny/hostping/monitor"
@@ -31,15 +29,6 @@ func defaultHostping() Hostping {
 
 // Enabled says whether this host is probed at all.
 func (h *Hostping) Enabled() bool { return h.Offer.Enabled || h.Monitor.Enabled }
-
-// resolve makes files relative to the configuration's folder absolute.
-func (h *Hostping) resolve(dir string) {
-	for _, file := range []*string{&h.Host.Graph, &h.Host.Baseline} {
-		if *file != "" && !filepath.IsAbs(*file) {
-			*file = filepath.Join(dir, *file)
-		}
-	}
-}
 
 // Validate joins all faults.
 func (h *Hostping) Validate() error {

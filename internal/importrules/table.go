@@ -145,7 +145,7 @@ var Architecture = []Row{
 	{Package: "report", May: []string{"store/read"}, Tests: []string{"store", "store/engine"}},
 
 	// What acts on the results, outside of this program.
-	{Package: "feedback", May: []string{"feedback/...", "topology"}, Tests: []string{"internal/secret"}},
+	{Package: "feedback", May: []string{"collectors/nodes", "feedback/...", "topology"}, Tests: []string{"internal/secret"}},
 	{Package: "feedback/score", May: []string{"topology"}, Kind: Pure},
 	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
 	{Package: "feedback/notice", Kind: Pure},

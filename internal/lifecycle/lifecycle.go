@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -46,7 +47,7 @@ type runningStep struct {
 // Run starts every stage and waits. When ctx is cancelled, or a stage ends by
 // itself, it stops the steps first to last, waiting for each to drain before
 // the next is stopped. It returns the stages' errors, nil if there were
-// none.
+// none; one that only passes on another stage's error is left out.
 func (g *Group) Run(ctx context.Context) error {
 	if g.count() == 0 {
 		return nil
@@ -64,7 +65,19 @@ func (g *Group) Run(ctx context.Context) error {
 	for i := range steps {
 		errs = append(errs, g.stop(&steps[i])...)
 	}
-	return errors.Join(errs...)
+	return errors.Join(causes(errs)...)
+}
+
+// causes leaves out errors that wrap what another stage ended with: where the
+// engine does not start, the stage that waits for it ends with the engine's error.
+// A bare sentinel, such as io.EOF, is no such error: two stages can meet it apart.
+func causes(errs []error) []error {
+	return slices.DeleteFunc(slices.Clone(errs), func(e error) bool {
+		return slices.ContainsFunc(errs, func(other error) bool {
+			cause := errors.Unwrap(other)
+			return errors.Unwrap(cause) != nil && errors.Is(e, cause) && !errors.Is(other, errors.Unwrap(e))
+		})
+	})
 }
 
 func (g *Group) count() (n int) {

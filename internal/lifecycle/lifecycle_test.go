@@ -3,6 +3,8 @@ package lifecycle_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -98,6 +100,30 @@ func TestOneFailureStopsAllAndIsReported(t *testing.T) {
 			t.Error("the source was not stopped")
 		}
 	})
+}
+
+// A stage that ends with the error of one that it waits for adds nothing to it; the same kind of error in two stages
+// is two errors.
+func TestAnErrorIsReportedOnce(t *testing.T) {
+	kind := errors.New("no space left")
+	cause := fmt.Errorf("start: %w", kind)
+	fails := func(name string, err error) lifecycle.Stage {
+		return lifecycle.Stage{Name: name, Run: func(context.Context) error { return err }}
+	}
+	for want, stages := range map[string][]lifecycle.Stage{
+		"engine: start: no space left":                      {fails("task", fmt.Errorf("engine has stopped: %w", cause)), fails("engine", cause)},
+		"a: no space left\nb: no space left":                {fails("a", kind), fails("b", kind)},
+		"a: first: no space left\nb: second: no space left": {fails("a", fmt.Errorf("first: %w", kind)), fails("b", fmt.Errorf("second: %w", kind))},
+		"a: EOF\nb: read: EOF":                              {fails("a", io.EOF), fails("b", fmt.Errorf("read: %w", io.EOF))},
+	} {
+		g := lifecycle.New(slog.New(slog.DiscardHandler), time.Second)
+		for _, s := range stages {
+			g.Add(s)
+		}
+		if err := g.Run(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }
 
 func TestStuckStageIsNamed(t *testing.T) {

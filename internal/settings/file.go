@@ -110,9 +110,13 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 // decode lays a node over a value that is no section.
 func decode(n *yaml.Node, v reflect.Value) error {
 	n = followed(n)
+	_, isText := v.Addr().Interface().(encoding.TextUnmarshaler)
+	if isText && n.Kind != yaml.ScalarNode { // yaml would lay it over the fields, of which a secret has none to see
+		return errors.New("a list or keys below it: want a text")
+	}
 	err := n.Decode(v.Addr().Interface())
 	var mistyped *yaml.TypeError
-	if _, isText := v.Addr().Interface().(encoding.TextUnmarshaler); errors.As(err, &mistyped) && !isText {
+	if errors.As(err, &mistyped) && !isText {
 		return fmt.Errorf("%s: want %s", shown(n), wanted(v.Type()))
 	}
 	return err

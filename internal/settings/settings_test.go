@@ -1,6 +1,9 @@
 package settings_test
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -204,5 +207,52 @@ func TestWalkNamesEveryKey(t *testing.T) {
 		"ethtool", "ethtool.enabled", "ethtool.exclude", "ibsysfs", "ibsysfs.enabled", "ibsysfs.root"}
 	if diff := cmp.Diff(want, keys); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A fault of a section names the file and line, or the variable, that its value comes from.
+func TestLocated(t *testing.T) {
+	file := settings.Source{Name: "giverny.yaml", Text: []byte("http:\n  listen: here\nfabrics:\n  - name: ib0\n    interval: 0s\n  - {name: ib1}\nstore: {embedded: false}\n")}
+	faults := errors.Join(errors.New("http.listen: no address"), errors.Join(errors.New("fabrics.0 (ib0).interval: 0s: want more"), errors.New("fabrics.1 (ib: 1).links: 0")),
+		errors.New("store.url: none; set store.url"), errors.New("kafka.brokers: none"), errors.New("log.level: loud"), fmt.Errorf("Odd: %w, %w", io.EOF, io.ErrClosedPipe))
+	got := settings.Located(faults, file, "GIVERNY", []string{"GIVERNY_LOG_LEVEL=loud"})
+	const want = "giverny.yaml:2: http.listen: no address\n" +
+		"giverny.yaml:5: fabrics.0 (ib0).interval: 0s: want more\n" +
+		"giverny.yaml:6: fabrics.1 (ib: 1).links: 0\n" +
+		"giverny.yaml:7: store.url: none; set store.url\n" +
+		"kafka.brokers: none\n" +
+		"environment variable GIVERNY_LOG_LEVEL: log.level: loud\n" +
+		"Odd: EOF, io: read/write on closed pipe"
+	if got == nil || got.Error() != want {
+		t.Errorf("got %v\nwant %s", got, want)
+	}
+	if !errors.Is(got, io.EOF) {
+		t.Error("the cause is lost")
+	}
+	if err := settings.Located(nil, file, "GIVERNY", nil); err != nil {
+		t.Errorf("no fault gives %v", err)
+	}
+}
+
+// hidden is a text whose fields nobody sees.
+type hidden struct{ text string }
+
+// UnmarshalText keeps it.
+func (h *hidden) UnmarshalText(text []byte) error {
+	h.text = string(text)
+	return nil
+}
+
+// Keys below what is a text are no empty text.
+func TestATextIsNoSection(t *testing.T) {
+	var c struct {
+		Password hidden `yaml:"password"`
+	}
+	err := settings.File(&c, settings.Source{Name: "giverny.yaml", Text: []byte("password: {file: /etc/key}")}, nil)
+	if err == nil || err.Error() != "giverny.yaml:1: password: a list or keys below it: want a text" {
+		t.Errorf("%v", err)
+	}
+	if err := settings.File(&c, settings.Source{Name: "giverny.yaml", Text: []byte("password: x")}, nil); err != nil || c.Password.text != "x" {
+		t.Errorf("%q: %v", c.Password.text, err)
 	}
 }

@@ -33,7 +33,7 @@ const generated = "<!-- Made from the code by `make generate`. Do not edit. -->\
 // sections' types may be of any package of the module, whose root is dir.
 func Config(w io.Writer, defaults any, dir, prefix string) error {
 	fmt.Fprint(w, generated, "# Configuration\n\n",
-		"A YAML file, named by `--config` or `GIVERNY_CONFIG`; every key can be overridden by an environment variable. Unknown keys are errors. ",
+		"A YAML file, named by `--config` or `GIVERNY_CONFIG`; every key can be overridden by an environment variable. Unknown keys are errors. Topologies, watched folders, and files of certificates, keys, passwords, tokens, node maps, rigs, graphs and baselines are relative to the file; other paths to the working directory. ",
 		"`giverny config check` reads it and the fabrics it names, and makes every part inert; `--dump-config` prints what is in force.\n\n",
 		"| key | default | variable | meaning |\n|---|---|---|---|\n")
 	c := comments{dir: dir, packages: map[string]map[string]string{}}

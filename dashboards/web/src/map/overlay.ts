@@ -8,6 +8,9 @@ import type { Hull, Lattice } from "./lattice.ts";
 const nameFont = "600 12px system-ui, sans-serif";
 const mostNames = 8; // of regions on the map
 const nameShift = 22; // pixels from the coordinates of an axis out to its name
+/** axisMargin is how much room, in pixels, the coordinates and the name of an axis take beside the box. */
+export const axisMargin = nameShift + 12;
+const buttons = 60; // pixels at the lower right that the buttons take
 const mostShift = 40; // pixels that a name may be moved
 
 export class Overlay {
@@ -65,7 +68,9 @@ export class Overlay {
       taken.push({ x, y, half });
       this.say(c, text, x, y, colours().severity[r.severity], "center");
     }
-    if (left) this.say(c, `${left} more ${left === 1 ? "region" : "regions"} without a name here; the list has all`, 12, this.h - 12, colours().faint, "left");
+    if (!left) return;
+    const all = `${left} more ${left === 1 ? "region" : "regions"} without a name here; the list has all`, fits = c.measureText(all).width < this.w - 12 - buttons;
+    this.say(c, fits ? all : `${left} more in the list`, 12, this.h - 12, colours().faint, "left");
   }
 
   private say(c: CanvasRenderingContext2D, text: string, x: number, y: number, colour: string, align: CanvasTextAlign) {

@@ -11,7 +11,7 @@ import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeome
 import { colours } from "../colour.ts";
 import { order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
 import { hull, lattice, type Hull, type Lattice } from "./lattice.ts";
-import { Overlay } from "./overlay.ts";
+import { axisMargin, Overlay } from "./overlay.ts";
 import type { Graph } from "../graph.ts";
 
 ColorManagement.enabled = false; // colours are those of the scale, as they are
@@ -123,7 +123,8 @@ export class TorusView implements MapView {
     }
     const arm = this.camera.position.clone().sub(this.controls.target), far = arm.length(), tall = far * Math.tan(this.camera.fov * Math.PI / 360);
     const shift = new Vector3((low[0] + high[0]) / 2 * tall * this.camera.aspect, (low[1] + high[1]) / 2 * tall, 0).applyQuaternion(this.camera.quaternion);
-    const fill = Math.max((high[0] - low[0]) / 2, (high[1] - low[1]) / 2) / .97;
+    const free = Math.max(.5, 1 - 2 * axisMargin / (this.element.clientWidth || Infinity)); // of the width; above and below the title of an axis never stands
+    const fill = Math.max((high[0] - low[0]) / 2 / Math.min(.97, free), (high[1] - low[1]) / 2 / .97);
     this.controls.target.add(shift);
     this.camera.position.copy(this.controls.target).addScaledVector(arm.normalize(), far * fill);
   }

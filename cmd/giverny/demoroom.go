@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"syscall"
+)
+
+const (
+	// demoBytes must be free at the start: one play of the demo's 90 seconds writes some 20 MB.
+	demoBytes = 64 << 20
+	// demoReserve must stay free: the broker and the engine retry writes to a full disk for ever, and the engine
+	// reserves 1 MB for each insert.
+	demoReserve = 8 << 20
+)
+
+// freeBytes is how much a user may still write in a directory.
+func freeBytes(dir string) (uint64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return s.Bavail * uint64(s.Bsize), nil
+}
+
+// checkRoom fails where less than need bytes are free in a directory, as free has it. Where that is not known there is
+// no fault.
+func checkRoom(dir string, need uint64, free func(dir string) (uint64, error)) error {
+	left, err := free(dir)
+	if err != nil || left >= need {
+		return nil
+	}
+	return fmt.Errorf("disk full: %s has %d MB free, and a demonstration needs %d MB; free some, or name another folder with --keep or TMPDIR", dir, left>>20, uint64(demoBytes)>>20)
+}

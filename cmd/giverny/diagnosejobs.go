@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/jobs"
+	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/segment/linkscsv"
+)
+
+// slurmJobs is the key of the list in what squeue --json, sacct --json and slurmrestd give.
+var slurmJobs = regexp.MustCompile(`"jobs"\s*:`)
+
+// isJobLines says whether a file of jobs that begins so has a JSON object on each line, or nothing that another reader
+// would understand.
+func isJobLines(head []byte) bool {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	line, _, whole := bytes.Cut(head, []byte("\n"))
+	switch line = bytes.TrimSpace(line); {
+	case bytes.HasPrefix(head, []byte("{")):
+		return whole && len(line) > 1 && !slurmJobs.Match(line) || bytes.Contains(line, []byte(`"job_id"`)) && !slurmJobs.Match(line)
+	case bytes.Contains(line, []byte("JobID")):
+		return false
+	}
+	return !bytes.Contains(bytes.ToLower(line), []byte("job_id,")) && !bytes.Contains(bytes.ToLower(line), []byte(",job_id"))
+}
+
+// jobsFile is a file of jobs as giverny diagnose reads it: JSON on each line. The other forms that the feed of jobs
+// reads (what sacct, squeue and slurmrestd give, and CSV) become such lines; times without a zone are of this one. What
+// is left out of them is told.
+func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
+	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	buffered := bufio.NewReaderSize(plain, 64<<10)
+	head, _ := buffered.Peek(4 << 10)                                      // an error comes again at the first read
+	name := strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst") // it is decompressed
+	if len(head) == 0 || isJobLines(head) {
+		return &offline.File{Name: name, Reader: buffered}, nil
+	}
+	list, err := jobs.Read(buffered, name, jobs.Options{Zone: zone})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list.Faults {
+		tell(fmt.Sprintf("%s: %s: left out", f.Where, f.Detail))
+	}
+	var lines bytes.Buffer
+	out := json.NewEncoder(&lines)
+	for _, row := range list.Rows {
+		if row.Phase == jobs.Waiting {
+			continue
+		}
+		if err := out.Encode(row.Job); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	tell(fmt.Sprintf("%s: %d jobs, not counting those that wait", name, bytes.Count(lines.Bytes(), []byte("\n"))))
+	return &offline.File{Name: name + ", job", Reader: io.Reader(&lines)}, nil
+}

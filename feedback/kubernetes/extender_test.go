@@ -1,0 +1,31 @@
+package kubernetes
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/feedback/record"
+)
+
+// A scheduler that sends more than the listener takes is told what to set.
+func TestARequestThatIsTooLarge(t *testing.T) {
+	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	mux := http.NewServeMux()
+	NewExtender(ExtenderConfig{}, record.New("kubernetes-extender", ExtenderReasons(), metrics, nil, log), log).Register(mux)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/feedback/kubernetes/filter", strings.NewReader(`{"NodeNames":["n1"]}`))
+	r.Body = http.MaxBytesReader(w, r.Body, 8)
+	mux.ServeHTTP(w, r)
+	if body := w.Body.String(); w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(body, "more than 8 bytes: set nodeCacheCapable: true") {
+		t.Errorf("%d %s", w.Code, body)
+	}
+}
