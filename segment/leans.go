@@ -1,6 +1,9 @@
 package segment
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Where stall comes from a full buffer, it need not fall upstream: the last link to the root carries the greatest share
 // of what the root takes and so waits least. So what is far hotter than all that it waits for may still begin elsewhere.
@@ -82,7 +85,7 @@ func (h *shares) passed(t *trees, d, cause int32) (sum float64) {
 func (h *shares) hottestBeyond(t *trees, i, own int32, isNoZero bool) int32 {
 	best := int32(-1)
 	take := func(j int32) {
-		if share := t.stall[j] / t.stall[i]; leastBeyond <= share && share <= mostBeyond && h.main(j) != own && (best < 0 || t.stall[j] > t.stall[best]) {
+		if share := t.stall[j] / t.stall[i]; leastBeyond <= share && share <= mostBeyond && h.main(j) != own && (best < 0 || t.isHotter(j, best)) {
 			best = j
 		}
 	}
@@ -101,4 +104,10 @@ func (h *shares) hottestBeyond(t *trees, i, own int32, isNoZero bool) int32 {
 		}
 	}
 	return best
+}
+
+// isHotter orders nodes by stall, those that stall alike, as at 100%, by the names of the devices at their ends.
+func (t *trees) isHotter(a, b int32) bool {
+	name := t.waits.byName
+	return cmp.Or(cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(name[t.from[b]], name[t.from[a]]), cmp.Compare(name[t.to[b]], name[t.to[a]])) > 0
 }
