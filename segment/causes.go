@@ -22,6 +22,7 @@ type causes struct {
 	weak     []bool    // by cause: only a lone hot link makes it one
 	thin     []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count    []int     // by cause: its links
+	ends     []int     // by cause: its links that wait for no other of it
 	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange []bool    // by cause
 	base     []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
@@ -53,8 +54,9 @@ const (
 	// Two sinks at switches without hosts are one cause if they share that part of the smaller one's sources,
 	// at stalls that differ by no more than that ratio.
 	transitShared, transitRatio = .4, .3
-	// A sink without hosts belongs to the tree that that part of its sources leads to.
-	containedShare = .6
+	// A sink without hosts belongs to the tree that that part of its sources leads to; one of a link or two only if that
+	// stalls half as much as what waits there, or up to twice: else it is hot alone.
+	containedShare, containedRatio = .6, .5
 	// Sinks at leaves are an exchange if they share that part of the smaller one's sources, half of it with
 	// others still, and are level; or if that part of the hosts of both lead to the other.
 	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
@@ -268,7 +270,10 @@ func (c *causes) joinContained(s *sinks, a, first, end int32) {
 			best, most = b, both
 		}
 	}
-	if best >= 0 && float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
+	if best < 0 || x.links < minFeeders && ratio(x.stall, s.all[best].stall) < containedRatio {
+		return
+	}
+	if float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
 		c.sets.union(a, best)
 	}
 }

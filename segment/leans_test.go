@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -48,6 +49,41 @@ func TestTreeIsOneWhateverItsTrunksSay(t *testing.T) {
 			t.Errorf("%s: regions of %s links, want one of %d", c.name, sizes(got), len(want))
 		} else if r := got[0].Root; r == nil || r.Device != "leaf0-2" {
 			t.Errorf("%s: root %+v, want leaf0-2", c.name, r)
+		}
+	}
+}
+
+// A reading of zero ahead of what stalls nearly always is no zero: a port that is full, but does not stall since it sends all
+// the time, would let more of it pass.
+func TestTreeIsOneWhereAReadingIsNoZero(t *testing.T) {
+	g := parse(t, "fattree:k=16")
+	for _, c := range []struct {
+		hosts   float32 // stall of those behind the zero
+		regions int
+	}{{97, 1}, {55, 2}} {
+		values := blank(g)
+		hidden, behind := linkNamed(t, g, "leaf3-0", "agg3-1"), 0
+		for l := range values {
+			a, b := g.Ends(schema.LinkID(l))
+			from, to := g.Device(a), g.Device(b)
+			isAway := from.Level < to.Level && from.Group > 0
+			switch {
+			case schema.LinkID(l) == hidden:
+			case from.Name == "agg0-1" && to.Name == "leaf0-2", from.Level == 3 && to.Name == "agg0-1":
+				values[l] = 90
+			case isAway && from.Level == 2 && from.Name == fmt.Sprintf("agg%d-1", from.Group), isAway && from.Level == 1 && to.Name == fmt.Sprintf("agg%d-1", to.Group):
+				values[l] = 92
+			case from.Level == 0 && to.Name == "leaf3-0":
+				values[l] = c.hosts
+				behind++
+			case from.Level == 0 && to.Group > 0:
+				values[l] = 95
+			}
+		}
+		s := newSegmenter(t, g, DefaultConfig())
+		got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)}))
+		if len(got) != c.regions {
+			t.Errorf("%d hosts at %v%%: %s, want %d regions", behind, c.hosts, sizes(got), c.regions)
 		}
 	}
 }

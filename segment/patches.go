@@ -10,17 +10,20 @@ import (
 
 // patches finds what is stalled and in no region: no root explains it, or it is small. Links that leave or enter one switch
 // the same way, or of which one may wait for the other, are a patch; patches of one pod without a root that lead the same
-// way and are level are one. A patch is a region if lone hot links do not make such a one by chance.
+// way and are level are one. A patch is a region if lone hot links do not make such a one by chance; next to a region it is
+// part of that.
 type patches struct {
-	isTaken []bool  // by node: in a region
-	left    []int32 // nodes: those in none, and those of the regions without a root that may be joined
-	places  []int32 // devices that these leave or enter
-	batch   []int32 // nodes at one of them
-	sets    unionFind
-	odds    []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
-	chains  []chain
-	all     []patch
-	byPod   []podPatch
+	region []int32 // by node: the last region that has it, by its place in all, or none
+	left   []int32 // nodes: those of the regions, then those in none
+	places []int32 // devices that the latter leave or enter
+	votes  []int32 // regions next to a patch, once for each of their links there
+	batch  []int32 // nodes at one of them
+	sets   unionFind
+	odds   []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
+	chains []chain
+	all    []patch
+	byPod  []podPatch
+	order  []int32 // of all, by set
 }
 
 // chain is a node that may wait for another, and the logarithm of the odds that chance makes such two hot.
@@ -33,7 +36,8 @@ type chain struct {
 type patch struct {
 	begin, end int32 // in left
 	isRegion   bool  // found as one already
-	way        int8  // 1: all links lead up, -1: down, 0: neither
+	beside     int32 // the region that it is part of, or none
+	way        int8  // 1: all links lead up, -1: down, 0: neither, or it is joined with no other of a pod
 	mean       float64
 	root       root
 }
@@ -41,23 +45,30 @@ type patch struct {
 // podPatch says that a patch has links of a pod.
 type podPatch struct{ pod, patch int32 }
 
+const noRegion = int32(-1)
+
 func (p *patches) begin(nodes int) {
-	p.isTaken, p.odds = resize(p.isTaken, nodes), resize(p.odds, nodes)
-	clear(p.isTaken)
+	p.region, p.odds = resize(p.region, nodes), resize(p.odds, nodes)
+	for i := range p.region {
+		p.region[i] = noRegion
+	}
 	clear(p.odds)
 	p.sets.reset(nodes)
 	p.left, p.all = p.left[:0], p.all[:0]
 }
 
-// adopt takes a region without a root whose links lead one way and are no other's, and reports whether it is such.
-func (p *patches) adopt(m *treeMethod, members []int32) bool {
-	if m.wayOf(members) == 0 || slices.ContainsFunc(members, func(i int32) bool { return m.shares.of[i].n > 1 }) {
-		return false
+// take makes a region of some nodes. It may be joined with others of a pod if it has no root, its links lead one way and
+// they are no other's.
+func (p *patches) take(m *treeMethod, members []int32, r root) {
+	x := patch{begin: int32(len(p.left)), end: int32(len(p.left) + len(members)), isRegion: true, beside: noRegion, root: r}
+	for _, i := range members {
+		p.region[i] = int32(len(p.all))
 	}
-	begin := int32(len(p.left))
 	p.left = append(p.left, members...)
-	p.all = append(p.all, patch{begin: begin, end: int32(len(p.left)), isRegion: true, root: root{noDevice, schema.NoLink}})
-	return true
+	if r.device == noDevice && !slices.ContainsFunc(members, func(i int32) bool { return m.shares.of[i].n > 1 }) {
+		x.way = m.wayOf(members)
+	}
+	p.all = append(p.all, x)
 }
 
 // wayOf is 1 if all of some nodes' links lead up, -1 if all lead down, 0 otherwise.
@@ -80,8 +91,8 @@ func (t *trees) wayOf(nodes []int32) int8 {
 // find lists the patches, those of one pod joined.
 func (p *patches) find(m *treeMethod) {
 	regions := len(p.left)
-	for i, isTaken := range p.isTaken {
-		if !isTaken {
+	for i, r := range p.region {
+		if r == noRegion {
 			p.left = append(p.left, int32(i))
 		}
 	}
@@ -95,19 +106,32 @@ func (p *patches) find(m *treeMethod) {
 			end++
 		}
 		if end > begin+1 {
-			p.all = append(p.all, patch{begin: int32(begin), end: int32(end), root: m.rootOfPatch(p.left[begin:end])})
+			p.all = append(p.all, patch{begin: int32(begin), end: int32(end), beside: noRegion, way: m.wayOf(p.left[begin:end]), root: m.rootOfPatch(p.left[begin:end])})
 		}
 		begin = end
 	}
-	p.all = slices.DeleteFunc(p.all, func(x patch) bool { return !x.isRegion && (p.isChance(m, spots, &x) || p.isFringe(&m.trees, &x)) })
 	for k := range p.all {
 		p.all[k].measure(m, p.left)
+	}
+	n := 0
+	for k := range p.all {
+		if x := p.all[k]; x.isRegion || p.isPart(m, spots, &x) {
+			p.all[n] = x
+			n++
+		}
+	}
+	p.all = p.all[:n]
+	p.sets.reset(len(p.all))
+	for k, x := range p.all {
+		if x.beside != noRegion {
+			p.sets.union(int32(k), x.beside)
+		}
 	}
 	p.joinPods(m)
 }
 
 func (x *patch) measure(m *treeMethod, left []int32) {
-	x.way, x.mean = m.wayOf(left[x.begin:x.end]), 0
+	x.mean = 0
 	for _, i := range left[x.begin:x.end] {
 		x.mean += m.stall[i]
 	}
@@ -117,16 +141,7 @@ func (x *patch) measure(m *treeMethod, left []int32) {
 // join joins what is left, by links that leave a switch for one level, or enter it from one, and by those of which one may
 // wait for the other.
 func (p *patches) join(t *trees, left []int32) {
-	p.places = p.places[:0]
-	for _, i := range left {
-		for _, d := range [2]int32{t.from[i], t.to[i]} {
-			if t.waits.isSwitch[d] {
-				p.places = append(p.places, d)
-			}
-		}
-	}
-	slices.Sort(p.places)
-	p.places = slices.Compact(p.places)
+	p.ends(t, left)
 	w := t.waits
 	for _, d := range p.places {
 		p.joinBeside(t, t.leaving.of(d), t.to, w.out.of(d), w.to)
@@ -142,11 +157,11 @@ func (p *patches) joinWaiting(t *trees) {
 	for _, d := range p.places {
 		ways := math.Log(float64(len(t.waits.out.of(d))))
 		for _, i := range t.into.of(d) {
-			if p.isTaken[i] {
+			if p.region[i] != noRegion {
 				continue
 			}
 			for _, j := range t.mayWaitFor(i) {
-				if !p.isTaken[j] {
+				if p.region[j] == noRegion {
 					p.chains = append(p.chains, chain{i, j, ways + t.oddsOfLevel(i, j)})
 				}
 			}
@@ -165,7 +180,7 @@ func (p *patches) joinWaiting(t *trees) {
 func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
 	p.batch = p.batch[:0]
 	for _, i := range nodes {
-		if !p.isTaken[i] {
+		if p.region[i] == noRegion {
 			p.batch = append(p.batch, i)
 		}
 	}
@@ -217,8 +232,10 @@ func (t *trees) oddsOfLevel(i, j int32) float64 {
 }
 
 const (
-	logStalls   = 3 // logarithm of the range of stalls of lone hot links, from 5% to 100%
-	kindsOfNear = 4 // links that leave where a link does, enter where it does, wait for it or are waited for
+	logStalls = 3 // logarithm of the range of stalls of lone hot links, from 5% to 100%
+	// A patch next to a region is part of it if chance makes fewer than so many such in a snapshot.
+	falsePartsPerInterval = .1
+	kindsOfNear           = 4 // links that leave where a link does, enter where it does, wait for it or are waited for
 )
 
 // rootOfPatch is the root of the one cause that a patch is part of. A switch alone is none if all its hosts send: each of
@@ -235,21 +252,85 @@ func (m *treeMethod) rootOfPatch(nodes []int32) root {
 	return r
 }
 
-// isChance reports whether lone hot links make such a patch by chance. Of N links a share p is hot by chance, and a link beside
-// it, of a kind of which there are d, too by p d: that makes N p prod(p d) patches, times the chances that two hot links are
-// level for those that are. How many are hot by chance is known from the spots that the snapshot has, this patch one of
-// them, to a standard error.
-func (p *patches) isChance(m *treeMethod, spots int, x *patch) bool {
+// oddsOf is the logarithm of how many such patches lone hot links make by chance in a snapshot. Of N links a share p is hot by
+// chance, and a link beside it, of a kind of which there are d, too by p d: that makes N p prod(p d) patches, times the
+// chances that two hot links are level for those that are. How many are hot by chance is known from the spots that the
+// snapshot has, this patch one of them, to a standard error.
+func (p *patches) oddsOf(m *treeMethod, spots int, x *patch) float64 {
 	n, k, others := float64(len(m.node)), float64(x.end-x.begin), float64(spots-1)
 	hot := (1 + others + math.Sqrt(others)) / n
-	odds := math.Log(intervalsPerDay*n*hot) + (k-1)*math.Log(kindsOfNear*hot) + p.odds[p.sets.find(p.left[x.begin])]
-	return odds > math.Log(falseRegionsPerDay)
+	return math.Log(n*hot) + (k-1)*math.Log(kindsOfNear*hot) + p.odds[p.sets.find(p.left[x.begin])]
 }
 
-// isFringe reports whether a link of a patch is at a switch next to one of a region: it is part of that region, though that
-// explains it badly or it is cut off by links that read zero.
-func (p *patches) isFringe(t *trees, x *patch) bool {
-	return slices.ContainsFunc(p.left[x.begin:x.end], func(i int32) bool { return p.isNear(t, t.from[i]) || p.isNear(t, t.to[i]) })
+// isPart reports whether a patch counts: for a region, or where its switches or the ones next to them are a region's for a part
+// of that, though that explains it badly or it is cut off by links that read zero; of several, the one that has most links
+// there.
+func (p *patches) isPart(m *treeMethod, spots int, x *patch) bool {
+	odds := p.oddsOf(m, spots, x)
+	if p.listNear(&m.trees, p.left[x.begin:x.end]); len(p.votes) == 0 {
+		return odds <= math.Log(falseRegionsPerDay/intervalsPerDay)
+	}
+	if odds > math.Log(falsePartsPerInterval) {
+		return false
+	}
+	slices.Sort(p.votes)
+	most := 0
+	for i := 0; i < len(p.votes); {
+		j := i
+		for ; j < len(p.votes) && p.votes[j] == p.votes[i]; j++ {
+		}
+		if j-i > most {
+			most, x.beside = j-i, p.votes[i]
+		} else if j-i == most {
+			x.beside = noRegion
+		}
+		i = j
+	}
+	if x.beside != noRegion {
+		x.way, x.root = 0, p.all[x.beside].root
+	}
+	return x.beside != noRegion
+}
+
+// listNear lists the regions that have links at switches of some nodes, or at those that these have cables to.
+func (p *patches) listNear(t *trees, nodes []int32) {
+	p.votes = p.votes[:0]
+	for _, d := range p.ends(t, nodes) {
+		p.listAt(t, d)
+	}
+	for _, d := range p.places {
+		for _, l := range t.waits.out.of(d) {
+			if to := t.waits.to[l]; t.waits.isSwitch[to] {
+				p.listAt(t, to)
+			}
+		}
+	}
+}
+
+// ends lists the switches that some nodes leave or enter.
+func (p *patches) ends(t *trees, nodes []int32) []int32 {
+	p.places = p.places[:0]
+	for _, i := range nodes {
+		for _, d := range [2]int32{t.from[i], t.to[i]} {
+			if t.waits.isSwitch[d] {
+				p.places = append(p.places, d)
+			}
+		}
+	}
+	slices.Sort(p.places)
+	p.places = slices.Compact(p.places)
+	return p.places
+}
+
+// listAt lists the regions of the links at a device.
+func (p *patches) listAt(t *trees, d int32) {
+	for _, nodes := range [2][]int32{t.leaving.of(d), t.into.of(d)} {
+		for _, i := range nodes {
+			if p.region[i] != noRegion {
+				p.votes = append(p.votes, p.region[i])
+			}
+		}
+	}
 }
 
 // areBeside reports whether any of some nodes is at a switch of a region.
@@ -257,20 +338,14 @@ func (p *patches) areBeside(t *trees, nodes []int32) bool {
 	return slices.ContainsFunc(nodes, func(i int32) bool { return p.touches(t, t.from[i]) || p.touches(t, t.to[i]) })
 }
 
-// isNear reports whether a region has links at a switch or at one that this has a cable to.
-func (p *patches) isNear(t *trees, d int32) bool {
-	return t.waits.isSwitch[d] && (p.touches(t, d) || slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return p.touches(t, t.waits.to[l]) }))
-}
-
 // touches reports whether a region has links at a device.
 func (p *patches) touches(t *trees, d int32) bool {
-	isTaken := func(i int32) bool { return p.isTaken[i] }
+	isTaken := func(i int32) bool { return p.region[i] != noRegion }
 	return slices.ContainsFunc(t.leaving.of(d), isTaken) || slices.ContainsFunc(t.into.of(d), isTaken)
 }
 
 // joinPods joins patches without a root that have links of one pod, lead the same way and are level.
 func (p *patches) joinPods(m *treeMethod) {
-	p.sets.reset(len(p.all))
 	p.byPod = p.byPod[:0]
 	for k := range p.all {
 		x := &p.all[k]
@@ -298,23 +373,23 @@ func (p *patches) joinPods(m *treeMethod) {
 	}
 }
 
-// emit appends the patches as groups, with their roots.
+// emit appends the regions and patches as groups, with their roots.
 func (p *patches) emit(m *treeMethod, out *partition) {
-	for k := range p.all {
-		if p.sets.find(int32(k)) != int32(k) {
-			continue
-		}
-		first := len(out.links)
-		for j := k; j < len(p.all); j++ {
-			if p.sets.find(int32(j)) != int32(k) {
-				continue
-			}
-			for _, i := range p.left[p.all[j].begin:p.all[j].end] {
-				out.links = append(out.links, schema.LinkID(m.links[i]))
+	p.order = p.order[:0]
+	for k := range int32(len(p.all)) {
+		p.order = append(p.order, k)
+	}
+	slices.SortStableFunc(p.order, func(a, b int32) int { return cmp.Compare(p.sets.find(a), p.sets.find(b)) })
+	for i := 0; i < len(p.order); {
+		first, set := len(out.links), p.sets.find(p.order[i])
+		for ; i < len(p.order) && p.sets.find(p.order[i]) == set; i++ {
+			x := &p.all[p.order[i]]
+			for _, j := range p.left[x.begin:x.end] {
+				out.links = append(out.links, schema.LinkID(m.links[j]))
 			}
 		}
 		slices.Sort(out.links[first:])
 		out.ends = append(out.ends, int32(len(out.links)))
-		m.roots = append(m.roots, p.all[k].root)
+		m.roots = append(m.roots, p.all[set].root)
 	}
 }

@@ -82,6 +82,25 @@ func TestIncastOfFewHosts(t *testing.T) {
 	}
 }
 
+// What stalls at a switch next to a region's is a part of that, unless it may be chance: one hot link, but not two that are level.
+func TestWhatLiesBesideARegionIsItsPart(t *testing.T) {
+	g := parse(t, "fattree:k=16")
+	const inRegion = 8 + 6*8 // links down to the leaf of the root, and up from the other leaves but one
+	for hosts, want := range []int{inRegion, inRegion, inRegion + 2, inRegion + 3} {
+		sent := 0
+		got, _ := stalledWhere(t, g, .3, func(from, to topology.Device) bool {
+			if from.Level == 0 && to.Name == "leaf0-5" && sent < hosts {
+				sent++
+				return true
+			}
+			return from.Level == 2 && to.Name == "leaf0-0" || to.Level == 2 && to.Group == 0 && from.Level == 1 && from.Name != "leaf0-0" && from.Name != "leaf0-5"
+		})
+		if len(got) != 1 || got[0].Size != want {
+			t.Errorf("%d hosts that stall beside it: %s, want %d links", hosts, sizes(got), want)
+		}
+	}
+}
+
 // Noise, zeros that are none and links that are hot alone, up to one in a thousand, make no regions.
 func TestLoneHotLinksMakeNoRegions(t *testing.T) {
 	const snapshots = 500 // of which chance may make a region in .03

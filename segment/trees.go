@@ -3,8 +3,6 @@ package segment
 import (
 	"cmp"
 	"math"
-
-	"github.com/giverny/giverny/schema"
 )
 
 // treeMethod finds congestion trees on a graph of directed links, where back pressure is the relation: u->v
@@ -289,17 +287,17 @@ func (m *treeMethod) emit(out *partition) {
 	least, p := m.leastLinks(), &m.patches
 	p.begin(len(m.links))
 	if m.minLinks > 0 {
-		m.emitCauses(out, least, math.MaxInt)
+		m.takeCauses(least, math.MaxInt)
 	} else {
-		m.emitCauses(out, max(least, fewestLinks), math.MaxInt)
-		m.emitCauses(out, least, fewestLinks)
+		m.takeCauses(max(least, fewestLinks), math.MaxInt)
+		m.takeCauses(least, fewestLinks)
 	}
 	p.find(m)
 	p.emit(m, out)
 }
 
-// emitCauses makes groups of the causes of so many links, but fewer than most.
-func (m *treeMethod) emitCauses(out *partition, least, most int) {
+// takeCauses takes the causes of so many links, but fewer than most, for regions.
+func (m *treeMethod) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
@@ -310,17 +308,7 @@ func (m *treeMethod) emitCauses(out *partition, least, most int) {
 		if most == fewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}
-		for _, i := range members {
-			p.isTaken[i] = true
-		}
-		if r.device == noDevice && p.adopt(m, members) {
-			continue
-		}
-		for _, i := range members {
-			out.links = append(out.links, schema.LinkID(m.links[i]))
-		}
-		out.ends = append(out.ends, int32(len(out.links)))
-		m.roots = append(m.roots, r)
+		p.take(m, members, r)
 	}
 }
 
