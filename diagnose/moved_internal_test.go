@@ -20,21 +20,48 @@ func TestMovedLoad(t *testing.T) {
 		return 20
 	}
 	s := &Stage{graph: g, clock: clock{duration: 60e9}}
+	s.memory.metrics[schema.BandwidthUsed] = newLevels(g.NumLinks(), 4)
 	for _, c := range []struct {
-		full string
-		kind schema.EventKind
-		want float64
+		full, waits string // a link that waits for the full one
+		kind        schema.EventKind
+		want        float64
 	}{
-		{"spine1>leaf3", schema.LinkFailed, .75},
-		{"spine1>leaf2", schema.LinkFailed, 0},
-		{"spine1>leaf3", schema.LinkRestored, 0},
+		{"spine1>leaf3", "leaf0>spine1", schema.LinkFailed, .75},
+		{"leaf3>spine1", "leaf2>spine1", schema.LinkFailed, 0},
+		{"leaf0>spine1", "spine1>leaf3", schema.LinkFailed, .75}, // to the same switch, over links upstream
+		{"spine1>leaf3", "leaf0>spine1", schema.LinkRestored, 0},
 	} {
-		rc := &regionCase{fullest: linkBetween(t, g, c.full)}
+		rc := &regionCase{fullest: linkBetween(t, g, c.full), region: &schema.Region{Links: []schema.LinkID{linkBetween(t, g, c.waits)}}}
 		capacity := g.Capacity(rc.fullest)
 		rc.carries, rc.more = capacity, .8*capacity
 		f := &failure{Failure: schema.Failure{Kind: c.kind}, links: []schema.LinkID{lost}}
 		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, %s: %.2f of the load moved, want %.2f", c.full, c.kind, got, c.want)
 		}
+	}
+}
+
+// TestMovedLoadOfAnOlderRegion: a region that was there before the failure shows by its full link what was added since, and
+// the failure explains it as if both had begun together.
+func TestMovedLoadOfAnOlderRegion(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	full, lost := linkBetween(t, g, "spine1>leaf3"), linkBetween(t, g, "spine0>leaf3")
+	p, _, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
+	p.before = func(schema.LinkID) float64 { return -1 }
+	use := newLevels(g.NumLinks(), 8)
+	for slot := range int64(5) {
+		use.row(slot)[full], use.row(slot)[lost] = 40*levelsPerPercent, 30*levelsPerPercent
+	}
+	s := &Stage{graph: g, clock: clock{duration: 60e9, now: 6}}
+	s.memory.metrics[schema.BandwidthUsed] = use
+	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
+	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, links: []schema.LinkID{lost}}
+	if got := s.moved(rc, f, p); math.Abs(got-.5) > 1e-9 {
+		t.Errorf("%.2f of the load moved, want half", got)
+	}
+	explained := s.failureScore(rc, f, 0, p)
+	use.row(3)[full], use.row(4)[full] = 100*levelsPerPercent, 100*levelsPerPercent
+	if other := s.failureScore(rc, f, 0, p); explained-other < failureOnset/2 {
+		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
 }

@@ -17,9 +17,10 @@ const (
 	ownGround = .7
 	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no
 	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnOne of what some link
-	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean: less may have ended.
-	// halfGround of the region's links without nodes of others is enough, as what these send is measured.
-	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .02, .5
+	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean, on a grid othersOnGrid,
+	// whose links stand for both directions: less may have ended. halfGround of the region's links without nodes of others is
+	// enough, as what these send is measured.
+	littleBefore, noLoad, othersOnOne, othersOnAll, othersOnGrid, halfGround = .05, 2, .15, .01, .02, .5
 	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
 	withOthers = .5
 )
@@ -97,7 +98,11 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 			}
 		}
 	}
-	shared := most >= othersOnOne && sum >= othersOnAll*measured
+	least := othersOnAll
+	if s.graph.Duplex() {
+		least = othersOnGrid
+	}
+	shared := most >= othersOnOne && sum >= least*measured
 	return !shared && rc.ground(s, c.job) >= halfGround, measured >= mostHosts*float64(len(rc.region.Links))
 }
 

@@ -157,14 +157,23 @@ func (p *pressure) switches() (out []atSwitch, total float64) {
 
 // portOfSwitch is the port of a switch for which most of what ends there waits.
 func (p *pressure) portOfSwitch(a *atSwitch, rc *regionCase) schema.LinkID {
-	if a.port != schema.NoLink && a.most >= a.lost {
-		return a.port
+	port := a.port
+	if port == schema.NoLink || a.most < a.lost {
+		if l := p.fullest(a.device, rc); l != schema.NoLink {
+			port = l
+		}
 	}
-	if l := p.fullest(a.device, rc); l != schema.NoLink {
-		return l
+	if port == schema.NoLink || p.stallOf(port) >= stalledPercent || p.useOf(port) >= saturatedPercent {
+		return port
 	}
-	return a.port
+	if slow := p.slowest(a.device, rc); slow != schema.NoLink && p.added(port) < -p.added(slow) {
+		return slow // what has room and carries little more than before is not what they wait for
+	}
+	return port
 }
+
+// added is what a link carries more than before the onset, percent of its capacity; all of it if that is not known.
+func (p *pressure) added(l schema.LinkID) float64 { return p.useOf(l) - max(0, p.before(l)) }
 
 // rootOf chooses the port at which most of the stall begins.
 func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {

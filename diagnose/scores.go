@@ -264,8 +264,9 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) 
 	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f)) {
 		coincidence *= hostShare
 	}
-	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	moved := s.moved(rc, f, p)
+	coincidence = max(coincidence, moved)
+	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)
 	score += failureMoved*moved - (1-moved)*rc.rose()
 	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
