@@ -231,6 +231,9 @@ func (s *Search) unexplained() (farthest *experiment) {
 		if n := s.neighbours(e); farthest == nil || n < fewest {
 			farthest, fewest = e, n
 		}
+		if fewest == 0 {
+			break
+		}
 	}
 	return farthest
 }
