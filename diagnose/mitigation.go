@@ -162,15 +162,15 @@ func (m *mitigation) compare(p *schema.Mitigation) {
 	p.Alleviated = p.Before > 0 && p.After < alleviated*p.Before
 }
 
-// meanOf is the mean of the values that are known, 0 of none.
 func meanOf(values []float64) float64 {
-	sum, n := 0., 0.
-	for _, v := range values {
-		if !math.IsNaN(v) {
-			sum, n = sum+v, n+1
-		}
+	if len(values) == 0 {
+		return 0
 	}
-	return sum / max(1, n)
+	sum := 0.
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
 }
 
 func describe(p *schema.Mitigation) string {

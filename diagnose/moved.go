@@ -23,34 +23,13 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *pressure) float64 {
 	if more < leastMoved*rc.carries {
 		return 0
 	}
-	return min(1, s.carriedBefore(rc, f, p)/more)
-}
-
-// carriedBefore is what the links that failed carried before, bytes/s, as far as a region's links can have taken it over.
-func (s *Stage) carriedBefore(rc *regionCase, f *failure, p *pressure) (carried float64) {
+	carried := 0.
 	for _, l := range f.links {
 		if l != rc.fullest && s.takesOver(rc, l) && p.useOf(l) < leastUse {
 			carried += max(0, p.before(l), s.lastUse(f, l)) / 100 * s.graph.Capacity(l)
 		}
 	}
-	return carried
-}
-
-// In a region that was there before a failure that it can be due to, stall is higher since by leastWorse points and by
-// leastWorseShare of what it is, compared with idleIntervals before.
-const leastWorse, leastWorseShare = 5, .2
-
-// worseSince reports whether a region on a tree stalls more since something failed whose traffic its links can have taken over.
-func (s *Stage) worseSince(rc *regionCase, f *failure, p *pressure) bool {
-	if s.graph.Duplex() || !f.broke() || rc.fullest == schema.NoLink {
-		return false
-	}
-	since := len(rc.stall) - 1 - int(s.clock.now-s.clock.slotOf(int64(f.Time)))
-	if since < 1 || since >= len(rc.stall) {
-		return false
-	}
-	before, now := meanOf(rc.stall[max(0, since-idleIntervals):since]), meanOf(rc.stall[since:])
-	return now-before >= max(leastWorse, leastWorseShare*now) && s.carriedBefore(rc, f, p) >= leastMoved*rc.carries
+	return min(1, carried/more)
 }
 
 // takesOver reports whether what a link between switches carried can be on a region's links instead: one of them leaves the

@@ -65,32 +65,3 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
 }
-
-// TestWorseSinceAFailure: a region that stalled before a failure and stalls clearly more since is due to it, if the failed
-// link carried enough to matter.
-func TestWorseSinceAFailure(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
-	full, lost := linkBetween(t, g, "spine1>leaf3"), linkBetween(t, g, "spine0>leaf3")
-	p, _, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
-	s := &Stage{graph: g, clock: clock{duration: 60e9, now: 5}}
-	s.memory.metrics[schema.BandwidthUsed] = newLevels(g.NumLinks(), 8)
-	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 3 * 60e9}, links: []schema.LinkID{lost}}
-	unknown := math.NaN()
-	for _, c := range []struct {
-		name    string
-		stall   []float64
-		carried float64 // by the failed link, percent
-		want    bool
-	}{
-		{"a step", []float64{40, 44, 42, 60, unknown, 62}, 60, true},
-		{"no step", []float64{40, 44, 42, 45, 47, 43}, 60, false},
-		{"a step before it", []float64{40, 60, 61, 60, 62, 61}, 60, false},
-		{"nothing went elsewhere", []float64{40, 44, 42, 60, 58, 62}, 2, false},
-	} {
-		p.before = func(schema.LinkID) float64 { return c.carried }
-		rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, old: true, stall: c.stall, region: &schema.Region{Links: []schema.LinkID{full}}}
-		if got := s.worseSince(rc, f, p); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
-	}
-}

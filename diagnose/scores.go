@@ -265,9 +265,6 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) 
 		coincidence *= hostShare
 	}
 	moved := s.moved(rc, f, p)
-	if s.worseSince(rc, f, p) {
-		coincidence = 1
-	}
 	coincidence = max(coincidence, moved)
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)
