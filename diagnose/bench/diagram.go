@@ -9,11 +9,12 @@ import (
 const (
 	diagramSide   = 320
 	diagramMargin = 48
+	diagramBar    = 26
 )
 
 // Diagram draws the reliability diagram of a score as SVG: for each tenth of confidence, the share of the
 // verdicts that is right as a bar, on the diagonal if the confidence is honest, and how many verdicts there
-// are as the bar's shade.
+// are as the bar's shade and at its foot.
 func Diagram(w io.Writer, s *Score) {
 	const whole = diagramSide + 2*diagramMargin
 	x := func(v float64) float64 { return diagramMargin + v*diagramSide }
@@ -29,9 +30,12 @@ func Diagram(w io.Writer, s *Score) {
 			continue
 		}
 		right, confidence, of := b.Right/b.Weight, b.Confidence/b.Weight, b.Weight/all
-		fmt.Fprintf(w, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#3b6ea5" fill-opacity="%.2f"/>`+"\n",
-			x(confidence)-diagramSide/Bins/2.5, y(right), diagramSide/Bins/1.25, right*diagramSide, .25+.75*of)
-		fmt.Fprintf(w, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#333333" font-size="10">%.0f%%</text>`+"\n", x(confidence), y(right)-4, 100*of)
+		left, text := min(x(confidence)-diagramBar/2, x(1)-diagramBar), "#333333"
+		if of > .5 {
+			text = "#ffffff"
+		}
+		fmt.Fprintf(w, `<rect x="%.1f" y="%.1f" width="%d" height="%.1f" fill="#3b6ea5" fill-opacity="%.2f"/>`+"\n", left, y(right), diagramBar, right*diagramSide, .25+.75*of)
+		fmt.Fprintf(w, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="%s" font-size="10">%.0f%%</text>`+"\n", left+diagramBar/2, y(0)-6, text, 100*of)
 	}
 	fmt.Fprintf(w, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#b03a2e" stroke-dasharray="4 3"/>`+"\n", x(0), y(0), x(1), y(1))
 	fmt.Fprintf(w, `<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#333333"/>`+"\n", diagramMargin, diagramMargin, diagramSide, diagramSide)
