@@ -25,11 +25,12 @@ func isJobLines(head []byte) bool {
 	line, _, whole := bytes.Cut(head, []byte("\n"))
 	switch line = bytes.TrimSpace(line); {
 	case bytes.HasPrefix(head, []byte("{")):
-		return whole && len(line) > 1 && !slurmJobs.Match(line) || bytes.Contains(line, []byte(`"job_id"`)) && !slurmJobs.Match(line)
+		return !slurmJobs.Match(line) && (whole && len(line) > 1 || bytes.Contains(line, []byte(`"job_id"`)))
 	case bytes.Contains(line, []byte("JobID")):
 		return false
 	}
-	return !bytes.Contains(bytes.ToLower(line), []byte("job_id,")) && !bytes.Contains(bytes.ToLower(line), []byte(",job_id"))
+	line = bytes.ToLower(line)
+	return !bytes.Contains(line, []byte("job_id,")) && !bytes.Contains(line, []byte(",job_id"))
 }
 
 // jobsFile is a file of jobs as giverny diagnose reads it: JSON on each line. The other forms that the feed of jobs
