@@ -85,7 +85,7 @@ func (s *Stage) wasIdle(f *failure) bool {
 	if use == nil {
 		return false
 	}
-	for slot := max(at-idleIntervals, s.clock.first, s.clock.now-int64(use.length)+1); slot < at; slot++ {
+	for slot := max(at-idleIntervals, s.oldest(use)); slot < at; slot++ {
 		for i := range f.links {
 			switch m := use.mean(slot, f.links[i:i+1]); {
 			case isMissing(m):

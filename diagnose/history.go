@@ -124,6 +124,9 @@ func (l *levels) over(from, to int64, link schema.LinkID) float64 {
 	return float64(sum) / float64(n) / levelsPerPercent
 }
 
+// oldest is the first slot that levels still hold.
+func (s *Stage) oldest(l *levels) int64 { return max(s.clock.first, s.clock.now-int64(l.length)+1) }
+
 // average fills a series with the means of links in slots.
 func (l *levels) average(from, to int64, out *schema.Series) {
 	clear(out.Valid)

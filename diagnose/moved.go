@@ -53,5 +53,5 @@ func (s *Stage) lastUse(f *failure, l schema.LinkID) float64 {
 	if use == nil {
 		return -1
 	}
-	return use.over(max(slot-2, s.clock.first, s.clock.now-int64(use.length)+1), slot-1, l)
+	return use.over(max(slot-2, s.oldest(use)), slot-1, l)
 }

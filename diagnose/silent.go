@@ -53,7 +53,7 @@ func (s *Stage) findSilent(p *pressure) {
 		}
 	}
 	w.quiet = quiet
-	oldest := max(s.clock.first, s.clock.now-int64(use.length)+1)
+	oldest := s.oldest(use)
 	for slot := s.clock.now - 1; slot >= oldest && len(quiet) > 0; slot-- {
 		row, left := use.row(slot), quiet[:0]
 		for _, l := range quiet {
@@ -145,7 +145,7 @@ func (s *Stage) carried(use *levels, l schema.LinkID, upTo int64) float64 {
 	if l == schema.NoLink {
 		return 0
 	}
-	return max(0, use.over(max(upTo-idleIntervals+1, s.clock.first, s.clock.now-int64(use.length)+1), upTo, l))
+	return max(0, use.over(max(upTo-idleIntervals+1, s.oldest(use)), upTo, l))
 }
 
 // addSilent notes a cable that carries nothing since a slot, unless a log says what happened to it.

@@ -35,7 +35,7 @@ func isJobLines(head []byte) bool {
 
 // jobsFile is a file of jobs as giverny diagnose reads it: JSON on each line. The other forms that the feed of jobs
 // reads (what sacct, squeue and slurmrestd give, and CSV) become such lines; times without a zone are of this one. What
-// is left out of them is told.
+// is left out of them goes to tell.
 func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
 	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
 	if err != nil {

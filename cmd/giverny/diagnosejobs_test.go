@@ -9,11 +9,11 @@ import (
 	"github.com/giverny/giverny/diagnose/offline"
 )
 
-// Every form of jobs that a site has becomes a line of JSON for each job that has begun, and what is left out is told.
+// Every form of jobs that a site has becomes a line of JSON for each job that has begun, and what is left out is noted.
 func TestFormsOfJobs(t *testing.T) {
 	const line = `{"job_id":"17","name":"PSDNS","user":"flow","nodes":["n1","n2"],"start":"2026-01-05T00:30:00Z","end":"2026-01-05T01:10:00Z"`
 	zone := time.FixedZone("CET", 3600)
-	for form, c := range map[string]struct{ text, want, told string }{
+	for form, c := range map[string]struct{ text, want, note string }{
 		"lines":   {line + "}\n", line + "}\n", ""},
 		"broken":  {"{\"job_id\": \n", "{\"job_id\": \n", ""},
 		"unknown": {"hello\n", "hello\n", ""},
@@ -22,8 +22,8 @@ func TestFormsOfJobs(t *testing.T) {
 		"csv":        {"job_id,name,user,nodes,start,end\n17,PSDNS,flow,n[1-2],2026-01-05T00:30:00Z,2026-01-05T01:10:00Z\n", line + "}\n", "f: 1 jobs"},
 		"slurm JSON": {`{"jobs": [{"job_id":17,"name":"PSDNS","user_name":"flow","nodes":"n[1-2]","job_state":"COMPLETED","start_time":1767573000,"end_time":1767575400}]}`, line + `,"state":"COMPLETED"}` + "\n", "f: 1 jobs"},
 	} {
-		var told []string
-		file, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, zone, func(note string) { told = append(told, note) })
+		var notes []string
+		file, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, zone, func(note string) { notes = append(notes, note) })
 		if err != nil {
 			t.Errorf("%s: %v", form, err)
 			continue
@@ -32,8 +32,8 @@ func TestFormsOfJobs(t *testing.T) {
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, want %s: %v", form, got, c.want, err)
 		}
-		if said := strings.Join(told, "\n"); !strings.HasPrefix(said, c.told) || (said == "") != (c.told == "") {
-			t.Errorf("%s: told %q, want %q", form, said, c.told)
+		if said := strings.Join(notes, "\n"); !strings.HasPrefix(said, c.note) || (said == "") != (c.note == "") {
+			t.Errorf("%s: noted %q, want %q", form, said, c.note)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/feedback/record"
 )
 
-// A scheduler that sends more than the listener takes is told what to set.
+// The error for a request that is larger than the listener takes names the key to set.
 func TestARequestThatIsTooLarge(t *testing.T) {
 	metrics, err := record.NewMetrics(prometheus.NewRegistry())
 	if err != nil {

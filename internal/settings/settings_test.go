@@ -234,7 +234,7 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// hidden is a text whose fields nobody sees.
+// hidden is a text without exported fields.
 type hidden struct{ text string }
 
 // UnmarshalText keeps it.
