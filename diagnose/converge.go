@@ -47,7 +47,6 @@ type held struct {
 	lines         [][]float64
 	dead          []schema.LinkID     // that failed near the region
 	sent          []float64           // by device
-	inTurn        bool                // the tree tried last fits better if switches serve their inputs in turn than by its routes
 	inputs, rates []float64           // by device: of the tree that is tried, how many inputs a switch serves, and what it passes on, of what its end takes
 	passed, blind []topology.DeviceID // on the tree that is tried; those that send on over links without readings
 	senders       []topology.DeviceID
@@ -254,7 +253,6 @@ func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, 
 	if h.grew {
 		shared := t.sharesFit(senders, end, h, p)
 		cosine := t.cosines(h, p)
-		h.inTurn = shared > cosine[addedTo]
 		return held * (max(shared, cosine[addedTo]) + cosine[waiting]) / 2
 	}
 	cosine := t.cosines(h, p)
