@@ -190,7 +190,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 // arrives at that node has grown.
 func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	d := &rc.drain
-	return d.endsAt(c.job) && c.job == d.job && d.grew && d.surely() && rc.flooded && c.cross >= ownShare
+	return d.endsAt(c.job) && c.job == d.job && d.surely() && rc.flooded && c.cross >= ownShare
 }
 
 // Of a job that loads a region of a grid without a table of traffic: ownRegion of the region's stall is on links of its
