@@ -31,7 +31,7 @@ const (
 	grownFit = .5
 	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
 	unknownFit, leastSenders = .85, 4
-	// meetsWeight is what it counts that traffic meets at the end, where nothing was added to tell it by.
+	// meetsWeight is what it counts beside the fit of known senders that what was added meets at the end.
 	meetsWeight = .1
 	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
 	// a line show the same but for the link between them, where half of the senders are on either side not even that.
@@ -73,12 +73,9 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 			if _, member := slices.BinarySearch(devices, d); member {
 				fit += memberWeight
 			}
-			score := fit
-			if h.grew && fit > most {
+			score := fit + meetsWeight*w[i]
+			if h.grew && score > most {
 				score -= against(s.router.grid.vanished(devices, d, h, p))
-			}
-			if !h.grew {
-				score += meetsWeight * w[i]
 			}
 			if score > most {
 				most = score
