@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -61,6 +62,29 @@ func (t *gridLinks) meets(end topology.DeviceID, h *held, p *pressure) float64 {
 		return 0
 	}
 	return dot/math.Sqrt(squares*parts) - beyondLine*max(0, 1-reached/stalled)
+}
+
+// meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
+// beside one on the line: what its nodes exchange ends at them.
+func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
+	d := &rc.drain
+	if !d.meets || !rc.flooded || c.file {
+		return false
+	}
+	t := s.router.grid
+	k := len(t.grid.Dims)
+	near := func(own topology.DeviceID) bool {
+		steps := 0
+		for dim, size := range t.grid.Dims {
+			away := int(t.ways[dim][int(t.coords[int(t.numbers[own])*k+dim])*size+int(t.coords[int(t.numbers[d.meet])*k+dim])])
+			if away = max(away, -away); dim < k-1 && away > 0 {
+				return false
+			}
+			steps = away
+		}
+		return steps <= 1
+	}
+	return !slices.ContainsFunc(c.job.devices, near)
 }
 
 // flow is what a link carries of the traffic of a region, bytes/s: what was added, where load was.

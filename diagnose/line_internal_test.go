@@ -39,3 +39,24 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 		})
 	}
 }
+
+// TestJobsElsewhereDoNotMeetThere: where added traffic meets is a node of the job whose nodes exchange it, or beside one, as
+// neighbours on a line are told apart by little.
+func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
+	u := newTiedUp(t)
+	rc := &regionCase{flooded: true, drain: drain{meet: u.device(t, "2,7,3"), meets: true}}
+	for at, elsewhere := range map[string]bool{"2,7,3": false, "2,7,4": false, "2,7,2": false, "2,7,5": true, "2,6,3": true, "1,7,3": true} {
+		c := &suspect{job: &job{devices: []topology.DeviceID{u.device(t, at)}}}
+		if got := u.stage.meetsElsewhere(rc, c); got != elsewhere {
+			t.Errorf("of a job at %s: %v", at, got)
+		}
+		c.file = true
+		if u.stage.meetsElsewhere(rc, c) {
+			t.Errorf("a job at %s that writes to storage is cleared", at)
+		}
+	}
+	rc.flooded = false
+	if u.stage.meetsElsewhere(rc, &suspect{job: &job{devices: []topology.DeviceID{u.device(t, "0,0,0")}}}) {
+		t.Error("a job is cleared where no load was added")
+	}
+}

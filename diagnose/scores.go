@@ -113,7 +113,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	case rc.drain.excludes(c) && rc.drain.job == nil: // somebody's who is in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return
-	case rc.drain.excludes(c):
+	case rc.drain.excludes(c), s.meetsElsewhere(rc, c):
 		c.score -= jobElsewhere
 	case c.job == rc.drain.job && rc.drain.grew && rc.drain.fit >= surelyDrains && !c.known:
 		c.score += jobConverges
