@@ -258,7 +258,7 @@ func (p *pressure) waitsFor(l schema.LinkID) float64 {
 // before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,
 // or most of the region was followed to it and packets wait for it most of the time.
 func (n *neck) before(d *drain) bool {
-	followed := n.share >= rootShare && n.waits >= mostlyWaits
+	followed := n.waits >= mostlyWaits && n.share*n.waits >= rootShare*mostlyWaits
 	tree := d.tree
 	if d.fit >= surelyDrains && !d.grew {
 		tree = d.fit // the links where it ends say more than all alike
