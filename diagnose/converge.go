@@ -51,6 +51,7 @@ type held struct {
 	passed, blind []topology.DeviceID // on the tree that is tried; those that send on over links without readings
 	senders       []topology.DeviceID
 	devices       []topology.DeviceID // at the region's links, ascending
+	agree         []float64           // by end that is tried: how well links agree with traffic that meets there
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
 	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
@@ -110,7 +111,7 @@ const leastFree = .1
 // offer of o the share s is held back and (1-s)o is carried.
 func (p *pressure) heldBack(l schema.LinkID) float64 {
 	stall := min(maxStall, p.stallOf(l)/100)
-	return max(0, p.useOf(l)) / 100 * p.graph.Capacity(l) * stall / (1 - stall)
+	return p.carries(l) * stall / (1 - stall)
 }
 
 func (h *held) look(l schema.LinkID, p *pressure) *seen {

@@ -19,8 +19,7 @@ type drain struct {
 	grew   bool    // what is compared is what was added
 	// Who sends, ascending.
 	senders []topology.DeviceID
-	meet    topology.DeviceID // where the traffic comes together whoever sends it, if it meets at one switch
-	meets   bool
+	meeting meeting
 }
 
 const (
@@ -57,15 +56,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	if len(ends) == 0 {
 		return best
 	}
-	most, meet, meets := 0., ends[0], 0.
-	w := s.work.meets[:0]
-	for _, d := range ends {
-		v := s.router.grid.meets(d, h, p)
-		if w = append(w, v); v > meets {
-			meet, meets = d, v
-		}
-	}
-	s.work.meets = w
+	most, meeting := 0., s.router.grid.meetingOf(ends, h, p)
 	for _, suspect := range rc.likeliestSenders() {
 		devices := rc.jobs[suspect].job.devices
 		for i, d := range ends {
@@ -73,7 +64,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 			if _, member := slices.BinarySearch(devices, d); member {
 				fit += memberWeight
 			}
-			score := fit + meetsWeight*w[i]
+			score := fit + meetsWeight*h.agree[i]
 			if h.grew && score > most {
 				score -= against(s.router.grid.vanished(devices, d, h, p))
 			}
@@ -87,7 +78,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		best.senders = best.job.devices
 	}
 	if best.fit < drainFit {
-		if unknown := s.unknownDrain(meet, p); unknown.fit > best.fit {
+		if unknown := s.unknownDrain(meeting.device, p); unknown.fit > best.fit {
 			best = unknown
 		}
 	}
@@ -95,7 +86,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		s.router.grid.gather(best.senders, best.device, h)
 		best.tree, best.grew = s.router.grid.agreement(h, p), h.grew
 	}
-	best.meet, best.meets = meet, meets >= leastMeets
+	best.meeting = meeting
 	return best
 }
 

@@ -26,13 +26,13 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 			slices.Sort(links)
 			h, grid := &u.stage.work.held, u.stage.router.grid
 			h.take(links, u.p)
-			right := grid.meets(end, h, u.p)
+			right, _ := grid.meets(end, h, u.p)
 			if right < leastMeets {
 				t.Errorf("at the end links agree by %.3f", right)
 			}
 			for z := range 8 {
 				at := u.device(t, fmt.Sprintf("2,7,%d", z))
-				if v := grid.meets(at, h, u.p); at != end && v >= right {
+				if v, _ := grid.meets(at, h, u.p); at != end && v >= right {
 					t.Errorf("at %d links agree by %.3f, at the end by %.3f", z, v, right)
 				}
 			}
@@ -44,7 +44,7 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 // neighbours on a line are told apart by little.
 func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 	u := newTiedUp(t)
-	rc := &regionCase{flooded: true, drain: drain{meet: u.device(t, "2,7,3"), meets: true}}
+	rc := &regionCase{flooded: true, drain: drain{meeting: meeting{device: u.device(t, "2,7,3"), agree: 1}}}
 	for at, elsewhere := range map[string]bool{"2,7,3": false, "2,7,4": false, "2,7,2": false, "2,7,5": true, "2,6,3": true, "1,7,3": true} {
 		c := &suspect{job: &job{devices: []topology.DeviceID{u.device(t, at)}}}
 		if got := u.stage.meetsElsewhere(rc, c); got != elsewhere {

@@ -173,8 +173,8 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if rc.sink != nil {
 		return &schema.Root{Device: rc.sink.Name, Kind: incast, Link: schema.NoLink}
 	}
-	if rc.drain.meets {
-		return &schema.Root{Device: s.graph.Device(rc.drain.meet).Name, Kind: kind, Link: schema.NoLink}
+	if rc.drain.meeting.known() {
+		return &schema.Root{Device: s.graph.Device(rc.drain.meeting.device).Name, Kind: kind, Link: schema.NoLink}
 	}
 	return nil
 }

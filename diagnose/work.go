@@ -21,7 +21,7 @@ type work struct {
 	interval      uint32 // of the jobs' maxima
 	leaves        []topology.DeviceID
 	before, after []float64
-	values, meets []float64
+	values        []float64
 	lagged        []*lagged // of the features of jobs in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlator
