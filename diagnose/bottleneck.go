@@ -258,8 +258,12 @@ func (p *pressure) waitsFor(l schema.LinkID) float64 {
 // before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,
 // or most of the region was followed to it and packets wait for it most of the time.
 func (n *neck) before(d *drain) bool {
-	followed := n.share >= rootShare && n.waits >= mostlyWaits
-	return n.sole || (n.fit >= neckFit || followed) && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > d.tree
+	followed := n.waits >= mostlyWaits && n.share*n.waits >= rootShare*mostlyWaits
+	tree := d.tree
+	if d.fit >= surelyDrains && !d.grew {
+		tree = d.fit // the links where it ends say more than all alike
+	}
+	return n.sole || (n.fit >= neckFit || followed) && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > tree
 }
 
 // slowLink is the link that lost rate, if that is what a region is blamed on.

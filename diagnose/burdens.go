@@ -54,7 +54,7 @@ func (s *Stage) compare(p *pressure) {
 		explained += all * s.routesOf(j).total
 	}
 	for l := range schema.LinkID(s.graph.NumLinks()) {
-		carried += max(0, p.useOf(l)) / 100 * s.graph.Capacity(l)
+		carried += p.carries(l)
 	}
 	s.work.loads = carried > 0
 	s.work.comparable = explained >= leastCompared*carried*float64(s.clock.duration)/1e9

@@ -70,10 +70,8 @@ func TestTrafficEndsWhereItVanishes(t *testing.T) {
 	if right, wrong := shares(end), shares(beside); right < .999 || wrong > .8 {
 		t.Errorf("the shares fit by %.3f and %.3f", right, wrong)
 	}
-	for _, onLine := range []bool{false, true} {
-		if right, wrong := grid.vanished(senders, end, onLine, h, u.p), grid.vanished(senders, beside, onLine, h, u.p); right > .01 || wrong < .3 {
-			t.Errorf("of trees to the end and beside it %.3f and %.3f vanish", right, wrong)
-		}
+	if right, wrong := grid.vanished(senders, end, h, u.p), grid.vanished(senders, beside, h, u.p); right > .01 || wrong < .3 {
+		t.Errorf("of trees to the end and beside it %.3f and %.3f vanish", right, wrong)
 	}
 	named := func() string {
 		rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{devices: senders}, cross: 1}}}

@@ -47,11 +47,11 @@ type held struct {
 	lines         [][]float64
 	dead          []schema.LinkID     // that failed near the region
 	sent          []float64           // by device
-	inTurn        bool                // the tree tried last fits better if switches serve their inputs in turn than by its routes
 	inputs, rates []float64           // by device: of the tree that is tried, how many inputs a switch serves, and what it passes on, of what its end takes
 	passed, blind []topology.DeviceID // on the tree that is tried; those that send on over links without readings
 	senders       []topology.DeviceID
 	devices       []topology.DeviceID // at the region's links, ascending
+	agree         []float64           // by end that is tried: how well links agree with traffic that meets there
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
 	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
@@ -111,7 +111,7 @@ const leastFree = .1
 // offer of o the share s is held back and (1-s)o is carried.
 func (p *pressure) heldBack(l schema.LinkID) float64 {
 	stall := min(maxStall, p.stallOf(l)/100)
-	return max(0, p.useOf(l)) / 100 * p.graph.Capacity(l) * stall / (1 - stall)
+	return p.carries(l) * stall / (1 - stall)
 }
 
 func (h *held) look(l schema.LinkID, p *pressure) *seen {
@@ -254,7 +254,6 @@ func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, 
 	if h.grew {
 		shared := t.sharesFit(senders, end, h, p)
 		cosine := t.cosines(h, p)
-		h.inTurn = shared > cosine[addedTo]
 		return held * (max(shared, cosine[addedTo]) + cosine[waiting]) / 2
 	}
 	cosine := t.cosines(h, p)

@@ -19,6 +19,7 @@ type drain struct {
 	grew   bool    // what is compared is what was added
 	// Who sends, ascending.
 	senders []topology.DeviceID
+	meeting meeting
 }
 
 const (
@@ -27,9 +28,10 @@ const (
 	// grownFit is the same where load was added and no full link is known: in full buffers what is held up of others hides
 	// how much of it goes where, but what was added lies on the tree, and most where it ends.
 	grownFit = .5
-	// unknownFit is the same where the senders are not known, unknownScore with what vanishes before the end counted
-	// against it, leastSenders how many they must be.
-	unknownFit, unknownScore, leastSenders = .85, .77, 4
+	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
+	unknownFit, leastSenders = .85, 4
+	// meetsWeight is what it counts beside the fit of known senders that what was added meets at the end.
+	meetsWeight = .1
 	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
 	// a line show the same but for the link between them, where half of the senders are on either side not even that.
 	memberWeight = .03
@@ -54,21 +56,21 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	if len(ends) == 0 {
 		return best
 	}
-	most := 0.
-	for _, i := range rc.likeliestSenders() {
-		devices := rc.jobs[i].job.devices
-		for _, d := range ends {
+	most, meeting := 0., s.router.grid.meetingOf(ends, h, p)
+	for _, suspect := range rc.likeliestSenders() {
+		devices := rc.jobs[suspect].job.devices
+		for i, d := range ends {
 			fit := s.router.grid.treeFit(devices, d, h, p)
 			if _, member := slices.BinarySearch(devices, d); member {
 				fit += memberWeight
 			}
-			score := fit
-			if h.grew && fit > most {
-				score -= against(s.router.grid.vanished(devices, d, false, h, p))
+			score := fit + meetsWeight*h.agree[i]
+			if h.grew && score > most {
+				score -= against(s.router.grid.vanished(devices, d, h, p))
 			}
 			if score > most {
 				most = score
-				best = drain{device: d, fit: fit, job: rc.jobs[i].job}
+				best = drain{device: d, fit: fit, job: rc.jobs[suspect].job}
 			}
 		}
 	}
@@ -76,7 +78,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		best.senders = best.job.devices
 	}
 	if best.fit < drainFit {
-		if unknown := s.unknownDrain(ends, best.fit, p); unknown.fit > 0 {
+		if unknown := s.unknownDrain(meeting.device, p); unknown.fit > best.fit {
 			best = unknown
 		}
 	}
@@ -84,31 +86,23 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		s.router.grid.gather(best.senders, best.device, h)
 		best.tree, best.grew = s.router.grid.agreement(h, p), h.grew
 	}
+	best.meeting = meeting
 	return best
 }
 
-// unknownDrain is the switch to which a tree fits whose senders are taken from what is held back: they may be of a job
-// that no table has. Such senders fit any neighbour of the end too, so that what vanishes before it counts more.
-func (s *Stage) unknownDrain(ends []topology.DeviceID, least float64, p *pressure) (best drain) {
-	t, h, most := s.router.grid, &s.work.held, unknownScore
-	for _, d := range ends {
-		senders := t.sendersTo(d, h)
-		if len(senders) < leastSenders {
-			continue
-		}
-		fit := t.treeFit(senders, d, h, p)
-		if fit < unknownFit || fit <= least {
-			continue
-		}
-		score := fit
-		if h.grew {
-			score -= against(t.lost(d, len(senders), h, p)/2 + t.vanished(senders, d, true, h, p))
-		}
-		if score > most {
-			most, best = score, drain{device: d, fit: fit, senders: slices.Clone(senders)}
-		}
+// unknownDrain is the tree to the switch where the traffic of a region meets, with senders that are taken from what is held
+// back: they may be of a job that no table has.
+func (s *Stage) unknownDrain(end topology.DeviceID, p *pressure) drain {
+	t, h := s.router.grid, &s.work.held
+	senders := t.sendersTo(end, h)
+	if len(senders) < leastSenders {
+		return drain{}
 	}
-	return best
+	fit := t.treeFit(senders, end, h, p)
+	if fit < unknownFit {
+		return drain{}
+	}
+	return drain{device: end, fit: fit, senders: slices.Clone(senders)}
 }
 
 // surelyDrains is from which fit on a tree says who does not send, fewSenders the share of the senders that a job

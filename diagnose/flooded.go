@@ -4,11 +4,14 @@ package diagnose
 // send over the same links, so that a region may carry less in all while what holds it up is load: what is added shows
 // on some of its links, and on those before the switch that it converges on. A host that takes little adds none.
 func (s *Stage) floods(rc *regionCase, p *pressure) bool {
-	if !s.graph.Duplex() || rc.onset < 0 || rc.drain.fit == 0 {
+	if !s.graph.Duplex() || rc.onset < 0 {
 		return false
 	}
-	if rc.drain.grew {
+	if rc.drain.grew || rc.drain.meeting.grew {
 		return true
+	}
+	if rc.drain.fit == 0 {
+		return false
 	}
 	now, before := 0., 0.
 	for _, l := range s.graph.LinksAt(rc.drain.device) {

@@ -12,7 +12,7 @@ const (
 	ownShare = .6
 	// ownBurden of the region's traffic must be its own, on a tree; gridBurden on a grid, where what converges on one
 	// node of a job is more of a region than the uniform exchange that its burden is of.
-	ownBurden, gridBurden = .9, .35
+	ownBurden, gridBurden = .9, .6
 	// ownGround of the region's links have no node of another job at their ends.
 	ownGround = .7
 	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no

@@ -173,6 +173,9 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if rc.sink != nil {
 		return &schema.Root{Device: rc.sink.Name, Kind: incast, Link: schema.NoLink}
 	}
+	if rc.drain.meeting.known() {
+		return &schema.Root{Device: s.graph.Device(rc.drain.meeting.device).Name, Kind: kind, Link: schema.NoLink}
+	}
 	return nil
 }
 

@@ -113,7 +113,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	case rc.drain.excludes(c) && rc.drain.job == nil: // somebody's who is in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return
-	case rc.drain.excludes(c):
+	case rc.drain.excludes(c), s.meetsElsewhere(rc, c):
 		c.score -= jobElsewhere
 	case c.job == rc.drain.job && rc.drain.grew && rc.drain.fit >= surelyDrains && !c.known:
 		c.score += jobConverges
@@ -190,7 +190,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 // arrives at that node has grown.
 func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	d := &rc.drain
-	return d.endsAt(c.job) && c.job == d.job && d.grew && d.surely() && rc.flooded && c.cross >= ownShare
+	return d.endsAt(c.job) && c.job == d.job && d.surely() && rc.flooded && c.cross >= ownShare
 }
 
 // Of a job that loads a region of a grid without a table of traffic: ownRegion of the region's stall is on links of its

@@ -1,0 +1,130 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+const (
+	// lineStall is from which stall on, percent, a link of a line has packets that wait all the time.
+	lineStall = 20
+	// fromLine is the share of what a switch passes on along a line that it received over the line.
+	fromLine = .5
+	// beyondLine is how much stall on a line that cannot be of traffic to a switch counts against it.
+	beyondLine = 2
+	// leastMeets is the least that the links of a line must agree for its end to be named.
+	leastMeets = .6
+)
+
+// meeting is the switch of a grid at which the traffic of a region comes together, whoever sends it.
+type meeting struct {
+	device topology.DeviceID
+	agree  float64 // how well what links of its line carry agrees with that; 0: not at all
+	grew   bool    // load was added on these links
+}
+
+// known reports whether the switch may be named.
+func (m *meeting) known() bool { return m.agree >= leastMeets }
+
+// meetingOf is the best of the switches at which traffic may meet. It notes how well each does.
+func (t *gridLinks) meetingOf(ends []topology.DeviceID, h *held, p *pressure) (best meeting) {
+	best.device = ends[0]
+	h.agree = h.agree[:0]
+	for _, d := range ends {
+		agree, grew := t.meets(d, h, p)
+		if h.agree = append(h.agree, agree); agree > best.agree {
+			best = meeting{d, agree, grew}
+		}
+	}
+	best.grew = best.grew && best.known()
+	return best
+}
+
+// meets is how well what links of the last dimension through a switch carry agrees with traffic that ends there, at most 1,
+// and whether load was added on them: then that is what is compared. A region may carry less in all while what holds it up
+// is load, as full buffers hold up what others send; where it ends the load shows.
+//
+// Under dimension-order routing all that goes to one switch, whoever sends it, comes together on that line. While all have
+// packets that wait, a switch serves its inputs in turn, so that of what it passes on about half came over the line and the
+// rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
+// Links that stall farther off than any route to the switch is long speak against it.
+func (t *gridLinks) meets(end topology.DeviceID, h *held, p *pressure) (agree float64, grew bool) {
+	k := len(t.grid.Dims)
+	size := t.grid.Dims[k-1]
+	stride := t.grid.Switches() / size
+	at := int(t.numbers[end])
+	z := at / stride
+	after := func(x int) schema.LinkID { return t.next[(at+((x+size)%size-z)*stride)*k+k-1] }
+	var all, added, stalled float64
+	for x := range size {
+		if l := after(x); l != schema.NoLink && p.stallOf(l) >= lineStall {
+			stalled += p.stallOf(l)
+			all += p.carries(l)
+			added += h.look(l, p).added
+		}
+	}
+	grew = added > grewShare*all
+	flow := func(l schema.LinkID) float64 {
+		if grew {
+			return h.look(l, p).added
+		}
+		return p.carries(l)
+	}
+	var dot, squares, parts, reached float64
+	for x := range size {
+		if l := after(x); l != schema.NoLink {
+			squares += flow(l) * flow(l)
+		}
+	}
+	for _, step := range [2]int{1, -1} {
+		part := 1.
+		for x := range size / 2 {
+			l := after(z + x)
+			if step < 0 {
+				l = after(z - x - 1)
+			}
+			if l == schema.NoLink || p.stallOf(l) < lineStall {
+				break
+			}
+			dot += part * flow(l)
+			parts += part * part
+			reached += p.stallOf(l)
+			part *= fromLine
+		}
+	}
+	if squares*parts == 0 {
+		return 0, false
+	}
+	return dot/math.Sqrt(squares*parts) - beyondLine*max(0, 1-reached/stalled), grew
+}
+
+// meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
+// beside one on the line: what its nodes exchange ends at them.
+func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
+	m := &rc.drain.meeting
+	if !m.known() || !rc.flooded || c.file {
+		return false
+	}
+	t := s.router.grid
+	k := len(t.grid.Dims)
+	near := func(own topology.DeviceID) bool {
+		steps := 0
+		for dim, size := range t.grid.Dims {
+			away := int(t.ways[dim][int(t.coords[int(t.numbers[own])*k+dim])*size+int(t.coords[int(t.numbers[m.device])*k+dim])])
+			if away = max(away, -away); dim < k-1 && away > 0 {
+				return false
+			}
+			steps = away
+		}
+		return steps <= 1
+	}
+	return !slices.ContainsFunc(c.job.devices, near)
+}
+
+// carries is what a link carries, bytes/s; 0 if that is not known.
+func (p *pressure) carries(l schema.LinkID) float64 {
+	return max(0, p.useOf(l)) / 100 * p.graph.Capacity(l)
+}

@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// TestTrafficMeetsWhereLinksCarryMost: who sends need not be known to see at which switch of a line traffic comes together,
+// whether its senders are on one side, on both, or round the edge of the torus.
+func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
+	for _, senders := range []string{"4567", "034567", "0124567", "012"} {
+		t.Run(senders, func(t *testing.T) {
+			u := newTiedUp(t)
+			var from []topology.DeviceID
+			for _, line := range []string{"1,6,", "1,7,", "2,6,", "2,7,"} {
+				for _, z := range senders {
+					from = append(from, u.device(t, line+string(z)))
+				}
+			}
+			slices.Sort(from)
+			end := u.device(t, "2,7,3")
+			links := u.share(from, end, 10e9)
+			slices.Sort(links)
+			h, grid := &u.stage.work.held, u.stage.router.grid
+			h.take(links, u.p)
+			right, _ := grid.meets(end, h, u.p)
+			if right < leastMeets {
+				t.Errorf("at the end links agree by %.3f", right)
+			}
+			for z := range 8 {
+				at := u.device(t, fmt.Sprintf("2,7,%d", z))
+				if v, _ := grid.meets(at, h, u.p); at != end && v >= right {
+					t.Errorf("at %d links agree by %.3f, at the end by %.3f", z, v, right)
+				}
+			}
+		})
+	}
+}
+
+// TestJobsElsewhereDoNotMeetThere: where added traffic meets is a node of the job whose nodes exchange it, or beside one, as
+// neighbours on a line are told apart by little.
+func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
+	u := newTiedUp(t)
+	rc := &regionCase{flooded: true, drain: drain{meeting: meeting{device: u.device(t, "2,7,3"), agree: 1}}}
+	for at, elsewhere := range map[string]bool{"2,7,3": false, "2,7,4": false, "2,7,2": false, "2,7,5": true, "2,6,3": true, "1,7,3": true} {
+		c := &suspect{job: &job{devices: []topology.DeviceID{u.device(t, at)}}}
+		if got := u.stage.meetsElsewhere(rc, c); got != elsewhere {
+			t.Errorf("of a job at %s: %v", at, got)
+		}
+		c.file = true
+		if u.stage.meetsElsewhere(rc, c) {
+			t.Errorf("a job at %s that writes to storage is cleared", at)
+		}
+	}
+	rc.flooded = false
+	if u.stage.meetsElsewhere(rc, &suspect{job: &job{devices: []topology.DeviceID{u.device(t, "0,0,0")}}}) {
+		t.Error("a job is cleared where no load was added")
+	}
+}
