@@ -91,6 +91,7 @@ type Search struct {
 	yields      [origins]yield
 	shown       [][]shown // of each dimension and value: how often it showed symptoms
 	healthy     *healthySet
+	rates       sizeRates
 	err         error
 }
 
@@ -213,8 +214,7 @@ func (s *Search) count(e *experiment) {
 	e.number, e.seconds = s.experiments, s.seconds
 	switch e.result.Status {
 	case OK:
-		e.symptom = s.description.Judge(&e.result)
-		e.signals = s.signals(&e.result)
+		s.judge(e)
 		e.covered = s.covered(e.point)
 		s.history = append(s.history, e)
 		for d, at := range e.point {
