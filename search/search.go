@@ -34,8 +34,8 @@ type Config struct {
 	NoMFS           bool // neither take anomalies apart nor skip what is known
 }
 
-// maxPairs bounds the host pairs of one search.
-const maxPairs = 1024
+// MaxPairs bounds the host pairs of one search.
+const MaxPairs = 1024
 
 // Validate joins all faults.
 func (c *Config) Validate() error {
@@ -43,8 +43,8 @@ func (c *Config) Validate() error {
 	if c.Budget < 1 {
 		errs = append(errs, fmt.Errorf("budget %d: want 1 experiment or more", c.Budget))
 	}
-	if c.Pairs < 0 || c.Pairs > maxPairs {
-		errs = append(errs, fmt.Errorf("pairs %d: want 1 to %d", c.Pairs, maxPairs))
+	if c.Pairs < 0 || c.Pairs > MaxPairs {
+		errs = append(errs, fmt.Errorf("pairs %d: want 1 to %d", c.Pairs, MaxPairs))
 	}
 	return errors.Join(errs...)
 }
