@@ -78,6 +78,9 @@ func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
 // report adds an anomaly, or revises one that it takes in.
 func (s *Search) report(m *minimizer) {
 	e := m.base
+	if e.symptom == Healthy { // judged again meanwhile
+		return
+	}
 	m.mfs = holding(m.mfs, e.point, pointMFS(s.space, e.point))
 	for _, a := range s.anomalies {
 		if a.MFS != nil && a.Symptom == e.symptom && m.mfs.covers(a.base.point) && subset(a.MFS, m.mfs) {

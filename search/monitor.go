@@ -80,9 +80,14 @@ func (d *Description) Judge(m *Measurement) Symptom {
 func (d *Description) throughput(m *Measurement) float64 {
 	worst := math.Inf(1)
 	for _, dir := range m.Directions {
-		worst = min(worst, max(dir.Gbps/d.LineRateGbps, dir.Mpps/d.packetRate(dir.SizeBytes)))
+		worst = min(worst, d.share(dir, d.packetRate(dir.SizeBytes)))
 	}
 	return worst
+}
+
+// share of what the nearer bound allows a direction.
+func (d *Description) share(dir Direction, mpps float64) float64 {
+	return max(dir.Gbps/d.LineRateGbps, dir.Mpps/mpps)
 }
 
 // packetRate is the bound for packets of a size, million a second: the calibrated one,

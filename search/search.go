@@ -34,8 +34,8 @@ type Config struct {
 	NoMFS           bool // neither take anomalies apart nor skip what is known
 }
 
-// maxPairs bounds the host pairs of one search.
-const maxPairs = 1024
+// MaxPairs bounds the host pairs of one search.
+const MaxPairs = 1024
 
 // Validate joins all faults.
 func (c *Config) Validate() error {
@@ -43,8 +43,8 @@ func (c *Config) Validate() error {
 	if c.Budget < 1 {
 		errs = append(errs, fmt.Errorf("budget %d: want 1 experiment or more", c.Budget))
 	}
-	if c.Pairs < 0 || c.Pairs > maxPairs {
-		errs = append(errs, fmt.Errorf("pairs %d: want 1 to %d", c.Pairs, maxPairs))
+	if c.Pairs < 0 || c.Pairs > MaxPairs {
+		errs = append(errs, fmt.Errorf("pairs %d: want 1 to %d", c.Pairs, MaxPairs))
 	}
 	return errors.Join(errs...)
 }
@@ -91,6 +91,7 @@ type Search struct {
 	yields      [origins]yield
 	shown       [][]shown // of each dimension and value: how often it showed symptoms
 	healthy     *healthySet
+	rates       sizeRates
 	err         error
 }
 
@@ -213,8 +214,7 @@ func (s *Search) count(e *experiment) {
 	e.number, e.seconds = s.experiments, s.seconds
 	switch e.result.Status {
 	case OK:
-		e.symptom = s.description.Judge(&e.result)
-		e.signals = s.signals(&e.result)
+		s.judge(e)
 		e.covered = s.covered(e.point)
 		s.history = append(s.history, e)
 		for d, at := range e.point {

@@ -15,7 +15,7 @@ func (s *Search) signals(m *Measurement) []float64 {
 	for _, name := range s.description.Counters {
 		v = append(v, m.Counters[name])
 	}
-	return append(v, -s.description.throughput(m))
+	return append(v, -s.throughput(m))
 }
 
 // spread is the mean and the sum of squared deviations of a signal (Welford).

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
 	"github.com/giverny/giverny/search/simulated"
 )
@@ -50,8 +51,8 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 
 // open makes an engine for each pair.
 func (f *engineFlags) open(log *slog.Logger) (engines []engine.Engine, err error) {
-	if f.pairs < 1 {
-		return nil, fmt.Errorf("--pairs %d: want 1 or more", f.pairs)
+	if f.pairs < 1 || f.pairs > search.MaxPairs { // before engines are started
+		return nil, fmt.Errorf("--pairs %d: want 1 to %d", f.pairs, search.MaxPairs)
 	}
 	if err := f.check(); err != nil {
 		return nil, err

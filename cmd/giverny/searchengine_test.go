@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/giverny/giverny/search/engine/enginetest"
@@ -25,4 +27,14 @@ func answerRequests() error {
 		return err
 	}
 	return enginetest.Serve("F", pause, os.Stdin, os.Stdout)
+}
+
+// TestPairsAreBounded: too many pairs are refused before an engine is started for each.
+func TestPairsAreBounded(t *testing.T) {
+	for _, pairs := range []int{-1, 0, 1025} {
+		f := &engineFlags{name: engineExec, command: "/nonexistent/engine", pairs: pairs}
+		if _, err := f.open(nil); err == nil || !strings.Contains(err.Error(), "want 1 to 1024") {
+			t.Errorf("--pairs %d: %v", pairs, err)
+		}
+	}
 }

@@ -148,7 +148,7 @@ svg{width:100%;height:auto;margin:1em 0}.withdrawn{color:#6b7682}dt{float:left;c
 <dl>
 <dt>begun</dt><dd>{{if .Began.IsZero}}not recorded{{else}}{{.Began.UTC.Format "2006-01-02 15:04:05 UTC"}}{{end}}</dd>
 <dt>algorithm</dt><dd>{{.Algorithm}}, seed {{.Seed}}</dd>
-{{if .Description.LineRateGbps}}<dt>bounds</dt><dd>{{.Description.LineRateGbps}} Gb/s and {{.Description.MessageRateMpps}} million packets a second in each direction</dd>
+{{if .Description.LineRateGbps}}<dt>bounds</dt><dd>{{printf "%.4g" .Description.LineRateGbps}} Gb/s and {{printf "%.4g" .Description.MessageRateMpps}} million packets a second in each direction</dd>
 {{end}}<dt>experiments</dt><dd>{{.Experiments}}, of which {{.Failed}} failed; {{if .Measurements}}{{.Invalid}} workloads could not be had{{else}}measurements are not kept{{end}}</dd>
 <dt>time of the experiments</dt><dd>{{printf "%.1f" .Hours}} h</dd>
 <dt>anomalies</dt><dd>{{len .Standing}}{{with .Withdrawn}}, and {{len .}} withdrawn{{end}}</dd>
