@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/hostping/launch"
 	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/schema"
 )
 
 type hostLaunchFlags struct {
@@ -87,13 +84,9 @@ func (f *hostLaunchFlags) want() (w launch.Want, err error) {
 
 // hostLaunched is what the command prints with --json.
 type hostLaunched struct {
-	DryRun  bool                 `json:"dry_run"`
-	Root    dispatch.Root        `json:"root"`
-	Free    string               `json:"free"`
-	Request order.Request        `json:"request"`
-	Command schema.Command       `json:"command"`
-	Status  schema.CommandStatus `json:"status"`
-	Reason  string               `json:"reason,omitempty"`
+	dispatched
+	Free    string        `json:"free"`
+	Request order.Request `json:"request"`
 }
 
 func (f *hostLaunchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launcher, want launch.Want) error {
@@ -107,43 +100,17 @@ func (f *hostLaunchFlags) launch(ctx context.Context, w io.Writer, l *launch.Lau
 	if err != nil {
 		return err
 	}
-	if running, err := l.Running(ctx, plan.Root.Agent); err != nil {
+	agent := plan.Root.Agent
+	if running, err := l.Running(ctx, agent); err != nil {
 		return err
 	} else if running != nil && !f.again {
-		return fmt.Errorf("run %s of %s goes on; wait, or give --again", running.RunID, plan.Root.Agent)
+		return fmt.Errorf("run %s of %s goes on; wait, or give --again", running.RunID, agent)
 	}
-	out := hostLaunched{DryRun: f.dryRun, Root: plan.Root, Free: plan.Free, Request: plan.Request, Command: plan.Command}
-	var refused error
-	if f.dryRun {
-		out.Status, out.Reason, err = l.Try(ctx, &plan.Command)
-		if err != nil {
-			return err
-		}
-	} else {
-		answer, err := l.Send(ctx, &plan)
-		out.Status, out.Reason, refused = answer.Status, answer.Reason, err
-	}
+	sent, refused := f.dispatch(ctx, l.Dispatcher, plan.Root, &plan.Command, agent)
 	if f.json {
-		return errors.Join(json.NewEncoder(w).Encode(&out), refused)
+		return errors.Join(json.NewEncoder(w).Encode(&hostLaunched{sent, plan.Free, plan.Request}), refused)
 	}
-	return errors.Join(printHostLaunched(w, &out), refused)
-}
-
-func printHostLaunched(w io.Writer, o *hostLaunched) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if o.Root.Device != "" {
-		fmt.Fprintf(table, "root\t%s: %s of agent %s, %v\n", o.Root.Device, o.Root.Adapter, o.Root.Agent, o.Root.Subsystem)
-	}
-	probed := map[order.Mode]string{order.Full: "every pair", order.Affinitive: o.Request.RNIC + " to its own endpoints", order.Baseline: "every pair, for a baseline"}[o.Request.Mode]
-	fmt.Fprintf(table, "probed\t%s, %s (%s)\n", o.Root.Agent, probed, o.Free)
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if o.DryRun {
-		if err := printWouldSend(w, &o.Command); err != nil {
-			return err
-		}
-	}
-	printTaken(w, o.DryRun, "run", o.Root.Agent, o.Command.ID, o.Status, o.Reason)
-	return nil
+	probed := map[order.Mode]string{order.Full: "every pair", order.Affinitive: plan.Request.RNIC + " to its own endpoints",
+		order.Baseline: "every pair, for a baseline"}[plan.Request.Mode]
+	return errors.Join(sent.print(w, "run", agent, [][2]string{{"probed", fmt.Sprintf("%s, %s (%s)", agent, probed, plan.Free)}}), refused)
 }

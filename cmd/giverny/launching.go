@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -43,24 +47,58 @@ func regionOf(flag string) (uint64, error) {
 	return id, nil
 }
 
-// printWouldSend shows the command of a dry run.
-func printWouldSend(w io.Writer, c *schema.Command) error {
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "would send\n%s\n", text)
-	return err
+// dispatched is what became of a launch's command.
+type dispatched struct {
+	DryRun  bool                 `json:"dry_run"`
+	Root    dispatch.Root        `json:"root"`
+	Command schema.Command       `json:"command"`
+	Status  schema.CommandStatus `json:"status"`
+	Reason  string               `json:"reason,omitempty"`
 }
 
-// printTaken says what an agent answered to a command, or to its dry run.
-func printTaken(w io.Writer, dryRun bool, what, agent, id string, status schema.CommandStatus, reason string) {
-	switch {
-	case dryRun && status == schema.CommandDone:
-		fmt.Fprintf(w, "%s would take it\n", agent)
-	case dryRun:
-		fmt.Fprintf(w, "%s would not take it: %s: %s\n", agent, status, reason)
-	case status != "":
-		fmt.Fprintf(w, "%s %s: %s\n", what, id, status)
+// dispatch sends a command to an agent; with --dry-run it asks whether the agent would take it. The error says why it
+// was not sent, or not taken.
+func (o *launchOptions) dispatch(ctx context.Context, d *dispatch.Dispatcher, root dispatch.Root, c *schema.Command, agent string) (dispatched, error) {
+	out := dispatched{DryRun: o.dryRun, Root: root, Command: *c}
+	var err error
+	if o.dryRun {
+		out.Status, out.Reason, err = d.Try(ctx, c)
+	} else {
+		var answer command.Answer
+		answer, err = d.Send(ctx, c, agent)
+		out.Status, out.Reason = answer.Status, answer.Reason
 	}
+	return out, err
+}
+
+// print writes the root, the rows that say what was chosen, and what the agent answered about it.
+func (d *dispatched) print(w io.Writer, what, agent string, chosen [][2]string) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if d.Root.Device != "" {
+		fmt.Fprintf(table, "root\t%s: %s of agent %s, %v\n", d.Root.Device, d.Root.Adapter, d.Root.Agent, d.Root.Subsystem)
+	}
+	for _, row := range chosen {
+		fmt.Fprintf(table, "%s\t%s\n", row[0], row[1])
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if d.DryRun {
+		text, err := json.MarshalIndent(&d.Command, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "would send\n%s\n", text)
+	}
+	switch {
+	case d.DryRun && d.Status == schema.CommandDone:
+		fmt.Fprintf(w, "%s would take it\n", agent)
+	case d.DryRun && d.Status == "":
+		fmt.Fprintf(w, "%s: %s\n", agent, d.Reason)
+	case d.DryRun:
+		fmt.Fprintf(w, "%s would not take it: %s: %s\n", agent, d.Status, d.Reason)
+	case d.Status != "":
+		fmt.Fprintf(w, "%s %s: %s\n", what, d.Command.ID, d.Status)
+	}
+	return nil
 }

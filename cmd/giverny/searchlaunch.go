@@ -7,15 +7,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/giverny/giverny/command"
-	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/launch"
 )
 
@@ -109,17 +105,13 @@ func (f *launchFlags) want() (w launch.Want, err error) {
 
 // launched is what the command prints with --json.
 type launched struct {
-	DryRun  bool                 `json:"dry_run"`
-	Root    dispatch.Root        `json:"root"`
-	Choice  launch.Choice        `json:"choice"`
-	Command schema.Command       `json:"command"`
-	Status  schema.CommandStatus `json:"status"`
-	Reason  string               `json:"reason,omitempty"`
+	dispatched
+	Choice launch.Choice `json:"choice"`
 }
 
 func (f *launchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launcher, want launch.Want) error {
+	var err error
 	if want.Diagnosis.Region != 0 {
-		var err error
 		if want.Diagnosis, err = l.Diagnosis(ctx, want.Diagnosis.Region); err != nil {
 			return err
 		}
@@ -128,47 +120,22 @@ func (f *launchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launche
 	if err != nil {
 		return err
 	}
-	if running, err := l.Running(ctx, plan.Choice.Subsystem); err != nil {
+	chosen := &plan.Choice
+	if running, err := l.Running(ctx, chosen.Subsystem); err != nil {
 		return err
 	} else if running != nil && !f.again {
-		return fmt.Errorf("search %s of %v runs; wait, cancel it, or give --again", running.ID, plan.Choice.Subsystem)
+		return fmt.Errorf("search %s of %v runs; wait, cancel it, or give --again", running.ID, chosen.Subsystem)
 	}
-	out := launched{DryRun: f.dryRun, Root: plan.Root, Choice: plan.Choice, Command: plan.Command}
-	var refused error
-	if f.dryRun {
-		out.Status, out.Reason, err = l.Try(ctx, &plan)
-	} else {
-		var answer command.Answer
-		answer, refused = l.Send(ctx, &plan)
-		out.Status, out.Reason = answer.Status, answer.Reason
-	}
-	if err != nil {
-		return err
-	}
+	sent, refused := f.dispatch(ctx, l.Dispatcher, plan.Root, &plan.Command, chosen.Agent)
 	if f.json {
-		return errors.Join(json.NewEncoder(w).Encode(&out), refused)
+		return errors.Join(json.NewEncoder(w).Encode(&launched{sent, *chosen}), refused)
 	}
-	return errors.Join(printLaunched(w, &out), refused)
-}
-
-func printLaunched(w io.Writer, o *launched) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if o.Root.Device != "" {
-		fmt.Fprintf(table, "root\t%s: %s of agent %s, %v\n", o.Root.Device, o.Root.Adapter, o.Root.Agent, o.Root.Subsystem)
+	rows := [][2]string{
+		{"searches", fmt.Sprintf("%s, adapter %s, %v", chosen.Agent, chosen.Adapter, chosen.Subsystem)},
+		{"peers", strings.Join(chosen.Peers, ", ")},
 	}
-	fmt.Fprintf(table, "searches\t%s, adapter %s, %v\n", o.Choice.Agent, o.Choice.Adapter, o.Choice.Subsystem)
-	fmt.Fprintf(table, "peers\t%s\n", strings.Join(o.Choice.Peers, ", "))
-	for _, p := range o.Choice.Passed {
-		fmt.Fprintf(table, "passed\t%s %s\n", p.Agent, p.Why)
+	for _, p := range chosen.Passed {
+		rows = append(rows, [2]string{"passed", p.Agent + " " + p.Why})
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if o.DryRun {
-		if err := printWouldSend(w, &o.Command); err != nil {
-			return err
-		}
-	}
-	printTaken(w, o.DryRun, "search", o.Choice.Agent, o.Command.ID, o.Status, o.Reason)
-	return nil
+	return errors.Join(sent.print(w, "search", chosen.Agent, rows), refused)
 }

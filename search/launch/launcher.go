@@ -106,8 +106,3 @@ func (l *Launcher) request(ctx context.Context, w Want, c Choice) (schema.Search
 func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
 	return l.Dispatcher.Send(ctx, &p.Command, p.Choice.Agent)
 }
-
-// Try asks the agent whether it would take a plan's command, by a dry run.
-func (l *Launcher) Try(ctx context.Context, p *Plan) (schema.CommandStatus, string, error) {
-	return l.Dispatcher.Try(ctx, &p.Command)
-}
