@@ -8,10 +8,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ARGS ?=
 
 # What `make check` does, in two phases, each step a target of its own; those left of a bar run beside those right of it.
-CHECKS := 'deps deps-test | format vet staticcheck imports' 'generated compose conformance plain | race integration'
+CHECKS := 'deps deps-test | format vet staticcheck imports' 'generated compose conformance plain rdma | race integration'
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(filter-out |,$(subst ',,$(CHECKS))) fmt generate web bench fuzz-api bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos rdma-vm clean
+.PHONY: help toolchain deps deps-test build demo test check $(filter-out |,$(subst ',,$(CHECKS))) fmt generate web bench fuzz-api bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ demo: ## a simulated fabric, analysed live in your browser; options for `giverny
 test: ## every test, those with real services too
 	@scripts/deps.sh && scripts/deps-test.sh || \
 	{ echo "make test: FAILED: the dependencies could not be fetched; what went wrong stands above"; exit 1; }
-	@scripts/gotest.sh unit integration
+	@scripts/gotest.sh unit integration rdma
 
 check: ## all that must hold before a commit, step by step, with times
 	@scripts/steps.sh $(CHECKS)
@@ -48,10 +48,10 @@ format: toolchain
 	[ -z "$$files" ] || { echo "not formatted; run make fmt:"; echo "$$files"; exit 1; }
 
 vet: toolchain
-	@go vet -tags integration ./... && go vet ./... # the latter finds what go test ./... lacks where it has no tag
+	@go vet -tags integration,rdma ./... && go vet ./... # the latter finds what go test ./... lacks where it has no tag
 
 staticcheck: toolchain
-	@GOGC=300 go tool staticcheck -tags integration ./...
+	@GOGC=300 go tool staticcheck -tags integration,rdma ./...
 
 imports: toolchain
 	@go test -vet=off ./internal/importrules/...
@@ -80,6 +80,9 @@ plain: toolchain ## the unit tests that race leaves out, without it
 
 integration: deps deps-test ## the tests that start Kafka, the subnet simulator or a browser
 	@scripts/gotest.sh integration
+
+rdma: deps-test toolchain ## perftest over a real RDMA stack in guests of QEMU: a host probed inside, and a search between two
+	@scripts/gotest.sh rdma
 
 bench: toolchain ## every benchmark, briefly
 	@go test -tags integration -run '^$$' -bench . -benchmem -benchtime 200ms ./...
@@ -110,10 +113,6 @@ chaos: deps deps-test ## a random walk over faults, then the tables against ever
 
 fuzz-api: deps ## requests made of the OpenAPI document (schemathesis, of PyPI) against the API of a demonstration
 	@scripts/fuzz-api.sh $(ARGS)
-
-rdma-vm: toolchain ## perftest over soft-RoCE in guests of QEMU: a host probed inside, and a search between two; as root, minutes
-	@scripts/rdma-vm.sh .deps/rdma-vm
-	@GIVERNY_RDMA_VM=$(CURDIR)/.deps/rdma-vm go test -tags rdmavm -run OverSoftRoCE -count 1 -v -timeout 30m -p 1 ./hostping/run ./search/run
 
 clean: ## remove what make build made; .deps stays
 	@rm -rf bin

@@ -1,7 +1,7 @@
 #!/bin/bash
-# deps-test.sh: installs what the tests need beyond `make deps`: Debian packages (as root), axe-core, and the jars
-# of Apache Kafka, into .deps/kafka. Silent when all is there. What is missing at the end is a failure where
-# CI=true; elsewhere the last line says which tests will fail for it.
+# deps-test.sh: installs what the tests need beyond `make deps`: Debian packages (as root), axe-core, the jars of Apache
+# Kafka (.deps/kafka) and guests that speak soft-RoCE (.deps/rdma-vm). Silent when all is there. What is missing at the
+# end is a failure where CI=true; elsewhere the last line says which tests will fail for it.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -34,6 +34,7 @@ declare -A tests=(
   [browser]="the integration tests of the web interface"
   [broker]="the integration tests with Apache Kafka"
   [scheduler]="the integration tests with Slurm"
+  [guests]="the tests over soft-RoCE (make rdma)"
 )
 
 absent() { # the packages, or in column 3 the kinds of tests, of the commands that are not there
@@ -85,10 +86,12 @@ missing() {
   absent kinds
   [ -f "$deps/kafka/pom.xml" ] || echo broker
   [ -f "$deps/axe/VERSION" ] || echo browser
+  [ -f "$deps/rdma-vm/vmlinuz" ] || echo guests
 }
 
 install_packages
 fetch_kafka
+"$root/scripts/rdma-vm.sh" "$deps/rdma-vm" || say "going on without guests for soft-RoCE"
 mapfile -t kinds < <(missing | sort -u)
 [ ${#kinds[@]} -gt 0 ] || exit 0
 list=$(for kind in "${kinds[@]}"; do echo "${tests[$kind]}"; done | paste -sd ';' | sed 's/;/; /g')

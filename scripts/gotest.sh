@@ -5,6 +5,7 @@
 #                slower and more, so tests of many cases run few with it, and all without
 #   plain        the others, and those of which race runs few cases
 #   integration  the tests that start a real service, but for the walks below
+#   rdma         those over soft-RoCE in guests of QEMU, one package at a time: emulated processors are slow
 #   chaos        the walks over faults (TestChaos...), minutes each, with the faults and what they count;
 #                GIVERNY_CHAOS_SEED and GIVERNY_CHAOS_FOR set the walk
 # Files of tests that start the embedded engine are tagged "engine || integration": go test ./... alone, which is to be
@@ -49,6 +50,7 @@ run() { # KIND: go test; the fault tests one package at a time
         go test -vet=off -tags integration -p 1 -count 1 -v -timeout 0 -run '^TestChaos' "${packages[@]}"
       fi
       ;;
+    rdma) go test -vet=off -tags rdma -p 1 -count 1 -v -timeout 20m -run OverSoftRoCE ./hostping/run ./search/run ;;
     *) echo "gotest.sh: there are no '$1' tests" >&2; return 2 ;;
   esac
 }

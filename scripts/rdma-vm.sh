@@ -1,6 +1,7 @@
 #!/bin/bash
-# rdma-vm.sh DIR: makes DIR/vmlinuz, DIR/initrd and DIR/key, the guests of `make rdma-vm`: Debian's kernel and
+# rdma-vm.sh DIR: makes DIR/vmlinuz, DIR/initrd and DIR/key, the guests of `make rdma`: Debian's kernel and
 # tools, a soft-RoCE adapter (rdma_rxe) on the second network interface, and sshd. As root, which apt needs.
+# Silent when all is there, and newer than this script.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -8,6 +9,7 @@ mkdir -p "$1"
 cd "$1"
 "$root/scripts/apt-install.sh" qemu-system-x86 busybox-static perftest ibverbs-providers rdma-core iproute2 ethtool \
   dropbear-bin openssh-client cpio kmod numactl hwloc-nox
+[ ! vmlinuz -nt "$root/scripts/rdma-vm.sh" ] || exit 0
 
 package=$(apt-cache depends linux-image-amd64 | awk '/Depends: linux-image-/ {print $2; exit}')
 version=${package#linux-image-}
@@ -68,6 +70,7 @@ exec dropbear -F -E -s -j -k
 INIT
 chmod 755 guest/init
 (cd guest && find . | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >initrd
-cp "kernel/boot/vmlinuz-$version" vmlinuz
 rm -rf guest
+cp "kernel/boot/vmlinuz-$version" vmlinuz.tmp
+mv vmlinuz.tmp vmlinuz # last: it marks the folder as complete
 echo "rdma-vm: guests are ready in $PWD"

@@ -15,14 +15,16 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/giverny/giverny/internal/test/repo"
 )
 
 // Folder is what scripts/rdma-vm.sh has filled. A test without it fails.
 func Folder(t *testing.T) string {
 	t.Helper()
-	folder := os.Getenv("GIVERNY_RDMA_VM")
-	if folder == "" {
-		t.Fatal("GIVERNY_RDMA_VM names no folder: run make rdma-vm")
+	folder := filepath.Join(repo.Dir(t), ".deps", "rdma-vm")
+	if _, err := os.Stat(filepath.Join(folder, "vmlinuz")); err != nil {
+		t.Fatalf("no guests: %v; run make deps-test", err)
 	}
 	return folder
 }

@@ -1,4 +1,4 @@
-//go:build rdmavm
+//go:build rdma
 
 package run_test
 
@@ -20,8 +20,7 @@ import (
 )
 
 // A search of a few experiments with perftest between two guests that have a real
-// RDMA stack, its counters read by ibsysfs too. Emulated processors take minutes for
-// it; CI runs the same engine against stand-ins for ssh and perftest.
+// RDMA stack, its counters read by ibsysfs too. Few, since their processors are emulated.
 func TestSearchOverSoftRoCE(t *testing.T) {
 	folder := rdmavm.Folder(t)
 	fabric := filepath.Join(t.TempDir(), "fabric")

@@ -1,4 +1,4 @@
-//go:build rdmavm
+//go:build rdma
 
 package run_test
 
@@ -82,7 +82,7 @@ func check(t *testing.T, graph *hostping.Graph, report *hostping.Report) {
 func build(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "giverny")
-	if text, err := exec.Command("go", "build", "-trimpath", "-o", path, "github.com/giverny/giverny/cmd/giverny").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "build", "-o", path, "github.com/giverny/giverny/cmd/giverny").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return path
