@@ -357,3 +357,22 @@ func (s *Stage) startedAt(rc *regionCase, j *job) bool {
 	start := s.clock.slotOf(int64(j.Start))
 	return start >= onset-settle-1 && start <= onset
 }
+
+// onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
+func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
+	if s.router.grid == nil {
+		return s.router.tree.onTheWay(s.leavesOf(j), rc.region.Links, rc.weight, rc.total)
+	}
+	return s.router.grid.onTheWay(s.routesOf(j), rc.region.Links, rc.weight, rc.total)
+}
+
+// leavesOf lists the switches of a job's nodes.
+func (s *Stage) leavesOf(j *job) []topology.DeviceID {
+	leaves := s.work.leaves[:0]
+	for _, d := range j.devices {
+		leaves = append(leaves, s.router.leafOf(d))
+	}
+	slices.Sort(leaves)
+	s.work.leaves = slices.Compact(leaves)
+	return s.work.leaves
+}

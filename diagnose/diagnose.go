@@ -1,0 +1,113 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// diagnose gives a verdict for every region at Low or above.
+func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
+	if len(r.Regions) == 0 {
+		return nil
+	}
+	cases := s.work.cases[:0]
+	defer func() { s.work.cases = cases }()
+	snap := s.work.gaps.fill(r.Snapshot, &s.memory, s.clock.now, func(link int) float64 { return s.graph.Capacity(schema.LinkID(link)) })
+	for i := range r.Regions {
+		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
+			cases = slices.Grow(cases, 1)[:len(cases)+1]
+			s.begin(&cases[len(cases)-1], snap, region)
+		}
+	}
+	if len(cases) == 0 {
+		return nil
+	}
+	s.findRunning()
+	s.findReaders()
+	s.crossing(cases)
+	out := make([]schema.Diagnosis, len(cases))
+	p := newPressure(s.graph, snap)
+	p.ends = &s.work.ends
+	s.compare(p)
+	s.findSilent(p)
+	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
+		for i := range cases {
+			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
+				s.examine(rc, p, snap)
+			}
+		}
+		s.shareEnds(cases, within, p, snap)
+		trees := slowTrees(cases)
+		for i := range cases {
+			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
+				p.stall = snap.Find(rc.region.Metric)
+				p.before = s.usedBefore(rc)
+				rc.trees = trees
+				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
+				rc.sink = s.sinkOf(rc, &rc.verdict, p)
+				out[i] = s.report(snap, rc, &rc.verdict)
+			}
+		}
+	}
+	s.forgetKept()
+	s.forgetMeans()
+	return out
+}
+
+// slowTrees is how many switches trees of held-back traffic lead to, to which nothing was added.
+func slowTrees(cases []regionCase) int {
+	n := 0
+	for i := range cases {
+		d := &cases[i].drain
+		if d.fit < surelyDrains || d.grew && cases[i].onset >= 0 {
+			continue
+		}
+		if !slices.ContainsFunc(cases[:i], func(c regionCase) bool { return c.drain.fit >= surelyDrains && c.drain.device == d.device }) {
+			n++
+		}
+	}
+	return n
+}
+
+// examine finds what speaks for and against each cause of a region.
+func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
+	p.stall = snap.Find(rc.region.Metric)
+	rc.load = s.loadChange(rc)
+	rc.back = p.follow(rc, s.usedBefore(rc))
+	rc.fullest, rc.carries, rc.more = p.flood(rc)
+	rc.centre = s.centreOf(rc)
+	s.near(rc)
+	s.measure(rc, p)
+	s.nearFailures(rc, p)
+	s.converge(rc, p)
+	rc.full = s.fullLink(rc, p)
+}
+
+// converge finds what the traffic of a region on a grid converges on. What waits inside a switch waits beside the
+// tree, the links that stall for credits are the tree. What is held back is sought in the mean of several intervals, what
+// was added in one: senders that are only estimated fit means of added load better than those who sent it.
+func (s *Stage) converge(rc *regionCase, p *pressure) {
+	if stall := p.stall; rc.region.Metric == schema.InqStall && p.credit != nil {
+		p.stall = p.credit
+		defer func() { p.stall = stall }()
+	}
+	q := p
+	if rc.load < steadyLoad {
+		q = s.averaged(rc, p)
+	}
+	s.drain(rc, q)
+	if rc.flooded && q != p {
+		q = p
+		s.drain(rc, q)
+	}
+	rc.neck = s.neckOf(rc, q)
+	s.fitFailures(rc, p)
+}
+
+// drain finds the switch that the traffic of a region converges on, and whether load was added there.
+func (s *Stage) drain(rc *regionCase, p *pressure) {
+	s.work.held.turnTo(p.stall, s.work.past.round)
+	rc.drain = s.drainOf(rc, p)
+	rc.flooded = s.floods(rc, p)
+}

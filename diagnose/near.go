@@ -1,0 +1,86 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+)
+
+// nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,
+// section 7).
+type nearFailure struct {
+	*failure
+	silent *silent // what counters show of it, where no log does; else nil
+	hops   int
+	score  float64
+	stall  float64 // around what failed, percent
+	share  float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
+}
+
+// fell reports whether counters leave no doubt that something died.
+func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 0 }
+
+// nearFailures lists the failures near the region that reach last searched from.
+func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
+	rc.failures = rc.failures[:0]
+	for i := range s.failures {
+		s.addNear(rc, &s.failures[i], nil, p)
+	}
+	for i := range s.work.silent {
+		c := &s.work.silent[i]
+		switch {
+		case c.logged:
+		case c.fedBy >= 0: // as near as what it fed
+			s.addNear(rc, &c.failure, &s.work.silent[c.fedBy], p)
+		default:
+			s.addNear(rc, &c.failure, c, p)
+		}
+	}
+	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
+	})
+}
+
+// addNear adds a failure to those near a region, if it is near. What counters show and no log does is given as silent, and
+// is as near as itself or as what it fed.
+func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
+	hops := -1
+	for _, d := range f.devices {
+		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+			hops = h
+		}
+	}
+	if hops < 0 {
+		return
+	}
+	near := nearFailure{failure: f, silent: c, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)}
+	if c == nil {
+		rc.failures = append(rc.failures, near)
+		return
+	}
+	near.failure = &c.failure
+	near.score -= silentDoubt * c.doubt
+	if i := slices.IndexFunc(rc.failures, func(o nearFailure) bool { return o.silent == c }); i < 0 {
+		rc.failures = append(rc.failures, near)
+	} else if near.score > rc.failures[i].score {
+		rc.failures[i] = near
+	}
+}
+
+// stallAround is the stall of what failed: of its own links where they are measured, a little of the others
+// at its ends, and what it carried before.
+func (s *Stage) stallAround(rc *regionCase, f *failure, p *pressure) float64 {
+	sum := 0.
+	for _, l := range f.links {
+		sum += .2 * max(0, p.before(l))
+	}
+	for i, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		switch {
+		case slices.Contains(f.links, l):
+			sum += 3 * rc.weight[i]
+		case slices.Contains(f.devices, from), slices.Contains(f.devices, to):
+			sum += .1 * rc.weight[i]
+		}
+	}
+	return sum
+}

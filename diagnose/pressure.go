@@ -1,0 +1,50 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// pressure follows back pressure on one snapshot.
+type pressure struct {
+	graph  *topology.Graph
+	stall  *schema.Series
+	use    *schema.Series // BandwidthUsed, or nil
+	rate   *schema.Series // Throughput, or nil
+	inq    *schema.Series // InqStall, or nil
+	credit *schema.Series // CreditStall, or nil
+
+	before func(schema.LinkID) float64
+	ends   *ends
+}
+
+func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
+	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), credit: snap.Find(schema.CreditStall)}
+}
+
+// useOf is the share of a link's capacity in use, in percent; -1 if it is not known.
+func (p *pressure) useOf(l schema.LinkID) float64 {
+	if p.use != nil && p.use.Valid.Has(int(l)) {
+		return float64(p.use.Values[l])
+	}
+	if c := p.graph.Capacity(l); p.rate != nil && p.rate.Valid.Has(int(l)) && c > 0 {
+		return 100 * float64(p.rate.Values[l]) / c
+	}
+	return -1
+}
+
+// added is what a link carries more than before the onset, percent of its capacity; all of it if that is not known.
+func (p *pressure) added(l schema.LinkID) float64 { return p.useOf(l) - max(0, p.before(l)) }
+
+// clearlyLess is the share of what it carried before that a link which lost rate carries at most; leastUse is
+// what it must have carried, percent of its capacity.
+const clearlyLess, leastUse = .8, 5
+
+// left is the share of what a link carried before the onset that it carries now; 1 if that is not known.
+func (p *pressure) left(l schema.LinkID) float64 {
+	was, is := p.before(l), p.useOf(l)
+	if was < leastUse || is < 0 {
+		return 1
+	}
+	return is / was
+}
