@@ -32,6 +32,10 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	root := newRoot()
 	if cmd, err := execute(ctx, root, os.Stdout); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			fmt.Fprintln(os.Stderr, "giverny: interrupted")
+			os.Exit(statusInterrupted)
+		}
 		fmt.Fprintln(os.Stderr, "giverny:", explained(cmd, err))
 		os.Exit(exitStatus(err))
 	}

@@ -61,7 +61,7 @@ out where the configuration has one.`,
 				return write(made, cmd.OutOrStdout())
 			}
 			var content bytes.Buffer
-			if err := errors.Join(write(made, &content), atomicfile.Write(out, content.Bytes())); err != nil {
+			if err := errors.Join(write(made, &content), atomicfile.Write(out, content.Bytes(), atomicfile.Public)); err != nil {
 				return fmt.Errorf("write the report: %w", err)
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "giverny report: written to", out)

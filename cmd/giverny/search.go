@@ -223,4 +223,4 @@ func (i *interrupted) Error() string {
 }
 
 // ExitStatus is the shell's of a process that was interrupted.
-func (i *interrupted) ExitStatus() int { return 130 }
+func (i *interrupted) ExitStatus() int { return statusInterrupted }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -26,12 +27,13 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 // leaveTime is how long a process that was stopped may take to leave its store to a command that reads it.
 const leaveTime = 5 * time.Second
 
-// withStore runs a task that reads the store once that is ready. It needs UseStore.
+// withStore runs a task that reads the store once that is ready; where ctx ends it, that is an error, as it has not read
+// all. It needs UseStore.
 func (p *Process) withStore(ctx context.Context, task func(context.Context) error) error {
 	if err := p.engineIsFree(leaveTime); err != nil {
 		return err
 	}
-	return p.RunOnce(ctx, func(ctx context.Context) error {
+	err := p.RunOnce(ctx, func(ctx context.Context) error {
 		ready := p.db.Ping
 		if p.engine != nil { // no other process keeps its tables up to date
 			ready = p.awaitStore
@@ -41,6 +43,7 @@ func (p *Process) withStore(ctx context.Context, task func(context.Context) erro
 		}
 		return task(ctx)
 	})
+	return cmp.Or(err, ctx.Err())
 }
 
 // engineIsFree is an error where another process, giverny up or analyze, has the embedded engine's folder.

@@ -3,15 +3,21 @@
 package atomicfile
 
 import (
+	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// Write replaces the file at path, or makes it, readable by its owner alone. When it
-// returns nil the content and the name are on disk.
-func Write(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+// Private is the mode of what only its owner may read, Public that of what a user asked for: the umask says who may.
+const Private, Public fs.FileMode = 0o600, 0o666
+
+// Write replaces the file at path, or makes it, with a mode before the umask. When it returns nil the content and the
+// name are on disk.
+func Write(path string, content []byte, mode fs.FileMode) error {
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text())
+	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}

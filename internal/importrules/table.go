@@ -198,7 +198,7 @@ var Architecture = []Row{
 	{Package: "internal/test/journal", Kind: Testing},
 	{Package: "internal/test/pipes", Kind: Testing},
 	{Package: "internal/test/racing", Kind: Testing},
-	{Package: "internal/test/rdmavm", Kind: Testing},
+	{Package: "internal/test/rdmavm", May: []string{"internal/test/repo"}, Kind: Testing},
 
 	// Tests of files that are no Go.
 	{Package: "deploy/compose"},

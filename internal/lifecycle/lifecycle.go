@@ -15,7 +15,7 @@ import (
 // Stage is one part of a process. Run blocks until ctx is cancelled and what it
 // holds has been handed on; it returns nil on cancel.
 type Stage struct {
-	Name string
+	Name string // what its errors begin with; empty: the task that a process is for
 	Run  func(ctx context.Context) error
 }
 
@@ -61,23 +61,37 @@ func (g *Group) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-ended:
 	}
-	var errs []error
+	var failed []failure
 	for i := range steps {
-		errs = append(errs, g.stop(&steps[i])...)
+		failed = append(failed, g.stop(&steps[i])...)
 	}
-	return errors.Join(causes(errs)...)
+	return causes(failed)
 }
 
-// causes leaves out errors that wrap what another stage ended with: where the
-// engine does not start, the stage that waits for it ends with the engine's error.
-// A bare sentinel, such as io.EOF, is no such error: two stages can meet it apart.
-func causes(errs []error) []error {
-	return slices.DeleteFunc(slices.Clone(errs), func(e error) bool {
-		return slices.ContainsFunc(errs, func(other error) bool {
-			cause := errors.Unwrap(other)
-			return errors.Unwrap(cause) != nil && errors.Is(e, cause) && !errors.Is(other, errors.Unwrap(e))
+// failure is the error that a stage ended with.
+type failure struct {
+	stage string
+	err   error
+}
+
+// causes joins what stages ended with, but for errors that wrap another's: where the engine does not start, the
+// stage that waits for it ends with the engine's error. A bare sentinel, such as io.EOF, is no such error: two
+// stages can meet it apart.
+func causes(failed []failure) error {
+	var errs []error
+	for _, f := range failed {
+		passedOn := slices.ContainsFunc(failed, func(o failure) bool {
+			return errors.Unwrap(o.err) != nil && errors.Is(f.err, o.err) && !errors.Is(o.err, f.err)
 		})
-	})
+		switch {
+		case passedOn:
+		case f.stage == "":
+			errs = append(errs, f.err)
+		default:
+			errs = append(errs, fmt.Errorf("%s: %w", f.stage, f.err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (g *Group) count() (n int) {
@@ -104,7 +118,7 @@ func (g *Group) start(stages []Stage, ended chan<- struct{}) runningStep {
 	return s
 }
 
-func (g *Group) stop(s *runningStep) (errs []error) {
+func (g *Group) stop(s *runningStep) (failed []failure) {
 	s.cancel()
 	deadline := time.NewTimer(g.grace)
 	defer deadline.Stop()
@@ -112,16 +126,16 @@ func (g *Group) stop(s *runningStep) (errs []error) {
 		select {
 		case o := <-s.done:
 			if o.err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", s.left[o.stage], o.err))
+				failed = append(failed, failure{s.left[o.stage], o.err})
 			}
 			delete(s.left, o.stage)
 		case <-deadline.C:
 			for _, name := range s.left {
-				errs = append(errs, fmt.Errorf("%s: did not stop within %v; what it held is read again after the restart", name, g.grace))
+				failed = append(failed, failure{name, fmt.Errorf("did not stop within %v; what it held is read again after the restart", g.grace)})
 			}
-			return errs
+			return failed
 		}
 	}
 	g.log.Debug("lifecycle: step stopped")
-	return errs
+	return failed
 }
