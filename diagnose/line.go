@@ -15,6 +15,9 @@ const (
 	fromLine = .5
 	// beyondLine is how much stall on a line that cannot be of traffic to a switch counts against it.
 	beyondLine = 2
+	// sideStall is what the mean stall of a switch's links that are not of the line speaks against the end being there,
+	// sideLoad what it speaks for it that these carry most.
+	sideStall, sideLoad = .5, .1
 	// leastMeets is the least that the links of a line must agree for its end to be named.
 	leastMeets = .6
 )
@@ -33,14 +36,37 @@ func (m *meeting) known() bool { return m.agree >= leastMeets }
 func (t *gridLinks) meetingOf(ends []topology.DeviceID, h *held, p *pressure) (best meeting) {
 	best.device = ends[0]
 	h.agree = h.agree[:0]
+	load := 0.
+	for _, d := range ends {
+		_, carried := t.sides(d, p)
+		load = max(load, carried)
+	}
+	most := math.Inf(-1)
 	for _, d := range ends {
 		agree, grew := t.meets(d, h, p)
-		if h.agree = append(h.agree, agree); agree > best.agree {
-			best = meeting{d, agree, grew}
+		stall, carried := t.sides(d, p)
+		score := agree - sideStall*stall/100 + sideLoad*carried/max(1, load)
+		if h.agree = append(h.agree, score); agree > 0 && score > most {
+			best, most = meeting{d, agree, grew}, score
 		}
 	}
 	best.grew = best.grew && best.known()
 	return best
+}
+
+// sides is the mean stall, percent, of a switch's links that are not of the last dimension, and what they carry, bytes/s.
+// Where the line ends they share what the switch passes on as equals of the line's; a step before they share what the line
+// gets of it: the farther from the end, the more they stall and the less they carry.
+func (t *gridLinks) sides(at topology.DeviceID, p *pressure) (stall, carried float64) {
+	n := 0.
+	for _, l := range t.graph.LinksAt(at) {
+		if int(t.graph.Link(l).Dim) != len(t.grid.Dims)-1 {
+			stall += p.stallOf(l)
+			carried += p.carries(l)
+			n++
+		}
+	}
+	return stall / max(1, n), carried
 }
 
 // meets is how well what links of the last dimension through a switch carry agrees with traffic that ends there, at most 1,
