@@ -31,7 +31,7 @@ const (
 	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
 	unknownFit, leastSenders = .85, 4
 	// meetsWeight is what it counts beside the fit of known senders that what was added meets at the end.
-	meetsWeight = .1
+	meetsWeight = .4
 	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
 	// a line show the same but for the link between them, where half of the senders are on either side not even that.
 	memberWeight = .03

@@ -13,11 +13,12 @@ const (
 	lineStall = 20
 	// fromLine is the share of what a switch passes on along a line that it received over the line.
 	fromLine = .5
-	// beyondLine is how much stall on a line that cannot be of traffic to a switch counts against it.
-	beyondLine = 2
+	// How much stall on a line that cannot be of traffic to a switch counts against it: where nothing was added less, as
+	// what is held back fills the buffers of others too, whose traffic then stalls on its own way.
+	beyondAdded, beyondHeld = 2, .5
 	// sideStall is what the mean stall of a switch's links that are not of the line speaks against the end being there,
 	// sideLoad what it speaks for it that these carry most.
-	sideStall, sideLoad = .5, .1
+	sideStall, sideLoad = .7, .1
 	// leastMeets is the least that the links of a line must agree for its end to be named.
 	leastMeets = .6
 )
@@ -124,7 +125,11 @@ func (t *gridLinks) meets(end topology.DeviceID, h *held, p *pressure) (agree fl
 	if squares*parts == 0 {
 		return 0, false
 	}
-	return dot/math.Sqrt(squares*parts) - beyondLine*max(0, 1-reached/stalled), grew
+	beyond := beyondHeld
+	if grew {
+		beyond = beyondAdded
+	}
+	return dot/math.Sqrt(squares*parts) - beyond*max(0, 1-reached/stalled), grew
 }
 
 // meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
