@@ -52,6 +52,7 @@ type held struct {
 	senders       []topology.DeviceID
 	devices       []topology.DeviceID // at the region's links, ascending
 	agree         []float64           // by end that is tried: how well links agree with traffic that meets there
+	trees         []knownTree         // that are tried
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
 	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.

@@ -45,7 +45,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 				p.before = s.usedBefore(rc)
 				rc.trees = trees
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
-				rc.sink = s.sinkOf(rc, &rc.verdict, p)
+				rc.sink = s.readerAt(rc, &rc.verdict)
 				out[i] = s.report(snap, rc, &rc.verdict)
 			}
 		}

@@ -30,8 +30,9 @@ const (
 	grownFit = .5
 	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
 	unknownFit, leastSenders = .85, 4
-	// meetsWeight is what it counts beside the fit of known senders that what was added meets at the end.
-	meetsWeight = .4
+	// meetsWeight is what it counts beside the fit of known senders that traffic meets at the end; where a tree of theirs
+	// fits so well as wellFits, all that is seen is theirs, and meetsBeside is.
+	meetsWeight, meetsBeside, wellFits = .3, .05, .95
 	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
 	// a line show the same but for the link between them, where half of the senders are on either side not even that.
 	memberWeight = .03
@@ -56,27 +57,8 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	if len(ends) == 0 {
 		return best
 	}
-	most, meeting := 0., s.router.grid.meetingOf(ends, h, p)
-	for _, suspect := range rc.likeliestSenders() {
-		devices := rc.jobs[suspect].job.devices
-		for i, d := range ends {
-			fit := s.router.grid.treeFit(devices, d, h, p)
-			if _, member := slices.BinarySearch(devices, d); member {
-				fit += memberWeight
-			}
-			score := fit + meetsWeight*h.agree[i]
-			if h.grew && score > most {
-				score -= against(s.router.grid.vanished(devices, d, h, p))
-			}
-			if score > most {
-				most = score
-				best = drain{device: d, fit: fit, job: rc.jobs[suspect].job}
-			}
-		}
-	}
-	if best.job != nil {
-		best.senders = best.job.devices
-	}
+	meeting := s.router.grid.meetingOf(ends, h, p)
+	best = s.knownDrain(rc, ends, p)
 	if best.fit < drainFit {
 		if unknown := s.unknownDrain(meeting.device, p); unknown.fit > best.fit {
 			best = unknown
@@ -88,6 +70,46 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	}
 	best.meeting = meeting
 	return best
+}
+
+// knownDrain is the tree to one of the ends with the nodes of one of the likeliest jobs as senders.
+func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure) (best drain) {
+	t, h := s.router.grid, &s.work.held
+	h.trees = h.trees[:0]
+	weight := meetsWeight
+	for _, suspect := range rc.likeliestSenders() {
+		job := rc.jobs[suspect].job
+		for i, d := range ends {
+			fit := t.treeFit(job.devices, d, h, p)
+			if _, member := slices.BinarySearch(job.devices, d); member {
+				fit += memberWeight
+			}
+			if fit >= wellFits {
+				weight = meetsBeside
+			}
+			h.trees = append(h.trees, knownTree{job, i, fit})
+		}
+	}
+	most := 0.
+	for _, k := range h.trees {
+		d := ends[k.end]
+		score := k.fit + weight*h.agree[k.end]
+		if h.grew && score > most {
+			score -= against(t.vanished(k.job.devices, d, h, p))
+		}
+		if score > most {
+			most = score
+			best = drain{device: d, fit: k.fit, job: k.job, senders: k.job.devices}
+		}
+	}
+	return best
+}
+
+// knownTree is the tree from a job's nodes to an end that is tried, and how well what is seen agrees with it.
+type knownTree struct {
+	job *job
+	end int
+	fit float64
 }
 
 // unknownDrain is the tree to the switch where the traffic of a region meets, with senders that are taken from what is held

@@ -20,7 +20,7 @@ const (
 	// sideLoad what it speaks for it that these carry most.
 	sideStall, sideLoad = .7, .1
 	// leastMeets is the least that the links of a line must agree for its end to be named.
-	leastMeets = .6
+	leastMeets = .2
 )
 
 // meeting is the switch of a grid at which the traffic of a region comes together, whoever sends it.
