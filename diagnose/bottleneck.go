@@ -19,6 +19,7 @@ type neck struct {
 	lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
 	share  float64           // of the region's links that stall, how many it claims
 	slower bool              // it carries clearly less than before the onset
+	cannot bool              // its waits show that it cannot carry its capacity
 	sole   bool              // and is the only way on that does, where the region ends
 }
 
@@ -67,6 +68,7 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 		h.necks[i].share = h.share(i)
 	}
 	best = t.mostWaitedFor(h, p)
+	best.cannot = best.cannot && h.onlyOneCannot()
 	if best.link != schema.NoLink {
 		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
 	}
@@ -94,7 +96,7 @@ func (t *gridLinks) mostWaitedFor(h *held, p *pressure) (best neck) {
 		if h.tried[l] != h.round {
 			n := neck{link: l, waits: p.waitsFor(l), slower: !p.isFull(l)}
 			if n.slower {
-				n.lost = 1 - p.left(l)
+				n.lost, n.cannot = 1-p.remains(l), p.rateLeft(l) < clearlyLess
 			}
 			h.necks = append(h.necks, n)
 		}
@@ -115,6 +117,18 @@ func (t *gridLinks) mostWaitedFor(h *held, p *pressure) (best neck) {
 		}
 	}
 	return best
+}
+
+// onlyOneCannot reports whether one link alone shows that it cannot carry its capacity: lanes are seldom lost twice at once,
+// and devices that count waits at the link over which packets came show many such links before slow receivers.
+func (h *held) onlyOneCannot() bool {
+	n := 0
+	for i := range h.necks {
+		if h.necks[i].cannot {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
@@ -148,10 +162,28 @@ func (p *pressure) neckAt(l schema.LinkID) (n neck, may bool) {
 	if p.stallOf(l) > neckStall {
 		return n, false
 	}
-	left := p.left(l)
-	n.lost = 1 - left
+	left := p.remains(l)
+	n.lost, n.cannot = 1-left, p.rateLeft(l) < clearlyLess
 	n.score *= n.lost
 	return n, left < clearlyLess
+}
+
+// remains is the share that is left of what a link carried before the onset or, where its waits show that it can send less,
+// of its capacity.
+func (p *pressure) remains(l schema.LinkID) float64 { return min(p.left(l), p.rateLeft(l)) }
+
+// rateLeft is the share of its capacity that a link can send, as far as its waits bound that: while packets wait for it
+// inside the switch and it has credits it sends, so that it carries its rate for so much of the time at least. It is 1
+// where packets do not mostly wait.
+func (p *pressure) rateLeft(l schema.LinkID) float64 {
+	if p.credit == nil || !p.credit.Valid.Has(int(l)) {
+		return 1
+	}
+	sends, use := p.waitsFor(l)-float64(p.credit.Values[l])/100, p.useOf(l)
+	if sends < mostlyWaits || use < 0 {
+		return 1
+	}
+	return min(1, use/100/sends)
 }
 
 // fullEnd is the full link at whose end the tree of all that the region holds back agrees best, with any senders: what

@@ -43,6 +43,7 @@ const (
 	slowHostTree     = 2.  // and what is held back is a tree to one switch
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
 	slowLinkLost     = 4.  // by what more than that it lost
+	slowLinkMeasured = 12. // others wait for it and it sends less than it could: no job explains that
 	restoredShare    = .25 // what comes back seldom congests
 	hostShare        = .15 // nor does the link of a host, a host, or a link that was idle: nothing passes through it
 
@@ -356,6 +357,8 @@ func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0:
 	case rc.back.kind == linkCapacity && rc.back.slower:
 		return slowLinkFell
+	case rc.neck.slower && rc.neck.cannot && rc.neck.before(&rc.drain):
+		return slowLinkMeasured
 	case rc.neck.slower && rc.neck.before(&rc.drain):
 		return slowLinkFell + slowLinkLost*(rc.neck.lost-(1-clearlyLess)) - rc.rose()
 	}
