@@ -17,6 +17,7 @@ type meanScores struct {
 	failed              schema.Instant // when the likeliest failure was
 	intervals           float64        // in the means, up to meanIntervals
 	seen                int64          // slot in which the region was last there
+	neck                neck           // of a grid: when it was last a link that lost rate
 }
 
 const (
@@ -26,9 +27,9 @@ const (
 	leastScore = -6.
 )
 
-// with is a mean that an interval's score is added to. A cause that is not possible now has no mean.
+// with is a mean that an interval's score is added to. A cause that has not been possible of late has no mean.
 func (m *meanScores) with(mean, now float64) float64 {
-	if m.intervals <= 1 || math.IsInf(now, -1) {
+	if m.intervals <= 1 || mean == leastScore && now < leastScore {
 		return now
 	}
 	return mean + (max(leastScore, now)-mean)/m.intervals
@@ -48,9 +49,20 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.clock.now
 	m.smoothJobs(rc)
 	m.smoothFailures(rc)
+	if link >= leastScore {
+		m.neck = rc.neck
+	}
 	host, link = m.with(m.host, host), m.with(m.link, link)
 	m.host, m.link = max(leastScore, host), max(leastScore, link)
 	return host, link
+}
+
+// recallSlowLink makes a link that lost rate the neck of a region again that shows none in this interval, but is blamed on one
+// by the mean.
+func (s *Stage) recallSlowLink(rc *regionCase) {
+	if m := s.means[rc.region.ID]; m != nil && rc.onset >= 0 && s.graph.Duplex() && math.IsInf(s.slowLinkScore(rc), -1) {
+		rc.neck = m.neck
+	}
 }
 
 // smoothJobs replaces the scores of suspects by their means. A job that is no suspect in an interval loses its mean.

@@ -51,6 +51,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 		v.accused = accused
 		v.class, v.confidence = s.classOf(rc, accused, p), jobs/sum
 	case most == link:
+		s.recallSlowLink(rc)
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
