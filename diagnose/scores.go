@@ -191,7 +191,11 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 // arrives at that node has grown.
 func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	d := &rc.drain
-	return d.endsAt(c.job) && c.job == d.job && d.surely() && rc.flooded && c.cross >= ownShare
+	if !rc.flooded || c.cross < ownShare {
+		return false
+	}
+	_, meets := slices.BinarySearch(c.job.devices, d.meeting.device)
+	return d.endsAt(c.job) && c.job == d.job && d.surely() || meets && d.meeting.known() && d.meeting.grew
 }
 
 // Of a job that loads a region of a grid without a table of traffic: ownRegion of the region's stall is on links of its
