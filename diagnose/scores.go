@@ -180,7 +180,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		return min(1, max(0, (enoughShare-bytes/interval/of)/(enoughShare-culpritShare)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
-	if rc.more > .2*rc.carries {
+	if rc.more > .2*rc.carries && !rc.endsAtOwn(c) {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
@@ -195,7 +195,7 @@ func (rc *regionCase) endsAtOwn(c *suspect) bool {
 		return false
 	}
 	_, meets := slices.BinarySearch(c.job.devices, d.meeting.device)
-	return d.endsAt(c.job) && c.job == d.job && d.surely() || meets && d.meeting.known() && d.meeting.grew
+	return d.endsAt(c.job) && c.job == d.job && d.surely() || meets && d.meeting.known() && d.meeting.grew && c.cross >= explainedStall
 }
 
 // Of a job that loads a region of a grid without a table of traffic: ownRegion of the region's stall is on links of its
