@@ -51,7 +51,7 @@ type held struct {
 	passed, blind []topology.DeviceID // on the tree that is tried; those that send on over links without readings
 	senders       []topology.DeviceID
 	devices       []topology.DeviceID // at the region's links, ascending
-	agree         []float64           // by end that is tried: how well links agree with traffic that meets there
+	meets         []float64           // by end that is tried: how well links bear out that traffic meets there
 	trees         []knownTree         // that are tried
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much

@@ -30,8 +30,8 @@ const (
 	grownFit = .5
 	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
 	unknownFit, leastSenders = .85, 4
-	// meetsWeight is what it counts beside the fit of known senders that traffic meets at the end; where a tree of theirs
-	// fits so well as wellFits, all that is seen is theirs, and meetsBeside is.
+	// meetsWeight is what it counts beside the fit of known senders that traffic meets at the end, or meetsBeside, where a
+	// tree of theirs fits so well (wellFits) that it says more.
 	meetsWeight, meetsBeside, wellFits = .3, .05, .95
 	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
 	// a line show the same but for the link between them, where half of the senders are on either side not even that.
@@ -93,7 +93,7 @@ func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure
 	most := 0.
 	for _, k := range h.trees {
 		d := ends[k.end]
-		score := k.fit + weight*h.agree[k.end]
+		score := k.fit + weight*h.meets[k.end]
 		if h.grew && score > most {
 			score -= against(t.vanished(k.job.devices, d, h, p))
 		}

@@ -104,6 +104,11 @@ func TestLaterJobsDidNotBegin(t *testing.T) {
 // speak for it, as it does for a victim whose links the tree crosses.
 func TestAJobHoldsItselfUp(t *testing.T) {
 	own, other := &job{devices: []topology.DeviceID{3, 5, 9}}, &job{devices: []topology.DeviceID{4, 6}}
+	meetsAt := func(d topology.DeviceID, agree float64) func(*regionCase, *suspect) {
+		return func(rc *regionCase, _ *suspect) {
+			rc.drain = drain{device: 4, fit: .4, grew: true, job: other, meeting: meeting{device: d, agree: agree, grew: true}}
+		}
+	}
 	full := regionCase{flooded: true, drain: drain{device: 5, fit: .7, grew: true, job: own}}
 	for _, c := range []struct {
 		name   string
@@ -117,6 +122,10 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		{"less arrives there", func(rc *regionCase, _ *suspect) { rc.flooded = false }, false},
 		{"hardly a tree", func(rc *regionCase, _ *suspect) { rc.drain.fit = .4 }, false},
 		{"on the ways of others", func(_ *regionCase, c *suspect) { c.cross = .5 }, false},
+		{"meets at its own node", meetsAt(9, .8), true},
+		{"meets elsewhere", meetsAt(4, .8), false},
+		{"hardly meets", meetsAt(9, .1), false},
+		{"meets there, but not all is its own", func(rc *regionCase, c *suspect) { meetsAt(9, .8)(rc, c); c.cross = .8 }, false},
 	} {
 		rc, suspected := full, suspect{job: own, cross: .95}
 		c.change(&rc, &suspected)

@@ -36,18 +36,18 @@ func (m *meeting) known() bool { return m.agree >= leastMeets }
 // meetingOf is the best of the switches at which traffic may meet. It notes how well each does.
 func (t *gridLinks) meetingOf(ends []topology.DeviceID, h *held, p *pressure) (best meeting) {
 	best.device = ends[0]
-	h.agree = h.agree[:0]
-	load := 0.
+	busiest := 1.
 	for _, d := range ends {
 		_, carried := t.sides(d, p)
-		load = max(load, carried)
+		busiest = max(busiest, carried)
 	}
+	h.meets = h.meets[:0]
 	most := math.Inf(-1)
 	for _, d := range ends {
 		agree, grew := t.meets(d, h, p)
 		stall, carried := t.sides(d, p)
-		score := agree - sideStall*stall/100 + sideLoad*carried/max(1, load)
-		if h.agree = append(h.agree, score); agree > 0 && score > most {
+		score := agree - sideStall*stall/100 + sideLoad*carried/busiest
+		if h.meets = append(h.meets, score); agree > 0 && score > most {
 			best, most = meeting{d, agree, grew}, score
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -37,6 +38,35 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTheEndIsWhereTheSidesAreFree: of two switches between which a line shows the same, traffic ends at the one whose other
+// links stall less, as they need not share what the line gets.
+func TestTheEndIsWhereTheSidesAreFree(t *testing.T) {
+	u := newTiedUp(t)
+	h, grid := &u.stage.work.held, u.stage.router.grid
+	set := func(name string, stall, use float32) {
+		l := linkBetween(t, u.stage.graph, name)
+		u.p.stall.Values[l], u.p.use.Values[l] = stall, use
+	}
+	for name, use := range map[string]float32{"2,7,1>2,7,2": 10, "2,7,2>2,7,3": 20, "2,7,3>2,7,4": 10} { // 2,7,2 and 2,7,3 alike
+		set(name, 90, use)
+	}
+	ends := []topology.DeviceID{u.device(t, "2,7,2"), u.device(t, "2,7,3")}
+	var links []schema.LinkID
+	for l, stall := range u.p.stall.Values {
+		if stall > 0 {
+			links = append(links, schema.LinkID(l))
+		}
+	}
+	for end, held := range map[string]string{"2,7,3": "2,7,2>3,7,2", "2,7,2": "2,7,3>3,7,3"} {
+		set(held, 90, 5)
+		h.take(links, u.p)
+		if m := grid.meetingOf(ends, h, u.p); m.device != u.device(t, end) || !m.known() {
+			t.Errorf("meets at %s by %.2f, want %s", u.stage.graph.Device(m.device).Name, m.agree, end)
+		}
+		set(held, 0, 5)
 	}
 }
 

@@ -17,7 +17,7 @@ type meanScores struct {
 	failed              schema.Instant // when the likeliest failure was
 	intervals           float64        // in the means, up to meanIntervals
 	seen                int64          // slot in which the region was last there
-	neck                neck           // of a grid: when it was last a link that lost rate
+	neck                neck           // of a grid, when last a link had lost rate
 }
 
 const (
@@ -49,7 +49,7 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.clock.now
 	m.smoothJobs(rc)
 	m.smoothFailures(rc)
-	if link >= leastScore {
+	if rc.neck.slower && link >= leastScore {
 		m.neck = rc.neck
 	}
 	host, link = m.with(m.host, host), m.with(m.link, link)
@@ -57,10 +57,10 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	return host, link
 }
 
-// recallSlowLink makes a link that lost rate the neck of a region again that shows none in this interval, but is blamed on one
-// by the mean.
+// recallSlowLink makes the link that last had lost rate the neck again of a region that shows none in this interval, but by
+// the mean is blamed on one.
 func (s *Stage) recallSlowLink(rc *regionCase) {
-	if m := s.means[rc.region.ID]; m != nil && rc.onset >= 0 && s.graph.Duplex() && math.IsInf(s.slowLinkScore(rc), -1) {
+	if m := s.means[rc.region.ID]; m != nil && m.neck.slower && math.IsInf(s.slowLinkScore(rc), -1) {
 		rc.neck = m.neck
 	}
 }

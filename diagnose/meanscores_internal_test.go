@@ -13,7 +13,7 @@ import (
 )
 
 // Of two jobs that fit equally well the one with more evidence over the intervals stays ahead, whatever each has for
-// noise; a cause that is not possible now has no score, whatever it had before.
+// noise; a cause that never was possible has no score.
 func TestMeanScores(t *testing.T) {
 	s := &Stage{means: map[uint64]*meanScores{}}
 	a, b := &job{Job: schema.Job{ID: "a"}}, &job{Job: schema.Job{ID: "b"}}
@@ -36,6 +36,26 @@ func TestMeanScores(t *testing.T) {
 	s.clock.now += 2 * meanIntervals
 	if s.forgetMeans(); len(s.means) != 0 {
 		t.Error("means of a region that is gone are kept")
+	}
+}
+
+// A cause that is not possible in one interval of several is not forgotten, and the link that it was is known then; one that
+// is not possible for long is.
+func TestAnIntervalRulesNothingOut(t *testing.T) {
+	s := &Stage{graph: graphOf(t, "torus:4x4x4"), means: map[uint64]*meanScores{}}
+	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
+		s.clock.now = int64(i)
+		rc := &regionCase{region: &schema.Region{ID: 1}, neck: neck{link: schema.NoLink}}
+		if now > 0 {
+			rc.neck = neck{link: 5, slower: true, lost: .5}
+		}
+		_, link := s.smooth(rc, 0, now)
+		if likely := i < 7; link > 0 != likely {
+			t.Errorf("interval %d: %.2f", i, link)
+		}
+		if s.recallSlowLink(rc); rc.neck.link != 5 {
+			t.Errorf("interval %d: link %d", i, rc.neck.link)
+		}
 	}
 }
 

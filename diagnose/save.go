@@ -12,8 +12,8 @@ import (
 )
 
 // form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
-// those from formOfKept on have. formOfMeans is the first with the means of scores.
-const form, oldestForm, formOfKept, formOfMeans = 3, 1, 2, 3
+// those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks = 4, 1, 2, 3, 4
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -85,7 +85,10 @@ func (s *Stage) code(c *codec.Coder) {
 		codeByRegion(c, &s.kept, (*kept).code)
 	}
 	if c.Version() >= formOfMeans {
-		codeByRegion(c, &s.means, (*meanScores).code)
+		codeByRegion(c, &s.means, func(m *meanScores, c *codec.Coder) {
+			m.code(c)
+			s.codeNeck(c, &m.neck)
+		})
 	}
 }
 
@@ -161,6 +164,26 @@ func (m *meanScores) code(c *codec.Coder) {
 	if m.intervals < 0 || m.intervals > meanIntervals || m.intervals != math.Trunc(m.intervals) {
 		c.Damaged("means over %v intervals", m.intervals)
 	}
+}
+
+// codeNeck lists the fields of the link of a grid that lost rate last, if there was one.
+func (s *Stage) codeNeck(c *codec.Coder, n *neck) {
+	known := n.slower
+	if c.Version() >= formOfNecks {
+		c.Bool(&known)
+	}
+	if !known {
+		return
+	}
+	link, tail := uint64(n.link), uint64(n.tail)
+	c.Uint(&link, uint64(s.graph.NumLinks())-1)
+	c.Uint(&tail, uint64(s.graph.NumDevices())-1)
+	n.link, n.tail, n.slower = schema.LinkID(link), topology.DeviceID(tail), true
+	for _, v := range [...]*float64{&n.fit, &n.waits, &n.score, &n.lost, &n.share} {
+		c.Float(v)
+	}
+	c.Bool(&n.cannot)
+	c.Bool(&n.sole)
 }
 
 func (s *Stage) codeJobs(c *codec.Coder) {

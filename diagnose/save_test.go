@@ -107,7 +107,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stage.Load(schema.StageState{Stage: "diagnose", Version: 3, Bytes: state}) == nil {
+		if stage.Load(schema.StageState{Stage: "diagnose", Version: p.stage.Save().Version, Bytes: state}) == nil {
 			stage.Step(&schema.IntervalResult{Snapshot: p.snapshot()})
 		}
 	})

@@ -116,6 +116,9 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	for i := range s.failures {
 		s.failures[i].place(g)
 	}
+	for _, m := range s.means {
+		m.neck = neck{} // its numbers are of the old version
+	}
 	return nil
 }
 
