@@ -40,7 +40,7 @@ and no file is created.`,
 				}
 			}
 			if err := errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics)); err != nil {
-				return config.Located(err, g.configFile, os.Environ())
+				return cfg.Located(err, os.Environ())
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %d fabrics\n", g.configFile, len(cfg.Fabrics))
 			return nil

@@ -136,7 +136,7 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 		return cfg, nil, errors.Join(settings.Dump(cmd.OutOrStdout(), &cfg), errDumped)
 	}
 	g.log = logs.New(cfg.Log, cmd.ErrOrStderr())
-	if keys := config.Exposed(g.configFile); len(keys) > 0 {
+	if keys := cfg.Exposed(); len(keys) > 0 {
 		g.log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
 	}
 	return cfg, g.log, nil
