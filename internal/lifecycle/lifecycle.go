@@ -13,7 +13,8 @@ import (
 )
 
 // Stage is one part of a process. Run blocks until ctx is cancelled and what it
-// holds has been handed on; it returns nil on cancel.
+// holds has been handed on; it returns nil on cancel. Its errors begin with its name,
+// unless it has none: a command that is a process's whole purpose.
 type Stage struct {
 	Name string
 	Run  func(ctx context.Context) error
@@ -37,6 +38,21 @@ type outcome struct {
 	stage int // of the step
 	err   error
 }
+
+// stageError is an error of the stage of a name.
+type stageError struct {
+	stage string
+	err   error
+}
+
+func (e *stageError) Error() string {
+	if e.stage == "" {
+		return e.err.Error()
+	}
+	return e.stage + ": " + e.err.Error()
+}
+
+func (e *stageError) Unwrap() error { return e.err }
 
 type runningStep struct {
 	cancel context.CancelFunc
@@ -112,12 +128,12 @@ func (g *Group) stop(s *runningStep) (errs []error) {
 		select {
 		case o := <-s.done:
 			if o.err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", s.left[o.stage], o.err))
+				errs = append(errs, &stageError{s.left[o.stage], o.err})
 			}
 			delete(s.left, o.stage)
 		case <-deadline.C:
 			for _, name := range s.left {
-				errs = append(errs, fmt.Errorf("%s: did not stop within %v; what it held is read again after the restart", name, g.grace))
+				errs = append(errs, &stageError{name, fmt.Errorf("did not stop within %v; what it held is read again after the restart", g.grace)})
 			}
 			return errs
 		}
