@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -80,5 +79,3 @@ func newVersion() *cobra.Command {
 		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "giverny", version) },
 	}
 }
-
-func dirOf(path string) string { return filepath.Dir(path) }
