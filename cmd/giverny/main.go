@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -45,8 +46,22 @@ func execute(ctx context.Context, root *cobra.Command, out io.Writer) (*cobra.Co
 	if err == nil || errors.Is(err, errDumped) {
 		err = checked.err
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &interruptedError{err}
+	}
 	return cmd, err
 }
+
+// interruptedError is the error of a command that a signal ended: what was printed until then is no result.
+type interruptedError struct{ err error }
+
+func (e *interruptedError) Error() string {
+	return strings.ReplaceAll(e.err.Error(), context.Canceled.Error(), "interrupted, without a result")
+}
+func (e *interruptedError) Unwrap() error { return e.err }
+
+// ExitStatus is a shell's, whatever the command's own would be.
+func (e *interruptedError) ExitStatus() int { return statusInterrupted }
 
 // checkedWriter remembers the first error of a writer.
 type checkedWriter struct {
