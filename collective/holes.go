@@ -19,7 +19,7 @@ type hole struct {
 
 // markHoles finds the records that are missing between others of the same rank, and has
 // the steps after them need something that is not in the records: when they could have
-// begun is not known, so that no rank is blamed for the time before.
+// begun is not known, so that the time before is attributed to no rank, host or link.
 func (t *table) markHoles() (holes []hole) {
 	if t.lost == nil {
 		return nil // every rank has the same steps
@@ -79,6 +79,6 @@ func (t *table) holesNote(holes []hole) string {
 		n += int(t.steps[h.step].Step - h.first)
 	}
 	h := holes[0]
-	return fmt.Sprintf("step records missing between others: %d, the first of host %s, step %d; no rank is blamed for the time before the steps that follow them",
+	return fmt.Sprintf("step records missing between others: %d, the first of host %s, step %d; the time before the steps that follow them is not diagnosed",
 		n, t.run.Ranks[t.steps[h.step].Rank].Node, h.first)
 }

@@ -104,7 +104,7 @@ func (w *watch) report(now *schema.Unknown) {
 	switch {
 	case reason == w.unknown:
 	case now != nil && w.fresh.storedNanos != 0:
-		w.log.Warn("pipeline: network state unknown", "reason", reason, "since", time.Unix(0, int64(now.Since)).UTC(), "detail", now.Detail)
+		w.log.Warn("pipeline: network state unknown", "reason", reason, "since", time.Unix(0, int64(now.Since)).UTC(), "detail", now.Explained())
 	case now == nil:
 		w.log.Info("pipeline: network state known", "state", w.fresh.last.Severity.String())
 	}

@@ -29,6 +29,19 @@ type Unknown struct {
 	Detail string        `json:"detail,omitempty"` // for a person
 }
 
+// Explained is the detail or, without one, what the reason means.
+func (u *Unknown) Explained() string {
+	switch {
+	case u.Detail != "":
+		return u.Detail
+	case u.Reason == NothingMeasured:
+		return "intervals are stored, but no link has a value of any stall metric"
+	case u.Reason == LowCoverage:
+		return "too few of the links that were measured lately have values; giverny_coverage_ratio and giverny agents list say more"
+	}
+	return string(u.Reason)
+}
+
 // unknownState is the state in JSON of a network whose state is not known.
 const unknownState = "Unknown"
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,7 +94,10 @@ func TestCollectiveDiagnoseEnds(t *testing.T) {
 	root := newRoot()
 	root.SetArgs([]string{"collective", "diagnose", "--format", "vedrfolnir", folder})
 	ended := make(chan error, 1)
-	go func() { ended <- root.ExecuteContext(ctx) }()
+	go func() {
+		_, err := execute(ctx, root, io.Discard)
+		ended <- err
+	}()
 	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the command has opened it
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +106,8 @@ func TestCollectiveDiagnoseEnds(t *testing.T) {
 	cancel()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("ends with %v", err)
+		if want := "diagnose collectives: interrupted, without a result"; !errors.Is(err, context.Canceled) || err.Error() != want || exitStatus(err) != statusInterrupted {
+			t.Errorf("ends with %v, status %d; want %s, status %d", err, exitStatus(err), want, statusInterrupted)
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("does not end")

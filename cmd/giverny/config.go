@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +39,7 @@ and no file is created.`,
 				}
 			}
 			if err := errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics)); err != nil {
-				return config.Located(err, g.configFile, os.Environ())
+				return cfg.Located(err, os.Environ())
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %d fabrics\n", g.configFile, len(cfg.Fabrics))
 			return nil
@@ -80,5 +79,3 @@ func newVersion() *cobra.Command {
 		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "giverny", version) },
 	}
 }
-
-func dirOf(path string) string { return filepath.Dir(path) }

@@ -53,7 +53,7 @@ topo -m.`,
 				return err
 			}
 			if f.out != "" {
-				if err := atomicfile.Write(f.out, []byte(draw.SVG(&g, nil)), atomicfile.Public); err != nil {
+				if err := atomicfile.WriteOutput(f.out, []byte(draw.SVG(&g, nil))); err != nil {
 					return err
 				}
 			}
@@ -162,7 +162,7 @@ func writeBaseline(cmd *cobra.Command, f *hostBaselineFlags, b *hostping.Baselin
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(f.out, append(text, '\n'), atomicfile.Public); err != nil {
+	if err := atomicfile.WriteOutput(f.out, append(text, '\n')); err != nil {
 		return err
 	}
 	for _, m := range missing {
@@ -269,7 +269,7 @@ func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
 		return err
 	}
 	if f.out != "" {
-		if err := atomicfile.Write(f.out, []byte(draw.SVG(&g, accused(&report))), atomicfile.Public); err != nil {
+		if err := atomicfile.WriteOutput(f.out, []byte(draw.SVG(&g, accused(&report)))); err != nil {
 			return err
 		}
 	}
@@ -317,7 +317,7 @@ func writeHistory(folder string, h *hostping.History) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(folder, historyFile), append(text, '\n'), atomicfile.Private)
+	return atomicfile.Write(filepath.Join(folder, historyFile), append(text, '\n'))
 }
 
 // probing gives an error of the prober, or of an interruption, its exit status.

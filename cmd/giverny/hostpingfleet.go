@@ -191,7 +191,7 @@ func (f *hostFleetFlags) listBaselines(ctx context.Context, w io.Writer, m *read
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(f.out, append(text, '\n'), atomicfile.Public)
+		return atomicfile.WriteOutput(f.out, append(text, '\n'))
 	}
 	if f.json {
 		return printLines(w, list)

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -32,10 +33,6 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	root := newRoot()
 	if cmd, err := execute(ctx, root, os.Stdout); err != nil {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			fmt.Fprintln(os.Stderr, "giverny: interrupted")
-			os.Exit(statusInterrupted)
-		}
 		fmt.Fprintln(os.Stderr, "giverny:", explained(cmd, err))
 		os.Exit(exitStatus(err))
 	}
@@ -49,8 +46,22 @@ func execute(ctx context.Context, root *cobra.Command, out io.Writer) (*cobra.Co
 	if err == nil || errors.Is(err, errDumped) {
 		err = checked.err
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &interruptedError{err}
+	}
 	return cmd, err
 }
+
+// interruptedError is the error of a command that a signal ended: what was printed until then is no result.
+type interruptedError struct{ err error }
+
+func (e *interruptedError) Error() string {
+	return strings.ReplaceAll(e.err.Error(), context.Canceled.Error(), "interrupted, without a result")
+}
+func (e *interruptedError) Unwrap() error { return e.err }
+
+// ExitStatus is a shell's, whatever the command's own would be.
+func (e *interruptedError) ExitStatus() int { return statusInterrupted }
 
 // checkedWriter remembers the first error of a writer.
 type checkedWriter struct {
@@ -140,7 +151,7 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 		return cfg, nil, errors.Join(settings.Dump(cmd.OutOrStdout(), &cfg), errDumped)
 	}
 	g.log = logs.New(cfg.Log, cmd.ErrOrStderr())
-	if keys := config.Exposed(g.configFile); len(keys) > 0 {
+	if keys := cfg.Exposed(); len(keys) > 0 {
 		g.log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
 	}
 	return cfg, g.log, nil

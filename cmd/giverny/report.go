@@ -61,7 +61,10 @@ out where the configuration has one.`,
 				return write(made, cmd.OutOrStdout())
 			}
 			var content bytes.Buffer
-			if err := errors.Join(write(made, &content), atomicfile.Write(out, content.Bytes(), atomicfile.Public)); err != nil {
+			if err = write(made, &content); err == nil {
+				err = atomicfile.WriteOutput(out, content.Bytes())
+			}
+			if err != nil {
 				return fmt.Errorf("write the report: %w", err)
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "giverny report: written to", out)

@@ -2,16 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -104,20 +104,16 @@ func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, err
 }
 
 // writeTopology replaces the file as a whole or not at all.
-func writeTopology(path string, g *topology.Graph) (err error) {
-	file, err := os.CreateTemp(dirOf(path), ".giverny-topology-*")
-	if err != nil {
-		return fmt.Errorf("write topology: %w", err)
+func writeTopology(path string, g *topology.Graph) error {
+	var text bytes.Buffer
+	err := topology.Write(&text, g)
+	if err == nil {
+		err = atomicfile.WriteOutput(path, text.Bytes())
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(file.Name())
-		}
-	}()
-	if err = errors.Join(topology.Write(file, g), file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("write topology to %s: %w", path, err)
 	}
-	return os.Rename(file.Name(), path)
+	return nil
 }
 
 func printSummary(w io.Writer, g *topology.Graph, asJSON bool) error {

@@ -243,5 +243,5 @@ func writeState(file string, jobs map[string]*job) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(file, text, atomicfile.Private)
+	return atomicfile.Write(file, text)
 }

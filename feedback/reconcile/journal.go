@@ -95,7 +95,7 @@ func (j *journal) save() error {
 	if err != nil {
 		return fmt.Errorf("feedback journal: %w", err)
 	}
-	if err := atomicfile.Write(j.path, text, atomicfile.Private); err != nil {
+	if err := atomicfile.Write(j.path, text); err != nil {
 		return fmt.Errorf("feedback journal: %w", err)
 	}
 	return nil

@@ -80,7 +80,7 @@ func (q *queue) add(it item) (dropped int, err error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err := atomicfile.Write(q.path(q.next), text, atomicfile.Private); err != nil {
+	if err := atomicfile.Write(q.path(q.next), text); err != nil {
 		return 0, fmt.Errorf("queue of notices: %w", err)
 	}
 	q.waits = append(q.waits, q.next)

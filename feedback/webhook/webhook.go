@@ -94,7 +94,7 @@ func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(w.statePath(r.Snapshot.Fabric), after, atomicfile.Private)
+	return atomicfile.Write(w.statePath(r.Snapshot.Fabric), after)
 }
 
 // Last is the start of the last interval of a fabric whose notices are on disk.

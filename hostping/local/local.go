@@ -202,7 +202,7 @@ func (h *Host) keep(history *hostping.History) error {
 	if err := os.MkdirAll(h.deps.Dir, 0o750); err != nil {
 		return fmt.Errorf("history of runs: %w", err)
 	}
-	if err := atomicfile.Write(h.historyFile(), text, atomicfile.Private); err != nil {
+	if err := atomicfile.Write(h.historyFile(), text); err != nil {
 		return fmt.Errorf("history of runs: %w", err)
 	}
 	return nil

@@ -238,7 +238,8 @@ func (p *Process) Run(ctx context.Context, l *Listeners, layOut func(ctx context
 	return p.runSteps(ctx, []lifecycle.Stage{pipeline}, web, p.infrastructure())
 }
 
-// RunOnce runs a task on the store and broker, without the HTTP server.
+// RunOnce runs a task on the store and broker, without the HTTP server. The task's
+// error is returned as it is.
 func (p *Process) RunOnce(ctx context.Context, task func(ctx context.Context) error) error {
 	return p.runSteps(ctx, []lifecycle.Stage{{Run: task}}, p.infrastructure())
 }

@@ -10,30 +10,71 @@ import (
 	"github.com/giverny/giverny/internal/atomicfile"
 )
 
-// A file has the mode that a plain one would have, and its new content; nothing else is left beside it, nor where it
-// cannot be written.
-func TestWrite(t *testing.T) {
+func TestPermissions(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
-	path := filepath.Join(t.TempDir(), "file")
-	for _, want := range []struct {
-		content       string
-		mode, visible fs.FileMode
-	}{{"first", atomicfile.Private, 0o600}, {"second", atomicfile.Public, 0o640}} {
-		if err := atomicfile.Write(path, []byte(want.content), want.mode); err != nil {
+	dir := t.TempDir()
+	shared := filepath.Join(dir, "shared")
+	if err := os.WriteFile(shared, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(shared, 0o664); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		write func(string, []byte) error
+		want  fs.FileMode
+	}{{"state", atomicfile.Write, 0o600}, {"report", atomicfile.WriteOutput, 0o640}, {"shared", atomicfile.WriteOutput, 0o664}} {
+		path := filepath.Join(dir, c.name)
+		if err := c.write(path, []byte("new")); err != nil {
 			t.Fatal(err)
 		}
-		content, err := os.ReadFile(path)
-		if err != nil || string(content) != want.content {
-			t.Errorf("%q %v", content, err)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if info, err := os.Stat(path); err != nil || info.Mode() != want.visible {
-			t.Errorf("%v %v, want %v", info.Mode(), err, want.visible)
+		if text, err := os.ReadFile(path); err != nil || string(text) != "new" || info.Mode() != c.want {
+			t.Errorf("%s: %q, mode %v, %v; want mode %v", c.name, text, info.Mode(), err, c.want)
 		}
 	}
-	if err := atomicfile.Write(filepath.Dir(path), nil, atomicfile.Public); err == nil {
-		t.Error("a folder was replaced")
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("left in the folder: %v, %v", left, err)
 	}
-	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
+}
+
+// Output to a device or pipe goes there: root's `--out /dev/null` must not replace that by a file.
+func TestOutputToAPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 1)
+	go func() {
+		text, _ := os.ReadFile(pipe)
+		got <- string(text)
+	}()
+	if err := atomicfile.WriteOutput(pipe, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "new" {
+		t.Errorf("the reader of the pipe got %q", text)
+	}
+	if info, err := os.Stat(pipe); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is now %v, %v", info, err)
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, write := range []func(string, []byte) error{atomicfile.Write, atomicfile.WriteOutput} {
+		if err := write(filepath.Join(dir, "folder"), nil); err == nil {
+			t.Error("a folder was replaced")
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left in the folder: %v, %v", left, err)
 	}
 }

@@ -81,6 +81,8 @@ type Config struct {
 	Hostping Hostping `yaml:"hostping"`
 	// The API and the page.
 	Dashboards dashboards.Config `yaml:"dashboards"`
+
+	file settings.Source // that Load has read, for Located
 }
 
 // Search is the configuration of searches on demand.
@@ -223,34 +225,31 @@ func (f *Fabric) SetDefaults() { *f = DefaultFabric() }
 // over it and validates the whole.
 func Load(path string, environ []string) (Config, error) {
 	cfg := Default()
-	file, err := loadFile(&cfg, path)
-	if err != nil {
+	cfg.file.Name = path
+	if err := cfg.readFile(); err != nil {
 		return cfg, err
 	}
 	if err := settings.Environment(&cfg, Prefix, environ, []string{FileVariable, LibraryVariable}, moved); err != nil {
 		return cfg, err
 	}
 	cfg.resolve(filepath.Dir(path))
-	return cfg, settings.Located(cfg.Validate(), file, Prefix, environ)
+	return cfg, cfg.Located(cfg.Validate(), environ)
 }
 
-// Located puts before each fault of the configuration at path where its value comes from.
-func Located(err error, path string, environ []string) error {
-	cfg := Default()
-	file, _ := loadFile(&cfg, path) // Load says what is wrong with it
-	return settings.Located(err, file, Prefix, environ)
+// Located puts before each fault of a loaded configuration where its value comes from.
+func (c *Config) Located(err error, environ []string) error {
+	return settings.Located(err, c.file, Prefix, environ)
 }
 
-func loadFile(cfg *Config, path string) (settings.Source, error) {
-	file := settings.Source{Name: path}
-	if path == "" {
-		return file, nil
+// readFile reads the file once: it may be a pipe.
+func (c *Config) readFile() (err error) {
+	if c.file.Name == "" {
+		return nil
 	}
-	var err error
-	if file.Text, err = os.ReadFile(path); err != nil {
-		return file, fmt.Errorf("configuration: %w", err)
+	if c.file.Text, err = os.ReadFile(c.file.Name); err != nil {
+		return fmt.Errorf("configuration: %w", err)
 	}
-	return file, settings.File(cfg, file, moved)
+	return settings.File(c, c.file, moved)
 }
 
 // fileKeys are the keys, in whatever section, of files that belong to a configuration and lie beside it. Folders of
@@ -350,15 +349,15 @@ func NumPartitions(fabrics []Fabric) int {
 	return n
 }
 
-// Exposed lists the keys of the file at path that hold secrets, if everybody on
+// Exposed lists the keys of the loaded file that hold secrets, if everybody on
 // this host can read it.
-func Exposed(path string) []string {
-	info, err := os.Stat(path)
+func (c *Config) Exposed() []string {
+	info, err := os.Stat(c.file.Name)
 	if err != nil || info.Mode().Perm()&0o004 == 0 {
 		return nil
 	}
-	cfg := Default()
-	if _, err := loadFile(&cfg, path); err != nil {
+	cfg := Default() // without secrets that the environment gives
+	if err := settings.File(&cfg, c.file, moved); err != nil {
 		return nil // Load says why
 	}
 	var keys []string

@@ -7,10 +7,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/settings"
 )
 
@@ -85,6 +87,29 @@ command: {results: {key_file: agent.key}}
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A configuration may come from a pipe, which gives its text once: faults that are found after it was loaded have their
+// lines nevertheless.
+func TestTheFileIsReadOnce(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "giverny.yaml")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = os.WriteFile(pipe, []byte("log:\n  level: warn\n"), 0o600) }()
+	cfg, err := config.Load(pipe, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(pipe); err != nil {
+		t.Fatal(err)
+	}
+	var later faults.List
+	later.Add("log.level", "is not to my taste")
+	want := pipe + ":2: log.level: is not to my taste"
+	if got := cfg.Located(later.Err(), nil); got == nil || got.Error() != want {
+		t.Errorf("%v, want %s", got, want)
 	}
 }
 
@@ -183,21 +208,25 @@ func TestTheAgentFollowsItsFabric(t *testing.T) {
 }
 
 func TestSecretsThatEverybodyCanRead(t *testing.T) {
+	exposed := func(path string) []string {
+		cfg, _ := config.Load(path, nil) // faults beside the secrets are another matter
+		return cfg.Exposed()
+	}
 	path := write(t, "store: {embedded: false, url: 'http://u:p@h/'}\nkafka: {sasl: {password: x}}")
-	if keys := config.Exposed(path); keys != nil {
+	if keys := exposed(path); keys != nil {
 		t.Errorf("a file of mode 0600 exposes %v", keys)
 	}
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if keys := config.Exposed(path); !slices.Equal(keys, []string{"kafka.sasl.password", "store.url"}) {
+	if keys := exposed(path); !slices.Equal(keys, []string{"kafka.sasl.password", "store.url"}) {
 		t.Errorf("exposed: %v", keys)
 	}
 	harmless := write(t, "store: {embedded: false, url: 'http://u@h/'}")
 	if err := os.Chmod(harmless, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if keys := config.Exposed(harmless); keys != nil {
+	if keys := exposed(harmless); keys != nil {
 		t.Errorf("a file without secrets exposes %v", keys)
 	}
 }

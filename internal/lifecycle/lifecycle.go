@@ -13,9 +13,10 @@ import (
 )
 
 // Stage is one part of a process. Run blocks until ctx is cancelled and what it
-// holds has been handed on; it returns nil on cancel.
+// holds has been handed on; it returns nil on cancel. Its errors begin with its name,
+// unless it has none: a command that is a process's whole purpose.
 type Stage struct {
-	Name string // what its errors begin with; empty: the task that a process is for
+	Name string
 	Run  func(ctx context.Context) error
 }
 
@@ -37,6 +38,21 @@ type outcome struct {
 	stage int // of the step
 	err   error
 }
+
+// stageError is an error of the stage of a name.
+type stageError struct {
+	stage string
+	err   error
+}
+
+func (e *stageError) Error() string {
+	if e.stage == "" {
+		return e.err.Error()
+	}
+	return e.stage + ": " + e.err.Error()
+}
+
+func (e *stageError) Unwrap() error { return e.err }
 
 type runningStep struct {
 	cancel context.CancelFunc
@@ -61,37 +77,23 @@ func (g *Group) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-ended:
 	}
-	var failed []failure
-	for i := range steps {
-		failed = append(failed, g.stop(&steps[i])...)
-	}
-	return causes(failed)
-}
-
-// failure is the error that a stage ended with.
-type failure struct {
-	stage string
-	err   error
-}
-
-// causes joins what stages ended with, but for errors that wrap another's: where the engine does not start, the
-// stage that waits for it ends with the engine's error. A bare sentinel, such as io.EOF, is no such error: two
-// stages can meet it apart.
-func causes(failed []failure) error {
 	var errs []error
-	for _, f := range failed {
-		passedOn := slices.ContainsFunc(failed, func(o failure) bool {
-			return errors.Unwrap(o.err) != nil && errors.Is(f.err, o.err) && !errors.Is(o.err, f.err)
-		})
-		switch {
-		case passedOn:
-		case f.stage == "":
-			errs = append(errs, f.err)
-		default:
-			errs = append(errs, fmt.Errorf("%s: %w", f.stage, f.err))
-		}
+	for i := range steps {
+		errs = append(errs, g.stop(&steps[i])...)
 	}
-	return errors.Join(errs...)
+	return errors.Join(causes(errs)...)
+}
+
+// causes leaves out errors that wrap what another stage ended with: where the
+// engine does not start, the stage that waits for it ends with the engine's error.
+// A bare sentinel, such as io.EOF, is no such error: two stages can meet it apart.
+func causes(errs []error) []error {
+	return slices.DeleteFunc(slices.Clone(errs), func(e error) bool {
+		return slices.ContainsFunc(errs, func(other error) bool {
+			cause := errors.Unwrap(other)
+			return errors.Unwrap(cause) != nil && errors.Is(e, cause) && !errors.Is(other, errors.Unwrap(e))
+		})
+	})
 }
 
 func (g *Group) count() (n int) {
@@ -118,7 +120,7 @@ func (g *Group) start(stages []Stage, ended chan<- struct{}) runningStep {
 	return s
 }
 
-func (g *Group) stop(s *runningStep) (failed []failure) {
+func (g *Group) stop(s *runningStep) (errs []error) {
 	s.cancel()
 	deadline := time.NewTimer(g.grace)
 	defer deadline.Stop()
@@ -126,16 +128,16 @@ func (g *Group) stop(s *runningStep) (failed []failure) {
 		select {
 		case o := <-s.done:
 			if o.err != nil {
-				failed = append(failed, failure{s.left[o.stage], o.err})
+				errs = append(errs, &stageError{s.left[o.stage], o.err})
 			}
 			delete(s.left, o.stage)
 		case <-deadline.C:
 			for _, name := range s.left {
-				failed = append(failed, failure{name, fmt.Errorf("did not stop within %v; what it held is read again after the restart", g.grace)})
+				errs = append(errs, &stageError{name, fmt.Errorf("did not stop within %v; what it held is read again after the restart", g.grace)})
 			}
-			return failed
+			return errs
 		}
 	}
 	g.log.Debug("lifecycle: step stopped")
-	return failed
+	return errs
 }

@@ -112,7 +112,7 @@ func TestAnErrorIsReportedOnce(t *testing.T) {
 	}
 	for want, stages := range map[string][]lifecycle.Stage{
 		"engine: start: no space left":                      {fails("", fmt.Errorf("engine has stopped: %w", cause)), fails("engine", cause)},
-		"no space left":                                     {fails("", kind)},
+		"nothing to report":                                 {fails("", errors.New("nothing to report"))},
 		"a: no space left\nb: no space left":                {fails("a", kind), fails("b", kind)},
 		"a: first: no space left\nb: second: no space left": {fails("a", fmt.Errorf("first: %w", kind)), fails("b", fmt.Errorf("second: %w", kind))},
 		"a: EOF\nb: read: EOF":                              {fails("a", io.EOF), fails("b", fmt.Errorf("read: %w", io.EOF))},
