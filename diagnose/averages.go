@@ -17,7 +17,7 @@ type meanSeries struct {
 
 // endIntervals is over how many intervals since the onset readings are averaged where it is sought on what the traffic of a
 // region converges: neighbours on a line differ by little more than the noise of one.
-const endIntervals = 4
+const endIntervals = 8
 
 // averaged is what links of a grid show in the mean of the last intervals since a region's onset.
 func (s *Stage) averaged(rc *regionCase, p *pressure) *pressure {
