@@ -138,7 +138,7 @@ func TestStandby(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		const standby = "standby: another process analyses it"
+		const standby = "standby: this process does not own the fabric: another one analyses it, or Kafka is away"
 		time.Sleep(10 * time.Second)
 		check("before", 0, standby, false)
 		owner.grant()

@@ -117,11 +117,11 @@ func (f *Fabric) Ready(context.Context) error {
 // whatever the last one said.
 func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 
-// State says that another process analyses the fabric, what its intervals wait for,
+// State says that this process does not own the fabric, what its intervals wait for,
 // or which are incomplete; empty: nothing of that.
 func (f *Fabric) State() string {
 	if f.standby.Load() {
-		return "standby: another process analyses it"
+		return "standby: this process does not own the fabric: another one analyses it, or Kafka is away"
 	}
 	f.mu.Lock()
 	in := f.intake

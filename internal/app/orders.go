@@ -244,11 +244,10 @@ func (p *Process) commandClient(name string) (*command.Client, config.Fabric, er
 
 // clientOf gives orders over this process's connection to Kafka.
 func (p *Process) clientOf(f config.Fabric) (*command.Client, error) {
-	sign := p.cfg.Command.Sign
-	if sign.KeyFile == "" {
+	if p.cfg.Command.Sign.KeyFile == "" {
 		return nil, errors.New("command.sign: no key to sign commands with: make one with giverny agents key FILE, name the file here, and its public half in command.principals of the agents")
 	}
-	signer, err := command.ReadSigner(sign.Principal, sign.KeyFile)
+	signer, err := p.signer()
 	if err != nil {
 		return nil, err
 	}
@@ -260,6 +259,19 @@ func (p *Process) clientOf(f config.Fabric) (*command.Client, error) {
 		return kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Results, Fabric: f.Name, Partition: f.Partition, Tail: true})
 	}
 	return command.NewClient(signer, f.Name, f.Partition, command.ClientDeps{Sink: kafka.NewProducer(p.client), Results: results, Verifier: verifier, Log: p.log, Now: time.Now}), nil
+}
+
+// signer has the key of command.sign, nil where none is configured.
+func (p *Process) signer() (*command.Signer, error) {
+	sign := p.cfg.Command.Sign
+	if sign.KeyFile == "" {
+		return nil, nil
+	}
+	signer, err := command.ReadSigner(sign.Principal, sign.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("command.sign.key_file: %w", err)
+	}
+	return signer, nil
 }
 
 // fabricNamed is the configured fabric of that name, or the only one.

@@ -373,7 +373,8 @@ func (p *Process) Check(fabrics []Fabric) error {
 	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Enabled()}
 	_, err := p.assemble(r, fabrics)
 	_, _, guardErr := p.guard()
-	return errors.Join(kafkaErr, storeErr, err, guardErr)
+	_, signErr := p.signer() // of the commands that a person sends from this host
+	return errors.Join(kafkaErr, storeErr, err, guardErr, signErr)
 }
 
 // Produce runs what puts readings into Kafka, that of another process with the same data_dir too, until it ends.

@@ -75,13 +75,13 @@ func (r *Reloader) Config() *tls.Config {
 }
 
 func (r *Reloader) look() (stamps [3]stamp, err error) {
-	for i, path := range []string{r.files.Cert, r.files.Key, r.files.CA} {
-		if path == "" {
+	for i, file := range []struct{ key, path string }{{"cert", r.files.Cert}, {"key", r.files.Key}, {"ca", r.files.CA}} {
+		if file.path == "" {
 			continue
 		}
-		info, err := os.Stat(path)
+		info, err := os.Stat(file.path)
 		if err != nil {
-			return stamps, err
+			return stamps, fmt.Errorf("%s: %w", file.key, err)
 		}
 		stamps[i] = stamp{info.ModTime(), info.Size()}
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -45,8 +46,11 @@ func (f *Files) Load() (*tls.Config, error) {
 	}
 	if f.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-		if err != nil {
+		if missing := (*fs.PathError)(nil); errors.As(err, &missing) {
 			return nil, fmt.Errorf("cert, key: %w", err)
+		}
+		if err != nil { // it names neither
+			return nil, fmt.Errorf("cert, key: %s with %s: %w", f.Cert, f.Key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

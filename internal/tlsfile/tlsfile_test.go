@@ -72,12 +72,12 @@ func TestLoadNamesTheKeyAtFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, files := range map[string]tlsfile.Files{
-		"ca: open missing.pem":                   {CA: "missing.pem"},
-		"ca: " + text + " holds no certificate":  {CA: text},
-		"key: empty, but cert is given":          {Cert: cert},
-		"cert: empty, but key is given":          {Key: key},
-		"cert, key: tls: ":                       {Cert: text, Key: key},
-		"cert, key: open missing.pem: no such f": {Cert: "missing.pem", Key: key},
+		"ca: open missing.pem":                            {CA: "missing.pem"},
+		"ca: " + text + " holds no certificate":           {CA: text},
+		"key: empty, but cert is given":                   {Cert: cert},
+		"cert: empty, but key is given":                   {Key: key},
+		"cert, key: " + text + " with " + key + ": tls: ": {Cert: text, Key: key},
+		"cert, key: open missing.pem: no such f":          {Cert: "missing.pem", Key: key},
 	} {
 		if _, err := files.Load(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", files, err, want)
