@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/giverny/giverny/command"
@@ -52,14 +54,19 @@ func RootOf(root *schema.Root, hosts []Host) (Root, error) {
 	if root == nil {
 		return Root{}, errors.New("the diagnosis has no root: where back pressure begins is not known; name a host or a NIC model")
 	}
+	var named []string
 	for _, device := range []string{root.Peer, root.Device} {
+		if device == "" {
+			continue
+		}
+		named = append(named, strconv.Quote(device))
 		for i := range hosts {
-			if a := hosts[i].adapterOf(device); device != "" && a != nil {
+			if a := hosts[i].adapterOf(device); a != nil {
 				return Root{device, hosts[i].Agent, a.Name, hosts[i].Hardware.Subsystem(a)}, nil
 			}
 		}
 	}
-	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %q or %q; is an agent with its command section there? Or name a NIC model", len(hosts), root.Peer, root.Device)
+	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %s; is an agent with its command section there? Or name a NIC model", len(hosts), strings.Join(named, " or "))
 }
 
 // Bus carries commands: a *command.Client.
@@ -98,7 +105,8 @@ const (
 )
 
 // Hosts are the agents that answer, with what they say and whether they are free: in
-// the list of allowed ones, or out of use by Slurm.
+// the list of allowed ones, or out of use by Slurm. It is an error if all refuse to
+// answer, as they do where they do not know the key.
 func (d *Dispatcher) Hosts(ctx context.Context, allow []string) ([]Host, error) {
 	list, err := d.Bus.New(command.Order{Kind: command.KindList, Targets: []string{"*"}, ValidFor: d.ListWait})
 	if err != nil {
@@ -118,13 +126,20 @@ func (d *Dispatcher) Hosts(ctx context.Context, allow []string) ([]Host, error) 
 	}
 	var hosts []Host
 	var names []string
+	var refused error
 	for i := range answers {
+		if a := &answers[i]; refused == nil && a.Status == schema.CommandRefused {
+			refused = fmt.Errorf("agent %q refused to be listed: %s", a.Agent, a.Reason)
+		}
 		var status command.AgentStatus
 		if answers[i].Status != schema.CommandDone || json.Unmarshal(answers[i].Output, &status) != nil || status.Hardware == nil {
 			continue
 		}
 		names = append(names, answers[i].Agent)
 		hosts = append(hosts, Host{Agent: answers[i].Agent, Hardware: *status.Hardware, Kinds: status.Kinds})
+	}
+	if len(hosts) == 0 && refused != nil {
+		return nil, refused
 	}
 	var drained map[string]string
 	if d.Nodes != nil {
