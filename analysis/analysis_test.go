@@ -323,3 +323,35 @@ func TestResultsOutliveTheNext(t *testing.T) {
 		t.Fatal("no region was found")
 	}
 }
+
+// Silence is no end: a region of before is reported as ended when an interval was measured in which it was not there.
+func TestRegionsDoNotEndInSilence(t *testing.T) {
+	g := newGraph(t, "torus:4x4x4")
+	core := newCore(t, g)
+	ended := func(untilNanos int64) (kinds []schema.EventKind) {
+		for _, r := range results(core, untilNanos) {
+			if r.Network.Unknown == nil && len(r.Snapshot.Series) == 0 {
+				t.Errorf("%v: calm, and nothing was measured", r.Snapshot.Interval)
+			}
+			for _, e := range r.Events {
+				if e.Kind == schema.RegionEnded {
+					kinds = append(kinds, e.Kind)
+				}
+			}
+		}
+		return kinds
+	}
+	f := fabric{graph: g}
+	for s := int64(10); s < 20; s++ {
+		add(t, core, f.poll(s*second, hotQuarter(g)))
+	}
+	if early := ended(30 * second); len(early) != 0 {
+		t.Errorf("in silence: %v", early)
+	}
+	for s := int64(30); s < 34; s++ {
+		add(t, core, f.poll(s*second, calm))
+	}
+	if late := ended(34 * second); len(late) != 1 {
+		t.Errorf("after it: %v, want one end", late)
+	}
+}

@@ -52,13 +52,7 @@ func (s *coverageStage) Step(r *schema.IntervalResult) {
 // unknownReason is the reason why the state is not known, "" if it is. A High region is
 // the worst that there is, whatever was not measured.
 func (s *coverageStage) unknownReason(snap *schema.Snapshot, worst schema.Severity) schema.UnknownReason {
-	measured := 0
-	for i := range snap.Series {
-		if series := &snap.Series[i]; series.Metric.IsStall() {
-			measured += series.Count
-		}
-	}
-	if measured == 0 {
+	if !measuresStalls(snap) {
 		return schema.NothingMeasured
 	}
 	for _, p := range s.peaks {
@@ -71,6 +65,11 @@ func (s *coverageStage) unknownReason(snap *schema.Snapshot, worst schema.Severi
 		}
 	}
 	return ""
+}
+
+// measuresStalls reports whether any link has a value of a stall metric.
+func measuresStalls(snap *schema.Snapshot) bool {
+	return slices.ContainsFunc(snap.Series, func(s schema.Series) bool { return s.Metric.IsStall() && s.Count > 0 })
 }
 
 func isLate(p peak, snap *schema.Snapshot) bool {

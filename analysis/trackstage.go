@@ -17,7 +17,11 @@ type trackStage struct {
 
 func (s *trackStage) Name() string { return "track" }
 
+// Step leaves out an interval that measured nothing: silence is no end of a region, and nothing is learned from it.
 func (s *trackStage) Step(r *schema.IntervalResult) {
+	if !measuresStalls(r.Snapshot) {
+		return
+	}
 	tracked := s.tracker.Step(r.Snapshot.Interval, r.Regions)
 	forecasts := slices.Clone(tracked.Forecasts)
 	for i := range r.Regions {
@@ -59,5 +63,8 @@ func (s *trackStage) Load(saved schema.StageState) error {
 }
 
 func (s *trackStage) Resume(in Interval) error {
+	if in.Snapshot != nil && !measuresStalls(in.Snapshot) {
+		return nil
+	}
 	return s.tracker.Restore(in.Interval, in.Regions)
 }

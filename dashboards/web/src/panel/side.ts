@@ -88,7 +88,6 @@ export class Side {
   private state() {
     const { now } = this.interval, { fabric } = this.interval.graph, metric = this.app.metricShown(), rce = now.congestion;
     this.severity();
-    fillForecast($("forecast"), now.network, this.duration);
     $("rce").hidden = !rce;
     if (rce) {
       const calmFor = secondsBetween(rce.end, now.interval.end);
@@ -96,7 +95,7 @@ export class Side {
       $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
     }
     const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
-      ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", now.latency_seconds < 120 ? now.latency_seconds.toFixed(2) + " s" : span(now.latency_seconds)]];
+      ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", !now.latency_seconds ? "" : now.latency_seconds < 120 ? now.latency_seconds.toFixed(2) + " s" : span(now.latency_seconds)]];
     $("facts").replaceChildren(...facts.filter(([, v]) => v).flatMap(([k, v]) => [h("dt", null, k), h("dd", null, typeof v === "number" ? count(v) : v)]));
   }
 
@@ -108,6 +107,7 @@ export class Side {
     $("severity").className = why ? "Unknown" : state;
     $("severity").replaceChildren(why ? "unknown" : called(state), why || live ? "" : h("small", null, ", " + when(now.interval.end)));
     $("why").hidden = !why;
+    fillForecast($("forecast"), why ? null : now.network, this.duration);
     if (!why) return;
     const since = !this.app.state.at && this.app.model?.status?.network.unknown ? now.interval.end : why.since ?? now.interval.end;
     setText($("why"), `no data since ${when(since)} (${reason(why)})${now.network.state === "Unknown" ? "" : `. Last known: ${called(state)}`}`);
@@ -185,7 +185,7 @@ export class Side {
     const items = now.hot.filter((x) => x.metric === metric && x.link < graph.size).slice(0, 6).map((x) => h("li", { title: `${graph.linkText(x.link)} (link ${x.link}), hot since ${clock(x.since)} UTC` },
       h("button", { class: "link", attrs: { type: "button" }, on: { click: () => this.app.select({ link: x.link }) } }, graph.linkShort(x.link)),
       h("time", null, `${percent(Number.isNaN(values[metric][x.link]) ? null : values[metric][x.link])}, ${span(secondsBetween(x.since, now.interval.end))}`)));
-    $("hot").replaceChildren(...items.length ? items : [h("li", { class: "none" }, `no hot link by ${metricName(metric)}`)]);
+    $("hot").replaceChildren(...items.length ? items : [h("li", { class: "none" }, metric ? `no hot link by ${metricName(metric)}` : "no stall was measured")]);
   }
 
   private events(events: FabricEvent[]) {
