@@ -73,6 +73,9 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := cfg.Search.Offer.Rigs(); err != nil { // known now, not when the first command comes
+		return nil, err
+	}
 	signer, err := resultSigner(cfg, name)
 	if err != nil {
 		return nil, err

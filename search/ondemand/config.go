@@ -8,6 +8,7 @@ import (
 
 	"github.com/giverny/giverny/command/safety"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/search/engine"
 )
 
 // Config is what this host's agent measures for others. Without engines it takes no search; who may ask, and at
@@ -99,6 +100,21 @@ func (c *Config) Validate() error {
 	f.Check(c.WatchEvery >= c.WatchFor, "watch_every", "%v: want watch_for or more", c.WatchEvery)
 	f.Check(c.ReportEvery > 0, "report_every", "%v: want a positive duration", c.ReportEvery)
 	return f.Err()
+}
+
+// Rigs reads those of the engines that have one, by the engine's name.
+func (c *Config) Rigs() (map[string]engine.Rig, error) {
+	rigs := map[string]engine.Rig{}
+	for i := range c.Engines {
+		if e := &c.Engines[i]; e.onRig() {
+			rig, err := engine.ReadRig(e.Rig)
+			if err != nil {
+				return nil, faults.At("search.offer", fmt.Errorf("engines.%d.rig: %w", i, err))
+			}
+			rigs[e.Name] = rig
+		}
+	}
+	return rigs, nil
 }
 
 // Validate joins all faults.

@@ -22,7 +22,6 @@ import (
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/safety"
-	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
@@ -50,17 +49,11 @@ func New(cfg Config, deps Deps) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("search.offer: %w", err)
 	}
-	h := &Handler{cfg, deps, map[string]engine.Rig{}}
-	for i := range cfg.Engines {
-		if e := &cfg.Engines[i]; e.onRig() {
-			rig, err := engine.ReadRig(e.Rig)
-			if err != nil {
-				return nil, faults.At("search.offer", fmt.Errorf("engines.%d.rig: %w", i, err))
-			}
-			h.rigs[e.Name] = rig
-		}
+	rigs, err := cfg.Rigs()
+	if err != nil {
+		return nil, err
 	}
-	return h, nil
+	return &Handler{cfg, deps, rigs}, nil
 }
 
 // Kind is search.
