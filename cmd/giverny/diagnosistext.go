@@ -36,7 +36,7 @@ func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) er
 func (w *diagnosisLines) close() error { return w.out.Flush() }
 
 // diagnosisText prints a paragraph when the verdict on a region is new or another, and in the end a table
-// with the verdict that each region had most often.
+// with the verdict that each region had most often while it was worst.
 type diagnosisText struct {
 	out     *bufio.Writer
 	regions map[regionKey]*regionStory
@@ -56,7 +56,7 @@ type regionStory struct {
 	intervals int
 	worst     schema.Diagnosis
 	last      string
-	verdicts  map[string]*verdictCount
+	verdicts  map[string]*verdictCount // of the intervals with the severity of worst
 }
 
 // verdictCount is how often a verdict was given, and the one with most confidence.
@@ -86,7 +86,14 @@ func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string)
 
 func (s *regionStory) add(d *schema.Diagnosis) {
 	s.to = d.Time
-	if s.intervals++; s.intervals == 1 || d.Mean > s.worst.Mean {
+	s.intervals++
+	switch {
+	case s.intervals == 1 || d.Severity > s.worst.Severity:
+		s.worst = *d
+		clear(s.verdicts)
+	case d.Severity < s.worst.Severity:
+		return
+	case d.Mean > s.worst.Mean:
 		s.worst = *d
 	}
 	v := s.verdicts[verdictKey(d)]
@@ -111,11 +118,22 @@ func (s *regionStory) usual() *schema.Diagnosis {
 }
 
 // verdictKey is what makes a verdict another one: the class and the first accused.
-func verdictKey(d *schema.Diagnosis) string {
-	if len(d.Jobs) > 0 {
-		return string(d.Cause.Class) + " " + d.Jobs[0].JobID
+func verdictKey(d *schema.Diagnosis) string { return string(d.Cause.Class) + " " + accusedOf(d) }
+
+// accusedOf is what a verdict is about in few words: a job, what failed, or the host that is slow; empty if nothing is.
+func accusedOf(d *schema.Diagnosis) string {
+	switch {
+	case len(d.Jobs) > 0:
+		return "job " + schema.OneLine(d.Jobs[0].JobID)
+	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
+		return schema.OneLine(placeOf(d.Failures[0].Device, d.Failures[0].Port))
+	case d.Root == nil:
+	case d.Cause.Class == schema.CauseFailure:
+		return schema.OneLine(placeOf(d.Root.Device, d.Root.Port))
+	case d.Cause.Class == schema.CauseSlowHost:
+		return schema.OneLine(cmp.Or(d.Root.Peer, d.Root.Device))
 	}
-	return string(d.Cause.Class)
+	return ""
 }
 
 func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
@@ -163,12 +181,9 @@ func (w *diagnosisText) close() error {
 	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "region\tfrom\tto\tintervals\tworst\tmean %\tlinks\tcause\tconfidence\taccused")
 	for _, s := range w.order {
-		accused, usual := "-", s.usual()
-		if len(usual.Jobs) > 0 {
-			accused = "job " + schema.OneLine(usual.Jobs[0].JobID)
-		}
+		usual := s.usual()
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%s\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
-			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, cmp.Or(confidenceText(usual.Cause, ""), "-"), accused)
+			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, cmp.Or(confidenceText(usual.Cause, ""), "-"), cmp.Or(accusedOf(usual), "-"))
 	}
 	return cmp.Or(t.Flush(), w.out.Flush())
 }
