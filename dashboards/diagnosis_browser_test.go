@@ -105,6 +105,9 @@ func TestThePageSaysWhy(t *testing.T) {
 			t.Errorf("the jobs do not say %q: %s", text, jobs)
 		}
 	}
+	if got, want := page.eval(`[...document.querySelectorAll("#regions em")].map((e) => e.textContent).join("\n")`), "load of job 17 ("+hostile+"), 93% sure\ncause unknown"; got != want {
+		t.Errorf("the list of regions says why they are there: %s, want %s", got, want)
+	}
 	picture(t, page)
 	page.eval(`navigator.clipboard.writeText = (text) => { window.pasted = text; return Promise.resolve(); }; document.getElementById("copy").click()`)
 	page.await(`document.getElementById("copied").textContent === "copied"`)

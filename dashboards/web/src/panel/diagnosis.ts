@@ -39,6 +39,15 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
 export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
 
+/** inShort is the verdict in one line of a list: who or what is to blame. */
+export function inShort(d: Diagnosis, jobs: Jobs): string {
+  if (d.cause.class === "unknown") return classes.unknown;
+  const job = d.jobs?.[0] && jobName(d.jobs[0].job_id, jobs), failure = d.failures?.[0];
+  const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} in its own way`, failure: failure && [words(failure.kind), failure.device, failure.port].filter(Boolean).join(" ") };
+  const place = d.root && !of[d.cause.class] ? ` at ${d.root.device}${d.root.port ? " port " + d.root.port : ""}` : "";
+  return `${of[d.cause.class] ?? classes[d.cause.class] ?? words(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
+}
+
 /** ticket is what an operator pastes. */
 export function ticket(d: Diagnosis, region: Region | undefined, fabric: string, jobs: Jobs, address: string): string {
   const head = `${d.severity} congestion on ${fabric}: ${region?.name || "region " + d.region} (region ${d.region}), ${d.time}`;
