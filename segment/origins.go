@@ -123,8 +123,10 @@ func (t *trees) findOdd(d int32) {
 		return
 	}
 	slices.Sort(t.sample)
-	usual := t.sample[(len(t.sample)-1)/2]
-	if len(t.sample) < mostRoots {
+	usual, spread := t.sample[(len(t.sample)-1)/2], 0.
+	if len(t.sample) >= fewestSpread {
+		spread = deviationOf(t.sample, usual)
+	} else if len(t.sample) < mostRoots {
 		if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
 			return
 		}
@@ -132,10 +134,14 @@ func (t *trees) findOdd(d int32) {
 	}
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
-			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
+			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i]-usual > oddPort*spread
 		}
 	}
 }
+
+// fewestSpread ports of a switch show how much those of hosts that exchange differ, each of which takes what comes at a rate
+// of its own.
+const fewestSpread = 5
 
 // pairSigmas is by how many deviations two ports of a switch differ that are roots: at one level nothing says which of
 // them a link waits for.
