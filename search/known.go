@@ -99,7 +99,9 @@ func (k *known) add(entry json.RawMessage) error {
 				return fmt.Errorf("within: %w", err)
 			}
 			k.limit[len(k.list)] = limits
-			f = f.confined(limits)
+			if f, err = f.confined(limits); err != nil {
+				return err
+			}
 		}
 		k.at[line.Experiment] = len(k.list)
 		k.list = append(k.list, f)
@@ -109,7 +111,10 @@ func (k *known) add(entry json.RawMessage) error {
 			return fmt.Errorf("it revises the anomaly of experiment %d, which is not there", line.Of)
 		}
 		if limits := k.limit[i]; limits != nil && f != nil {
-			f = f.confined(limits)
+			var err error
+			if f, err = f.confined(limits); err != nil {
+				return err
+			}
 		}
 		k.list[i] = f
 	case "summary":

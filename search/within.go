@@ -1,5 +1,10 @@
 package search
 
+import (
+	"fmt"
+	"slices"
+)
+
 // limits is what a restricted space leaves of the unrestricted one, as an MFS of that: an
 // MFS that was found in it is known only there. Of an ordered dimension it has the
 // smallest and the largest value that are left. nil: it leaves everything.
@@ -27,14 +32,23 @@ func (s *Space) limits() *MFS {
 	return f
 }
 
-// confined is an MFS with the limits of the space that it was found in as conditions.
-func (f *MFS) confined(limits *MFS) *MFS {
+// confined is an MFS with the limits of the space that it was found in as conditions. An
+// error: no workload meets both.
+func (f *MFS) confined(limits *MFS) (*MFS, error) {
 	own := f.clone()
 	own.within = limits
 	for _, d := range limits.dimensions() {
 		own.narrow(d, limits.conds[d])
+		c, dim := &own.conds[d], &own.space.dims[d]
+		c.any = slices.Clone(c.any)
+		for i := range c.any {
+			c.any[i] = span{max(c.any[i].lo, c.span.lo), min(c.any[i].hi, c.span.hi)}
+		}
+		if !dim.possible(c) {
+			return nil, fmt.Errorf("within: %q: its mfs lies outside", dim.Name)
+		}
 	}
-	return own
+	return own, nil
 }
 
 // Everywhere is the MFS as an MFS of the unrestricted space, with the limits of the
@@ -56,7 +70,11 @@ func (f *MFS) Everywhere() *MFS {
 		}
 		own.conds[i] = c
 	}
-	return own.confined(limits)
+	confined, err := own.confined(limits)
+	if err != nil {
+		panic("search: an MFS outside the space that it was found in: " + err.Error())
+	}
+	return confined
 }
 
 // opened is a span of the values that are left, in all values: an end that no value lies

@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,19 @@ func TestKnownWithin(t *testing.T) {
 		changes := known[0].Changes(w)
 		if len(changes) != 1 || changes[0].Dimension != "qps" || changes[0].To[0].String() != "1" {
 			t.Errorf("changes %v: want only qps 1, what was not searched may trigger too", changes)
+		}
+	}
+	outside := strings.Replace(report, `"qps":{"max":64}`, `"qps":{"max":1}`, 1)
+	if _, err := space.ParseKnown([]byte(outside)); err == nil || !strings.Contains(err.Error(), "lies outside") {
+		t.Errorf("an mfs outside of within: %v", err)
+	}
+	mixed, err := space.ParseKnown([]byte(`{"type":"anomaly","experiment":1,"mfs":{"sizes":{"any":[{"min":1024}]}},"within":{"sizes":{"all":{"max":1024}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(50) {
+		if p := mixed[0].random(rand.New(rand.NewPCG(seed, 1))); !mixed[0].covers(p) {
+			t.Fatalf("%v is drawn from %s and does not meet it", p, mixed[0])
 		}
 	}
 	wide, err := space.Restrict(Restriction{"sizes": {In: []Value{Number(65536)}}})
