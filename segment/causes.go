@@ -214,9 +214,6 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		return false
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
-	if exchange && other && (c.level.find(a) == c.level.find(b) || levelRatio(x, y) >= sameRatio) && c.isOneOf(t, s, a, b) {
-		return true
-	}
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
@@ -224,35 +221,12 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if share < exchangeShared || !crowded && c.level.find(a) != c.level.find(b) {
 		return false
 	}
-	if exchange != other && c.isOneOf(t, s, a, b) {
-		return true
-	}
 	if c.level.find(a) == c.level.find(b) && (exchange || !x.isTree() || !y.isTree()) {
 		return true
 	}
 	return !exchange && !other && !x.isTree() && !y.isTree() && ratio(x.stall, y.stall) >= exchangeRatio &&
 		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
-
-// isOneOf reports whether the hosts of two leaves exchange with each other, of which one at least is a known exchange's:
-// many ports stall at the other, too, which is no root.
-func (c *causes) isOneOf(t *trees, s *sinks, a, b int32) bool {
-	x, y := &s.all[a], &s.all[b]
-	return x.hasManyPorts() && y.hasManyPorts() && x.sendsToo && y.sendsToo && c.double[a][0] == noDouble && c.double[b][0] == noDouble &&
-		levelRatio(x, y) >= oneOfRatio && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
-}
-
-// levelRatio is the ratio of two exchanging leaves' levels: of their ports, where nothing from switches waits at one of them.
-func levelRatio(x, y *sink) float64 {
-	if x.links == 0 || y.links == 0 {
-		return ratio(x.portSum/float64(x.ports), y.portSum/float64(y.ports))
-	}
-	return ratio(x.level, y.level)
-}
-
-// oneOfRatio is how near the levels of such leaves are, and sameRatio if both are known exchanges': two exchanges whose
-// hosts all lead to each other's leaves are as level by chance only.
-const oneOfRatio, sameRatio = .75, .9
 
 // joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
 func (c *causes) joinContained(s *sinks, a, first, end int32) {

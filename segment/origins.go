@@ -25,12 +25,7 @@ func (t *trees) findSlow() {
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
 	}
-	t.only = resize(t.only, len(t.links))
-	for i := range t.only {
-		t.only[i] = -1
-	}
 	for _, d := range t.entered {
-		t.gather(d)
 		t.findOdd(d)
 	}
 }
@@ -43,51 +38,6 @@ func (t *trees) switchesInto(d int32) (n int) {
 		}
 	}
 	return n
-}
-
-// fewestGathered links that are the only ways up from their switches lead to one switch by chance once in thousands.
-const fewestGathered = 5
-
-// gather gives the one slow link that leaves a switch all links up to it that are the only ones to stall of those that leave
-// theirs: traffic takes all ways up alike, so that of what waits for a tree behind the switch few such come together. Not
-// if another link leaves the switch that may be slow, too, as nothing else stalls where it leads.
-func (t *trees) gather(d int32) {
-	slow, w := int32(-1), t.waits
-	for _, i := range t.leaving.of(d) {
-		if t.slow[i] {
-			if slow >= 0 {
-				return
-			}
-			slow = i
-		}
-	}
-	if slow < 0 {
-		return
-	}
-	for _, i := range t.leaving.of(d) {
-		if i != slow && !t.toHost(i) && !w.isUp(t.links[i]) && t.switchesInto(t.to[i]) < minFeeders && t.stall[i] > slowRival*t.stall[slow] {
-			return
-		}
-	}
-	most, n := t.stall[slow]+slowSigmas*t.noise.sigma(t.stall[slow]), 0
-	for _, j := range t.into.of(d) {
-		if !w.isUp(t.links[j]) || t.stall[j] > most || t.slow[j] || !w.mayWait(t.links[j], t.links[slow]) {
-			continue
-		}
-		isOnly := true
-		for _, k := range t.leaving.of(t.from[j]) {
-			isOnly = isOnly && (k == j || !w.isUp(t.links[k]) || t.isClearlyAbove(t.stall[j], t.stall[k]))
-		}
-		if isOnly {
-			t.only[j] = slow
-			n++
-		}
-	}
-	if n < fewestGathered {
-		for _, j := range t.into.of(d) {
-			t.only[j] = -1
-		}
-	}
 }
 
 // besides is the most stall of those that a node may wait for but one.
@@ -123,8 +73,10 @@ func (t *trees) findOdd(d int32) {
 		return
 	}
 	slices.Sort(t.sample)
-	usual := t.sample[(len(t.sample)-1)/2]
-	if len(t.sample) < mostRoots {
+	usual, spread := t.sample[(len(t.sample)-1)/2], 0.
+	if len(t.sample) >= fewestSpread {
+		spread = deviationOf(t.sample, usual)
+	} else if len(t.sample) < mostRoots {
 		if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
 			return
 		}
@@ -132,10 +84,14 @@ func (t *trees) findOdd(d int32) {
 	}
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
-			t.slow[i] = t.isClearlyAbove(t.stall[i], usual)
+			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i]-usual > oddPort*spread
 		}
 	}
 }
+
+// fewestSpread ports of a switch show how much those of hosts that exchange differ, each of which takes what comes at a rate
+// of its own.
+const fewestSpread = 5
 
 // pairSigmas is by how many deviations two ports of a switch differ that are roots: at one level nothing says which of
 // them a link waits for.

@@ -151,37 +151,6 @@ func incastAt0() stalls {
 	return s
 }
 
-// Many links up to one switch, of leaves where no other way up stalls, wait for the slow link there, though what another
-// tree stalls there would explain them as well.
-func TestManyOnlyWaysWaitForTheSlowLink(t *testing.T) {
-	g := parse(t, "fattree:leaves=12,hosts=4,spines=8")
-	s := stalls{{"spine1", "leaf2"}: 50, {"leaf3", "host12"}: 60}
-	for spine := range 4 {
-		s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
-	}
-	for leaf := 4; leaf < 10; leaf++ {
-		s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 48
-	}
-	for _, c := range []struct {
-		name  string
-		other stalls
-		want  bool
-	}{
-		{"six leaves", nil, true},
-		{"four leaves", stalls{{"leaf4", "spine1"}: 0, {"leaf5", "spine1"}: 0}, false},
-		{"of two leaves other ways up stall", stalls{{"leaf4", "spine0"}: 47, {"leaf5", "spine0"}: 47}, false},
-		{"nothing else stalls behind another link", stalls{{"spine1", "leaf10"}: 45}, false},
-		{"that stalls far less", stalls{{"spine1", "leaf10"}: 20}, true},
-	} {
-		m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
-		m.findLinks(s.with(c.other).on(t, g))
-		waits := m.node[linkNamed(t, g, "leaf9", "spine1")]
-		if got := m.only[waits] == m.node[linkNamed(t, g, "spine1", "leaf2")]; got != c.want {
-			t.Errorf("%s: waits for the slow link alone is %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
 // Of two ports to hosts that stall at a switch each is a root if they differ, and what waits there stalls less.
 func TestPairOfPorts(t *testing.T) {
 	g := parse(t, twoLevels)

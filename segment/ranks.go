@@ -7,9 +7,6 @@ func (t *trees) after(i int32) []int32 {
 	if t.sink[i] >= 0 {
 		return nil
 	}
-	if only := t.only[i]; only >= 0 && t.slow[only] {
-		return t.only[i : i+1]
-	}
 	return t.mayWaitFor(i)
 }
 

@@ -35,11 +35,11 @@ func drawnTrees(rng *rand.Rand) *trees {
 	n := 2 + rng.Intn(30)
 	hosts := rng.Intn(n)
 	t := &trees{waits: &waits{isSwitch: []bool{true, false}}, links: make([]int32, n), from: make([]int32, n),
-		list: make([]int32, n), sink: make([]int32, n), only: make([]int32, n)}
+		list: make([]int32, n), sink: make([]int32, n)}
 	t.next.off = append(t.next.off, 0)
 	degree := 1 + rng.Intn(3)
 	for i := range n {
-		t.sink[i], t.list[i], t.only[i] = -1, int32(i), -1
+		t.sink[i], t.list[i] = -1, int32(i)
 		if i < hosts {
 			t.from[i] = 1
 		}

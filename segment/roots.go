@@ -24,9 +24,6 @@ const (
 // exchange of all with all.
 func (m *treeMethod) rootOf(cause int32) root {
 	n := int32(len(m.sinks.all))
-	if cause >= 2*n {
-		return m.outsiders.roots[cause-2*n]
-	}
 	if cause >= n { // a port beside an exchange
 		return m.hottestPort(m.sinks.all[cause-n].device, 0)
 	}

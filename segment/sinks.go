@@ -22,22 +22,23 @@ type sinks struct {
 
 // sink is one of them.
 type sink struct {
-	place     int32 // its number in at
-	device    int32
-	slow      int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
-	component int32 // its root in the union-find
-	first     int32 // sink of its component
-	bit       uint8 // in masks of its component; the last one is shared
-	isLeaf    bool
-	links     int     // that enter it and wait there: from switches, or if these are few from all
-	hostLinks int     // those of them that come from hosts
-	stall     float64 // mean of links
-	hosts     int     // at the switch
-	ports     int     // stalled links to hosts
-	odd       int     // links to hosts that are sinks of their own
-	port      float64 // stall of the hottest link to a host, 0 if none is stalled
-	portSum   float64 // of stalls of links to hosts
-	weight    float64 // sum of the stalls that wait there
+	place      int32 // its number in at
+	device     int32
+	slow       int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
+	component  int32 // its root in the union-find
+	first      int32 // sink of its component
+	bit        uint8 // in masks of its component; the last one is shared
+	isLeaf     bool
+	links      int     // that enter it and wait there: from switches, or if these are few from all
+	hostLinks  int     // those of them that come from hosts
+	stall      float64 // mean of links
+	hosts      int     // at the switch
+	ports      int     // stalled links to hosts
+	odd        int     // links to hosts that are sinks of their own
+	port       float64 // stall of the hottest link to a host, 0 if none is stalled
+	portSum    float64 // of stalls of links to hosts
+	portSpread float64 // standard deviation of those, where there are many
+	weight     float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
 	level     float64 // mean
@@ -217,6 +218,7 @@ func (s *sinks) measure(t *trees) {
 		if x := &s.all[a]; w.hosts[x.device] > 0 && x.fromSwitches >= mostLeastLinks {
 			x.isLeaf = true // enough waits at a higher switch for its aggregation node to be why
 		}
+		s.measurePorts(t, &s.all[a])
 		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
 			s.lone++
@@ -344,6 +346,19 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 		}
 	}
 	return 2*both > x.ports
+}
+
+// measurePorts finds how much the ports to hosts differ where there are many.
+func (s *sinks) measurePorts(t *trees, x *sink) {
+	s.sample = s.sample[:0]
+	for _, i := range t.leaving.of(x.device) {
+		if t.toHost(i) && t.sink[i] == x.place {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) >= fewestSpread {
+		x.portSpread = deviationOf(s.sample, medianOf(s.sample))
+	}
 }
 
 // measureHosts finds how uneven the hosts of a leaf stall at which little else waits.

@@ -18,18 +18,16 @@ import (
 //     send as they receive are an exchange of all with all; else two are two trees.
 //  4. Shares (shares.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
-//  5. Trees in an exchange (outsiders.go): what is on no way between its hosts is another cause.
-//  6. Roots (roots.go): the port that a cause begins at.
-//  7. What is left (patches.go): what belongs to no cause that is large enough.
+//  5. Roots (roots.go): the port that a cause begins at.
+//  6. What is left (patches.go): what belongs to no cause that is large enough.
 type treeMethod struct {
 	trees
-	noiseOf   noiseEstimator
-	sinks     sinks
-	causes    causes
-	shares    shares
-	outsiders outsiders
-	patches   patches
-	roots     []root // by group of the last step
+	noiseOf noiseEstimator
+	sinks   sinks
+	causes  causes
+	shares  shares
+	patches patches
+	roots   []root // by group of the last step
 
 	minMean  float64
 	minLinks int // 0: by chance
@@ -58,7 +56,6 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
-	only    []int32   // by node: the slow link that it waits for alone, or -1
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
@@ -97,9 +94,6 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	m.shares.listMembers(m.overlap)
-	if m.outsiders.split(m) {
-		m.shares.listMembers(m.overlap)
-	}
 	m.emit(out)
 }
 

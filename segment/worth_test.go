@@ -53,29 +53,6 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	}
 }
 
-// Leaves of which all hosts send to each other are of one exchange though their levels differ by more than noise, but
-// not if one is half of the other.
-func TestLeavesThatExchangeAreOneAtNearLevels(t *testing.T) {
-	g := parse(t, twoLevels)
-	for _, c := range []struct {
-		low  float32
-		want int
-	}{{1, 1}, {.93, 1}, {.5, 2}} {
-		s := exchangeAmong(6, 40)
-		for ends := range s {
-			for leaf := 3; leaf < 6; leaf++ {
-				if name := fmt.Sprint("leaf", leaf); ends[0] == name || ends[1] == name {
-					s[ends] = 40 * c.low
-				}
-			}
-		}
-		snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: s.on(t, g)})
-		if got := newSegmenter(t, g, overlapping()).Step(snap); len(got) != c.want {
-			t.Errorf("levels of which one is %g of the other: %s, want %d", c.low, sizes(got), c.want)
-		}
-	}
-}
-
 // A leaf of which nothing that leaves it is measured takes part in an exchange with the few of its hosts that stall.
 func TestUnreadLeafTakesPart(t *testing.T) {
 	g := parse(t, "fattree:leaves=8,hosts=16,spines=8")
@@ -100,4 +77,32 @@ func TestUnreadLeafTakesPart(t *testing.T) {
 	if got := newSegmenter(t, g, overlapping()).Step(snap); len(got) != 1 {
 		t.Errorf("%s, want one", sizes(got))
 	}
+}
+
+// exchangeAmong stalls the hosts of the first leaves both ways, and all links between these leaves.
+func exchangeAmong(leaves int, percent float32) stalls {
+	s := stalls{}
+	for leaf := range leaves {
+		for h := range 8 {
+			host := fmt.Sprint("host", 8*leaf+h)
+			s[[2]string{host, fmt.Sprint("leaf", leaf)}], s[[2]string{fmt.Sprint("leaf", leaf), host}] = percent, percent
+		}
+		for spine := range 4 {
+			up, down := fmt.Sprint("leaf", leaf), fmt.Sprint("spine", spine)
+			s[[2]string{up, down}], s[[2]string{down, up}] = percent, percent
+		}
+	}
+	return s
+}
+
+// slowTree is what waits for the link from spine0 to leaf7: links from leaves 4 to 6, and their hosts.
+func slowTree() stalls {
+	s := stalls{{"spine0", "leaf7"}: 60}
+	for leaf := 4; leaf < 7; leaf++ {
+		s[[2]string{fmt.Sprint("leaf", leaf), "spine0"}] = 50
+		for h := range 4 {
+			s[[2]string{fmt.Sprint("host", 8*leaf+h), fmt.Sprint("leaf", leaf)}] = 40
+		}
+	}
+	return s
 }
