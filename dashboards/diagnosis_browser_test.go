@@ -66,6 +66,17 @@ func TestFactsThatSayNothingAreLeftOut(t *testing.T) {
 	}
 }
 
+// TestEventsSayWhatIsNew: the event of a region that was born says so.
+func TestEventsSayWhatIsNew(t *testing.T) {
+	h := open(t, torus)
+	day := hostileDay(h.graph(torus))
+	day.Events = []schema.Event{{TimeNanos: noon, Fabric: torus, Kind: schema.RegionBorn, RegionID: 1, Detail: "High credit_stall region at leaf7 port 9 (host56), 100 links"}}
+	h.announce(day)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.await(`document.getElementById("events").innerText.includes("new High credit stall region at leaf7 port 9 (host56), 100 links")`)
+}
+
 // TestTheDirectionOfTextIsThePagesOwn: a name cannot turn the direction of what stands after it, nor reach a terminal
 // through a ticket.
 func TestTheDirectionOfTextIsThePagesOwn(t *testing.T) {
