@@ -35,7 +35,8 @@ func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) er
 
 func (w *diagnosisLines) close() error { return w.out.Flush() }
 
-// diagnosisText prints a paragraph when the verdict on a region is new or another, and in the end a table
+// diagnosisText prints a paragraph when the verdict on a region is new or another, one for the regions of an interval
+// that share it, and in the end a table
 // with the verdict that each region had most often while it was worst.
 type diagnosisText struct {
 	out     *bufio.Writer
@@ -66,20 +67,34 @@ type verdictCount struct {
 }
 
 func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string) error {
+	var order []string
+	fresh := map[string][]*schema.Diagnosis{} // with a new verdict, by that verdict
 	for i := range found {
 		d := &found[i]
 		key := regionKey{d.Region, d.Metric}
 		s := w.regions[key]
 		if s == nil {
-			s = &regionStory{key: key, name: names[d.Region], from: d.Time, verdicts: map[string]*verdictCount{}}
+			s = &regionStory{key: key, from: d.Time, verdicts: map[string]*verdictCount{}}
 			w.regions[key] = s
 			w.order = append(w.order, s)
 		}
+		s.name = cmp.Or(names[d.Region], s.name)
 		s.add(d)
-		if verdict := verdictKey(d); verdict != s.last {
-			s.last = verdict
-			w.paragraph(d, cmp.Or(names[d.Region], s.name))
+		verdict := verdictKey(d)
+		if verdict == s.last {
+			continue
 		}
+		s.last = verdict
+		if accusedOf(d) == "" { // nobody is known whose it is, too
+			verdict += fmt.Sprint(key)
+		}
+		if fresh[verdict] == nil {
+			order = append(order, verdict)
+		}
+		fresh[verdict] = append(fresh[verdict], d)
+	}
+	for _, verdict := range order {
+		w.paragraph(fresh[verdict])
 	}
 	return w.out.Flush()
 }
@@ -136,17 +151,32 @@ func accusedOf(d *schema.Diagnosis) string {
 	return ""
 }
 
-func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
-	where := ""
-	if name != "" {
-		where = " (" + name + ")"
-	}
-	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
+// paragraph prints a verdict on the worst of the regions that share it, and a line for each of the others.
+func (w *diagnosisText) paragraph(same []*schema.Diagnosis) {
+	slices.SortStableFunc(same, func(a, b *schema.Diagnosis) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Mean*float64(len(b.Links)), a.Mean*float64(len(a.Links))))
+	})
+	d := same[0]
+	fmt.Fprintf(w.out, "%s  region %s\n", d.Time, w.headline(d))
 	fmt.Fprintf(w.out, "  cause: %s%s%s\n", d.Cause.Class, confidenceText(d.Cause, ", confidence "), rootText(d.Root))
 	if d.Text != "" { // ends with the action
 		fmt.Fprintf(w.out, "  %s\n", d.Text)
 	}
+	if len(same) > 1 {
+		fmt.Fprintln(w.out, "  The same verdict on:")
+	}
+	for _, d := range same[1:] {
+		fmt.Fprintf(w.out, "    region %s%s%s\n", w.headline(d), confidenceText(d.Cause, ", confidence "), rootText(d.Root))
+	}
 	fmt.Fprintln(w.out)
+}
+
+func (w *diagnosisText) headline(d *schema.Diagnosis) string {
+	where := ""
+	if name := w.regions[regionKey{d.Region, d.Metric}].name; name != "" {
+		where = " (" + name + ")"
+	}
+	return fmt.Sprintf("%d%s: %s, %s of %.1f%% over %d links", d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
 }
 
 // confidenceText is empty where no cause is known: what one would be sure of is then that nothing is known.

@@ -45,6 +45,32 @@ func TestTextNamesTheNextCable(t *testing.T) {
 	}
 }
 
+// TestOneVerdictIsOneParagraph: regions of an interval that share a verdict share its paragraph, that of the worst;
+// regions of which nobody is known to be to blame do not.
+func TestOneVerdictIsOneParagraph(t *testing.T) {
+	of := func(region uint64, class schema.CauseClass, links int) schema.Diagnosis {
+		d := verdictOf(1, schema.High, 30, class)
+		d.Region, d.Links = region, make([]schema.LinkID, links)
+		if class != schema.CauseUnknown {
+			d.Jobs = []schema.AccusedJob{{JobID: "17"}}
+		}
+		return d
+	}
+	var b bytes.Buffer
+	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+	found := []schema.Diagnosis{of(1, schema.CauseSystem, 20), of(2, schema.CauseSystem, 90), of(3, schema.CauseUnknown, 5), of(4, schema.CauseUnknown, 5)}
+	if err := w.write(found, map[uint64]string{1: "leaf1", 2: "leaf2"}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if n := strings.Count(text, "\n\n"); n != 3 {
+		t.Errorf("%d paragraphs, want 3:\n%s", n, text)
+	}
+	if want := "region 2 (leaf2): High"; strings.Index(text, want) > strings.Index(text, "region 1 (leaf1): High") || !strings.Contains(text, want) {
+		t.Errorf("the worst region is not first:\n%s", text)
+	}
+}
+
 // TestTableSaysWhatWasWorst: a row has the verdict of the severity that stands in it, and names what is accused.
 func TestTableSaysWhatWasWorst(t *testing.T) {
 	calm := verdictOf(0, schema.Low, 10, schema.CauseIntraApplication)
