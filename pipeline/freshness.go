@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/schema"
@@ -20,6 +22,9 @@ type freshness struct {
 	storingNanos  int64            // the store was given the result that it has not taken; 0: it has all
 	heard         map[string]int64 // by agent
 	last          schema.NetworkForecast
+
+	dropped     map[string]uint64 // readings since the start, by reason
+	droppedThen map[string]uint64 // when an interval was stored last
 }
 
 // staleIntervals is how many intervals without news are a state and no chance;
@@ -55,6 +60,7 @@ func (f *freshness) read(agent string, nowNanos int64) {
 // stored notes an interval.
 func (f *freshness) stored(r *schema.IntervalResult, nowNanos int64) {
 	f.storedNanos, f.endNanos, f.last = nowNanos, max(f.endNanos, r.Snapshot.Interval.EndNanos()), r.Network
+	f.droppedThen = f.dropped
 }
 
 // agents counts those that report and those that have fallen silent.
@@ -90,9 +96,23 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 		reporting, silent := f.agents(nowNanos)
 		return is(schema.NoReadings, read, "no readings for %s, %d of %d agents report", reporting, reporting+silent)
 	case late(stored):
-		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come")
+		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come%s", f.droppedSince())
 	}
 	return nil
+}
+
+// droppedSince says for what reason most readings were dropped since an interval was stored; empty if none were.
+func (f *freshness) droppedSince() string {
+	most, reason := uint64(0), ""
+	for _, r := range slices.Sorted(maps.Keys(f.dropped)) {
+		if n := f.dropped[r] - f.droppedThen[r]; n > most {
+			most, reason = n, r
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d were dropped as %s", most, reason)
 }
 
 // status is the state of the network now.

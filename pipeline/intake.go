@@ -336,7 +336,9 @@ func (in *Intake) drain() error {
 		}
 		r := in.core.Next()
 		if r == nil {
-			in.metrics.drops(in.fabric, in.before.with(in.core))
+			d := in.before.with(in.core)
+			in.metrics.drops(in.fabric, d)
+			in.watch.dropped(d.readings)
 			return nil
 		}
 		if in.finishing && isEmpty(r) {

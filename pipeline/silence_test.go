@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -20,6 +21,7 @@ import (
 type live struct {
 	polls
 	silentAt, awayAt time.Duration
+	aheadAt          time.Duration   // from when on its clock is an hour ahead; 0: never
 	share            func(n int) int // percent of the ports that report; nil: all
 }
 
@@ -33,13 +35,16 @@ func (l *live) Run(ctx context.Context, in *Intake) error {
 			b := poll(l.graph, n)
 			for i := range b.TimeNanos {
 				b.TimeNanos[i] = now
+				if l.aheadAt > 0 && since >= l.aheadAt {
+					b.TimeNanos[i] += time.Hour.Nanoseconds()
+				}
 			}
 			if l.share != nil {
 				clear(b.Columns[0].Values) // no High region, which would be known
 				keep := len(b.Ports) * l.share(n) / 100
 				b.PortIndex, b.TimeNanos, b.Columns[0].Values = b.PortIndex[:keep], b.TimeNanos[:keep], b.Columns[0].Values[:keep]
 			}
-			if err := in.Counters(l, b, NoOffset); err != nil {
+			if err := in.CountersTimed(l, b, NoOffset, clockcheck.Times{AppendedNanos: now}); err != nil {
 				return err
 			}
 		}
@@ -67,6 +72,7 @@ func TestSilenceIsAState(t *testing.T) {
 		{"agents", &live{silentAt: 30 * time.Second}, 0, schema.NoReadings, "no readings for 31s, 0 of 1 agents report"},
 		{"Kafka", &live{awayAt: 30 * time.Second}, 0, schema.KafkaAway, "Kafka has not answered for"},
 		{"store", &live{}, 30 * time.Second, schema.StoreRefuses, "the store has taken no interval for"},
+		{"clock", &live{aheadAt: 30 * time.Second}, 0, schema.NoInterval, "were dropped as clock_ahead"},
 		{"never", &live{silentAt: 1}, 0, schema.NoReadings, "no readings for"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -118,6 +118,13 @@ func (w *watch) readings(agent string) {
 	w.fresh.read(agent, time.Now().UnixNano())
 }
 
+// dropped notes what has not been used since the start, by reason.
+func (w *watch) dropped(readings map[string]uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.dropped = readings
+}
+
 // readUpTo notes up to when Kafka has been read.
 func (w *watch) readUpTo(nanos int64) {
 	w.mu.Lock()
