@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -188,7 +189,17 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 		fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose: nothing is stored of that")
 	}
 	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
-	return errors.Join(out.write(found, nil), out.close())
+	for len(found) > 0 {
+		next := slices.IndexFunc(found, func(d schema.Diagnosis) bool { return d.Time != found[0].Time })
+		if next < 0 {
+			next = len(found)
+		}
+		if err := out.write(found[:next], nil); err != nil {
+			return err
+		}
+		found = found[next:]
+	}
+	return out.close()
 }
 
 // span is the stretch of time that is asked for, and the region, 0 for all.

@@ -66,6 +66,9 @@ func TestOneVerdictIsOneParagraph(t *testing.T) {
 	if n := strings.Count(text, "\n\n"); n != 3 {
 		t.Errorf("%d paragraphs, want 3:\n%s", n, text)
 	}
+	if nameless := textOf(t, found...); strings.Count(nameless, "\n\n") != 4 {
+		t.Errorf("lines that would not say where they are share a paragraph:\n%s", nameless)
+	}
 	if want := "region 2 (leaf2): High"; strings.Index(text, want) > strings.Index(text, "region 1 (leaf1): High") || !strings.Contains(text, want) {
 		t.Errorf("the worst region is not first:\n%s", text)
 	}
