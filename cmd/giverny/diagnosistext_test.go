@@ -56,18 +56,20 @@ func TestOneVerdictIsOneParagraph(t *testing.T) {
 		}
 		return d
 	}
-	var b bytes.Buffer
-	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
 	found := []schema.Diagnosis{of(1, schema.CauseSystem, 20), of(2, schema.CauseSystem, 90), of(3, schema.CauseUnknown, 5), of(4, schema.CauseUnknown, 5)}
-	if err := w.write(found, map[uint64]string{1: "leaf1", 2: "leaf2"}); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	if n := strings.Count(text, "\n\n"); n != 3 {
-		t.Errorf("%d paragraphs, want 3:\n%s", n, text)
-	}
-	if nameless := textOf(t, found...); strings.Count(nameless, "\n\n") != 4 {
-		t.Errorf("lines that would not say where they are share a paragraph:\n%s", nameless)
+	text := ""
+	for _, c := range []struct {
+		names      map[uint64]string
+		paragraphs int
+	}{{nil, 4}, {map[uint64]string{1: "leaf1", 2: "leaf2", 3: "leaf3", 4: "leaf4"}, 3}} { // a line without a name does not say where it is
+		var b bytes.Buffer
+		w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+		if err := w.write(found, c.names); err != nil {
+			t.Fatal(err)
+		}
+		if text = b.String(); strings.Count(text, "\n\n") != c.paragraphs {
+			t.Errorf("want %d paragraphs:\n%s", c.paragraphs, text)
+		}
 	}
 	if want := "region 2 (leaf2): High"; strings.Index(text, want) > strings.Index(text, "region 1 (leaf1): High") || !strings.Contains(text, want) {
 		t.Errorf("the worst region is not first:\n%s", text)
