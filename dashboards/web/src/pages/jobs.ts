@@ -3,7 +3,7 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { colours } from "../colour.ts";
 import { h } from "../dom.ts";
-import { clock, date, many, secondsBetween, share, span } from "../format.ts";
+import { clock, date, many, secondsBetween, span, sure } from "../format.ts";
 import { blame, jobTitle } from "../panel/jobs.ts";
 import { jobList, jobsOf } from "../url.ts";
 import type { Exposure, Job, JobPage } from "../types.ts";
@@ -38,7 +38,7 @@ function fill(app: App, into: HTMLElement, a: JobPage) {
 
 function card(app: App, j: Job, a: JobPage) {
   const rows = j.regions.map((r) => h("tr", null, h("td", null, button(app.model?.names.get(r.region) ?? app.model?.interval?.now.regions.find((x) => String(x.id) === r.region)?.name ?? `${r.severity} region ${r.region}`, () => app.go({ page: "map", at: r.from, region: r.region }, true))), h("td", { class: r.severity }, r.severity), h("td", null, `${clock(r.from)} to ${clock(r.to)}`),
-    h("td", null, r.accused_intervals ? `accused, blame ${share(r.blame)}` : "victim"), h("td", { class: "number" }, span((r.accused_intervals || r.victim_intervals) * (app.model?.fabric.interval_seconds ?? 1)))));
+    h("td", null, r.accused_intervals ? `accused, blame ${sure(r.blame)}` : "victim"), h("td", { class: "number" }, span((r.accused_intervals || r.victim_intervals) * (app.model?.fabric.interval_seconds ?? 1)))));
   return h("div", { class: "card" }, h("h3", null, jobTitle(j)), h("p", null, [j.user, many(j.node_count, "node"), j.state, `started ${date(j.start)} ${clock(j.start)} UTC`, j.end ? `ended ${clock(j.end)} UTC after ${span(secondsBetween(j.start, j.end))}` : `runs for ${span(secondsBetween(j.start, a.to))}`].filter(Boolean).join(", ")),
     rows.length ? h("table", null, h("thead", null, h("tr", null, ...["region", "worst", "from, to", "as", "for"].map((t) => h("th", null, t)))), h("tbody", null, ...rows)) : h("p", { class: "Neg" }, "No region touched it."),
     h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => app.go({ page: "map", job: jobList([j.job_id]) }, true) } }, "Show its nodes on the map")));
@@ -51,7 +51,7 @@ function table(app: App, jobs: Job[], a: JobPage, from: number, to: number) {
   const rows = jobs.slice(0, 300).map((j) => {
     const accused = j.regions.filter((r) => r.accused_intervals).length, victim = j.regions.filter((r) => r.victim_intervals && !r.accused_intervals).length;
     return h("tr", { class: jobsOf(app.state).includes(j.job_id) ? "chosen" : "" }, h("td", null, button(jobTitle(j), () => app.go({ job: jobList([j.job_id]) }, true))), h("td", null, j.user ?? ""), h("td", { class: "number" }, String(j.node_count)),
-      h("td", null, exposure(j, a, from, to)), h("td", { class: names[worst(j)] }, names[worst(j)]), h("td", { class: "number" }, accused ? String(accused) : ""), h("td", { class: "number" }, victim ? String(victim) : ""), h("td", { class: "number" }, blame(j) >= .005 ? share(blame(j)) : ""));
+      h("td", null, exposure(j, a, from, to)), h("td", { class: names[worst(j)] }, names[worst(j)]), h("td", { class: "number" }, accused ? String(accused) : ""), h("td", { class: "number" }, victim ? String(victim) : ""), h("td", { class: "number" }, blame(j) >= .005 ? sure(blame(j)) : ""));
   });
   const heads = [["job", ""], ["user", ""], ["nodes", "number"], ["exposure over time", ""], ["worst region", ""], ["accused of", "number"], ["victim of", "number"], ["blame", "number"]];
   return h("table", null, h("thead", null, h("tr", null, ...heads.map(([t, c]) => h("th", { class: c }, t)))), h("tbody", null, ...rows));

@@ -1,7 +1,7 @@
 // Why a region is congested: the verdict of one diagnosis, with its numbers, and as text
 // for a ticket. What comes from outside, names of jobs and devices, is text everywhere.
 import { h, legible } from "../dom.ts";
-import { amount, clock, metricName, share, sure, words } from "../format.ts";
+import { amount, clock, metricName, sure, words } from "../format.ts";
 import type { AccusedJob, Diagnosis, Job, NearFailure, Region } from "../types.ts";
 import { regionName } from "./regions.ts";
 
@@ -14,7 +14,7 @@ export const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.
 /** accusation is a job with the numbers that speak against it, those alone. */
 function accusation(j: AccusedJob, jobs: Jobs): string {
   const lag = j.lag_seconds ? ` at a lag of ${Math.round(j.lag_seconds)} s` : "";
-  return [`${jobName(j.job_id, jobs)}: blame ${share(j.blame)}`, j.value > 0 && `${words(j.feature)} ${amount(j.feature, j.value)}`, j.deviations >= 1 && `${j.deviations.toFixed(1)} deviations above the median`,
+  return [`${jobName(j.job_id, jobs)}: blame ${sure(j.blame)}`, j.value > 0 && `${words(j.feature)} ${amount(j.feature, j.value)}`, j.deviations >= 1 && `${j.deviations.toFixed(1)} deviations above the median`,
     j.correlation > 0 && j.p_value < .2 && `correlation ${j.correlation.toFixed(2)}${lag}, p ${j.p_value.toPrecision(2)}`].filter(Boolean).join("; ");
 }
 

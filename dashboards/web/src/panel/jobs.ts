@@ -2,7 +2,7 @@
 import type { App } from "../app.ts";
 import { jobColour } from "../colour.ts";
 import { h } from "../dom.ts";
-import { clock, many, share } from "../format.ts";
+import { clock, many, sure } from "../format.ts";
 import type { Exposure, Job, Region } from "../types.ts";
 import { jobList, jobsOf } from "../url.ts";
 import { regionName } from "./regions.ts";
@@ -44,6 +44,6 @@ export function toggleJob(app: App, id: string) {
 
 function touch(r: Exposure, { named, past }: Names, duration: (intervals: number) => string): string {
   const name = named.get(r.region) ?? past.get(r.region) ?? `a ${r.severity} region`;
-  const what = r.accused_intervals ? `accused of ${name} for ${duration(r.accused_intervals)} (blame ${share(r.blame)})` : `slowed down by ${name} for ${duration(r.victim_intervals)}`;
+  const what = r.accused_intervals ? `accused of ${name} for ${duration(r.accused_intervals)} (blame ${sure(r.blame)})` : `slowed down by ${name} for ${duration(r.victim_intervals)}`;
   return what + (named.has(r.region) ? "" : ", until " + clock(r.to));
 }
