@@ -287,3 +287,32 @@ func TestChangingTheFabric(t *testing.T) {
 		t.Errorf("facts: %s", facts)
 	}
 }
+
+// The region that is explained is one of the metric on the map as long as that has one of the worst, and the map goes to
+// another metric where that is worse.
+func TestTheMapShowsWhatIsExplained(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	of := func(m schema.Metric, id uint64, severity schema.Severity, first int, mean float64) schema.Region {
+		r := hot(g, id, severity, first, 20)
+		r.Metric, r.Mean, r.Name = m, mean, fmt.Sprint(m, " ", severity)
+		return r
+	}
+	h.announce(busy(g, noon, of(schema.InqStall, 2, schema.High, 60, 36)))
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	const both = `document.getElementById("metric").value + ": " + document.querySelector("#regions li.chosen b").textContent`
+	for i, step := range []struct {
+		regions []schema.Region
+		want    string
+	}{
+		{[]schema.Region{of(schema.InqStall, 2, schema.High, 60, 36), of(schema.CreditStall, 1, schema.High, 0, 50)}, "inq_stall: inq_stall High"},
+		{[]schema.Region{of(schema.InqStall, 2, schema.Low, 60, 7), of(schema.CreditStall, 1, schema.High, 0, 50)}, "credit_stall: credit_stall High"},
+	} {
+		h.announce(busy(g, noon+int64(i+1)*second, step.regions...))
+		page.await(fmt.Sprintf(`document.getElementById("status").textContent.includes("22:13:2%d")`, i+2))
+		if got := page.eval(both); got != step.want {
+			t.Errorf("step %d: the page has %q, want %q", i, got, step.want)
+		}
+	}
+}

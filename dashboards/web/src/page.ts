@@ -160,14 +160,15 @@ export class Page implements App {
     if (this.picked && metrics.includes(this.state.metric)) return this.state.metric;
     const shown = this.region()?.metric ?? "", first = metrics.includes(shown) ? shown : metrics[0] ?? ""; // of metrics that are as bad that of the region that is shown
     const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, first);
-    return metrics.includes(this.metric) && (severity(this.metric) > 0 || severity(worst) === 0) ? this.metric : worst;
+    return metrics.includes(this.metric) && severity(this.metric) === severity(worst) ? this.metric : worst;
   }
 
   regionsShown(): Region[] { const m = this.metricShown(); return this.model?.interval?.now.regions.filter((r) => r.metric === m) ?? []; }
 
+  /** region is the chosen one or the worst, of several that are as bad one that is on the map */
   region(): Region | undefined {
-    const now = this.model?.interval?.now, list = now?.regions ?? [];
-    return list.find((r) => String(r.id) === this.state.region) ?? [...once(list, now?.diagnoses ?? []).shown].sort((a, b) => rank(b.severity) - rank(a.severity) || b.mean - a.mean)[0];
+    const now = this.model?.interval?.now, list = now?.regions ?? [], here = (r: Region) => Number(r.metric === (this.picked && this.state.metric || this.metric));
+    return list.find((r) => String(r.id) === this.state.region) ?? [...once(list, now?.diagnoses ?? []).shown].sort((a, b) => rank(b.severity) - rank(a.severity) || here(b) - here(a) || b.mean - a.mean)[0];
   }
 
   chooseRegion(r: Region) {
