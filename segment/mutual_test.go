@@ -82,3 +82,36 @@ func TestUnevenReceiversAreOneExchange(t *testing.T) {
 		})
 	}
 }
+
+// Where links have room, those that send to a pod's hosts hardly wait: what is left of an exchange are the hosts that
+// receive too much at once and the links to their leaves.
+func TestReceiversOfAPodAreOneExchange(t *testing.T) {
+	g := parse(t, "fattree:k=16")
+	const leaves, hostsEach, samples, most = 4, 8, 50, 3
+	cut := 0
+	for seed := range int64(samples) {
+		rng := rand.New(rand.NewSource(seed))
+		values := blank(g)
+		for leaf := range leaves {
+			var at topology.DeviceID
+			for _, h := range g.Hosts()[leaf*hostsEach:][:hostsEach] {
+				for _, l := range g.LinksAt(h) {
+					if from, to := g.Ends(l); to == h {
+						values[l], at = float32(30*math.Exp(.2*rng.NormFloat64())), from
+					}
+				}
+			}
+			for _, l := range g.LinksAt(at) {
+				if from, to := g.Ends(l); to == at && g.IsSwitch(from) {
+					values[l] = float32(10 + 5*rng.Float64())
+				}
+			}
+		}
+		if got := find(t, g, overlapping(), values.noisy(1, seed)); len(got) != 1 || got[0].Size < 2*leaves*hostsEach*9/10 {
+			cut++
+		}
+	}
+	if cut > most {
+		t.Errorf("%d of %d exchanges are not one region", cut, samples)
+	}
+}

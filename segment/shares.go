@@ -160,7 +160,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		usual = x.stall
 	}
 	if x.hasManyPorts() {
-		usual, spread = x.portSum/float64(x.ports), max(spread, x.portSpread)
+		usual, spread = x.portMean(), max(spread, x.portSpread)
 	}
 	if toHost && math.Abs(t.stall[i]-usual) > oddPort*spread {
 		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
