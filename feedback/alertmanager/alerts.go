@@ -69,10 +69,14 @@ func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, gen
 		}
 	}
 	if len(d.Jobs) > 0 {
-		a.Annotations["job"] = d.Jobs[0].JobID
+		a.Annotations["job"] = schema.OneLine(d.Jobs[0].JobID)
 	}
-	if d.Root != nil {
-		a.Annotations["root"] = strings.TrimSpace(d.Root.Device + " " + d.Root.Port)
+	if r := d.Root; r != nil {
+		at := r.Device
+		if r.Port != "" {
+			at += " port " + r.Port
+		}
+		a.Annotations["root"] = schema.OneLine(at)
 	}
 	return a
 }

@@ -1,0 +1,23 @@
+package alertmanager_test
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/feedback/alertmanager"
+	"github.com/giverny/giverny/schema"
+)
+
+// Annotations are read by people: the root is named as everywhere, and no name from outside controls a terminal.
+func TestAnnotations(t *testing.T) {
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: []schema.Region{{ID: 1, Severity: schema.High, Mean: 40, Name: "incast at leaf7 port 1 (host56)"}},
+		Diagnoses: []schema.Diagnosis{{Region: 1, Jobs: []schema.AccusedJob{{JobID: "17\u202e\x1b[31m"}}, Root: &schema.Root{Device: "leaf7", Port: "1"}}}}
+	found := alertmanager.Of(r, schema.Medium, "")
+	if len(found) != 1 {
+		t.Fatalf("%d alerts", len(found))
+	}
+	for name, want := range map[string]string{"root": "leaf7 port 1", "job": "17??[31m"} {
+		if got := found[0].Annotations[name]; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
