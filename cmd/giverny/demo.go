@@ -252,7 +252,7 @@ func (t *demoPrinter) repeats() {
 
 func (t *demoPrinter) line(nanos int64, mark, format string, args ...any) {
 	at := time.Duration(nanos - t.start.UnixNano()).Round(time.Second)
-	fmt.Fprintf(t.out, "%02d:%02d %s %s\n", int(at.Minutes()), int(at.Seconds())%60, mark, fmt.Sprintf(format, args...))
+	fmt.Fprintf(t.out, "%02d:%02d %s %s\n", int(at.Minutes()), int(at.Seconds())%60, mark, schema.OneLine(fmt.Sprintf(format, args...)))
 }
 
 func (t *demoPrinter) happened(events []schema.Event) {

@@ -174,7 +174,7 @@ func (w *diagnosisText) paragraph(same []*schema.Diagnosis) {
 func (w *diagnosisText) headline(d *schema.Diagnosis) string {
 	where := ""
 	if name := w.regions[regionKey{d.Region, d.Metric}].name; name != "" {
-		where = " (" + name + ")"
+		where = " (" + schema.OneLine(name) + ")"
 	}
 	return fmt.Sprintf("%d%s: %s, %s of %.1f%% over %d links", d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
 }
@@ -198,7 +198,7 @@ func rootText(r *schema.Root) string {
 	if r.Peer != "" {
 		text += " to " + r.Peer
 	}
-	return text + " (" + r.Kind + ")"
+	return schema.OneLine(text) + " (" + r.Kind + ")"
 }
 
 // close prints the table.

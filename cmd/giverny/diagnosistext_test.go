@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // verdictOf is a diagnosis of region 1 in an interval of one second.
@@ -97,5 +98,33 @@ func TestTableSaysWhatWasWorst(t *testing.T) {
 				t.Errorf("%s: no %q in the row %q", c.name, want, row)
 			}
 		}
+	}
+}
+
+// TestNamesDoNotReachTheTerminal: any host sets its description in an InfiniBand fabric, which names devices and regions.
+func TestNamesDoNotReachTheTerminal(t *testing.T) {
+	const name = "leaf\x1b[31m\u202e"
+	var b bytes.Buffer
+	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+	d := verdictOf(1, schema.High, 50, schema.CauseSlowHost)
+	d.Root = &schema.Root{Device: name, Port: name, Peer: name, Kind: schema.RootSlowReceiver}
+	if err := w.write([]schema.Diagnosis{d, d}, map[uint64]string{1: name}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.close(); err != nil {
+		t.Fatal(err)
+	}
+	builder := topology.NewBuilder("f")
+	at, to := builder.Device(topology.Device{Name: name, Kind: topology.Switch}), builder.Device(topology.Device{Name: "host", Kind: topology.Host})
+	builder.Both(topology.Link{From: at, To: to, FromPort: name, ToPort: "1", Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
+	graph, err := builder.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeLinksText(w.out, graph); err != nil {
+		t.Fatal(err)
+	}
+	if w.out.Flush(); strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "leaf?[31m?") {
+		t.Errorf("%q", b.String())
 	}
 }

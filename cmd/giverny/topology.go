@@ -208,13 +208,13 @@ func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, &d)
 	for _, name := range d.DevicesRemoved {
-		fmt.Fprintln(out, "- device", name)
+		fmt.Fprintln(out, "- device", schema.OneLine(name))
 	}
 	for _, name := range d.DevicesAdded {
-		fmt.Fprintln(out, "+ device", name)
+		fmt.Fprintln(out, "+ device", schema.OneLine(name))
 	}
 	for _, name := range d.DevicesChanged {
-		fmt.Fprintln(out, "changed: device", name)
+		fmt.Fprintln(out, "changed: device", schema.OneLine(name))
 	}
 	for _, list := range []struct {
 		sign  string
@@ -222,7 +222,7 @@ func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 		links []schema.LinkID
 	}{{"- link", was, d.LinksRemoved}, {"+ link", now, d.LinksAdded}, {"down:", now, d.WentDown}, {"up:", now, d.CameUp}, {"rerated:", now, d.Rerated}} {
 		for _, id := range list.links {
-			fmt.Fprintln(out, list.sign, list.graph.LinkName(id))
+			fmt.Fprintln(out, list.sign, schema.OneLine(list.graph.LinkName(id)))
 		}
 	}
 	return out.Flush()
