@@ -85,7 +85,8 @@ func (g *gate) check(c *schema.Command, now schema.Instant) verdict {
 	}
 	mine := safety.Matches(c.Targets, g.agent)
 	if v := g.doubts(c, now); v.refusal != nil {
-		v.silent = v.silent || !mine
+		// Under the id of a command that was judged, an answer would count as one to that command.
+		v.silent = v.silent || !mine || g.memory.knows(c.ID)
 		return v
 	}
 	if !mine {

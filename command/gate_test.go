@@ -37,6 +37,8 @@ func TestJudge(t *testing.T) {
 		{name: "changed", tamper: func(c *schema.Command) { c.Kind = "test.none" }, reason: BadSignature, detail: "the command was changed"},
 		{name: "not signed", tamper: func(c *schema.Command) { c.Signature = nil }, reason: BadSignature},
 		{name: "changed, of others", tamper: func(c *schema.Command) { c.Targets = []string{"gpu-8"} }, reason: BadSignature, silent: true},
+		{name: "changed, under the id of one that is known", change: func(c *schema.Command, g *gate) { g.memory.index[c.ID] = &remembered{} },
+			tamper: func(c *schema.Command) { c.Kind = "test.none" }, reason: BadSignature, silent: true},
 		{name: "known already", change: func(c *schema.Command, g *gate) { g.memory.index[c.ID] = &remembered{} }, reason: Duplicate, silent: true},
 		{name: "known already and expired", change: func(c *schema.Command, g *gate) {
 			g.memory.index[c.ID] = &remembered{}

@@ -93,8 +93,8 @@ type SearchRequest struct {
 const (
 	maxSearchBudget = 1_000_000
 	maxSearchPeers  = 16
-	maxSearchKnown  = 256
 	maxSearchText   = 1 << 10
+	MaxSearchKnown  = 256
 )
 
 // peerName is what can be an argument of a program and is no option.
@@ -113,7 +113,7 @@ func (r *SearchRequest) Check() error {
 	check(r.DurationSeconds > 0 && !math.IsInf(r.DurationSeconds, 0), "duration_seconds %g: want more than 0", r.DurationSeconds)
 	check(r.MaxGigabytes >= 0 && !math.IsInf(r.MaxGigabytes, 0), "max_gigabytes %g: want 0 or more", r.MaxGigabytes)
 	check(len(r.Peers) <= maxSearchPeers, "%d peers: want up to %d", len(r.Peers), maxSearchPeers)
-	check(len(r.Known) <= maxSearchKnown, "%d known: want up to %d", len(r.Known), maxSearchKnown)
+	check(len(r.Known) <= MaxSearchKnown, "%d known: want up to %d", len(r.Known), MaxSearchKnown)
 	check(len(r.Reason) <= maxSearchText, "reason of %d bytes: want up to %d", len(r.Reason), maxSearchText)
 	seen := map[string]bool{}
 	for _, p := range r.Peers {

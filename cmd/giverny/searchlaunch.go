@@ -130,9 +130,9 @@ func (f *launchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launche
 	if f.json {
 		return errors.Join(json.NewEncoder(w).Encode(&launched{sent, *chosen}), refused)
 	}
-	rows := [][2]string{
-		{"searches", fmt.Sprintf("%s, adapter %s, %v", chosen.Agent, chosen.Adapter, chosen.Subsystem)},
-		{"peers", strings.Join(chosen.Peers, ", ")},
+	rows := [][2]string{{"searches", fmt.Sprintf("%s, adapter %s, %v", chosen.Agent, chosen.Adapter, chosen.Subsystem)}}
+	if len(chosen.Peers) > 0 {
+		rows = append(rows, [2]string{"peers", strings.Join(chosen.Peers, ", ")})
 	}
 	for _, p := range chosen.Passed {
 		rows = append(rows, [2]string{"passed", p.Agent + " " + p.Why})

@@ -43,10 +43,10 @@ func (h *Host) adapterOf(device string) *schema.Adapter {
 
 // Root is the adapter at which back pressure begins.
 type Root struct {
-	Device    string
-	Agent     string
-	Adapter   string
-	Subsystem schema.Subsystem
+	Device    string           `json:"device,omitempty"` // of the topology; empty: none was named
+	Agent     string           `json:"agent,omitempty"`
+	Adapter   string           `json:"adapter,omitempty"`
+	Subsystem schema.Subsystem `json:"subsystem"`
 }
 
 // RootOf finds the host that a diagnosis' root is, or is connected to.

@@ -17,16 +17,19 @@ import (
 
 // Choice is who is to search.
 type Choice struct {
-	Agent   string
-	Adapter string
+	Agent   string `json:"agent"`
+	Adapter string `json:"adapter"`
 	// Subsystem of that adapter: a search is meant for it, down to the firmware.
-	Subsystem schema.Subsystem
-	Peers     []string
-	Passed    []Passed // hosts that were not chosen, and why
+	Subsystem schema.Subsystem `json:"subsystem"`
+	Peers     []string         `json:"peers"`
+	Passed    []Passed         `json:"passed"` // hosts that were not chosen, and why
 }
 
 // Passed is a host that was not chosen.
-type Passed struct{ Agent, Why string }
+type Passed struct {
+	Agent string `json:"agent"`
+	Why   string `json:"why"`
+}
 
 // Choose picks the host that searches and its peers: free hosts of the root's NIC
 // model, those of its firmware first, then the root itself, then by name.

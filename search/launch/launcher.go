@@ -93,13 +93,27 @@ func (l *Launcher) request(ctx context.Context, w Want, c Choice) (schema.Search
 		if err != nil {
 			return r, err
 		}
-		for _, k := range known {
-			if k.Subsystem.Firmware == c.Subsystem.Firmware {
-				r.Known = append(r.Known, k.MFS)
-			}
-		}
+		r.Known = knownOf(known, c.Subsystem.Firmware)
 	}
 	return r, r.Check()
+}
+
+// knownOf are the MFS that are known of a firmware, each once, the first of the list as far as a command has room.
+func knownOf(list []read.KnownAnomaly, firmware string) (known []json.RawMessage) {
+	const room = command.MaxArgumentBytes / 2 // the rest is for the restriction
+	seen, bytes := map[string]bool{}, 0
+	for i := range list {
+		mfs := list[i].MFS
+		if list[i].Subsystem.Firmware != firmware || seen[string(mfs)] {
+			continue
+		}
+		if bytes += len(mfs) + 1; bytes > room || len(known) == schema.MaxSearchKnown {
+			break
+		}
+		seen[string(mfs)] = true
+		known = append(known, mfs)
+	}
+	return known
 }
 
 // Send sends a plan's command and waits until the agent has begun or refused.

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/command/dispatch/dispatchtest"
 	"github.com/giverny/giverny/feedback/record"
@@ -95,25 +96,25 @@ func TestPolicy(t *testing.T) {
 		"one search of a subsystem": {nil, nil, func() []schema.Diagnosis {
 			return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9), dispatchtest.SlowHost("n3", .9), dispatchtest.SlowHost("n4", .9)}
 		},
-			[]string{"done n1", "refused n4 HCA-1: MT4129 with firmware 28 was searched"}, 1},
+			[]string{"done n1", "refused n4 HCA-1: searched_already: MT4129 with firmware 28 was searched"}, 1},
 		"another subsystem": {nil, nil, func() []schema.Diagnosis {
 			return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9), dispatchtest.SlowHost("m2", .9)}
 		}, []string{"done n1", "done m2"}, 2},
 		"so many a day": {func(c *launch.Config) { c.Policy.PerDay = 1 }, nil, func() []schema.Diagnosis {
 			return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9), dispatchtest.SlowHost("m2", .9)}
 		},
-			[]string{"done n1", "refused m2 HCA-1: 1 searches were launched within a day"}, 1},
+			[]string{"done n1", "refused m2 HCA-1: too_often: 1 searches were launched within a day"}, 1},
 		"a search that runs": {nil, func(w *world) { w.past = []read.Search{pastSearch(time.Hour, schema.CommandProgress, 10)} },
-			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: search S1 of MT4129 with firmware 28 runs"}, 0},
+			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: running: search S1 of MT4129 with firmware 28 runs"}, 0},
 		"a search of last day": {nil, func(w *world) { w.past = []read.Search{pastSearch(30*time.Hour, schema.CommandDone, 100)} },
-			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: MT4129 with firmware 28 was searched 30h0m0s ago: S1"}, 0},
+			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: searched_already: MT4129 with firmware 28 was searched 30h0m0s ago: S1"}, 0},
 		"a search that measured nothing, and one long ago": {nil, func(w *world) {
 			w.past = []read.Search{pastSearch(30*time.Hour, schema.CommandFailed, 0), pastSearch(8*24*time.Hour, schema.CommandDone, 100)}
 		}, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"done n1"}, 1},
 		"no host is free": {nil, func(w *world) { w.Drained = nil }, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} },
-			[]string{"refused n3 HCA-1: 0 hosts with a MT4129 are free, 2 are needed: n1 is in use"}, 0},
+			[]string{"refused n3 HCA-1: no_host: 0 hosts with a MT4129 are free, 2 are needed: n1 is in use"}, 0},
 		"the store is away": {nil, func(w *world) { w.Failing = errors.New("no store") }, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} },
-			[]string{"refused n3 HCA-1: no store"}, 0},
+			[]string{"refused n3 HCA-1: failed: no store"}, 0},
 		"the agent refuses": {nil, func(w *world) { w.Refuses = true }, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} },
 			[]string{"failed n1: agent n1: refused: so there"}, 1},
 	} {
@@ -130,6 +131,28 @@ func TestPolicy(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What is known of many hosts is sent once, and no more of it than a command has room for.
+func TestKnownFitsIntoACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for i := range 400 {
+			mfs := fmt.Sprintf(`{"qps":{"min":%d},"sizes":{"all":{"max":%d}},"pad":{"in":[%q]}}`, i/2, i/2, strings.Repeat("x", i))
+			if i%2 == 1 {
+				mfs = string(w.known[i-1].MFS)
+			}
+			w.known = append(w.known, read.KnownAnomaly{Subsystem: schema.Subsystem{NICModel: "MT4129", Firmware: "28", Kernel: fmt.Sprint(i)}, MFS: json.RawMessage(mfs)})
+		}
+		w.judged(t, nil, dispatchtest.SlowHost("n2", .9))
+		if len(w.Sent) != 1 || len(w.Sent[0].Arguments) > command.MaxArgumentBytes {
+			t.Fatalf("sent %d", len(w.Sent))
+		}
+		known := w.sent(t)[0].Known
+		if len(known) < 100 || len(known) == 200 || string(known[99]) != string(w.known[198].MFS) {
+			t.Errorf("%d known", len(known))
+		}
+	})
 }
 
 // What is sent names the subsystem, a drained peer and what is known of this firmware.
