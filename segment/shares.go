@@ -155,15 +155,13 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		return false
 	}
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
-	exchange := c.levels[c.level.find(a)]
-	usual := x.port
-	if exchange.isExchange() {
+	usual, spread := x.port, t.noise.sigma(t.stall[i])
+	if x.hasManyPorts() {
+		usual, spread = x.portSum/float64(x.ports), max(spread, x.portSpread)
+	} else if c.levels[c.level.find(a)].isExchange() {
 		usual = x.stall
-		if x.hasManyPorts() {
-			usual = x.portSum / float64(x.ports)
-		}
 	}
-	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) {
+	if toHost && math.Abs(t.stall[i]-usual) > oddPort*spread {
 		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
 		return true
 	}

@@ -22,22 +22,23 @@ type sinks struct {
 
 // sink is one of them.
 type sink struct {
-	place     int32 // its number in at
-	device    int32
-	slow      int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
-	component int32 // its root in the union-find
-	first     int32 // sink of its component
-	bit       uint8 // in masks of its component; the last one is shared
-	isLeaf    bool
-	links     int     // that enter it and wait there: from switches, or if these are few from all
-	hostLinks int     // those of them that come from hosts
-	stall     float64 // mean of links
-	hosts     int     // at the switch
-	ports     int     // stalled links to hosts
-	odd       int     // links to hosts that are sinks of their own
-	port      float64 // stall of the hottest link to a host, 0 if none is stalled
-	portSum   float64 // of stalls of links to hosts
-	weight    float64 // sum of the stalls that wait there
+	place      int32 // its number in at
+	device     int32
+	slow       int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
+	component  int32 // its root in the union-find
+	first      int32 // sink of its component
+	bit        uint8 // in masks of its component; the last one is shared
+	isLeaf     bool
+	links      int     // that enter it and wait there: from switches, or if these are few from all
+	hostLinks  int     // those of them that come from hosts
+	stall      float64 // mean of links
+	hosts      int     // at the switch
+	ports      int     // stalled links to hosts
+	odd        int     // links to hosts that are sinks of their own
+	port       float64 // stall of the hottest link to a host, 0 if none is stalled
+	portSum    float64 // of stalls of links to hosts
+	portSpread float64 // their deviation, where many stall
+	weight     float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
 	level     float64 // mean
@@ -248,6 +249,9 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	x.level, x.levels, x.deviation = x.stall, x.links, 0
 	x.levelSum = x.stall * float64(x.links)
 	x.sendsToo = s.portsSend(t, x)
+	if x.hasManyPorts() {
+		x.portSpread = s.spreadOfPorts(t, x)
+	}
 	if x.links == 0 && x.hasManyPorts() {
 		x.levelSum, x.levels = x.portSum, x.ports
 		x.level = x.levelSum / float64(x.levels)
@@ -323,6 +327,20 @@ func (s *sinks) measureSent(t *trees, x *sink) {
 	x.levelSum, x.levels = sumNear(s.sample, middle, levelDeviations*t.noise.sigma(middle))
 	x.level = x.levelSum / float64(x.levels)
 	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+}
+
+// spreadOfPorts estimates by how much the stalled ports of a switch to hosts differ.
+func (s *sinks) spreadOfPorts(t *trees, x *sink) float64 {
+	s.sample = s.sample[:0]
+	for _, i := range t.leaving.of(x.device) {
+		if t.toHost(i) && !t.slow[i] {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) == 0 {
+		return 0
+	}
+	return deviationOf(s.sample, medianOf(s.sample))
 }
 
 // portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they
