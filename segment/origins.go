@@ -80,13 +80,13 @@ func (t *trees) findOdd(d int32) {
 		}
 		usual = 0
 	}
-	spread := 0.
+	least := usual
 	if usual > 0 {
-		spread = deviationOf(t.sample, usual)
+		least *= math.Exp(slowSigmas * spreadOf(t.sample, usual))
 	}
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
-			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i]-usual >= slowSigmas*spread
+			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
 		}
 	}
 }

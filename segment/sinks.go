@@ -37,7 +37,7 @@ type sink struct {
 	odd        int     // links to hosts that are sinks of their own
 	port       float64 // stall of the hottest link to a host, 0 if none is stalled
 	portSum    float64 // of stalls of links to hosts
-	portSpread float64 // their deviation, where many stall
+	portSpread float64 // the deviation of their logarithms, where many stall
 	weight     float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
@@ -329,7 +329,7 @@ func (s *sinks) measureSent(t *trees, x *sink) {
 	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 }
 
-// spreadOfPorts estimates by how much the stalled ports of a switch to hosts differ.
+// spreadOfPorts estimates by how much the stalled ports of a switch to hosts differ, in logarithms.
 func (s *sinks) spreadOfPorts(t *trees, x *sink) float64 {
 	s.sample = s.sample[:0]
 	for _, i := range t.leaving.of(x.device) {
@@ -340,7 +340,7 @@ func (s *sinks) spreadOfPorts(t *trees, x *sink) float64 {
 	if len(s.sample) == 0 {
 		return 0
 	}
-	return deviationOf(s.sample, medianOf(s.sample))
+	return spreadOf(s.sample, medianOf(s.sample))
 }
 
 // portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they
@@ -391,6 +391,14 @@ func sumNear(v []float64, middle, within float64) (sum float64, n int) {
 func medianOf(v []float64) float64 {
 	slices.Sort(v)
 	return v[len(v)/2]
+}
+
+// spreadOf is the deviation of the logarithms of values around their median, which are lost.
+func spreadOf(v []float64, middle float64) float64 {
+	for k, x := range v {
+		v[k] = math.Log(x / middle)
+	}
+	return deviationOf(v, 0)
 }
 
 // deviationOf estimates the standard deviation of values around their median, by the median of the absolute
