@@ -98,7 +98,7 @@ const pairSigmas = 2
 // arePair reports whether two trees begin at a switch: of the two ports to hosts that stall there, both do so clearly, not
 // alike, and the hotter one no less than what waits.
 func (t *trees) arePair(d int32) bool {
-	if len(t.sample) != 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
+	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
 		return false
 	}
 	waiting, hotter, most := 0, 0, t.sample[1]+slowSigmas*t.noise.sigma(t.sample[1])
@@ -110,6 +110,16 @@ func (t *trees) arePair(d int32) bool {
 		}
 	}
 	return waiting > hotter
+}
+
+// sendingPorts counts the stalled ports of a switch to hosts that send into the congestion, too.
+func (t *trees) sendingPorts(d int32) (n int) {
+	for _, i := range t.leaving.of(d) {
+		if t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(back int32) bool { return t.to[back] == d }) {
+			n++
+		}
+	}
+	return n
 }
 
 // unpair takes back the other root of a pair where one is none, and reports whether there is one.

@@ -14,7 +14,7 @@ func (s *sink) showsRoot() bool {
 // hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
 func (s *sink) hasManyPorts() bool {
 	ports := s.ports + s.odd
-	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1
+	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1 || s.sending > 1 && s.sending >= ports
 }
 
 // isWide reports whether enough waits at a sink to tell it from lone hot links.

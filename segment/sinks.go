@@ -34,6 +34,7 @@ type sink struct {
 	stall      float64 // mean of links
 	hosts      int     // at the switch
 	ports      int     // stalled links to hosts
+	sending    int     // stalled links to hosts that send into the congestion, too
 	odd        int     // links to hosts that are sinks of their own
 	port       float64 // stall of the hottest link to a host, 0 if none is stalled
 	portSum    float64 // of stalls of links to hosts
@@ -218,6 +219,9 @@ func (s *sinks) measure(t *trees) {
 		if x := &s.all[a]; w.hosts[x.device] > 0 && x.fromSwitches >= mostLeastLinks {
 			x.isLeaf = true // enough waits at a higher switch for its aggregation node to be why
 		}
+		if s.all[a].ports > 0 {
+			s.all[a].sending = t.sendingPorts(s.all[a].device)
+		}
 		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
 			s.lone++
@@ -349,19 +353,7 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 	if !x.hasManyPorts() {
 		return false
 	}
-	both := 0
-	for _, i := range t.leaving.of(x.device) {
-		if !t.toHost(i) {
-			continue
-		}
-		for _, back := range t.leaving.of(t.to[i]) {
-			if t.to[back] == x.device {
-				both++
-				break
-			}
-		}
-	}
-	return 2*both > x.ports
+	return 2*x.sending > x.ports
 }
 
 // measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
