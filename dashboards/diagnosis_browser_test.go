@@ -48,6 +48,53 @@ func TestAJobIsListedOnce(t *testing.T) {
 	}
 }
 
+// TestFactsThatSayNothingAreLeftOut: the row of an accused job has no zeros, and 20 times slower is a bound.
+func TestFactsThatSayNothingAreLeftOut(t *testing.T) {
+	h := open(t, torus)
+	day := hostileDay(h.graph(torus))
+	day.Diagnoses[0].Jobs = []schema.AccusedJob{{JobID: "17", Blame: .81, Feature: "rdma_read_bytes", PValue: 1}}
+	day.Diagnoses[0].Victims = []schema.VictimJob{{JobID: "5", Slowdown: [2]float64{20, 20}}, {JobID: "6", Slowdown: [2]float64{1.2, 20}}}
+	h.announce(day)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.await(`!document.getElementById("diagnosis").hidden`)
+	verdict := page.eval(`document.getElementById("verdict").innerText`)
+	for _, want := range []string{"blame 81%\n", "job 5: 20 or more times slower", "job 6: 1.2 to 20 or more times slower"} {
+		if !strings.Contains(verdict, want) {
+			t.Errorf("the panel does not say %q: %s", want, verdict)
+		}
+	}
+}
+
+// TestEventsSayWhatIsNew: the event of a region that was born says so.
+func TestEventsSayWhatIsNew(t *testing.T) {
+	h := open(t, torus)
+	day := hostileDay(h.graph(torus))
+	day.Events = []schema.Event{{TimeNanos: noon, Fabric: torus, Kind: schema.RegionBorn, RegionID: 1, Detail: "High credit_stall region at leaf7 port 9 (host56), 100 links"}}
+	h.announce(day)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.await(`document.getElementById("events").innerText.includes("new High credit stall region at leaf7 port 9 (host56), 100 links")`)
+}
+
+// TestTheDirectionOfTextIsThePagesOwn: a name cannot turn the direction of what stands after it, nor reach a terminal
+// through a ticket.
+func TestTheDirectionOfTextIsThePagesOwn(t *testing.T) {
+	h := open(t, torus)
+	day := hostileDay(h.graph(torus))
+	day.Jobs[0].Name = "ab\u202ecd\x1b[31m"
+	day.Diagnoses[0].Victims[0].JobID = "v\u202ew"
+	h.announce(day)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.await(`document.getElementById("jobs").innerText.includes("ab?cd?[31m") && document.getElementById("verdict").innerText.includes("v?w")`)
+	page.eval(`navigator.clipboard.writeText = (text) => { window.pasted = text; return Promise.resolve(); }; document.getElementById("copy").click()`)
+	page.await(`document.getElementById("copied").textContent === "copied"`)
+	if bare := page.eval(`String(/[\u202e\u001b]/.test(document.body.textContent + window.pasted))`); bare != "false" {
+		t.Error("the page or the ticket has characters that control the text after them")
+	}
+}
+
 // The panel says why the worst region is congested, or the one that is chosen; the list
 // of jobs says which regions they had to do with; a ticket has it all as text.
 func TestThePageSaysWhy(t *testing.T) {
@@ -57,7 +104,7 @@ func TestThePageSaysWhy(t *testing.T) {
 	page.await(shown)
 	page.await(`!document.getElementById("diagnosis").hidden`)
 	verdict := page.eval(`document.getElementById("verdict").innerText`)
-	for _, text := range []string{"load of jobs, 93% sure", "its all-to-all fills the links", hostile, "blame 81%; rdma read bytes 230 GB, 14.2 deviations above the median; correlation 0.91 at a lag of 1200 s, p 0.0020",
+	for _, text := range []string{"load of jobs, 93% sure", "its all-to-all fills the links", hostile, "blame 81%; rdma read bytes 230 GB; 14.2 deviations above the median; correlation 0.91 at a lag of 1200 s, p 0.0020",
 		"0,0,0 port X+ to " + hostile + ": link too slow for its load", "1.1 to 1.6 times slower", "place it in a compact block", "link failed", "1 hop away"} {
 		if !strings.Contains(verdict, text) {
 			t.Errorf("the panel does not say %q: %s", text, verdict)
@@ -68,6 +115,9 @@ func TestThePageSaysWhy(t *testing.T) {
 		if !strings.Contains(jobs, text) {
 			t.Errorf("the jobs do not say %q: %s", text, jobs)
 		}
+	}
+	if got, want := page.eval(`[...document.querySelectorAll("#regions em")].map((e) => e.textContent).join("\n")`), "load of job 17 ("+hostile+"), 93% sure\ncause unknown"; got != want {
+		t.Errorf("the list of regions says why they are there: %s, want %s", got, want)
 	}
 	picture(t, page)
 	page.eval(`navigator.clipboard.writeText = (text) => { window.pasted = text; return Promise.resolve(); }; document.getElementById("copy").click()`)

@@ -49,7 +49,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
-	return "As was found while its beginning was remembered: " + h.because
+	return "Found when it began: " + h.because
 }
 
 // numbered is a root that is kept with the link that its port has now: links are numbered by the version of the fabric.

@@ -25,7 +25,7 @@ func TestAVerdictOutlivesTheWindow(t *testing.T) {
 	if late.Cause.Class != first.Cause.Class || len(late.Jobs) != 1 || late.Jobs[0].JobID != "1" || late.Action != first.Action {
 		t.Errorf("after two windows: %s, accused %v: %s", late.Cause.Class, late.Jobs, late.Text)
 	}
-	if !strings.Contains(late.Text, "while its beginning was remembered: Job 1") {
+	if !strings.Contains(late.Text, "Found when it began: Job 1") {
 		t.Errorf("the text does not say since when it is known: %s", late.Text)
 	}
 	p.pending.Jobs = append(p.pending.Jobs, schema.Job{ID: "1", Start: schema.Instant(p.start), End: p.now()})

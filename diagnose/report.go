@@ -233,6 +233,11 @@ func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 	return out[:min(len(out), s.cfg.MaxListed)]
 }
 
+// loadsFiles reports whether what speaks against a job is its traffic with storage nodes.
+func (c *suspect) loadsFiles() bool {
+	return c.file || c.known && c.feature == rdmaRead && c.cross < ownShare
+}
+
 // action is what section 5.4 of Monet recommends for a cause.
 func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
@@ -250,7 +255,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 			return "Place " + jobNames(rc, v) + " apart from each other at their next start; hold back new jobs near the region until it has dissolved."
 		}
 		c := &rc.jobs[0]
-		if c.file || c.known && c.feature == rdmaRead && c.cross < ownShare {
+		if c.loadsFiles() {
 			return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
 		}
 		if at := s.receiver(c.job, root); at != "" {

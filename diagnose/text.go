@@ -29,15 +29,11 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	b.WriteString(s.rootText(rc, d))
 	if n := len(d.Victims); n > 0 {
 		worst := d.Victims[0]
-		low, high := fmt.Sprintf("%.1f", worst.Slowdown[0]), fmt.Sprintf("%.1f", worst.Slowdown[1])
-		switch {
-		case low == high:
-		case low == "1.0":
-			high = "up to " + high
-		default:
-			high = low + " to " + high
+		if n == 1 {
+			fmt.Fprintf(&b, " It slows down job %s by a factor of %s.", worst.JobID, factorText(worst.Slowdown))
+		} else {
+			fmt.Fprintf(&b, " It slows down %d other jobs, the worst (job %s) by a factor of %s.", n, worst.JobID, factorText(worst.Slowdown))
 		}
-		fmt.Fprintf(&b, " It slows down %s, the worst (job %s) by a factor of %s.", plural(n, "other job"), worst.JobID, high)
 	}
 	switch {
 	case d.Cause.Class != schema.CauseUnknown:
@@ -47,6 +43,26 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	}
 	b.WriteString(" " + d.Action)
 	return b.String()
+}
+
+// factorText is a slowdown's bounds; what maxStall caps may be more.
+func factorText(slowdown [2]float64) string {
+	low, high := fmt.Sprintf("%.1f", slowdown[0]), fmt.Sprintf("%.1f", slowdown[1])
+	if most := fmt.Sprintf("%.1f", 1/(1-maxStall)); high == most {
+		high = strings.TrimSuffix(most, ".0") + " or more"
+		if low == most {
+			low = high
+		}
+	}
+	switch low {
+	case high:
+		return high
+	case "1.0":
+		if !strings.HasSuffix(high, "more") {
+			return "up to " + high
+		}
+	}
+	return low + " to " + high
 }
 
 // because says in sentences what speaks for a verdict.
@@ -64,7 +80,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		}
 		where := "at the region"
 		if f.hops > 0 {
-			where = plural(f.hops, "hop") + " away from it"
+			where = plural(f.hops, "hop") + " from the region"
 		}
 		what := "a failure"
 		if !f.broke() {
@@ -137,18 +153,22 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
 	at := s.receiver(c.job, root)
 	switch {
+	case class != schema.CauseIntraApplication && c.loadsFiles():
+		b.WriteString(" loads the region with its file traffic")
+		if at != "" {
+			b.WriteString(", of which more arrives at " + at + " than it takes in")
+		}
+		b.WriteString(".")
 	case at != "" && class == schema.CauseIntraApplication:
-		b.WriteString(" is in its own way: its nodes send more to " + at + " than that takes in.")
+		b.WriteString(" is in its own way: its nodes send more to " + at + " than it takes in.")
 	case at != "":
-		b.WriteString(" loads the region: its nodes send more to " + at + " than that takes in.")
+		b.WriteString(" loads the region: its nodes send more to " + at + " than it takes in.")
 	case class == schema.CauseIntraApplication:
 		b.WriteString(" is in its own way: its traffic fills the links it stands on.")
-	case c.file:
-		b.WriteString(" loads the region with its file traffic.")
 	default:
 		b.WriteString(" loads the region.")
 	}
-	if c.known {
+	if c.known && c.value > 0 {
 		fmt.Fprintf(&b, " Its %s reached %s per interval", strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1), bytesText(c.value))
 		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
@@ -196,6 +216,9 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 	}
 	if n := len(rc.failures); n > 0 {
 		near = append(near, plural(n, "failure"))
+	}
+	if len(rc.jobs)+len(rc.failures) == 1 {
+		return fmt.Sprintf("The %s near it does not explain it.", strings.TrimPrefix(near[0], "1 "))
 	}
 	return fmt.Sprintf("None of the %s near it explains it.", strings.Join(near, " and "))
 }

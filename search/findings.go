@@ -42,7 +42,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		Symptom    Symptom  `json:"symptom"`
 		Workload   Workload `json:"workload"`
 		MFS        *MFS     `json:"mfs"`
-	}{"anomaly", a.Experiment, a.Seconds, a.Symptom, a.Workload, a.MFS})
+		Within     *MFS     `json:"within,omitempty"` // the part of the space that was searched
+	}{"anomaly", a.Experiment, a.Seconds, a.Symptom, a.Workload, a.MFS, a.Workload.space.limits()})
 }
 
 // Anomalies that stand.

@@ -13,6 +13,7 @@ import (
 // ParseKnown reads MFS that are known: JSON objects one after the other, or a list of
 // them, each an MFS or a line of a report ("anomaly", "known", "revised", "summary"). In a
 // restricted space they are cut to it, and those that have no part in it are left out.
+// Those that were found in a restricted space ("within") are known only there.
 func (s *Space) ParseKnown(text []byte) ([]*MFS, error) {
 	full := s
 	if s.full != nil {
@@ -55,7 +56,8 @@ func (s *Space) ParseKnown(text []byte) ([]*MFS, error) {
 type known struct {
 	space *Space
 	list  []*MFS
-	at    map[int]int // experiment of an anomaly -> its place in the list
+	at    map[int]int  // experiment of an anomaly -> its place in the list
+	limit map[int]*MFS // place in the list -> what it was found within
 }
 
 func (k *known) add(entry json.RawMessage) error {
@@ -64,13 +66,14 @@ func (k *known) add(entry json.RawMessage) error {
 		Experiment int             `json:"experiment"`
 		Of         int             `json:"of"`
 		MFS        json.RawMessage `json:"mfs"`
+		Within     json.RawMessage `json:"within"`
 	}
 	if json.Unmarshal(entry, &line) != nil || line.Type == "" { // a dimension's condition is no text
 		var conditions map[string]json.RawMessage
 		if json.Unmarshal(entry, &conditions) == nil && len(conditions) == 0 { // of a report it is a finding, here an accident
 			return fmt.Errorf("%.40s has no condition, and would hold for every workload; delete it", entry)
 		}
-		line.Type, line.MFS = "anomaly", entry
+		line.Type, line.MFS, line.Within = "anomaly", entry, nil
 	}
 	if line.Type == "known" {
 		line.Type = "anomaly"
@@ -88,7 +91,17 @@ func (k *known) add(entry json.RawMessage) error {
 	switch line.Type {
 	case "anomaly":
 		if k.at == nil {
-			k.at = map[int]int{}
+			k.at, k.limit = map[int]int{}, map[int]*MFS{}
+		}
+		if len(line.Within) > 0 {
+			limits, err := k.space.ParseMFS(line.Within)
+			if err != nil {
+				return fmt.Errorf("within: %w", err)
+			}
+			k.limit[len(k.list)] = limits
+			if f, err = f.confined(limits); err != nil {
+				return err
+			}
 		}
 		k.at[line.Experiment] = len(k.list)
 		k.list = append(k.list, f)
@@ -96,6 +109,12 @@ func (k *known) add(entry json.RawMessage) error {
 		i, ok := k.at[line.Of]
 		if !ok {
 			return fmt.Errorf("it revises the anomaly of experiment %d, which is not there", line.Of)
+		}
+		if limits := k.limit[i]; limits != nil && f != nil {
+			var err error
+			if f, err = f.confined(limits); err != nil {
+				return err
+			}
 		}
 		k.list[i] = f
 	case "summary":
@@ -131,6 +150,9 @@ func (s *Space) cut(f *MFS) *MFS {
 		}
 		c.free = d.everything(&c)
 		own.conds[i] = c
+	}
+	if f.within != nil {
+		own.within = s.cut(f.within)
 	}
 	return own
 }
@@ -201,6 +223,9 @@ func (f *MFS) exit(dim int, at []int) []int {
 			if i != at[k] && !f.space.lists(dim, i) {
 				return
 			}
+		}
+		if f.within != nil && !f.within.meets(dim, a) { // not searched: it may trigger too
+			return
 		}
 		if !f.meets(dim, a) && (best == nil || distance(a) < distance(best)) {
 			best = a

@@ -41,6 +41,9 @@ func (c *condition) bound(certain bool) *condition {
 type MFS struct {
 	space *Space
 	conds []condition
+	// within are the limits of the restricted space that it was found in, which are among
+	// the conditions; nil: it was found in all of its space.
+	within *MFS
 }
 
 func newMFS(s *Space) *MFS {
@@ -52,7 +55,7 @@ func newMFS(s *Space) *MFS {
 }
 
 func (f *MFS) clone() *MFS {
-	return &MFS{space: f.space, conds: slices.Clone(f.conds)}
+	return &MFS{space: f.space, conds: slices.Clone(f.conds), within: f.within}
 }
 
 // Covers reports whether a workload of the same space meets every condition.

@@ -47,6 +47,11 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	h.rename(c)
 	c.joinPartners(t, s, h)
 	h.rename(c)
+	c.joinReceivers(t, s)
+	h.rename(c)
+	for c.joinMutual(t, s, h) {
+		h.rename(c)
+	}
 	for c.joinMisfits(t, s, h) {
 		h.rename(c)
 	}

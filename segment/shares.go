@@ -157,7 +157,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
 	usual := x.port
 	if x.hasManyPorts() {
-		usual = x.portSum / float64(x.ports)
+		usual = x.portMean()
 	} else if c.levels[c.level.find(a)].isExchange() {
 		usual = x.stall
 	}

@@ -17,6 +17,14 @@ func (s *sink) hasManyPorts() bool {
 	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1 || s.sending > 1 && s.sending >= ports
 }
 
+// receives reports whether more hosts at a leaf than a few trees have receive too much from other leaves.
+func (s *sink) receives() bool {
+	return s.slow < 0 && s.ports > mostRoots && s.fromSwitches >= minFeeders
+}
+
+// portMean is the mean stall of the links to hosts.
+func (s *sink) portMean() float64 { return s.portSum / float64(max(1, s.ports)) }
+
 // isWide reports whether enough waits at a sink to tell it from lone hot links.
 func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
 

@@ -219,9 +219,7 @@ func (s *sinks) measure(t *trees) {
 		if x := &s.all[a]; w.hosts[x.device] > 0 && x.fromSwitches >= mostLeastLinks {
 			x.isLeaf = true // enough waits at a higher switch for its aggregation node to be why
 		}
-		if s.all[a].ports > 0 {
-			s.all[a].sending = t.sendingPorts(s.all[a].device)
-		}
+		s.measurePorts(t, &s.all[a])
 		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
 			s.lone++
@@ -253,9 +251,6 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	x.level, x.levels, x.deviation = x.stall, x.links, 0
 	x.levelSum = x.stall * float64(x.links)
 	x.sendsToo = s.portsSend(t, x)
-	if x.hasManyPorts() {
-		x.portSpread = s.spreadOfPorts(t, x)
-	}
 	if x.links == 0 && x.hasManyPorts() {
 		x.levelSum, x.levels = x.portSum, x.ports
 		x.level = x.levelSum / float64(x.levels)
@@ -333,20 +328,6 @@ func (s *sinks) measureSent(t *trees, x *sink) {
 	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 }
 
-// spreadOfPorts estimates by how much the stalled ports of a switch to hosts differ, in logarithms.
-func (s *sinks) spreadOfPorts(t *trees, x *sink) float64 {
-	s.sample = s.sample[:0]
-	for _, i := range t.leaving.of(x.device) {
-		if t.toHost(i) && !t.slow[i] {
-			s.sample = append(s.sample, t.stall[i])
-		}
-	}
-	if len(s.sample) == 0 {
-		return 0
-	}
-	return spreadOf(s.sample, medianOf(s.sample))
-}
-
 // portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they
 // exchange, however many others the switch has.
 func (s *sinks) portsSend(t *trees, x *sink) bool {
@@ -354,6 +335,27 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 		return false
 	}
 	return 2*x.sending > x.ports
+}
+
+// measurePorts finds how many of the hosts to which ports stall send, too, and where many do how much those ports differ, in
+// logarithms: each host takes what comes at a rate of its own.
+func (s *sinks) measurePorts(t *trees, x *sink) {
+	if x.ports == 0 {
+		return
+	}
+	x.sending = t.sendingPorts(x.device)
+	if !x.hasManyPorts() {
+		return
+	}
+	s.sample = s.sample[:0]
+	for _, i := range t.leaving.of(x.device) {
+		if t.toHost(i) && t.sink[i] == x.place {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) > 0 {
+		x.portSpread = spreadOf(s.sample, medianOf(s.sample))
+	}
 }
 
 // measureHosts finds how uneven the hosts of a leaf stall at which little else waits.

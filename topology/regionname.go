@@ -99,12 +99,18 @@ var rootNames = map[string]string{
 
 // NamesRoot reports whether a name of DescribeRegion is that of a root, and so says itself what is there.
 func NamesRoot(name string) bool {
+	_, named := RootPlace(name)
+	return named
+}
+
+// RootPlace is a name by a root without what is there, which may be another thing once a diagnosis has looked.
+func RootPlace(name string) (place string, named bool) {
 	for _, begin := range rootNames {
-		if strings.HasPrefix(name, begin) {
-			return true
+		if place, named = strings.CutPrefix(name, begin); named {
+			return place, true
 		}
 	}
-	return false
+	return name, false
 }
 
 // RenameRoot is the name of a region after its root was found to be of a kind.

@@ -35,8 +35,9 @@ func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) er
 
 func (w *diagnosisLines) close() error { return w.out.Flush() }
 
-// diagnosisText prints a paragraph when the verdict on a region is new or another, and in the end a table
-// with the verdict that each region had most often.
+// diagnosisText prints a paragraph when the verdict on a region is new or another, one for the regions of an interval
+// that share it, and in the end a table
+// with the verdict that each region had most often while it was worst.
 type diagnosisText struct {
 	out     *bufio.Writer
 	regions map[regionKey]*regionStory
@@ -56,7 +57,7 @@ type regionStory struct {
 	intervals int
 	worst     schema.Diagnosis
 	last      string
-	verdicts  map[string]*verdictCount
+	verdicts  map[string]*verdictCount // of the intervals with the severity of worst
 }
 
 // verdictCount is how often a verdict was given, and the one with most confidence.
@@ -66,27 +67,48 @@ type verdictCount struct {
 }
 
 func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string) error {
+	var order []string
+	fresh := map[string][]*schema.Diagnosis{} // with a new verdict, by that verdict
 	for i := range found {
 		d := &found[i]
 		key := regionKey{d.Region, d.Metric}
 		s := w.regions[key]
 		if s == nil {
-			s = &regionStory{key: key, name: names[d.Region], from: d.Time, verdicts: map[string]*verdictCount{}}
+			s = &regionStory{key: key, from: d.Time, verdicts: map[string]*verdictCount{}}
 			w.regions[key] = s
 			w.order = append(w.order, s)
 		}
+		s.name = cmp.Or(names[d.Region], s.name)
 		s.add(d)
-		if verdict := verdictKey(d); verdict != s.last {
-			s.last = verdict
-			w.paragraph(d, cmp.Or(names[d.Region], s.name))
+		verdict := verdictKey(d)
+		if verdict == s.last {
+			continue
 		}
+		s.last = verdict
+		if accusedOf(d) == "" { // nobody is known whose it is, too
+			verdict += fmt.Sprint(key)
+		}
+		if fresh[verdict] == nil {
+			order = append(order, verdict)
+		}
+		fresh[verdict] = append(fresh[verdict], d)
+	}
+	for _, verdict := range order {
+		w.paragraph(fresh[verdict])
 	}
 	return w.out.Flush()
 }
 
 func (s *regionStory) add(d *schema.Diagnosis) {
 	s.to = d.Time
-	if s.intervals++; s.intervals == 1 || d.Mean > s.worst.Mean {
+	s.intervals++
+	switch {
+	case s.intervals == 1 || d.Severity > s.worst.Severity:
+		s.worst = *d
+		clear(s.verdicts)
+	case d.Severity < s.worst.Severity:
+		return
+	case d.Mean > s.worst.Mean:
 		s.worst = *d
 	}
 	v := s.verdicts[verdictKey(d)]
@@ -111,24 +133,50 @@ func (s *regionStory) usual() *schema.Diagnosis {
 }
 
 // verdictKey is what makes a verdict another one: the class and the first accused.
-func verdictKey(d *schema.Diagnosis) string {
-	if len(d.Jobs) > 0 {
-		return string(d.Cause.Class) + " " + d.Jobs[0].JobID
+func verdictKey(d *schema.Diagnosis) string { return string(d.Cause.Class) + " " + accusedOf(d) }
+
+// accusedOf is what a verdict is about in few words: a job, what failed, or the host that is slow; empty if nothing is.
+func accusedOf(d *schema.Diagnosis) string {
+	switch {
+	case len(d.Jobs) > 0:
+		return "job " + schema.OneLine(d.Jobs[0].JobID)
+	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
+		return schema.OneLine(placeOf(d.Failures[0].Device, d.Failures[0].Port))
+	case d.Root == nil:
+	case d.Cause.Class == schema.CauseFailure:
+		return schema.OneLine(placeOf(d.Root.Device, d.Root.Port))
+	case d.Cause.Class == schema.CauseSlowHost:
+		return schema.OneLine(cmp.Or(d.Root.Peer, d.Root.Device))
 	}
-	return string(d.Cause.Class)
+	return ""
 }
 
-func (w *diagnosisText) paragraph(d *schema.Diagnosis, name string) {
-	where := ""
-	if name != "" {
-		where = " (" + name + ")"
-	}
-	fmt.Fprintf(w.out, "%s  region %d%s: %s, %s of %.1f%% over %d links\n", d.Time, d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
+// paragraph prints a verdict on the worst of the regions that share it, and a line for each of the others.
+func (w *diagnosisText) paragraph(same []*schema.Diagnosis) {
+	slices.SortStableFunc(same, func(a, b *schema.Diagnosis) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Mean*float64(len(b.Links)), a.Mean*float64(len(a.Links))))
+	})
+	d := same[0]
+	fmt.Fprintf(w.out, "%s  region %s\n", d.Time, w.headline(d))
 	fmt.Fprintf(w.out, "  cause: %s%s%s\n", d.Cause.Class, confidenceText(d.Cause, ", confidence "), rootText(d.Root))
 	if d.Text != "" { // ends with the action
 		fmt.Fprintf(w.out, "  %s\n", d.Text)
 	}
+	if len(same) > 1 {
+		fmt.Fprintln(w.out, "  The same verdict on:")
+	}
+	for _, d := range same[1:] {
+		fmt.Fprintf(w.out, "    region %s%s%s\n", w.headline(d), confidenceText(d.Cause, ", confidence "), rootText(d.Root))
+	}
 	fmt.Fprintln(w.out)
+}
+
+func (w *diagnosisText) headline(d *schema.Diagnosis) string {
+	where := ""
+	if name := w.regions[regionKey{d.Region, d.Metric}].name; name != "" {
+		where = " (" + name + ")"
+	}
+	return fmt.Sprintf("%d%s: %s, %s of %.1f%% over %d links", d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
 }
 
 // confidenceText is empty where no cause is known: what one would be sure of is then that nothing is known.
@@ -163,12 +211,9 @@ func (w *diagnosisText) close() error {
 	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "region\tfrom\tto\tintervals\tworst\tmean %\tlinks\tcause\tconfidence\taccused")
 	for _, s := range w.order {
-		accused, usual := "-", s.usual()
-		if len(usual.Jobs) > 0 {
-			accused = "job " + schema.OneLine(usual.Jobs[0].JobID)
-		}
+		usual := s.usual()
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%s\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
-			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, cmp.Or(confidenceText(usual.Cause, ""), "-"), accused)
+			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, cmp.Or(confidenceText(usual.Cause, ""), "-"), cmp.Or(accusedOf(usual), "-"))
 	}
 	return cmp.Or(t.Flush(), w.out.Flush())
 }

@@ -26,3 +26,19 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// A subcommand that does not exist is an error of every command that holds others: a script must not take it for done.
+func TestUnknownSubcommandsAreErrors(t *testing.T) {
+	t.Setenv("GIVERNY_CONFIG", "")
+	for _, held := range newRoot().Commands() {
+		if !held.HasSubCommands() {
+			continue
+		}
+		root := newRoot()
+		root.SetArgs([]string{held.Name(), "nosuch"})
+		root.SetErr(io.Discard)
+		if _, err := execute(t.Context(), root, io.Discard); err == nil || !strings.Contains(err.Error(), `unknown command "nosuch"`) {
+			t.Errorf("giverny %s nosuch: %v", held.Name(), err)
+		}
+	}
+}

@@ -22,7 +22,7 @@ import (
 )
 
 func newSimulate(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "simulate", Short: "Try things on a simulated fabric"}
+	cmd := newFolder("simulate", "Try things on a simulated fabric")
 	cmd.AddCommand(newSimulateRun(g), newSimulateStories(), newSimulatePattern(), newSimulateExplain(), newSimulateCollective())
 	return cmd
 }

@@ -29,18 +29,18 @@ type place struct {
 	Link schema.LinkID `json:"link"`
 }
 
-// incidentOf is the incident that a notice belongs to: the region's own, or the oldest
-// one that shares its root or its cycle of waiting ports.
+// incidentOf is the incident that a notice belongs to: the oldest one that shares its root
+// or its cycle of waiting ports, or else the region's own.
 func (t *Tracker) incidentOf(n *Notice, was *open) incident {
 	own := incident{ID: n.ID, SinceNanos: int64(n.Time)}
 	own.Root, own.Cycle = placeOf(n)
 	if was != nil {
 		own = was.Incident
 	}
-	first := own
+	first, said := own, was != nil // whether anybody has heard of first
 	consider := func(o *incident, same bool) {
-		if same && cmp.Or(cmp.Compare(o.SinceNanos, first.SinceNanos), cmp.Compare(o.ID, first.ID)) < 0 {
-			first = *o
+		if same && (!said || cmp.Or(cmp.Compare(o.SinceNanos, first.SinceNanos), cmp.Compare(o.ID, first.ID)) < 0) {
+			first, said = *o, true
 		}
 	}
 	for _, o := range t.state.Open {

@@ -49,9 +49,9 @@ func (r *Recorder) Acted(a schema.FeedbackAction) {
 	r.trail.add(a)
 }
 
-// Refused notes what is not done, and why.
+// Refused notes what is not done: reason says why not, that of the action why it would have been.
 func (r *Recorder) Refused(reason string, a schema.FeedbackAction) {
-	a.Outcome = schema.FeedbackRefused
+	a.Outcome, a.Reason = schema.FeedbackRefused, reason+": "+a.Reason
 	r.Dropped(reason, 1)
 	r.Acted(a)
 }

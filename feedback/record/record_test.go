@@ -96,7 +96,7 @@ giverny_feedback_refused_total{reason="unknown_node",sink="slurm"} 1`)
 # TYPE giverny_feedback_actions_total counter
 giverny_feedback_actions_total{action="mark",dry_run="false",outcome="refused",sink="slurm"} 1
 giverny_feedback_actions_total{action="mark",dry_run="true",outcome="done",sink="slurm"} 1`)
-		for _, text := range []string{"target=n7", `reason="why\nnot"`, "target=n8", "dry_run=true"} {
+		for _, text := range []string{"target=n7", `reason="unknown_node: why\nnot"`, "target=n8", "dry_run=true"} {
 			if !strings.Contains(b.log.String(), text) {
 				t.Errorf("the log has no %s: %s", text, b.log.String())
 			}

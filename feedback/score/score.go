@@ -164,7 +164,7 @@ func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
 	}
 	now := fmt.Sprintf("%s, %s %.1f%% %s", where, region.Severity, region.Mean, region.Metric)
 	if f := region.Forecast; f != nil {
-		now += fmt.Sprintf(", %.0f%% likely Medium or worse in %d intervals", 100*(f.Later[schema.Medium]+f.Later[schema.High]), schema.LaterIntervals)
+		now += fmt.Sprintf(", %s likely Medium or worse in %d intervals", likely(f.Later[schema.Medium]+f.Later[schema.High]), schema.LaterIntervals)
 	}
 	if d != nil && d.Cause.Class != schema.CauseUnknown && d.Cause.Class != "" {
 		now += fmt.Sprintf(", cause %s (%.0f%%)", d.Cause.Class, d.Cause.Percent())
@@ -175,9 +175,27 @@ func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
 	case AtRoot:
 		return at.root + ": " + now
 	case Own:
-		return fmt.Sprintf("%d of its %d links are congested: %s", at.links, at.of, now)
+		return fmt.Sprintf("%d of its %d links %s congested: %s", at.links, at.of, isOrAre(at.links), now)
 	case OnLeaf:
-		return fmt.Sprintf("%d of %d links of its switch %s are congested: %s", at.links, at.of, at.through, now)
+		return fmt.Sprintf("%d of %d links of its switch %s %s congested: %s", at.links, at.of, at.through, isOrAre(at.links), now)
+	}
+	if at.hops == 1 {
+		return "1 switch from " + now
 	}
 	return fmt.Sprintf("%d switches from %s", at.hops, now)
+}
+
+// likely is a probability of a forecast, none of which is certain.
+func likely(p float64) string {
+	if p > .99 {
+		return ">99%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*p)
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }

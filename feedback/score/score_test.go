@@ -186,3 +186,22 @@ func BenchmarkOf(b *testing.B) {
 		score.Of(g, r, score.DefaultConfig())
 	}
 }
+
+// TestReasonsAreSentences: a reason reads well with one link and one switch, and no forecast is certain.
+func TestReasonsAreSentences(t *testing.T) {
+	g := parse(t, "fattree:k=4")
+	out := linksOf(t, g, "host0", func(from, _ topology.DeviceID) bool { return !g.IsSwitch(from) })
+	region := schema.Region{ID: 1, Severity: schema.High, Mean: 50, Links: out, Forecast: &schema.Forecast{Later: schema.Odds{schema.High: 1}}}
+	reason := of(g, &schema.IntervalResult{Regions: []schema.Region{region}})["host0"].Reason
+	for _, want := range []string{"1 of its 2 links is congested: ", ", >99% likely Medium or worse in 5 intervals"} {
+		if !strings.Contains(reason, want) {
+			t.Errorf("no %q in %q", want, reason)
+		}
+	}
+	leaf := leafOf(g, "host0")
+	uplinks := linksOf(t, g, g.Device(leaf).Name, func(from, to topology.DeviceID) bool { return g.IsSwitch(from) && g.IsSwitch(to) })
+	near := of(g, &schema.IntervalResult{Regions: []schema.Region{{ID: 2, Severity: schema.High, Mean: 50, Links: uplinks}}})["host2"]
+	if !strings.HasPrefix(near.Reason, "1 switch from ") {
+		t.Errorf("one switch further: %q", near.Reason)
+	}
+}

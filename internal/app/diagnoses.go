@@ -14,7 +14,7 @@ import (
 // Diagnoses reads what is stored of a fabric's intervals that start in a span: the
 // diagnoses of one region or, where that is 0, of all.
 func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, region uint64) (found []schema.Diagnosis, err error) {
-	if err := p.UseStore(); err != nil {
+	if err := p.useStoreBeside(); err != nil {
 		return nil, err
 	}
 	err = p.withStore(ctx, func(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 const leaveTime = 5 * time.Second
 
 // withStore runs a task that reads the store once that is ready; where ctx ends it, that is an error, as it has not read
-// all. It needs UseStore.
+// all. It needs useStoreBeside.
 func (p *Process) withStore(ctx context.Context, task func(context.Context) error) error {
 	if err := p.engineIsFree(leaveTime); err != nil {
 		return err
@@ -46,7 +46,8 @@ func (p *Process) withStore(ctx context.Context, task func(context.Context) erro
 	return cmp.Or(err, ctx.Err())
 }
 
-// engineIsFree is an error where another process, giverny up or analyze, has the embedded engine's folder.
+// engineIsFree is an error where another process, giverny up or analyze, has the embedded engine's folder and could not be
+// reached.
 func (p *Process) engineIsFree(patience time.Duration) error {
 	if p.engine == nil {
 		return nil
@@ -60,8 +61,8 @@ func (p *Process) engineIsFree(patience time.Duration) error {
 		return fmt.Errorf("store: %w", err)
 	}
 	if pid != "" {
-		return fmt.Errorf("store: process %s has the embedded ClickHouse in %s open, and only one process can: "+
-			"while it runs ask its API (/api/v1), or let both use a ClickHouse server (store.embedded: false, store.url)", pid, dir)
+		return fmt.Errorf("store: process %s has the embedded ClickHouse in %s open and could not be reached: run as the user who started it, "+
+			"try again if it is only starting, ask its API (/api/v1), or let both use a ClickHouse server (store.embedded: false, store.url)", pid, dir)
 	}
 	return nil
 }

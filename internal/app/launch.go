@@ -57,7 +57,7 @@ func (p *Process) LaunchingProbes(ctx context.Context, fabric string, do func(co
 }
 
 func launching[L any](ctx context.Context, p *Process, fabric string, launcher func(*command.Client, string) (L, error), do func(context.Context, L) error) error {
-	if err := p.UseStore(); err != nil {
+	if err := p.useStoreBeside(); err != nil {
 		return err
 	}
 	client, f, err := p.commandClient(fabric)

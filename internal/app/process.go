@@ -102,6 +102,25 @@ func (p *Process) UseStore() error {
 	if err != nil {
 		return err
 	}
+	return p.openStore(options)
+}
+
+// useStoreBeside makes the database for a command that also works beside giverny up or analyze: where one of these has the
+// embedded engine open, that engine answers the command, too.
+func (p *Process) useStoreBeside() error {
+	if p.cfg.Store.Embedded {
+		dir, err := p.engineDir()
+		if err != nil {
+			return err
+		}
+		if options, err := engine.Reach(dir, store.DefaultDatabase); err == nil {
+			return p.openStore(options)
+		}
+	}
+	return p.UseStore()
+}
+
+func (p *Process) openStore(options *clickhouse.Options) (err error) {
 	p.db, err = store.New(options, p.cfg.Store.Tables, store.Deps{Log: p.log, Registerer: p.registerer, Now: time.Now})
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ func (p *Process) Reading(ctx context.Context, fabric string, do func(ctx contex
 	if err != nil {
 		return err
 	}
-	if err := p.UseStore(); err != nil {
+	if err := p.useStoreBeside(); err != nil {
 		return err
 	}
 	return p.withStore(ctx, func(ctx context.Context) error { return do(ctx, read.New(p.db), f.Name) })

@@ -11,7 +11,7 @@ import (
 
 // Report makes the report of a fabric's congestion in a span from what is stored.
 func (p *Process) Report(ctx context.Context, fabric string, span read.Span, interval time.Duration) (made *report.Report, err error) {
-	if err := p.UseStore(); err != nil {
+	if err := p.useStoreBeside(); err != nil {
 		return nil, err
 	}
 	err = p.withStore(ctx, func(ctx context.Context) error {

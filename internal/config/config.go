@@ -97,7 +97,7 @@ type Search struct {
 
 // Fabric is one plane or rail.
 type Fabric struct {
-	// Name of the fabric, as every batch of counters carries it.
+	// Name of the fabric, as every batch of counters carries it: printable, without a slash.
 	Name string `yaml:"name"`
 	// A specification (torus:24x24x24, fattree:k=16, dragonfly:groups=9,routers=4,hosts=2) or a file: output of ibnetdiscover, Slurm's topology.conf, NetQ's JSON, or what "giverny topology import" writes.
 	Topology string `yaml:"topology"`

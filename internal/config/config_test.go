@@ -136,6 +136,20 @@ dashboards: {history: 0}
 	}
 }
 
+func TestFabricNamesFitIntoPaths(t *testing.T) {
+	for name, good := range map[string]bool{
+		"ib0": true, "rail 0": true, "Süd-1": true, "<b>": true, ".": false, "..": false, "a/b": false, `a\u202eb`: false, `a\x1b[31m`: false, `a\n`: false, "": false,
+	} {
+		_, err := config.Load(write(t, `fabrics: [{name: "`+name+`", topology: "torus:4x4"}]`), nil)
+		if (err == nil) != good {
+			t.Errorf("%q: %v", name, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), ".name: ") {
+			t.Errorf("%q: %v does not name the key", name, err)
+		}
+	}
+}
+
 func TestUnknownKeyIsNamed(t *testing.T) {
 	_, err := config.Load(write(t, "fabrics:\n- name: a\n  toplogy: torus:4x4\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), `giverny.yaml:3: unknown key "fabrics.0.toplogy"; did you mean "topology"?`) {

@@ -3,10 +3,12 @@ package config
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/schema"
 )
 
 // Validate joins all faults.
@@ -43,6 +45,7 @@ func (c *Config) validateFabrics(all *faults.List) {
 		var f faults.List
 		fabric := &c.Fabrics[i]
 		f.Check(fabric.Name != "", "name", "is empty")
+		f.Check(fitsIntoPath(fabric.Name), "name", "%q: want printable characters without a slash, and not . or ..: it is part of paths of the API", fabric.Name)
 		f.Check(!names[fabric.Name], "name", "%q is duplicated", fabric.Name)
 		names[fabric.Name] = true
 		if other, taken := partitions[fabric.Partition]; taken {
@@ -51,8 +54,13 @@ func (c *Config) validateFabrics(all *faults.List) {
 		partitions[fabric.Partition] = fabric.Name
 		f.Check(fabric.Topology != "", "topology", "is empty; give a specification such as torus:8x8x8, or a file")
 		f.Under("", fabric.Analysis.Validate())
-		all.Under(fmt.Sprintf("fabrics.%d (%s)", i, fabric.Name), f.Err())
+		all.Under(fmt.Sprintf("fabrics.%d (%s)", i, schema.OneLine(fabric.Name)), f.Err())
 	}
+}
+
+// fitsIntoPath reports whether a name can be a segment of the API's paths, and stand in logs and on terminals.
+func fitsIntoPath(name string) bool {
+	return name != "." && name != ".." && !strings.Contains(name, "/") && name == schema.OneLine(name)
 }
 
 // Validate joins all faults.

@@ -53,7 +53,7 @@ func findingOf(f *search.Finding) (out schema.SearchFinding, err error) {
 		return out, err
 	}
 	if f.Anomaly.MFS != nil {
-		out.MFS, err = json.Marshal(f.Anomaly.MFS)
+		out.MFS, err = json.Marshal(f.Anomaly.MFS.Everywhere()) // the knowledge base does not know what was searched
 	}
 	return out, err
 }

@@ -219,10 +219,14 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 		return nil, err
 	}
 	defer closeAll(engines, h.deps.Log)
+	known, err := h.known(ctx, o.Known, engines)
+	if err != nil {
+		return nil, err
+	}
 	news := newNews(o.report(), c.Report, w.gigabytes, h.cfg.ReportEvery)
 	news.now()
 	s, err := run.Run(ctx, run.Options{Engines: engines, Search: search.Config{Algorithm: search.Algorithm(o.Algorithm), Budget: o.Budget, Seed: o.Seed},
-		Restrict: o.restrict, Known: known(o.Known), Log: filepath.Join(h.deps.Dir, c.ID+".jsonl"), OnFinding: news.finding, OnProgress: news.progress,
+		Restrict: o.restrict, Known: known, Log: filepath.Join(h.deps.Dir, c.ID+".jsonl"), OnFinding: news.finding, OnProgress: news.progress,
 		Logger: h.deps.Log.With("search", c.ID), Metrics: h.deps.Metrics})
 	if cause := context.Cause(ctx); ctx.Err() != nil && !errors.Is(cause, errDuration) {
 		err = cause
@@ -234,12 +238,27 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 
 var errDuration = errors.New("the duration of the search is over")
 
-// known puts MFS one after the other.
-func known(list []json.RawMessage) (text []byte) {
+// known puts the MFS one after the other that mean something in the space of the engines.
+func (h *Handler) known(ctx context.Context, list []json.RawMessage, engines []engine.Engine) (text []byte, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	d, err := run.Describe(ctx, engines)
+	if err != nil {
+		return nil, err
+	}
+	space, err := run.Space(d, nil)
+	if err != nil {
+		return nil, err
+	}
 	for _, one := range list {
+		if _, err := space.ParseKnown(one); err != nil { // such as of an engine with other dimensions
+			h.deps.Log.Warn("search: known anomaly left out", "mfs", string(one), "error", err)
+			continue
+		}
 		text = append(append(text, one...), '\n')
 	}
-	return text
+	return text, nil
 }
 
 // open makes an engine for each peer, or one.

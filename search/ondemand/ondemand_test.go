@@ -305,3 +305,15 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// The knowledge base has what engines with other dimensions found too, and anomalies of every workload: neither keeps
+// this engine from searching.
+func TestKnownOfOtherEngines(t *testing.T) {
+	arguments := request(func(r *schema.SearchRequest) {
+		r.Known = []json.RawMessage{json.RawMessage(`{"sockets":{"in":["far"]}}`), json.RawMessage(`{}`), json.RawMessage(`{"transport":{"in":["UD_SEND"]}}`)}
+	})
+	var reports reports
+	if _, err := newHandler(t, testConfig(), &host{}).Run(t.Context(), command.Call{ID: "S1", Arguments: arguments, Report: reports.take(t)}); err != nil {
+		t.Error(err)
+	}
+}

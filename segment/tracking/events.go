@@ -57,15 +57,13 @@ func ended(tr *track, durationNanos int64) string {
 	return fmt.Sprintf("%s, %s, is gone after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)), after)
 }
 
-// at says where a region is. A name by its root says "congestion tree at" itself.
+// at says where a region is; what is at its root a diagnosis may find out later.
 func at(name string) string {
-	switch {
-	case name == "":
+	if name == "" {
 		return ""
-	case topology.NamesRoot(name):
-		return " (" + name + ")"
 	}
-	return " at " + name
+	place, _ := topology.RootPlace(name)
+	return " at " + place
 }
 
 func links(n int) string { return count(n, "link") }

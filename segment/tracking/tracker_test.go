@@ -125,7 +125,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A name by its root says "congestion tree at" itself.
+// Events say where the root is, not what: the list of regions may call a congestion tree an incast a moment later.
 func TestEventsOfANamedRoot(t *testing.T) {
 	tr := newTracker(t)
 	for i := range 3 {
@@ -135,7 +135,7 @@ func TestEventsOfANamedRoot(t *testing.T) {
 			if e.Kind != schema.RegionBorn {
 				continue
 			}
-			if want := "High credit_stall region (congestion tree at leaf7 port 9 (host56), from pods 0-2), 100 links"; e.Detail != want {
+			if want := "High credit_stall region at leaf7 port 9 (host56), from pods 0-2, 100 links"; e.Detail != want {
 				t.Errorf("%q, want %q", e.Detail, want)
 			}
 			return

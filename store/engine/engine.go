@@ -210,8 +210,7 @@ func ping(ctx context.Context, client *http.Client, timeout time.Duration) error
 }
 
 func (e *Engine) dialSocket(ctx context.Context, _, _ string) (net.Conn, error) {
-	var dialer net.Dialer
-	return dialer.DialContext(ctx, "unix", *e.socket.Load())
+	return dialUnix(ctx, *e.socket.Load())
 }
 
 // Ready waits until the engine answers. It fails when ctx ends first, or Run,
@@ -239,14 +238,6 @@ func (e *Engine) DialContext(ctx context.Context, _ string) (net.Conn, error) {
 }
 
 // Options returns the options of a clickhouse-go connection to the database.
-// Send deduplication tokens by clickhouse.WithSettings: PrepareBatch cuts a
-// SETTINGS clause off the statement.
 func (e *Engine) Options(database string) *clickhouse.Options {
-	return &clickhouse.Options{
-		Protocol:    clickhouse.HTTP,
-		Addr:        []string{"localhost"}, // a name for which no HTTP proxy is asked
-		Auth:        clickhouse.Auth{Database: database},
-		DialContext: e.DialContext,
-		DialTimeout: e.cfg.StartTimeout,
-	}
+	return options(database, e.DialContext, e.cfg.StartTimeout)
 }

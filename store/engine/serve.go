@@ -60,6 +60,11 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 		return err
 	}
 	defer api.Close()
+	if withdraw, err := publish(cfg.DataDir, cfg.Socket); err == nil {
+		defer withdraw()
+	} else {
+		log.Warn("engine: not reachable for other processes", "error", err)
+	}
 	log.Info("engine: started", "version", engine.Version(), "data", cfg.DataDir, "socket", cfg.Socket)
 	return serveHTTP(ctx, listener, api, cfg.StopTimeout)
 }

@@ -2,17 +2,20 @@
 type Child = Node | string | null | undefined | false;
 type Props = { class?: string; id?: string; title?: string; on?: Record<string, (e: Event) => void>; data?: Record<string, string>; attrs?: Record<string, string> };
 
+/** legible is a text without characters that control terminals or turn the direction of what follows, as schema.OneLine writes it. */
+export const legible = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => c === "\n" || c === "\t" ? c : "?");
+
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props | null, ...children: (Child | Child[])[]): HTMLElementTagNameMap[K] {
   const e = document.createElement(tag);
   if (props) {
     if (props.class) e.className = props.class;
     if (props.id) e.id = props.id;
-    if (props.title) e.title = props.title;
+    if (props.title) e.title = legible(props.title);
     for (const [k, f] of Object.entries(props.on ?? {})) e.addEventListener(k, f);
     Object.assign(e.dataset, props.data);
     for (const [k, v] of Object.entries(props.attrs ?? {})) e.setAttribute(k, v);
   }
-  e.append(...children.flat().filter((c): c is Node | string => c != null && c !== false));
+  e.append(...children.flat().filter((c): c is Node | string => c != null && c !== false).map((c) => typeof c === "string" ? legible(c) : c));
   return e;
 }
 
@@ -23,7 +26,7 @@ export function $<T extends HTMLElement = HTMLElement>(id: string): T {
 }
 
 /** setText writes only what is new, so that a screen reader does not say the same again. */
-export function setText(e: Element, text: string) { if (e.textContent !== text) e.textContent = text; }
+export function setText(e: Element, text: string) { if (e.textContent !== legible(text)) e.textContent = legible(text); }
 
 const svgSpace = "http://www.w3.org/2000/svg";
 
@@ -31,6 +34,6 @@ const svgSpace = "http://www.w3.org/2000/svg";
 export function svg(tag: string, attrs: Record<string, string | number>, text = ""): SVGElement {
   const e = document.createElementNS(svgSpace, tag);
   for (const [k, v] of Object.entries(attrs)) e.setAttribute(k, String(v));
-  if (text) e.textContent = text;
+  if (text) e.textContent = legible(text);
   return e;
 }

@@ -286,7 +286,7 @@ export class Page implements App {
     const tip = $("tip"), i = this.model?.interval;
     tip.hidden = !what || !i;
     if (!what || !i) return;
-    tip.textContent = tipOf(what, i, this.regionsShown());
+    setText(tip, tipOf(what, i, this.regionsShown()));
     const box = $("stage").getBoundingClientRect();
     tip.style.left = Math.max(4, Math.min(x + 14, box.width - tip.offsetWidth - 6)) + "px";
     tip.style.top = Math.max(4, Math.min(y + 14, box.height - tip.offsetHeight - 6)) + "px";

@@ -1,6 +1,6 @@
 // Why a region is congested: the verdict of one diagnosis, with its numbers, and as text
 // for a ticket. What comes from outside, names of jobs and devices, is text everywhere.
-import { h } from "../dom.ts";
+import { h, legible } from "../dom.ts";
 import { amount, clock, metricName, share, sure, words } from "../format.ts";
 import type { AccusedJob, Diagnosis, Job, NearFailure, Region } from "../types.ts";
 import { regionName } from "./regions.ts";
@@ -11,11 +11,17 @@ const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow r
 export type Jobs = Map<string, Job>;
 export const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");
 
-/** accusation is a job with the numbers that speak against it. */
+/** accusation is a job with the numbers that speak against it, those alone. */
 function accusation(j: AccusedJob, jobs: Jobs): string {
   const lag = j.lag_seconds ? ` at a lag of ${Math.round(j.lag_seconds)} s` : "";
-  return `${jobName(j.job_id, jobs)}: blame ${share(j.blame)}; ${words(j.feature)} ${amount(j.feature, j.value)}, ${j.deviations.toFixed(1)} deviations above the median; ` +
-    `correlation ${j.correlation.toFixed(2)}${lag}, p ${j.p_value.toPrecision(2)}`;
+  return [`${jobName(j.job_id, jobs)}: blame ${share(j.blame)}`, j.value > 0 && `${words(j.feature)} ${amount(j.feature, j.value)}`, j.deviations >= 1 && `${j.deviations.toFixed(1)} deviations above the median`,
+    j.correlation > 0 && j.p_value < .2 && `correlation ${j.correlation.toFixed(2)}${lag}, p ${j.p_value.toPrecision(2)}`].filter(Boolean).join("; ");
+}
+
+/** slower says how many times; 20 is the most that stalls are taken to say. */
+function slower([least, most]: number[]): string {
+  const end = most! >= 19.95 ? "20 or more" : most!.toFixed(1);
+  return (end === least!.toFixed(1) || least! >= 19.95 ? end : `${least!.toFixed(1)} to ${end}`) + " times slower";
 }
 
 const rootText = (r: NonNullable<Diagnosis["root"]>) => `${r.device}${r.port ? " port " + r.port : ""}${r.peer ? " to " + r.peer : ""}${r.kind ? ": " + (kinds[r.kind] ?? words(r.kind)) : ""}`;
@@ -25,7 +31,7 @@ const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} $
 function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
   const facts: [string, string[]][] = [
     ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["waits in a circle", (d.cycle ?? []).map((p) => `${p.device} port ${p.port}`)], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
-    ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${v.slowdown[0].toFixed(1)} to ${v.slowdown[1].toFixed(1)} times slower`)], ["action", d.action ? [d.action] : []],
+    ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${slower(v.slowdown)}`)], ["action", d.action ? [d.action] : []],
   ];
   return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
 }
@@ -33,11 +39,20 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
 export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
 
+/** inShort is the verdict in one line of a list: who or what is to blame. */
+export function inShort(d: Diagnosis, jobs: Jobs): string {
+  if (d.cause.class === "unknown") return classes.unknown;
+  const job = d.jobs?.[0] && jobName(d.jobs[0].job_id, jobs), failure = d.failures?.[0];
+  const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} in its own way`, failure: failure && [words(failure.kind), failure.device, failure.port].filter(Boolean).join(" ") };
+  const place = d.root && !of[d.cause.class] ? ` at ${d.root.device}${d.root.port ? " port " + d.root.port : ""}` : "";
+  return `${of[d.cause.class] ?? classes[d.cause.class] ?? words(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
+}
+
 /** ticket is what an operator pastes. */
 export function ticket(d: Diagnosis, region: Region | undefined, fabric: string, jobs: Jobs, address: string): string {
   const head = `${d.severity} congestion on ${fabric}: ${region?.name || "region " + d.region} (region ${d.region}), ${d.time}`;
   const facts = factsOf(d, jobs).flatMap(([what, lines]) => lines.map((line) => `${what}: ${line}`));
-  return [head, "", d.text, "", `cause: ${headline(d)}`, `mean stall: ${d.mean_percent.toFixed(1)}% of time on ${d.links.length} links (${metricName(d.metric)})`, ...facts, "", address].join("\n");
+  return [head, "", d.text, "", `cause: ${headline(d)}`, `mean stall: ${d.mean_percent.toFixed(1)}% of time on ${d.links.length} links (${metricName(d.metric)})`, ...facts, "", address].map(legible).join("\n");
 }
 
 /** fillDiagnosis shows a region with its diagnosis; of a region without one what is known of it. */

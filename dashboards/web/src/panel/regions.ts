@@ -27,11 +27,12 @@ export class RegionList {
     return this.items.get(li?.dataset.key ?? "")?.region ?? null;
   }
 
-  show(regions: Region[], chosen: string, duration: (intervals: number) => string) {
+  /** verdict is why a region is there, in one line; empty where it has no diagnosis. */
+  show(regions: Region[], chosen: string, duration: (intervals: number) => string, verdict: (r: Region) => string) {
     const old = this.items;
     this.items = new Map([...regions].sort(worse).map((region) => {
       const key = keyOf(region), li = old.get(key)?.li ?? newItem(key);
-      fill(li, region, duration);
+      fill(li, region, duration, verdict(region));
       li.classList.toggle("chosen", key === chosen);
       li.querySelector("b")!.setAttribute("aria-current", String(key === chosen));
       return [key, { region, li }];
@@ -53,14 +54,15 @@ export class RegionList {
 }
 
 function newItem(key: string): HTMLLIElement {
-  return h("li", { data: { key }, attrs: { tabindex: "0" } }, h("i", null), h("b", null), h("span", null), h("small", null), h("div", { class: "forecast" }));
+  return h("li", { data: { key }, attrs: { tabindex: "0" } }, h("i", null), h("b", null), h("span", null), h("em", null), h("small", null), h("div", { class: "forecast" }));
 }
 
-function fill(li: HTMLLIElement, r: Region, duration: (intervals: number) => string) {
-  const [mark, name, size, about, forecast] = [...li.children] as HTMLElement[];
+function fill(li: HTMLLIElement, r: Region, duration: (intervals: number) => string, verdict: string) {
+  const [mark, name, size, why, about, forecast] = [...li.children] as HTMLElement[];
   mark.className = r.severity;
   setText(name, regionName(r));
   setText(size, r.size + " links" + growth(r));
+  setText(why, verdict);
   setText(about, `${r.severity}: mean ${r.mean.toFixed(1)}%${arrow(r)}, max ${r.max.toFixed(1)}%` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "") + `, ${metricName(r.metric)}` +
     (r.root ? `; waits for ${r.root.device}${r.root.port ? " port " + r.root.port : ""}` : ""));
   fillForecast(forecast, r.forecast, duration);

@@ -8,7 +8,7 @@ import { clock, count, inWords, metricName, percent, secondsBetween, span, unkno
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
 import { Anomalies } from "./anomalies.ts";
 import { Slowed } from "./slowed.ts";
-import { copyText, fillDiagnosis, ticket, type Jobs } from "./diagnosis.ts";
+import { copyText, fillDiagnosis, inShort, ticket, type Jobs } from "./diagnosis.ts";
 import { fillForecast } from "./forecast.ts";
 import { fillJobs } from "./jobs.ts";
 import { fillPicked } from "./picked.ts";
@@ -61,7 +61,8 @@ export class Side {
     if (!model!.interval) { this.wait(); return; }
     const { now } = this.interval;
     const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
-    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration);
+    const diagnoses = new Map(now.diagnoses.map((d) => [d.region, d])), jobs = this.jobs();
+    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; });
     this.state();
     this.why();
     this.compared();
@@ -78,7 +79,7 @@ export class Side {
     $("severity").className = "Unknown";
     for (const id of ["why", "rce", "diagnosis", "compared", "picked"]) $(id).hidden = true;
     for (const id of ["facts", "forecast"]) $(id).replaceChildren();
-    this.list.show([], "", this.duration);
+    this.list.show([], "", this.duration, () => "");
     $("jobs").replaceChildren(h("li", { class: "none" }, "no job is known"));
     for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
     $("status").className = "";
@@ -199,6 +200,6 @@ const worst = (a?: Region, b?: Region) => Math.max(rank(a?.severity ?? "Neg"), r
 
 /** eventText says what happened; the detail alone where it is a sentence of its own. */
 export function eventText(e: FabricEvent): string {
-  if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.kind === "story" ? e.detail : inWords(e.detail);
+  if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.kind === "story" ? e.detail : (e.kind === "region_born" ? "new " : "") + inWords(e.detail);
   return [words(e.kind), e.device, e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
 }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// verdictOf is a diagnosis of region 1 in an interval of one second.
+func verdictOf(second int64, severity schema.Severity, mean float64, class schema.CauseClass) schema.Diagnosis {
+	return schema.Diagnosis{Time: schema.Instant(second * 1e9), Region: 1, Severity: severity, Mean: mean, Cause: schema.Cause{Class: class, Confidence: .9}}
+}
+
+func withFailure(d schema.Diagnosis, port string) schema.Diagnosis {
+	d.Failures = []schema.NearFailure{{Kind: schema.LinkFailed, Device: "leaf3", Port: port}}
+	return d
+}
+
+func textOf(t *testing.T, found ...schema.Diagnosis) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+	for i := range found {
+		if err := w.write(found[i:i+1], nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestTextNamesTheNextCable: another cable to replace is another verdict.
+func TestTextNamesTheNextCable(t *testing.T) {
+	text := textOf(t,
+		withFailure(verdictOf(1, schema.High, 50, schema.CauseFailure), "9"),
+		withFailure(verdictOf(2, schema.High, 50, schema.CauseFailure), "9"),
+		withFailure(verdictOf(3, schema.High, 50, schema.CauseFailure), "10"))
+	if n := strings.Count(text, "cause: failure"); n != 2 {
+		t.Errorf("%d paragraphs, want one for each cable:\n%s", n, text)
+	}
+}
+
+// TestOneVerdictIsOneParagraph: regions of an interval that share a verdict share its paragraph, that of the worst;
+// regions of which nobody is known to be to blame do not.
+func TestOneVerdictIsOneParagraph(t *testing.T) {
+	of := func(region uint64, class schema.CauseClass, links int) schema.Diagnosis {
+		d := verdictOf(1, schema.High, 30, class)
+		d.Region, d.Links = region, make([]schema.LinkID, links)
+		if class != schema.CauseUnknown {
+			d.Jobs = []schema.AccusedJob{{JobID: "17"}}
+		}
+		return d
+	}
+	var b bytes.Buffer
+	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+	found := []schema.Diagnosis{of(1, schema.CauseSystem, 20), of(2, schema.CauseSystem, 90), of(3, schema.CauseUnknown, 5), of(4, schema.CauseUnknown, 5)}
+	if err := w.write(found, map[uint64]string{1: "leaf1", 2: "leaf2"}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if n := strings.Count(text, "\n\n"); n != 3 {
+		t.Errorf("%d paragraphs, want 3:\n%s", n, text)
+	}
+	if want := "region 2 (leaf2): High"; strings.Index(text, want) > strings.Index(text, "region 1 (leaf1): High") || !strings.Contains(text, want) {
+		t.Errorf("the worst region is not first:\n%s", text)
+	}
+}
+
+// TestTableSaysWhatWasWorst: a row has the verdict of the severity that stands in it, and names what is accused.
+func TestTableSaysWhatWasWorst(t *testing.T) {
+	calm := verdictOf(0, schema.Low, 10, schema.CauseIntraApplication)
+	calm.Jobs = []schema.AccusedJob{{JobID: "17"}}
+	slow := verdictOf(9, schema.High, 30, schema.CauseSlowHost)
+	slow.Root = &schema.Root{Device: "leaf2", Port: "2", Peer: "host17"}
+	for _, c := range []struct {
+		name string
+		of   []schema.Diagnosis
+		want []string
+	}{
+		{"a failure within a job's congestion", []schema.Diagnosis{calm, withFailure(verdictOf(1, schema.High, 47, schema.CauseFailure), "9"), calm, calm}, []string{"High", "47.0", "failure", "leaf3 port 9"}},
+		{"a job alone", []schema.Diagnosis{calm}, []string{"Low", "10.0", "intra_application", "job 17"}},
+		{"a slow host", []schema.Diagnosis{slow}, []string{"High", "slow_host", "host17"}},
+	} {
+		lines := strings.Split(strings.TrimSpace(textOf(t, c.of...)), "\n")
+		for _, want := range c.want {
+			if row := lines[len(lines)-1]; !strings.Contains(row, want) {
+				t.Errorf("%s: no %q in the row %q", c.name, want, row)
+			}
+		}
+	}
+}

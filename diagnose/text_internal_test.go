@@ -1,0 +1,46 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// TestFactorText: what the cap of the stall bounds may be more.
+func TestFactorText(t *testing.T) {
+	for _, c := range []struct {
+		slowdown [2]float64
+		want     string
+	}{
+		{[2]float64{1.5, 2.1}, "1.5 to 2.1"}, {[2]float64{1.02, 1.4}, "up to 1.4"}, {[2]float64{1.4, 1.4}, "1.4"},
+		{[2]float64{1.2, 1 / (1 - maxStall)}, "1.2 to 20 or more"}, {[2]float64{1 / (1 - maxStall), 1 / (1 - maxStall)}, "20 or more"}, {[2]float64{1, 1 / (1 - maxStall)}, "1.0 to 20 or more"},
+	} {
+		if got := factorText(c.slowdown); got != c.want {
+			t.Errorf("%v: %q, want %q", c.slowdown, got, c.want)
+		}
+	}
+}
+
+// TestAccusationSaysWhatItHas: traffic of nothing is no evidence, and file traffic is named where the advice is about it.
+func TestAccusationSaysWhatItHas(t *testing.T) {
+	var s Stage
+	of := &job{Job: schema.Job{ID: "17"}}
+	if text := s.accusation(&suspect{job: of, known: true, feature: rdmaRead, cross: 1}, schema.CauseIntraApplication, nil); strings.Contains(text, "reached") {
+		t.Errorf("a job of which no byte was seen: %s", text)
+	}
+	reads := &suspect{job: of, known: true, feature: rdmaRead, value: 1e9}
+	if text := s.accusation(reads, schema.CauseSystem, nil); !strings.Contains(text, "its file traffic") || !strings.Contains(text, "reached 1 GB") {
+		t.Errorf("a job that reads from storage: %s", text)
+	}
+}
+
+// TestWhyUnknownCounts: one job is no "none of".
+func TestWhyUnknownCounts(t *testing.T) {
+	var s Stage
+	for n, want := range map[int]string{1: "The job near it does not explain it.", 2: "None of the 2 jobs near it explains it."} {
+		if got := s.whyUnknown(&regionCase{jobs: make([]suspect, n)}); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package segment
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// exchangeOf paints what hosts of the first leaves stall that send to each other, all to all. Each host takes what comes at
+// a rate of its own; a link waits for the ports that its traffic goes to, for the share of it that the exchange is.
+func (p painting) exchangeOf(g *topology.Graph, leaves, hostsEach int, rng *rand.Rand) (links int) {
+	share := func(stall float64) float32 {
+		links++
+		return float32(stall * (.6 + .4*rng.Float64()))
+	}
+	var hosts [][]topology.DeviceID
+	wait := make([]float64, leaves)
+	for leaf := range wait {
+		of := g.Hosts()[leaf*8:][:hostsEach]
+		hosts = append(hosts, of)
+		for _, h := range of {
+			port := 40 * math.Exp(.3*rng.NormFloat64())
+			wait[leaf] += port / float64(hostsEach)
+			for _, l := range g.LinksAt(h) {
+				if _, to := g.Ends(l); to == h {
+					p[l] = float32(port)
+					links++
+				}
+			}
+		}
+	}
+	all := 0.
+	for _, w := range wait {
+		all += w
+	}
+	for leaf, of := range hosts {
+		var at topology.DeviceID // the leaf
+		for _, h := range of {
+			for _, l := range g.LinksAt(h) {
+				if from, to := g.Ends(l); from == h {
+					p[l], at = share(all/float64(leaves)), to
+				}
+			}
+		}
+		for _, l := range g.LinksAt(at) {
+			from, to := g.Ends(l)
+			if leaves == 1 || !g.IsSwitch(from) || !g.IsSwitch(to) {
+				continue
+			}
+			if to == at {
+				p[l] = share(wait[leaf])
+			} else {
+				p[l] = share((all - wait[leaf]) / float64(leaves-1))
+			}
+		}
+	}
+	return links
+}
+
+// Hosts that exchange take what comes at rates of their own, so that their ports and leaves differ by far more than noise:
+// the exchange is one region all the same, and has no root.
+func TestUnevenReceiversAreOneExchange(t *testing.T) {
+	g := parse(t, "fattree:leaves=8,hosts=8,spines=8")
+	for leaves := 1; leaves <= 4; leaves++ {
+		t.Run(fmt.Sprint(leaves, " leaves"), func(t *testing.T) {
+			const samples, most = 50, 3
+			cut := 0
+			for seed := range int64(samples) {
+				rng := rand.New(rand.NewSource(seed))
+				values := blank(g)
+				links := values.exchangeOf(g, leaves, 6, rng)
+				if got := find(t, g, overlapping(), values.noisy(1, seed)); len(got) != 1 || got[0].Size < links*9/10 {
+					cut++
+				}
+			}
+			if cut > most {
+				t.Errorf("%d of %d exchanges are not one region", cut, samples)
+			}
+		})
+	}
+}
+
+// Where links have room, those that send to a pod's hosts hardly wait: what is left of an exchange are the hosts that
+// receive too much at once and the links to their leaves.
+func TestReceiversOfAPodAreOneExchange(t *testing.T) {
+	g := parse(t, "fattree:k=16")
+	const leaves, hostsEach, samples, most = 4, 8, 50, 3
+	cut := 0
+	for seed := range int64(samples) {
+		rng := rand.New(rand.NewSource(seed))
+		values := blank(g)
+		for leaf := range leaves {
+			var at topology.DeviceID
+			for _, h := range g.Hosts()[leaf*hostsEach:][:hostsEach] {
+				for _, l := range g.LinksAt(h) {
+					if from, to := g.Ends(l); to == h {
+						values[l], at = float32(30*math.Exp(.2*rng.NormFloat64())), from
+					}
+				}
+			}
+			for _, l := range g.LinksAt(at) {
+				if from, to := g.Ends(l); to == at && g.IsSwitch(from) {
+					values[l] = float32(10 + 5*rng.Float64())
+				}
+			}
+		}
+		if got := find(t, g, overlapping(), values.noisy(1, seed)); len(got) != 1 || got[0].Size < 2*leaves*hostsEach*9/10 {
+			cut++
+		}
+	}
+	if cut > most {
+		t.Errorf("%d of %d exchanges are not one region", cut, samples)
+	}
+}

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// socketLink leads from a data directory to the socket of the engine that has it open. Its directory lets in the user
+// alone who started that engine.
+const socketLink = "engine.socket"
+
+// publish makes the link, in place of one that a killed process has left: the directory is locked.
+func publish(dataDir, socket string) (withdraw func(), err error) {
+	link := filepath.Join(dataDir, socketLink)
+	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.Symlink(socket, link); err != nil {
+		return nil, err
+	}
+	return func() { os.Remove(link) }, nil
+}
+
+// Reach gives the options of a connection to the engine that another process has open on a data directory. It is an error
+// where there is none.
+func Reach(dataDir, database string) (*clickhouse.Options, error) {
+	const timeout = 5 * time.Second
+	socket, err := os.Readlink(filepath.Join(dataDir, socketLink))
+	if err != nil {
+		return nil, fmt.Errorf("find the engine of %s: %w", dataDir, err)
+	}
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return dialUnix(ctx, socket) }
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := dial(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("reach the engine of %s: %w", dataDir, err)
+	}
+	return options(database, dial, timeout), conn.Close()
+}
+
+func dialUnix(ctx context.Context, socket string) (net.Conn, error) {
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "unix", socket)
+}
+
+// options of a clickhouse-go connection to an engine. Send deduplication tokens by clickhouse.WithSettings: PrepareBatch
+// cuts a SETTINGS clause off the statement.
+func options(database string, dial func(ctx context.Context, address string) (net.Conn, error), timeout time.Duration) *clickhouse.Options {
+	return &clickhouse.Options{
+		Protocol:    clickhouse.HTTP,
+		Addr:        []string{"localhost"}, // a name for which no HTTP proxy is asked
+		Auth:        clickhouse.Auth{Database: database},
+		DialContext: dial,
+		DialTimeout: timeout,
+	}
+}
