@@ -23,6 +23,7 @@ type causes struct {
 	thin     []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count    []int     // by cause: its links
 	ends     []int     // by cause: its links that wait for no other of it
+	isRooted []bool    // by cause: its root is seen to stall
 	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange []bool    // by cause
 	base     []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it

@@ -73,25 +73,23 @@ func (t *trees) findOdd(d int32) {
 		return
 	}
 	slices.Sort(t.sample)
-	usual, spread := t.sample[(len(t.sample)-1)/2], 0.
-	if len(t.sample) >= fewestSpread {
-		spread = deviationOf(t.sample, usual)
-	} else if len(t.sample) < mostRoots {
+	usual := t.sample[(len(t.sample)-1)/2]
+	if len(t.sample) < mostRoots {
 		if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
 			return
 		}
 		usual = 0
 	}
+	least := usual
+	if usual > 0 {
+		least *= math.Exp(slowSigmas * spreadOf(t.sample, usual))
+	}
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
-			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i]-usual > oddPort*spread
+			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
 		}
 	}
 }
-
-// fewestSpread ports of a switch show how much those of hosts that exchange differ, each of which takes what comes at a rate
-// of its own.
-const fewestSpread = 5
 
 // pairSigmas is by how many deviations two ports of a switch differ that are roots: at one level nothing says which of
 // them a link waits for.
@@ -100,7 +98,7 @@ const pairSigmas = 2
 // arePair reports whether two trees begin at a switch: of the two ports to hosts that stall there, both do so clearly, not
 // alike, and the hotter one no less than what waits.
 func (t *trees) arePair(d int32) bool {
-	if len(t.sample) != 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
+	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
 		return false
 	}
 	waiting, hotter, most := 0, 0, t.sample[1]+slowSigmas*t.noise.sigma(t.sample[1])
@@ -112,6 +110,16 @@ func (t *trees) arePair(d int32) bool {
 		}
 	}
 	return waiting > hotter
+}
+
+// sendingPorts counts the stalled ports of a switch to hosts that send into the congestion, too.
+func (t *trees) sendingPorts(d int32) (n int) {
+	for _, i := range t.leaving.of(d) {
+		if t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(back int32) bool { return t.to[back] == d }) {
+			n++
+		}
+	}
+	return n
 }
 
 // unpair takes back the other root of a pair where one is none, and reports whether there is one.
@@ -144,6 +152,8 @@ func (t *trees) isCrossed(d int32, port float64) bool {
 func (t *trees) findSinks() {
 	w := t.waits
 	t.sink, t.port = resize(t.sink, len(t.links)), resize(t.port, len(t.links))
+	t.lonely = resize(t.lonely, len(t.links))
+	clear(t.lonely)
 	for i, l := range t.links {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
@@ -165,6 +175,7 @@ func (t *trees) findSinks() {
 				unexplained++
 			}
 		}
+		t.markLonely(d)
 		if unexplained < unexplainedLinks {
 			continue
 		}
@@ -174,6 +185,43 @@ func (t *trees) findSinks() {
 			}
 		}
 	}
+}
+
+// fewestLonely links that are the only ways up from their switches lead to one switch by chance once in thousands.
+const fewestLonely = 5
+
+// markLonely makes a sink of a switch that many links enter which alone stall of the ways up from theirs: they wait for a port of
+// it that is full and does not stall. A tree that comes over several ways stalls several ways up to it.
+func (t *trees) markLonely(d int32) {
+	n := 0
+	for _, i := range t.into.of(d) {
+		if t.lonely[i] = t.isLonely(i); t.lonely[i] {
+			n++
+		}
+	}
+	for _, i := range t.into.of(d) {
+		if t.lonely[i] = t.lonely[i] && n >= fewestLonely; t.lonely[i] {
+			t.sink[i] = d
+		}
+	}
+}
+
+// isLonely reports whether a link up is far above all others from its switch, and all that it may wait for comes over several.
+func (t *trees) isLonely(i int32) bool {
+	if t.port[i] || !t.waits.isUp(t.links[i]) || len(t.mayWaitFor(i)) == 0 {
+		return false
+	}
+	for _, j := range t.mayWaitFor(i) {
+		if t.slow[j] || t.waits.isUp(t.links[j]) || t.switchesInto(t.to[j]) < minFeeders {
+			return false
+		}
+	}
+	for _, k := range t.leaving.of(t.from[i]) {
+		if k != i && t.waits.isUp(t.links[k]) && !t.isClearlyAbove(t.stall[i], t.stall[k]) {
+			return false
+		}
+	}
+	return true
 }
 
 // isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.

@@ -249,6 +249,57 @@ func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	}
 }
 
+// Links that alone stall of the ways up from their leaves and meet at one spine wait for a port of it, not for the tree that
+// comes over several spines; few do so by chance.
+func TestLonelyLinksWaitWhereTheyMeet(t *testing.T) {
+	g := parse(t, "fattree:leaves=12,hosts=4,spines=8")
+	s := stalls{{"leaf3", "host12"}: 60}
+	for spine := range 4 {
+		s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
+	}
+	for leaf := 4; leaf < 10; leaf++ {
+		s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 44
+	}
+	for _, c := range []struct {
+		name  string
+		other stalls
+		want  bool
+	}{
+		{"six leaves", nil, true},
+		{"four leaves", stalls{{"leaf4", "spine1"}: 0, {"leaf5", "spine1"}: 0}, false},
+		{"of two leaves other ways up stall", stalls{{"leaf4", "spine0"}: 43, {"leaf5", "spine0"}: 43}, false},
+		{"the tree comes over one spine", stalls{{"spine0", "leaf3"}: 0, {"spine2", "leaf3"}: 0, {"spine3", "leaf3"}: 0}, false},
+	} {
+		m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
+		m.findLinks(s.with(c.other).on(t, g))
+		m.findSinks()
+		i := m.node[linkNamed(t, g, "leaf9", "spine1")]
+		if got := m.sink[i] == m.to[i]; got != c.want {
+			t.Errorf("%s: waits at the spine is %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// A root is seen to stall where a slow link or few ports do and others wait; two ports of hosts that send are an exchange's.
+func TestRootIsSeenToStall(t *testing.T) {
+	for name, c := range map[string]struct {
+		sink
+		want bool
+	}{
+		"one port":              {sink{slow: -1, links: 3, ports: 1, port: 40}, true},
+		"nothing waits":         {sink{slow: -1, links: 1, ports: 1, port: 40}, false},
+		"no port stalls":        {sink{slow: -1, links: 3}, false},
+		"a slow link":           {sink{slow: 7, links: 3}, true},
+		"many ports":            {sink{slow: -1, links: 3, ports: 6, hosts: 8, port: 40}, false},
+		"both hosts send":       {sink{slow: -1, links: 3, ports: 2, sending: 2, hosts: 8, port: 40}, false},
+		"one of two hosts does": {sink{slow: -1, links: 3, ports: 2, sending: 1, hosts: 8, port: 40}, true},
+	} {
+		if got := c.showsRoot(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // Links that wait for each other in a circle, and for nothing else, are a region, too.
 func TestCircleOfWaiting(t *testing.T) {
 	b := topology.NewBuilder("ring")

@@ -3,7 +3,8 @@ package segment
 import "slices"
 
 // joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
-// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
+// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too. Two of
+// which the roots are seen to stall are two.
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	c.votes = c.votes[:0]
@@ -25,7 +26,7 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.tallyVotes()
 	for _, v := range c.tally {
 		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
-			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) {
+			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) && !(c.isRooted[v.cause] && c.isRooted[v.beside]) {
 			joined = joined || c.sets.find(v.cause) != c.sets.find(v.beside)
 			c.sets.union(v.cause, v.beside)
 		}
@@ -34,7 +35,8 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 }
 
 // joinUnexplained joins causes that meet at a switch, whichever way, if together they explain their links clearly worse than
-// noise would: the evidence that parts them is that each explains its own. It reports whether it joined any.
+// noise would: the evidence that parts them is that each explains its own. One of which the root is seen to stall needs no
+// other. It reports whether it joined any.
 func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	for d, isSwitch := range t.waits.isSwitch {
@@ -54,22 +56,24 @@ func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// listMet lists the causes of which links enter or leave a switch.
+// listMet lists the causes, but for those of which the root is seen to stall, of which links enter or leave a switch.
 func (c *causes) listMet(t *trees, h *shares, device int32) {
 	c.met = c.met[:0]
 	for _, nodes := range [2][]int32{t.into.of(device), t.leaving.of(device)} {
 		for _, i := range nodes {
-			if own := h.main(i); own >= 0 && !slices.Contains(c.met, own) {
+			if own := h.main(i); own >= 0 && !c.isRooted[own] && !slices.Contains(c.met, own) {
 				c.met = append(c.met, own)
 			}
 		}
 	}
 }
 
-// measureMisfits sums by cause how far links are off what is predicted.
+// measureMisfits sums by cause how far links are off what is predicted, and finds of which the root is seen to stall.
 func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	n := len(c.weak)
 	c.count, c.off, c.total, c.top = resize(c.count, n), resize(c.off, n), resize(c.total, n), resize(c.top, n)
+	c.isRooted = resize(c.isRooted, n)
+	clear(c.isRooted)
 	clear(c.count)
 	clear(c.off)
 	clear(c.total)
@@ -84,7 +88,9 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 		}
 	}
 	for a := range s.all {
-		if x, own := &s.all[a], c.sets.find(int32(a)); x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
+		x, own := &s.all[a], c.sets.find(int32(a))
+		c.isRooted[own] = c.isRooted[own] || x.showsRoot()
+		if x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
 			c.top[own] = int32(a)
 		}
 	}

@@ -50,6 +50,9 @@ func (m *treeMethod) rootOf(cause int32) root {
 		return root{device: noDevice, link: schema.NoLink}
 	}
 	x := &m.sinks.all[best]
+	if x.hasManyPorts() {
+		return root{device: noDevice, link: schema.NoLink}
+	}
 	if x.slow >= 0 {
 		return root{device: x.device, link: schema.LinkID(x.slow)}
 	}

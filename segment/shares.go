@@ -155,14 +155,13 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		return false
 	}
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
-	usual, spread := x.port, t.noise.sigma(t.stall[i])
-	if c.levels[c.level.find(a)].isExchange() {
+	usual := x.port
+	if x.hasManyPorts() {
+		usual = x.portMean()
+	} else if c.levels[c.level.find(a)].isExchange() {
 		usual = x.stall
 	}
-	if x.hasManyPorts() {
-		usual, spread = x.portMean(), max(spread, x.portSpread)
-	}
-	if toHost && math.Abs(t.stall[i]-usual) > oddPort*spread {
+	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) && math.Abs(math.Log(t.stall[i]/usual)) > oddPort*x.portSpread {
 		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
 		return true
 	}

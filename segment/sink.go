@@ -6,10 +6,15 @@ func (s *sink) down() int { return s.links - s.hostLinks }
 // isTree reports whether the stall of a port to a host explains what waits there; many ports are no root.
 func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
 
+// showsRoot reports whether what waits at a sink waits for a link that is seen to stall.
+func (s *sink) showsRoot() bool {
+	return s.links > 1 && (s.slow >= 0 || s.port > 0 && !s.hasManyPorts())
+}
+
 // hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
 func (s *sink) hasManyPorts() bool {
 	ports := s.ports + s.odd
-	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1
+	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1 || s.sending > 1 && s.sending >= ports
 }
 
 // receives reports whether more hosts at a leaf than a few trees have receive too much from other leaves.

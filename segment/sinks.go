@@ -2,7 +2,6 @@ package segment
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -34,10 +33,11 @@ type sink struct {
 	stall      float64 // mean of links
 	hosts      int     // at the switch
 	ports      int     // stalled links to hosts
+	sending    int     // stalled links to hosts that send into the congestion, too
 	odd        int     // links to hosts that are sinks of their own
 	port       float64 // stall of the hottest link to a host, 0 if none is stalled
 	portSum    float64 // of stalls of links to hosts
-	portSpread float64 // standard deviation of those, where there are many
+	portSpread float64 // the deviation of their logarithms, where many stall
 	weight     float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
@@ -333,31 +333,27 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 	if !x.hasManyPorts() {
 		return false
 	}
-	both := 0
-	for _, i := range t.leaving.of(x.device) {
-		if !t.toHost(i) {
-			continue
-		}
-		for _, back := range t.leaving.of(t.to[i]) {
-			if t.to[back] == x.device {
-				both++
-				break
-			}
-		}
-	}
-	return 2*both > x.ports
+	return 2*x.sending > x.ports
 }
 
-// measurePorts finds how much the ports to hosts differ where there are many.
+// measurePorts finds how many of the hosts to which ports stall send, too, and where many do how much those ports differ, in
+// logarithms: each host takes what comes at a rate of its own.
 func (s *sinks) measurePorts(t *trees, x *sink) {
+	if x.ports == 0 {
+		return
+	}
+	x.sending = t.sendingPorts(x.device)
+	if !x.hasManyPorts() {
+		return
+	}
 	s.sample = s.sample[:0]
 	for _, i := range t.leaving.of(x.device) {
 		if t.toHost(i) && t.sink[i] == x.place {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
-	if len(s.sample) >= fewestSpread {
-		x.portSpread = deviationOf(s.sample, medianOf(s.sample))
+	if len(s.sample) > 0 {
+		x.portSpread = spreadOf(s.sample, medianOf(s.sample))
 	}
 }
 
@@ -373,29 +369,4 @@ func (s *sinks) measureHosts(t *trees, x *sink) {
 		middle := medianOf(s.sample)
 		x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 	}
-}
-
-// sumNear sums and counts the values within some distance of a middle.
-func sumNear(v []float64, middle, within float64) (sum float64, n int) {
-	for _, x := range v {
-		if math.Abs(x-middle) <= within {
-			sum, n = sum+x, n+1
-		}
-	}
-	return sum, n
-}
-
-func medianOf(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
-}
-
-// deviationOf estimates the standard deviation of values around their median, by the median of the absolute
-// differences; the values are lost.
-func deviationOf(v []float64, middle float64) float64 {
-	const perMedian = 1.4826
-	for k, x := range v {
-		v[k] = math.Abs(x - middle)
-	}
-	return perMedian * medianOf(v)
 }

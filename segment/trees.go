@@ -56,6 +56,7 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
+	lonely  []bool    // by node: see markLonely
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order

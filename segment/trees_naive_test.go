@@ -109,16 +109,38 @@ func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 		return n.isSlow(l)
 	}
 	var ports []float32
+	sending := 0
 	for s := range schema.LinkID(n.g.NumLinks()) {
 		if begin, end := n.g.Ends(s); begin == from && !n.g.IsSwitch(end) && n.isStalled(s) {
 			ports = append(ports, n.values[s])
+			if n.sends(end, from) {
+				sending++
+			}
 		}
 	}
 	slices.Sort(ports)
 	if len(ports) == 2 {
-		return n.arePair(from, float64(ports[0]), float64(ports[1]))
+		return sending < 2 && n.arePair(from, float64(ports[0]), float64(ports[1]))
 	}
-	return len(ports) >= mostRoots && n.isClearlyAbove(l, float64(ports[(len(ports)-1)/2]))
+	if len(ports) < mostRoots {
+		return false
+	}
+	usual := float64(ports[(len(ports)-1)/2])
+	var apart []float64
+	for _, v := range ports {
+		apart = append(apart, math.Abs(math.Log(float64(v)/usual)))
+	}
+	slices.Sort(apart)
+	spread := 1.4826 * apart[len(apart)/2]
+	return n.isClearlyAbove(l, usual) && math.Log(float64(n.values[l])/usual) >= slowSigmas*spread
+}
+
+// sends reports whether a host's link to a switch is stalled.
+func (n *naiveTrees) sends(host, to topology.DeviceID) bool {
+	return slices.ContainsFunc(run(0, n.g.NumLinks()), func(s schema.LinkID) bool {
+		begin, end := n.g.Ends(s)
+		return begin == host && end == to && n.isStalled(s)
+	})
 }
 
 // arePair reports whether two ports to hosts of a switch are the roots of two trees.

@@ -1,0 +1,39 @@
+package segment
+
+import (
+	"math"
+	"slices"
+)
+
+// sumNear sums and counts the values within some distance of a middle.
+func sumNear(v []float64, middle, within float64) (sum float64, n int) {
+	for _, x := range v {
+		if math.Abs(x-middle) <= within {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum, n
+}
+
+func medianOf(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// spreadOf is the deviation of the logarithms of values around their median, which are lost.
+func spreadOf(v []float64, middle float64) float64 {
+	for k, x := range v {
+		v[k] = math.Log(x / middle)
+	}
+	return deviationOf(v, 0)
+}
+
+// deviationOf estimates the standard deviation of values around their median, by the median of the absolute
+// differences; the values are lost.
+func deviationOf(v []float64, middle float64) float64 {
+	const perMedian = 1.4826
+	for k, x := range v {
+		v[k] = math.Abs(x - middle)
+	}
+	return perMedian * medianOf(v)
+}
