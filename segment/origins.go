@@ -190,6 +190,19 @@ func (t *trees) findSinks() {
 // fewestLonely links that are the only ways up from their switches lead to one switch by chance once in thousands.
 const fewestLonely = 5
 
+// fewestWays is over how many other switches a tree comes that would stall other ways up to it, too.
+const fewestWays = 3
+
+// waysBeside counts the other stalled links into the switch that one enters for which links from switches may wait.
+func (t *trees) waysBeside(i int32) (n int) {
+	for _, j := range t.into.of(t.to[i]) {
+		if j != i && !t.fromHost(j) && t.switchesInto(t.from[j]) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // markLonely makes a sink of a switch that many links enter which alone stall of the ways up from theirs: they wait for a port of
 // it that is full and does not stall. A tree that comes over several ways stalls several ways up to it.
 func (t *trees) markLonely(d int32) {
@@ -212,7 +225,7 @@ func (t *trees) isLonely(i int32) bool {
 		return false
 	}
 	for _, j := range t.mayWaitFor(i) {
-		if t.slow[j] || t.waits.isUp(t.links[j]) || t.switchesInto(t.to[j]) < minFeeders {
+		if t.slow[j] || t.waits.isUp(t.links[j]) || t.waysBeside(j) < fewestWays {
 			return false
 		}
 	}

@@ -260,6 +260,9 @@ func TestLonelyLinksWaitWhereTheyMeet(t *testing.T) {
 	for leaf := 4; leaf < 10; leaf++ {
 		s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 44
 	}
+	for spine := range 4 {
+		s[[2]string{"leaf10", fmt.Sprint("spine", spine)}] = 40
+	}
 	for _, c := range []struct {
 		name  string
 		other stalls
@@ -268,6 +271,7 @@ func TestLonelyLinksWaitWhereTheyMeet(t *testing.T) {
 		{"six leaves", nil, true},
 		{"four leaves", stalls{{"leaf4", "spine1"}: 0, {"leaf5", "spine1"}: 0}, false},
 		{"of two leaves other ways up stall", stalls{{"leaf4", "spine0"}: 43, {"leaf5", "spine0"}: 43}, false},
+		{"nothing else waits for the tree over other spines", stalls{{"leaf10", "spine0"}: 0, {"leaf10", "spine2"}: 0, {"leaf10", "spine3"}: 0}, false},
 		{"the tree comes over one spine", stalls{{"spine0", "leaf3"}: 0, {"spine2", "leaf3"}: 0, {"spine3", "leaf3"}: 0}, false},
 	} {
 		m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
