@@ -128,13 +128,20 @@ func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.
 
 var errReaderEnded = errors.New("the reader ended by itself")
 
+// listenPatience is how long Kafka may take until it has shown the end of the log.
+const listenPatience = 20 * time.Second
+
 // awaitEnd waits until the source has reached the end of the log.
 func awaitEnd(ctx context.Context, source TailSource, ended chan error) error {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
+	patience := time.NewTimer(listenPatience)
+	defer patience.Stop()
 	for source.ReadUpTo().UnixNano() <= 0 {
 		select {
 		case <-ticker.C:
+		case <-patience.C:
+			return fmt.Errorf("listen for answers: no answer of Kafka for %v; are kafka.brokers those of a cluster that runs, and does it let this user read the results?", listenPatience)
 		case err := <-ended:
 			return fmt.Errorf("listen for answers: %w", cmp.Or(err, ctx.Err(), errReaderEnded))
 		}

@@ -65,10 +65,15 @@ func (k *known) add(entry json.RawMessage) error {
 		Type       string          `json:"type"`
 		Experiment int             `json:"experiment"`
 		Of         int             `json:"of"`
+		Symptom    string          `json:"symptom"`
 		MFS        json.RawMessage `json:"mfs"`
 		Within     json.RawMessage `json:"within"`
 	}
-	if json.Unmarshal(entry, &line) != nil || line.Type == "" { // a dimension's condition is no text
+	err := json.Unmarshal(entry, &line)
+	if err == nil && line.Type == "" && line.Symptom != "" { // of giverny search list ID --json
+		line.Type = "anomaly"
+	}
+	if err != nil || line.Type == "" { // a dimension's condition is no text
 		var conditions map[string]json.RawMessage
 		if json.Unmarshal(entry, &conditions) == nil && len(conditions) == 0 { // of a report it is a finding, here an accident
 			return fmt.Errorf("%.40s has no condition, and would hold for every workload; delete it", entry)

@@ -171,6 +171,10 @@ func TestParseKnown(t *testing.T) {
 	if err != nil || len(known) != 2 {
 		t.Errorf("%v, %v", known, err)
 	}
+	known, err = s.ParseKnown([]byte(`{"search_id":"S1","agent":"n1","experiment":1,"symptom":"pause","workload":{},"mfs":{"qps":{"min":8}}}`)) // of giverny search list ID --json
+	if err != nil || len(known) != 1 || known[0].String() != "qps 8 or more" {
+		t.Errorf("%v, %v", known, err)
+	}
 	for _, bad := range []string{`{"nodim":{"min":1}}`, `{"type":"revised","of":1,"mfs":null}`, `{"type":"x"}`, `{`,
 		`{}`, `[null]`, `[{}]`, `{"type":"anomaly"}`, `{"type":"anomaly","experiment":3,"mfs":null}`} { // which would hold for every workload
 

@@ -92,8 +92,9 @@ answer, no answer in time or two answers, or that exits, is restarted; the exper
 counts as failed.
 
 With --json, standard output has one JSON object per line: an anomaly when it is
-found, what is revised or withdrawn later, and a summary in the end; without it a
-sentence for each, and a table. Progress goes to standard error. With --log a search
+found, what is revised or withdrawn later, and a summary in the end; with --restrict an
+anomaly's within is the part of the space that was searched, in the form of its mfs.
+Without --json there is a sentence for each, and a table. Progress goes to standard error. With --log a search
 that was stopped continues with the next experiment and has the same result as one that
 was not; its findings so far are printed again.
 

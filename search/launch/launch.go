@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
 )
 
 // Choice is who is to search.
@@ -31,9 +32,31 @@ type Passed struct {
 	Why   string `json:"why"`
 }
 
+// busyIn says in which running search each host is, as the one that searches or as a peer: another search would
+// disturb its measurements.
+func busyIn(past []read.Search, now schema.Instant) map[string]string {
+	busy := map[string]string{}
+	for i := range past {
+		s := &past[i]
+		if !s.Running(now) {
+			continue
+		}
+		for _, peer := range s.Peers {
+			busy[peer] = s.ID
+		}
+		for _, a := range s.Agents {
+			if !a.Status.Final() {
+				busy[a.Agent] = s.ID
+			}
+		}
+	}
+	return busy
+}
+
 // Choose picks the host that searches and its peers: free hosts of the root's NIC
-// model, those of its firmware first, then the root itself, then by name.
-func Choose(root dispatch.Root, hosts []dispatch.Host, peers int) (c Choice, err error) {
+// model that are not busy in a search, those of its firmware first, then the root
+// itself, then by name.
+func Choose(root dispatch.Root, hosts []dispatch.Host, peers int, busy map[string]string) (c Choice, err error) {
 	type candidate struct {
 		host    *dispatch.Host
 		adapter *schema.Adapter
@@ -47,6 +70,8 @@ func Choose(root dispatch.Root, hosts []dispatch.Host, peers int) (c Choice, err
 			c.Passed = append(c.Passed, Passed{h.Agent, "has no " + root.Subsystem.NICModel})
 		case h.Free == "":
 			c.Passed = append(c.Passed, Passed{h.Agent, "is in use: neither in search.launch.allow_hosts nor drained"})
+		case busy[h.Agent] != "":
+			c.Passed = append(c.Passed, Passed{h.Agent, "is in search " + busy[h.Agent] + ", which runs"})
 		case !slices.Contains(h.Kinds, schema.KindSearch):
 			c.Passed = append(c.Passed, Passed{h.Agent, "takes no searches: search.offer.engines of that agent is empty"})
 		default:

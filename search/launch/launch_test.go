@@ -56,15 +56,15 @@ func TestChoose(t *testing.T) {
 		2: {Agent: "n3", Peers: []string{"n2", "n1"}},
 	} {
 		want.Adapter, want.Passed, want.Subsystem = "mlx5_0", passed, schema.Subsystem{NICModel: "MT4129", Firmware: "28", CPU: "EPYC", NPS: 4}
-		got, err := launch.Choose(root, all, peers)
+		got, err := launch.Choose(root, all, peers, nil)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%d peers: %v %s", peers, err, diff)
 		}
 	}
-	if _, err := launch.Choose(root, all, 3); err == nil || !strings.Contains(err.Error(), "3 hosts with a MT4129 are free, 4 are needed: n0 takes no searches") {
+	if _, err := launch.Choose(root, all, 3, nil); err == nil || !strings.Contains(err.Error(), "3 hosts with a MT4129 are free, 4 are needed: n0 takes no searches") {
 		t.Errorf("too few: %v", err)
 	}
-	if _, err := launch.Choose(root, nil, 0); err == nil || !strings.Contains(err.Error(), "no agent answered") {
+	if _, err := launch.Choose(root, nil, 0, nil); err == nil || !strings.Contains(err.Error(), "no agent answered") {
 		t.Errorf("none: %v", err)
 	}
 }

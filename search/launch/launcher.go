@@ -70,7 +70,11 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	if peers < 0 {
 		peers = l.Config.Peers
 	}
-	if p.Choice, err = Choose(p.Root, hosts, peers); err != nil {
+	past, err := l.Past(ctx, dispatch.Day)
+	if err != nil {
+		return p, err
+	}
+	if p.Choice, err = Choose(p.Root, hosts, peers, busyIn(past, schema.Instant(l.Now().UnixNano()))); err != nil {
 		return p, &dispatch.NoHostError{Err: err}
 	}
 	if p.Request, err = l.request(ctx, w, p.Choice); err != nil {

@@ -104,8 +104,17 @@ func TestPolicy(t *testing.T) {
 			return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9), dispatchtest.SlowHost("m2", .9)}
 		},
 			[]string{"done n1", "refused m2 HCA-1: too_often: 1 searches were launched within a day"}, 1},
-		"a search that runs": {nil, func(w *world) { w.past = []read.Search{pastSearch(time.Hour, schema.CommandProgress, 10)} },
+		"a search that runs": {nil, func(w *world) {
+			w.past = []read.Search{pastSearch(time.Hour, schema.CommandProgress, 10)}
+			w.Drained["n3"] = "IDLE+DRAIN"
+		},
 			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: running: search S1 of MT4129 with firmware 28 runs"}, 0},
+		"hosts that search, and their peers": {nil, func(w *world) {
+			other := pastSearch(time.Hour, schema.CommandProgress, 10)
+			other.Subsystem.Firmware, other.Peers = "27", []string{"n2"}
+			w.past = []read.Search{other}
+		}, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} },
+			[]string{"refused n3 HCA-1: no_host: 0 hosts with a MT4129 are free, 2 are needed: n1 is in search S1, which runs; n2 is in search S1"}, 0},
 		"a search of last day": {nil, func(w *world) { w.past = []read.Search{pastSearch(30*time.Hour, schema.CommandDone, 100)} },
 			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: searched_already: MT4129 with firmware 28 was searched 30h0m0s ago: S1"}, 0},
 		"a search that measured nothing, and one long ago": {nil, func(w *world) {
