@@ -93,7 +93,7 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 	}
 	q := s.averaged(rc, p)
 	s.drain(rc, q)
-	rc.neck = s.neckOf(rc, q)
+	rc.neck = s.neckOf(rc, p)
 	s.fitFailures(rc, p)
 }
 
