@@ -20,7 +20,7 @@ func (s *Stage) floods(rc *regionCase, p *pressure) bool {
 	}
 	now, before := 0., 0.
 	for _, l := range s.graph.LinksAt(end) {
-		if was := p.before(l); was >= 0 && p.useOf(l) >= 0 && p.stallOf(l) >= stalledPercent {
+		if was := p.before(l); was >= 0 && p.useOf(l) >= 0 {
 			now += p.carries(l)
 			before += was / 100 * s.graph.Capacity(l)
 		}
