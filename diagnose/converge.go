@@ -52,6 +52,8 @@ type held struct {
 	senders       []topology.DeviceID
 	devices       []topology.DeviceID // at the region's links, ascending
 	meets         []float64           // by end that is tried: how well links bear out that traffic meets there
+	tries         []meeting           // the ends that are tried
+	arrives       []float64           // by these, how much more arrives there
 	trees         []knownTree         // that are tried
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
