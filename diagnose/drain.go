@@ -94,9 +94,6 @@ func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure
 	for _, k := range h.trees {
 		d := ends[k.end]
 		score := k.fit + weight*h.meets[k.end]
-		if h.grew && score > most {
-			score -= against(t.vanished(k.job.devices, d, h, p))
-		}
 		if score > most {
 			most = score
 			best = drain{device: d, fit: k.fit, job: k.job, senders: k.job.devices}
