@@ -40,19 +40,19 @@ type held struct {
 	grew    bool    // the load on the region did
 
 	tree
-	load          []float64 // by link, of the tree that is tried
-	touched       []schema.LinkID
-	tried         []uint32 // by link: the round in which it was tried as a neck
-	goals         []float64
-	lines         [][]float64
-	dead          []schema.LinkID     // that failed near the region
-	sent          []float64           // by device
-	inputs, rates []float64           // by device: of the tree that is tried, how many inputs a switch serves, and what it passes on, of what its end takes
-	passed, blind []topology.DeviceID // on the tree that is tried; those that send on over links without readings
-	senders       []topology.DeviceID
-	devices       []topology.DeviceID // at the region's links, ascending
-	meets         []float64           // by end that is tried: how well links bear out that traffic meets there
-	trees         []knownTree         // that are tried
+	load    []float64 // by link, of the tree that is tried
+	touched []schema.LinkID
+	tried   []uint32 // by link: the round in which it was tried as a neck
+	goals   []float64
+	lines   [][]float64
+	dead    []schema.LinkID // that failed near the region
+	sent    []float64       // by device
+	senders []topology.DeviceID
+	devices []topology.DeviceID // at the region's links, ascending
+	meets   []float64           // by end that is tried: how well links bear out that traffic meets there
+	tries   []meeting           // the ends that are tried
+	arrives []float64           // by these, how much more arrives there
+	trees   []knownTree         // that are tried
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
 	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
@@ -67,7 +67,7 @@ type held struct {
 
 func newHeld(g *topology.Graph) held {
 	n := g.NumLinks()
-	return held{looked: 1, tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), inputs: make([]float64, g.NumDevices()), rates: make([]float64, g.NumDevices())}
+	return held{looked: 1, tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
 }
 
 // turnTo says what links show from now on: regions with the same stalls that began together share what is looked up.
@@ -253,13 +253,12 @@ func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, 
 		line = t.lastLine(end, h, p)
 	}
 	if h.grew {
-		shared := t.sharesFit(senders, end, h, p)
 		cosine := t.cosines(h, p)
-		return held * (max(shared, cosine[addedTo]) + cosine[waiting]) / 2
+		return held * (cosine[addedTo] + cosine[waiting]) / 2
 	}
 	cosine := t.cosines(h, p)
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
-	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
+	return held * (amounts + cosine[waiting]) / 2
 }
 
 // heldAt is the share of the routes of a tree that reach its end over links which stall: what a switch does not take
@@ -311,16 +310,11 @@ func (t *gridLinks) cosines(h *held, p *pressure) (out [measures]float64) {
 	return out
 }
 
-// inqWeight is what waits inside the switches at the end of a tree counts beside the tree's fit: links alone often
-// cannot say which of two neighbours on a line a tree ends at.
-const inqWeight = .05
-
 // lineFit is what the links of the last dimension say on which a tree ends: all that it gathers comes together
 // on them.
 type lineFit struct {
 	profile float64 // cosine of how many routes pass them with what is held back
 	share   float64 // that profile counts: 1 where much of what the region holds back is there
-	inq     float64 // at the end, of the most that waits inside the switches of the line
 }
 
 // lineShare of what is held back on a region is enough on a line for its profile to count alone.
@@ -333,7 +327,6 @@ func (t *gridLinks) lastLine(end topology.DeviceID, h *held, p *pressure) (f lin
 	at := t.grid.Number(t.graph.Device(end).Coord)
 	z := at / stride
 	dot, loads, squares, sum := 0., 0., 0., 0.
-	most, here := 0., 0.
 	for x := range size {
 		l := t.next[(at+(x-z)*stride)*k+k-1]
 		if l == schema.NoLink {
@@ -341,19 +334,9 @@ func (t *gridLinks) lastLine(end topology.DeviceID, h *held, p *pressure) (f lin
 		}
 		n, o := h.load[l], h.look(l, p)
 		dot, loads, squares, sum = dot+n*o.held, loads+n*n, squares+o.held*o.held, sum+o.held
-		if p.inq != nil && p.inq.Valid.Has(int(l)) {
-			v := float64(p.inq.Values[l])
-			most = max(most, v)
-			if x == z || (x+1)%size == z {
-				here += v / 2
-			}
-		}
 	}
 	if loads*squares > 0 && h.sum > 0 {
 		f.profile, f.share = dot/math.Sqrt(loads*squares), min(1, sum/h.sum/lineShare)
-	}
-	if most > 0 {
-		f.inq = here / most
 	}
 	return f
 }
@@ -380,4 +363,17 @@ func (t *gridLinks) eachOnRoute(from, to topology.DeviceID, visit func(schema.Li
 		}
 		stride *= size
 	}
+}
+
+// leading are the ends of a link, that from which routes to a switch take it first.
+func (t *gridLinks) leading(l schema.LinkID, goal []int) (from, to topology.DeviceID) {
+	from, to = t.graph.Ends(l)
+	k, dim := len(t.grid.Dims), int(t.keys[l].dim)
+	size := t.grid.Dims[dim]
+	far, _ := t.way(int(t.coords[int(t.numbers[from])*k+dim]), goal[dim], size)
+	near, _ := t.way(int(t.coords[int(t.numbers[to])*k+dim]), goal[dim], size)
+	if far < near {
+		return to, from
+	}
+	return from, to
 }

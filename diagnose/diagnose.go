@@ -84,24 +84,16 @@ func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
 	rc.full = s.fullLink(rc, p)
 }
 
-// converge finds what the traffic of a region on a grid converges on. What waits inside a switch waits beside the
-// tree, the links that stall for credits are the tree. What is held back is sought in the mean of several intervals, what
-// was added in one: senders that are only estimated fit means of added load better than those who sent it.
+// converge finds what the traffic of a region on a grid converges on, in the mean of several intervals. What waits inside a
+// switch waits beside the tree, the links that stall for credits are the tree.
 func (s *Stage) converge(rc *regionCase, p *pressure) {
 	if stall := p.stall; rc.region.Metric == schema.InqStall && p.credit != nil {
 		p.stall = p.credit
 		defer func() { p.stall = stall }()
 	}
-	q := p
-	if rc.load < steadyLoad {
-		q = s.averaged(rc, p)
-	}
+	q := s.averaged(rc, p)
 	s.drain(rc, q)
-	if rc.flooded && q != p {
-		q = p
-		s.drain(rc, q)
-	}
-	rc.neck = s.neckOf(rc, q)
+	rc.neck = s.neckOf(rc, p)
 	s.fitFailures(rc, p)
 }
 

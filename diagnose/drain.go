@@ -33,9 +33,9 @@ const (
 	// meetsWeight is what it counts beside the fit of known senders that traffic meets at the end, or meetsBeside, where a
 	// tree of theirs fits so well (wellFits) that it says more.
 	meetsWeight, meetsBeside, wellFits = .3, .05, .95
-	// memberWeight is what it counts that the end is a node of the job itself. Without directions two neighbours on
-	// a line show the same but for the link between them, where half of the senders are on either side not even that.
-	memberWeight = .03
+	// memberWeight is what it counts that the end is a node of the job itself: what its nodes send goes to one of them, unless
+	// it is traffic with files, and two neighbours on a line show nearly the same.
+	memberWeight = .15
 	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
 	inTree = .6
 	// drainSenders bounds the jobs whose nodes are tried as senders, and drainEnds the switches that are tried.
@@ -94,9 +94,6 @@ func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure
 	for _, k := range h.trees {
 		d := ends[k.end]
 		score := k.fit + weight*h.meets[k.end]
-		if h.grew && score > most {
-			score -= against(t.vanished(k.job.devices, d, h, p))
-		}
 		if score > most {
 			most = score
 			best = drain{device: d, fit: k.fit, job: k.job, senders: k.job.devices}

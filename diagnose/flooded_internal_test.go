@@ -121,7 +121,6 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		{"nothing was added", func(rc *regionCase, _ *suspect) { rc.drain.grew = false }, false},
 		{"less arrives there", func(rc *regionCase, _ *suspect) { rc.flooded = false }, false},
 		{"hardly a tree", func(rc *regionCase, _ *suspect) { rc.drain.fit = .4 }, false},
-		{"on the ways of others", func(_ *regionCase, c *suspect) { c.cross = .5 }, false},
 		{"meets at its own node", meetsAt(9, .8), true},
 		{"meets elsewhere", meetsAt(4, .8), false},
 		{"hardly meets", meetsAt(9, .1), false},

@@ -17,8 +17,8 @@ const (
 	// what is held back fills the buffers of others too, whose traffic then stalls on its own way.
 	beyondAdded, beyondHeld = 2, .5
 	// sideStall is what the mean stall of a switch's links that are not of the line speaks against the end being there,
-	// sideLoad what it speaks for it that these carry most.
-	sideStall, sideLoad = .7, .1
+	// arrivesWeight what it speaks for it that most arrives there.
+	sideStall, arrivesWeight = .7, .5
 	// leastMeets is the least that the links of a line must agree for its end to be named.
 	leastMeets = .2
 )
@@ -36,38 +36,55 @@ func (m *meeting) known() bool { return m.agree >= leastMeets }
 // meetingOf is the best of the switches at which traffic may meet. It notes how well each does.
 func (t *gridLinks) meetingOf(ends []topology.DeviceID, h *held, p *pressure) (best meeting) {
 	best.device = ends[0]
-	busiest := 1.
-	for _, d := range ends {
-		_, carried := t.sides(d, p)
-		busiest = max(busiest, carried)
-	}
-	h.meets = h.meets[:0]
-	most := math.Inf(-1)
+	h.meets, h.arrives = h.meets[:0], h.arrives[:0]
+	tried := h.tries[:0]
+	most := 1.
 	for _, d := range ends {
 		agree, grew := t.meets(d, h, p)
-		stall, carried := t.sides(d, p)
-		score := agree - sideStall*stall/100 + sideLoad*carried/busiest
-		if h.meets = append(h.meets, score); agree > 0 && score > most {
-			best, most = meeting{d, agree, grew}, score
+		arrives := t.arrives(d, grew, p)
+		tried = append(tried, meeting{d, agree, grew})
+		h.arrives, most = append(h.arrives, arrives), max(most, arrives)
+	}
+	h.tries = tried
+	highest := math.Inf(-1)
+	for i, m := range tried {
+		score := m.agree + arrivesWeight*max(0, h.arrives[i]/most) - sideStall*t.sides(m.device, p)/100
+		if h.meets = append(h.meets, score); m.agree > 0 && score > highest {
+			best, highest = m, score
 		}
 	}
 	best.grew = best.grew && best.known()
 	return best
 }
 
-// sides is the mean stall, percent, of a switch's links that are not of the last dimension, and what they carry, bytes/s.
-// Where the line ends they share what the switch passes on as equals of the line's; a step before they share what the line
-// gets of it: the farther from the end, the more they stall and the less they carry.
-func (t *gridLinks) sides(at topology.DeviceID, p *pressure) (stall, carried float64) {
+// arrives is how much more than before the onset the links at a switch carry, bytes/s; where nothing was added, how much
+// more than half of that those which stall carry still. Where the traffic ends that is most: a step before the end, only the
+// share goes on that the line gets there.
+func (t *gridLinks) arrives(at topology.DeviceID, grew bool, p *pressure) (more float64) {
+	for _, l := range t.graph.LinksAt(at) {
+		was := max(0, p.before(l)) / 100 * t.graph.Capacity(l)
+		switch {
+		case grew:
+			more += p.carries(l) - was
+		case p.stallOf(l) >= lineStall:
+			more += p.carries(l) - was/2
+		}
+	}
+	return more
+}
+
+// sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
+// what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the
+// end, the more they stall.
+func (t *gridLinks) sides(at topology.DeviceID, p *pressure) (stall float64) {
 	n := 0.
 	for _, l := range t.graph.LinksAt(at) {
 		if int(t.graph.Link(l).Dim) != len(t.grid.Dims)-1 {
 			stall += p.stallOf(l)
-			carried += p.carries(l)
 			n++
 		}
 	}
-	return stall / max(1, n), carried
+	return stall / max(1, n)
 }
 
 // meets is how well what links of the last dimension through a switch carry agrees with traffic that ends there, at most 1,

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way.
+	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way, on a tree.
 	ownShare = .6
 	// ownBurden of the region's traffic must be its own, on a tree; gridBurden on a grid, where what converges on one
 	// node of a job is more of a region than the uniform exchange that its burden is of.
 	ownBurden, gridBurden = .9, .6
-	// ownGround of the region's links have no node of another job at their ends.
-	ownGround = .7
+	// ownGround of the region's links have no node of another job at their ends; on a grid, where back pressure reaches the
+	// nodes around a job, gridGround.
+	ownGround, gridGround = .7, .3
 	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no
 	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnOne of what some link
-	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean, on a grid othersOnGrid,
-	// whose links stand for both directions: less may have ended. halfGround of the region's links without nodes of others is
-	// enough, as what these send is measured.
-	littleBefore, noLoad, othersOnOne, othersOnAll, othersOnGrid, halfGround = .05, 2, .15, .01, .02, .5
+	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean. halfGround of the region's
+	// links without nodes of others is enough, as what these send is measured.
+	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .01, .5
 	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
 	withOthers = .5
 )
@@ -51,36 +51,38 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf distinguishes load on the system from intra-application congestion: one job, whose own exchange covers the
-// region and carries most of what is there, and that does not talk to the file system or other hosts.
+// classOf distinguishes load on the system from intra-application congestion: one job, which does not talk to the file system
+// or other hosts and has the region to itself.
 func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
-	if accused != 1 {
-		return schema.CauseSystem
-	}
 	c := &rc.jobs[0]
-	if c.file || s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {
-		return schema.CauseSystem
-	}
-	alone, known := s.alone(rc, c, p)
-	if !known {
-		burden := ownBurden
-		if s.router.grid != nil {
-			burden = gridBurden
-		}
-		alone = (c.burden <= 0 || c.burden >= burden) && rc.ground(s, c.job) >= ownGround
-	}
-	if alone {
+	if accused == 1 && !c.file && s.ownsRegion(rc, c, p) {
 		return schema.CauseIntraApplication
 	}
 	return schema.CauseSystem
 }
 
+// ownsRegion reports whether a job carries most of what is on a region and others have no part in it. On a grid its share of
+// the traffic says most, as back pressure reaches links that its own exchange does not use.
+func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
+	burden, ground := ownBurden, ownGround
+	if s.router.grid != nil {
+		burden, ground = gridBurden, gridGround
+	} else {
+		if s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {
+			return false
+		}
+		if alone, known := s.alone(rc, c, p); known {
+			return alone
+		}
+	}
+	return (c.burden <= 0 || c.burden >= burden) && rc.ground(s, c.job) >= ground
+}
+
 // alone reports whether a job that began to send with the onset has the region's links to itself: what they carried before
-// is others', and goes on where routes do not change. It is known on trees, and on grids whose links stand for both
-// directions where what was added is a tree to one switch, if most of the region's links were measured before and now, and
-// so was the job. Elsewhere routes may avoid what is full, or what was there before goes the other way.
+// is others', and goes on where routes do not change. It is known on trees, if most of the region's links were measured before
+// and now, and so was the job. Elsewhere routes may avoid what is full, or what was there before goes the other way.
 func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known bool) {
-	if rc.onset < 0 || !c.known || !s.routesStay(rc, c) {
+	if rc.onset < 0 || !c.known || !s.onTree(c.job) {
 		return false, false
 	}
 	now, _ := s.lately(c.job)
@@ -98,20 +100,8 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 			}
 		}
 	}
-	least := othersOnAll
-	if s.graph.Duplex() {
-		least = othersOnGrid
-	}
-	shared := most >= othersOnOne && sum >= least*measured
+	shared := most >= othersOnOne && sum >= othersOnAll*measured
 	return !shared && rc.ground(s, c.job) >= halfGround, measured >= mostHosts*float64(len(rc.region.Links))
-}
-
-// routesStay reports whether what goes over the region's links goes on over them when a job adds to it.
-func (s *Stage) routesStay(rc *regionCase, c *suspect) bool {
-	if s.graph.Duplex() {
-		return rc.drain.grew && rc.drain.surely()
-	}
-	return s.onTree(c.job)
 }
 
 // stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever

@@ -162,7 +162,8 @@ func (rc *regionCase) slowEvidence() bool {
 const culpritShare, enoughShare = .25, .5
 
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
-// by too little: a coincidence in time is none of a cause.
+// by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
+// own traffic elsewhere, so that all that it moves need not grow.
 func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0
@@ -180,18 +181,17 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		return min(1, max(0, (enoughShare-bytes/interval/of)/(enoughShare-culpritShare)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
-	if rc.more > .2*rc.carries && !rc.endsAtOwn(c) {
+	if rc.more > .2*rc.carries && !(s.graph.Duplex() && rc.flooded) {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
 }
 
-// endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them, on its
-// own ways. Such a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what
+// endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them. Such a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what
 // arrives at that node has grown.
 func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	d := &rc.drain
-	if !rc.flooded || c.cross < ownShare {
+	if !rc.flooded {
 		return false
 	}
 	_, meets := slices.BinarySearch(c.job.devices, d.meeting.device)

@@ -54,11 +54,3 @@ func (s *Stage) readerOf(rc *regionCase, j *job) (best topology.DeviceID, found 
 	}
 	return best, found
 }
-
-// forget takes away the tree that was added.
-func (h *held) forget() {
-	for _, l := range h.touched {
-		h.load[l] = 0
-	}
-	h.touched = h.touched[:0]
-}

@@ -27,7 +27,7 @@ type Config struct {
 	Overlap bool `yaml:"overlap"`
 	// The stall metrics to segment, one by one, in this order; empty: all that are measured.
 	Metrics []schema.Metric `yaml:"metrics,flow"`
-	// The least number of links of a region: smaller groups of stalled links are not reported. 0 derives it from the fabric and its noise: 20 where links stand for both directions, as on Gemini (sigma of Monet); where they have one, 6 to 8 for a congestion tree, by the fabric and how many links are hot alone; fewer for links that stall beside each other and belong to no tree, if chance does not make so many.
+	// The least number of links of a region: smaller groups of stalled links are not reported. 0 derives it from the fabric and its noise: 20 where links stand for both directions, as on Gemini (sigma of Monet), 12 where these stall as much as 20 at High; where they have one, 6 to 8 for a congestion tree, by the fabric and how many links are hot alone; fewer for links that stall beside each other and belong to no tree, if chance does not make so many.
 	MinLinks int `yaml:"min_links"`
 	// The mean stall under which a region does not count; by default the lower bound of Low.
 	MinMeanPercent float64 `yaml:"min_mean_percent"`

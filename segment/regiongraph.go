@@ -145,10 +145,11 @@ func (g *regionGraph) mergeAll() {
 	}
 }
 
-// absorbSmall merges nodes of fewer links into the neighbour of the nearest mean.
+// absorbSmall merges nodes of fewer links into the neighbour of the nearest mean, but none that may be a region by itself into
+// the background.
 func (g *regionGraph) absorbSmall(minLinks int32) {
 	distance := func(a, b int32, _ uint32) float64 {
-		if min(g.size[a], g.size[b]) >= minLinks {
+		if min(g.size[a], g.size[b]) >= minLinks || min(a, b) == 0 && g.size[max(a, b)] >= hotLinks {
 			return math.Inf(1)
 		}
 		return math.Abs(g.mean[a] - g.mean[b])

@@ -16,6 +16,7 @@ import (
 type Segmenter struct {
 	cfg    Config
 	method method
+	hot    bool // hotLinks are enough for a region
 
 	values  []float32 // one series, cleaned
 	groups  partition
@@ -36,11 +37,12 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	hot := cfg.MinLinks == 0 && g.Duplex() && cfg.Method == Statistical
 	if cfg.MinLinks == 0 && (g.Duplex() || cfg.Method == Paper) {
 		cfg.MinLinks = geminiMinLinks
 	}
 	cfg.Metrics = slices.Clone(cfg.Metrics)
-	s := &Segmenter{cfg: cfg, boxes: newBoxer(g)}
+	s := &Segmenter{cfg: cfg, hot: hot, boxes: newBoxer(g)}
 	adj := newAdjacency(g)
 	switch cfg.Method {
 	case Paper:
@@ -61,8 +63,14 @@ func (s *Segmenter) MinLinks() int {
 	return s.cfg.MinLinks
 }
 
-// geminiMinLinks is sigma of Monet, chosen for Gemini's tori.
-const geminiMinLinks = 20
+// geminiMinLinks is sigma of Monet, chosen for Gemini's tori. There hotLinks are enough that stall as much in all as the
+// smallest region at High: neither noise nor usual load makes those.
+const geminiMinLinks, hotLinks = 20, 12
+
+// counts reports whether so many links, with a sum of stalls, are enough for a region.
+func (s *Segmenter) counts(links int, sum float64) bool {
+	return links >= s.cfg.MinLinks || s.hot && links >= hotLinks && sum >= geminiMinLinks*schema.HighPercent
+}
 
 // setDefaultMethod chooses what suits the graph's links.
 func (s *Segmenter) setDefaultMethod(g *topology.Graph, adj *adjacency) {
@@ -143,7 +151,7 @@ func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) bool 
 		highest = max(highest, s.values[l])
 	}
 	mean := sum / float64(len(group))
-	if len(group) < s.cfg.MinLinks || mean < s.cfg.MinMeanPercent {
+	if !s.counts(len(group), sum) || mean < s.cfg.MinMeanPercent {
 		return false
 	}
 	begin := len(s.arena)

@@ -39,9 +39,9 @@ func (u *tiedUp) share(senders []topology.DeviceID, to topology.DeviceID, rate f
 	return links
 }
 
-// TestTrafficEndsWhereItVanishes: where switches serve their inputs in turn, a tree to a neighbour of the true end has as
-// well or better the routes that links show, but not the shares, and what arrives at the true end would vanish there.
-func TestTrafficEndsWhereItVanishes(t *testing.T) {
+// TestTrafficEndsWhereMostArrives: where switches serve their inputs in turn, a tree to a neighbour of the true end has as
+// well or better the routes that links show, but less arrives there.
+func TestTrafficEndsWhereMostArrives(t *testing.T) {
 	u := newTiedUp(t)
 	var senders []topology.DeviceID
 	for _, line := range []string{"1,6,", "1,7,", "2,6,", "2,7,"} {
@@ -61,17 +61,6 @@ func TestTrafficEndsWhereItVanishes(t *testing.T) {
 	}
 	if right, wrong := routes(end), routes(beside); right > wrong {
 		t.Errorf("the routes agree by %.3f and %.3f: the case is too easy to show anything", right, wrong)
-	}
-	shares := func(to topology.DeviceID) float64 {
-		grid.gather(senders, to, h)
-		defer h.forget()
-		return grid.sharesFit(senders, to, h, u.p)
-	}
-	if right, wrong := shares(end), shares(beside); right < .999 || wrong > .8 {
-		t.Errorf("the shares fit by %.3f and %.3f", right, wrong)
-	}
-	if right, wrong := grid.vanished(senders, end, h, u.p), grid.vanished(senders, beside, h, u.p); right > .01 || wrong < .3 {
-		t.Errorf("of trees to the end and beside it %.3f and %.3f vanish", right, wrong)
 	}
 	named := func() string {
 		rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{devices: senders}, cross: 1}}}
