@@ -258,7 +258,7 @@ func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, 
 	}
 	cosine := t.cosines(h, p)
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
-	return held * (amounts + cosine[waiting]) / 2
+	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
 }
 
 // heldAt is the share of the routes of a tree that reach its end over links which stall: what a switch does not take
@@ -310,11 +310,16 @@ func (t *gridLinks) cosines(h *held, p *pressure) (out [measures]float64) {
 	return out
 }
 
+// inqWeight is what waits inside the switches at the end of a tree counts beside the tree's fit: links alone often
+// cannot say which of two neighbours on a line a tree ends at.
+const inqWeight = .05
+
 // lineFit is what the links of the last dimension say on which a tree ends: all that it gathers comes together
 // on them.
 type lineFit struct {
 	profile float64 // cosine of how many routes pass them with what is held back
 	share   float64 // that profile counts: 1 where much of what the region holds back is there
+	inq     float64 // at the end, of the most that waits inside the switches of the line
 }
 
 // lineShare of what is held back on a region is enough on a line for its profile to count alone.
@@ -327,6 +332,7 @@ func (t *gridLinks) lastLine(end topology.DeviceID, h *held, p *pressure) (f lin
 	at := t.grid.Number(t.graph.Device(end).Coord)
 	z := at / stride
 	dot, loads, squares, sum := 0., 0., 0., 0.
+	most, here := 0., 0.
 	for x := range size {
 		l := t.next[(at+(x-z)*stride)*k+k-1]
 		if l == schema.NoLink {
@@ -334,9 +340,19 @@ func (t *gridLinks) lastLine(end topology.DeviceID, h *held, p *pressure) (f lin
 		}
 		n, o := h.load[l], h.look(l, p)
 		dot, loads, squares, sum = dot+n*o.held, loads+n*n, squares+o.held*o.held, sum+o.held
+		if p.inq != nil && p.inq.Valid.Has(int(l)) {
+			v := float64(p.inq.Values[l])
+			most = max(most, v)
+			if x == z || (x+1)%size == z {
+				here += v / 2
+			}
+		}
 	}
 	if loads*squares > 0 && h.sum > 0 {
 		f.profile, f.share = dot/math.Sqrt(loads*squares), min(1, sum/h.sum/lineShare)
+	}
+	if most > 0 {
+		f.inq = here / most
 	}
 	return f
 }
