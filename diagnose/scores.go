@@ -187,8 +187,9 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 	return against
 }
 
-// endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them. Such a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what
-// arrives at that node has grown.
+// endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
+// a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what arrives at that
+// node has grown.
 func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	d := &rc.drain
 	if !rc.flooded {

@@ -61,7 +61,7 @@ func (p painting) exchangeOf(g *topology.Graph, leaves, hostsEach int, rng *rand
 }
 
 // Hosts that exchange take what comes at rates of their own, so that their ports and leaves differ by far more than noise:
-// the exchange is one region all the same, and has no root.
+// the exchange is one region even so.
 func TestUnevenReceiversAreOneExchange(t *testing.T) {
 	g := parse(t, "fattree:leaves=8,hosts=8,spines=8")
 	for leaves := 1; leaves <= 4; leaves++ {

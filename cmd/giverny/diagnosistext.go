@@ -85,7 +85,7 @@ func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string)
 			continue
 		}
 		s.last = verdict
-		if accusedOf(d) == "" || s.name == "" { // nobody is known whose it is, too; or a line would not say where it is
+		if accusedOf(d) == "" || s.name == "" { // without an accused or a name a shared line would not say which region is meant
 			verdict += fmt.Sprint(key)
 		}
 		if fresh[verdict] == nil {

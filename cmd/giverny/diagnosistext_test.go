@@ -47,7 +47,7 @@ func TestTextNamesTheNextCable(t *testing.T) {
 }
 
 // TestOneVerdictIsOneParagraph: regions of an interval that share a verdict share its paragraph, that of the worst;
-// regions of which nobody is known to be to blame do not.
+// regions without an accused do not.
 func TestOneVerdictIsOneParagraph(t *testing.T) {
 	of := func(region uint64, class schema.CauseClass, links int) schema.Diagnosis {
 		d := verdictOf(1, schema.High, 30, class)
